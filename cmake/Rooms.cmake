@@ -1,0 +1,23 @@
+# stoker_room(NAME [OBJECT] SOURCES ... LINKS ...): one library per folder of src/.
+# The rooms that are joined into libstoker.so are object libraries, the ones below it static.
+function(stoker_room name)
+  cmake_parse_arguments(ROOM "OBJECT" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  if(ROOM_OBJECT)
+    add_library(stoker_${name} OBJECT ${ROOM_SOURCES})
+  else()
+    add_library(stoker_${name} STATIC ${ROOM_SOURCES})
+  endif()
+  target_include_directories(stoker_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(stoker_${name} PUBLIC stoker_options ${ROOM_LINKS} PRIVATE ${ROOM_PRIVATE_LINKS})
+endfunction()
+
+# stoker_test(ROOM SOURCES ... LINKS ...): one test program per room, found by ctest case by case.
+function(stoker_test room)
+  cmake_parse_arguments(TEST "" "" "SOURCES;LINKS" ${ARGN})
+  add_executable(test_${room} ${TEST_SOURCES})
+  target_include_directories(test_${room} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_compile_definitions(test_${room} PRIVATE
+    STOKER_SOURCE_DIR="${CMAKE_SOURCE_DIR}" STOKER_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  target_link_libraries(test_${room} PRIVATE ${TEST_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(test_${room} TEST_PREFIX "${room}/" PROPERTIES TIMEOUT 600 DISCOVERY_TIMEOUT 60)
+endfunction()

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+
+namespace stoker {
+
+// Why work should stop before its end. Asked for by Ctrl-C, a time limit or a caller; looked at by every
+// long loop between two pieces of work.
+enum class StopReason { none, interrupted, time_limit };
+
+class StopSignal {
+ public:
+  void interrupt() { interrupted_.store(true); }
+  void set_deadline(std::chrono::steady_clock::time_point deadline) { deadline_ = deadline; }
+  void clear_deadline() { deadline_.reset(); }
+
+  StopReason reason() const {
+    if (interrupted_.load()) return StopReason::interrupted;
+    if (deadline_ && std::chrono::steady_clock::now() >= *deadline_) return StopReason::time_limit;
+    return StopReason::none;
+  }
+
+ private:
+  std::atomic<bool> interrupted_{false};  // lock-free, so a signal handler may set it
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
+};
+
+}  // namespace stoker

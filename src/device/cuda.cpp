@@ -1,0 +1,90 @@
+#include "device/cuda.h"
+
+#include <cuda_runtime_api.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace stoker::cuda {
+namespace {
+
+void check(cudaError_t status, const char* what) {
+  if (status != cudaSuccess) fail("CUDA: {} failed: {}", what, cudaGetErrorString(status));
+}
+
+DeviceInfo describe(int index, int driver) {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, index), "reading the properties of a GPU");
+  DeviceInfo info;
+  info.device = Device::cuda(index);
+  info.model = properties.name;
+  info.compute_units = properties.multiProcessorCount;
+  info.compute_capability = properties.major * 10 + properties.minor;
+  info.driver = fmt::format("CUDA {}.{}", driver / 1000, driver % 1000 / 10);
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  check(cudaSetDevice(index), "choosing a GPU");
+  check(cudaMemGetInfo(&free_bytes, &total_bytes), "reading the memory of a GPU");
+  info.free_bytes = free_bytes;
+  info.total_bytes = total_bytes;
+  return info;
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> devices(std::string& none_because) {
+  int count = 0;
+  int driver = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess || count == 0) {
+    none_because = status == cudaSuccess ? "no GPU is present" : cudaGetErrorString(status);
+    cudaGetLastError();
+    return {};
+  }
+  cudaDriverGetVersion(&driver);
+  std::vector<DeviceInfo> found;
+  for (int index = 0; index < count; ++index) found.push_back(describe(index, driver));
+  check(cudaSetDevice(0), "choosing a GPU");
+  return found;
+}
+
+std::byte* allocate(std::size_t bytes, int device) {
+  check(cudaSetDevice(device), "choosing a GPU");
+  void* pointer = nullptr;
+  const cudaError_t status = cudaMalloc(&pointer, bytes == 0 ? 1 : bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw OutOfMemory(fmt::format("the GPU has no room for {}", human_bytes(bytes)));
+  }
+  check(status, "allocating device memory");
+  return static_cast<std::byte*>(pointer);
+}
+
+void release(std::byte* pointer, int device) noexcept {
+  cudaSetDevice(device);
+  cudaFree(pointer);
+}
+
+std::byte* allocate_pinned(std::size_t bytes) {
+  void* pointer = nullptr;
+  const cudaError_t status =
+      cudaHostAlloc(&pointer, bytes == 0 ? 1 : bytes, cudaHostAllocPortable | cudaHostAllocMapped);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw OutOfMemory(fmt::format("the host has no room for {} of pinned memory", human_bytes(bytes)));
+  }
+  check(status, "allocating pinned memory");
+  return static_cast<std::byte*>(pointer);
+}
+
+void release_pinned(std::byte* pointer) noexcept {
+  cudaFreeHost(pointer);
+}
+
+void copy(void* target, const void* source, std::size_t bytes, int device) {
+  if (bytes == 0) return;
+  check(cudaSetDevice(device), "choosing a GPU");
+  check(cudaMemcpy(target, source, bytes, cudaMemcpyDefault), "copying");
+}
+
+}  // namespace stoker::cuda

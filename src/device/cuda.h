@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+
+// What the rest of the room needs of CUDA. cuda.cpp has it, no_cuda.cpp says what is missing.
+namespace stoker::cuda {
+
+// GPUs, or an empty list and the reason.
+std::vector<DeviceInfo> devices(std::string& none_because);
+
+std::byte* allocate(std::size_t bytes, int device);  // throws OutOfMemory
+void release(std::byte* pointer, int device) noexcept;
+std::byte* allocate_pinned(std::size_t bytes);  // throws OutOfMemory
+void release_pinned(std::byte* pointer) noexcept;
+void copy(void* target, const void* source, std::size_t bytes, int device);  // any direction; waits
+
+}  // namespace stoker::cuda
