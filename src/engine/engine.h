@@ -1,0 +1,104 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "config/field.h"
+#include "data/dataset.h"
+#include "device/array.h"
+#include "model/mlp.h"
+
+// What runs training steps. An engine takes a placed dataset, runs a chunk of steps per call and returns one
+// record per finished epoch; the host waits once per chunk, never per step. Validation, early stopping and the
+// best weights are the engine's work, so that a chunk may hold hundreds of small epochs. It gives and takes its
+// whole state, so a run can stop after any chunk and go on exactly.
+namespace stoker {
+
+enum class Loss { mse, binary_cross_entropy, cross_entropy };
+enum class Optimizer { adam, adamw, sgd };
+enum class EngineChoice { automatic, graph, eager };
+
+struct OptimizerSettings {
+  Optimizer kind = Optimizer::adam;
+  double momentum = 0;        // sgd
+  double weight_decay = 0;
+  double beta1 = 0.9;         // adam, adamw
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double max_grad_norm = 0;   // 0: no clipping
+};
+
+struct EngineRequest {
+  MlpShape shape;
+  Loss loss = Loss::mse;
+  OptimizerSettings optimizer;
+  std::int64_t batch_size = 32;
+  std::uint64_t seed = 0;
+  std::int64_t patience = 0;  // epochs without a better validation loss before stopping; 0: never stop early
+  double min_delta = 0;       // what counts as better
+  Device device;
+  Dataset training;           // placed: where the engine reads it
+  Dataset validation;         // placed; no arrays when there is none
+  NamedArrays initial_parameters;  // on the host, as initial_parameters() of model/mlp.h makes them
+
+  // The last batch of an epoch may be smaller; it is trained on like the others.
+  std::int64_t steps_per_epoch() const { return (training.rows() + batch_size - 1) / batch_size; }
+};
+
+// Steps are counted from the start of the run, over all epochs. Row `position` of epoch e is
+// Permutation(random_key(seed, Purpose::shuffle, e), rows)(position).
+struct Chunk {
+  std::int64_t first_step = 0;
+  std::vector<float> learning_rates;  // one per step
+};
+
+struct EpochRecord {
+  std::int64_t epoch = 0;             // from 0
+  double train_loss = 0;              // mean over the rows, as trained on (dropout on)
+  std::optional<double> validation_loss;
+  bool is_best = false;               // these weights were kept
+};
+
+struct ChunkResult {
+  std::vector<EpochRecord> finished_epochs;  // up to and including the one that stopped, if any
+  bool stopped_early = false;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual std::string_view name() const = 0;
+
+  // Chunks follow each other: first_step is where the last chunk ended, or what restore() brought.
+  virtual ChunkResult run(const Chunk& chunk) = 0;
+
+  // Everything that run() depends on, as host arrays: parameters, moments, best weights, sums of the
+  // unfinished epoch, counters. restore(state()) in a new engine of the same request continues exactly.
+  virtual NamedArrays state() const = 0;
+  virtual void restore(const NamedArrays& state) = 0;
+
+  virtual NamedArrays parameters() const = 0;       // as they are now, on the host
+  // Those of the best validation loss; without validation, as they are now.
+  virtual NamedArrays best_parameters() const = 0;
+};
+
+// One way to make engines. An explicit table of these is all there is to registration.
+struct EngineMaker {
+  std::string_view name;
+  // Why this engine cannot run the request, or "".
+  std::string (*refusal)(const EngineRequest& request);
+  std::unique_ptr<Engine> (*make)(const EngineRequest& request);
+};
+
+}  // namespace stoker
+
+template <>
+inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::Loss>{"mse", "binary_cross_entropy", "cross_entropy"};
+template <>
+inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::Optimizer>{"adam", "adamw", "sgd"};
+template <>
+inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::EngineChoice>{"auto", "graph", "eager"};

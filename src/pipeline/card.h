@@ -1,0 +1,58 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/stop.h"
+#include "config/field.h"
+#include "pipeline/port.h"
+
+namespace stoker {
+
+// Settings for showing: fields with the struct that they point into.
+struct DescribedSettings {
+  std::shared_ptr<void> owner;
+  config::Fields fields;
+};
+
+// What a card reads from outside the document (a file's content), looked at before it runs.
+struct Outside {
+  std::string fingerprint;
+  std::shared_ptr<void> opened;  // for run() to go on with, so that nothing is fetched twice
+};
+
+// All that a card sees while it runs.
+struct CardContext {
+  const config::Value& config;               // checked, defaults written out
+  const PortValues& inputs;
+  const Outside& outside;
+  const std::filesystem::path& document_folder;
+  std::filesystem::path checkpoints;         // of this card, inside the run folder
+  bool resume = false;
+  TrainingListener& listener;
+  const StopSignal& stop;
+};
+
+// A type of card, declared in one file of cards/ and listed in cards.cpp.
+struct CardType {
+  std::string name;
+  int version = 1;               // raised when the same settings give another output
+  std::string title;
+  std::string help;
+  std::vector<Port> inputs;      // all must be connected
+  std::vector<Port> outputs;
+  DescribedSettings (*describe)();
+  // Checks the settings and returns them with every default written out.
+  config::Value (*check)(const config::Value& config, const std::string& path, config::Diagnostics& diagnostics);
+  Outside (*look_outside)(const config::Value& config, const std::filesystem::path& document_folder);  // or null
+  PortValues (*run)(const CardContext& context);
+};
+
+std::span<const CardType> card_types();
+const CardType* find_card_type(const std::string& name);
+
+}  // namespace stoker

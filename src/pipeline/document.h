@@ -1,0 +1,49 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/diagnostics.h"
+#include "config/value.h"
+
+namespace stoker {
+
+struct Connection {
+  std::string card;
+  std::string output;
+  int line = 0;
+};
+
+struct Card {
+  std::string id;
+  std::string type;
+  std::map<std::string, Connection> inputs;
+  config::Value config;       // checked, defaults written out
+  double time_limit = 0;      // seconds; 0: none
+  int line = 0;
+};
+
+// A pipeline that has been checked: known types and settings, connections that fit, no cycle.
+struct Document {
+  std::string name;
+  std::vector<Card> cards;    // in an order in which they can run
+  config::Value layout;       // canvas only
+  std::filesystem::path folder;  // relative paths are taken from here
+
+  // As YAML, with every default written out; reads back as the same document.
+  std::string to_yaml() const;
+};
+
+// Checks everything and reports all errors at once. Takes seed 000's {nodes, edges} form too.
+Document read_document(const config::Value& value, const std::string& file_name, const std::filesystem::path& folder);
+// Loads, applies "cards.model.config.epochs=5" assignments, then checks.
+Document load_pipeline(const std::filesystem::path& path, const std::vector<std::string>& assignments = {});
+
+// JSON Schema of a whole document, for editors.
+nlohmann::json document_schema();
+// docs/reference.md: every card with its ports and settings.
+std::string reference_page();
+
+}  // namespace stoker

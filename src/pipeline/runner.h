@@ -1,0 +1,52 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/stop.h"
+#include "pipeline/card.h"
+#include "pipeline/document.h"
+#include "train/evaluate.h"
+
+namespace stoker {
+
+struct RunOptions {
+  std::filesystem::path out = "runs";      // run folders and the cache live here
+  std::optional<std::filesystem::path> resume;  // an earlier run folder to go on with
+  std::string only;                        // run this card and what it needs
+  bool use_cache = true;
+};
+
+// What happened to one card.
+struct CardOutcome {
+  std::string id;
+  std::string type;
+  bool reused = false;                     // its output came from the cache
+  double seconds = 0;
+};
+
+struct RunSummary {
+  std::filesystem::path folder;
+  std::filesystem::path report;            // report.html
+  std::vector<CardOutcome> cards;
+  std::vector<std::pair<std::string, Evaluation>> evaluations;  // by card
+  double seconds = 0;
+};
+
+// Who watches a run: the terminal, a test, later a service.
+class RunListener : public TrainingListener {
+ public:
+  virtual void run_started(const std::filesystem::path& folder) = 0;
+  virtual void card_started(const Card& card) = 0;
+  virtual void card_finished(const Card& card, const CardOutcome& outcome) = 0;
+};
+
+// Runs the cards in order; the first failure ends the run and is written into run.json before it is thrown.
+RunSummary run_pipeline(const Document& document, const RunOptions& options, RunListener& listener, StopSignal& stop);
+
+// The document of a run folder that is to be resumed.
+Document document_of_run(const std::filesystem::path& run_folder);
+
+}  // namespace stoker

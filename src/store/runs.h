@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace stoker {
+
+enum class RunStatus { running, finished, failed, interrupted };
+
+// The layout of a run folder, in one place. run.json is rewritten atomically as the run goes on.
+struct RunPaths {
+  std::filesystem::path folder;
+  std::filesystem::path document() const { return folder / "pipeline.yaml"; }
+  std::filesystem::path record() const { return folder / "run.json"; }
+  std::filesystem::path events() const { return folder / "events.jsonl"; }
+  std::filesystem::path metrics() const { return folder / "metrics.csv"; }
+  std::filesystem::path checkpoints() const { return folder / "checkpoints"; }
+  std::filesystem::path model() const { return folder / "model"; }
+  std::filesystem::path evaluations() const { return folder / "evaluations"; }  // <card>.json, as Evaluation writes it
+  std::filesystem::path plots() const { return folder / "plots"; }
+  std::filesystem::path report() const { return folder / "report.html"; }
+};
+
+// run.json, written by the runner, read by `stoker runs`, the report and later the service.
+struct RunRecord {
+  struct CardLine {
+    std::string id;
+    std::string type;
+    bool reused = false;
+    double seconds = 0;
+  };
+  struct Training {           // one per train card
+    std::string card;
+    std::string model_type;
+    std::string engine;
+    std::string device;
+    std::string placement;
+    std::string end;          // finished, stopped_early, time_limit
+    std::int64_t epochs = 0;
+    std::int64_t best_epoch = -1;
+    std::int64_t steps = 0;
+    std::int64_t parameters = 0;
+    double seconds = 0;
+  };
+  struct Result {             // one per evaluate card
+    std::string card;
+    std::int64_t rows = 0;
+    std::vector<std::pair<std::string, double>> metrics;
+  };
+  int format = 1;
+  std::string name;
+  RunStatus status = RunStatus::running;
+  std::string error;
+  std::string started;        // ISO 8601, UTC
+  double seconds = 0;
+  std::uint64_t peak_memory_bytes = 0;
+  std::string stoker_version;
+  std::string torch_version;  // empty when LibTorch was not loaded
+  std::string cpu;
+  int cores = 0;
+  std::string gpu;            // empty when none was used
+  std::vector<CardLine> cards;
+  std::vector<Training> trainings;
+  std::vector<Result> results;
+  std::vector<std::string> warnings;
+
+  nlohmann::json to_json() const;
+  static RunRecord from_json(const nlohmann::json& json, const std::string& name);  // refuses what is not one
+};
+
+void write_record(const RunPaths& paths, const RunRecord& record);
+RunRecord read_record(const RunPaths& paths);
+
+struct ListedRun {
+  std::string id;             // the folder's name
+  RunPaths paths;
+  RunRecord record;
+};
+// Newest first. Folders that are not runs are passed over; damaged ones are reported in `damaged`.
+std::vector<ListedRun> list_runs(const std::filesystem::path& out, std::vector<std::string>& damaged);
+// By full name, unique prefix, or "latest"; refuses with the nearest name.
+ListedRun find_run(const std::filesystem::path& out, const std::string& id);
+// Removes a run folder whole; refuses one that is still running (its process lives) unless forced.
+void delete_run(const ListedRun& run, bool force);
+
+}  // namespace stoker

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "model/model.h"
+
+namespace stoker {
+
+struct RegressionMetrics {
+  double mse = 0;
+  double rmse = 0;
+  double mae = 0;
+  double r2 = 0;
+};
+
+struct ClassificationMetrics {
+  double accuracy = 0;
+  double macro_f1 = 0;
+  double log_loss = 0;
+  std::optional<double> roc_auc;  // binary, or one-vs-rest macro mean; none when a class is absent
+  std::vector<std::int64_t> confusion;  // [classes, classes], rows are the actual class
+  std::vector<std::string> class_names;
+};
+
+// How good a model is on a table, in real units, with what the pictures need.
+struct Evaluation {
+  Task task = Task::regression;
+  std::int64_t rows = 0;
+  std::string target;
+  std::optional<RegressionMetrics> regression;
+  std::optional<ClassificationMetrics> classification;
+  std::vector<double> actual;     // regression: of all rows, or an even sample of at most 5,000
+  std::vector<double> predicted;
+
+  nlohmann::json to_json() const;
+  static Evaluation from_json(const nlohmann::json& json);
+  // Name and value of each metric, in the order in which people want them.
+  std::vector<std::pair<std::string, double>> metrics() const;
+};
+
+RegressionMetrics regression_metrics(std::span<const double> actual, std::span<const double> predicted);
+ClassificationMetrics classification_metrics(std::span<const std::int64_t> actual, const Predictions& predictions);
+
+Evaluation evaluate(const Model& model, const Table& table);
+
+}  // namespace stoker

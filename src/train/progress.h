@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/stop.h"
+#include "engine/engine.h"
+
+namespace stoker {
+
+// What is known of one epoch when it is over.
+struct EpochReport {
+  EpochRecord record;
+  double learning_rate = 0;
+  double seconds = 0;           // of this epoch
+  double rows_per_second = 0;
+};
+
+enum class TrainingEnd { finished, stopped_early, time_limit, interrupted };
+
+// How far a run has come; saved with every checkpoint (state.json).
+struct Progress {
+  std::int64_t next_step = 0;
+  double plateau_factor = 1;
+  std::int64_t epochs_since_best = 0;    // for plateau
+  std::optional<double> best_validation_loss;
+  double seconds = 0;                    // trained, over all sittings
+  bool stopped_early = false;
+  std::vector<EpochReport> epochs;
+
+  nlohmann::json to_json() const;
+  static Progress from_json(const nlohmann::json& json);
+};
+
+// Who is told while a run trains, and who may stop it. The run folder and the terminal listen.
+class TrainingListener {
+ public:
+  virtual ~TrainingListener() = default;
+  virtual void epoch_finished(const EpochReport& report) = 0;
+  // About ten times a second: share of the whole training done, for a progress line.
+  virtual void advanced(std::int64_t step, std::int64_t total_steps, double steps_per_second) = 0;
+  virtual void note(Severity severity, const std::string& message) = 0;
+};
+
+}  // namespace stoker
