@@ -1,0 +1,42 @@
+# Two commands for a new user: `make demo` and `make test`. Both install what is missing first.
+.PHONY: demo test build all-targets setup soak dev gpu format clean
+
+demo: build
+	build/stoker run examples/boston_housing.yaml
+
+test: all-targets
+	ctest --test-dir build --output-on-failure -j 2
+
+build: configure
+	cmake --build build --target stoker stoker_torch
+
+all-targets: configure
+	cmake --build build
+
+# Configuring is quick to skip: CMake itself repeats it when one of its files changes.
+.PHONY: configure
+configure: setup
+	@[ -e build/build.ninja ] || cmake --preset release
+
+setup:
+	@tools/setup
+
+# Load and endurance checks that take longer than a test should.
+soak: all-targets
+	ctest --test-dir build --output-on-failure -C soak -L soak
+
+# Everything once more under the address and undefined-behaviour sanitizers.
+dev: setup
+	cmake --preset dev
+	cmake --build build-dev
+	ctest --test-dir build-dev --output-on-failure -j 2
+
+# On a machine with an NVIDIA GPU.
+gpu:
+	tools/gpu-check
+
+format:
+	git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' ':!third_party' | xargs clang-format -i
+
+clean:
+	rm -rf build build-dev build-cuda
