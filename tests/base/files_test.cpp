@@ -1,0 +1,94 @@
+#include "base/files.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::size_t entries_in(const fs::path& folder) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+TEST(AtomicFile, ExistsOnlyOnceItIsComplete) {
+  const TemporaryFolder folder;
+  AtomicFile file(folder.path() / "a.txt");
+  file.write("one ");
+  EXPECT_FALSE(fs::exists(folder.path() / "a.txt"));
+  file.write("two");
+  file.commit();
+  EXPECT_EQ(read_file(folder.path() / "a.txt", 100), "one two");
+  EXPECT_EQ(entries_in(folder.path()), 1U);
+}
+
+TEST(AtomicFile, DroppedLeavesTheOldContentAndNothingElse) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "a.txt", "old");
+  {
+    AtomicFile file(folder.path() / "a.txt");
+    file.write("new");
+  }
+  EXPECT_EQ(read_file(folder.path() / "a.txt", 100), "old");
+  EXPECT_EQ(entries_in(folder.path()), 1U);
+}
+
+TEST(AtomicFolder, ReplacesAFolderAsAWhole) {
+  const TemporaryFolder folder;
+  const fs::path target = folder.path() / "model";
+  for (const char* text : {"first", "second"}) {
+    AtomicFolder whole(target);
+    write_file(whole.folder() / text, text);
+    whole.commit();
+  }
+  EXPECT_TRUE(fs::exists(target / "second"));
+  EXPECT_FALSE(fs::exists(target / "first"));
+  EXPECT_EQ(entries_in(folder.path()), 1U);
+}
+
+TEST(AtomicFolder, DroppedLeavesNothing) {
+  const TemporaryFolder folder;
+  {
+    const AtomicFolder whole(folder.path() / "model");
+    write_file(whole.folder() / "half", "half");
+  }
+  EXPECT_EQ(entries_in(folder.path()), 0U);
+}
+
+TEST(AppendedFile, KeepsWhatWasThereAndAddsWholeLines) {
+  const TemporaryFolder folder;
+  AppendedFile(folder.path() / "events").append_line("one");
+  AppendedFile(folder.path() / "events").append_line("two");
+  EXPECT_EQ(read_file(folder.path() / "events", 100), "one\ntwo\n");
+}
+
+TEST(ReadFile, RefusesMissingTooLargeAndFolders) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "a", std::string(100, 'x'));
+  const auto code_of = [](auto&& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return ExitCode::done;
+  };
+  EXPECT_EQ(code_of([&] { read_file(folder.path() / "none", 10); }), ExitCode::wrong_request);
+  EXPECT_EQ(code_of([&] { read_file(folder.path() / "a", 99); }), ExitCode::wrong_request);
+  EXPECT_EQ(code_of([&] { read_file(folder.path(), 10); }), ExitCode::wrong_request);
+  EXPECT_EQ(read_file(folder.path() / "a", 100).size(), 100U);
+}
+
+TEST(MakeFolder, RefusesWhereAFileStands) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "a", "x");
+  EXPECT_THROW(make_folder(folder.path() / "a"), Error);
+  EXPECT_THROW(make_folder(folder.path() / "a" / "b"), Error);
+}
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,24 @@
+#include "base/hash.h"
+
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+
+namespace stoker {
+namespace {
+
+// The example of FIPS 180-2, appendix B.1.
+constexpr const char* abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+TEST(Sha256, GivesThePublishedDigest) {
+  EXPECT_EQ(sha256_of_text("abc"), abc);
+}
+
+TEST(Sha256, OfAFileIsThatOfItsContent) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "a", "abc");
+  EXPECT_EQ(sha256_of_file(folder.path() / "a"), abc);
+}
+
+}  // namespace
+}  // namespace stoker
