@@ -1,0 +1,114 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "config/diagnostics.h"
+#include "config/value.h"
+
+// A setting declared once gives parsing, checking, JSON Schema, command-line flags and the reference page:
+//
+//   struct SplitConfig { double train_ratio = 0.8; };
+//   inline config::Fields fields(SplitConfig& c) {
+//     return {config::field("train_ratio", c.train_ratio, "Share of the rows to train on").within(0.0, 1.0)};
+//   }
+//   SplitConfig c = config::read<SplitConfig>(value, "cards.split.config", diagnostics);
+//
+// The default is what the member holds when the field is declared.
+namespace stoker::config {
+
+// Specialise for an enum whose values are 0, 1, 2, …:
+//   template <> inline constexpr std::array<std::string_view, 2> config::names<Color>{"red", "blue"};
+template <class Enum>
+inline constexpr std::array<std::string_view, 0> names{};
+
+template <class Enum>
+std::string_view name_of(Enum value) {
+  return names<Enum>[static_cast<std::size_t>(value)];
+}
+
+enum class FieldType { boolean, integer, number, text, integers, numbers, texts, map };
+
+class Field {
+ public:
+  std::string name;
+  std::string help;
+  FieldType type = FieldType::text;
+  Value default_value;
+  std::optional<double> least;
+  std::optional<double> most;
+  bool above_least = false;           // the least value itself is not allowed
+  bool below_most = false;            // the most value itself is not allowed
+  std::optional<std::size_t> fewest;  // items of a list, characters of a text
+  std::vector<std::string> choices;   // for text
+  bool is_required = false;
+  bool is_optional = false;  // null or "" is a value: not set
+  // What the member's type can hold; a value outside is refused, never wrapped around.
+  std::int64_t lowest_integer = std::numeric_limits<std::int64_t>::min();
+  std::int64_t highest_integer = std::numeric_limits<std::int64_t>::max();
+  double highest_number = std::numeric_limits<double>::max();
+
+  // Chained at the declaration.
+  Field&& within(double low, double high) &&;
+  Field&& at_least(double low) &&;
+  Field&& above(double low) &&;
+  Field&& below(double high) &&;  // together with at_least: [low, high)
+  Field&& not_empty() &&;
+  Field&& required() &&;
+  Field&& optional() &&;
+
+  // Checks the value and, if it is right, stores it in the member that the field was declared for.
+  void read(const Value& value, const std::string& path, Diagnostics& diagnostics) const;
+  // The member's current value.
+  Value current() const { return load_(); }
+
+  std::function<void(const Value&)> store_;  // called with a checked value
+  std::function<Value()> load_;
+};
+
+using Fields = std::vector<Field>;
+
+// Supported members: bool, integers, double/float, std::string, enums with names<>, std::vector of
+// integers, numbers or strings, std::optional of a scalar, and Value (a map that the owner checks itself).
+template <class Member>
+Field field(std::string name, Member& member, std::string help);
+
+// Reads a map: unknown keys (with the nearest known name), wrong types and ranges, missing required ones.
+void read_fields(const Fields& fields, const Value& map, const std::string& path, Diagnostics& diagnostics);
+
+template <class Config>
+Config read(const Value& map, const std::string& path, Diagnostics& diagnostics) {
+  Config config;
+  read_fields(fields(config), map, path, diagnostics);
+  return config;
+}
+
+// Every setting with its current value, defaults written out.
+Value write_fields(const Fields& fields);
+
+template <class Config>
+Value write(const Config& config) {
+  Config copy = config;
+  return write_fields(fields(copy));
+}
+
+// JSON Schema (draft 2020-12) of a map with these fields.
+nlohmann::json json_schema(const Fields& fields);
+
+// Markdown table of the fields: setting, type, default, allowed, meaning.
+std::string reference_table(const Fields& fields);
+
+// "one of relu, tanh", "0 to 1", "at least 1", "above 0", "not empty" or "".
+std::string allowed_text(const Field& field);
+std::string type_text(const Field& field);
+
+}  // namespace stoker::config
+
+#include "config/field_members.h"

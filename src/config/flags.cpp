@@ -1,0 +1,123 @@
+#include "config/flags.h"
+
+#include <algorithm>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "config/document.h"
+
+namespace stoker::config {
+namespace {
+
+bool is_list(const Field& field) {
+  return field.type == FieldType::integers || field.type == FieldType::numbers ||
+         field.type == FieldType::texts;
+}
+
+std::string trimmed(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string::npos) return "";
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+Value list_value(const Field& field, const std::string& text) {
+  // Names that hold a comma can be given as a YAML list: '["a,b", c]'.
+  if (text.starts_with('[')) return parse_yaml(text, flag_name(field));
+  Value::List list;
+  if (text.empty()) return Value(std::move(list));
+  for (const std::string& part : split_text(text, ',')) {
+    const std::string item = trimmed(part);
+    list.push_back(field.type == FieldType::texts ? Value(item) : plain_scalar(item, 0));
+  }
+  return Value(std::move(list));
+}
+
+std::string help_text(const Field& field) {
+  std::string notes;
+  const auto note = [&notes](const std::string& text) {
+    if (text.empty()) return;
+    notes += (notes.empty() ? "" : "; ") + text;
+  };
+  note(allowed_text(field));
+  if (!field.is_required) {
+    std::string value = to_yaml(field.default_value);
+    value.pop_back();  // the line's end
+    if (value != "null" && value != "\"\"" && value != "[]") note("default " + value);
+  }
+  return notes.empty() ? field.help : fmt::format("{} ({})", field.help, notes);
+}
+
+std::string placeholder(const Field& field) {
+  switch (field.type) {
+    case FieldType::integer:
+      return "INTEGER";
+    case FieldType::number:
+      return "NUMBER";
+    case FieldType::integers:
+      return "INTEGER,...";
+    case FieldType::numbers:
+      return "NUMBER,...";
+    case FieldType::texts:
+      return "TEXT,...";
+    default:
+      return field.choices.empty() ? "TEXT" : "NAME";
+  }
+}
+
+void add_switch(CLI::App& app, const Field& field, Value& into) {
+  const std::string flag = flag_name(field);
+  const std::string names = fmt::format("{},!--no-{}", flag, flag.substr(2));
+  app.add_flag_function(
+         names, [&into, name = field.name](std::int64_t count) { into.set(name, Value(count > 0)); },
+         help_text(field))
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+void add_option(CLI::App& app, const Field& field, Value& into) {
+  const CLI::callback_t callback = [&into, field](const CLI::results_t& given) {
+    if (!is_list(field)) {
+      into.set(field.name, flag_value(field, given.back()));
+      return true;
+    }
+    Value::List all;
+    for (const std::string& text : given) {
+      const Value list = flag_value(field, text);
+      if (const auto* items = list.get_if<Value::List>()) all.insert(all.end(), items->begin(), items->end());
+    }
+    into.set(field.name, Value(std::move(all)));
+    return true;
+  };
+  CLI::Option* option = app.add_option(flag_name(field), callback, help_text(field));
+  option->type_name(placeholder(field));
+  option->multi_option_policy(is_list(field) ? CLI::MultiOptionPolicy::TakeAll
+                                             : CLI::MultiOptionPolicy::TakeLast);
+}
+
+}  // namespace
+
+std::string flag_name(const Field& field) {
+  std::string name = "--" + field.name;
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+Value flag_value(const Field& field, const std::string& text) {
+  if (is_list(field)) return list_value(field, trimmed(text));
+  if (field.type == FieldType::text) return Value(text);
+  return plain_scalar(trimmed(text), 0);
+}
+
+void add_flags(CLI::App& app, const Fields& fields, Value& into) {
+  for (const Field& field : fields) {
+    if (field.type == FieldType::map) continue;
+    if (field.type == FieldType::boolean) {
+      add_switch(app, field, into);
+    } else {
+      add_option(app, field, into);
+    }
+  }
+}
+
+}  // namespace stoker::config

@@ -1,0 +1,52 @@
+#include "config/value.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "config/quote.h"
+
+namespace stoker::config {
+
+Value::Value(Map value, int line) : content_(std::move(value)), line_(line) {}
+
+std::string Value::describe() const {
+  if (is_null()) return "nothing";
+  if (const bool* flag = get_if<bool>()) return *flag ? "the value true" : "the value false";
+  if (const std::int64_t* integer = get_if<std::int64_t>()) return fmt::format("the number {}", *integer);
+  if (const double* number = get_if<double>()) {
+    if (std::isnan(*number)) return "not a number (.nan)";
+    if (std::isinf(*number)) return *number > 0 ? "infinity" : "minus infinity";
+    return fmt::format("the number {}", *number);
+  }
+  if (const std::string* text = get_if<std::string>()) return "the text " + in_quotes(*text);
+  return get_if<List>() != nullptr ? "a list" : "a map";
+}
+
+const Value* Value::find(std::string_view key) const {
+  const Map* map = get_if<Map>();
+  if (map == nullptr) return nullptr;
+  for (const Entry& entry : *map) {
+    if (entry.key == key) return &entry.value;
+  }
+  return nullptr;
+}
+
+Value* Value::find(std::string_view key) {
+  return const_cast<Value*>(std::as_const(*this).find(key));
+}
+
+void Value::set(std::string_view key, Value value) {
+  if (is_null()) content_ = Map{};
+  Map* map = get_if<Map>();
+  if (map == nullptr) fail("{} cannot be set in {}", in_quotes(key), describe());
+  if (Value* present = find(key)) {
+    *present = std::move(value);
+    return;
+  }
+  const int line = value.line();
+  map->push_back({std::string(key), line, std::move(value)});
+}
+
+}  // namespace stoker::config

@@ -1,0 +1,192 @@
+#include <sstream>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include "base/text.h"
+#include "config/document.h"
+#include "config/quote.h"
+
+namespace stoker::config {
+namespace {
+
+struct Size {
+  std::size_t values = 0;
+  std::size_t bytes = 0;
+  int depth = 0;
+};
+
+Size size_of(const Value& value) {
+  Size size{1, 0, 0};
+  const auto add = [&size](const Value& part) {
+    const Size more = size_of(part);
+    size.values += more.values;
+    size.bytes += more.bytes;
+    size.depth = std::max(size.depth, more.depth);
+  };
+  if (const auto* text = value.get_if<std::string>()) size.bytes = text->size();
+  if (const auto* list = value.get_if<Value::List>()) {
+    for (const Value& item : *list) add(item);
+    ++size.depth;
+  }
+  if (const auto* map = value.get_if<Value::Map>()) {
+    for (const Entry& entry : *map) {
+      size.bytes += entry.key.size();
+      add(entry.value);
+    }
+    ++size.depth;
+  }
+  return size;
+}
+
+// yaml-cpp calls a container's start before it descends into it, so refusing there also bounds the
+// recursion of its parser.
+class Reader : public YAML::EventHandler {
+ public:
+  Reader(const std::string& name, const Bounds& bounds) : bounds_(bounds), builder_(name, bounds) {}
+
+  Value take() { return builder_.take(); }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (started_) {
+      builder_.refuse_at(line_of(mark), "the document has ended before this line; a file holds one document");
+    }
+    started_ = true;
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (builder_.expects_key()) builder_.refuse_at(line_of(mark), "a key is empty; put it in quotes");
+    Value null;
+    null.set_line(line_of(mark));
+    put(std::move(null), anchor);
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& text) override {
+    if (!builder_.expects_key()) return put(tagged(tag, text, line_of(mark)), anchor);
+    if (text == "<<" && tag == "?") {
+      builder_.refuse_at(line_of(mark), "merge keys (<<) are not supported; write the settings out");
+    }
+    if (anchor != YAML::NullAnchor) builder_.refuse_at(line_of(mark), "a key cannot carry an anchor");
+    builder_.key(text, line_of(mark));
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const int line = line_of(mark);
+    if (builder_.expects_key()) builder_.refuse_at(line, "a key cannot be an alias");
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) builder_.refuse_at(line, "an alias stands inside of what it stands for");
+    const Anchored& anchored = found->second;
+    builder_.check_depth(builder_.depth() + anchored.size.depth, line);
+    charge(anchored.size, line);
+    builder_.put(anchored.value);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(Value(Value::List{}, line_of(mark)), tag, "seq", anchor);
+  }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(Value(Value::Map{}, line_of(mark)), tag, "map", anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Anchored {
+    Value value;
+    Size size;
+  };
+
+  static int line_of(const YAML::Mark& mark) { return mark.line + 1; }
+
+  void open(Value container, const std::string& tag, std::string_view kind, YAML::anchor_t anchor) {
+    const int line = container.line();
+    if (builder_.expects_key()) builder_.refuse_at(line, "a key must be text, not a list or a map");
+    if (!tag.empty() && tag != "?" && tag != "!" && tag != fmt::format("tag:yaml.org,2002:{}", kind)) {
+      refuse_tag(tag, line);
+    }
+    builder_.open(std::move(container));
+    anchors_of_open_.push_back(anchor);
+  }
+
+  void close() {
+    const YAML::anchor_t anchor = anchors_of_open_.back();
+    anchors_of_open_.pop_back();
+    const Value& closed = builder_.close();
+    if (anchor != YAML::NullAnchor) keep(anchor, closed);
+  }
+
+  void put(Value value, YAML::anchor_t anchor) {
+    builder_.put(std::move(value));
+    if (anchor != YAML::NullAnchor) keep(anchor, builder_.last());
+  }
+
+  void keep(YAML::anchor_t anchor, const Value& value) {
+    const Size size = size_of(value);
+    charge(size, value.line());
+    anchors_[anchor] = {value, size};
+  }
+
+  // Copies, for an anchor or an alias, count like what they are copies of: 50 bytes of aliases may stand
+  // for a million values, or for a hundred copies of a long text.
+  void charge(const Size& size, int line) {
+    builder_.count(size.values, line);
+    copied_bytes_ += size.bytes;
+    if (copied_bytes_ > bounds_.bytes) {
+      builder_.refuse_at(
+          line, fmt::format("anchors and aliases expand to more than {}", human_bytes(bounds_.bytes)));
+    }
+  }
+
+  Value tagged(const std::string& tag, const std::string& text, int line) const {
+    if (tag == "?" || tag.empty()) return plain_scalar(text, line);
+    constexpr std::string_view core = "tag:yaml.org,2002:";
+    if (tag == "!" || tag == "tag:yaml.org,2002:str") return Value(text, line);
+    if (!tag.starts_with(core)) refuse_tag(tag, line);
+    Value value = plain_scalar(text, line);
+    const std::string kind = tag.substr(core.size());
+    if (const auto* whole = value.get_if<std::int64_t>(); whole != nullptr && kind == "float") {
+      value = Value(static_cast<double>(*whole), line);
+    }
+    const bool matches = (kind == "null" && value.is_null()) || (kind == "bool" && value.get_if<bool>()) ||
+                         (kind == "int" && value.get_if<std::int64_t>()) ||
+                         (kind == "float" && value.get_if<double>());
+    if (!matches) refuse_tag(tag, line);
+    return value;
+  }
+
+  [[noreturn]] void refuse_tag(const std::string& tag, int line) const {
+    builder_.refuse_at(line, fmt::format("the tag {} is not supported here; leave it out", in_quotes(tag)));
+  }
+
+  const Bounds& bounds_;
+  Builder builder_;
+  std::unordered_map<YAML::anchor_t, Anchored> anchors_;
+  std::vector<YAML::anchor_t> anchors_of_open_;
+  std::size_t copied_bytes_ = 0;
+  bool started_ = false;
+};
+
+}  // namespace
+
+Value parse_yaml(std::string_view text, const std::string& name, const Bounds& bounds) {
+  std::istringstream stream{std::string(checked_text(text, name, bounds))};
+  Reader reader(name, bounds);
+  try {
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(reader)) {
+    }
+  } catch (const YAML::Exception& error) {
+    refuse_document(name, error.mark.line + 1, error.msg);
+  }
+  return reader.take();
+}
+
+}  // namespace stoker::config
