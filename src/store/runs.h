@@ -4,14 +4,18 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "store/process.h"
+
 namespace stoker {
 
 enum class RunStatus { running, finished, failed, interrupted };
+std::string_view status_name(RunStatus status);
 
 // The layout of a run folder, in one place. run.json is rewritten atomically as the run goes on.
 struct RunPaths {
@@ -56,6 +60,7 @@ struct RunRecord {
   int format = 1;
   std::string name;
   RunStatus status = RunStatus::running;
+  std::optional<ProcessIdentity> process;  // who runs it; write_record() fills it in while status is running
   std::string error;
   std::string started;        // ISO 8601, UTC
   double seconds = 0;
@@ -74,6 +79,8 @@ struct RunRecord {
   static RunRecord from_json(const nlohmann::json& json, const std::string& name);  // refuses what is not one
 };
 
+// Atomically. A record whose status is running gets the calling process written into it, so that readers can
+// tell a run that goes on from one whose process is gone.
 void write_record(const RunPaths& paths, const RunRecord& record);
 RunRecord read_record(const RunPaths& paths);
 
@@ -82,11 +89,13 @@ struct ListedRun {
   RunPaths paths;
   RunRecord record;
 };
-// Newest first. Folders that are not runs are passed over; damaged ones are reported in `damaged`.
+// Newest first. Folders that are not runs are passed over, links too; damaged ones are reported in `damaged`.
+// A run that says it is running, but whose process is gone, is listed as failed, and its error says so.
 std::vector<ListedRun> list_runs(const std::filesystem::path& out, std::vector<std::string>& damaged);
 // By full name, unique prefix, or "latest"; refuses with the nearest name.
 ListedRun find_run(const std::filesystem::path& out, const std::string& id);
-// Removes a run folder whole; refuses one that is still running (its process lives) unless forced.
+// Removes a run folder whole, links inside it as links; refuses what is not a run folder, and one that is still
+// running (its process lives) or whose record cannot be read unless forced.
 void delete_run(const ListedRun& run, bool force);
 
 }  // namespace stoker

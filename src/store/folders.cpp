@@ -1,0 +1,133 @@
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "store/runs.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_plain_folder(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(fs::symlink_status(path, error));
+}
+
+bool has_record(const fs::path& folder) {
+  std::error_code error;
+  return fs::is_regular_file(fs::symlink_status(RunPaths{folder}.record(), error));
+}
+
+bool goes_on(const RunRecord& record) {
+  return record.status == RunStatus::running && record.process && is_alive(*record.process);
+}
+
+void mark_died(RunRecord& record) {
+  record.status = RunStatus::failed;
+  record.error = "died: the process that ran it is gone and wrote no end";
+}
+
+ListedRun read_run(const fs::path& folder) {
+  ListedRun run{folder.filename().string(), {folder}, read_record({folder})};
+  if (run.record.status == RunStatus::running && !goes_on(run.record)) mark_died(run.record);
+  return run;
+}
+
+// The folders under `out` that hold a record. Hidden ones are not looked at: the cache, and what is being
+// deleted.
+std::vector<fs::path> run_folders(const fs::path& out) {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  if (!fs::exists(out, error)) return folders;
+  fs::directory_iterator entries(out, error);
+  if (error) refuse("cannot list the runs in {}: {}", out.string(), error.message());
+  for (const fs::directory_entry& entry : entries) {
+    const bool hidden = entry.path().filename().string().starts_with('.');
+    if (!hidden && is_plain_folder(entry.path()) && has_record(entry.path())) folders.push_back(entry.path());
+  }
+  return folders;
+}
+
+bool is_newer(const ListedRun& a, const ListedRun& b) {
+  if (a.record.started != b.record.started) return a.record.started > b.record.started;
+  return a.id > b.id;
+}
+
+std::string first_names(const std::vector<const ListedRun*>& runs) {
+  constexpr std::size_t shown = 5;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(shown, runs.size()); ++i) names.push_back(runs[i]->id);
+  if (runs.size() > shown) names.push_back("…");
+  return join(names, ", ");
+}
+
+[[noreturn]] void refuse_unknown(const fs::path& out, const std::string& id,
+                                 const std::vector<ListedRun>& runs,
+                                 const std::vector<std::string>& damaged) {
+  for (const std::string& message : damaged) {
+    if (message.find((out / id / "run.json").string()) != std::string::npos)
+      refuse("the run {} cannot be read: {}", id, message);
+  }
+  if (runs.empty()) refuse("there are no runs in {}", out.string());
+  std::vector<std::string> names;
+  for (const ListedRun& run : runs) names.push_back(run.id);
+  refuse("there is no run {} in {}{}", id, out.string(), did_you_mean(id, names));
+}
+
+}  // namespace
+
+std::vector<ListedRun> list_runs(const fs::path& out, std::vector<std::string>& damaged) {
+  std::vector<ListedRun> runs;
+  for (const fs::path& folder : run_folders(out)) {
+    try {
+      runs.push_back(read_run(folder));
+    } catch (const Error& error) {
+      damaged.emplace_back(error.what());
+    }
+  }
+  std::sort(runs.begin(), runs.end(), is_newer);
+  std::sort(damaged.begin(), damaged.end());
+  return runs;
+}
+
+ListedRun find_run(const fs::path& out, const std::string& id) {
+  if (id.empty()) refuse("a run is needed: its name, the beginning of it, or latest");
+  std::vector<std::string> damaged;
+  const std::vector<ListedRun> runs = list_runs(out, damaged);
+  std::vector<const ListedRun*> matches;
+  for (const ListedRun& run : runs) {
+    if (run.id == id) return run;
+    if (run.id.starts_with(id)) matches.push_back(&run);
+  }
+  if (id == "latest" && !runs.empty()) return runs.front();
+  if (matches.empty()) refuse_unknown(out, id, runs, damaged);
+  if (matches.size() > 1)
+    refuse("{} runs begin with {}: {}; say more of the name", matches.size(), id, first_names(matches));
+  return *matches.front();
+}
+
+void delete_run(const ListedRun& run, bool force) {
+  const fs::path& folder = run.paths.folder;
+  const std::string name = folder.filename().string();
+  if (!is_plain_folder(folder) || !has_record(folder) || name.empty() || name == "." || name == "..")
+    refuse("{} is not deleted: it is not a run folder (a folder with a run.json)", folder.string());
+  if (!force) {
+    // Read anew: the listing may be old, and the run may have been resumed since.
+    const ListedRun now = read_run(folder);
+    if (now.record.status == RunStatus::running)
+      refuse("the run {} is still running (process {} on {}); stop it first, or force the deletion", run.id,
+             now.record.process->id, now.record.process->host);
+  }
+  // Out of sight first, so that an interrupted deletion leaves no half run in the list.
+  const fs::path aside = folder.parent_path() / (".deleted-" + name);
+  std::error_code error;
+  fs::remove_all(aside, error);
+  fs::rename(folder, aside, error);
+  if (error) refuse("cannot delete {}: {}", folder.string(), error.message());
+  fs::remove_all(aside, error);
+  if (error)
+    fail("the run is out of the list, but {} could not be removed: {}", aside.string(), error.message());
+}
+
+}  // namespace stoker

@@ -1,0 +1,266 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "config/value.h"
+#include "store/runs.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+constexpr int newest_format = 1;
+constexpr std::size_t largest_file = 8U << 20;
+constexpr std::size_t longest_list = 10'000;  // cards, trainings, results, warnings
+constexpr std::size_t longest_text = 1U << 16;
+
+constexpr std::array<std::string_view, 4> status_names{"running", "finished", "failed", "interrupted"};
+
+// One object of a record. Every getter takes what is missing as the default and refuses what is not of its
+// kind, by the name of the file and the place in it.
+class Part {
+ public:
+  Part(const json& value, std::string place) : value_(value), place_(std::move(place)) {
+    if (!value.is_object()) refuse("{}: an object is needed here, found {}", place_, value.type_name());
+  }
+
+  std::string text(const char* key) const {
+    const json* found = find(key);
+    return found == nullptr ? "" : text_of(*found, place_of(key));
+  }
+
+  bool flag(const char* key) const {
+    const json* found = find(key);
+    if (found == nullptr) return false;
+    if (!found->is_boolean()) refuse_kind(key, "true or false", *found);
+    return found->get<bool>();
+  }
+
+  std::int64_t whole(const char* key, std::int64_t lowest, std::int64_t otherwise) const {
+    const json* found = find(key);
+    if (found == nullptr) return otherwise;
+    if (!found->is_number_integer()) refuse_kind(key, "a whole number", *found);
+    const bool too_large =
+        found->is_number_unsigned() && found->get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX);
+    if (too_large || found->get<std::int64_t>() < lowest)
+      refuse("{}: {} is out of range", place_of(key), found->dump());
+    return found->get<std::int64_t>();
+  }
+
+  double seconds(const char* key) const {
+    const json* found = find(key);
+    if (found == nullptr) return 0;
+    if (!found->is_number()) refuse_kind(key, "a number", *found);
+    const double value = found->get<double>();
+    if (!std::isfinite(value) || value < 0) refuse("{}: {} is no time span", place_of(key), value);
+    return value;
+  }
+
+  // JSON has no word for numbers that are not finite; they are written as null.
+  double number(const char* key) const {
+    const json* found = find(key);
+    if (found == nullptr) return std::numeric_limits<double>::quiet_NaN();
+    if (!found->is_number()) refuse_kind(key, "a number", *found);
+    return found->get<double>();
+  }
+
+  template <class Read>
+  void each(const char* key, Read read) const {
+    const json* list = find(key);
+    if (list == nullptr) return;
+    if (!list->is_array()) refuse_kind(key, "a list", *list);
+    if (list->size() > longest_list)
+      refuse("{}: {} entries, {} are the most", place_of(key), list->size(), longest_list);
+    for (std::size_t i = 0; i < list->size(); ++i) read((*list)[i], fmt::format("{}[{}]", place_of(key), i));
+  }
+
+  bool has(const char* key) const { return find(key) != nullptr; }
+  const json& at(const char* key) const { return *find(key); }
+  std::string place_of(const char* key) const { return fmt::format("{}: {}", place_, key); }
+
+  static std::string text_of(const json& value, const std::string& place) {
+    if (!value.is_string()) refuse("{}: a text is needed here, found {}", place, value.type_name());
+    const std::string& text = value.get_ref<const std::string&>();
+    if (text.size() > longest_text)
+      refuse("{}: a text of {} bytes, {} are the most", place, text.size(), longest_text);
+    return text;
+  }
+
+ private:
+  const json* find(const char* key) const {
+    const auto found = value_.find(key);
+    return found == value_.end() || found->is_null() ? nullptr : &*found;
+  }
+  [[noreturn]] void refuse_kind(const char* key, const char* needed, const json& found) const {
+    refuse("{}: {} is needed here, found {}", place_of(key), needed, found.type_name());
+  }
+
+  const json& value_;
+  std::string place_;
+};
+
+RunStatus status_of(const std::string& text, const std::string& place) {
+  for (std::size_t i = 0; i < status_names.size(); ++i) {
+    if (status_names[i] == text) return static_cast<RunStatus>(i);
+  }
+  refuse("{}: '{}' is no status; running, finished, failed and interrupted are", place, text.substr(0, 40));
+}
+
+json to_json(const ProcessIdentity& process) {
+  return {{"id", process.id},
+          {"start", process.start},
+          {"host", process.host},
+          {"boot", process.boot},
+          {"process_space", process.process_space}};
+}
+
+ProcessIdentity process_from(const Part& part) {
+  return {part.whole("id", 1, 1), part.whole("start", -1, -1), part.text("host"), part.text("boot"),
+          part.text("process_space")};
+}
+
+json to_json(const RunRecord::Training& training) {
+  return {{"card", training.card},           {"model_type", training.model_type},
+          {"engine", training.engine},       {"device", training.device},
+          {"placement", training.placement}, {"end", training.end},
+          {"epochs", training.epochs},       {"best_epoch", training.best_epoch},
+          {"steps", training.steps},         {"parameters", training.parameters},
+          {"seconds", training.seconds}};
+}
+
+RunRecord::Training training_from(const Part& part) {
+  RunRecord::Training training;
+  training.card = part.text("card");
+  training.model_type = part.text("model_type");
+  training.engine = part.text("engine");
+  training.device = part.text("device");
+  training.placement = part.text("placement");
+  training.end = part.text("end");
+  training.epochs = part.whole("epochs", 0, 0);
+  training.best_epoch = part.whole("best_epoch", -1, -1);
+  training.steps = part.whole("steps", 0, 0);
+  training.parameters = part.whole("parameters", 0, 0);
+  training.seconds = part.seconds("seconds");
+  return training;
+}
+
+// A list, because an object would not keep the order in which people want the metrics.
+json to_json(const RunRecord::Result& result) {
+  json metrics = json::array();
+  for (const auto& [name, value] : result.metrics) metrics.push_back({{"name", name}, {"value", value}});
+  return {{"card", result.card}, {"rows", result.rows}, {"metrics", std::move(metrics)}};
+}
+
+RunRecord::Result result_from(const Part& part) {
+  RunRecord::Result result;
+  result.card = part.text("card");
+  result.rows = part.whole("rows", 0, 0);
+  part.each("metrics", [&](const json& entry, const std::string& place) {
+    const Part metric(entry, place);
+    result.metrics.emplace_back(metric.text("name"), metric.number("value"));
+  });
+  return result;
+}
+
+void read_lists(const Part& part, RunRecord& record) {
+  part.each("cards", [&](const json& entry, const std::string& place) {
+    const Part card(entry, place);
+    record.cards.push_back(
+        {card.text("id"), card.text("type"), card.flag("reused"), card.seconds("seconds")});
+  });
+  part.each("trainings", [&](const json& entry, const std::string& place) {
+    record.trainings.push_back(training_from(Part(entry, place)));
+  });
+  part.each("results", [&](const json& entry, const std::string& place) {
+    record.results.push_back(result_from(Part(entry, place)));
+  });
+  part.each("warnings", [&](const json& entry, const std::string& place) {
+    record.warnings.push_back(Part::text_of(entry, place));
+  });
+}
+
+}  // namespace
+
+std::string_view status_name(RunStatus status) {
+  return status_names.at(static_cast<std::size_t>(status));
+}
+
+json RunRecord::to_json() const {
+  json card_lines = json::array();
+  for (const CardLine& card : cards)
+    card_lines.push_back(
+        {{"id", card.id}, {"type", card.type}, {"reused", card.reused}, {"seconds", card.seconds}});
+  json training_list = json::array();
+  for (const Training& training : trainings) training_list.push_back(stoker::to_json(training));
+  json result_list = json::array();
+  for (const Result& result : results) result_list.push_back(stoker::to_json(result));
+  return {{"format", format},
+          {"name", name},
+          {"status", status_name(status)},
+          {"process", process ? stoker::to_json(*process) : json()},
+          {"error", error},
+          {"started", started},
+          {"seconds", seconds},
+          {"peak_memory_bytes", peak_memory_bytes},
+          {"stoker_version", stoker_version},
+          {"torch_version", torch_version},
+          {"cpu", cpu},
+          {"cores", cores},
+          {"gpu", gpu},
+          {"cards", std::move(card_lines)},
+          {"trainings", std::move(training_list)},
+          {"results", std::move(result_list)},
+          {"warnings", warnings}};
+}
+
+RunRecord RunRecord::from_json(const json& json, const std::string& name) {
+  const Part part(json, name);
+  RunRecord record;
+  record.format = static_cast<int>(std::min<std::int64_t>(part.whole("format", 0, 0), INT32_MAX));
+  if (record.format < 1) refuse("{} is no record of a run: it has no format", name);
+  if (record.format > newest_format)
+    refuse("{} has format {}, this Stoker reads up to {}: a newer one wrote it", name, record.format,
+           newest_format);
+  record.name = part.text("name");
+  record.status = status_of(part.text("status"), part.place_of("status"));
+  if (part.has("process")) record.process = process_from(Part(part.at("process"), part.place_of("process")));
+  record.error = part.text("error");
+  record.started = part.text("started");
+  record.seconds = part.seconds("seconds");
+  record.peak_memory_bytes = static_cast<std::uint64_t>(part.whole("peak_memory_bytes", 0, 0));
+  record.stoker_version = part.text("stoker_version");
+  record.torch_version = part.text("torch_version");
+  record.cpu = part.text("cpu");
+  record.cores = static_cast<int>(std::min<std::int64_t>(part.whole("cores", 0, 0), INT32_MAX));
+  record.gpu = part.text("gpu");
+  read_lists(part, record);
+  return record;
+}
+
+void write_record(const RunPaths& paths, const RunRecord& record) {
+  RunRecord stamped = record;
+  stamped.process.reset();
+  if (record.status == RunStatus::running) stamped.process = this_process();
+  // A message may quote a file that is not UTF-8; the record must be.
+  const std::string text = stamped.to_json().dump(2, ' ', false, json::error_handler_t::replace);
+  write_file(paths.record(), text + "\n");
+}
+
+RunRecord read_record(const RunPaths& paths) {
+  const std::string name = paths.record().string();
+  std::error_code error;
+  // Anything else, a named pipe say, could keep the reader waiting for ever.
+  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(paths.record(), error)))
+    refuse("{} is not a run folder: it has no run.json", paths.folder.string());
+  const config::Bounds bounds{.bytes = largest_file, .values = 500'000, .depth = 16};
+  const config::Value value = config::parse_json(read_file(paths.record(), largest_file), name, bounds);
+  return RunRecord::from_json(config::to_json(value), name);
+}
+
+}  // namespace stoker

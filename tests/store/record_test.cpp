@@ -1,0 +1,168 @@
+#include <cmath>
+#include <fstream>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "store/runs.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+RunRecord full_record() {
+  RunRecord record;
+  record.name = "boston-housing";
+  record.status = RunStatus::finished;
+  record.started = "2026-11-15T10:20:30.123Z";
+  record.seconds = 12.5;
+  record.peak_memory_bytes = 5'000'000'000;
+  record.stoker_version = "0.1.0";
+  record.torch_version = "2.13.0";
+  record.cpu = "A processor";
+  record.cores = 2;
+  record.gpu = "A GPU";
+  record.cards = {{"load", "data_load", true, 0.25}, {"train", "train_gpu", false, 11}};
+  record.trainings = {
+      {"train", "neural_network", "graph", "cuda:0", "device", "stopped_early", 50, 41, 62500, 12161, 10.5}};
+  record.results = {{"evaluate", 10000, {{"rmse", 11.5}, {"mae", 9.25}, {"r2", 0.98}}}};
+  record.warnings = {"the column ID was left out", "a second one"};
+  return record;
+}
+
+std::string refusal_of(const json& value) {
+  try {
+    RunRecord::from_json(value, "run.json");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::wrong_request);
+    return error.what();
+  }
+  return "";
+}
+
+std::string refusal_of_file(const std::string& content) {
+  const TemporaryFolder folder;
+  const RunPaths paths{folder.path()};
+  std::ofstream(paths.record()) << content;
+  try {
+    read_record(paths);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::wrong_request);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(RunRecord, ComesBackFromItsFileAsItWasWritten) {
+  const TemporaryFolder folder;
+  const RunPaths paths{folder.path()};
+  write_record(paths, full_record());
+  const RunRecord read = read_record(paths);
+  EXPECT_EQ(read.to_json(), full_record().to_json());
+  EXPECT_EQ(read.name, "boston-housing");
+  EXPECT_EQ(read.status, RunStatus::finished);
+  EXPECT_EQ(read.peak_memory_bytes, 5'000'000'000U);
+  ASSERT_EQ(read.trainings.size(), 1U);
+  EXPECT_EQ(read.trainings[0].best_epoch, 41);
+  EXPECT_EQ(read.warnings, full_record().warnings);
+}
+
+TEST(RunRecord, KeepsTheOrderOfMetrics) {
+  const RunRecord read = RunRecord::from_json(full_record().to_json(), "run.json");
+  ASSERT_EQ(read.results.size(), 1U);
+  EXPECT_EQ(read.results[0].metrics, full_record().results[0].metrics);
+}
+
+TEST(RunRecord, KeepsAMetricThatIsNotANumberAsSuch) {
+  const TemporaryFolder folder;
+  RunRecord record = full_record();
+  record.results[0].metrics = {{"log_loss", std::numeric_limits<double>::quiet_NaN()}};
+  write_record({folder.path()}, record);
+  EXPECT_TRUE(std::isnan(read_record({folder.path()}).results.at(0).metrics.at(0).second));
+}
+
+TEST(RunRecord, CanQuoteTextThatIsNotUtf8) {
+  const TemporaryFolder folder;
+  RunRecord record = full_record();
+  record.error = "no column caf\xe9";
+  write_record({folder.path()}, record);
+  EXPECT_EQ(read_record({folder.path()}).error, "no column caf\xef\xbf\xbd");
+}
+
+TEST(RunRecord, NamesItsProcessOnlyWhileItRuns) {
+  const TemporaryFolder folder;
+  RunRecord record = full_record();
+  record.status = RunStatus::running;
+  write_record({folder.path()}, record);
+  ASSERT_TRUE(read_record({folder.path()}).process);
+  EXPECT_EQ(read_record({folder.path()}).process->id, ::getpid());
+  record = read_record({folder.path()});
+  record.status = RunStatus::finished;
+  write_record({folder.path()}, record);
+  EXPECT_FALSE(read_record({folder.path()}).process);
+}
+
+TEST(RunRecord, LeavesNothingElseInTheFolder) {
+  const TemporaryFolder folder;
+  write_record({folder.path()}, full_record());
+  write_record({folder.path()}, full_record());
+  int entries = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder.path())) ++entries;
+  EXPECT_EQ(entries, 1);
+}
+
+TEST(RunRecord, ReadsOneWithFieldsThatItDoesNotKnow) {
+  json value = full_record().to_json();
+  value["added_later"] = {1, 2, 3};
+  EXPECT_EQ(RunRecord::from_json(value, "run.json").name, "boston-housing");
+}
+
+TEST(RunRecord, RefusesWhatIsNoRecord) {
+  EXPECT_THAT(refusal_of(json::array()), HasSubstr("an object is needed"));
+  EXPECT_THAT(refusal_of(json::object()), HasSubstr("no format"));
+  EXPECT_THAT(refusal_of({{"format", 2}, {"status", "finished"}}), HasSubstr("a newer one wrote it"));
+  EXPECT_THAT(refusal_of({{"format", 1}, {"status", "sleeping"}}), HasSubstr("'sleeping' is no status"));
+}
+
+TEST(RunRecord, RefusesValuesOfAWrongKindByTheirPlace) {
+  const auto with = [](const char* key, json value) {
+    json record = full_record().to_json();
+    record[key] = std::move(value);
+    return record;
+  };
+  EXPECT_THAT(refusal_of(with("name", 5)), HasSubstr("run.json: name: a text is needed"));
+  EXPECT_THAT(refusal_of(with("seconds", "long")), HasSubstr("run.json: seconds: a number is needed"));
+  EXPECT_THAT(refusal_of(with("seconds", -1)), HasSubstr("is no time span"));
+  EXPECT_THAT(refusal_of(with("cores", 1.5)), HasSubstr("a whole number is needed"));
+  EXPECT_THAT(refusal_of(with("peak_memory_bytes", UINT64_MAX)), HasSubstr("out of range"));
+  EXPECT_THAT(refusal_of(with("cards", json::object())), HasSubstr("a list is needed"));
+  EXPECT_THAT(refusal_of(with("cards", {{{"reused", "yes"}}})), HasSubstr("cards[0]: reused: true or false"));
+  EXPECT_THAT(refusal_of(with("warnings", json(std::vector<std::string>(10'001)))),
+              HasSubstr("10000 are the most"));
+  EXPECT_THAT(refusal_of(with("error", std::string(100'000, 'x'))), HasSubstr("a text of 100000 bytes"));
+  EXPECT_THAT(refusal_of(with("process", "4711")), HasSubstr("process: an object is needed"));
+}
+
+TEST(RunRecord, RefusesFilesThatWouldExhaustTheReader) {
+  EXPECT_THAT(refusal_of_file("{\"format\": 1, "), HasSubstr("run.json:1"));
+  EXPECT_NE(refusal_of_file(std::string(100'000, '[')), "");
+  EXPECT_THAT(refusal_of_file(std::string((8U << 20) + 1, ' ')), HasSubstr("larger than"));
+  EXPECT_NE(refusal_of_file(""), "");
+}
+
+TEST(RunRecord, DoesNotWaitOnAPipeInItsPlace) {
+  const TemporaryFolder folder;
+  const RunPaths paths{folder.path()};
+  ASSERT_EQ(::mkfifo(paths.record().c_str(), 0600), 0);
+  EXPECT_THROW(read_record(paths), Error);
+}
+
+}  // namespace
+}  // namespace stoker
