@@ -1,0 +1,90 @@
+#include "cli/bench.h"
+
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/terminal.h"
+
+namespace stoker::cli {
+namespace {
+
+void add_shared_flags(CLI::App& app, BenchOptions& options) {
+  app.add_option("--seconds", options.seconds, "Length of each of the 7 windows whose median is given")
+      ->check(CLI::Range(0.2, 600.0))
+      ->capture_default_str();
+  app.add_flag("--peers", options.peers, "Measure the scripts of bench/peers beside it and give the ratios");
+  app.add_flag("--json", options.json, "Print one JSON object per line and measurement");
+}
+
+void add_w1_flags(CLI::App& app, BenchOptions& options) {
+  app.add_option("--batch", options.batches, "Rows per step; may be repeated")
+      ->allow_extra_args(false)
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{bench_rows}))
+      ->capture_default_str();
+  app.add_option("--device", options.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
+  app.add_option("--engine", options.engine, "auto, graph or eager")->capture_default_str();
+  app.add_option("--dropout", options.dropout, "Share of hidden outputs left out")
+      ->check(CLI::Range(0.0, 0.99))
+      ->capture_default_str();
+}
+
+std::vector<std::string> w1_peer_arguments(const BenchOptions& options, const std::vector<BenchLine>& own) {
+  const bool on_cuda = !own.empty() && own.front().device != "cpu";
+  std::vector<std::string> words{
+      "--device",  on_cuda ? "cuda" : "cpu",           "--dropout", fmt::format("{}", options.dropout),
+      "--seconds", fmt::format("{}", options.seconds), "--batch"};
+  for (const std::int64_t batch : options.batches) words.push_back(fmt::format("{}", batch));
+  return words;
+}
+
+ExitCode show(const BenchOptions& options, const std::vector<BenchLine>& own,
+              const std::vector<BenchLine>& peers) {
+  if (!options.json) {
+    print(comparison(own, peers));
+    return ExitCode::done;
+  }
+  for (const auto* lines : {&own, &peers}) {
+    for (const BenchLine& line : *lines) print(to_json(line).dump() + "\n");
+  }
+  return ExitCode::done;
+}
+
+ExitCode run_w1(const BenchOptions& options) {
+  const std::vector<BenchLine> own = bench_w1(options);
+  std::vector<BenchLine> peers;
+  if (options.peers) peers = run_peers("w1_", w1_peer_arguments(options, own));
+  return show(options, own, peers);
+}
+
+ExitCode run_linear(const BenchOptions& options) {
+  const std::vector<BenchLine> own = bench_linear(options);
+  std::vector<BenchLine> peers;
+  if (options.peers) peers = run_peers("linear_", {"--seconds", fmt::format("{}", options.seconds)});
+  return show(options, own, peers);
+}
+
+}  // namespace
+
+Action declare_bench(CLI::App& app) {
+  const auto options = std::make_shared<BenchOptions>();
+  CLI::App* w1 = app.add_subcommand(
+      "w1", "Training steps of a tabular network: 40,000 × 13 → [128, 64, 32] → 1, ReLU, Adam, MSE");
+  CLI::App* linear =
+      app.add_subcommand("linear", "Fits of linear_regression, ridge, lasso and lasso_cv on 40,000 × 13");
+  add_w1_flags(*w1, *options);
+  add_shared_flags(*w1, *options);
+  add_shared_flags(*linear, *options);
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n"
+      "  stoker bench w1 --batch 32 --batch 512 --device cpu\n"
+      "  stoker bench w1 --device cuda --engine graph --peers\n"
+      "  stoker bench linear --peers");
+  return [=] { return w1->parsed() ? run_w1(*options) : run_linear(*options); };
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/bench_line.h"
+#include "cli/terminal.h"
+
+extern char** environ;
+
+namespace stoker::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The folder that holds bench/peers: where the person stands, or where the program was built.
+fs::path repository() {
+  std::error_code ignored;
+  std::vector<fs::path> places{fs::current_path(ignored)};
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+  if (!program.empty()) places.push_back(program.parent_path().parent_path());
+  for (const fs::path& place : places) {
+    if (fs::is_directory(place / "bench" / "peers", ignored)) return place;
+  }
+  refuse("the peers are scripts of the repository, in bench/peers: run this from the repository's folder");
+}
+
+std::vector<std::string> pythons(const fs::path& root) {
+  std::vector<std::string> found;
+  if (exists(root / ".venv/bin/python")) found.push_back((root / ".venv/bin/python").string());
+  found.emplace_back("python3");
+  return found;
+}
+
+struct Finished {
+  bool done = false;
+  std::string output;
+};
+
+std::string read_all(int descriptor) {
+  std::string all;
+  std::string piece(4096, '\0');
+  while (true) {
+    const ssize_t count = read(descriptor, piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return all;
+    all.append(piece, 0, static_cast<std::size_t>(count));
+  }
+}
+
+// Runs a program and keeps its standard output; what it says on standard error is the person's to see.
+Finished run_and_read(const std::vector<std::string>& words) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) fail("no pipe could be made");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t to_default;
+  sigemptyset(&to_default);
+  sigaddset(&to_default, SIGPIPE);
+  posix_spawnattr_setsigdefault(&attributes, &to_default);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  pid_t child = 0;
+  const int error = posix_spawnp(&child, pointers[0], &actions, &attributes, pointers.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  close(ends[1]);
+  Finished result;
+  if (error == 0) {
+    result.output = read_all(ends[0]);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    result.done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  close(ends[0]);
+  return result;
+}
+
+std::vector<BenchLine> run_peer(const fs::path& script, const std::vector<std::string>& python,
+                                const std::vector<std::string>& arguments) {
+  for (const std::string& interpreter : python) {
+    std::vector<std::string> words{interpreter, script.string()};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    tell(fmt::format("measuring {} …", script.filename().string()));
+    const Finished finished = run_and_read(words);
+    std::vector<BenchLine> lines;
+    for (const std::string& text : split_text(finished.output, '\n')) {
+      if (BenchLine line; read_bench_line(text, line)) lines.push_back(std::move(line));
+    }
+    if (finished.done || !lines.empty()) return lines;
+  }
+  tell(fmt::format("{} could not be run: {}", script.filename().string(), "its packages are missing"));
+  return {};
+}
+
+}  // namespace
+
+std::vector<BenchLine> run_peers(const std::string& prefix, const std::vector<std::string>& arguments) {
+  const fs::path root = repository();
+  std::vector<fs::path> scripts;
+  for (const auto& entry : fs::directory_iterator(root / "bench" / "peers")) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(prefix) && entry.path().extension() == ".py") scripts.push_back(entry.path());
+  }
+  std::sort(scripts.begin(), scripts.end());
+  std::vector<BenchLine> lines;
+  for (const fs::path& script : scripts) {
+    for (BenchLine& line : run_peer(script, pythons(root), arguments)) lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace stoker::cli

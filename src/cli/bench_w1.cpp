@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "cli/bench.h"
+#include "cli/measure.h"
+#include "cli/terminal.h"
+#include "data/dataset.h"
+#include "device/device.h"
+#include "engine/engine.h"
+#include "model/mlp.h"
+#include "torch/door.h"
+#include "train/engines.h"
+
+namespace stoker::cli {
+namespace {
+
+// Standard normal features; the target is linear in them with a little noise, of variance about 1.
+Dataset synthetic_table() {
+  Array features(DType::float32, {bench_rows, bench_columns});
+  Array targets(DType::float32, {bench_rows, 1});
+  const RandomKey key = random_key(42, Purpose::sample, 0);
+  const auto x = features.as<float>();
+  const auto y = targets.as<float>();
+  for (std::int64_t row = 0; row < bench_rows; ++row) {
+    double sum = 0;
+    for (std::int64_t column = 0; column < bench_columns; ++column) {
+      const auto index = static_cast<std::size_t>(row * bench_columns + column);
+      x[index] = static_cast<float>(normal(key, static_cast<std::uint32_t>(index)));
+      sum += x[index] * (column % 2 == 0 ? 0.3 : -0.25);
+    }
+    const auto noise_index = static_cast<std::uint32_t>(bench_rows * bench_columns + row);
+    y[static_cast<std::size_t>(row)] = static_cast<float>(sum + 0.1 * normal(key, noise_index));
+  }
+  return {{{"features", Role::features, features}, {"targets", Role::targets, targets}}};
+}
+
+EngineRequest w1_request(const Dataset& placed, Device device, std::int64_t batch, double dropout) {
+  EngineRequest request;
+  request.shape = {bench_columns, {128, 64, 32}, 1, Activation::relu, dropout};
+  request.loss = Loss::mse;
+  request.batch_size = batch;
+  request.seed = 42;
+  request.device = device;
+  request.training = placed;
+  request.initial_parameters = initial_parameters(request.shape, request.seed);
+  return request;
+}
+
+std::uint64_t free_bytes_on(Device device) {
+  for (const DeviceInfo& info : list_devices().devices) {
+    if (info.device == device) return info.free_bytes;
+  }
+  return 0;
+}
+
+// Engines take their memory when they are made and in the first steps, so what is used at the end is the
+// peak.
+std::uint64_t used_bytes(Device device, std::uint64_t free_before) {
+  if (!device.is_cuda()) return peak_memory_bytes();
+  const std::uint64_t free_now = free_bytes_on(device);
+  return free_before > free_now ? free_before - free_now : 0;
+}
+
+BenchLine measure_w1(const EngineRequest& request, EngineChoice choice, double window_seconds,
+                     std::uint64_t free_before) {
+  const std::unique_ptr<Engine> engine = choose_engine(engines(), choice, {}, request).make(request);
+  std::int64_t next_step = 0;
+  const Measured measured = measure(
+      [&](std::int64_t steps) {
+        Chunk chunk{next_step, std::vector<float>(static_cast<std::size_t>(steps), 1e-3F)};
+        engine->run(chunk);
+        next_step += steps;
+      },
+      window_seconds);
+  BenchLine line;
+  line.workload = "w1";
+  line.batch = request.batch_size;
+  line.engine = std::string(engine->name());
+  line.device = request.device.name();
+  line.precision = "fp32";
+  line.us_per_step = 1e6 * measured.seconds_per_unit;
+  line.spread = 1e6 * measured.spread_seconds;
+  line.samples_per_s = static_cast<double>(request.batch_size) / measured.seconds_per_unit;
+  line.peak_bytes = used_bytes(request.device, free_before);
+  line.versions = {{"stoker", STOKER_VERSION}, {"torch", torch_door::version()}};
+  return line;
+}
+
+EngineChoice engine_named(const std::string& name) {
+  const auto& names = config::names<EngineChoice>;
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) refuse("no engine '{}'; there are auto, graph and eager", name);
+  return static_cast<EngineChoice>(found - names.begin());
+}
+
+}  // namespace
+
+std::vector<BenchLine> bench_w1(const BenchOptions& options) {
+  const EngineChoice choice = engine_named(options.engine);
+  const Notes notes = [](Severity, const std::string& message) { tell(message); };
+  const Device device = choose_device(options.device, notes);
+  const std::uint64_t free_before = free_bytes_on(device);
+  const Placement placed = place(synthetic_table(), device, notes);
+  std::vector<BenchLine> lines;
+  for (const std::int64_t batch : options.batches) {
+    lines.push_back(measure_w1(w1_request(placed.dataset, device, batch, options.dropout), choice,
+                               options.seconds, free_before));
+  }
+  return lines;
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,104 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "pipeline/card.h"
+#include "pipeline/document.h"
+
+namespace stoker::cli {
+namespace {
+
+struct CardsOptions {
+  std::string type;
+  bool json = false;
+  bool reference = false;
+};
+
+const CardType& card_type_named(const std::string& name) {
+  if (const CardType* found = find_card_type(name)) return *found;
+  std::vector<std::string> names;
+  for (const CardType& type : card_types()) names.push_back(type.name);
+  refuse("no card type '{}'{}; there are: {}", name, did_you_mean(name, names), join(names, ", "));
+}
+
+std::string list_of_types() {
+  std::vector<std::vector<std::string>> rows;
+  for (const CardType& type : card_types()) rows.push_back({type.name, type.help});
+  return aligned(rows);
+}
+
+std::string ports_text(const std::vector<Port>& ports) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Port& port : ports)
+    rows.push_back({port.name, std::string(config::name_of(port.type)), port.help});
+  return aligned(rows, "  ");
+}
+
+std::string default_text(const config::Field& field) {
+  if (field.is_required) return "required";
+  if (field.default_value.is_null()) return "not set";
+  return "default " + config::to_json(field.default_value).dump();
+}
+
+std::string settings_text(const config::Fields& fields) {
+  std::string text;
+  for (const config::Field& field : fields) {
+    const std::string allowed = config::allowed_text(field);
+    text += fmt::format("  {}  ({}, {}{})\n      {}\n", coloured_output(Colour::bold, field.name),
+                        config::type_text(field), default_text(field), allowed.empty() ? "" : ", " + allowed,
+                        field.help);
+  }
+  return text;
+}
+
+std::string type_page(const CardType& type) {
+  std::string text =
+      fmt::format("{}: {}\n{}\n", coloured_output(Colour::bold, type.name), type.title, type.help);
+  if (!type.inputs.empty()) text += "\nInputs\n" + ports_text(type.inputs);
+  if (!type.outputs.empty()) text += "\nOutputs\n" + ports_text(type.outputs);
+  const DescribedSettings settings = type.describe();
+  if (!settings.fields.empty()) text += "\nSettings\n" + settings_text(settings.fields);
+  return text;
+}
+
+}  // namespace
+
+Action declare_cards(CLI::App& app) {
+  const auto options = std::make_shared<CardsOptions>();
+  app.add_option("TYPE", options->type, "Type to show; without it, all types are listed");
+  app.add_flag("--json", options->json, "Print the JSON Schema of a document, or of the type's settings");
+  app.add_flag("--reference", options->reference, "Print docs/reference.md: every card with its settings");
+  app.footer(
+      "Examples:\n"
+      "  stoker cards\n"
+      "  stoker cards model_define_gpu\n"
+      "  stoker cards --json > pipeline.schema.json");
+  return [options] {
+    if (options->reference) {
+      print(reference_page());
+    } else if (options->type.empty()) {
+      if (options->json) {
+        print_json(document_schema());
+      } else {
+        print(list_of_types());
+      }
+    } else {
+      const CardType& type = card_type_named(options->type);
+      if (options->json) {
+        print_json(config::json_schema(type.describe().fields));
+      } else {
+        print(type_page(type));
+      }
+    }
+    return ExitCode::done;
+  };
+}
+
+}  // namespace stoker::cli

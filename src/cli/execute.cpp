@@ -1,0 +1,129 @@
+#include "cli/execute.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/interrupt.h"
+#include "cli/progress_view.h"
+#include "cli/terminal.h"
+#include "store/runs.h"
+
+namespace stoker::cli {
+namespace {
+
+std::size_t pictures_in(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() == ".png") ++count;
+  }
+  return count;
+}
+
+nlohmann::json metrics_json(const Evaluation& evaluation) {
+  nlohmann::json metrics = nlohmann::json::object();
+  for (const auto& [name, value] : evaluation.metrics()) metrics[name] = value;
+  nlohmann::json json = {{"task", std::string(config::name_of(evaluation.task))},
+                         {"target", evaluation.target},
+                         {"rows", evaluation.rows},
+                         {"metrics", std::move(metrics)}};
+  if (evaluation.classification) {
+    json["classes"] = evaluation.classification->class_names;
+    json["confusion"] = evaluation.classification->confusion;
+  }
+  return json;
+}
+
+nlohmann::json as_json(const Document& document, const RunSummary& summary) {
+  const RunPaths paths{summary.folder};
+  nlohmann::json json = {{"name", document.name},
+                         {"run", summary.folder.filename().string()},
+                         {"folder", summary.folder.string()},
+                         {"seconds", summary.seconds},
+                         {"cards", nlohmann::json::array()},
+                         {"evaluations", nlohmann::json::object()}};
+  if (exists(paths.model())) json["model"] = paths.model().string();
+  if (exists(summary.report)) json["report"] = summary.report.string();
+  if (pictures_in(paths.plots()) > 0) json["plots"] = paths.plots().string();
+  for (const CardOutcome& card : summary.cards) {
+    json["cards"].push_back(
+        {{"id", card.id}, {"type", card.type}, {"reused", card.reused}, {"seconds", card.seconds}});
+  }
+  for (const auto& [card, evaluation] : summary.evaluations) {
+    json["evaluations"][card] = metrics_json(evaluation);
+  }
+  return json;
+}
+
+std::string metrics_text(const std::string& card, const Evaluation& evaluation) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [name, value] : evaluation.metrics()) rows.push_back({name, number(value)});
+  const auto count = static_cast<std::uint64_t>(evaluation.rows);
+  return fmt::format("{}\n{}",
+                     coloured_output(Colour::bold, fmt::format("{}: {} on {} rows", card, evaluation.target,
+                                                               human_count(count))),
+                     aligned(rows, "  "));
+}
+
+std::string reused_text(const RunSummary& summary) {
+  std::vector<std::string> reused;
+  for (const CardOutcome& card : summary.cards) {
+    if (card.reused) reused.push_back(card.id);
+  }
+  return join(reused, ", ");
+}
+
+std::string as_text(const RunSummary& summary) {
+  const RunPaths paths{summary.folder};
+  std::string text;
+  for (const auto& [card, evaluation] : summary.evaluations) text += metrics_text(card, evaluation);
+  std::vector<std::vector<std::string>> rows{{"run", summary.folder.string()}};
+  const std::string reused = reused_text(summary);
+  const std::size_t pictures = pictures_in(paths.plots());
+  if (!reused.empty()) rows.push_back({"reused", reused});
+  if (exists(paths.model())) rows.push_back({"model", paths.model().string()});
+  if (pictures > 0)
+    rows.push_back({"pictures", fmt::format("{}/*.png ({})", paths.plots().string(), pictures)});
+  if (exists(summary.report)) rows.push_back({"report", summary.report.string()});
+  rows.push_back({"time", fmt::format("{} in all", human_seconds(summary.seconds))});
+  if (exists(paths.model())) {
+    rows.push_back({"predict", fmt::format("stoker predict {} NEW_DATA.csv", summary.folder.string())});
+  }
+  return text + aligned(rows);
+}
+
+// An interrupted run says how to go on with it.
+[[noreturn]] void rethrow_with_advice(const Error& error, const std::filesystem::path& folder) {
+  if (error.code() != ExitCode::interrupted || folder.empty()) throw error;
+  throw Error(ExitCode::interrupted,
+              fmt::format("{}\ngo on with: stoker run --resume {}", error.what(), folder.string()));
+}
+
+}  // namespace
+
+ExitCode execute(const Document& document, const RunOptions& options, const ShowOptions& show) {
+  StopSignal stop;
+  ProgressView view(document, show.quiet);
+  RunSummary summary;
+  {
+    const InterruptGuard guard(stop);
+    try {
+      summary = run_pipeline(document, options, view, stop);
+    } catch (const Error& error) {
+      rethrow_with_advice(error, view.folder());
+    }
+  }
+  if (show.json) {
+    print_json(as_json(document, summary));
+  } else {
+    print(as_text(summary));
+  }
+  return ExitCode::done;
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "base/error.h"
+#include "pipeline/document.h"
+#include "pipeline/runner.h"
+
+namespace stoker::cli {
+
+// How a person wants to see a run.
+struct ShowOptions {
+  bool json = false;
+  bool quiet = false;
+};
+
+// Runs the document under the eyes of a person who may press Ctrl-C, then prints the results and where
+// everything is. The commands run and train end here.
+ExitCode execute(const Document& document, const RunOptions& options, const ShowOptions& show);
+
+}  // namespace stoker::cli

@@ -1,0 +1,54 @@
+#include "cli/interrupt.h"
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <string_view>
+
+#include <unistd.h>
+
+#include "base/error.h"
+
+namespace stoker::cli {
+namespace {
+
+constexpr std::array signals{SIGINT, SIGTERM, SIGHUP};
+std::atomic<StopSignal*> stop_signal{nullptr};
+static_assert(std::atomic<StopSignal*>::is_always_lock_free, "the handler may not wait for a lock");
+std::array<struct sigaction, signals.size()> earlier;
+
+void on_signal(int) {
+  StopSignal* stop = stop_signal.load();
+  if (stop == nullptr || stop->reason() == StopReason::interrupted) {
+    _exit(static_cast<int>(ExitCode::interrupted));
+  }
+  stop->interrupt();
+  constexpr std::string_view message = "\nstopping after a checkpoint; again to stop at once\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, message.data(), message.size());
+}
+
+}  // namespace
+
+InterruptGuard::InterruptGuard(StopSignal& stop) {
+  stop_signal.store(&stop);
+  for (std::size_t i = 0; i < signals.size(); ++i) {
+    struct sigaction action {};
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    sigaction(signals[i], &action, &earlier[i]);
+    // Under nohup a closed terminal is meant to be ignored, and it stays so.
+    if (earlier[i].sa_handler == SIG_IGN) sigaction(signals[i], &earlier[i], nullptr);
+  }
+}
+
+InterruptGuard::~InterruptGuard() {
+  for (std::size_t i = 0; i < signals.size(); ++i) sigaction(signals[i], &earlier[i], nullptr);
+  stop_signal.store(nullptr);
+}
+
+void ignore_closed_pipes() {
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,85 @@
+#include <array>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/terminal.h"
+#include "cli/usage.h"
+
+namespace stoker::cli {
+namespace {
+
+constexpr std::array commands{
+    Command{"run", "Run a pipeline document", declare_run},
+    Command{"train", "Train a model on a file, a URL or a sample, without a document", declare_train},
+    Command{"predict", "Predict with a trained model", declare_predict},
+    Command{"validate", "Check a document and report everything that is wrong with it", declare_validate},
+    Command{"cards", "List the types of cards, or show one with its settings", declare_cards},
+    Command{"runs", "List, show, compare and delete earlier runs", declare_runs},
+    Command{"devices", "Show what this machine can train on", declare_devices},
+    Command{"bench", "Measure training speed, alone or beside other systems", declare_bench},
+};
+
+constexpr const char* examples =
+    "Examples:\n"
+    "  stoker run examples/boston_housing.yaml\n"
+    "  stoker train houses.csv --target price --hidden-layers 64,32\n"
+    "  stoker predict latest new_houses.csv --output prices.csv\n"
+    "\n"
+    "Exit codes: 0 done, 1 the run failed, 2 the request was wrong, 130 interrupted.";
+
+int complain(const std::string& message, ExitCode code) {
+  for (const std::string& line : split_text(message, '\n')) {
+    if (!line.empty()) tell(coloured_error(Colour::red, "stoker:") + " " + line);
+  }
+  return static_cast<int>(code);
+}
+
+int parse_and_act(int argc, char** argv) {
+  CLI::App app("Stoker trains small and mid-size models as fast as the hardware allows.", "stoker");
+  app.set_version_flag("--version", "stoker " STOKER_VERSION, "Print the version and exit");
+  app.footer(examples);
+  app.require_subcommand(1);
+  std::vector<Action> actions;
+  std::vector<CLI::App*> declared;
+  for (const Command& command : commands) {
+    declared.push_back(app.add_subcommand(command.name, command.summary));
+    actions.push_back(command.declare(*declared.back()));
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    app.exit(asked);
+    return static_cast<int>(ExitCode::done);
+  } catch (const CLI::ParseError& error) {
+    return complain(usage_error(app, error.what()), ExitCode::wrong_request);
+  }
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    if (declared[i]->parsed()) return static_cast<int>(actions[i]());
+  }
+  return static_cast<int>(ExitCode::wrong_request);  // not reached: a command is required
+}
+
+}  // namespace
+}  // namespace stoker::cli
+
+int main(int argc, char** argv) {
+  using namespace stoker;
+  cli::ignore_closed_pipes();
+  try {
+    return cli::parse_and_act(argc, argv);
+  } catch (const Error& error) {
+    return cli::complain(error.what(), error.code());
+  } catch (const std::bad_alloc&) {
+    return cli::complain("out of memory", ExitCode::run_failed);
+  } catch (const std::exception& error) {
+    return cli::complain(error.what(), ExitCode::run_failed);
+  }
+}

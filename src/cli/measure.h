@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace stoker::cli {
+
+// How long one unit of work (a training step, a fit) takes: the median over windows of many units, with the
+// distance between the fastest and the slowest window.
+struct Measured {
+  double seconds_per_unit = 0;
+  double spread_seconds = 0;
+};
+
+// Warms up, finds how many units fill a window, then measures at least 5 windows of at least
+// `window_seconds`. `work(units)` does that many units and comes back when they are done.
+Measured measure(const std::function<void(std::int64_t units)>& work, double window_seconds);
+
+}  // namespace stoker::cli

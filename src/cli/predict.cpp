@@ -1,0 +1,112 @@
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/find_run.h"
+#include "cli/terminal.h"
+#include "data/source.h"
+#include "model/model.h"
+
+namespace stoker::cli {
+namespace {
+
+struct PredictCommand {
+  std::string model;
+  std::string data;
+  std::string output;
+  std::string out = "runs";
+  bool include_features = false;
+  bool json = false;
+};
+
+constexpr const char* prediction_name = "prediction";
+
+nlohmann::json as_json(const Predictions& predictions, const Model& model) {
+  nlohmann::json json = {{"task", std::string(config::name_of(predictions.task))},
+                         {"target", model.preparation.target_column()},
+                         {"rows", predictions.rows()}};
+  if (predictions.task == Task::regression) {
+    json["predictions"] = predictions.values;
+    return json;
+  }
+  nlohmann::json names = nlohmann::json::array();
+  nlohmann::json probabilities = nlohmann::json::array();
+  const std::size_t width = predictions.class_names.size();
+  for (std::size_t row = 0; row < predictions.classes.size(); ++row) {
+    names.push_back(predictions.class_names.at(static_cast<std::size_t>(predictions.classes[row])));
+    const auto first = predictions.probabilities.begin() + static_cast<std::ptrdiff_t>(row * width);
+    probabilities.push_back(std::vector<double>(first, first + static_cast<std::ptrdiff_t>(width)));
+  }
+  json["predictions"] = std::move(names);
+  json["classes"] = predictions.class_names;
+  json["probabilities"] = std::move(probabilities);
+  return json;
+}
+
+// As CSV, by way of a file: what the reader of a pipe gets is whole rows or nothing.
+void print_table(const Table& table) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "predictions.csv";
+  write_table(table, file);
+  std::FILE* stream = std::fopen(file.c_str(), "rb");
+  if (stream == nullptr) fail("{} cannot be read again", file.string());
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> closes(stream, &std::fclose);
+  std::string piece(std::size_t{1} << 20, '\0');
+  while (const std::size_t count = std::fread(piece.data(), 1, piece.size(), stream)) {
+    print(std::string_view(piece).substr(0, count));
+  }
+}
+
+ExitCode predict_and_show(const PredictCommand& command) {
+  if (command.json && command.include_features && command.output.empty()) {
+    refuse("--json prints predictions alone; for the input columns beside them, add --output FILE");
+  }
+  const Model model = load_model(model_named(command.model, command.out));
+  const Table input = Source::open(Source::config_for(command.data), std::filesystem::current_path()).read();
+  const Predictions predictions = predict(model, input);
+  if (!command.output.empty()) {
+    write_table(predictions_table(predictions, input, command.include_features, prediction_name),
+                command.output);
+    const auto rows = static_cast<std::uint64_t>(predictions.rows());
+    if (command.json) {
+      print_json({{"output", command.output}, {"rows", rows}});
+    } else {
+      print(fmt::format("{}: {} predictions of {}\n", command.output, human_count(rows),
+                        model.preparation.target_column()));
+    }
+  } else if (command.json) {
+    print_json(as_json(predictions, model));
+  } else {
+    print_table(predictions_table(predictions, input, command.include_features, prediction_name));
+  }
+  return ExitCode::done;
+}
+
+}  // namespace
+
+Action declare_predict(CLI::App& app) {
+  const auto command = std::make_shared<PredictCommand>();
+  app.add_option("MODEL", command->model, "Model folder, run folder, id of a run, or latest")->required();
+  app.add_option("DATA", command->data, "File, URL or sample:NAME with the columns that the model needs")
+      ->required();
+  app.add_option("--output", command->output,
+                 "File to write: .csv, .tsv, .parquet, .arrow; else CSV is printed");
+  app.add_flag("--include-features", command->include_features, "Put the columns of DATA in front");
+  app.add_option("--out", command->out, "Folder in which runs are looked for")->capture_default_str();
+  app.add_flag("--json", command->json, "Print one JSON object instead of CSV");
+  app.footer(
+      "Rows keep their order.\n"
+      "Examples:\n"
+      "  stoker predict latest new_houses.csv\n"
+      "  stoker predict runs/2026-11-15_10-20-30_houses/model new.parquet --output prices.csv "
+      "--include-features");
+  return [command] { return predict_and_show(*command); };
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,132 @@
+#include "cli/progress_view.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/terminal.h"
+
+namespace stoker::cli {
+namespace {
+
+constexpr std::chrono::seconds between_plain_lines{5};
+
+// Epochs that a train card will run, from the settings of the model that it is connected to; 0 if it has
+// none.
+std::int64_t epochs_of(const Document& document, const Card& card) {
+  const auto connection = card.inputs.find("model_spec");
+  if (connection == card.inputs.end()) return 0;
+  for (const Card& each : document.cards) {
+    if (each.id != connection->second.card) continue;
+    const config::Value* epochs = each.config.find("epochs");
+    const auto* count = epochs == nullptr ? nullptr : epochs->get_if<std::int64_t>();
+    return count == nullptr ? 0 : *count;
+  }
+  return 0;
+}
+
+std::string bar(double share, std::size_t cells) {
+  const auto full = static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(cells));
+  std::string text;
+  for (std::size_t i = 0; i < cells; ++i) text += i < full ? "█" : "░";
+  return text;
+}
+
+}  // namespace
+
+ProgressView::ProgressView(const Document& document, bool quiet) : document_(document), quiet_(quiet) {}
+
+ProgressView::~ProgressView() {
+  clear_live();
+}
+
+void ProgressView::run_started(const std::filesystem::path& folder) {
+  folder_ = folder;
+  if (!quiet_) say(fmt::format("{} → {}", document_.name, folder.string()));
+}
+
+void ProgressView::card_started(const Card& card) {
+  card_ = card.id;
+  total_epochs_ = epochs_of(document_, card);
+  last_epoch_.reset();
+  last_plain_line_ = std::chrono::steady_clock::now();
+  if (!quiet_) show_live(fmt::format("{} …", card.id));
+}
+
+void ProgressView::card_finished(const Card& card, const CardOutcome& outcome) {
+  if (quiet_) return;
+  const std::string what = outcome.reused ? coloured_error(Colour::grey, "reused from the cache")
+                                          : coloured_error(Colour::green, human_seconds(outcome.seconds));
+  say(fmt::format("  {:<12} {:<18} {}", card.id, card.type, what));
+}
+
+void ProgressView::epoch_finished(const EpochReport& report) {
+  last_epoch_ = report.record;
+}
+
+void ProgressView::advanced(std::int64_t step, std::int64_t total_steps, double steps_per_second) {
+  if (quiet_) return;
+  if (error_is_terminal()) {
+    show_live(training_line(step, total_steps, steps_per_second));
+    return;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_plain_line_ < between_plain_lines) return;
+  last_plain_line_ = now;
+  say(training_line(step, total_steps, steps_per_second));
+}
+
+void ProgressView::note(Severity severity, const std::string& message) {
+  if (severity == Severity::warning) {
+    say(fmt::format("  {} {}", coloured_error(Colour::yellow, "warning:"), message));
+  } else if (!quiet_) {
+    say(fmt::format("  {}", message));
+  }
+}
+
+std::string ProgressView::training_line(std::int64_t step, std::int64_t total_steps,
+                                        double steps_per_second) const {
+  const double share = total_steps > 0 ? static_cast<double>(step) / static_cast<double>(total_steps) : 0.0;
+  std::string line = fmt::format("  {} ", card_);
+  if (error_is_terminal()) line += bar(share, 16) + " ";
+  line += fmt::format("{:3.0f} %", 100 * share);
+  if (last_epoch_) {
+    line += fmt::format("  epoch {}", last_epoch_->epoch + 1);
+    if (total_epochs_ > 0) line += fmt::format("/{}", total_epochs_);
+    line += fmt::format("  loss {:.5g}", last_epoch_->train_loss);
+    if (last_epoch_->validation_loss)
+      line += fmt::format("  validation {:.5g}", *last_epoch_->validation_loss);
+  }
+  if (steps_per_second > 0) {
+    const double left = static_cast<double>(total_steps - step) / steps_per_second;
+    line += fmt::format("  {} steps/s  {} left", human_count(static_cast<std::uint64_t>(steps_per_second)),
+                        human_seconds(std::max(0.0, left)));
+  }
+  return line;
+}
+
+void ProgressView::show_live(const std::string& line) {
+  if (!error_is_terminal()) return;
+  // One column is left free: a full last column makes some terminals wrap.
+  const std::string cut = cut_to_width(line, terminal_width() - 1);
+  const std::string whole = "\r\033[K" + cut;
+  std::fwrite(whole.data(), 1, whole.size(), stderr);
+  std::fflush(stderr);
+  live_shown_ = true;
+}
+
+void ProgressView::clear_live() {
+  if (!live_shown_) return;
+  std::fputs("\r\033[K", stderr);
+  std::fflush(stderr);
+  live_shown_ = false;
+}
+
+void ProgressView::say(const std::string& line) {
+  clear_live();
+  tell(line);
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "pipeline/runner.h"
+
+namespace stoker::cli {
+
+// A run as a person watches it on standard error: one live line on a terminal, else plain lines, at most one
+// every few seconds while a card trains. Quiet shows warnings alone.
+class ProgressView : public RunListener {
+ public:
+  ProgressView(const Document& document, bool quiet);
+  ~ProgressView() override;
+
+  void run_started(const std::filesystem::path& folder) override;
+  void card_started(const Card& card) override;
+  void card_finished(const Card& card, const CardOutcome& outcome) override;
+  void epoch_finished(const EpochReport& report) override;
+  void advanced(std::int64_t step, std::int64_t total_steps, double steps_per_second) override;
+  void note(Severity severity, const std::string& message) override;
+
+  // Where the run writes, once it has begun to.
+  const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  void show_live(const std::string& line);
+  void clear_live();
+  void say(const std::string& line);
+  std::string training_line(std::int64_t step, std::int64_t total_steps, double steps_per_second) const;
+
+  const Document& document_;
+  bool quiet_;
+  bool live_shown_ = false;
+  std::filesystem::path folder_;
+  std::string card_;
+  std::int64_t total_epochs_ = 0;
+  std::optional<EpochRecord> last_epoch_;
+  std::chrono::steady_clock::time_point last_plain_line_;
+};
+
+}  // namespace stoker::cli

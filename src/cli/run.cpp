@@ -1,0 +1,124 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/command.h"
+#include "cli/execute.h"
+#include "cli/find_run.h"
+#include "config/value.h"
+#include "pipeline/document.h"
+
+namespace stoker::cli {
+namespace {
+
+struct RunCommand {
+  std::string document;
+  std::vector<std::string> assignments;
+  std::string device;
+  std::string engine;
+  std::string out = "runs";
+  std::string resume;
+  std::string only;
+  bool no_cache = false;
+  ShowOptions show;
+};
+
+// The cards of a document that has not been checked yet, in either form: cards: {id: card} or nodes: [card].
+std::vector<config::Value*> cards_of(config::Value& document) {
+  std::vector<config::Value*> cards;
+  if (config::Value* map = document.find("cards"); map != nullptr && map->get_if<config::Value::Map>()) {
+    for (config::Entry& entry : *map->get_if<config::Value::Map>()) cards.push_back(&entry.value);
+  }
+  if (config::Value* list = document.find("nodes"); list != nullptr && list->get_if<config::Value::List>()) {
+    for (config::Value& node : *list->get_if<config::Value::List>()) cards.push_back(&node);
+  }
+  return cards;
+}
+
+// --device and --engine are settings of every card that trains. What is no card is left for the check to
+// find.
+void set_on_train_cards(config::Value& document, const std::string& setting, const std::string& value) {
+  if (value.empty()) return;
+  for (config::Value* card : cards_of(document)) {
+    if (card->get_if<config::Value::Map>() == nullptr) continue;
+    const config::Value* type = card->find("type");
+    const auto* name = type == nullptr ? nullptr : type->get_if<std::string>();
+    if (name == nullptr || (*name != "train" && *name != "train_gpu")) continue;
+    config::Value* settings = card->find("config");
+    if (settings == nullptr) {
+      card->set("config", config::Value(config::Value::Map{}, card->line()));
+      settings = card->find("config");
+    }
+    const bool can_hold = settings->is_null() || settings->get_if<config::Value::Map>() != nullptr;
+    if (can_hold) settings->set(setting, config::Value(value, card->line()));
+  }
+}
+
+Document load_with_flags(const RunCommand& command) {
+  config::Value value = config::load_document(command.document);
+  for (const std::string& assignment : command.assignments) config::set_path(value, assignment);
+  set_on_train_cards(value, "device", command.device);
+  set_on_train_cards(value, "engine", command.engine);
+  const std::filesystem::path path(command.document);
+  return read_document(value, command.document, path.parent_path());
+}
+
+// A resumed run goes on with its own document; one that is given as well must be the same.
+Document document_to_resume(const RunCommand& command, const ListedRun& run) {
+  const bool changes = !command.assignments.empty() || !command.device.empty() || !command.engine.empty();
+  if (command.document.empty() && changes) {
+    refuse("a resumed run keeps its settings: leave out --set, --device and --engine, or start a new run");
+  }
+  Document document = document_of_run(run.paths.folder);
+  if (!command.document.empty() && load_with_flags(command).to_yaml() != document.to_yaml()) {
+    refuse(
+        "{} is not what the run {} was started with: leave it out to go on with that run, or start a new one",
+        command.document, run.id);
+  }
+  return document;
+}
+
+ExitCode run(const RunCommand& command) {
+  RunOptions options;
+  options.out = command.out;
+  options.only = command.only;
+  options.use_cache = !command.no_cache;
+  if (!command.resume.empty()) {
+    const ListedRun earlier = run_named(command.resume, command.out);
+    options.resume = earlier.paths.folder;
+    options.out = earlier.paths.folder.parent_path();
+    if (options.out.empty()) options.out = ".";
+    return execute(document_to_resume(command, earlier), options, command.show);
+  }
+  if (command.document.empty()) refuse("which document? stoker run DOC, or stoker run --resume RUN");
+  return execute(load_with_flags(command), options, command.show);
+}
+
+}  // namespace
+
+Action declare_run(CLI::App& app) {
+  const auto command = std::make_shared<RunCommand>();
+  app.add_option("DOC", command->document, "Pipeline document, YAML or JSON");
+  app.add_option("--set", command->assignments, "PATH=VALUE: change a setting; may be repeated")
+      ->allow_extra_args(false);
+  app.add_option("--device", command->device, "auto, cpu, cuda or cuda:N, for every card that trains");
+  app.add_option("--engine", command->engine, "auto, graph or eager, for every card that trains");
+  app.add_option("--out", command->out, "Folder of the run folders and the cache")->capture_default_str();
+  app.add_option("--resume", command->resume,
+                 "Go on with this run: folder, id, beginning of an id, or latest");
+  app.add_option("--only", command->only, "Run this card and what it needs");
+  app.add_flag("--no-cache", command->no_cache, "Run every card, whether its output is known or not");
+  app.add_flag("--json", command->show.json, "Print one JSON object instead of text");
+  app.add_flag("--quiet", command->show.quiet, "No progress, warnings and results alone");
+  app.footer(
+      "Examples:\n"
+      "  stoker run examples/boston_housing.yaml\n"
+      "  stoker run pipeline.yaml --set cards.model.config.epochs=5 --device cpu\n"
+      "  stoker run pipeline.yaml --only split\n"
+      "  stoker run --resume latest");
+  return [command] { return run(*command); };
+}
+
+}  // namespace stoker::cli

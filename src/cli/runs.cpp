@@ -1,0 +1,231 @@
+#include "store/runs.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/find_run.h"
+#include "cli/terminal.h"
+#include "config/field.h"
+
+namespace stoker::cli {
+namespace {
+
+struct RunsCommand {
+  std::string out = "runs";
+  std::vector<std::string> names;
+  bool force = false;
+  bool json = false;
+};
+
+std::string status_of(const ListedRun& run) {
+  return std::string(status_name(run.record.status));
+}
+
+nlohmann::json as_json(const ListedRun& run) {
+  nlohmann::json json = run.record.to_json();
+  json["run"] = run.id;
+  json["folder"] = run.paths.folder.string();
+  return json;
+}
+
+// "rmse 10.2, mae 8.1, …": the first metrics of the first evaluation.
+std::string short_result(const RunRecord& record) {
+  if (record.results.empty()) return "";
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : record.results.front().metrics) {
+    if (parts.size() < 4) parts.push_back(fmt::format("{} {:.4g}", name, value));
+  }
+  return join(parts, ", ");
+}
+
+ExitCode list(const RunsCommand& command) {
+  std::vector<std::string> damaged;
+  const std::vector<ListedRun> runs = list_runs(command.out, damaged);
+  for (const std::string& each : damaged) {
+    tell(coloured_error(Colour::yellow, "warning:") + " not readable: " + each);
+  }
+  if (command.json) {
+    nlohmann::json json = {{"runs", nlohmann::json::array()}, {"damaged", damaged}};
+    for (const ListedRun& run : runs) json["runs"].push_back(as_json(run));
+    print_json(json);
+    return ExitCode::done;
+  }
+  if (runs.empty()) {
+    print(fmt::format("no runs in {}\n", command.out));
+    return ExitCode::done;
+  }
+  std::vector<std::vector<std::string>> rows{{"run", "status", "time", "result"}};
+  for (const ListedRun& run : runs) {
+    rows.push_back({run.id, status_of(run), human_seconds(run.record.seconds), short_result(run.record)});
+  }
+  print(aligned(rows));
+  return ExitCode::done;
+}
+
+std::string training_text(const RunRecord::Training& training) {
+  std::string text =
+      fmt::format("{}: {} with {} parameters, {} on {}, {}", training.card, training.model_type,
+                  human_count(static_cast<std::uint64_t>(std::max<std::int64_t>(0, training.parameters))),
+                  training.engine, training.device, human_seconds(training.seconds));
+  if (training.epochs > 0) text += fmt::format(", {} epochs", training.epochs);
+  if (training.best_epoch >= 0) text += fmt::format(", best {}", training.best_epoch + 1);
+  return text + fmt::format(", {}\n", training.end);
+}
+
+std::string page_of(const ListedRun& run) {
+  const RunRecord& record = run.record;
+  std::vector<std::vector<std::string>> rows{
+      {"run", run.id},
+      {"name", record.name},
+      {"status", status_of(run)},
+      {"started", record.started},
+      {"time", human_seconds(record.seconds) + " in all"},
+      {"memory", human_bytes(record.peak_memory_bytes) + " at most"},
+      {"machine", fmt::format("{}, {} cores", record.cpu, record.cores)},
+      {"version", "stoker " + record.stoker_version}};
+  if (!record.error.empty()) rows.insert(rows.begin() + 3, {"error", record.error});
+  if (!record.gpu.empty()) rows.push_back({"gpu", record.gpu});
+  if (!record.torch_version.empty()) rows.back()[1] += ", torch " + record.torch_version;
+  std::string text = aligned(rows);
+  text += "\nCards\n";
+  std::vector<std::vector<std::string>> cards;
+  for (const auto& card : record.cards) {
+    cards.push_back({card.id, card.type, card.reused ? "reused" : human_seconds(card.seconds)});
+  }
+  text += aligned(cards, "  ");
+  if (!record.trainings.empty()) text += "\nTraining\n";
+  for (const auto& training : record.trainings) text += "  " + training_text(training);
+  for (const auto& result : record.results) {
+    text +=
+        fmt::format("\n{} ({} rows)\n", result.card, human_count(static_cast<std::uint64_t>(result.rows)));
+    std::vector<std::vector<std::string>> metrics;
+    for (const auto& [name, value] : result.metrics) metrics.push_back({name, number(value)});
+    text += aligned(metrics, "  ");
+  }
+  for (const std::string& warning : record.warnings) text += fmt::format("\nwarning: {}\n", warning);
+  return text + fmt::format("\n{}\n", run.paths.folder.string());
+}
+
+ExitCode show(const RunsCommand& command) {
+  const ListedRun run = run_named(command.names.front(), command.out);
+  if (command.json) {
+    print_json(as_json(run));
+  } else {
+    print(page_of(run));
+  }
+  return ExitCode::done;
+}
+
+std::string metric_of(const RunRecord& record, const std::string& card, const std::string& metric) {
+  for (const auto& result : record.results) {
+    if (result.card != card) continue;
+    for (const auto& [name, value] : result.metrics) {
+      if (name == metric) return number(value);
+    }
+  }
+  return "–";
+}
+
+// One line per metric that any of the runs has, one column per run.
+std::vector<std::vector<std::string>> metric_rows(const std::vector<ListedRun>& runs) {
+  std::vector<std::pair<std::string, std::string>> wanted;
+  for (const ListedRun& run : runs) {
+    for (const auto& result : run.record.results) {
+      for (const auto& [name, value] : result.metrics) {
+        const std::pair key{result.card, name};
+        if (std::find(wanted.begin(), wanted.end(), key) == wanted.end()) wanted.push_back(key);
+      }
+    }
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [card, metric] : wanted) {
+    rows.push_back({fmt::format("{}.{}", card, metric)});
+    for (const ListedRun& run : runs) rows.back().push_back(metric_of(run.record, card, metric));
+  }
+  return rows;
+}
+
+std::string first_training(const RunRecord& record, std::string RunRecord::Training::*member) {
+  return record.trainings.empty() ? "–" : record.trainings.front().*member;
+}
+
+ExitCode compare(const RunsCommand& command) {
+  std::vector<ListedRun> runs;
+  for (const std::string& name : command.names) runs.push_back(run_named(name, command.out));
+  if (command.json) {
+    nlohmann::json json = {{"runs", nlohmann::json::array()}};
+    for (const ListedRun& run : runs) json["runs"].push_back(as_json(run));
+    print_json(json);
+    return ExitCode::done;
+  }
+  std::vector<std::vector<std::string>> rows{{"run"},    {"status"}, {"model"},
+                                             {"engine"}, {"device"}, {"time"}};
+  for (const ListedRun& run : runs) {
+    rows[0].push_back(run.id);
+    rows[1].push_back(status_of(run));
+    rows[2].push_back(first_training(run.record, &RunRecord::Training::model_type));
+    rows[3].push_back(first_training(run.record, &RunRecord::Training::engine));
+    rows[4].push_back(first_training(run.record, &RunRecord::Training::device));
+    rows[5].push_back(human_seconds(run.record.seconds));
+  }
+  for (auto& row : metric_rows(runs)) rows.push_back(std::move(row));
+  print(aligned(rows));
+  return ExitCode::done;
+}
+
+ExitCode remove(const RunsCommand& command) {
+  const ListedRun run = run_named(command.names.front(), command.out);
+  delete_run(run, command.force);
+  if (command.json) {
+    print_json({{"deleted", run.id}});
+  } else {
+    print(fmt::format("deleted {}\n", run.paths.folder.string()));
+  }
+  return ExitCode::done;
+}
+
+constexpr const char* run_help = "Folder, id, beginning of an id, or latest";
+
+void add_shared_flags(CLI::App& app, RunsCommand& command) {
+  app.add_option("--out", command.out, "Folder of the run folders")->capture_default_str();
+  app.add_flag("--json", command.json, "Print one JSON object");
+}
+
+}  // namespace
+
+Action declare_runs(CLI::App& app) {
+  const auto command = std::make_shared<RunsCommand>();
+  add_shared_flags(app, *command);
+  CLI::App* listed = app.add_subcommand("list", "All runs, newest first; the same as `stoker runs` alone");
+  CLI::App* shown = app.add_subcommand("show", "One run: cards, training, metrics, warnings");
+  CLI::App* compared = app.add_subcommand("compare", "Metrics of several runs side by side");
+  CLI::App* deleted = app.add_subcommand("delete", "Remove a run folder with all that is in it");
+  for (CLI::App* each : {listed, shown, compared, deleted}) add_shared_flags(*each, *command);
+  shown->add_option("RUN", command->names, run_help)->required()->expected(1);
+  compared->add_option("RUN", command->names, run_help)->required()->expected(2, 1000);
+  deleted->add_option("RUN", command->names, run_help)->required()->expected(1);
+  deleted->add_flag("--force", command->force, "Even if the run is still going on");
+  app.require_subcommand(0, 1);
+  app.footer(
+      "Examples:\n"
+      "  stoker runs\n"
+      "  stoker runs show latest\n"
+      "  stoker runs compare 2026-11-15_10 2026-11-15_11\n"
+      "  stoker runs delete 2026-11-15_10-20-30_boston-housing");
+  return [=] {
+    if (shown->parsed()) return show(*command);
+    if (compared->parsed()) return compare(*command);
+    if (deleted->parsed()) return remove(*command);
+    return list(*command);
+  };
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,220 @@
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/execute.h"
+#include "config/flags.h"
+#include "data/source.h"
+#include "model/linear.h"
+#include "pipeline/card.h"
+#include "pipeline/document.h"
+#include "train/fit.h"
+
+namespace stoker::cli {
+namespace {
+
+// What was given on the command line, by the card that it belongs to.
+struct TrainCommand {
+  std::string data;
+  std::string target;
+  std::string model = "neural_network";
+  std::string name;
+  std::string out = "runs";
+  ShowOptions show;
+  config::Value load;
+  config::Value split;
+  config::Value linear;
+  config::Value network;
+  config::Value train;
+};
+
+bool is_network(const std::string& model) {
+  const auto& names = config::names<NetworkKind>;
+  return std::find(names.begin(), names.end(), model) != names.end();
+}
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> all;
+  for (const std::string_view name : config::names<LinearKind>) all.emplace_back(name);
+  for (const std::string_view name : config::names<NetworkKind>) all.emplace_back(name);
+  return all;
+}
+
+// The settings of a card but for those that the command line has in another form.
+config::Fields settings_of(const std::string& card_type, const std::vector<std::string>& left_out) {
+  const CardType* type = find_card_type(card_type);
+  if (type == nullptr) fail("the card type {} is missing from the program", card_type);
+  config::Fields fields = type->describe().fields;
+  std::erase_if(fields, [&](const config::Field& field) {
+    return std::find(left_out.begin(), left_out.end(), field.name) != left_out.end();
+  });
+  return fields;
+}
+
+// The settings of all linear models together; each model checks that it reads what was given.
+config::Fields linear_settings() {
+  LinearConfig config;
+  config::Fields all;
+  for (std::size_t kind = 0; kind < config::names<LinearKind>.size(); ++kind) {
+    for (const config::Field& field : linear_fields(static_cast<LinearKind>(kind), config)) {
+      const bool known =
+          std::any_of(all.begin(), all.end(), [&](const auto& other) { return other.name == field.name; });
+      if (!known) all.push_back(field);
+    }
+  }
+  return all;
+}
+
+void add_setting_flags(CLI::App& app, TrainCommand& command) {
+  config::add_flags(*app.add_option_group("Settings of the network"),
+                    settings_of("model_define_gpu", {"model_type"}), command.network);
+  config::add_flags(*app.add_option_group("Settings of linear models"), linear_settings(), command.linear);
+  config::add_flags(*app.add_option_group("Settings of the training"),
+                    settings_of("train_gpu", {"target_column"}), command.train);
+  config::add_flags(*app.add_option_group("Settings of the split"), settings_of("data_split", {}),
+                    command.split);
+  config::add_flags(*app.add_option_group("Settings of the data"),
+                    settings_of("data_load", {"source", "path", "url", "sample_name"}), command.load);
+}
+
+config::Value card(const char* type, const std::vector<std::pair<std::string, std::string>>& inputs,
+                   config::Value settings) {
+  config::Value result;
+  result.set("type", type);
+  for (const auto& [input, output] : inputs) {
+    if (result.find("inputs") == nullptr) result.set("inputs", config::Value(config::Value::Map{}));
+    result.find("inputs")->set(input, output);
+  }
+  if (!settings.is_null()) result.set("config", std::move(settings));
+  return result;
+}
+
+void set_all(config::Value& target, const config::Value& given) {
+  const auto* entries = given.get_if<config::Value::Map>();
+  if (entries == nullptr) return;
+  for (const config::Entry& entry : *entries) target.set(entry.key, entry.value);
+}
+
+// The kept document stands in the run folder, so the file is named by its full path.
+config::Value load_card(const TrainCommand& command) {
+  const SourceConfig source = Source::config_for(command.data);
+  config::Value settings;
+  settings.set("source", std::string(config::name_of(source.source)));
+  if (!source.path.empty()) settings.set("path", std::filesystem::absolute(source.path).string());
+  if (!source.url.empty()) settings.set("url", source.url);
+  if (source.source == SourceKind::sample) {
+    settings.set("sample_name", std::string(config::name_of(source.sample_name)));
+  }
+  set_all(settings, command.load);
+  return card("data_load", {}, settings);
+}
+
+// One ratio given alone means that the other part gets the rest.
+config::Value split_card(const TrainCommand& command) {
+  config::Value settings = command.split;
+  const auto complement = [&settings](const char* given, const char* other) {
+    const config::Value* ratio = settings.find(given);
+    const auto* share = ratio == nullptr ? nullptr : ratio->get_if<double>();
+    if (share == nullptr || settings.find(other) != nullptr || *share <= 0 || *share >= 1) return;
+    settings.set(other, 1 - *share);
+  };
+  complement("test_ratio", "train_ratio");
+  complement("train_ratio", "test_ratio");
+  return card("data_split", {{"dataset", "load.dataset"}}, settings);
+}
+
+void refuse_settings_of_others(const TrainCommand& command) {
+  const config::Value& foreign = is_network(command.model) ? command.linear : command.network;
+  const auto* given = foreign.get_if<config::Value::Map>();
+  if (given == nullptr || given->empty()) return;
+  std::string flag = "--" + given->front().key;
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  refuse("{} is no setting of the model {}; it belongs to {}", flag, command.model,
+         is_network(command.model) ? "linear models" : "networks");
+}
+
+config::Value model_card(const TrainCommand& command) {
+  refuse_settings_of_others(command);
+  config::Value settings;
+  settings.set("model_type", command.model);
+  if (is_network(command.model)) {
+    set_all(settings, command.network);
+    return card("model_define_gpu", {}, settings);
+  }
+  if (!command.linear.is_null()) settings.set("hyperparameters", command.linear);
+  return card("model_define", {}, settings);
+}
+
+config::Value train_card(const TrainCommand& command) {
+  config::Value settings;
+  settings.set("target_column", command.target);
+  set_all(settings, command.train);
+  return card(is_network(command.model) ? "train_gpu" : "train",
+              {{"train_dataset", "split.train_dataset"}, {"model_spec", "model.model_spec"}}, settings);
+}
+
+std::string document_name(const TrainCommand& command) {
+  if (!command.name.empty()) return command.name;
+  const std::string location = command.data.substr(0, command.data.find_first_of("?#"));
+  std::string stem = location.starts_with("sample:") ? location.substr(7)
+                                                     : std::filesystem::path(location).filename().string();
+  stem = stem.substr(0, stem.find('.', 1));
+  return (stem.empty() ? "data" : stem) + "-" + command.model;
+}
+
+Document build_document(const TrainCommand& command) {
+  config::Value cards;
+  cards.set("load", load_card(command));
+  cards.set("split", split_card(command));
+  cards.set("model", model_card(command));
+  cards.set("train", train_card(command));
+  cards.set("evaluate",
+            card("evaluate",
+                 {{"trained_model", "train.trained_model"}, {"test_dataset", "split.test_dataset"}}, {}));
+  config::Value document;
+  document.set("version", 1);
+  document.set("name", document_name(command));
+  document.set("cards", std::move(cards));
+  return read_document(document, "", std::filesystem::current_path());
+}
+
+ExitCode train(const TrainCommand& command) {
+  const std::vector<std::string> known = model_names();
+  if (std::find(known.begin(), known.end(), command.model) == known.end()) {
+    refuse("no model '{}'{}; there are: {}", command.model, did_you_mean(command.model, known),
+           join(known, ", "));
+  }
+  RunOptions options;
+  options.out = command.out;
+  return execute(build_document(command), options, command.show);
+}
+
+}  // namespace
+
+Action declare_train(CLI::App& app) {
+  const auto command = std::make_shared<TrainCommand>();
+  app.add_option("DATA", command->data, "File, URL or sample:NAME")->required();
+  app.add_option("--target", command->target, "Column to predict")->required();
+  app.add_option("--model", command->model, "One of " + join(model_names(), ", "))->capture_default_str();
+  app.add_option("--name", command->name, "Name of the run; from the data and the model if not given");
+  app.add_option("--out", command->out, "Folder of the run folders and the cache")->capture_default_str();
+  app.add_flag("--json", command->show.json, "Print one JSON object instead of text");
+  app.add_flag("--quiet", command->show.quiet, "No progress, warnings and results alone");
+  add_setting_flags(app, *command);
+  app.footer(
+      "The same document that `stoker run` takes is built, kept in the run folder (pipeline.yaml), and run.\n"
+      "Examples:\n"
+      "  stoker train houses.csv --target price\n"
+      "  stoker train houses.csv --target price --model ridge --alpha 0.5 --test-ratio 0.3\n"
+      "  stoker train sample:friedman --target y --hidden-layers 64,32 --epochs 20 --device cpu");
+  return [command] { return train(*command); };
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,71 @@
+#include "cli/usage.h"
+
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace stoker::cli {
+namespace {
+
+const CLI::App& deepest_command(const CLI::App& app) {
+  for (const CLI::App* chosen : app.get_subcommands()) {
+    if (!chosen->get_name().empty()) return deepest_command(*chosen);
+  }
+  return app;
+}
+
+// Flags of a command, those in groups too: a group is a command without a name.
+std::vector<std::string> flags_of(const CLI::App& app) {
+  std::vector<std::string> flags;
+  for (const CLI::App* group : app.get_subcommands(nullptr)) {
+    if (!group->get_name().empty()) continue;
+    for (const std::string& flag : flags_of(*group)) flags.push_back(flag);
+  }
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  }
+  return flags;
+}
+
+std::vector<std::string> commands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    if (!command->get_name().empty()) names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? "stoker" : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+// The first word that nobody took.
+std::string unexpected_word(const CLI::App& app) {
+  const std::vector<std::string> words = app.remaining();
+  if (!words.empty()) return words.front();
+  return app.get_parent() == nullptr ? "" : unexpected_word(*app.get_parent());
+}
+
+}  // namespace
+
+std::string usage_error(const CLI::App& app, const std::string& reason) {
+  const CLI::App& command = deepest_command(app);
+  const std::string name = full_name(command);
+  const std::string word = unexpected_word(command);
+  const std::string help = fmt::format(" (see {} --help)", name);
+  if (word.starts_with("-")) {
+    const std::string flag = word.substr(0, word.find('='));
+    return fmt::format("{}: no such flag: {}{}{}", name, flag, did_you_mean(flag, flags_of(command)), help);
+  }
+  if (!word.empty() && !commands_of(command).empty()) {
+    return fmt::format("{}: no such command: {}{}{}", name, word, did_you_mean(word, commands_of(command)),
+                       help);
+  }
+  if (!word.empty()) return fmt::format("{}: '{}' was not expected{}", name, word, help);
+  return fmt::format("{}: {}{}", name, reason, help);
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace stoker::cli {
+
+// What was wrong with the words on the command line, in one line, with the nearest command or flag.
+// `reason` is the parser's own message, for what it says well enough.
+std::string usage_error(const CLI::App& app, const std::string& reason);
+
+}  // namespace stoker::cli

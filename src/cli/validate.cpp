@@ -1,0 +1,67 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "pipeline/document.h"
+
+namespace stoker::cli {
+namespace {
+
+struct ValidateOptions {
+  std::string document;
+  std::vector<std::string> assignments;
+  bool json = false;
+};
+
+nlohmann::json as_json(const Document& document) {
+  nlohmann::json cards = nlohmann::json::array();
+  for (const Card& card : document.cards) cards.push_back({{"id", card.id}, {"type", card.type}});
+  return {{"valid", true}, {"name", document.name}, {"cards", cards}, {"errors", nlohmann::json::array()}};
+}
+
+std::string as_text(const ValidateOptions& options, const Document& document) {
+  std::vector<std::string> order;
+  for (const Card& card : document.cards) order.push_back(card.id);
+  return fmt::format("{} is valid: {} cards, run in this order: {}\n", options.document, order.size(),
+                     join(order, ", "));
+}
+
+ExitCode validate(const ValidateOptions& options) {
+  try {
+    const Document document = load_pipeline(options.document, options.assignments);
+    if (options.json) {
+      print_json(as_json(document));
+    } else {
+      print(as_text(options, document));
+    }
+    return ExitCode::done;
+  } catch (const Error& error) {
+    if (!options.json) throw;
+    print_json({{"valid", false}, {"errors", split_text(error.what(), '\n')}});
+    return error.code();
+  }
+}
+
+}  // namespace
+
+Action declare_validate(CLI::App& app) {
+  const auto options = std::make_shared<ValidateOptions>();
+  app.add_option("DOC", options->document, "Pipeline document, YAML or JSON")->required();
+  app.add_option("--set", options->assignments, "PATH=VALUE: change a setting first; may be repeated")
+      ->allow_extra_args(false);
+  app.add_flag("--json", options->json, "Print one JSON object: valid, cards, errors");
+  app.footer(
+      "Examples:\n"
+      "  stoker validate examples/boston_housing.yaml\n"
+      "  stoker validate pipeline.yaml --set cards.model.config.epochs=5");
+  return [options] { return validate(*options); };
+}
+
+}  // namespace stoker::cli
