@@ -27,11 +27,11 @@ struct Outside {
 
 // All that a card sees while it runs.
 struct CardContext {
-  const config::Value& config;               // checked, defaults written out
+  const config::Value& config;  // checked, defaults written out
   const PortValues& inputs;
   const Outside& outside;
   const std::filesystem::path& document_folder;
-  std::filesystem::path checkpoints;         // of this card, inside the run folder
+  std::filesystem::path checkpoints;  // of this card, inside the run folder
   bool resume = false;
   TrainingListener& listener;
   const StopSignal& stop;
@@ -40,19 +40,28 @@ struct CardContext {
 // A type of card, declared in one file of cards/ and listed in cards.cpp.
 struct CardType {
   std::string name;
-  int version = 1;               // raised when the same settings give another output
+  int version = 1;  // raised when the same settings give another output
   std::string title;
   std::string help;
-  std::vector<Port> inputs;      // all must be connected
+  std::vector<Port> inputs;  // all must be connected
   std::vector<Port> outputs;
-  DescribedSettings (*describe)();
+  // Settings that name a file. The fingerprint of its content stands for them in the card's identity, and a
+  // document that is kept elsewhere holds them as absolute paths.
+  std::vector<std::string> file_settings;
+  DescribedSettings (*describe)() = nullptr;
   // Checks the settings and returns them with every default written out.
-  config::Value (*check)(const config::Value& config, const std::string& path, config::Diagnostics& diagnostics);
-  Outside (*look_outside)(const config::Value& config, const std::filesystem::path& document_folder);  // or null
-  PortValues (*run)(const CardContext& context);
+  config::Value (*check)(const config::Value& config, const std::string& path,
+                         config::Diagnostics& diagnostics) = nullptr;
+  // Null for a card that depends on its settings and inputs alone.
+  Outside (*look_outside)(const config::Value& config,
+                          const std::filesystem::path& document_folder) = nullptr;
+  PortValues (*run)(const CardContext& context) = nullptr;
 };
 
 std::span<const CardType> card_types();
-const CardType* find_card_type(const std::string& name);
+const CardType* find_card_type(const std::string& name);  // null when there is none
+
+const Port* find_port(const std::vector<Port>& ports, const std::string& name);  // null when there is none
+std::vector<std::string> port_names(const std::vector<Port>& ports);
 
 }  // namespace stoker

@@ -20,24 +20,26 @@ struct Card {
   std::string id;
   std::string type;
   std::map<std::string, Connection> inputs;
-  config::Value config;       // checked, defaults written out
-  double time_limit = 0;      // seconds; 0: none
+  config::Value config;   // checked, defaults written out
+  double time_limit = 0;  // seconds; 0: none
   int line = 0;
 };
 
 // A pipeline that has been checked: known types and settings, connections that fit, no cycle.
 struct Document {
   std::string name;
-  std::vector<Card> cards;    // in an order in which they can run
-  config::Value layout;       // canvas only
+  std::vector<Card> cards;       // in an order in which they can run
+  config::Value layout;          // canvas only
   std::filesystem::path folder;  // relative paths are taken from here
 
-  // As YAML, with every default written out; reads back as the same document.
+  // As YAML, with every default written out and paths made absolute; reads back as the same document wherever
+  // it is kept.
   std::string to_yaml() const;
 };
 
 // Checks everything and reports all errors at once. Takes seed 000's {nodes, edges} form too.
-Document read_document(const config::Value& value, const std::string& file_name, const std::filesystem::path& folder);
+Document read_document(const config::Value& value, const std::string& file_name,
+                       const std::filesystem::path& folder);
 // Loads, applies "cards.model.config.epochs=5" assignments, then checks.
 Document load_pipeline(const std::filesystem::path& path, const std::vector<std::string>& assignments = {});
 

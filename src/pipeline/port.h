@@ -25,10 +25,12 @@ struct Port {
 };
 
 // A report is JSON: metrics, curves, whatever a card wants to show.
-using PortValue = std::variant<Table, ModelSpec, std::shared_ptr<const Model>, std::shared_ptr<const nlohmann::json>>;
+using PortValue =
+    std::variant<Table, ModelSpec, std::shared_ptr<const Model>, std::shared_ptr<const nlohmann::json>>;
 using PortValues = std::map<std::string, PortValue>;
 
 }  // namespace stoker
 
 template <>
-inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::PortType>{"table", "model_spec", "model", "report"};
+inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::PortType>{
+    "table", "model_spec", "model", "report"};

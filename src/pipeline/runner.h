@@ -13,9 +13,9 @@
 namespace stoker {
 
 struct RunOptions {
-  std::filesystem::path out = "runs";      // run folders and the cache live here
+  std::filesystem::path out = "runs";           // run folders and the cache live here
   std::optional<std::filesystem::path> resume;  // an earlier run folder to go on with
-  std::string only;                        // run this card and what it needs
+  std::string only;                             // run this card and what it needs
   bool use_cache = true;
 };
 
@@ -23,13 +23,13 @@ struct RunOptions {
 struct CardOutcome {
   std::string id;
   std::string type;
-  bool reused = false;                     // its output came from the cache
+  bool reused = false;  // its output came from the cache
   double seconds = 0;
 };
 
 struct RunSummary {
   std::filesystem::path folder;
-  std::filesystem::path report;            // report.html
+  std::filesystem::path report;  // report.html
   std::vector<CardOutcome> cards;
   std::vector<std::pair<std::string, Evaluation>> evaluations;  // by card
   double seconds = 0;
@@ -44,7 +44,8 @@ class RunListener : public TrainingListener {
 };
 
 // Runs the cards in order; the first failure ends the run and is written into run.json before it is thrown.
-RunSummary run_pipeline(const Document& document, const RunOptions& options, RunListener& listener, StopSignal& stop);
+RunSummary run_pipeline(const Document& document, const RunOptions& options, RunListener& listener,
+                        StopSignal& stop);
 
 // The document of a run folder that is to be resumed.
 Document document_of_run(const std::filesystem::path& run_folder);

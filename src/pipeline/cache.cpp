@@ -1,0 +1,98 @@
+#include "pipeline/cache.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "pipeline/port_files.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr int entry_format = 1;
+constexpr std::size_t largest_entry = 1U << 20;
+const char* const entry_file = "entry.json";
+
+json hashes_of_files(const fs::path& folder) {
+  json files = json::object();
+  for (const fs::directory_entry& each : fs::recursive_directory_iterator(folder)) {
+    if (!each.is_regular_file()) continue;
+    files[each.path().lexically_relative(folder).string()] = sha256_of_file(each.path());
+  }
+  return files;
+}
+
+// Throws when a file is missing or cannot be read.
+bool holds_what_it_lists(const fs::path& folder, const CardType& type) {
+  const json listed = json::parse(read_file(folder / entry_file, largest_entry));
+  if (listed.at("format") != entry_format) return false;
+  json found = hashes_of_files(folder);
+  found.erase(entry_file);
+  if (found != listed.at("files")) return false;
+  for (const Port& output : type.outputs) {
+    if (!fs::exists(folder / port_file_name(output))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string identity_of_card(const CardType& type, const config::Value& settings,
+                             const std::map<std::string, std::string>& inputs, const std::string& outside) {
+  json identifying = config::to_json(settings);
+  if (!outside.empty()) {
+    for (const std::string& name : type.file_settings) identifying.erase(name);
+  }
+  // Objects are written with sorted keys, so that equal content gives equal text.
+  const json whole{{"type", type.name},
+                   {"version", type.version},
+                   {"settings", std::move(identifying)},
+                   {"inputs", inputs},
+                   {"outside", outside}};
+  return sha256_of_text(whole.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+std::string identity_of_output(const std::string& card_identity, const std::string& output) {
+  return card_identity + "." + output;
+}
+
+fs::path Cache::entry(const std::string& identity) const {
+  return folder_ / identity.substr(0, 2) / identity;
+}
+
+Cache::State Cache::state_of(const std::string& identity, const CardType& type) const {
+  const fs::path folder = entry(identity);
+  if (!fs::exists(folder)) return State::absent;
+  try {
+    return holds_what_it_lists(folder, type) ? State::whole : State::damaged;
+  } catch (const std::exception&) {  // a file that is gone, cut short or not JSON: all mean the same here
+    return State::damaged;
+  }
+}
+
+void Cache::keep(const std::string& identity, const CardType& type, const PortValues& outputs) const {
+  const fs::path path = entry(identity);
+  make_folder(path.parent_path());
+  AtomicFolder folder(path);
+  for (const Port& output : type.outputs) write_port_value(outputs.at(output.name), output, folder.folder());
+  const json listed{{"format", entry_format},
+                    {"type", type.name},
+                    {"version", type.version},
+                    {"files", hashes_of_files(folder.folder())}};
+  write_file(folder.folder() / entry_file, listed.dump(2));
+  folder.commit();
+}
+
+PortValue Cache::load(const std::string& identity, const Port& output) const {
+  return read_port_value(output, entry(identity));
+}
+
+void Cache::drop(const std::string& identity) const {
+  fs::remove_all(entry(identity));
+}
+
+}  // namespace stoker

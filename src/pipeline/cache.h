@@ -1,0 +1,38 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "pipeline/card.h"
+
+namespace stoker {
+
+// What a card's output depends on, as one hash: type, version, settings, inputs and what it reads from
+// outside. Ids, names and layout are no part of it.
+std::string identity_of_card(const CardType& type, const config::Value& settings,
+                             const std::map<std::string, std::string>& inputs, const std::string& outside);
+
+// What a connected input depends on, for the identity of the card that reads it.
+std::string identity_of_output(const std::string& card_identity, const std::string& output);
+
+// Outputs of cards that have run, under the identity of the card: <folder>/ab/ab12…/. An entry is there as a
+// whole or not at all; it lists its files with their hashes.
+class Cache {
+ public:
+  explicit Cache(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  enum class State { absent, whole, damaged };
+  State state_of(const std::string& identity, const CardType& type) const;
+
+  void keep(const std::string& identity, const CardType& type, const PortValues& outputs) const;
+  PortValue load(const std::string& identity, const Port& output) const;
+  void drop(const std::string& identity) const;
+
+ private:
+  std::filesystem::path entry(const std::string& identity) const;
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "pipeline/card.h"
+
+// Each declared in the file of its name.
+namespace stoker::cards {
+
+CardType data_load();
+CardType data_split();
+CardType model_define();
+CardType model_define_gpu();
+CardType train();
+CardType train_gpu();
+CardType evaluate();
+CardType inference();
+
+}  // namespace stoker::cards

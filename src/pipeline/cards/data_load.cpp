@@ -1,0 +1,46 @@
+#include "data/source.h"
+#include "pipeline/cards/card_settings.h"
+#include "pipeline/cards/cards.h"
+
+namespace stoker::cards {
+namespace {
+
+config::Value check(const config::Value& config, const std::string& path, config::Diagnostics& diagnostics) {
+  const auto settings = config::read<SourceConfig>(config, path, diagnostics);
+  const bool reads_file = settings.source == SourceKind::csv || settings.source == SourceKind::file;
+  if (reads_file && settings.path.empty()) {
+    diagnostics.add(line_of(config, "path"), path + ".path",
+                    "missing; source " + std::string(config::name_of(settings.source)) +
+                        " needs the file to read (source: sample needs none)");
+  }
+  if (settings.source == SourceKind::url && settings.url.empty()) {
+    diagnostics.add(line_of(config, "url"), path + ".url", "missing; source url needs the address to read");
+  }
+  return config::write(settings);
+}
+
+Outside look_outside(const config::Value& config, const std::filesystem::path& document_folder) {
+  auto source = std::make_shared<Source>(Source::open(settings_of<SourceConfig>(config), document_folder));
+  return {source->fingerprint(), source};
+}
+
+PortValues run(const CardContext& context) {
+  return {{"dataset", static_cast<const Source*>(context.outside.opened.get())->read()}};
+}
+
+}  // namespace
+
+CardType data_load() {
+  return {.name = "data_load",
+          .title = "Load data",
+          .help = "Reads a table from a file, a URL or a built-in sample. Types of the columns are inferred.",
+          .inputs = {},
+          .outputs = {{"dataset", PortType::table, "The rows as they were read"}},
+          .file_settings = {"path"},
+          .describe = described<SourceConfig>,
+          .check = check,
+          .look_outside = look_outside,
+          .run = run};
+}
+
+}  // namespace stoker::cards

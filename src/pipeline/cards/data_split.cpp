@@ -1,0 +1,45 @@
+#include <fmt/format.h>
+
+#include "data/split.h"
+#include "pipeline/cards/card_settings.h"
+#include "pipeline/cards/cards.h"
+
+namespace stoker::cards {
+namespace {
+
+config::Value check(const config::Value& config, const std::string& path, config::Diagnostics& diagnostics) {
+  const auto settings = config::read<SplitConfig>(config, path, diagnostics);
+  constexpr double rounding = 1e-9;
+  const double sum = settings.train_ratio + settings.test_ratio;
+  if (sum > 1 + rounding) {
+    const bool names_test = config.find("test_ratio") != nullptr;
+    diagnostics.add(
+        line_of(config, names_test ? "test_ratio" : "train_ratio"), path,
+        fmt::format("train_ratio {} and test_ratio {} are more than the whole; their sum may be 1 at most",
+                    settings.train_ratio, settings.test_ratio));
+  }
+  return config::write(settings);
+}
+
+PortValues run(const CardContext& context) {
+  const Table& table = input<Table>(context, "dataset");
+  const SplitRows rows = split_rows(table, settings_of<SplitConfig>(context.config));
+  return {{"train_dataset", take_rows(table, rows.first)}, {"test_dataset", take_rows(table, rows.second)}};
+}
+
+}  // namespace
+
+CardType data_split() {
+  return {.name = "data_split",
+          .title = "Split data",
+          .help = "Shuffles the rows and splits them into a part to train on and a part to test with.",
+          .inputs = {{"dataset", PortType::table, "The rows to split"}},
+          .outputs = {{"train_dataset", PortType::table, "Rows to train on"},
+                      {"test_dataset", PortType::table, "Rows held back for evaluation"}},
+          .file_settings = {},
+          .describe = described<SplitConfig>,
+          .check = check,
+          .run = run};
+}
+
+}  // namespace stoker::cards

@@ -1,0 +1,57 @@
+#include "train/evaluate.h"
+
+#include <nlohmann/json.hpp>
+
+#include "pipeline/cards/card_settings.h"
+#include "pipeline/cards/cards.h"
+
+namespace stoker::cards {
+namespace {
+
+struct EvaluateSettings {};
+
+config::Fields fields(EvaluateSettings&) {
+  return {};
+}
+
+// What a picture of the evaluation shows.
+nlohmann::json chart_of(const Evaluation& evaluation) {
+  if (evaluation.classification) {
+    return {{"kind", "confusion_matrix"},
+            {"classes", evaluation.classification->class_names},
+            {"counts", evaluation.classification->confusion}};
+  }
+  return {{"kind", "predicted_against_actual"},
+          {"target", evaluation.target},
+          {"actual", evaluation.actual},
+          {"predicted", evaluation.predicted}};
+}
+
+PortValues run(const CardContext& context) {
+  const Evaluation evaluation =
+      stoker::evaluate(input_model(context, "trained_model"), input<Table>(context, "test_dataset"));
+  return {{"eval_report", std::make_shared<const nlohmann::json>(evaluation.to_json())},
+          {"eval_chart", std::make_shared<const nlohmann::json>(chart_of(evaluation))}};
+}
+
+}  // namespace
+
+CardType evaluate() {
+  return {
+      .name = "evaluate",
+      .title = "Evaluate",
+      .help =
+          "Measures a trained model on rows that it has not seen: MSE, RMSE, MAE and R2 in real units, or "
+          "accuracy, macro F1, log loss, ROC AUC and the confusion matrix.",
+      .inputs = {{"trained_model", PortType::model, "The model to measure"},
+                 {"test_dataset", PortType::table, "Rows with the target column"}},
+      .outputs = {{"eval_report", PortType::report, "The metrics"},
+                  {"eval_chart", PortType::report,
+                   "Predicted against actual values, or the confusion matrix"}},
+      .file_settings = {},
+      .describe = described<EvaluateSettings>,
+      .check = checked<EvaluateSettings>,
+      .run = run};
+}
+
+}  // namespace stoker::cards

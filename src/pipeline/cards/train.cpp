@@ -1,0 +1,91 @@
+#include <nlohmann/json.hpp>
+
+#include "pipeline/cards/card_settings.h"
+#include "pipeline/cards/cards.h"
+#include "pipeline/training_report.h"
+#include "train/evaluate.h"
+#include "train/fit.h"
+
+namespace stoker::cards {
+namespace {
+
+struct TrainSettings {
+  PreparationConfig preparation;
+  FitConfig fit;
+};
+
+config::Fields fields(TrainSettings& c) {
+  config::Fields all = stoker::fields(c.preparation);
+  for (config::Field& each : stoker::fields(c.fit)) all.push_back(std::move(each));
+  return all;
+}
+
+bool names_a_device(const std::string& text) {
+  if (text == "auto" || text == "cpu" || text == "cuda") return true;
+  const std::string prefix = "cuda:";
+  if (!text.starts_with(prefix) || text.size() == prefix.size() || text.size() > prefix.size() + 4)
+    return false;
+  return text.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
+}
+
+config::Value check(const config::Value& config, const std::string& path, config::Diagnostics& diagnostics) {
+  const auto settings = config::read<TrainSettings>(config, path, diagnostics);
+  if (!names_a_device(settings.fit.device)) {
+    diagnostics.add(line_of(config, "device"), path + ".device",
+                    "no such device '" + settings.fit.device + "'; allowed: auto, cpu, cuda or cuda:N");
+  }
+  for (const std::string& column : settings.preparation.feature_columns) {
+    if (column != settings.preparation.target_column) continue;
+    diagnostics.add(line_of(config, "feature_columns"), path + ".feature_columns",
+                    "holds the target column " + column + ", which cannot predict itself");
+  }
+  return config::write(settings);
+}
+
+PortValues run(const CardContext& context) {
+  const auto settings = settings_of<TrainSettings>(context.config);
+  const Table& training = input<Table>(context, "train_dataset");
+  const FitRequest request{.training = training,
+                           .spec = input<ModelSpec>(context, "model_spec"),
+                           .preparation = settings.preparation,
+                           .config = settings.fit,
+                           .checkpoints = context.checkpoints,
+                           .resume = context.resume};
+  const FitResult result = fit(request, context.listener, context.stop);
+  const Evaluation on_training_rows = stoker::evaluate(result.model, training);
+  return {
+      {"trained_model", std::make_shared<const Model>(result.model)},
+      {"train_metrics", std::make_shared<const nlohmann::json>(training_report(result, on_training_rows))}};
+}
+
+// Both cards are this one; the device is a setting.
+CardType train_card(const std::string& name, const std::string& title) {
+  return {
+      .name = name,
+      .title = title,
+      .help =
+          "Trains the model on the rows: values are imputed, encoded and scaled as the training rows say, "
+          "and the best weights are kept. train and train_gpu are the same card; the setting device decides "
+          "where it runs.",
+      .inputs = {{"train_dataset", PortType::table, "Rows to train on"},
+                 {"model_spec", PortType::model_spec, "The model to train"}},
+      .outputs = {{"trained_model", PortType::model, "The model with its preparation, ready to predict"},
+                  {"train_metrics", PortType::report,
+                   "How the training went, and how well the training rows fit"}},
+      .file_settings = {},
+      .describe = described<TrainSettings>,
+      .check = check,
+      .run = run};
+}
+
+}  // namespace
+
+CardType train() {
+  return train_card("train", "Train");
+}
+
+CardType train_gpu() {
+  return train_card("train_gpu", "Train (GPU)");
+}
+
+}  // namespace stoker::cards

@@ -1,0 +1,223 @@
+#include "pipeline/document.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "config/quote.h"
+#include "pipeline/card.h"
+#include "pipeline/document_keys.h"
+#include "pipeline/graph.h"
+#include "pipeline/seed_form.h"
+
+namespace stoker {
+namespace {
+
+using config::Diagnostics;
+using config::Entry;
+using config::in_quotes;
+using config::Value;
+
+constexpr std::size_t longest_id = 64;
+constexpr std::size_t longest_name = 200;
+
+// Ids become parts of file names and of dotted paths.
+bool is_valid_id(const std::string& id) {
+  const auto is_letter_or_digit = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  return !id.empty() && id.size() <= longest_id && is_letter_or_digit(id.front()) &&
+         std::all_of(id.begin(), id.end(), [&](char c) { return is_letter_or_digit(c) || c == '-'; });
+}
+
+class DocumentReader {
+ public:
+  explicit DocumentReader(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+
+  Document read(const Value& value) {
+    const auto keys = config::read<DocumentKeys>(value, "", diagnostics_);
+    check_version(value);
+    Document document;
+    document.name = keys.name;
+    if (keys.name.size() > longest_name) {
+      diagnostics_.add(
+          value.find("name")->line(), "name",
+          fmt::format("must have at most {} characters, has {}", longest_name, keys.name.size()));
+    }
+    document.cards = read_cards(keys.cards);
+    document.layout = keys.layout;
+    check_layout(document);
+    check_connections(document.cards, diagnostics_);
+    document.cards = in_running_order(document.cards, diagnostics_);
+    return document;
+  }
+
+ private:
+  void check_version(const Value& document) {
+    const Value* version = document.find("version");
+    const auto* number = version == nullptr ? nullptr : version->get_if<std::int64_t>();
+    if (number == nullptr || *number == document_version) return;
+    diagnostics_.add(
+        version->line(), "version",
+        fmt::format("{} is not known here; this program reads version {}", *number, document_version));
+  }
+
+  std::vector<Card> read_cards(const Value& map) {
+    std::vector<Card> cards;
+    const auto* entries = map.get_if<Value::Map>();
+    if (entries == nullptr) return cards;
+    if (entries->empty()) diagnostics_.add(map.line(), "cards", "holds no cards");
+    if (entries->size() > most_cards) {
+      diagnostics_.add(map.line(), "cards",
+                       fmt::format("holds {} cards; the most is {}", entries->size(), most_cards));
+      return cards;
+    }
+    for (const Entry& entry : *entries) cards.push_back(read_card(entry));
+    return cards;
+  }
+
+  Card read_card(const Entry& entry) {
+    const std::string path = "cards." + config::shown(entry.key);
+    if (!is_valid_id(entry.key)) {
+      diagnostics_.add(
+          entry.line, path,
+          fmt::format("is no id for a card: letters, digits, _ and - are allowed, {} characters at "
+                      "most, and no - in front",
+                      longest_id));
+    }
+    const auto keys = config::read<CardKeys>(entry.value, path, diagnostics_);
+    Card card{entry.key, keys.type, {}, {}, keys.time_limit, entry.line};
+    card.inputs = read_inputs(keys.inputs, path + ".inputs");
+    const CardType* type = find_card_type(keys.type);
+    if (type != nullptr) {
+      Value settings = keys.config;
+      if (settings.is_null()) settings = Value(Value::Map{}, entry.line);
+      card.config = type->check(settings, path + ".config", diagnostics_);
+    } else if (!keys.type.empty()) {
+      report_unknown_type(keys.type, entry.value.find("type")->line(), path + ".type");
+    }
+    return card;
+  }
+
+  void report_unknown_type(const std::string& type, int line, const std::string& path) {
+    std::vector<std::string> known;
+    for (const CardType& each : card_types()) known.push_back(each.name);
+    std::string hint = did_you_mean(type, known);
+    if (hint.empty()) hint = "; there are " + join(known, ", ");
+    diagnostics_.add(line, path, fmt::format("no such card type {}{}", in_quotes(type), hint));
+  }
+
+  std::map<std::string, Connection> read_inputs(const Value& map, const std::string& path) {
+    std::map<std::string, Connection> inputs;
+    const auto* entries = map.get_if<Value::Map>();
+    if (entries == nullptr) return inputs;
+    for (const Entry& entry : *entries) {
+      Connection connection{"", "", entry.line};
+      const auto* text = entry.value.get_if<std::string>();
+      const std::size_t dot = text == nullptr ? std::string::npos : text->find('.');
+      if (dot == std::string::npos || dot == 0 || dot + 1 == text->size()) {
+        diagnostics_.add(
+            entry.line, path + "." + config::shown(entry.key),
+            fmt::format("must name a card's output as CARD.OUTPUT, such as load.dataset; found {}",
+                        entry.value.describe()));
+      } else {
+        connection.card = text->substr(0, dot);
+        connection.output = text->substr(dot + 1);
+      }
+      inputs.emplace(entry.key, std::move(connection));
+    }
+    return inputs;
+  }
+
+  void check_layout(const Document& document) {
+    const auto* entries = document.layout.get_if<Value::Map>();
+    if (entries == nullptr) return;
+    std::vector<std::string> ids;
+    for (const Card& card : document.cards) ids.push_back(card.id);
+    for (const Entry& entry : *entries) {
+      const std::string path = "layout." + config::shown(entry.key);
+      if (std::find(ids.begin(), ids.end(), entry.key) == ids.end()) {
+        diagnostics_.add(entry.line, path, "there is no such card" + did_you_mean(entry.key, ids));
+      }
+      if (!is_place(entry.value)) {
+        diagnostics_.add(entry.line, path,
+                         "must be a place such as [260, 0], found " + entry.value.describe());
+      }
+    }
+  }
+
+  static bool is_place(const Value& value) {
+    const auto* list = value.get_if<Value::List>();
+    if (list == nullptr || list->size() != 2) return false;
+    return std::all_of(list->begin(), list->end(), [](const Value& each) {
+      const auto* number = each.get_if<double>();
+      return each.get_if<std::int64_t>() != nullptr || (number != nullptr && std::isfinite(*number));
+    });
+  }
+
+  Diagnostics& diagnostics_;
+};
+
+// A file that is named from the document's folder must be found from wherever the text is kept.
+Value with_absolute_paths(const Card& card, const std::filesystem::path& folder) {
+  Value settings = card.config;
+  const CardType* type = find_card_type(card.type);
+  for (const std::string& name : type->file_settings) {
+    Value* value = settings.find(name);
+    const auto* text = value == nullptr ? nullptr : value->get_if<std::string>();
+    if (text == nullptr || text->empty()) continue;
+    *value = Value(std::filesystem::absolute(folder / *text).lexically_normal().string());
+  }
+  return settings;
+}
+
+Value card_value(const Card& card, const std::filesystem::path& folder) {
+  Value value(Value::Map{});
+  value.set("type", Value(card.type));
+  Value inputs(Value::Map{});
+  for (const auto& [name, connection] : card.inputs) {
+    inputs.set(name, Value(connection.card + "." + connection.output));
+  }
+  if (!card.inputs.empty()) value.set("inputs", std::move(inputs));
+  value.set("config", with_absolute_paths(card, folder));
+  value.set("time_limit", Value(card.time_limit));
+  return value;
+}
+
+}  // namespace
+
+std::string Document::to_yaml() const {
+  Value document(Value::Map{});
+  document.set("version", Value(document_version));
+  document.set("name", Value(name));
+  Value all(Value::Map{});
+  for (const Card& card : cards) all.set(card.id, card_value(card, folder));
+  document.set("cards", std::move(all));
+  if (!layout.is_null()) document.set("layout", layout);
+  return config::to_yaml(document);
+}
+
+Document read_document(const Value& value, const std::string& file_name,
+                       const std::filesystem::path& folder) {
+  Diagnostics diagnostics(file_name);
+  const bool is_seed = is_seed_form(value);
+  Document document = DocumentReader(diagnostics).read(is_seed ? from_seed_form(value, diagnostics) : value);
+  diagnostics.refuse_if_any();
+  document.folder = folder;
+  if (document.name.empty()) document.name = std::filesystem::path(file_name).stem().string();
+  if (document.name.empty()) document.name = "pipeline";
+  return document;
+}
+
+Document load_pipeline(const std::filesystem::path& path, const std::vector<std::string>& assignments) {
+  Value value = config::load_document(path);
+  Diagnostics diagnostics(path.string());
+  if (!assignments.empty() && is_seed_form(value)) value = from_seed_form(value, diagnostics);
+  diagnostics.refuse_if_any();
+  for (const std::string& assignment : assignments) config::set_path(value, assignment);
+  return read_document(value, path.string(), path.parent_path());
+}
+
+}  // namespace stoker

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "config/field.h"
+
+// The keys of a document and of a card, declared like any other setting.
+namespace stoker {
+
+constexpr std::int64_t document_version = 1;
+constexpr std::size_t most_cards = 1000;
+
+struct DocumentKeys {
+  std::int64_t version = 0;
+  std::string name;
+  config::Value cards;
+  config::Value layout;
+};
+
+inline config::Fields fields(DocumentKeys& c) {
+  return {
+      config::field("version", c.version, "Version of this form: 1").required(),
+      config::field("name", c.name, "Name of the pipeline and of its runs; the file's name if not set")
+          .optional(),
+      config::field("cards", c.cards, "The cards by their ids").required(),
+      config::field("layout", c.layout,
+                    "Places of the cards on a canvas, as id: [x, y]; changes nothing else"),
+  };
+}
+
+struct CardKeys {
+  std::string type;
+  config::Value inputs;
+  config::Value config;
+  double time_limit = 0;
+};
+
+inline config::Fields fields(CardKeys& c) {
+  return {
+      config::field("type", c.type, "Type of the card").required(),
+      config::field("inputs", c.inputs, "Where each input comes from, as input: card.output"),
+      config::field("config", c.config, "Settings of the card"),
+      config::field(
+          "time_limit", c.time_limit,
+          "Seconds that the card may take; 0: no limit. A training keeps its best model so far, any "
+          "other card fails")
+          .at_least(0),
+  };
+}
+
+}  // namespace stoker

@@ -1,0 +1,73 @@
+#include <nlohmann/json.hpp>
+
+#include "pipeline/card.h"
+#include "pipeline/document.h"
+#include "pipeline/document_keys.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+json settings_schema(const CardType& type) {
+  json schema = config::json_schema(type.describe().fields);
+  schema.erase("$schema");
+  return schema;
+}
+
+json inputs_schema(const CardType& type) {
+  json properties = json::object();
+  for (const Port& port : type.inputs) {
+    properties[port.name] = {
+        {"type", "string"},
+        {"pattern", "^[A-Za-z0-9_][A-Za-z0-9_-]*[.][a-z_]+$"},
+        {"description", port.help + " (" + std::string(config::name_of(port.type)) + ")"}};
+  }
+  return {{"type", "object"},
+          {"properties", std::move(properties)},
+          {"required", port_names(type.inputs)},
+          {"additionalProperties", false}};
+}
+
+json when_type_is(const CardType& type) {
+  const json settings = settings_schema(type);
+  json then{{"properties", {{"inputs", inputs_schema(type)}, {"config", settings}}}};
+  then["required"] = json::array();
+  if (!type.inputs.empty()) then["required"].push_back("inputs");
+  if (!settings.at("required").empty()) then["required"].push_back("config");
+  return {{"if", {{"properties", {{"type", {{"const", type.name}}}}}}}, {"then", std::move(then)}};
+}
+
+json card_schema() {
+  CardKeys keys;
+  json schema = config::json_schema(fields(keys));
+  schema.erase("$schema");
+  json names = json::array();
+  json cases = json::array();
+  for (const CardType& type : card_types()) {
+    names.push_back(type.name);
+    cases.push_back(when_type_is(type));
+  }
+  schema["properties"]["type"]["enum"] = std::move(names);
+  schema["allOf"] = std::move(cases);
+  return schema;
+}
+
+}  // namespace
+
+json document_schema() {
+  DocumentKeys keys;
+  json schema = config::json_schema(fields(keys));
+  schema["title"] = "Stoker pipeline";
+  schema["properties"]["version"] = {{"const", document_version}, {"description", "Version of this form"}};
+  json& cards = schema["properties"]["cards"];
+  cards["minProperties"] = 1;
+  cards["maxProperties"] = most_cards;
+  cards["propertyNames"] = {{"pattern", "^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$"}};
+  cards["additionalProperties"] = card_schema();
+  schema["properties"]["layout"]["additionalProperties"] = {
+      {"type", "array"}, {"items", {{"type", "number"}}}, {"minItems", 2}, {"maxItems", 2}};
+  return schema;
+}
+
+}  // namespace stoker

@@ -1,0 +1,211 @@
+#include "pipeline/graph.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <queue>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "config/quote.h"
+#include "pipeline/card.h"
+
+namespace stoker {
+namespace {
+
+using config::Diagnostics;
+using config::in_quotes;
+
+std::vector<std::string> ids_of(const std::vector<Card>& cards) {
+  std::vector<std::string> ids;
+  for (const Card& card : cards) ids.push_back(card.id);
+  return ids;
+}
+
+std::map<std::string, std::size_t> positions_of(const std::vector<Card>& cards) {
+  std::map<std::string, std::size_t> positions;
+  for (std::size_t i = 0; i < cards.size(); ++i) positions.emplace(cards[i].id, i);
+  return positions;
+}
+
+class Connections {
+ public:
+  Connections(const std::vector<Card>& cards, Diagnostics& diagnostics)
+      : cards_(cards), positions_(positions_of(cards)), diagnostics_(diagnostics) {}
+
+  void check(const Card& card) const {
+    const CardType* type = find_card_type(card.type);
+    if (type == nullptr) return;
+    for (const auto& [name, connection] : card.inputs) {
+      const std::string path = fmt::format("cards.{}.inputs.{}", card.id, config::shown(name));
+      const Port* input = find_port(type->inputs, name);
+      if (input == nullptr) {
+        const std::vector<std::string> known = port_names(type->inputs);
+        std::string hint = did_you_mean(name, known);
+        if (hint.empty()) hint = known.empty() ? "; it takes none" : "; it takes " + join(known, ", ");
+        diagnostics_.add(connection.line, path, fmt::format("{} has no such input{}", type->name, hint));
+      } else {
+        check_source(*input, connection, path);
+      }
+    }
+    for (const Port& input : type->inputs) {
+      if (card.inputs.contains(input.name)) continue;
+      diagnostics_.add(card.line, fmt::format("cards.{}.inputs.{}", card.id, input.name),
+                       fmt::format("missing; {} needs a {} here", type->name, config::name_of(input.type)));
+    }
+  }
+
+ private:
+  void check_source(const Port& input, const Connection& connection, const std::string& path) const {
+    if (connection.card.empty()) return;  // not CARD.OUTPUT, which has been said
+    const auto position = positions_.find(connection.card);
+    if (position == positions_.end()) {
+      diagnostics_.add(connection.line, path,
+                       fmt::format("there is no card {}{}", in_quotes(connection.card),
+                                   did_you_mean(connection.card, ids_of(cards_))));
+      return;
+    }
+    const CardType* source = find_card_type(cards_[position->second].type);
+    if (source == nullptr) return;
+    const Port* output = find_port(source->outputs, connection.output);
+    if (output == nullptr) {
+      const std::vector<std::string> known = port_names(source->outputs);
+      std::string hint = did_you_mean(connection.output, known);
+      if (hint.empty()) hint = "; it has " + join(known, ", ");
+      diagnostics_.add(connection.line, path,
+                       fmt::format("the card {} ({}) has no output {}{}", connection.card, source->name,
+                                   in_quotes(connection.output), hint));
+    } else if (output->type != input.type) {
+      diagnostics_.add(connection.line, path,
+                       fmt::format("needs a {}, but {}.{} is a {}", config::name_of(input.type),
+                                   connection.card, connection.output, config::name_of(output->type)));
+    }
+  }
+
+  const std::vector<Card>& cards_;
+  std::map<std::string, std::size_t> positions_;
+  Diagnostics& diagnostics_;
+};
+
+// Positions of the cards that each card reads from; connections that lead nowhere are left out.
+std::vector<std::vector<std::size_t>> sources_of(const std::vector<Card>& cards) {
+  const auto positions = positions_of(cards);
+  std::vector<std::vector<std::size_t>> sources(cards.size());
+  for (std::size_t i = 0; i < cards.size(); ++i) {
+    for (const auto& [name, connection] : cards[i].inputs) {
+      const auto found = positions.find(connection.card);
+      if (found != positions.end()) sources[i].push_back(found->second);
+    }
+  }
+  return sources;
+}
+
+// `left` holds cards that each have a source among them, so walking up from any one must come round.
+std::vector<std::size_t> cycle_among(const std::vector<bool>& left,
+                                     const std::vector<std::vector<std::size_t>>& sources) {
+  std::vector<std::size_t> walked;
+  auto at = static_cast<std::size_t>(std::find(left.begin(), left.end(), true) - left.begin());
+  while (std::find(walked.begin(), walked.end(), at) == walked.end()) {
+    walked.push_back(at);
+    at = *std::find_if(sources[at].begin(), sources[at].end(),
+                       [&](std::size_t source) { return left[source]; });
+  }
+  walked.erase(walked.begin(), std::find(walked.begin(), walked.end(), at));
+  // Walked against the flow; told from the card that comes first in the document, with the flow.
+  std::reverse(walked.begin(), walked.end());
+  std::rotate(walked.begin(), std::min_element(walked.begin(), walked.end()), walked.end());
+  return walked;
+}
+
+void report_cycle(const std::vector<Card>& cards, const std::vector<std::size_t>& cycle,
+                  Diagnostics& diagnostics) {
+  std::vector<std::string> ids;
+  for (const std::size_t position : cycle) ids.push_back(cards[position].id);
+  ids.push_back(ids.front());
+  diagnostics.add(cards[cycle.front()].line, "cards." + ids.front(),
+                  fmt::format("the cards feed each other in a cycle: {}", join(ids, " -> ")));
+}
+
+class RunningOrder {
+ public:
+  RunningOrder(const std::vector<Card>& cards, Diagnostics& diagnostics)
+      : cards_(cards),
+        diagnostics_(diagnostics),
+        sources_(sources_of(cards)),
+        readers_(cards.size()),
+        waiting_for_(cards.size()),
+        left_(cards.size(), true) {
+    for (std::size_t i = 0; i < cards.size(); ++i) {
+      waiting_for_[i] = sources_[i].size();
+      for (const std::size_t source : sources_[i]) readers_[source].push_back(i);
+      if (sources_[i].empty()) ready_.push(i);
+    }
+  }
+
+  std::vector<Card> ordered() {
+    std::vector<Card> result;
+    while (result.size() < cards_.size()) {
+      if (ready_.empty()) break_cycle();
+      const std::size_t next = ready_.top();
+      ready_.pop();
+      left_[next] = false;
+      result.push_back(cards_[next]);
+      for (const std::size_t reader : readers_[next]) {
+        if (waiting_for_[reader] > 0 && --waiting_for_[reader] == 0) ready_.push(reader);
+      }
+    }
+    return result;
+  }
+
+ private:
+  // Reports a cycle and lets its cards pass, so that the next one is found too.
+  void break_cycle() {
+    const std::vector<std::size_t> cycle = cycle_among(left_, sources_);
+    report_cycle(cards_, cycle, diagnostics_);
+    for (const std::size_t position : cycle) {
+      waiting_for_[position] = 0;
+      ready_.push(position);
+    }
+  }
+
+  const std::vector<Card>& cards_;
+  Diagnostics& diagnostics_;
+  std::vector<std::vector<std::size_t>> sources_;
+  std::vector<std::vector<std::size_t>> readers_;
+  std::vector<std::size_t> waiting_for_;
+  std::vector<bool> left_;
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready_;  // earliest first
+};
+
+}  // namespace
+
+void check_connections(const std::vector<Card>& cards, Diagnostics& diagnostics) {
+  const Connections connections(cards, diagnostics);
+  for (const Card& card : cards) connections.check(card);
+}
+
+std::vector<Card> in_running_order(const std::vector<Card>& cards, Diagnostics& diagnostics) {
+  return RunningOrder(cards, diagnostics).ordered();
+}
+
+std::set<std::string> needed_for(const Document& document, const std::string& id) {
+  const auto positions = positions_of(document.cards);
+  if (!positions.contains(id)) {
+    refuse("there is no card {} in this document{}; its cards: {}", in_quotes(id),
+           did_you_mean(id, ids_of(document.cards)), join(ids_of(document.cards), ", "));
+  }
+  const auto sources = sources_of(document.cards);
+  std::set<std::string> needed;
+  std::vector<std::size_t> open{positions.at(id)};
+  while (!open.empty()) {
+    const std::size_t at = open.back();
+    open.pop_back();
+    if (!needed.insert(document.cards[at].id).second) continue;
+    open.insert(open.end(), sources[at].begin(), sources[at].end());
+  }
+  return needed;
+}
+
+}  // namespace stoker

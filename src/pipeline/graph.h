@@ -1,0 +1,23 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "config/diagnostics.h"
+#include "pipeline/document.h"
+
+namespace stoker {
+
+// Every connection must lead from an output that exists to an input of the same type, and every input must
+// have one. Cards of unknown type are passed over: that they are unknown has been said.
+void check_connections(const std::vector<Card>& cards, config::Diagnostics& diagnostics);
+
+// The cards so that each comes after those it reads from, otherwise in the given order. A cycle is reported
+// with its cards by name.
+std::vector<Card> in_running_order(const std::vector<Card>& cards, config::Diagnostics& diagnostics);
+
+// The card and everything that it reads from, directly or not. Refuses an unknown card with the nearest name.
+std::set<std::string> needed_for(const Document& document, const std::string& id);
+
+}  // namespace stoker

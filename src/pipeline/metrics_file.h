@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "train/progress.h"
+
+namespace stoker {
+
+// metrics.csv of a run: one line per epoch of each training card, appended as the epochs finish. A training
+// that goes on from a checkpoint repeats epochs; their earlier lines are replaced.
+class MetricsFile {
+ public:
+  // Goes on with the lines that are there; passes over what is none, such as one cut short.
+  explicit MetricsFile(std::filesystem::path path);
+
+  void add(const std::string& card, const EpochReport& epoch);
+  // All epochs of a card at once, when they are known for good.
+  void replace(const std::string& card, const std::vector<EpochReport>& epochs);
+
+ private:
+  struct Line {
+    std::int64_t epoch = 0;
+    std::string card;
+    std::string text;
+  };
+  void remove_from(const std::string& card, std::int64_t epoch);
+  void rewrite();
+
+  std::filesystem::path path_;
+  std::vector<Line> lines_;
+  std::optional<AppendedFile> file_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,71 @@
+#include "pipeline/port_files.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "pipeline/model_definition.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t largest_json = 1U << 30;
+
+void write_json(const json& value, const std::filesystem::path& path) {
+  // Names of columns may hold any bytes.
+  write_file(path, value.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+json read_json(const std::filesystem::path& path) {
+  json value = json::parse(read_file(path, largest_json), nullptr, false);
+  if (value.is_discarded()) refuse("{} is no JSON", path.string());
+  return value;
+}
+
+}  // namespace
+
+std::string port_file_name(const Port& port) {
+  switch (port.type) {
+    case PortType::table:
+      return port.name + ".arrow";
+    case PortType::model:
+      return port.name;
+    case PortType::model_spec:
+    case PortType::report:
+      break;
+  }
+  return port.name + ".json";
+}
+
+void write_port_value(const PortValue& value, const Port& port, const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / port_file_name(port);
+  switch (port.type) {
+    case PortType::table:
+      return write_arrow(std::get<Table>(value), path);
+    case PortType::model:
+      return save_model(*std::get<std::shared_ptr<const Model>>(value), path);
+    case PortType::model_spec:
+      return write_json(spec_to_json(std::get<ModelSpec>(value)), path);
+    case PortType::report:
+      return write_json(*std::get<std::shared_ptr<const json>>(value), path);
+  }
+}
+
+PortValue read_port_value(const Port& port, const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / port_file_name(port);
+  switch (port.type) {
+    case PortType::table:
+      return read_arrow(path);
+    case PortType::model:
+      return std::make_shared<const Model>(load_model(path));
+    case PortType::model_spec:
+      return spec_from_json(read_json(path));
+    case PortType::report:
+      break;
+  }
+  return std::make_shared<const json>(read_json(path));
+}
+
+}  // namespace stoker

@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include "model/linear.h"
+#include "pipeline/card.h"
+#include "pipeline/document.h"
+#include "pipeline/document_keys.h"
+
+namespace stoker {
+namespace {
+
+std::string ports_table(const std::string& heading, const std::vector<Port>& ports) {
+  if (ports.empty()) return "";
+  std::string table = fmt::format("| {} | type | meaning |\n|---|---|---|\n", heading);
+  for (const Port& port : ports) {
+    table += fmt::format("| `{}` | {} | {} |\n", port.name, config::name_of(port.type), port.help);
+  }
+  return table + "\n";
+}
+
+std::string hyperparameters() {
+  std::string text;
+  for (std::size_t i = 0; i < config::names<LinearKind>.size(); ++i) {
+    LinearConfig defaults;
+    const config::Fields fields = linear_fields(static_cast<LinearKind>(i), defaults);
+    text += fmt::format("\nHyperparameters of `{}`:\n\n{}", config::names<LinearKind>[i],
+                        config::reference_table(fields));
+  }
+  return text;
+}
+
+std::string card_section(const CardType& type) {
+  std::string text = fmt::format("## {}\n\n{}: {}\n\n", type.name, type.title, type.help);
+  text += ports_table("input", type.inputs);
+  text += ports_table("output", type.outputs);
+  const DescribedSettings settings = type.describe();
+  text += settings.fields.empty() ? "No settings.\n" : config::reference_table(settings.fields);
+  if (type.name == "model_define") text += hyperparameters();
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string reference_page() {
+  DocumentKeys document;
+  CardKeys card;
+  std::string text =
+      "# Reference\n\n"
+      "Every card with its inputs, outputs and settings. This page is written by the program from the "
+      "declarations that it reads documents with: `stoker cards --reference`.\n\n"
+      "## The document\n\n";
+  text += config::reference_table(fields(document));
+  text += "\n## A card\n\n" + config::reference_table(fields(card)) + "\n";
+  for (const CardType& type : card_types()) text += card_section(type);
+  text.pop_back();
+  return text;
+}
+
+}  // namespace stoker

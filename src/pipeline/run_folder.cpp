@@ -1,0 +1,201 @@
+#include "pipeline/run_folder.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "device/device.h"
+#include "pipeline/training_report.h"
+#include "torch/door.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::size_t longest_name = 60;
+
+// A name that is safe as part of a file's name anywhere.
+std::string name_for_folder(const std::string& name) {
+  std::string result;
+  for (const char c : name) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+    if (plain) {
+      result += c;
+    } else if (!result.empty() && result.back() != '-') {
+      result += '-';
+    }
+  }
+  result.resize(std::min(result.size(), longest_name));
+  while (!result.empty() && (result.back() == '-' || result.back() == '.')) result.pop_back();
+  return result.empty() ? "run" : result;
+}
+
+fs::path made_under_free_name(const fs::path& out, const std::string& name) {
+  const std::string wanted = time_stamp_for_names() + "_" + name_for_folder(name);
+  for (int number = 1;; ++number) {
+    const fs::path folder = out / (number == 1 ? wanted : fmt::format("{}-{}", wanted, number));
+    std::error_code error;
+    if (fs::create_directory(folder, error)) return folder;
+    if (error) refuse("cannot make the run folder {}: {}", folder.string(), error.message());
+  }
+}
+
+RunRecord new_record(const Document& document) {
+  RunRecord record;
+  record.name = document.name;
+  record.started = time_stamp_utc();
+  record.stoker_version = STOKER_VERSION;
+  record.cpu = cpu_model();
+  record.cores = cpu_cores();
+  return record;
+}
+
+std::string gpu_model(const std::string& device) {
+  for (const DeviceInfo& info : list_devices().devices) {
+    if (info.device.is_cuda() && info.device.name() == device) return info.model;
+  }
+  return "";
+}
+
+void refuse_if_it_goes_on(const RunRecord& record, const fs::path& folder) {
+  if (record.status != RunStatus::running || !record.process || !is_alive(*record.process)) return;
+  if (record.process->id == this_process().id) return;
+  refuse("the run {} is still going on (process {} on {}); stop it first", folder.string(),
+         record.process->id, record.process->host);
+}
+
+}  // namespace
+
+std::unique_ptr<RunFolder> RunFolder::make(const fs::path& out, const Document& document) {
+  const bool out_was_there = fs::exists(out);
+  make_folder(out);
+  fs::path folder;
+  try {
+    folder = made_under_free_name(out, document.name);
+    std::unique_ptr<RunFolder> run(new RunFolder(folder, document, std::nullopt));
+    run->made_out_ = !out_was_there;
+    return run;
+  } catch (const Error&) {
+    std::error_code ignored;
+    if (!folder.empty()) fs::remove_all(folder, ignored);
+    if (!out_was_there) fs::remove(out, ignored);
+    throw;
+  }
+}
+
+std::unique_ptr<RunFolder> RunFolder::reopen(const fs::path& folder, const Document& document) {
+  RunRecord earlier = read_record({folder});
+  refuse_if_it_goes_on(earlier, folder);
+  if (document_of_run(folder).to_yaml() != document.to_yaml()) {
+    refuse(
+        "this is not the document that {} was started with; start a new run, or resume it with its own: {}",
+        folder.string(), RunPaths{folder}.document().string());
+  }
+  return std::unique_ptr<RunFolder>(new RunFolder(folder, document, std::move(earlier)));
+}
+
+RunFolder::RunFolder(fs::path folder, const Document& document, std::optional<RunRecord> earlier)
+    : paths_{std::move(folder)}, record_(earlier ? std::move(*earlier) : new_record(document)) {
+  was_finished_ = record_.status == RunStatus::finished;
+  earlier_seconds_ = record_.seconds;
+  record_.status = RunStatus::running;
+  record_.error.clear();
+  record_.cards.clear();
+  record_.trainings.clear();
+  record_.results.clear();
+  save_record();
+  write_file(paths_.document(), document.to_yaml());
+  events_.emplace(paths_.events());
+  metrics_.emplace(paths_.metrics());
+  event(earlier ? "run_resumed" : "run_started", {{"name", document.name}});
+}
+
+void RunFolder::event(const char* name, const json& details) {
+  nlohmann::ordered_json line{{"time", time_stamp_utc()}, {"event", name}};
+  line.update(details);
+  events_->append_line(line.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+void RunFolder::save_record() {
+  record_.peak_memory_bytes = std::max(record_.peak_memory_bytes, peak_memory_bytes());
+  write_record(paths_, record_);
+}
+
+void RunFolder::card_started(const Card& card) {
+  const std::lock_guard lock(mutex_);
+  event("card_started", {{"card", card.id}, {"type", card.type}});
+}
+
+void RunFolder::card_finished(const Card& card, const CardOutcome& outcome) {
+  const std::lock_guard lock(mutex_);
+  record_.cards.push_back({card.id, card.type, outcome.reused, outcome.seconds});
+  event("card_finished",
+        {{"card", card.id}, {"type", card.type}, {"reused", outcome.reused}, {"seconds", outcome.seconds}});
+  save_record();
+}
+
+void RunFolder::epoch_finished(const std::string& card, const EpochReport& epoch) {
+  const std::lock_guard lock(mutex_);
+  metrics_->add(card, epoch);
+  json details{{"card", card},
+               {"epoch", epoch.record.epoch},
+               {"train_loss", epoch.record.train_loss},
+               {"learning_rate", epoch.learning_rate},
+               {"seconds", epoch.seconds}};
+  if (epoch.record.validation_loss) details["validation_loss"] = *epoch.record.validation_loss;
+  event("epoch_finished", details);
+}
+
+void RunFolder::note(const std::string& card, Severity severity, const std::string& message) {
+  const std::lock_guard lock(mutex_);
+  const bool is_warning = severity == Severity::warning;
+  if (is_warning) record_.warnings.push_back(message);
+  json details{{"severity", is_warning ? "warning" : "info"}, {"message", message}};
+  if (!card.empty()) details["card"] = card;
+  event("note", details);
+}
+
+void RunFolder::keep_training(const std::string& card, const Model& model, const json& report,
+                              bool trained_here) {
+  const std::lock_guard lock(mutex_);
+  const RunRecord::Training line = training_line(report, card);
+  save_model(model, record_.trainings.empty() ? paths_.model() : paths_.folder / ("model-" + card));
+  metrics_->replace(card, epochs_of(report));
+  if (trained_here && model.network) record_.torch_version = torch_door::version();
+  if (line.device.starts_with("cuda")) record_.gpu = gpu_model(line.device);
+  record_.trainings.push_back(line);
+}
+
+void RunFolder::keep_evaluation(const std::string& card, const Evaluation& evaluation) {
+  const std::lock_guard lock(mutex_);
+  make_folder(paths_.evaluations());
+  write_file(paths_.evaluations() / (card + ".json"),
+             evaluation.to_json().dump(2, ' ', false, json::error_handler_t::replace));
+  record_.results.push_back({card, evaluation.rows, evaluation.metrics()});
+}
+
+void RunFolder::keep_predictions(const std::string& card, const Table& predictions) {
+  write_table(predictions, paths_.folder / ("predictions-" + card + ".csv"));
+}
+
+void RunFolder::end(RunStatus status, const std::string& error, double seconds) {
+  const std::lock_guard lock(mutex_);
+  record_.status = status;
+  record_.error = error;
+  record_.seconds = earlier_seconds_ + seconds;
+  save_record();
+  event(("run_" + std::string(status_name(status))).c_str(),
+        error.empty() ? json{{"seconds", seconds}} : json{{"seconds", seconds}, {"error", error}});
+}
+
+void RunFolder::remove() {
+  const std::lock_guard lock(mutex_);
+  std::error_code ignored;
+  fs::remove_all(paths_.folder, ignored);
+  if (made_out_) fs::remove(paths_.folder.parent_path(), ignored);  // stays if anything is in it
+}
+
+}  // namespace stoker

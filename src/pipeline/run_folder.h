@@ -1,0 +1,64 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/files.h"
+#include "pipeline/card.h"
+#include "pipeline/document.h"
+#include "pipeline/metrics_file.h"
+#include "pipeline/runner.h"
+#include "store/runs.h"
+
+namespace stoker {
+
+// The folder that one run fills as it goes on. Usable from several threads.
+class RunFolder {
+ public:
+  // <out>/<time>_<name>, with a number behind it when that is taken. Leaves nothing behind when it cannot be
+  // made.
+  static std::unique_ptr<RunFolder> make(const std::filesystem::path& out, const Document& document);
+  // An earlier run to go on with. Refuses another document and a run that is still going on.
+  static std::unique_ptr<RunFolder> reopen(const std::filesystem::path& folder, const Document& document);
+
+  const RunPaths& paths() const { return paths_; }
+  std::filesystem::path checkpoints_of(const std::string& card) const { return paths_.checkpoints() / card; }
+  bool was_finished() const { return was_finished_; }
+
+  void card_started(const Card& card);
+  void card_finished(const Card& card, const CardOutcome& outcome);
+  void epoch_finished(const std::string& card, const EpochReport& epoch);
+  void note(const std::string& card, Severity severity, const std::string& message);
+
+  // What cards put out, as files that people look for.
+  void keep_training(const std::string& card, const Model& model, const nlohmann::json& report,
+                     bool trained_here);
+  void keep_evaluation(const std::string& card, const Evaluation& evaluation);
+  void keep_predictions(const std::string& card, const Table& predictions);
+
+  // Writes the end into run.json and events.jsonl.
+  void end(RunStatus status, const std::string& error, double seconds);
+  // As if the run had never been.
+  void remove();
+
+ private:
+  RunFolder(std::filesystem::path folder, const Document& document, std::optional<RunRecord> earlier);
+  void event(const char* name, const nlohmann::json& details);
+  void save_record();
+
+  RunPaths paths_;
+  std::mutex mutex_;
+  RunRecord record_;
+  double earlier_seconds_ = 0;
+  bool was_finished_ = false;
+  bool made_out_ = false;
+  std::optional<AppendedFile> events_;
+  std::optional<MetricsFile> metrics_;
+};
+
+}  // namespace stoker

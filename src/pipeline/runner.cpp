@@ -1,0 +1,326 @@
+#include "pipeline/runner.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "pipeline/cache.h"
+#include "pipeline/graph.h"
+#include "pipeline/run_folder.h"
+#include "pipeline/time_limit.h"
+#include "pipeline/training_report.h"
+#include "report/report.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using Report = std::shared_ptr<const nlohmann::json>;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Writes what a card tells into the run folder and passes it on.
+class Recorder : public TrainingListener {
+ public:
+  Recorder(RunFolder& folder, RunListener& listener) : folder_(folder), listener_(listener) {}
+
+  void begin(const std::string& card) { card_ = card; }
+  bool heard_of_training() const { return heard_of_training_; }
+
+  void epoch_finished(const EpochReport& epoch) override {
+    heard_of_training_ = true;
+    folder_.epoch_finished(card_, epoch);
+    listener_.epoch_finished(epoch);
+  }
+  void advanced(std::int64_t step, std::int64_t total_steps, double steps_per_second) override {
+    listener_.advanced(step, total_steps, steps_per_second);
+  }
+  void note(Severity severity, const std::string& message) override {
+    folder_.note(card_, severity, message);
+    listener_.note(severity, message);
+  }
+
+ private:
+  RunFolder& folder_;
+  RunListener& listener_;
+  std::string card_;
+  bool heard_of_training_ = false;
+};
+
+// The outputs of cards for those that read them: in memory, or still in the cache. Each is let go of when the
+// last reader is done, so that a long pipeline does not hold all its tables.
+class Outputs {
+ public:
+  Outputs(const Document& document, const std::set<std::string>& needed, const Cache& cache) : cache_(cache) {
+    for (const Card& card : document.cards) {
+      if (!needed.contains(card.id)) continue;
+      for (const auto& [name, connection] : card.inputs) ++cards_[connection.card].readers_left;
+    }
+  }
+
+  void add(const std::string& card, std::string identity, PortValues values) {
+    cards_[card].identity = std::move(identity);
+    cards_[card].values = std::move(values);
+  }
+
+  const std::string& identity(const std::string& card) const { return cards_.at(card).identity; }
+
+  const PortValue& get(const std::string& card, const Port& output) {
+    Entry& entry = cards_.at(card);
+    const auto found = entry.values.find(output.name);
+    if (found != entry.values.end()) return found->second;
+    return entry.values.emplace(output.name, cache_.load(entry.identity, output)).first->second;
+  }
+
+  void let_go_after(const Card& card) {
+    for (const auto& [name, connection] : card.inputs) {
+      Entry& entry = cards_.at(connection.card);
+      if (--entry.readers_left == 0) entry.values.clear();
+    }
+    if (cards_.at(card.id).readers_left == 0) cards_.at(card.id).values.clear();
+  }
+
+ private:
+  struct Entry {
+    std::string identity;
+    PortValues values;
+    std::size_t readers_left = 0;
+  };
+  const Cache& cache_;
+  std::map<std::string, Entry> cards_;
+};
+
+std::set<std::string> cards_to_run(const Document& document, const std::string& only) {
+  if (!only.empty()) return needed_for(document, only);
+  std::set<std::string> all;
+  for (const Card& card : document.cards) all.insert(card.id);
+  return all;
+}
+
+std::unique_ptr<RunFolder> folder_for(const Document& document, const RunOptions& options) {
+  if (options.resume) return RunFolder::reopen(*options.resume, document);
+  return RunFolder::make(options.out, document);
+}
+
+class Run {
+ public:
+  Run(const Document& document, const RunOptions& options, RunListener& listener, StopSignal& stop)
+      : document_(document),
+        options_(options),
+        listener_(listener),
+        stop_(stop),
+        needed_(cards_to_run(document, options.only)),
+        cache_((options.resume ? options.resume->parent_path() : options.out) / ".cache"),
+        outputs_(document, needed_, cache_),
+        folder_(folder_for(document, options)),
+        recorder_(*folder_, listener) {}
+
+  RunSummary whole() {
+    try {
+      listener_.run_started(folder_->paths().folder);
+      if (folder_->was_finished()) recorder_.note(Severity::info, "this run was finished already");
+      for (const Card& card : document_.cards) {
+        if (needed_.contains(card.id)) run_named(card);
+      }
+      finish();
+    } catch (const Error& error) {
+      end_early(error);
+      throw;
+    }
+    return summary_;
+  }
+
+ private:
+  // Whatever goes wrong inside a card is told with the card's name.
+  void run_named(const Card& card) {
+    try {
+      stop_if_interrupted();
+      run_card(card);
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::interrupted) throw_interrupted();
+      throw Error(error.code(), fmt::format("card {}: {}", card.id, error.what()));
+    } catch (const std::bad_alloc&) {
+      fail("card {}: out of memory", card.id);
+    } catch (const std::exception& error) {
+      fail("card {}: {}", card.id, error.what());
+    }
+  }
+
+  void stop_if_interrupted() {
+    if (stop_.reason() == StopReason::interrupted) throw_interrupted();
+  }
+
+  [[noreturn]] void throw_interrupted() {
+    throw Error(ExitCode::interrupted, fmt::format("interrupted; go on with: stoker run --resume {}",
+                                                   folder_->paths().folder.string()));
+  }
+
+  void run_card(const Card& card) {
+    const Clock::time_point started = Clock::now();
+    const CardType& type = *find_card_type(card.type);
+    recorder_.begin(card.id);
+    folder_->card_started(card);
+    listener_.card_started(card);
+    CardOutcome outcome{card.id, card.type, false, 0};
+    {
+      const TimeLimit limit(card.time_limit, stop_, [this, &card] { die_of_time_limit(card); });
+      const Outside outside =
+          type.look_outside == nullptr ? Outside{} : type.look_outside(card.config, document_.folder);
+      const std::string identity = identity_of(card, type, outside);
+      outcome.reused = can_reuse(card, type, identity);
+      outputs_.add(card.id, identity,
+                   outcome.reused ? PortValues{} : run_anew(card, type, identity, outside));
+    }
+    keep_in_folder(card, type, outcome.reused);
+    outputs_.let_go_after(card);
+    outcome.seconds = seconds_since(started);
+    summary_.cards.push_back(outcome);
+    folder_->card_finished(card, outcome);
+    listener_.card_finished(card, outcome);
+    stop_if_interrupted();
+  }
+
+  std::string identity_of(const Card& card, const CardType& type, const Outside& outside) const {
+    std::map<std::string, std::string> inputs;
+    for (const auto& [name, connection] : card.inputs) {
+      inputs[name] = identity_of_output(outputs_.identity(connection.card), connection.output);
+    }
+    return identity_of_card(type, card.config, inputs, outside.fingerprint);
+  }
+
+  bool can_reuse(const Card& card, const CardType& type, const std::string& identity) {
+    if (!options_.use_cache) return false;
+    const Cache::State state = cache_.state_of(identity, type);
+    if (state == Cache::State::damaged) {
+      recorder_.note(Severity::warning,
+                     fmt::format("the kept output of the card {} is damaged; the card runs again", card.id));
+      cache_.drop(identity);
+    }
+    return state == Cache::State::whole;
+  }
+
+  PortValues run_anew(const Card& card, const CardType& type, const std::string& identity,
+                      const Outside& outside) {
+    PortValues inputs;
+    for (const auto& [name, connection] : card.inputs) {
+      const CardType& source = *find_card_type(card_named(connection.card).type);
+      inputs.emplace(name, outputs_.get(connection.card, *find_port(source.outputs, connection.output)));
+    }
+    const CardContext context{.config = card.config,
+                              .inputs = inputs,
+                              .outside = outside,
+                              .document_folder = document_.folder,
+                              .checkpoints = folder_->checkpoints_of(card.id),
+                              .resume = options_.resume.has_value(),
+                              .listener = recorder_,
+                              .stop = stop_};
+    PortValues values = type.run(context);
+    const bool trains = find_port(type.outputs, "trained_model") != nullptr;
+    trained_ = trained_ || trains;
+    // A training that ran out of time keeps its best model; what another card made too late is not used.
+    if (!trains && stop_.reason() == StopReason::time_limit) {
+      fail("took longer than its time_limit of {} s", card.time_limit);
+    }
+    const bool is_partial = trains && ended_by_time_limit(*std::get<Report>(values.at("train_metrics")));
+    if (!is_partial) cache_.keep(identity, type, values);
+    return values;
+  }
+
+  const Card& card_named(const std::string& id) const {
+    for (const Card& card : document_.cards) {
+      if (card.id == id) return card;
+    }
+    fail("there is no card {}", id);
+  }
+
+  void keep_in_folder(const Card& card, const CardType& type, bool reused) {
+    const auto report = [&](const Port& port) { return std::get<Report>(outputs_.get(card.id, port)); };
+    if (const Port* metrics = find_port(type.outputs, "train_metrics")) {
+      const PortValue& model = outputs_.get(card.id, *find_port(type.outputs, "trained_model"));
+      folder_->keep_training(card.id, *std::get<std::shared_ptr<const Model>>(model), *report(*metrics),
+                             !reused);
+    }
+    if (const Port* evaluation = find_port(type.outputs, "eval_report")) {
+      summary_.evaluations.emplace_back(card.id, Evaluation::from_json(*report(*evaluation)));
+      folder_->keep_evaluation(card.id, summary_.evaluations.back().second);
+    }
+    if (const Port* predictions = find_port(type.outputs, "predictions")) {
+      folder_->keep_predictions(card.id, std::get<Table>(outputs_.get(card.id, *predictions)));
+    }
+  }
+
+  void finish() {
+    recorder_.begin("");
+    summary_.folder = folder_->paths().folder;
+    summary_.report = folder_->paths().report();
+    folder_->end(RunStatus::finished, "", seconds_since(started_));
+    const Notes notes = [this](Severity severity, const std::string& message) {
+      recorder_.note(severity, message);
+    };
+    draw_plots(folder_->paths(), notes);
+    write_report(folder_->paths());
+    summary_.seconds = seconds_since(started_);
+  }
+
+  // A request that was wrong from the start leaves nothing behind; anything else says in run.json how it
+  // ended.
+  void end_early(const Error& error) noexcept {
+    const bool did_nothing = !options_.resume && !trained_ && !recorder_.heard_of_training();
+    if (error.code() == ExitCode::wrong_request && did_nothing) {
+      folder_->remove();
+      return;
+    }
+    try {
+      const bool interrupted = error.code() == ExitCode::interrupted;
+      folder_->end(interrupted ? RunStatus::interrupted : RunStatus::failed, error.what(),
+                   seconds_since(started_));
+    } catch (const std::exception&) {
+      // Where the disk is full, the first error is the one to tell; a reader sees that the process is gone.
+    }
+  }
+
+  [[noreturn]] void die_of_time_limit(const Card& card) noexcept {
+    const std::string message =
+        fmt::format("card {}: took longer than its time_limit of {} s and could not be stopped", card.id,
+                    card.time_limit);
+    try {
+      folder_->end(RunStatus::failed, message, seconds_since(started_));
+    } catch (const std::exception&) {
+    }
+    fmt::print(stderr, "stoker: {}\n", message);
+    std::_Exit(static_cast<int>(ExitCode::run_failed));
+  }
+
+  const Document& document_;
+  const RunOptions& options_;
+  RunListener& listener_;
+  StopSignal& stop_;
+  std::set<std::string> needed_;
+  Cache cache_;
+  Outputs outputs_;
+  std::unique_ptr<RunFolder> folder_;
+  Recorder recorder_;
+  RunSummary summary_;
+  Clock::time_point started_ = Clock::now();
+  bool trained_ = false;
+};
+
+}  // namespace
+
+RunSummary run_pipeline(const Document& document, const RunOptions& options, RunListener& listener,
+                        StopSignal& stop) {
+  return Run(document, options, listener, stop).whole();
+}
+
+Document document_of_run(const fs::path& run_folder) {
+  return load_pipeline(RunPaths{run_folder}.document());
+}
+
+}  // namespace stoker

@@ -1,0 +1,120 @@
+#include "pipeline/training_report.h"
+
+#include <nlohmann/json.hpp>
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+std::string end_text(TrainingEnd end) {
+  switch (end) {
+    case TrainingEnd::finished:
+      return "finished";
+    case TrainingEnd::stopped_early:
+      return "stopped_early";
+    case TrainingEnd::time_limit:
+      return "time_limit";
+    case TrainingEnd::interrupted:
+      return "interrupted";
+  }
+  return "";
+}
+
+json epoch_json(const EpochReport& epoch) {
+  json line{{"epoch", epoch.record.epoch},     {"train_loss", epoch.record.train_loss},
+            {"is_best", epoch.record.is_best}, {"learning_rate", epoch.learning_rate},
+            {"seconds", epoch.seconds},        {"rows_per_second", epoch.rows_per_second},
+            {"validation_loss", json(nullptr)}};
+  if (epoch.record.validation_loss) line["validation_loss"] = *epoch.record.validation_loss;
+  return line;
+}
+
+// A diverged loss is NaN, which JSON writes as null.
+double number_or_nan(const json& value) {
+  return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
+
+json coefficients_json(const Model& model, const LinearFit& fit) {
+  json lines = json::array();
+  const std::vector<std::string> names = model.preparation.feature_names();
+  for (std::size_t i = 0; i < fit.coefficients.size(); ++i) {
+    lines.push_back({{"feature", i < names.size() ? names[i] : ""}, {"coefficient", fit.coefficients[i]}});
+  }
+  return lines;
+}
+
+void add_linear(json& report, const Model& model, const LinearFit& fit) {
+  report["coefficients"] = coefficients_json(model, fit);
+  report["intercept"] = fit.intercept;
+  report["alpha"] = fit.alpha;
+  report["iterations"] = fit.iterations;
+  report["path_alphas"] = fit.path_alphas;
+  report["path_mean_errors"] = fit.path_mean_errors;
+}
+
+std::int64_t parameter_count(const Model& model) {
+  std::int64_t count = 0;
+  for (const NamedArray& each : model.parameters) count += each.array.size();
+  return count;
+}
+
+}  // namespace
+
+json training_report(const FitResult& result, const Evaluation& on_training_rows) {
+  json report{{"model_type", result.model.type},
+              {"task", config::name_of(result.model.preparation.task())},
+              {"target", result.model.preparation.target_column()},
+              {"features", result.model.preparation.feature_names()},
+              {"rows", on_training_rows.rows},
+              {"engine", result.engine},
+              {"device", result.device},
+              {"placement", result.placement},
+              {"end", end_text(result.end)},
+              {"best_epoch", result.best_epoch},
+              {"steps", result.steps},
+              {"seconds", result.seconds},
+              {"parameters", parameter_count(result.model)}};
+  for (const auto& [name, value] : on_training_rows.metrics()) report["metrics"][name] = value;
+  report["epochs"] = json::array();
+  for (const EpochReport& epoch : result.epochs) report["epochs"].push_back(epoch_json(epoch));
+  if (!result.epochs.empty()) report["final_loss"] = result.epochs.back().record.train_loss;
+  if (result.linear) add_linear(report, result.model, *result.linear);
+  return report;
+}
+
+RunRecord::Training training_line(const json& report, const std::string& card) {
+  return {.card = card,
+          .model_type = report.at("model_type"),
+          .engine = report.at("engine"),
+          .device = report.at("device"),
+          .placement = report.at("placement"),
+          .end = report.at("end"),
+          .epochs = static_cast<std::int64_t>(report.at("epochs").size()),
+          .best_epoch = report.at("best_epoch"),
+          .steps = report.at("steps"),
+          .parameters = report.at("parameters"),
+          .seconds = report.at("seconds")};
+}
+
+std::vector<EpochReport> epochs_of(const json& report) {
+  std::vector<EpochReport> epochs;
+  for (const json& line : report.at("epochs")) {
+    EpochReport epoch;
+    epoch.record.epoch = line.at("epoch");
+    epoch.record.train_loss = number_or_nan(line.at("train_loss"));
+    epoch.record.is_best = line.at("is_best");
+    if (!line.at("validation_loss").is_null()) epoch.record.validation_loss = line.at("validation_loss");
+    epoch.learning_rate = line.at("learning_rate");
+    epoch.seconds = line.at("seconds");
+    epoch.rows_per_second = line.at("rows_per_second");
+    epochs.push_back(epoch);
+  }
+  return epochs;
+}
+
+bool ended_by_time_limit(const json& report) {
+  return report.value("end", "") == end_text(TrainingEnd::time_limit);
+}
+
+}  // namespace stoker

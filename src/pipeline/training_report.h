@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "store/runs.h"
+#include "train/evaluate.h"
+#include "train/fit.h"
+
+// The report train_metrics: all that is known of a training, so that a run whose training comes from the
+// cache tells the same as the one that trained.
+namespace stoker {
+
+nlohmann::json training_report(const FitResult& result, const Evaluation& on_training_rows);
+
+// And back, for the run folder.
+RunRecord::Training training_line(const nlohmann::json& report, const std::string& card);
+std::vector<EpochReport> epochs_of(const nlohmann::json& report);
+bool ended_by_time_limit(const nlohmann::json& report);
+
+}  // namespace stoker
