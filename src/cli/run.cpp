@@ -7,7 +7,6 @@
 #include "cli/command.h"
 #include "cli/execute.h"
 #include "cli/find_run.h"
-#include "config/value.h"
 #include "pipeline/document.h"
 
 namespace stoker::cli {
@@ -25,44 +24,22 @@ struct RunCommand {
   ShowOptions show;
 };
 
-// The cards of a document that has not been checked yet, in either form: cards: {id: card} or nodes: [card].
-std::vector<config::Value*> cards_of(config::Value& document) {
-  std::vector<config::Value*> cards;
-  if (config::Value* map = document.find("cards"); map != nullptr && map->get_if<config::Value::Map>()) {
-    for (config::Entry& entry : *map->get_if<config::Value::Map>()) cards.push_back(&entry.value);
+// --device and --engine are settings of every card that trains.
+std::vector<std::string> with_flags(const RunCommand& command, const Document& document) {
+  std::vector<std::string> assignments = command.assignments;
+  for (const Card& card : document.cards) {
+    if (card.type != "train" && card.type != "train_gpu") continue;
+    const std::string settings = "cards." + card.id + ".config.";
+    if (!command.device.empty()) assignments.push_back(settings + "device=" + command.device);
+    if (!command.engine.empty()) assignments.push_back(settings + "engine=" + command.engine);
   }
-  if (config::Value* list = document.find("nodes"); list != nullptr && list->get_if<config::Value::List>()) {
-    for (config::Value& node : *list->get_if<config::Value::List>()) cards.push_back(&node);
-  }
-  return cards;
-}
-
-// --device and --engine are settings of every card that trains. What is no card is left for the check to
-// find.
-void set_on_train_cards(config::Value& document, const std::string& setting, const std::string& value) {
-  if (value.empty()) return;
-  for (config::Value* card : cards_of(document)) {
-    if (card->get_if<config::Value::Map>() == nullptr) continue;
-    const config::Value* type = card->find("type");
-    const auto* name = type == nullptr ? nullptr : type->get_if<std::string>();
-    if (name == nullptr || (*name != "train" && *name != "train_gpu")) continue;
-    config::Value* settings = card->find("config");
-    if (settings == nullptr) {
-      card->set("config", config::Value(config::Value::Map{}, card->line()));
-      settings = card->find("config");
-    }
-    const bool can_hold = settings->is_null() || settings->get_if<config::Value::Map>() != nullptr;
-    if (can_hold) settings->set(setting, config::Value(value, card->line()));
-  }
+  return assignments;
 }
 
 Document load_with_flags(const RunCommand& command) {
-  config::Value value = config::load_document(command.document);
-  for (const std::string& assignment : command.assignments) config::set_path(value, assignment);
-  set_on_train_cards(value, "device", command.device);
-  set_on_train_cards(value, "engine", command.engine);
-  const std::filesystem::path path(command.document);
-  return read_document(value, command.document, path.parent_path());
+  Document document = load_pipeline(command.document, command.assignments);
+  if (command.device.empty() && command.engine.empty()) return document;
+  return load_pipeline(command.document, with_flags(command, document));
 }
 
 // A resumed run goes on with its own document; one that is given as well must be the same.

@@ -102,12 +102,11 @@ void set_all(config::Value& target, const config::Value& given) {
   for (const config::Entry& entry : *entries) target.set(entry.key, entry.value);
 }
 
-// The kept document stands in the run folder, so the file is named by its full path.
 config::Value load_card(const TrainCommand& command) {
   const SourceConfig source = Source::config_for(command.data);
   config::Value settings;
   settings.set("source", std::string(config::name_of(source.source)));
-  if (!source.path.empty()) settings.set("path", std::filesystem::absolute(source.path).string());
+  if (!source.path.empty()) settings.set("path", source.path);
   if (!source.url.empty()) settings.set("url", source.url);
   if (source.source == SourceKind::sample) {
     settings.set("sample_name", std::string(config::name_of(source.sample_name)));

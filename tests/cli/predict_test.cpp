@@ -1,0 +1,135 @@
+// Predictions from a model folder alone, and what is said when it or the table is not right.
+#include <cmath>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+
+namespace stoker::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+class Predict : public testing::Test {
+ protected:
+  Predict() {
+    place_.write("houses.csv", small_table(120));
+    const Finished trained = place_.stoker(
+        {"train", "houses.csv", "--target", "y", "--model", "linear_regression", "--json", "--quiet"});
+    EXPECT_EQ(trained.code, 0) << trained.errors;
+    model_ = place_.folder() / nlohmann::json::parse(trained.output).at("model").get<std::string>();
+  }
+
+  void expect_refused(const std::vector<std::string>& words, const std::vector<std::string>& said) {
+    std::vector<std::string> all{"predict"};
+    all.insert(all.end(), words.begin(), words.end());
+    const Finished finished = place_.stoker(all);
+    EXPECT_EQ(finished.code, 2) << finished.errors;
+    EXPECT_EQ(finished.output, "");
+    for (const std::string& each : said) EXPECT_THAT(finished.errors, HasSubstr(each));
+  }
+
+  Workplace place_;
+  fs::path model_;
+};
+
+TEST_F(Predict, KeepsTheOrderOfTheRows) {
+  // y = 1 + 2 a - 3 b exactly, so each prediction says which row it belongs to.
+  place_.write("new.csv", "kind,b,a\nflat,0,5\nhouse,1,1\nflat,2,9\nhouse,0,0\n");
+  const Finished finished = place_.stoker({"predict", model_.string(), "new.csv"});
+  ASSERT_EQ(finished.code, 0) << finished.errors;
+  const auto lines = lines_of(finished.output);
+  ASSERT_EQ(lines.size(), 5U);
+  EXPECT_THAT(lines[0], HasSubstr("prediction"));
+  const double expected[] = {11, 0, 13, 1};
+  for (int i = 0; i < 4; ++i)
+    EXPECT_NEAR(std::stod(lines[static_cast<std::size_t>(i) + 1]), expected[i], 1e-6);
+}
+
+TEST_F(Predict, NeedsTheModelFolderAlone) {
+  fs::rename(model_, place_.folder() / "elsewhere");
+  fs::remove_all(place_.folder() / "runs");
+  EXPECT_EQ(place_.stoker({"predict", "elsewhere", "houses.csv", "--output", "p.parquet"}).code, 0);
+  EXPECT_TRUE(fs::exists(place_.folder() / "p.parquet"));
+  // What was written is a source like any other.
+  EXPECT_EQ(
+      place_.stoker({"predict", "elsewhere", "houses.csv", "--include-features", "--output", "q.arrow"}).code,
+      0);
+  EXPECT_EQ(place_.stoker({"predict", "elsewhere", "q.arrow"}).code, 0);
+}
+
+TEST_F(Predict, CarriesTheInputColumnsThrough) {
+  const Finished finished = place_.stoker({"predict", "latest", "houses.csv", "--include-features"});
+  ASSERT_EQ(finished.code, 0) << finished.errors;
+  const auto lines = lines_of(finished.output);
+  EXPECT_EQ(lines.size(), 121U);
+  for (const char* each : {"a", "b", "kind", "y", "prediction"}) EXPECT_THAT(lines[0], HasSubstr(each));
+}
+
+TEST_F(Predict, JsonHoldsOnePredictionPerRow) {
+  const auto json =
+      nlohmann::json::parse(place_.stoker({"predict", "latest", "houses.csv", "--json"}).output);
+  EXPECT_EQ(json.at("rows"), 120);
+  EXPECT_EQ(json.at("predictions").size(), 120U);
+}
+
+TEST_F(Predict, NamesAColumnThatIsMissing) {
+  place_.write("new.csv", "a,kind\n1,flat\n2,house\n");
+  expect_refused({"latest", "new.csv"}, {"b"});
+}
+
+TEST_F(Predict, RefusesAModelFolderWithAMissingFile) {
+  fs::remove(model_ / "model.safetensors");
+  expect_refused({model_.string(), "houses.csv"}, {"model.safetensors"});
+}
+
+TEST_F(Predict, RefusesATruncatedFile) {
+  fs::resize_file(model_ / "model.safetensors", fs::file_size(model_ / "model.safetensors") - 5);
+  expect_refused({model_.string(), "houses.csv"}, {"model.safetensors"});
+}
+
+TEST_F(Predict, RefusesAForeignFile) {
+  place_.write(fs::relative(model_ / "model.json", place_.folder()).string(),
+               "{\"made_by\": \"someone else\"}");
+  expect_refused({model_.string(), "houses.csv"}, {"model.json"});
+}
+
+TEST_F(Predict, RefusesAFolderThatIsNoModel) {
+  fs::create_directory(place_.folder() / "empty");
+  expect_refused({"empty", "houses.csv"}, {"empty"});
+  expect_refused({"nowhere/model", "houses.csv"}, {"nowhere/model"});
+}
+
+TEST_F(Predict, LeavesAnEarlierFileWholeWhenItIsRefused) {
+  place_.write("p.csv", "kept\n");
+  place_.write("new.csv", "a,kind\n1,flat\n");
+  expect_refused({"latest", "new.csv", "--output", "p.csv"}, {"b"});
+  EXPECT_EQ(place_.read("p.csv"), "kept\n");
+}
+
+TEST_F(Predict, NeverLoadsLibTorch) {
+  const Finished trained =
+      place_.stoker({"train", "houses.csv", "--target", "y", "--epochs", "1", "--device", "cpu", "--quiet"});
+  ASSERT_EQ(trained.code, 0) << trained.errors;
+  // The loader itself says which libraries it opens.
+  Program program({"/usr/bin/env", "LD_DEBUG=files", STOKER_PROGRAM, "predict", "latest", "houses.csv"},
+                  place_.folder());
+  const Finished finished = program.wait();
+  EXPECT_EQ(finished.code, 0);
+  EXPECT_THAT(finished.errors, HasSubstr("libstoker.so"));
+  EXPECT_THAT(finished.errors, testing::Not(HasSubstr("libtorch")));
+}
+
+}  // namespace
+}  // namespace stoker::test

@@ -1,0 +1,173 @@
+// A run as a person starts it: results, run folders, cache, Ctrl-C and resume.
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+
+namespace stoker::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class Run : public testing::Test {
+ protected:
+  Run() {
+    place_.write("houses.csv", small_table(120));
+    place_.write("pipeline.yaml", ridge_document());
+  }
+
+  nlohmann::json run_json(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words{"run", "pipeline.yaml", "--json", "--quiet"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Finished finished = place_.stoker(words);
+    EXPECT_EQ(finished.code, 0) << finished.errors;
+    return nlohmann::json::parse(finished.output);
+  }
+
+  Workplace place_;
+};
+
+TEST_F(Run, PrintsMetricsAndWhereEverythingIs) {
+  const Finished finished = place_.stoker({"run", "pipeline.yaml"});
+  EXPECT_EQ(finished.code, 0) << finished.errors;
+  for (const char* each : {"rmse", "r2", "/model", "report.html", "stoker predict"}) {
+    EXPECT_THAT(finished.output, HasSubstr(each));
+  }
+  EXPECT_THAT(finished.output, testing::Not(HasSubstr("\033")));
+}
+
+TEST_F(Run, JsonTellsWhereTheRunIsAndHowGoodTheModel) {
+  const auto json = run_json();
+  EXPECT_TRUE(fs::exists(place_.folder() / json.at("folder").get<std::string>() / "run.json"));
+  EXPECT_TRUE(fs::exists(place_.folder() / json.at("report").get<std::string>()));
+  // The table is linear but for ridge's small pull towards 0.
+  EXPECT_GT(json.at("evaluations").at("evaluate").at("metrics").at("r2").get<double>(), 0.99);
+}
+
+TEST_F(Run, ASecondRunReusesWhatDidNotChange) {
+  run_json();
+  const Finished second = place_.stoker({"run", "pipeline.yaml"});
+  EXPECT_THAT(second.output, HasSubstr("reused"));
+  const auto changed = run_json({"--set", "cards.split.config.random_seed=7"});
+  for (const auto& card : changed.at("cards")) {
+    EXPECT_EQ(card.at("reused").get<bool>(), card.at("id") == "load" || card.at("id") == "model")
+        << card.dump();
+  }
+  for (const auto& card : run_json({"--no-cache"}).at("cards")) EXPECT_FALSE(card.at("reused").get<bool>());
+}
+
+TEST_F(Run, OnlyRunsACardAndWhatItNeeds) {
+  const auto json = run_json({"--only", "split"});
+  EXPECT_EQ(json.at("cards").size(), 2U);
+}
+
+TEST_F(Run, RunsCanBeListedShownComparedAndDeleted) {
+  const std::string first = run_json().at("run");
+  const std::string second = run_json({"--set", "cards.split.config.random_seed=7"}).at("run");
+  EXPECT_THAT(place_.stoker({"runs"}).output, testing::AllOf(HasSubstr(first), HasSubstr(second)));
+  EXPECT_EQ(nlohmann::json::parse(place_.stoker({"runs", "list", "--json"}).output).at("runs").size(), 2U);
+  EXPECT_THAT(place_.stoker({"runs", "show", "latest"}).output, HasSubstr(second));
+  EXPECT_THAT(place_.stoker({"runs", "show", "runs/" + first}).output, HasSubstr("ridge"));
+  EXPECT_THAT(place_.stoker({"runs", "compare", first, second}).output, HasSubstr("evaluate.rmse"));
+  EXPECT_EQ(place_.stoker({"runs", "delete", first}).code, 0);
+  EXPECT_FALSE(fs::exists(place_.folder() / "runs" / first));
+  const Finished gone = place_.stoker({"runs", "show", first});
+  EXPECT_EQ(gone.code, 2);
+}
+
+TEST_F(Run, DeviceIsASettingOfEveryTrainCard) {
+  place_.write("pipeline.yaml", network_document(1));
+  const Finished finished = place_.stoker({"run", "pipeline.yaml", "--device", "cuda:99"});
+  EXPECT_EQ(finished.code, 2);
+  EXPECT_THAT(finished.errors, HasSubstr("cuda:99"));
+}
+
+TEST_F(Run, TrainBuildsKeepsAndRunsTheSameDocument) {
+  const Finished trained = place_.stoker({"train", "houses.csv", "--target", "y", "--model", "ridge",
+                                          "--alpha", "0.5", "--test-ratio", "0.25", "--json", "--quiet"});
+  ASSERT_EQ(trained.code, 0) << trained.errors;
+  const auto json = nlohmann::json::parse(trained.output);
+  const std::string document = json.at("folder").get<std::string>() + "/pipeline.yaml";
+  const Finished again = place_.stoker({"run", document, "--json", "--quiet", "--no-cache"});
+  ASSERT_EQ(again.code, 0) << again.errors;
+  EXPECT_EQ(nlohmann::json::parse(again.output).at("evaluations"), json.at("evaluations"));
+  EXPECT_EQ(json.at("evaluations").at("evaluate").at("rows"), 30);
+}
+
+TEST_F(Run, TrainRefusesSettingsThatTheModelDoesNotHave) {
+  const Finished finished = place_.stoker({"train", "houses.csv", "--target", "y", "--alpha", "1"});
+  EXPECT_EQ(finished.code, 2);
+  EXPECT_THAT(finished.errors, HasSubstr("--alpha"));
+  const Finished model = place_.stoker({"train", "houses.csv", "--target", "y", "--model", "rigde"});
+  EXPECT_EQ(model.code, 2);
+  EXPECT_THAT(model.errors, HasSubstr("did you mean ridge?"));
+  EXPECT_FALSE(fs::exists(place_.folder() / "runs"));
+}
+
+class Interrupted : public testing::Test {
+ protected:
+  // Starts the network, sends the signal once it trains, and returns how it ended.
+  Finished interrupt_training(int signal) {
+    place_.write("houses.csv", small_table(400));
+    place_.write("pipeline.yaml", network_document(3000));
+    Program program({STOKER_PROGRAM, "run", "pipeline.yaml", "--device", "cpu", "--out", "stopped"},
+                    place_.folder());
+    for (int i = 0; i < 1200 && !trains(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    program.send(signal);
+    return program.wait();
+  }
+
+  // metrics.csv has its first epochs.
+  bool trains() {
+    for (const std::string& file : files_below(place_.folder() / "stopped")) {
+      if (!file.ends_with("metrics.csv")) continue;
+      const std::string text = place_.read(fs::path("stopped") / file);
+      return std::count(text.begin(), text.end(), '\n') > 2;
+    }
+    return false;
+  }
+
+  std::string only_run_in(const std::string& out) {
+    const auto json = nlohmann::json::parse(place_.stoker({"runs", "--out", out, "--json"}).output);
+    EXPECT_EQ(json.at("runs").size(), 1U);
+    return json.at("runs").at(0).at("run");
+  }
+
+  Workplace place_;
+};
+
+TEST_F(Interrupted, ResumedGivesTheSameWeightsBitForBit) {
+  const Finished stopped = interrupt_training(SIGINT);
+  ASSERT_EQ(stopped.code, 130) << stopped.errors;
+  EXPECT_THAT(stopped.errors, HasSubstr("--resume"));
+  const std::string run = only_run_in("stopped");
+  EXPECT_FALSE(fs::exists(place_.folder() / "stopped" / run / "model"));
+  EXPECT_THAT(files_below(place_.folder() / "stopped" / run), testing::Contains(testing::EndsWith("DONE")));
+
+  const Finished resumed = place_.stoker({"run", "--resume", "latest", "--out", "stopped", "--quiet"});
+  ASSERT_EQ(resumed.code, 0) << resumed.errors;
+  ASSERT_EQ(only_run_in("stopped"), run);
+  const Finished whole =
+      place_.stoker({"run", "pipeline.yaml", "--device", "cpu", "--out", "whole", "--quiet"});
+  ASSERT_EQ(whole.code, 0) << whole.errors;
+  const std::string weights = "model/model.safetensors";
+  const std::string resumed_weights = place_.read(fs::path("stopped") / run / weights);
+  ASSERT_FALSE(resumed_weights.empty());
+  EXPECT_TRUE(resumed_weights == place_.read(fs::path("whole") / only_run_in("whole") / weights));
+}
+
+TEST_F(Interrupted, ARequestToEndLeavesACheckpointToo) {
+  const Finished stopped = interrupt_training(SIGTERM);
+  EXPECT_EQ(stopped.code, 130) << stopped.errors;
+  const std::string run = only_run_in("stopped");
+  EXPECT_THAT(files_below(place_.folder() / "stopped" / run), testing::Contains(testing::EndsWith("DONE")));
+}
+
+}  // namespace
+}  // namespace stoker::test

@@ -1,0 +1,100 @@
+// What a person types at the program itself: help, versions, wrong words, JSON.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+
+namespace stoker::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(Usage, HelpListsEveryCommandWithExamples) {
+  const Workplace place;
+  const Finished finished = place.stoker({"--help"});
+  EXPECT_EQ(finished.code, 0);
+  for (const char* each :
+       {"run", "train", "predict", "validate", "cards", "runs", "devices", "bench", "Examples:"}) {
+    EXPECT_THAT(finished.output, HasSubstr(each));
+  }
+}
+
+TEST(Usage, EveryCommandHasHelpWithAnExample) {
+  const Workplace place;
+  for (const char* each : {"run", "train", "predict", "validate", "cards", "runs", "devices", "bench"}) {
+    const Finished finished = place.stoker({each, "--help"});
+    EXPECT_EQ(finished.code, 0);
+    EXPECT_THAT(finished.output, HasSubstr(std::string("stoker ") + each));
+    EXPECT_THAT(finished.output, HasSubstr("Example"));
+  }
+}
+
+TEST(Usage, VersionIsOneLine) {
+  const Workplace place;
+  const Finished finished = place.stoker({"--version"});
+  EXPECT_EQ(finished.code, 0);
+  EXPECT_THAT(finished.output, StartsWith("stoker "));
+}
+
+TEST(Usage, NamesTheNearestCommand) {
+  const Workplace place;
+  const Finished finished = place.stoker({"trian"});
+  EXPECT_EQ(finished.code, 2);
+  EXPECT_THAT(finished.errors, HasSubstr("no such command: trian; did you mean train?"));
+}
+
+TEST(Usage, NamesTheNearestFlag) {
+  const Workplace place;
+  const Finished run = place.stoker({"run", "x.yaml", "--devise", "cpu"});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.errors, HasSubstr("did you mean --device?"));
+  const Finished train = place.stoker({"train", "x.csv", "--target", "y", "--hiden-layers=8"});
+  EXPECT_EQ(train.code, 2);
+  EXPECT_THAT(train.errors, HasSubstr("did you mean --hidden-layers?"));
+}
+
+TEST(Usage, WithoutACommandSaysWhatToDo) {
+  const Workplace place;
+  const Finished finished = place.stoker({});
+  EXPECT_EQ(finished.code, 2);
+  EXPECT_THAT(finished.errors, HasSubstr("stoker --help"));
+}
+
+TEST(Usage, RunWithoutADocumentIsRefused) {
+  const Workplace place;
+  const Finished finished = place.stoker({"run"});
+  EXPECT_EQ(finished.code, 2);
+  EXPECT_THAT(finished.errors, HasSubstr("DOC"));
+}
+
+TEST(Usage, ErrorsAreOneLineWithoutColoursInAFile) {
+  const Workplace place;
+  const Finished finished = place.stoker({"validate", "nowhere.yaml"});
+  EXPECT_THAT(finished.errors, StartsWith("stoker: "));
+  EXPECT_EQ(std::count(finished.errors.begin(), finished.errors.end(), '\n'), 1);
+  EXPECT_THAT(finished.errors, testing::Not(HasSubstr("\033")));
+}
+
+TEST(Usage, JsonOfDevicesParses) {
+  const Workplace place;
+  const auto json = nlohmann::json::parse(place.stoker({"devices", "--json"}).output);
+  EXPECT_EQ(json.at("devices").at(0).at("device"), "cpu");
+  EXPECT_GT(json.at("devices").at(0).at("total_bytes").get<std::uint64_t>(), 0U);
+}
+
+TEST(Usage, CardsListsShowsAndGivesASchema) {
+  const Workplace place;
+  EXPECT_THAT(place.stoker({"cards"}).output, HasSubstr("data_split"));
+  EXPECT_THAT(place.stoker({"cards", "data_split"}).output, HasSubstr("train_ratio"));
+  const auto settings = nlohmann::json::parse(place.stoker({"cards", "data_split", "--json"}).output);
+  EXPECT_TRUE(settings.at("properties").contains("train_ratio"));
+  EXPECT_TRUE(nlohmann::json::parse(place.stoker({"cards", "--json"}).output).is_object());
+  const Finished unknown = place.stoker({"cards", "data_spilt"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.errors, HasSubstr("did you mean data_split?"));
+}
+
+}  // namespace
+}  // namespace stoker::test
