@@ -44,9 +44,13 @@ struct Evaluation {
   std::vector<std::pair<std::string, double>> metrics() const;
 };
 
+// As scikit-learn computes them: R² of constant targets is 1 when they are met and 0 otherwise, and not a number
+// for a single row.
 RegressionMetrics regression_metrics(std::span<const double> actual, std::span<const double> predicted);
+// Macro F1 is the mean over the classes that occur, as actual or as predicted.
 ClassificationMetrics classification_metrics(std::span<const std::int64_t> actual, const Predictions& predictions);
 
+// Refuses a table without rows or target, and classes that training did not have.
 Evaluation evaluate(const Model& model, const Table& table);
 
 }  // namespace stoker

@@ -29,9 +29,11 @@ struct Progress {
   std::int64_t epochs_since_best = 0;    // for plateau
   std::optional<double> best_validation_loss;
   double seconds = 0;                    // trained, over all sittings
+  double unfinished_epoch_seconds = 0;   // of them, spent on the epoch that next_step lies in
   bool stopped_early = false;
   std::vector<EpochReport> epochs;
 
+  // Every number comes back bit for bit. from_json refuses what is no progress.
   nlohmann::json to_json() const;
   static Progress from_json(const nlohmann::json& json);
 };

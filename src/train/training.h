@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "config/diagnostics.h"
 #include "config/field.h"
+#include "config/value.h"
 #include "engine/engine.h"
 #include "model/mlp.h"
 
@@ -70,7 +72,13 @@ inline config::Fields fields(NetworkConfig& c) {
   };
 }
 
-// Learning rate of each step. plateau depends on what happened: its factor is part of the progress.
+// Settings that contradict each other, as one error each that names both. `written` is the map that they were
+// read from, for its line numbers.
+void check(const NetworkConfig& config, const std::string& path, config::Diagnostics& diagnostics,
+           const config::Value* written = nullptr);
+
+// Learning rate of each step: warm-up first, then the schedule from where warm-up ended. plateau depends on
+// what happened: its factor is part of the progress.
 float learning_rate_at(const NetworkConfig& config, std::int64_t steps_per_epoch, std::int64_t step, double plateau_factor);
 
 }  // namespace stoker

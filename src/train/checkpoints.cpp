@@ -1,0 +1,206 @@
+#include "train/checkpoints.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <system_error>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "model/safetensors.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr int format_version = 1;
+constexpr std::size_t kept_checkpoints = 2;
+constexpr std::size_t most_state_bytes = std::size_t{512}
+                                         << 20;  // of state.json: a million epochs are 250 MB
+constexpr std::array files{"model.safetensors", "optimizer.safetensors", "state.json"};
+constexpr std::string_view prefix = "step-";
+constexpr std::string_view parameter_prefix = "parameters.";  // in an engine's state
+
+struct Found {
+  std::int64_t step = 0;
+  fs::path folder;
+};
+
+std::string folder_name(std::int64_t step) {
+  return fmt::format("{}{:09}", prefix, step);
+}
+
+std::optional<std::int64_t> step_of(const std::string& name) {
+  if (!name.starts_with(prefix)) return std::nullopt;
+  std::int64_t step = 0;
+  const char* end = name.data() + name.size();
+  const auto [rest, error] = std::from_chars(name.data() + prefix.size(), end, step);
+  if (error != std::errc() || rest != end || step < 0) return std::nullopt;
+  return step;
+}
+
+// Newest first; only those with DONE.
+std::vector<Found> whole_checkpoints(const fs::path& folder) {
+  std::vector<Found> found;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const std::optional<std::int64_t> step = step_of(entry.path().filename().string());
+    if (step && fs::is_regular_file(entry.path() / "DONE", error)) found.push_back({*step, entry.path()});
+  }
+  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.step > b.step; });
+  return found;
+}
+
+// DONE goes first, so that a checkpoint that is half removed does not exist any more.
+void remove_checkpoint(const fs::path& folder) {
+  std::error_code ignored;
+  fs::remove(folder / "DONE", ignored);
+  fs::remove_all(folder, ignored);
+}
+
+// What a killed process left behind under temporary names.
+void remove_partial(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> partial;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(prefix) && name.find(".partial-") != std::string::npos)
+      partial.push_back(entry.path());
+  }
+  for (const fs::path& path : partial) remove_checkpoint(path);
+}
+
+std::string done_text(const fs::path& folder) {
+  std::string text;
+  for (const char* name : files) text += fmt::format("{}  {}\n", sha256_of_file(folder / name), name);
+  return text;
+}
+
+json identity_json(const Identity& identity) {
+  json result = json::object();
+  for (const auto& [name, value] : identity) result[name] = value;
+  return result;
+}
+
+struct Loaded {
+  Checkpoint checkpoint;
+  json identity;
+};
+
+Loaded load(const fs::path& folder) {
+  if (read_file(folder / "DONE", 4096) != done_text(folder)) refuse("a file is not as it was written");
+  const json state = json::parse(read_file(folder / "state.json", most_state_bytes));
+  const int version = state.at("version").get<int>();
+  if (version != format_version)
+    refuse("its format is version {}, this program reads version {}", version, format_version);
+  for (const json& value : state.at("training"))
+    if (!value.is_string()) refuse("state.json does not say which training it belongs to");
+  Loaded loaded{{state.at("engine").get<std::string>(), Progress::from_json(state.at("progress")), {}},
+                state.at("training")};
+  for (NamedArray& array : read_safetensors(folder / "model.safetensors")) {
+    array.name.insert(0, parameter_prefix);
+    loaded.checkpoint.state.push_back(std::move(array));
+  }
+  for (NamedArray& array : read_safetensors(folder / "optimizer.safetensors"))
+    loaded.checkpoint.state.push_back(std::move(array));
+  return loaded;
+}
+
+void refuse_foreign(const fs::path& folder, const json& saved, const Identity& identity) {
+  for (const auto& [name, value] : identity) {
+    const std::string other = saved.value(name, std::string("not set"));
+    if (other != value)
+      refuse(
+          "the checkpoint {} belongs to another training: {} is {} there and {} here; train anew, or resume "
+          "with the settings and data that it was made with",
+          folder.string(), name, other, value);
+  }
+}
+
+// model.safetensors holds the parameters under the names that the model knows them by.
+struct SplitState {
+  NamedArrays parameters;
+  NamedArrays rest;
+};
+SplitState split(NamedArrays state) {
+  SplitState result;
+  for (NamedArray& each : state) {
+    const bool is_parameter = each.name.starts_with(parameter_prefix);
+    if (is_parameter) each.name.erase(0, parameter_prefix.size());
+    (is_parameter ? result.parameters : result.rest).push_back(std::move(each));
+  }
+  return result;
+}
+
+void write_checkpoint(const fs::path& folder, const Engine& engine, const Progress& progress,
+                      const Identity& identity) {
+  const SplitState arrays = split(engine.state());
+  write_safetensors(folder / "model.safetensors", arrays.parameters);
+  write_safetensors(folder / "optimizer.safetensors", arrays.rest);
+  const json state{{"format", "stoker checkpoint"},
+                   {"version", format_version},
+                   {"engine", engine.name()},
+                   {"training", identity_json(identity)},
+                   {"progress", progress.to_json()}};
+  write_file(folder / "state.json", state.dump(1) + "\n");
+  write_file(folder / "DONE", done_text(folder));
+}
+
+}  // namespace
+
+Checkpoints::Checkpoints(fs::path folder, Identity identity, Notes notes)
+    : folder_(std::move(folder)), identity_(std::move(identity)), notes_(std::move(notes)) {}
+
+std::optional<Checkpoint> Checkpoints::newest() {
+  if (!kept()) return std::nullopt;
+  for (const Found& found : whole_checkpoints(folder_)) {
+    std::optional<Loaded> loaded;
+    try {
+      loaded = load(found.folder);
+    } catch (const Error& error) {
+      notes_(Severity::warning, fmt::format("the checkpoint {} is damaged and skipped: {}",
+                                            found.folder.string(), error.what()));
+      continue;
+    } catch (const json::exception& error) {
+      notes_(Severity::warning, fmt::format("the checkpoint {} is damaged and skipped: {}",
+                                            found.folder.string(), error.what()));
+      continue;
+    }
+    refuse_foreign(found.folder, loaded->identity, identity_);
+    saved_step_ = found.step;
+    return std::move(loaded->checkpoint);
+  }
+  return std::nullopt;
+}
+
+void Checkpoints::clear() {
+  if (!kept()) return;
+  for (const Found& found : whole_checkpoints(folder_)) remove_checkpoint(found.folder);
+  remove_partial(folder_);
+  saved_step_.reset();
+}
+
+void Checkpoints::save(const Engine& engine, const Progress& progress) {
+  if (!kept() || saved_step_ == progress.next_step) return;
+  make_folder(folder_);
+  remove_partial(folder_);
+  AtomicFolder target(folder_ / folder_name(progress.next_step));
+  write_checkpoint(target.folder(), engine, progress, identity_);
+  target.commit();
+  saved_step_ = progress.next_step;
+  remove_old(progress.next_step);
+}
+
+// Later steps are those of damaged checkpoints that a resumed run went back behind.
+void Checkpoints::remove_old(std::int64_t newest_step) const {
+  std::size_t kept_now = 0;
+  for (const Found& found : whole_checkpoints(folder_))
+    if (found.step > newest_step || ++kept_now > kept_checkpoints) remove_checkpoint(found.folder);
+}
+
+}  // namespace stoker

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/notes.h"
+#include "engine/engine.h"
+#include "train/progress.h"
+
+namespace stoker {
+
+// What a checkpoint and a training must share for one to continue the other: name and value of each setting
+// that the engine's state depends on. Epochs and learning rates are not among them: a run may be prolonged.
+using Identity = std::vector<std::pair<std::string, std::string>>;
+// The request's datasets must still lie in the host's memory.
+Identity identity_of(const EngineRequest& request);
+
+struct Checkpoint {
+  std::string engine;
+  Progress progress;
+  NamedArrays state;
+};
+
+// The checkpoints of one training:
+//   step-000012500/model.safetensors      the parameters
+//   step-000012500/optimizer.safetensors  the rest of the engine's state
+//   step-000012500/state.json             progress, engine, identity
+//   step-000012500/DONE                   SHA-256 of the others; without it the checkpoint does not exist
+// Each is written under a temporary name, synced and renamed. The two newest are kept.
+class Checkpoints {
+ public:
+  // With an empty folder name nothing is kept.
+  Checkpoints(std::filesystem::path folder, Identity identity, Notes notes);
+
+  bool kept() const { return !folder_.empty(); }
+
+  // The newest whole one. Damaged ones are skipped with a warning; one of another training is refused.
+  std::optional<Checkpoint> newest();
+  // Removes what an earlier training left, so that it cannot be mistaken for this one's.
+  void clear();
+  // On a full disk this throws, and the older checkpoints are as they were.
+  void save(const Engine& engine, const Progress& progress);
+
+ private:
+  void remove_old(std::int64_t newest_step) const;
+
+  std::filesystem::path folder_;
+  Identity identity_;
+  Notes notes_;
+  std::optional<std::int64_t> saved_step_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "engine/engine.h"
+
+namespace stoker {
+
+// Every engine there is, in the order in which `auto` tries them.
+std::span<const EngineMaker> engines();
+
+// The engine for a request: the first that can run it, or the one asked for. One that cannot is refused with
+// its reason. `resumed` is the engine that a checkpoint was made by: a run goes on with the engine it began
+// with.
+const EngineMaker& choose_engine(std::span<const EngineMaker> makers, EngineChoice choice,
+                                 const std::optional<std::string>& resumed, const EngineRequest& request);
+
+}  // namespace stoker

@@ -1,0 +1,133 @@
+#include "train/evaluate.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t most_points = 5'000;
+
+// Evenly spaced over all rows, so that a sorted table is drawn from end to end.
+std::vector<double> even_sample(const std::vector<double>& values) {
+  if (values.size() <= most_points) return values;
+  std::vector<double> sample(most_points);
+  for (std::size_t i = 0; i < most_points; ++i) sample[i] = values[i * values.size() / most_points];
+  return sample;
+}
+
+// nlohmann writes what is not a number as null.
+double number(const json& value) {
+  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+}
+
+std::vector<double> numbers(const json& list) {
+  std::vector<double> values;
+  for (const json& each : list) values.push_back(number(each));
+  return values;
+}
+
+Task task_named(const std::string& name) {
+  for (const Task task : {Task::regression, Task::binary, Task::multiclass})
+    if (config::name_of(task) == name) return task;
+  refuse("there is no task '{}'", name);
+}
+
+json metrics_json(const ClassificationMetrics& metrics) {
+  return {
+      {"accuracy", metrics.accuracy},   {"macro_f1", metrics.macro_f1},
+      {"log_loss", metrics.log_loss},   {"roc_auc", metrics.roc_auc ? json(*metrics.roc_auc) : json(nullptr)},
+      {"confusion", metrics.confusion}, {"class_names", metrics.class_names}};
+}
+
+ClassificationMetrics classification_from(const json& value) {
+  ClassificationMetrics metrics{number(value.at("accuracy")),
+                                number(value.at("macro_f1")),
+                                number(value.at("log_loss")),
+                                std::nullopt,
+                                value.at("confusion").get<std::vector<std::int64_t>>(),
+                                value.at("class_names").get<std::vector<std::string>>()};
+  if (!value.at("roc_auc").is_null()) metrics.roc_auc = value.at("roc_auc").get<double>();
+  if (metrics.confusion.size() != metrics.class_names.size() * metrics.class_names.size())
+    refuse("its confusion matrix does not fit its {} classes", metrics.class_names.size());
+  return metrics;
+}
+
+Evaluation evaluation_from(const json& value) {
+  Evaluation evaluation;
+  evaluation.task = task_named(value.at("task").get<std::string>());
+  evaluation.rows = value.at("rows").get<std::int64_t>();
+  evaluation.target = value.at("target").get<std::string>();
+  evaluation.actual = numbers(value.at("actual"));
+  evaluation.predicted = numbers(value.at("predicted"));
+  const json& metrics = value.at("metrics");
+  if (evaluation.task != Task::regression)
+    evaluation.classification = classification_from(metrics);
+  else
+    evaluation.regression = {number(metrics.at("mse")), number(metrics.at("rmse")), number(metrics.at("mae")),
+                             number(metrics.at("r2"))};
+  return evaluation;
+}
+
+}  // namespace
+
+json Evaluation::to_json() const {
+  json metrics;
+  if (regression)
+    metrics = {{"mse", regression->mse},
+               {"rmse", regression->rmse},
+               {"mae", regression->mae},
+               {"r2", regression->r2}};
+  if (classification) metrics = metrics_json(*classification);
+  return {{"task", config::name_of(task)}, {"rows", rows},     {"target", target},
+          {"metrics", std::move(metrics)}, {"actual", actual}, {"predicted", predicted}};
+}
+
+Evaluation Evaluation::from_json(const json& value) {
+  try {
+    return evaluation_from(value);
+  } catch (const json::exception& error) {
+    refuse("this is not an evaluation: {}", error.what());
+  }
+}
+
+std::vector<std::pair<std::string, double>> Evaluation::metrics() const {
+  if (regression)
+    return {{"r2", regression->r2},
+            {"rmse", regression->rmse},
+            {"mae", regression->mae},
+            {"mse", regression->mse}};
+  std::vector<std::pair<std::string, double>> list;
+  if (!classification) return list;
+  list = {{"accuracy", classification->accuracy},
+          {"macro_f1", classification->macro_f1},
+          {"log_loss", classification->log_loss}};
+  if (classification->roc_auc) list.emplace_back("roc_auc", *classification->roc_auc);
+  return list;
+}
+
+Evaluation evaluate(const Model& model, const Table& table) {
+  Evaluation evaluation;
+  evaluation.task = model.preparation.task();
+  evaluation.rows = table.rows();
+  evaluation.target = model.preparation.target_column();
+  if (evaluation.task == Task::regression) {
+    const std::vector<double> actual = model.preparation.real_targets(table);
+    const std::vector<double> predicted = predict(model, table).values;
+    evaluation.regression = regression_metrics(actual, predicted);
+    evaluation.actual = even_sample(actual);
+    evaluation.predicted = even_sample(predicted);
+  } else {
+    const std::vector<std::int64_t> actual = model.preparation.class_targets(table);
+    evaluation.classification = classification_metrics(actual, predict(model, table));
+  }
+  return evaluation;
+}
+
+}  // namespace stoker

@@ -1,0 +1,78 @@
+#include "train/fit.h"
+
+#include <chrono>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "train/fit_network.h"
+
+namespace stoker {
+namespace {
+
+Notes notes_to(TrainingListener& listener) {
+  return [&listener](Severity severity, const std::string& message) { listener.note(severity, message); };
+}
+
+// A linear model is solved in double precision on the CPU, faster than its data would reach a GPU.
+void say_what_is_not_used(const FitConfig& config, std::string_view type, const Notes& notes) {
+  if (config.device != "auto" && choose_device(config.device, notes).is_cuda())
+    notes(Severity::info, fmt::format("{} is solved on the CPU; device {} is not used", type, config.device));
+  if (config.engine != EngineChoice::automatic)
+    notes(Severity::info,
+          fmt::format("{} needs no engine; engine {} is not used", type, config::name_of(config.engine)));
+}
+
+void refuse_classes(const Preparation& preparation, std::string_view type) {
+  if (preparation.task() == Task::regression) return;
+  refuse(
+      "{} predicts numbers, but the target column '{}' has {} classes; use model_type neural_network or "
+      "deep_neural_network for classes, or set task: regression if its values are quantities",
+      type, preparation.target_column(), preparation.classes().size());
+}
+
+Model linear_model(const std::string& type, Preparation preparation, const LinearFit& fit) {
+  Model model{type, std::move(preparation), std::nullopt, {}, fit.alpha};
+  const std::span<const double> coefficients(fit.coefficients);
+  const std::span<const double> intercept(&fit.intercept, 1);
+  model.parameters.push_back(
+      {"coefficients", Array::from(coefficients, {static_cast<std::int64_t>(coefficients.size())})});
+  model.parameters.push_back({"intercept", Array::from(intercept, {1})});
+  return model;
+}
+
+FitResult fit_linear_spec(const FitRequest& request, const LinearSpec& spec, TrainingListener& listener,
+                          const StopSignal& stop) {
+  const Notes notes = notes_to(listener);
+  const std::string type(config::name_of(spec.kind));
+  say_what_is_not_used(request.config, type, notes);
+  Preparation preparation = Preparation::fit(request.training, request.preparation, Scaling::none, notes);
+  refuse_classes(preparation, type);
+  const Dataset data = preparation.apply(request.training, DType::float64, true);
+  if (stop.reason() == StopReason::interrupted)
+    throw Error(ExitCode::interrupted, "interrupted; resume with stoker run --resume");
+
+  FitResult result;
+  const auto begin = std::chrono::steady_clock::now();
+  const MatrixView x{data.features().as<double>(), data.rows(), preparation.feature_count()};
+  result.linear = fit_linear(spec.kind, x, data.targets().as<double>(), spec.config, notes);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  result.model = linear_model(type, std::move(preparation), *result.linear);
+  result.engine = result.linear->method;
+  result.device = Device::cpu().name();
+  result.placement = "host";
+  return result;
+}
+
+}  // namespace
+
+std::string model_type(const ModelSpec& spec) {
+  return std::visit([](const auto& each) { return std::string(config::name_of(each.kind)); }, spec);
+}
+
+FitResult fit(const FitRequest& request, TrainingListener& listener, const StopSignal& stop) {
+  if (const auto* linear = std::get_if<LinearSpec>(&request.spec))
+    return fit_linear_spec(request, *linear, listener, stop);
+  return fit_network(request, std::get<NetworkSpec>(request.spec), listener, notes_to(listener), stop);
+}
+
+}  // namespace stoker

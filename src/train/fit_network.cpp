@@ -1,0 +1,209 @@
+#include "train/fit_network.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "data/target_column.h"
+#include "train/checkpoints.h"
+#include "train/engines.h"
+#include "train/loop.h"
+#include "train/validation.h"
+
+namespace stoker {
+namespace {
+
+struct PreparedData {
+  Preparation preparation;
+  Dataset training;
+  Dataset validation;  // no arrays when there is none
+};
+
+void refuse_contradictions(const NetworkConfig& config) {
+  config::Diagnostics diagnostics("");
+  check(config, "", diagnostics);
+  diagnostics.refuse_if_any();
+}
+
+TaskChoice choice_of(Task task) {
+  switch (task) {
+    case Task::binary:
+      return TaskChoice::binary;
+    case Task::multiclass:
+      return TaskChoice::multiclass;
+    case Task::regression:
+      break;
+  }
+  return TaskChoice::regression;
+}
+
+// Engines take the two classes of a binary target as 0 and 1 in a column of floats.
+void make_binary_targets_floats(Dataset& dataset) {
+  for (DatasetArray& part : dataset.arrays) {
+    if (part.role != Role::targets) continue;
+    const std::span<const std::int64_t> classes = std::as_const(part.array).as<std::int64_t>();
+    Array floats(DType::float32, {part.array.dimension(0), 1});
+    std::copy(classes.begin(), classes.end(), floats.as<float>().begin());
+    part.array = std::move(floats);
+  }
+}
+
+Dataset dataset_of(const Preparation& preparation, const Table& table) {
+  Dataset dataset = preparation.apply(table, DType::float32, true);
+  if (preparation.task() == Task::binary) make_binary_targets_floats(dataset);
+  return dataset;
+}
+
+PreparedData prepare(const Table& training, const Table* validation, const PreparationConfig& config,
+                     const Notes& notes) {
+  if (training.rows() < 2)
+    refuse("a network needs at least 2 rows to train on, the table has {}", training.rows());
+  PreparedData data{Preparation::fit(training, config, Scaling::standard, notes), {}, {}};
+  data.training = dataset_of(data.preparation, training);
+  if (validation != nullptr) data.validation = dataset_of(data.preparation, *validation);
+  return data;
+}
+
+PreparedData prepare_with_validation(const FitRequest& request, const NetworkConfig& config,
+                                     const Notes& notes) {
+  const Table& table = request.training;
+  if (config.validation_ratio == 0) return prepare(table, nullptr, request.preparation, notes);
+  // Which row has which class must be known before rows are set aside. What there is to warn of is said when
+  // the preparation is fitted.
+  const Notes guesses = [&notes](Severity severity, const std::string& message) {
+    if (severity == Severity::info) notes(severity, message);
+  };
+  PreparationConfig settings = request.preparation;
+  const LearntTarget target = learn_target(table, settings, Scaling::standard, guesses);
+  settings.task = choice_of(target.task);
+  std::vector<std::int64_t> classes;
+  if (target.task != Task::regression)
+    classes = target_class_numbers(table, settings.target_column, target.classes);
+  const SplitRows rows =
+      set_validation_rows_aside(table.rows(), classes, config.validation_ratio, config.seed);
+  const Table validation = take_rows(table, rows.second);
+  return prepare(take_rows(table, rows.first), &validation, settings, notes);
+}
+
+Loss loss_of(Task task) {
+  switch (task) {
+    case Task::binary:
+      return Loss::binary_cross_entropy;
+    case Task::multiclass:
+      return Loss::cross_entropy;
+    case Task::regression:
+      break;
+  }
+  return Loss::mse;
+}
+
+MlpShape shape_of(const NetworkConfig& config, const Preparation& preparation) {
+  const bool many = preparation.task() == Task::multiclass;
+  return {preparation.feature_count(), config.hidden_layers,
+          many ? static_cast<std::int64_t>(preparation.classes().size()) : 1, config.activation,
+          config.dropout};
+}
+
+EngineRequest engine_request(const NetworkConfig& config, const PreparedData& data, Device device) {
+  EngineRequest request;
+  request.shape = shape_of(config, data.preparation);
+  request.loss = loss_of(data.preparation.task());
+  request.optimizer.kind = config.optimizer;
+  request.optimizer.momentum = config.optimizer == Optimizer::sgd ? config.momentum : 0;
+  request.optimizer.weight_decay = config.weight_decay;
+  request.optimizer.max_grad_norm = config.max_grad_norm;
+  request.batch_size = std::min(config.batch_size, data.training.rows());
+  request.seed = config.seed;
+  request.patience = config.early_stopping_patience;
+  request.min_delta = config.early_stopping_min_delta;
+  request.device = device;
+  request.training = data.training;
+  request.validation = data.validation;
+  request.initial_parameters = initial_parameters(request.shape, config.seed);
+  return request;
+}
+
+std::string placement_name(Memory memory) {
+  return memory == Memory::device ? "device" : memory == Memory::pinned ? "pinned" : "host";
+}
+
+// Returns where the training rows lie.
+std::string place_data(EngineRequest& request, const Notes& notes) {
+  // Validation first: every epoch reads all of it, and it is the smaller part.
+  if (!request.validation.arrays.empty())
+    request.validation = place(request.validation, request.device, notes).dataset;
+  Placement placement = place(request.training, request.device, notes);
+  request.training = std::move(placement.dataset);
+  return placement_name(placement.memory);
+}
+
+TrainingPlan plan_of(const NetworkConfig& config, const FitConfig& fit_config, const EngineRequest& request) {
+  return {config, request.training.rows(), request.steps_per_epoch(), fit_config.time_limit,
+          fit_config.checkpoint_seconds};
+}
+
+// Where a resumed training stands, told to the person.
+std::optional<Checkpoint> resumed_from(const FitRequest& request, Checkpoints& checkpoints,
+                                       const Notes& notes) {
+  if (!request.resume) {
+    checkpoints.clear();
+    return std::nullopt;
+  }
+  std::optional<Checkpoint> checkpoint = checkpoints.newest();
+  notes(Severity::info, checkpoint
+                            ? fmt::format("resumed after step {}", checkpoint->progress.next_step)
+                            : "there is no checkpoint to resume from; training starts at the beginning");
+  return checkpoint;
+}
+
+FitResult result_of(TrainingOutcome outcome, std::string type, Preparation preparation, MlpShape shape) {
+  FitResult result;
+  result.model = {std::move(type), std::move(preparation), std::move(shape), std::move(outcome.parameters),
+                  0};
+  result.end = outcome.end;
+  for (const EpochReport& epoch : outcome.progress.epochs)
+    if (epoch.record.is_best) result.best_epoch = epoch.record.epoch;
+  result.steps = outcome.progress.next_step;
+  result.seconds = outcome.progress.seconds;
+  result.epochs = std::move(outcome.progress.epochs);
+  return result;
+}
+
+}  // namespace
+
+FitResult fit_network(const FitRequest& request, const NetworkSpec& spec, TrainingListener& listener,
+                      const Notes& notes, const StopSignal& stop) {
+  refuse_contradictions(spec.config);
+  const Device device = choose_device(request.config.device, notes);
+  PreparedData data = prepare_with_validation(request, spec.config, notes);
+  EngineRequest wanted = engine_request(spec.config, data, device);
+  Checkpoints checkpoints(request.checkpoints, identity_of(wanted), notes);
+  std::optional<Checkpoint> checkpoint = resumed_from(request, checkpoints, notes);
+
+  const std::string placement = place_data(wanted, notes);
+  data.training = {};  // the placed copy is the one that is used
+  data.validation = {};
+  const EngineMaker& maker =
+      choose_engine(engines(), request.config.engine,
+                    checkpoint ? std::optional(checkpoint->engine) : std::nullopt, wanted);
+  const std::unique_ptr<Engine> engine = maker.make(wanted);
+  Progress progress;
+  if (checkpoint) {
+    engine->restore(checkpoint->state);
+    progress = std::move(checkpoint->progress);
+  }
+  TrainingOutcome outcome = train(*engine, plan_of(spec.config, request.config, wanted), std::move(progress),
+                                  checkpoints, listener, stop);
+  if (outcome.end == TrainingEnd::time_limit)
+    notes(Severity::warning,
+          fmt::format("the time limit was reached after {} of {} epochs; the best model so far is kept",
+                      outcome.progress.epochs.size(), spec.config.epochs));
+  FitResult result =
+      result_of(std::move(outcome), model_type(request.spec), std::move(data.preparation), wanted.shape);
+  result.engine = engine->name();
+  result.device = device.name();
+  result.placement = placement;
+  return result;
+}
+
+}  // namespace stoker

@@ -1,0 +1,181 @@
+#include "train/loop.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "base/error.h"
+#include "train/pace.h"
+
+namespace stoker {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+bool finished(const TrainingPlan& plan, const Progress& progress) {
+  return progress.stopped_early || progress.next_step >= plan.total_steps();
+}
+
+bool all_finite(const NamedArrays& arrays) {
+  return std::all_of(arrays.begin(), arrays.end(), [](const NamedArray& each) {
+    if (each.array.type() != DType::float32) return true;
+    const std::span<const float> values = each.array.as<float>();
+    return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
+  });
+}
+
+[[noreturn]] void fail_diverged(const TrainingPlan& plan, std::int64_t epoch, const std::string& what) {
+  fail(
+      "training diverged in epoch {} of {}: {}; lower learning_rate (it is {}), set max_grad_norm, for "
+      "example to "
+      "1, or look for extreme values in the data",
+      epoch + 1, plan.config.epochs, what, plan.config.learning_rate);
+}
+
+NamedArrays sound(NamedArrays parameters, const TrainingPlan& plan, const Progress& progress) {
+  if (!all_finite(parameters))
+    fail_diverged(plan, progress.next_step / plan.steps_per_epoch, "a weight is not a finite number");
+  return parameters;
+}
+
+// Epochs of warm-up are no evidence: their rate is not yet the one that might be too high.
+void watch_plateau(const TrainingPlan& plan, const EpochRecord& record, Progress& progress) {
+  if (!record.validation_loss) return;
+  const double loss = *record.validation_loss;
+  if (!std::isnan(loss) && (!progress.best_validation_loss || loss < *progress.best_validation_loss)) {
+    progress.best_validation_loss = loss;
+    progress.epochs_since_best = 0;
+  } else if (record.epoch >= plan.config.warmup_epochs) {
+    ++progress.epochs_since_best;
+  }
+  if (plan.config.schedule == Schedule::plateau &&
+      progress.epochs_since_best >= plan.config.plateau_patience) {
+    progress.plateau_factor *= plan.config.step_factor;
+    progress.epochs_since_best = 0;
+  }
+}
+
+std::int64_t end_of(const Chunk& chunk) {
+  return chunk.first_step + static_cast<std::int64_t>(chunk.learning_rates.size());
+}
+
+// The host sees a chunk's time only as a whole, so its epochs share it by their steps.
+void record(const TrainingPlan& plan, const Chunk& chunk, const ChunkResult& result, double seconds,
+            Progress& progress, TrainingListener& listener) {
+  std::int64_t end = end_of(chunk);
+  if (result.stopped_early)
+    end = (result.finished_epochs.at(result.finished_epochs.size() - 1).epoch + 1) * plan.steps_per_epoch;
+  const double step_seconds =
+      seconds / static_cast<double>(std::max<std::int64_t>(end - chunk.first_step, 1));
+  std::int64_t step = chunk.first_step;
+  for (const EpochRecord& epoch : result.finished_epochs) {
+    const std::int64_t epoch_end = (epoch.epoch + 1) * plan.steps_per_epoch;
+    if (!std::isfinite(epoch.train_loss))
+      fail_diverged(plan, epoch.epoch, fmt::format("its loss is {}", epoch.train_loss));
+    EpochReport report{
+        epoch, chunk.learning_rates.at(static_cast<std::size_t>(epoch_end - 1 - chunk.first_step)), 0, 0};
+    report.seconds = progress.unfinished_epoch_seconds + static_cast<double>(epoch_end - step) * step_seconds;
+    report.rows_per_second = static_cast<double>(plan.rows) / std::max(report.seconds, 1e-9);
+    watch_plateau(plan, epoch, progress);
+    progress.epochs.push_back(report);
+    progress.unfinished_epoch_seconds = 0;
+    listener.epoch_finished(report);
+    step = epoch_end;
+  }
+  progress.unfinished_epoch_seconds += static_cast<double>(end - step) * step_seconds;
+  progress.next_step = end;
+  progress.seconds += seconds;
+  progress.stopped_early = result.stopped_early;
+}
+
+[[noreturn]] void stop_interrupted(const Engine& engine, const TrainingPlan& plan, const Progress& progress,
+                                   Checkpoints& checkpoints) {
+  const bool is_sound = all_finite(engine.parameters());
+  if (is_sound) checkpoints.save(engine, progress);
+  const std::int64_t epoch = progress.next_step / plan.steps_per_epoch;
+  throw Error(
+      ExitCode::interrupted,
+      fmt::format("interrupted in epoch {} of {}; {}", epoch + 1, plan.config.epochs,
+                  checkpoints.kept() ? "resume with stoker run --resume"
+                                     : "no checkpoints are kept, so the training starts anew next time"));
+}
+
+// Weights that validation never judged are not the best of anything: then the last ones count.
+NamedArrays chosen_parameters(const Engine& engine, const Progress& progress) {
+  const bool has_best = std::any_of(progress.epochs.begin(), progress.epochs.end(),
+                                    [](const EpochReport& epoch) { return epoch.record.is_best; });
+  return has_best ? engine.best_parameters() : engine.parameters();
+}
+
+// When training has to stop, and since when checkpoints are due.
+class Watch {
+ public:
+  Watch(const TrainingPlan& plan, const Progress& progress, const StopSignal& stop)
+      : plan_(plan), stop_(stop), earlier_seconds_(progress.seconds) {}
+
+  bool interrupted() const { return stop_.reason() == StopReason::interrupted; }
+  // A model that has not learnt from a single step is no model, so the first chunk always runs.
+  bool time_is_up(const Progress& progress) const {
+    if (progress.next_step == 0) return false;
+    if (stop_.reason() == StopReason::time_limit) return true;
+    return plan_.time_limit > 0 && earlier_seconds_ + seconds_since(started_) >= plan_.time_limit;
+  }
+  bool checkpoint_is_due() const { return seconds_since(saved_) >= plan_.checkpoint_seconds; }
+  void checkpoint_was_saved() { saved_ = Clock::now(); }
+
+ private:
+  const TrainingPlan& plan_;
+  const StopSignal& stop_;
+  double earlier_seconds_;
+  Clock::time_point started_ = Clock::now();
+  Clock::time_point saved_ = started_;
+};
+
+}  // namespace
+
+Chunk next_chunk(const TrainingPlan& plan, const Progress& progress, std::int64_t most_steps) {
+  std::int64_t end = std::min(progress.next_step + most_steps, plan.total_steps());
+  if (plan.config.schedule == Schedule::plateau)
+    end = std::min(end, (progress.next_step / plan.steps_per_epoch + 1) * plan.steps_per_epoch);
+  Chunk chunk{progress.next_step, {}};
+  chunk.learning_rates.reserve(static_cast<std::size_t>(end - progress.next_step));
+  for (std::int64_t step = progress.next_step; step < end; ++step)
+    chunk.learning_rates.push_back(
+        learning_rate_at(plan.config, plan.steps_per_epoch, step, progress.plateau_factor));
+  return chunk;
+}
+
+TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progress, Checkpoints& checkpoints,
+                      TrainingListener& listener, const StopSignal& stop) {
+  Pace pace;
+  Watch watch(plan, progress, stop);
+  while (!finished(plan, progress) && !watch.time_is_up(progress)) {
+    if (watch.interrupted()) stop_interrupted(engine, plan, progress, checkpoints);
+    const Chunk chunk = next_chunk(plan, progress, pace.steps());
+    const Clock::time_point begin = Clock::now();
+    const ChunkResult result = engine.run(chunk);
+    const double seconds = seconds_since(begin);
+    record(plan, chunk, result, seconds, progress, listener);
+    pace.record(progress.next_step - chunk.first_step, seconds);
+    listener.advanced(progress.next_step, plan.total_steps(), pace.steps_per_second());
+    if (checkpoints.kept() && watch.checkpoint_is_due()) {
+      sound(engine.parameters(), plan, progress);
+      checkpoints.save(engine, progress);
+      watch.checkpoint_was_saved();
+    }
+  }
+  TrainingOutcome outcome{progress, TrainingEnd::finished,
+                          sound(chosen_parameters(engine, progress), plan, progress)};
+  if (progress.stopped_early)
+    outcome.end = TrainingEnd::stopped_early;
+  else if (!finished(plan, progress))
+    outcome.end = TrainingEnd::time_limit;
+  checkpoints.save(engine, progress);
+  return outcome;
+}
+
+}  // namespace stoker

@@ -1,0 +1,234 @@
+#include "train/fit.h"
+
+#include <cmath>
+#include <fstream>
+#include <numeric>
+
+#include "expect_error.h"
+#include "listeners.h"
+#include "tables.h"
+#include "train/evaluate.h"
+#include "train/validation.h"
+
+namespace stoker {
+namespace {
+
+using test::RecordingListener;
+using test::request_for;
+using test::sample;
+using test::small_network;
+using test::table_from_csv;
+using testing::AllOf;
+using testing::HasSubstr;
+
+FitResult fitted(const Table& table, ModelSpec spec) {
+  RecordingListener listener;
+  return fit(request_for(table, std::move(spec)), listener, StopSignal{});
+}
+
+std::string refusal(const FitRequest& request) {
+  RecordingListener listener;
+  return test::error_of(ExitCode::wrong_request, [&] { fit(request, listener, StopSignal{}); });
+}
+
+bool libtorch_is_loaded() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("libtorch") != std::string::npos) return true;
+  return false;
+}
+
+TEST(FitNetwork, LearnsANonLinearRegression) {
+  NetworkSpec spec = small_network();
+  spec.config.hidden_layers = {64, 32};
+  spec.config.epochs = 40;
+  spec.config.schedule = Schedule::cosine;
+  const FitResult result = fitted(sample(SampleName::friedman, 3000, 1), spec);
+  EXPECT_EQ(result.end, TrainingEnd::finished);
+  EXPECT_EQ(result.engine, "eager");
+  EXPECT_EQ(result.device, "cpu");
+  EXPECT_EQ(result.placement, "host");
+  EXPECT_EQ(result.steps, 40 * 94);
+  EXPECT_EQ(result.epochs.size(), 40U);
+  EXPECT_EQ(result.best_epoch, -1);
+  EXPECT_GT(result.seconds, 0);
+  const Evaluation evaluation = evaluate(result.model, sample(SampleName::friedman, 1000, 2));
+  EXPECT_GT(evaluation.regression->r2, 0.9);
+}
+
+TEST(FitNetwork, TellsManyClassesApart) {
+  const Table all = sample(SampleName::blobs, 3000);
+  const SplitRows rows = split_rows(all, {0.7, 0.3, 1, "", ""});
+  NetworkSpec spec = small_network();
+  spec.config.validation_ratio = 0.1;
+  const FitResult result = fitted(take_rows(all, rows.first), spec);
+  EXPECT_EQ(result.model.preparation.task(), Task::multiclass);
+  EXPECT_GE(result.best_epoch, 0);
+  const Evaluation evaluation = evaluate(result.model, take_rows(all, rows.second));
+  EXPECT_GT(evaluation.classification->accuracy, 0.9);
+  EXPECT_EQ(evaluation.classification->class_names.size(), 10U);
+}
+
+// Inside or outside of a circle: no line tells these apart.
+Table circle(int rows) {
+  std::string text = "x,y,where\n";
+  for (int i = 0; i < rows; ++i) {
+    const double x = std::fmod(i * 0.618033988749895, 1.0) * 2 - 1;
+    const double y = (2.0 * i + 1) / rows - 1;
+    text += fmt::format("{},{},{}\n", x, y, x * x + y * y < 0.6 ? "inside" : "outside");
+  }
+  return table_from_csv(text);
+}
+
+TEST(FitNetwork, LearnsABinaryTask) {
+  NetworkSpec spec = small_network();
+  spec.config.epochs = 40;
+  spec.config.validation_ratio = 0.1;
+  const FitResult result = fitted(circle(1500), spec);
+  EXPECT_EQ(result.model.preparation.task(), Task::binary);
+  EXPECT_EQ(result.model.network->outputs, 1);
+  const Evaluation evaluation = evaluate(result.model, circle(777));
+  EXPECT_GT(evaluation.classification->accuracy, 0.95);
+  EXPECT_GT(evaluation.classification->roc_auc.value(), 0.98);
+}
+
+// The loss that was reported for the best epoch, computed again from the model that came out.
+TEST(FitNetwork, RestoresTheBestWeightsWhenStoppedEarly) {
+  const Table table = sample(SampleName::friedman, 150);
+  NetworkSpec spec = small_network();
+  spec.config.learning_rate = 0.02;
+  spec.config.epochs = 500;
+  spec.config.validation_ratio = 0.3;
+  spec.config.early_stopping_patience = 15;
+  const FitResult result = fitted(table, spec);
+  EXPECT_EQ(result.end, TrainingEnd::stopped_early);
+  ASSERT_EQ(static_cast<std::int64_t>(result.epochs.size()), result.best_epoch + 1 + 15);
+
+  const SplitRows rows = set_validation_rows_aside(150, {}, 0.3, spec.config.seed);
+  const Evaluation evaluation = evaluate(result.model, take_rows(table, rows.second));
+  const double scale = result.model.preparation.target_scale();
+  const double best = *result.epochs[static_cast<std::size_t>(result.best_epoch)].record.validation_loss;
+  EXPECT_NEAR(evaluation.regression->mse / (scale * scale), best, 1e-4 * best);
+  for (const EpochReport& epoch : result.epochs) EXPECT_GE(*epoch.record.validation_loss, best);
+}
+
+TEST(FitNetwork, FitsThePreparationOnTheRowsThatAreTrainedOn) {
+  const Table table = sample(SampleName::friedman, 200);
+  NetworkSpec spec = small_network();
+  spec.config.epochs = 1;
+  spec.config.validation_ratio = 0.25;
+  const Preparation prepared = fitted(table, spec).model.preparation;
+  const SplitRows rows = set_validation_rows_aside(200, {}, 0.25, spec.config.seed);
+  const std::vector<double> targets = prepared.real_targets(take_rows(table, rows.first));
+  const double mean =
+      std::accumulate(targets.begin(), targets.end(), 0.0) / static_cast<double>(targets.size());
+  EXPECT_NEAR(prepared.target_shift(), mean, 1e-9);
+}
+
+TEST(FitNetwork, GivesTheSameWeightsForTheSameSeed) {
+  const Table table = sample(SampleName::friedman, 300);
+  NetworkSpec spec = small_network();
+  spec.config.epochs = 3;
+  spec.config.dropout = 0.2;
+  const auto first_weight = [&] { return fitted(table, spec).model.parameters[0].array; };
+  const Array one = first_weight();
+  const Array same = first_weight();
+  spec.config.seed = 43;
+  const Array other = first_weight();
+  EXPECT_EQ(std::memcmp(one.data(), same.data(), one.bytes()), 0);
+  EXPECT_NE(std::memcmp(one.data(), other.data(), one.bytes()), 0);
+}
+
+TEST(FitNetwork, KeepsTheModelOfATrainingWhoseTimeIsUp) {
+  const Table table = sample(SampleName::friedman, 300);
+  NetworkSpec spec = small_network();
+  spec.config.epochs = 1'000'000;
+  FitRequest request = request_for(table, spec);
+  request.config.time_limit = 0.3;
+  RecordingListener listener;
+  const FitResult result = fit(request, listener, StopSignal{});
+  EXPECT_EQ(result.end, TrainingEnd::time_limit);
+  EXPECT_GT(result.epochs.size(), 0U);
+  EXPECT_EQ(listener.warnings.size(), 1U);
+  EXPECT_TRUE(std::isfinite(evaluate(result.model, table).regression->rmse));
+}
+
+TEST(FitNetwork, FailsClearlyWhenTrainingDiverges) {
+  const Table table = sample(SampleName::friedman, 300);
+  NetworkSpec spec = small_network();
+  spec.config.optimizer = Optimizer::sgd;
+  spec.config.learning_rate = 1e6;
+  RecordingListener listener;
+  EXPECT_THAT(
+      test::error_of(ExitCode::run_failed, [&] { fit(request_for(table, spec), listener, StopSignal{}); }),
+      AllOf(HasSubstr("diverged in epoch 1 of 20"), HasSubstr("lower learning_rate")));
+}
+
+TEST(FitNetwork, RefusesSettingsThatContradictEachOther) {
+  const Table table = sample(SampleName::friedman, 50);
+  NetworkSpec spec = small_network();
+  spec.config.early_stopping_patience = 3;
+  EXPECT_THAT(refusal(request_for(table, spec)),
+              AllOf(HasSubstr("early_stopping_patience"), HasSubstr("validation_ratio")));
+}
+
+TEST(FitNetwork, RefusesTooFewRows) {
+  const Table one = table_from_csv("x,y\n1,2.5\n");
+  EXPECT_THAT(refusal(request_for(one, small_network())), HasSubstr("at least 2 rows"));
+  const Table three = table_from_csv("x,y\n1,2.5\n2,3.5\n4,4.5\n");
+  NetworkSpec spec = small_network();
+  spec.config.validation_ratio = 0.1;
+  EXPECT_THAT(refusal(request_for(three, spec)), HasSubstr("no row to validate on"));
+}
+
+TEST(FitNetwork, RefusesAnEngineThatNeedsAGpu) {
+  const Table table = sample(SampleName::friedman, 50);
+  FitRequest request = request_for(table, small_network());
+  request.config.engine = EngineChoice::graph;
+  EXPECT_THAT(refusal(request), HasSubstr("engine graph"));
+}
+
+TEST(FitLinear, FindsTheLineWithoutLoadingLibTorch) {
+  const bool loaded_before = libtorch_is_loaded();
+  const Table table = table_from_csv("x,z,y\n1,0.5,5.5\n2,0.25,7.25\n3,2,11\n4,1,12\n5,0,13\n6,3,18\n");
+  const FitResult result = fitted(table, LinearSpec{});
+  EXPECT_EQ(libtorch_is_loaded(), loaded_before);
+  ASSERT_TRUE(result.linear.has_value());
+  EXPECT_NEAR(result.linear->coefficients[0], 2, 1e-9);
+  EXPECT_NEAR(result.linear->coefficients[1], 1, 1e-9);
+  EXPECT_NEAR(result.linear->intercept, 3, 1e-9);
+  EXPECT_EQ(result.model.type, "linear_regression");
+  EXPECT_EQ(result.engine, result.linear->method);
+  EXPECT_EQ(result.device, "cpu");
+  EXPECT_NEAR(evaluate(result.model, table).regression->r2, 1, 1e-9);
+}
+
+TEST(FitLinear, PredictsInRealUnitsWhenScalingIsAskedFor) {
+  const Table table = table_from_csv("x,y\n100,5\n200,7\n300,9\n400,11\n");
+  FitRequest request = request_for(table, LinearSpec{LinearKind::ridge, {}});
+  request.preparation.scaling = Scaling::standard;
+  std::get<LinearSpec>(request.spec).config.alpha = 1e-9;
+  RecordingListener listener;
+  const FitResult result = fit(request, listener, StopSignal{});
+  EXPECT_EQ(result.model.alpha, 1e-9);
+  EXPECT_LT(evaluate(result.model, table).regression->rmse, 1e-6);
+}
+
+TEST(FitLinear, RefusesClassesAndNamesWhatToUse) {
+  const Table table = circle(50);
+  EXPECT_THAT(refusal(request_for(table, LinearSpec{LinearKind::lasso, {}})),
+              AllOf(HasSubstr("lasso predicts numbers"), HasSubstr("'where' has 2 classes"),
+                    HasSubstr("neural_network")));
+}
+
+TEST(FitLinear, SaysThatAnEngineIsNotUsed) {
+  const Table table = table_from_csv("x,y\n1,5\n2,7\n3,9.5\n");
+  FitRequest request = request_for(table, LinearSpec{});
+  request.config.engine = EngineChoice::eager;
+  RecordingListener listener;
+  fit(request, listener, StopSignal{});
+  EXPECT_THAT(listener.infos, testing::Contains(HasSubstr("engine eager is not used")));
+}
+
+}  // namespace
+}  // namespace stoker

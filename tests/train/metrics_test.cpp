@@ -1,0 +1,117 @@
+#include <cmath>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "expect_error.h"
+#include "train/evaluate.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+// scikit-learn's values; see metrics.py beside it.
+json reference(const char* kind) {
+  std::ifstream file(STOKER_SOURCE_DIR "/tests/reference/metrics.json");
+  return json::parse(file).at(kind);
+}
+
+Predictions predictions_of(const json& example) {
+  Predictions predictions;
+  predictions.task = example.at("classes") == 2 ? Task::binary : Task::multiclass;
+  predictions.classes = example.at("predicted").get<std::vector<std::int64_t>>();
+  predictions.probabilities = example.at("probabilities").get<std::vector<double>>();
+  for (int i = 0; i < example.at("classes").get<int>(); ++i)
+    predictions.class_names.push_back(std::to_string(i));
+  return predictions;
+}
+
+void expect_near(double found, const json& expected) {
+  const double value = expected.get<double>();
+  EXPECT_NEAR(found, value, 1e-12 * std::max(1.0, std::abs(value)));
+}
+
+TEST(RegressionMetrics, AreThoseOfScikitLearn) {
+  for (const json& example : reference("regression")) {
+    SCOPED_TRACE(example.at("name").get<std::string>());
+    const auto actual = example.at("actual").get<std::vector<double>>();
+    const RegressionMetrics metrics =
+        regression_metrics(actual, example.at("predicted").get<std::vector<double>>());
+    expect_near(metrics.mse, example.at("mse"));
+    expect_near(metrics.rmse, example.at("rmse"));
+    expect_near(metrics.mae, example.at("mae"));
+    if (example.at("r2").is_null())
+      EXPECT_TRUE(std::isnan(metrics.r2));
+    else
+      expect_near(metrics.r2, example.at("r2"));
+  }
+}
+
+TEST(RegressionMetrics, KnowConstantTargetsWhoseRoundedMeanDiffers) {
+  const std::vector<double> actual{0.1, 0.1, 0.1};
+  EXPECT_EQ(regression_metrics(actual, std::vector<double>{0.1, 0.1, 0.1}).r2, 1);
+  EXPECT_EQ(regression_metrics(actual, std::vector<double>{0.1, 0.1, 0.2}).r2, 0);
+}
+
+TEST(ClassificationMetrics, AreThoseOfScikitLearn) {
+  for (const json& example : reference("classification")) {
+    SCOPED_TRACE(example.at("name").get<std::string>());
+    const auto actual = example.at("actual").get<std::vector<std::int64_t>>();
+    const ClassificationMetrics metrics = classification_metrics(actual, predictions_of(example));
+    expect_near(metrics.accuracy, example.at("accuracy"));
+    expect_near(metrics.macro_f1, example.at("macro_f1"));
+    expect_near(metrics.log_loss, example.at("log_loss"));
+    EXPECT_EQ(metrics.confusion, example.at("confusion").get<std::vector<std::int64_t>>());
+    ASSERT_EQ(metrics.roc_auc.has_value(), !example.at("roc_auc").is_null());
+    if (metrics.roc_auc) expect_near(*metrics.roc_auc, example.at("roc_auc"));
+  }
+}
+
+TEST(ClassificationMetrics, RefuseClassNumbersThatTheModelDoesNotKnow) {
+  Predictions predictions{Task::binary, {}, {0}, {0.9, 0.1}, {"no", "yes"}};
+  const std::vector<std::int64_t> actual{2};
+  test::error_of(ExitCode::run_failed, [&] { classification_metrics(actual, predictions); });
+}
+
+TEST(Metrics, RefuseATableWithoutRows) {
+  const std::string message = test::error_of(ExitCode::wrong_request, [] { regression_metrics({}, {}); });
+  EXPECT_THAT(message, testing::HasSubstr("no rows"));
+}
+
+TEST(Evaluation, ComesBackFromJsonAsItWas) {
+  Evaluation evaluation;
+  evaluation.rows = 3;
+  evaluation.target = "MEDV";
+  evaluation.regression = RegressionMetrics{0.1, std::sqrt(0.1), 0.3, std::nan("")};
+  evaluation.actual = {1, 2, 1.0 / 3};
+  evaluation.predicted = {1, 2.5, 3};
+  const Evaluation back = Evaluation::from_json(json::parse(evaluation.to_json().dump()));
+  EXPECT_EQ(back.target, "MEDV");
+  EXPECT_EQ(back.actual, evaluation.actual);
+  EXPECT_EQ(back.regression->rmse, evaluation.regression->rmse);
+  EXPECT_TRUE(std::isnan(back.regression->r2));
+  EXPECT_EQ(back.metrics().front().first, "r2");
+}
+
+TEST(Evaluation, OfClassesComesBackFromJsonAsItWas) {
+  Evaluation evaluation;
+  evaluation.task = Task::binary;
+  evaluation.classification =
+      ClassificationMetrics{0.75, 0.7, 0.4, std::nullopt, {2, 1, 0, 1}, {"no", "yes"}};
+  const Evaluation back = Evaluation::from_json(json::parse(evaluation.to_json().dump()));
+  EXPECT_EQ(back.task, Task::binary);
+  EXPECT_EQ(back.classification->confusion, evaluation.classification->confusion);
+  EXPECT_FALSE(back.classification->roc_auc.has_value());
+  EXPECT_EQ(back.metrics().size(), 3U);
+}
+
+TEST(Evaluation, RefusesJsonThatIsNoEvaluation) {
+  for (const char* text :
+       {"{}", "[]", "3", R"({"task": "regression", "rows": "many"})", R"({"task": "guessing"})"})
+    test::error_of(ExitCode::wrong_request, [&] { Evaluation::from_json(json::parse(text)); });
+}
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <string>
+
+#include "base/files.h"
+#include "data/source.h"
+#include "train/fit.h"
+
+namespace stoker::test {
+
+inline Table sample(SampleName name, std::int64_t rows, std::uint64_t seed = 42) {
+  SourceConfig config;
+  config.source = SourceKind::sample;
+  config.sample_name = name;
+  config.sample_rows = rows;
+  config.sample_seed = seed;
+  return Source::open(config, ".").read();
+}
+
+inline Table table_from_csv(const std::string& text) {
+  TemporaryFolder folder;
+  write_file(folder.path() / "table.csv", text);
+  SourceConfig config;
+  config.path = "table.csv";
+  return Source::open(config, folder.path()).read();
+}
+
+// Samples have the column to predict last.
+inline PreparationConfig predicting_last(const Table& table) {
+  PreparationConfig config;
+  config.target_column = table.column_names().back();
+  return config;
+}
+
+// On the CPU, so that results are the same wherever the tests run.
+inline FitRequest request_for(const Table& table, ModelSpec spec) {
+  FitRequest request{table, std::move(spec), predicting_last(table), {}, {}, false};
+  request.config.device = "cpu";
+  return request;
+}
+
+inline NetworkSpec small_network() {
+  NetworkSpec spec;
+  spec.config.hidden_layers = {32, 16};
+  spec.config.dropout = 0;
+  spec.config.learning_rate = 0.005;
+  spec.config.epochs = 20;
+  return spec;
+}
+
+}  // namespace stoker::test
