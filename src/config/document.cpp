@@ -88,6 +88,10 @@ void Builder::key(const std::string& text, int line) {
   top.has_pending = true;
 }
 
+int Builder::line_of_key(int otherwise) const {
+  return !open_.empty() && open_.back().has_pending ? open_.back().pending_line : otherwise;
+}
+
 void Builder::put(Value value) {
   const std::string* text = value.get_if<std::string>();
   if (text != nullptr && text->find('\0') != std::string::npos) {

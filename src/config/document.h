@@ -28,6 +28,8 @@ class Builder {
   // Whether the next scalar is a key.
   bool expects_key() const;
   void key(const std::string& text, int line);
+  // The line of the key whose value comes next, or `otherwise` where there is none.
+  int line_of_key(int otherwise) const;
   void put(Value value);
   void open(Value empty_container);
   const Value& close();  // where the container now stands, until the next call

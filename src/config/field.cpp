@@ -170,28 +170,19 @@ class Check {
     return !(field_.most && (field_.below_most ? !(number < *field_.most) : !(number <= *field_.most)));
   }
 
+  // Names the declared range, or that of the member's type where the value is inside of the declared one.
   std::optional<Value> out_of_range(const Value& value, int line, const std::string& path) const {
-    Field limited = field_;
-    limited.fewest.reset();
-    if (item_type(field_.type) == FieldType::integer) {
-      if (!limited.most) limited.most = static_cast<double>(field_.highest_integer);
-      if (!limited.least) limited.least = static_cast<double>(field_.lowest_integer);
-    } else if (!limited.most) {
-      limited.most = field_.highest_number;
-    }
-    // The limits of the type are named only where they were what the value broke.
-    const bool by_declaration = !allowed_text(field_).empty() && !holds_declared_range(value);
-    if (by_declaration) {
-      limited.most = field_.most;
-      limited.least = field_.least;
+    const std::int64_t* whole = value.get_if<std::int64_t>();
+    Field named = field_;
+    named.fewest.reset();
+    if (in_range(whole != nullptr ? static_cast<double>(*whole) : *value.get_if<double>())) {
+      const bool is_integer = item_type(field_.type) == FieldType::integer;
+      const double high = is_integer ? static_cast<double>(field_.highest_integer) : field_.highest_number;
+      if (!named.least) named.least = is_integer ? static_cast<double>(field_.lowest_integer) : -high;
+      if (!named.most) named.most = high;
     }
     return wrong(line, path,
-                 fmt::format("{} is out of range; allowed: {}", value.describe(), allowed_text(limited)));
-  }
-
-  bool holds_declared_range(const Value& value) const {
-    const std::int64_t* whole = value.get_if<std::int64_t>();
-    return in_range(whole != nullptr ? static_cast<double>(*whole) : *value.get_if<double>());
+                 fmt::format("{} is out of range; allowed: {}", value.describe(), allowed_text(named)));
   }
 
   std::optional<Value> wrong_type(FieldType type, const Value& value, int line,

@@ -1,12 +1,14 @@
 #include "config/flags.h"
 
 #include <algorithm>
+#include <array>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "config/document.h"
+#include "config/quote.h"
 
 namespace stoker::config {
 namespace {
@@ -66,13 +68,20 @@ std::string placeholder(const Field& field) {
   }
 }
 
+std::string not_a_switch(const std::string& text) {
+  static constexpr std::array<std::string_view, 4> known{"true", "false", "1", "0"};
+  const bool is_known = std::find(known.begin(), known.end(), text) != known.end();
+  return is_known ? "" : "must be true or false, found " + in_quotes(text);
+}
+
 void add_switch(CLI::App& app, const Field& field, Value& into) {
   const std::string flag = flag_name(field);
   const std::string names = fmt::format("{},!--no-{}", flag, flag.substr(2));
   app.add_flag_function(
          names, [&into, name = field.name](std::int64_t count) { into.set(name, Value(count > 0)); },
          help_text(field))
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+      ->check(not_a_switch);
 }
 
 void add_option(CLI::App& app, const Field& field, Value& into) {

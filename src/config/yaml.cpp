@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <sstream>
 #include <unordered_map>
 
@@ -43,6 +44,69 @@ Size size_of(const Value& value) {
   return size;
 }
 
+// yaml-cpp keeps the tokens of a whole list or map in brackets, some 200 bytes each, before its first
+// event. Marks that a document within the bounds cannot hold are therefore counted beforehand. The counts
+// take in marks inside of text as well, but there they are rare.
+void refuse_crowded(std::string_view text, const std::string& name, const Bounds& bounds) {
+  const std::size_t most = std::max<std::size_t>(bounds.values, 200'000);
+  std::size_t separators = 0;  // at least one value each
+  std::size_t others = 0;      // in halves; "key": "value" has six
+  int line = 1;
+  for (const char character : text) {
+    switch (character) {
+      case '\n':
+        ++line;
+        break;
+      case '[':
+      case '{':
+      case ',':
+        ++separators;
+        break;
+      case '"':
+      case '\'':
+        ++others;
+        break;
+      case ':':
+      case '?':
+      case '&':
+      case '*':
+      case '!':
+        others += 2;
+        break;
+      default:
+        break;
+    }
+    if (separators > most || others > 6 * most) {
+      refuse_document(name, line, fmt::format("the document holds more than {} values", human_count(most)));
+    }
+  }
+}
+
+// Where the scalar itself starts, behind the anchor and the tag that may stand before it.
+std::size_t scalar_start(std::string_view text, std::size_t position) {
+  while (position < text.size() && (text[position] == '&' || text[position] == '!')) {
+    position = std::min(text.find_first_of(" \t\r\n", position), text.size());
+    position = std::min(text.find_first_not_of(" \t\r\n", position), text.size());
+  }
+  return position;
+}
+
+// yaml-cpp takes the end of the file for the end of a quoted text when a line's end stands before it.
+bool is_left_open(std::string_view text, std::size_t position) {
+  position = scalar_start(text, position);
+  const char quote = position < text.size() ? text[position] : ' ';
+  if (quote != '"' && quote != '\'') return false;
+  for (std::size_t i = position + 1; i < text.size(); ++i) {
+    if (text[i] == '\\' && quote == '"') {
+      ++i;
+    } else if (text[i] == quote) {
+      if (quote == '"' || i + 1 == text.size() || text[i + 1] != quote) return false;
+      ++i;
+    }
+  }
+  return true;
+}
+
 // yaml-cpp calls a container's start before it descends into it, so refusing there also bounds the
 // recursion of its parser.
 class Reader : public YAML::EventHandler {
@@ -50,6 +114,13 @@ class Reader : public YAML::EventHandler {
   Reader(const std::string& name, const Bounds& bounds) : bounds_(bounds), builder_(name, bounds) {}
 
   Value take() { return builder_.take(); }
+
+  // Only the last scalar can run into the end of the file.
+  void check_last_quote(std::string_view text) const {
+    if (last_scalar_.pos >= 0 && is_left_open(text, static_cast<std::size_t>(last_scalar_.pos))) {
+      builder_.refuse_at(line_of(last_scalar_), "the quote that opens here is never closed");
+    }
+  }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (started_) {
@@ -62,12 +133,14 @@ class Reader : public YAML::EventHandler {
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     if (builder_.expects_key()) builder_.refuse_at(line_of(mark), "a key is empty; put it in quotes");
     Value null;
-    null.set_line(line_of(mark));
+    // Where nothing stands, the mark is that of whatever comes next.
+    null.set_line(builder_.line_of_key(line_of(mark)));
     put(std::move(null), anchor);
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
+    last_scalar_ = mark;
     if (!builder_.expects_key()) return put(tagged(tag, text, line_of(mark)), anchor);
     if (text == "<<" && tag == "?") {
       builder_.refuse_at(line_of(mark), "merge keys (<<) are not supported; write the settings out");
@@ -108,7 +181,8 @@ class Reader : public YAML::EventHandler {
 
   void open(Value container, const std::string& tag, std::string_view kind, YAML::anchor_t anchor) {
     const int line = container.line();
-    if (builder_.expects_key()) builder_.refuse_at(line, "a key must be text, not a list or a map");
+    if (builder_.expects_key())
+      builder_.refuse_at(line, "a list or map stands where a key must be; is a bracket left open?");
     if (!tag.empty() && tag != "?" && tag != "!" && tag != fmt::format("tag:yaml.org,2002:{}", kind)) {
       refuse_tag(tag, line);
     }
@@ -171,13 +245,16 @@ class Reader : public YAML::EventHandler {
   std::unordered_map<YAML::anchor_t, Anchored> anchors_;
   std::vector<YAML::anchor_t> anchors_of_open_;
   std::size_t copied_bytes_ = 0;
+  YAML::Mark last_scalar_ = YAML::Mark::null_mark();
   bool started_ = false;
 };
 
 }  // namespace
 
 Value parse_yaml(std::string_view text, const std::string& name, const Bounds& bounds) {
-  std::istringstream stream{std::string(checked_text(text, name, bounds))};
+  text = checked_text(text, name, bounds);
+  refuse_crowded(text, name, bounds);
+  std::istringstream stream{std::string(text)};
   Reader reader(name, bounds);
   try {
     YAML::Parser parser(stream);
@@ -186,6 +263,7 @@ Value parse_yaml(std::string_view text, const std::string& name, const Bounds& b
   } catch (const YAML::Exception& error) {
     refuse_document(name, error.mark.line + 1, error.msg);
   }
+  reader.check_last_quote(text);
   return reader.take();
 }
 

@@ -13,8 +13,8 @@ bool is_digit(char character) {
   return character >= '0' && character <= '9';
 }
 
-// Digits of the base alone, at least one. What does not fit 64 bits becomes the nearest floating-point
-// number, which no integer setting accepts.
+// Digits of the base alone, at least one. What does not fit 64 bits becomes a floating-point number, which
+// is out of the range of every integer setting.
 std::optional<Value> integer_in_base(std::string_view digits, int base, bool negative, int line) {
   if (digits.empty()) return std::nullopt;
   std::int64_t whole = 0;
@@ -31,7 +31,8 @@ std::optional<Value> integer_in_base(std::string_view digits, int base, bool neg
            !__builtin_add_overflow(whole, negative ? -digit : digit, &whole);
   }
   if (fits) return Value(whole, line);
-  return Value(negative ? -number : number, line);
+  if (base == 10) return std::nullopt;  // read as a decimal fraction, to the last bit
+  return Value(number, line);
 }
 
 // [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )?
