@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace arrow {
+class Array;
+class ChunkedArray;
+class DataType;
+}  // namespace arrow
+
+// One column of a table as plain numbers or texts, whatever Arrow type and chunks it comes in.
+namespace stoker {
+
+enum class ColumnKind {
+  boolean,  // 0 and 1
+  integer,
+  real,         // floating point and decimals
+  time,         // dates, times and durations, read as seconds
+  text,         // dictionary-encoded text too
+  empty,        // nothing but missing values, so that no type could be inferred
+  unsupported,  // lists, structures, bytes
+};
+ColumnKind kind_of(const arrow::DataType& type);
+inline bool is_numeric(ColumnKind kind) {
+  return kind == ColumnKind::boolean || kind == ColumnKind::integer || kind == ColumnKind::real ||
+         kind == ColumnKind::time;
+}
+
+// Walks a numeric or empty column from its first row on. Missing values are NaN, as NaN is missing.
+class NumberReader {
+ public:
+  explicit NumberReader(const arrow::ChunkedArray& column);
+  void read(std::span<double> next_rows);
+
+ private:
+  const arrow::ChunkedArray* column_;
+  int chunk_ = 0;
+  std::int64_t row_in_chunk_ = 0;
+};
+std::vector<double> read_numbers(const arrow::ChunkedArray& column);
+
+// Missing values (nulls, and NaN among numbers) of a column.
+std::int64_t count_missing(const arrow::ChunkedArray& column);
+
+// A column as text: its own text, or numbers written as text. The views point into the column or into
+// `written`, so they live as long as both.
+struct TextValues {
+  std::vector<std::string_view> values;
+  std::vector<std::uint8_t> missing;
+  std::deque<std::string> written;
+};
+TextValues read_texts(const arrow::ChunkedArray& column);
+
+// The shortest text that reads back as the same number; whole numbers without a fraction.
+std::string number_text(double number);
+
+}  // namespace stoker

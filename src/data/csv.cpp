@@ -1,0 +1,147 @@
+#include <algorithm>
+#include <string_view>
+
+#include <arrow/buffer.h>
+#include <arrow/chunked_array.h>
+#include <arrow/csv/api.h>
+#include <arrow/io/compressed.h>
+#include <arrow/io/concurrency.h>
+#include <arrow/io/file.h>
+#include <arrow/table.h>
+#include <arrow/util/compression.h>
+#include <arrow/util/utf8.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "data/arrow_result.h"
+#include "data/csv_rows.h"
+#include "data/table_files.h"
+#include "device/device.h"
+
+namespace stoker {
+namespace {
+
+// A small compressed file may unpack to more than any machine holds; stop where memory would end.
+class BoundedInput : public arrow::io::InputStream {
+ public:
+  BoundedInput(std::shared_ptr<arrow::io::InputStream> inner, std::uint64_t limit)
+      : inner_(std::move(inner)), limit_(limit) {}
+  arrow::Result<std::int64_t> Read(std::int64_t bytes, void* out) override {
+    ARROW_ASSIGN_OR_RAISE(const std::int64_t read, inner_->Read(bytes, out));
+    ARROW_RETURN_NOT_OK(count(read));
+    return read;
+  }
+  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t bytes) override {
+    ARROW_ASSIGN_OR_RAISE(auto buffer, inner_->Read(bytes));
+    ARROW_RETURN_NOT_OK(count(buffer->size()));
+    return buffer;
+  }
+  arrow::Status Close() override { return inner_->Close(); }
+  arrow::Result<std::int64_t> Tell() const override { return inner_->Tell(); }
+  bool closed() const override { return inner_->closed(); }
+
+ private:
+  arrow::Status count(std::int64_t read) {
+    total_ += static_cast<std::uint64_t>(read);
+    if (total_ <= limit_) return arrow::Status::OK();
+    return arrow::Status::Invalid("unpacks to more than the ", human_bytes(limit_), " of memory here");
+  }
+
+  std::shared_ptr<arrow::io::InputStream> inner_;
+  std::uint64_t limit_;
+  std::uint64_t total_ = 0;
+};
+
+// Told by the first bytes, not by the name: servers hand out packed files under plain names.
+arrow::Compression::type compression_of(std::string_view first_bytes) {
+  if (first_bytes.starts_with("\x1f\x8b")) return arrow::Compression::GZIP;
+  if (first_bytes.starts_with("\x28\xb5\x2f\xfd")) return arrow::Compression::ZSTD;
+  return arrow::Compression::UNCOMPRESSED;
+}
+
+arrow::Result<std::shared_ptr<arrow::io::InputStream>> open_text(const std::filesystem::path& path) {
+  ARROW_ASSIGN_OR_RAISE(const auto file, arrow::io::ReadableFile::Open(path.string()));
+  ARROW_ASSIGN_OR_RAISE(const auto first_bytes, file->Read(4));
+  ARROW_RETURN_NOT_OK(file->Seek(0));
+  const auto compression = compression_of(std::string_view(*first_bytes));
+  if (compression == arrow::Compression::UNCOMPRESSED) return file;
+  ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::util::Codec> codec, arrow::util::Codec::Create(compression));
+  ARROW_ASSIGN_OR_RAISE(const auto unpacked, arrow::io::CompressedInputStream::Make(codec.get(), file));
+  // The codec must outlive the stream that uses it.
+  const std::shared_ptr<arrow::io::InputStream> owner(unpacked.get(),
+                                                      [unpacked, codec](arrow::io::InputStream*) {});
+  return std::make_shared<BoundedInput>(owner, memory_bytes());
+}
+
+arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::filesystem::path& path, char delimiter) {
+  ARROW_ASSIGN_OR_RAISE(const auto text, open_text(path));
+  auto reading = arrow::csv::ReadOptions::Defaults();
+  auto parsing = arrow::csv::ParseOptions::Defaults();
+  parsing.delimiter = delimiter;
+  parsing.newlines_in_values = true;
+  auto converting = arrow::csv::ConvertOptions::Defaults();
+  converting.strings_can_be_null = true;
+  for (const char* spelling : {"None", "<NA>", "NaT"}) converting.null_values.emplace_back(spelling);
+  ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::csv::TableReader::Make(arrow::io::default_io_context(),
+                                                                         text, reading, parsing, converting));
+  return reader->Read();
+}
+
+std::optional<RowScanner::Fault> find_fault(const std::filesystem::path& path, char delimiter) {
+  const auto text = or_refuse(open_text(path), path.string());
+  RowScanner scanner(delimiter);
+  while (true) {
+    const auto block = or_refuse(text->Read(1 << 20), path.string());
+    if (block->size() == 0) return scanner.finish();
+    scanner.feed(std::string_view(*block));
+  }
+}
+
+[[noreturn]] void refuse_rows(const std::filesystem::path& path, char delimiter, const std::string& reason) {
+  const std::string name = path.string();
+  const auto fault = find_fault(path, delimiter);
+  if (!fault) refuse("{} cannot be read: {}", name, reason);
+  if (fault->open_quote) refuse("{}:{}: a quoted value begins in this row and never ends", name, fault->line);
+  refuse("{}:{}: this row has {} values, the header has {}", name, fault->line, fault->values,
+         fault->expected);
+}
+
+// Two-byte encodings put zero bytes between the letters; Arrow would read nonsense without complaint.
+void refuse_wide_text(const std::filesystem::path& path) {
+  const auto text = or_refuse(open_text(path), path.string());
+  const auto start = or_refuse(text->Read(4096), path.string());
+  const std::string_view view(*start);
+  if (view.empty() || view.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    refuse("{} is empty", path.string());
+  }
+  if (view.find('\0') != std::string_view::npos) {
+    refuse(
+        "{} is not UTF-8 text (it has zero bytes, as UTF-16 and binary files do); convert it, for example "
+        "with: "
+        "iconv -f utf-16 -t utf-8",
+        path.string());
+  }
+}
+
+void refuse_foreign_text(const arrow::Table& table, const std::string& name) {
+  for (const auto& field : table.schema()->fields()) {
+    const bool name_is_text = arrow::util::ValidateUTF8(field->name());
+    if (name_is_text && field->type()->id() != arrow::Type::BINARY) continue;
+    refuse("{} is not UTF-8 text ({}); convert it, for example with: iconv -f latin1 -t utf-8", name,
+           name_is_text ? "column '" + field->name() + "'" : "in its header");
+  }
+}
+
+}  // namespace
+
+Table read_csv(const std::filesystem::path& path, char delimiter) {
+  arrow::util::InitializeUTF8();
+  refuse_wide_text(path);
+  const auto columns = read_columns(path, delimiter);
+  if (columns.status().IsOutOfMemory()) or_refuse(columns.status(), path.string());
+  if (!columns.ok()) refuse_rows(path, delimiter, columns.status().message());
+  refuse_foreign_text(**columns, path.string());
+  return {*columns};
+}
+
+}  // namespace stoker

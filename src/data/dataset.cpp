@@ -1,0 +1,32 @@
+#include "data/dataset.h"
+
+#include "base/error.h"
+
+namespace stoker {
+
+const Array* Dataset::find(Role role) const {
+  for (const DatasetArray& part : arrays) {
+    if (part.role == role) return &part.array;
+  }
+  return nullptr;
+}
+
+const Array& Dataset::features() const {
+  const Array* found = find(Role::features);
+  if (found == nullptr) fail("the dataset has no features");
+  return *found;
+}
+
+const Array& Dataset::targets() const {
+  const Array* found = find(Role::targets);
+  if (found == nullptr) fail("the dataset has no targets");
+  return *found;
+}
+
+std::size_t Dataset::bytes() const {
+  std::size_t sum = 0;
+  for (const DatasetArray& part : arrays) sum += part.array.bytes();
+  return sum;
+}
+
+}  // namespace stoker

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace stoker {
+
+struct DownloadLimits {
+  double seconds = 60;
+  std::uint64_t bytes = std::uint64_t{1} << 30;
+};
+
+// Fetches an http or https address into a new file. Certificates are verified, up to five redirects are
+// followed (never from https to http), and both limits hold for what really arrives.
+void download(const std::string& url, const std::filesystem::path& target, const DownloadLimits& limits);
+
+// The last part of the address's path without its query, for telling the format: "houses.csv.gz".
+std::string file_name_of_url(const std::string& url);
+
+}  // namespace stoker

@@ -1,0 +1,216 @@
+#include "data/feature_columns.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <arrow/chunked_array.h>
+#include <arrow/table.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "data/column_values.h"
+#include "data/target_column.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::size_t fewest_rows_of_an_identifier = 20;  // below, whole numbers are consecutive by chance
+
+std::vector<std::string> wanted_columns(const Table& training, const PreparationConfig& config) {
+  if (config.feature_columns.empty()) {
+    std::vector<std::string> names = training.column_names();
+    std::erase(names, config.target_column);
+    if (names.empty())
+      refuse("the table has no column besides target_column '{}' to predict from", config.target_column);
+    return names;
+  }
+  std::unordered_set<std::string> seen;
+  for (const std::string& name : config.feature_columns) {
+    column_position(training, name);
+    if (name == config.target_column) refuse("feature_columns names the target_column '{}'", name);
+    if (!seen.insert(name).second) refuse("feature_columns names '{}' twice", name);
+  }
+  return config.feature_columns;
+}
+
+// Numbers a row: all different, and so close together that nothing but counting makes them. A split takes
+// rows out of the sequence, so up to half of it may be missing.
+bool looks_counted(std::vector<double> numbers) {
+  if (numbers.size() < fewest_rows_of_an_identifier) return false;
+  const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
+  if (*high - *low + 1 > 2 * static_cast<double>(numbers.size())) return false;
+  std::sort(numbers.begin(), numbers.end());
+  return std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
+}
+
+double median(std::vector<double> numbers) {
+  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  if (numbers.size() % 2 == 1) return *middle;
+  return std::midpoint(*middle, *std::max_element(numbers.begin(), middle));
+}
+
+double fill_for(const std::vector<double>& present, ColumnKind kind) {
+  if (kind != ColumnKind::boolean) return median(present);
+  const auto ones = static_cast<std::size_t>(std::count(present.begin(), present.end(), 1.0));
+  return 2 * ones > present.size() ? 1 : 0;
+}
+
+class Learner {
+ public:
+  Learner(const Table& training, const PreparationConfig& config, Scaling scaling, const Notes& notes)
+      : training_(training), config_(config), scaling_(scaling), notes_(notes) {}
+
+  std::vector<PreparedColumn> learn() {
+    for (const std::string& name : wanted_columns(training_, config_)) learn_column(name);
+    if (!refused_.empty()) {
+      refuse("missing values, which missing_values: refuse does not allow, in {}", join(refused_, ", "));
+    }
+    // Better counted numbers than nothing to predict from.
+    if (columns_.empty()) columns_ = std::move(counted_);
+    for (const PreparedColumn& column : counted_) leave_out(column.name, "its values number the rows");
+    if (columns_.empty())
+      refuse("no column is left to predict from: name the columns to use in feature_columns");
+    return std::move(columns_);
+  }
+
+ private:
+  void learn_column(const std::string& name) {
+    const arrow::ChunkedArray& values = *training_.columns->column(column_position(training_, name));
+    const ColumnKind kind = kind_of(*values.type());
+    const std::int64_t missing = count_missing(values);
+    if (kind == ColumnKind::unsupported) {
+      if (named())
+        refuse("column '{}' has type {}, which cannot be made into numbers", name, values.type()->ToString());
+      leave_out(name, fmt::format("its type {} cannot be made into numbers", values.type()->ToString()));
+    } else if (missing > 0 && config_.missing_values == Missing::refuse) {
+      refused_.push_back(fmt::format("'{}' ({} of {} rows)", name, missing, values.length()));
+    } else if (missing == values.length()) {
+      leave_out(name, "all its values are missing");
+    } else if (kind == ColumnKind::text) {
+      learn_text(name, read_texts(values), missing);
+    } else {
+      learn_numbers(name, read_numbers(values), kind, missing);
+    }
+  }
+
+  void learn_numbers(const std::string& name, std::vector<double> numbers, ColumnKind kind,
+                     std::int64_t missing) {
+    const auto infinite =
+        std::find_if(numbers.begin(), numbers.end(), [](double x) { return std::isinf(x); });
+    if (infinite != numbers.end()) {
+      refuse(
+          "column '{}' is infinite in row {}: correct the value, or leave the column out by naming the "
+          "others in "
+          "feature_columns",
+          name, infinite - numbers.begin() + 1);
+    }
+    std::vector<double> present;
+    if (missing > 0) {
+      std::copy_if(numbers.begin(), numbers.end(), std::back_inserter(present),
+                   [](double x) { return !std::isnan(x); });
+    }
+    PreparedColumn column;
+    column.name = name;
+    column.fill = fill_for(missing > 0 ? present : numbers, kind);
+    if (missing > 0) {
+      note_fill(name, missing,
+                fmt::format("the {} {}", kind == ColumnKind::boolean ? "most frequent value" : "median",
+                            number_text(column.fill)));
+      std::replace_if(
+          numbers.begin(), numbers.end(), [](double x) { return std::isnan(x); }, column.fill);
+    }
+    if (kind == ColumnKind::time) {
+      notes_(Severity::info,
+             fmt::format("column '{}' holds dates or times, used as a number of seconds", name));
+    }
+    set_scale(column, numbers);
+    const bool counted =
+        kind == ColumnKind::integer && !named() && missing == 0 && looks_counted(std::move(numbers));
+    (counted ? counted_ : columns_).push_back(std::move(column));
+  }
+
+  void learn_text(const std::string& name, const TextValues& texts, std::int64_t missing) {
+    std::unordered_map<std::string_view, std::int64_t> counts;
+    for (std::size_t row = 0; row < texts.values.size(); ++row) {
+      if (texts.missing[row] == 0) ++counts[texts.values[row]];
+    }
+    if (!named() && counts.size() == texts.values.size() && counts.size() > 1) {
+      return leave_out(name, "every row has a value of its own, as identifiers do");
+    }
+    PreparedColumn column;
+    column.name = name;
+    for (const auto& [value, count] : counts) column.categories.emplace_back(value);
+    std::sort(column.categories.begin(), column.categories.end());
+    column.fill_text = *std::max_element(column.categories.begin(), column.categories.end(),
+                                         [&](const auto& a, const auto& b) { return counts[a] < counts[b]; });
+    if (missing > 0) note_fill(name, missing, fmt::format("the most frequent value '{}'", column.fill_text));
+    const bool many = static_cast<std::int64_t>(counts.size()) > config_.max_categories;
+    const bool ordinal = config_.categorical_encoding == Encoding::ordinal || many;
+    column.kind = ordinal ? PreparedColumn::Kind::ordinal : PreparedColumn::Kind::one_hot;
+    if (many && config_.categorical_encoding != Encoding::ordinal) {
+      notes_(Severity::info,
+             fmt::format("column '{}' has {} different values, more than max_categories {}: encoded as "
+                         "ordinal",
+                         name, counts.size(), config_.max_categories));
+    }
+    if (ordinal) set_scale(column, ordinals(column, texts));
+    columns_.push_back(std::move(column));
+  }
+
+  static std::vector<double> ordinals(const PreparedColumn& column, const TextValues& texts) {
+    std::unordered_map<std::string_view, double> slot;
+    for (const std::string& category : column.categories)
+      slot.emplace(category, static_cast<double>(slot.size()));
+    std::vector<double> numbers;
+    for (std::size_t row = 0; row < texts.values.size(); ++row) {
+      numbers.push_back(slot.at(texts.missing[row] != 0 ? column.fill_text : texts.values[row]));
+    }
+    return numbers;
+  }
+
+  void set_scale(PreparedColumn& column, const std::vector<double>& numbers) const {
+    if (scaling_ == Scaling::minmax) {
+      const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
+      column.shift = *low;
+      column.scale = *high > *low ? *high - *low : 1;
+    } else if (scaling_ == Scaling::standard) {
+      const MeanAndScale found = mean_and_scale(numbers);
+      column.shift = found.mean;
+      column.scale = found.scale;
+    }
+    if (!std::isfinite(column.shift) || !std::isfinite(column.scale)) {
+      refuse("column '{}' has values too large to scale", column.name);
+    }
+  }
+
+  bool named() const { return !config_.feature_columns.empty(); }
+  void leave_out(const std::string& name, const std::string& reason) const {
+    notes_(Severity::warning, fmt::format("column '{}' is left out: {}", name, reason));
+  }
+  void note_fill(const std::string& name, std::int64_t missing, const std::string& filled) const {
+    notes_(Severity::info, fmt::format("column '{}': {} of {} values are missing, filled with {}", name,
+                                       missing, training_.rows(), filled));
+  }
+
+  const Table& training_;
+  const PreparationConfig& config_;
+  Scaling scaling_;
+  const Notes& notes_;
+  std::vector<PreparedColumn> columns_;
+  std::vector<PreparedColumn> counted_;  // whole numbers that only number the rows
+  std::vector<std::string> refused_;
+};
+
+}  // namespace
+
+std::vector<PreparedColumn> learn_columns(const Table& training, const PreparationConfig& config,
+                                          Scaling scaling, const Notes& notes) {
+  return Learner(training, config, scaling, notes).learn();
+}
+
+}  // namespace stoker

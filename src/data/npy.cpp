@@ -1,0 +1,269 @@
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <optional>
+
+#include <arrow/array.h>
+#include <arrow/buffer.h>
+#include <arrow/table.h>
+#include <arrow/type.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "data/arrow_result.h"
+#include "data/table_files.h"
+
+// NumPy's .npy: a magic, a version, the length of a header, the header (a Python dictionary of three known
+// keys, here parsed as exactly that and never evaluated), and the numbers.
+namespace stoker {
+namespace {
+
+constexpr std::size_t longest_header = 64 * 1024;
+constexpr std::int64_t most_columns = 1'000'000;
+
+struct Header {
+  std::string descr;
+  std::optional<bool> fortran_order;
+  std::optional<std::vector<std::int64_t>> shape;
+};
+
+class HeaderParser {
+ public:
+  HeaderParser(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+
+  Header parse() {
+    expect('{');
+    while (!taken('}')) {
+      const std::string key = quoted();
+      expect(':');
+      read_value(key);
+      if (!taken(',')) {
+        expect('}');
+        break;
+      }
+    }
+    skip_space();
+    if (at_ != text_.size()) damaged("has something behind the closing brace");
+    if (header_.descr.empty() || !header_.fortran_order || !header_.shape) {
+      damaged("lacks one of descr, fortran_order and shape");
+    }
+    return std::move(header_);
+  }
+
+ private:
+  [[noreturn]] void damaged(const std::string& what) const { refuse("{}: the header {}", file_, what); }
+
+  void read_value(const std::string& key) {
+    if (key == "descr" && header_.descr.empty()) {
+      skip_space();
+      if (at_ < text_.size() && text_[at_] == '[') {
+        refuse("{} holds records of several fields; save it as a plain array of numbers", file_);
+      }
+      header_.descr = quoted();
+    } else if (key == "fortran_order" && !header_.fortran_order) {
+      header_.fortran_order = boolean();
+    } else if (key == "shape" && !header_.shape) {
+      header_.shape = shape();
+    } else {
+      damaged("has an unknown or repeated key");
+    }
+  }
+
+  void skip_space() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
+  }
+  bool taken(char c) {
+    skip_space();
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  void expect(char c) {
+    if (!taken(c)) damaged(fmt::format("should have '{}' at character {}", c, at_));
+  }
+  std::string quoted() {
+    skip_space();
+    const char quote = at_ < text_.size() ? text_[at_] : '\0';
+    if (quote != '\'' && quote != '"') damaged(fmt::format("should have a text at character {}", at_));
+    const std::size_t end = text_.find(quote, at_ + 1);
+    if (end == std::string_view::npos) damaged("has a text that never ends");
+    std::string value(text_.substr(at_ + 1, end - at_ - 1));
+    at_ = end + 1;
+    return value;
+  }
+  bool boolean() {
+    skip_space();
+    for (const std::string_view word : {"True", "False"}) {
+      if (!text_.substr(at_).starts_with(word)) continue;
+      at_ += word.size();
+      return word == "True";
+    }
+    damaged("has a fortran_order that is neither True nor False");
+  }
+  std::vector<std::int64_t> shape() {
+    std::vector<std::int64_t> sizes;
+    expect('(');
+    while (!taken(')')) {
+      skip_space();
+      std::int64_t size = 0;
+      const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), size);
+      if (error != std::errc() || size < 0 || sizes.size() == 32) damaged("has a shape that is none");
+      at_ = static_cast<std::size_t>(end - text_.data());
+      sizes.push_back(size);
+      if (!taken(',')) {
+        expect(')');
+        break;
+      }
+    }
+    return sizes;
+  }
+
+  std::string_view text_;
+  std::string file_;
+  std::size_t at_ = 0;
+  Header header_;
+};
+
+std::string read_bytes(std::ifstream& stream, std::size_t count, const std::string& file) {
+  std::string bytes(count, '\0');
+  if (!stream.read(bytes.data(), static_cast<std::streamsize>(count)))
+    refuse("{} ends inside its header", file);
+  return bytes;
+}
+
+Header read_header(std::ifstream& stream, const std::string& file) {
+  const std::string start = read_bytes(stream, 8, file);
+  if (!start.starts_with("\x93NUMPY")) refuse("{} is no .npy file: it does not begin like one", file);
+  const int version = start[6];
+  if (version < 1 || version > 3) refuse("{} has .npy version {}; 1 to 3 can be read", file, version);
+  const std::string length_bytes = read_bytes(stream, version == 1 ? 2 : 4, file);
+  std::size_t length = 0;
+  for (std::size_t i = length_bytes.size(); i-- > 0;)
+    length = length << 8U | static_cast<unsigned char>(length_bytes[i]);
+  if (length > longest_header)
+    refuse("{} has a header of {} bytes, far more than an array of numbers needs", file, length);
+  return HeaderParser(read_bytes(stream, length, file), file).parse();
+}
+
+struct NumberType {
+  std::string_view descr;
+  std::shared_ptr<arrow::DataType> type;
+  std::int64_t bytes;
+};
+
+NumberType type_of(const std::string& descr, const std::string& file) {
+  const std::array<NumberType, 12> known{{{"<f8", arrow::float64(), 8},
+                                          {"<f4", arrow::float32(), 4},
+                                          {"<f2", arrow::float16(), 2},
+                                          {"<i8", arrow::int64(), 8},
+                                          {"<i4", arrow::int32(), 4},
+                                          {"<i2", arrow::int16(), 2},
+                                          {"|i1", arrow::int8(), 1},
+                                          {"<u8", arrow::uint64(), 8},
+                                          {"<u4", arrow::uint32(), 4},
+                                          {"<u2", arrow::uint16(), 2},
+                                          {"|u1", arrow::uint8(), 1},
+                                          {"|b1", arrow::boolean(), 1}}};
+  const auto found =
+      std::find_if(known.begin(), known.end(), [&](const auto& entry) { return entry.descr == descr; });
+  if (found != known.end()) return *found;
+  if (descr.find('O') != std::string::npos) {
+    refuse("{} holds Python objects, which are never loaded; save it as an array of numbers", file);
+  }
+  refuse(
+      "{} holds elements of type '{}'; little-endian floating-point numbers, integers and booleans can be "
+      "read",
+      file, descr);
+}
+
+struct Sizes {
+  std::int64_t rows;
+  std::int64_t columns;
+};
+
+Sizes sizes_of(const std::vector<std::int64_t>& shape, const std::string& file) {
+  if (shape.empty() || shape.size() > 2) {
+    refuse("{} has {} dimensions; a table needs one or two, rows by columns", file, shape.size());
+  }
+  const Sizes sizes{shape[0], shape.size() == 2 ? shape[1] : 1};
+  if (sizes.rows == 0 || sizes.columns == 0) refuse("{} has no rows or no columns", file);
+  if (sizes.columns > most_columns)
+    refuse("{} has {} columns; at most {} can be read", file, sizes.columns, most_columns);
+  return sizes;
+}
+
+void refuse_wrong_size(std::ifstream& stream, const Sizes& sizes, std::int64_t element,
+                       const std::string& file) {
+  const std::int64_t begin = stream.tellg();
+  stream.seekg(0, std::ios::end);
+  const std::int64_t there = static_cast<std::int64_t>(stream.tellg()) - begin;
+  stream.seekg(begin);
+  std::int64_t needed = 0;
+  if (__builtin_mul_overflow(sizes.rows, sizes.columns, &needed) ||
+      __builtin_mul_overflow(needed, element, &needed) || needed > there) {
+    refuse("{} is cut off: its header promises {} x {} elements of {} bytes, {} bytes are there", file,
+           sizes.rows, sizes.columns, element, there);
+  }
+}
+
+using Buffers = std::vector<std::shared_ptr<arrow::Buffer>>;
+
+// Rows lie one behind the other in the file; a block of them at a time goes into the columns.
+void read_row_order(std::ifstream& stream, const Sizes& sizes, std::int64_t element, const Buffers& columns) {
+  const std::int64_t row_bytes = sizes.columns * element;
+  const std::int64_t block = std::max<std::int64_t>(1, (1 << 20) / row_bytes);
+  std::vector<char> bytes(static_cast<std::size_t>(std::min(block, sizes.rows) * row_bytes));
+  for (std::int64_t first = 0; first < sizes.rows; first += block) {
+    const std::int64_t rows = std::min(block, sizes.rows - first);
+    stream.read(bytes.data(), rows * row_bytes);
+    for (std::int64_t c = 0; c < sizes.columns; ++c) {
+      std::uint8_t* target = columns[static_cast<std::size_t>(c)]->mutable_data() + first * element;
+      const char* source = bytes.data() + c * element;
+      for (std::int64_t row = 0; row < rows; ++row)
+        std::memcpy(target + row * element, source + row * row_bytes, static_cast<std::size_t>(element));
+    }
+  }
+}
+
+std::shared_ptr<arrow::Array> column_of(const std::shared_ptr<arrow::DataType>& type, std::int64_t rows,
+                                        const std::shared_ptr<arrow::Buffer>& values) {
+  if (type->id() != arrow::Type::BOOL)
+    return arrow::MakeArray(arrow::ArrayData::Make(type, rows, {nullptr, values}, 0));
+  auto bits =
+      or_fail(arrow::AllocateEmptyBitmap(rows), "reading an array");  // one byte a value becomes one bit
+  for (std::int64_t row = 0; row < rows; ++row) {
+    if (values->data()[row] != 0) bits->mutable_data()[row / 8] |= static_cast<std::uint8_t>(1U << (row % 8));
+  }
+  return arrow::MakeArray(arrow::ArrayData::Make(type, rows, {nullptr, std::move(bits)}, 0));
+}
+
+}  // namespace
+
+Table read_npy(const std::filesystem::path& path) {
+  const std::string file = path.string();
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) refuse("{} cannot be opened", file);
+  const Header header = read_header(stream, file);
+  const NumberType number = type_of(header.descr, file);
+  const Sizes sizes = sizes_of(*header.shape, file);
+  refuse_wrong_size(stream, sizes, number.bytes, file);
+  Buffers columns;
+  for (std::int64_t c = 0; c < sizes.columns; ++c) {
+    columns.push_back(or_refuse(arrow::AllocateBuffer(sizes.rows * number.bytes), file));
+    if (*header.fortran_order) {
+      stream.read(reinterpret_cast<char*>(columns.back()->mutable_data()), columns.back()->size());
+    }
+  }
+  if (!*header.fortran_order) read_row_order(stream, sizes, number.bytes, columns);
+  if (!stream) refuse("{} could not be read to its end", file);
+  arrow::FieldVector fields;
+  arrow::ArrayVector arrays;
+  for (std::int64_t c = 0; c < sizes.columns; ++c) {
+    fields.push_back(arrow::field(fmt::format("c{}", c), number.type));
+    arrays.push_back(column_of(number.type, sizes.rows, columns[static_cast<std::size_t>(c)]));
+  }
+  return {arrow::Table::Make(arrow::schema(fields), arrays)};
+}
+
+}  // namespace stoker

@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include <arrow/chunked_array.h>
+#include <arrow/table.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "data/column_values.h"
+#include "data/preparation.h"
+
+namespace stoker {
+namespace {
+
+// Columns are read one block of rows at a time, so that the block's row-major numbers stay in the nearest
+// cache while one column after the other is laid into them.
+constexpr std::size_t block_rows = 512;
+
+// One column on its way into the rows: numbers are read block by block, texts were looked up beforehand.
+struct ColumnFeed {
+  const PreparedColumn* column = nullptr;
+  std::optional<NumberReader> numbers;
+  std::vector<std::int32_t> slots;
+  std::int64_t first_feature = 0;
+  std::int64_t missing = 0;
+  std::int64_t unusable_row = -1;  // infinite, or too large for the type asked for
+};
+
+std::vector<std::int32_t> slots_of(const PreparedColumn& column, const arrow::ChunkedArray& values,
+                                   std::int64_t& missing) {
+  std::unordered_map<std::string_view, std::int32_t> slot;
+  for (const std::string& category : column.categories) {
+    slot.emplace(category, static_cast<std::int32_t>(slot.size()));
+  }
+  const auto unseen = static_cast<std::int32_t>(column.categories.size());
+  const TextValues texts = read_texts(values);
+  std::vector<std::int32_t> slots(texts.values.size());
+  for (std::size_t row = 0; row < slots.size(); ++row) {
+    missing += texts.missing[row];
+    const auto found =
+        slot.find(texts.missing[row] != 0 ? std::string_view(column.fill_text) : texts.values[row]);
+    slots[row] = found == slot.end() ? unseen : found->second;
+  }
+  return slots;
+}
+
+ColumnFeed feed_for(const PreparedColumn& column, const Table& table) {
+  const arrow::ChunkedArray& values = *table.columns->column(column_position(table, column.name));
+  const ColumnKind kind = kind_of(*values.type());
+  ColumnFeed feed;
+  feed.column = &column;
+  if (kind == ColumnKind::unsupported) {
+    refuse("column '{}' has type {}, which cannot be made into numbers", column.name,
+           values.type()->ToString());
+  }
+  if (column.kind != PreparedColumn::Kind::number) {
+    feed.slots = slots_of(column, values, feed.missing);
+  } else if (kind == ColumnKind::text) {
+    refuse("column '{}' holds text here, where training had numbers", column.name);
+  } else {
+    feed.numbers.emplace(values);
+  }
+  return feed;
+}
+
+template <class T>
+void lay_numbers(ColumnFeed& feed, std::span<const double> numbers, std::size_t first_row, T* target,
+                 std::int64_t stride) {
+  const PreparedColumn& column = *feed.column;
+  const double factor = 1 / column.scale;
+  for (std::size_t i = 0; i < numbers.size(); ++i, target += stride) {
+    double number = numbers[i];
+    if (std::isnan(number)) {
+      ++feed.missing;
+      number = column.fill;
+    }
+    const T prepared = static_cast<T>((number - column.shift) * factor);
+    if (!std::isfinite(prepared) && feed.unusable_row < 0)
+      feed.unusable_row = static_cast<std::int64_t>(first_row + i);
+    *target = prepared;
+  }
+}
+
+template <class T>
+void lay_block(ColumnFeed& feed, std::size_t first_row, std::size_t rows, T* target, std::int64_t stride) {
+  std::array<double, block_rows> buffer;
+  const std::span numbers(buffer.data(), rows);
+  const std::span slots(feed.slots);
+  switch (feed.column->kind) {
+    case PreparedColumn::Kind::number:
+      feed.numbers->read(numbers);
+      return lay_numbers(feed, numbers, first_row, target, stride);
+    case PreparedColumn::Kind::ordinal:
+      std::copy_n(slots.begin() + static_cast<std::ptrdiff_t>(first_row), rows, numbers.begin());
+      return lay_numbers(feed, numbers, first_row, target, stride);
+    case PreparedColumn::Kind::one_hot:
+      for (std::size_t i = 0; i < rows; ++i, target += stride) {
+        std::fill_n(target, feed.column->width(), T{0});
+        target[slots[first_row + i]] = 1;
+      }
+  }
+}
+
+template <class T>
+void lay_columns(std::vector<ColumnFeed>& feeds, std::span<T> features, std::int64_t stride) {
+  const std::size_t rows = features.size() / static_cast<std::size_t>(stride);
+  for (std::size_t first = 0; first < rows; first += block_rows) {
+    const std::size_t count = std::min(block_rows, rows - first);
+    T* block = features.data() + first * static_cast<std::size_t>(stride);
+    for (ColumnFeed& feed : feeds) lay_block(feed, first, count, block + feed.first_feature, stride);
+  }
+}
+
+void refuse_unusable(const std::vector<ColumnFeed>& feeds, Missing missing_values, DType type) {
+  std::vector<std::string> missing;
+  for (const ColumnFeed& feed : feeds) {
+    if (feed.unusable_row >= 0) {
+      refuse("column '{}' is infinite in row {}, or too large for {}", feed.column->name,
+             feed.unusable_row + 1, name_of(type));
+    }
+    if (feed.missing > 0) missing.push_back(fmt::format("'{}' ({} rows)", feed.column->name, feed.missing));
+  }
+  if (missing_values == Missing::refuse && !missing.empty()) {
+    refuse("missing values, which missing_values: refuse does not allow, in {}", join(missing, ", "));
+  }
+}
+
+std::vector<ColumnFeed> feeds_for(const std::vector<PreparedColumn>& columns, const Table& table) {
+  std::vector<std::string> absent;
+  for (const PreparedColumn& column : columns) {
+    if (!table.has_column(column.name)) absent.push_back(column.name);
+  }
+  if (absent.size() > 1) refuse("the table lacks columns that the model needs: {}", join(absent, ", "));
+  if (absent.size() == 1) {
+    refuse("the table lacks column '{}', which the model needs{}", absent.front(),
+           did_you_mean(absent.front(), table.column_names()));
+  }
+  std::vector<ColumnFeed> feeds;
+  std::int64_t first_feature = 0;
+  for (const PreparedColumn& column : columns) {
+    feeds.push_back(feed_for(column, table));
+    feeds.back().first_feature = first_feature;
+    first_feature += column.width();
+  }
+  return feeds;
+}
+
+template <class T>
+Array scaled_targets(const std::vector<double>& real, double shift, double scale) {
+  Array targets(dtype_of<T>(), {static_cast<std::int64_t>(real.size()), 1});
+  std::transform(real.begin(), real.end(), targets.as<T>().begin(),
+                 [&](double x) { return static_cast<T>((x - shift) / scale); });
+  return targets;
+}
+
+}  // namespace
+
+Dataset Preparation::apply(const Table& table, DType type, bool with_targets) const {
+  if (type != DType::float32 && type != DType::float64) fail("features were asked for as {}", name_of(type));
+  const std::int64_t width = feature_count();
+  std::vector<ColumnFeed> feeds = feeds_for(columns_, table);
+  Array features(type, {table.rows(), width});
+  if (type == DType::float32) {
+    lay_columns(feeds, features.as<float>(), width);
+  } else {
+    lay_columns(feeds, features.as<double>(), width);
+  }
+  refuse_unusable(feeds, missing_values_, type);
+  Dataset dataset;
+  dataset.arrays.push_back({"features", Role::features, std::move(features)});
+  if (!with_targets) return dataset;
+  Array targets;
+  if (task_ != Task::regression) {
+    targets = Array::from<std::int64_t>(class_targets(table), {table.rows()});
+  } else if (type == DType::float32) {
+    targets = scaled_targets<float>(real_targets(table), target_shift_, target_scale_);
+  } else {
+    targets = scaled_targets<double>(real_targets(table), target_shift_, target_scale_);
+  }
+  dataset.arrays.push_back({"targets", Role::targets, std::move(targets)});
+  return dataset;
+}
+
+}  // namespace stoker

@@ -1,0 +1,152 @@
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "data/preparation.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 3> kind_names{"number", "one_hot", "ordinal"};
+constexpr std::size_t most_columns = 1'000'000;
+
+[[noreturn]] void refuse_part(const std::string& part, const std::string& what) {
+  refuse("the preparation of the model is not readable: {} {}", part, what);
+}
+
+const json& member(const json& map, const char* name) {
+  if (!map.is_object()) refuse_part(name, "should stand in a map");
+  const auto found = map.find(name);
+  if (found == map.end()) refuse_part(name, "is missing");
+  return *found;
+}
+
+std::string text_of(const json& map, const char* name) {
+  const json& value = member(map, name);
+  if (!value.is_string()) refuse_part(name, "should be a text");
+  return value.get<std::string>();
+}
+
+double number_of(const json& map, const char* name) {
+  const json& value = member(map, name);
+  if (!value.is_number() || !std::isfinite(value.get<double>())) refuse_part(name, "should be a number");
+  return value.get<double>();
+}
+
+double scale_of(const json& map) {
+  const double scale = number_of(map, "scale");
+  if (!(scale > 0)) refuse_part("scale", "should be above 0");
+  return scale;
+}
+
+std::vector<std::string> different_texts(const json& map, const char* name) {
+  const json& list = member(map, name);
+  if (!list.is_array() || list.size() > most_columns) refuse_part(name, "should be a list of texts");
+  std::vector<std::string> texts;
+  for (const json& item : list) {
+    if (!item.is_string()) refuse_part(name, "should be a list of texts");
+    texts.push_back(item.get<std::string>());
+  }
+  if (std::unordered_set<std::string>(texts.begin(), texts.end()).size() != texts.size()) {
+    refuse_part(name, "has a value twice");
+  }
+  return texts;
+}
+
+template <class Names>
+std::size_t position_of(const Names& names, const json& map, const char* name) {
+  const std::string text = text_of(map, name);
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found == names.end()) refuse_part(name, "is '" + text + "', which is unknown");
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+json column_json(const PreparedColumn& column) {
+  json result{{"name", column.name}, {"kind", kind_names[static_cast<std::size_t>(column.kind)]}};
+  if (column.kind == PreparedColumn::Kind::number) {
+    result["fill"] = column.fill;
+  } else {
+    result["fill_text"] = column.fill_text;
+    result["categories"] = column.categories;
+  }
+  if (column.kind != PreparedColumn::Kind::one_hot) {
+    result["shift"] = column.shift;
+    result["scale"] = column.scale;
+  }
+  return result;
+}
+
+PreparedColumn column_from(const json& map) {
+  PreparedColumn column;
+  column.name = text_of(map, "name");
+  column.kind = static_cast<PreparedColumn::Kind>(position_of(kind_names, map, "kind"));
+  if (column.kind == PreparedColumn::Kind::number) {
+    column.fill = number_of(map, "fill");
+  } else {
+    column.fill_text = text_of(map, "fill_text");
+    column.categories = different_texts(map, "categories");
+    if (column.categories.empty()) refuse_part("categories", "of column '" + column.name + "' is empty");
+  }
+  if (column.kind != PreparedColumn::Kind::one_hot) {
+    column.shift = number_of(map, "shift");
+    column.scale = scale_of(map);
+  }
+  return column;
+}
+
+std::vector<PreparedColumn> columns_from(const json& list) {
+  if (!list.is_array() || list.empty() || list.size() > most_columns) {
+    refuse_part("columns", "should be a list of columns");
+  }
+  std::vector<PreparedColumn> columns;
+  std::unordered_set<std::string> names;
+  for (const json& item : list) {
+    columns.push_back(column_from(item));
+    if (!names.insert(columns.back().name).second)
+      refuse_part("columns", "has '" + columns.back().name + "' twice");
+  }
+  return columns;
+}
+
+}  // namespace
+
+nlohmann::json Preparation::to_json() const {
+  json target{{"name", target_column_}};
+  if (task_ == Task::regression) {
+    target["shift"] = target_shift_;
+    target["scale"] = target_scale_;
+  } else {
+    target["classes"] = classes_;
+  }
+  json columns = json::array();
+  for (const PreparedColumn& column : columns_) columns.push_back(column_json(column));
+  return {{"task", config::name_of(task_)},
+          {"missing_values", config::name_of(missing_values_)},
+          {"target", std::move(target)},
+          {"columns", std::move(columns)}};
+}
+
+Preparation Preparation::from_json(const nlohmann::json& json) {
+  Preparation result;
+  result.task_ = static_cast<Task>(position_of(config::names<Task>, json, "task"));
+  result.missing_values_ = static_cast<Missing>(position_of(config::names<Missing>, json, "missing_values"));
+  const auto& target = member(json, "target");
+  result.target_column_ = text_of(target, "name");
+  if (result.task_ == Task::regression) {
+    result.target_shift_ = number_of(target, "shift");
+    result.target_scale_ = scale_of(target);
+  } else {
+    result.classes_ = different_texts(target, "classes");
+    if (result.classes_.size() < 2) refuse_part("classes", "has fewer than two");
+    if (result.task_ == Task::binary && result.classes_.size() != 2) refuse_part("classes", "has not two");
+  }
+  result.columns_ = columns_from(member(json, "columns"));
+  return result;
+}
+
+}  // namespace stoker

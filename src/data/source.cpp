@@ -1,0 +1,165 @@
+#include "data/source.h"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "data/download.h"
+#include "data/samples.h"
+#include "data/table_files.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+SourceFormat format_by_name(const fs::path& name) {
+  std::string ending = lower_case(name.extension().string());
+  if (ending == ".gz" || ending == ".zst") ending = lower_case(name.stem().extension().string());
+  if (ending == ".csv" || ending == ".txt" || ending == ".data") return SourceFormat::csv;
+  if (ending == ".tsv" || ending == ".tab") return SourceFormat::tsv;
+  if (ending == ".parquet" || ending == ".pq") return SourceFormat::parquet;
+  if (ending == ".arrow" || ending == ".feather" || ending == ".ipc" || ending == ".arrows")
+    return SourceFormat::arrow;
+  if (ending == ".npy") return SourceFormat::npy;
+  return SourceFormat::automatic;
+}
+
+SourceFormat format_by_content(const fs::path& file) {
+  std::array<char, 6> start{};
+  std::ifstream(file, std::ios::binary).read(start.data(), start.size());
+  const std::string_view bytes(start.data(), start.size());
+  if (bytes.starts_with("PAR1")) return SourceFormat::parquet;
+  if (bytes == "ARROW1") return SourceFormat::arrow;
+  if (bytes == "\x93NUMPY") return SourceFormat::npy;
+  return SourceFormat::automatic;
+}
+
+SourceFormat told_format(SourceFormat asked, const fs::path& name, const fs::path& file) {
+  if (asked != SourceFormat::automatic) return asked;
+  SourceFormat format = format_by_name(name);
+  if (format == SourceFormat::automatic) format = format_by_content(file);
+  if (format == SourceFormat::automatic) {
+    refuse(
+        "'{}': neither the name's ending nor the content tells the format; set format to csv, tsv, parquet, "
+        "arrow or "
+        "npy",
+        name.string());
+  }
+  return format;
+}
+
+char told_delimiter(const SourceConfig& config, SourceFormat format) {
+  if (config.delimiter.empty()) return format == SourceFormat::tsv ? '\t' : ',';
+  if (config.delimiter == "\\t" || lower_case(config.delimiter) == "tab") return '\t';
+  const char delimiter = config.delimiter.front();
+  if (config.delimiter.size() != 1 ||
+      std::string_view("\"\r\n\0", 4).find(delimiter) != std::string_view::npos) {
+    refuse("delimiter '{}' should be a single character that is no quote or line end, such as ; or tab",
+           config.delimiter);
+  }
+  return delimiter;
+}
+
+void refuse_unless_file(const fs::path& file) {
+  std::error_code error;
+  const fs::file_status status = fs::status(file, error);
+  if (status.type() == fs::file_type::not_found) refuse("there is no file '{}'", file.string());
+  if (error) refuse("'{}' cannot be read: {}", file.string(), error.message());
+  if (status.type() != fs::file_type::regular) refuse("'{}' is not a file", file.string());
+  if (!std::ifstream(file, std::ios::binary))
+    refuse("'{}' cannot be opened: {}", file.string(), std::strerror(errno));
+  if (fs::file_size(file, error) == 0) refuse("'{}' is empty", file.string());
+}
+
+// The settings that change how the same bytes are read belong to the fingerprint.
+std::string content_fingerprint(const fs::path& file, SourceFormat format, char delimiter) {
+  return sha256_of_text(
+      fmt::format("{} {} {}", sha256_of_file(file), config::name_of(format), int{delimiter}));
+}
+
+}  // namespace
+
+Source Source::open(const SourceConfig& config, const fs::path& base) {
+  Source source;
+  source.config_ = config;
+  if (config.source == SourceKind::sample) {
+    source.config_.sample_rows = config.sample_rows.value_or(usual_rows(config.sample_name));
+    source.description_ = fmt::format("sample {}", config::name_of(config.sample_name));
+    source.fingerprint_ =
+        sha256_of_text(fmt::format("{} {} {} version {}", source.description_, *source.config_.sample_rows,
+                                   config.sample_seed, samples_version));
+    return source;
+  }
+  fs::path name;
+  if (config.source == SourceKind::url) {
+    if (config.url.empty()) refuse("source is url, but url is not set");
+    const auto folder = std::make_shared<TemporaryFolder>();
+    name = file_name_of_url(config.url);
+    source.file_ = folder->path() / (name.empty() ? fs::path("download") : name);
+    source.description_ = config.url;
+    download(config.url, source.file_,
+             {config.url_timeout, static_cast<std::uint64_t>(config.url_max_megabytes * 1'000'000)});
+    source.keeps_download_ = folder;
+  } else {
+    if (config.path.empty()) refuse("source is {}, but path is not set", config::name_of(config.source));
+    name = config.path;
+    source.file_ = base / name;
+    source.description_ = config.path;
+  }
+  refuse_unless_file(source.file_);
+  source.config_.format = told_format(config.format, name, source.file_);
+  const char delimiter = told_delimiter(config, source.config_.format);
+  source.fingerprint_ = content_fingerprint(source.file_, source.config_.format, delimiter);
+  return source;
+}
+
+SourceConfig Source::config_for(const std::string& location) {
+  SourceConfig config;
+  const std::string start = lower_case(location.substr(0, 8));
+  if (start.starts_with("http://") || start.starts_with("https://")) {
+    config.source = SourceKind::url;
+    config.url = location;
+  } else if (location.starts_with("sample:")) {
+    config.source = SourceKind::sample;
+    const std::string name = location.substr(7);
+    const auto& known = config::names<SampleName>;
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end()) {
+      const std::vector<std::string> names(known.begin(), known.end());
+      refuse("there is no sample '{}', but {}{}", name, join(names, ", "), did_you_mean(name, names));
+    }
+    config.sample_name = static_cast<SampleName>(found - known.begin());
+  } else {
+    config.source = SourceKind::file;
+    config.path = location;
+  }
+  return config;
+}
+
+Table Source::read() const {
+  if (config_.source == SourceKind::sample) {
+    return make_sample(config_.sample_name, config_.sample_rows.value(), config_.sample_seed);
+  }
+  switch (config_.format) {
+    case SourceFormat::parquet:
+      return checked_columns(read_parquet(file_), description_);
+    case SourceFormat::arrow:
+      return checked_columns(read_arrow(file_), description_);
+    case SourceFormat::npy:
+      return checked_columns(read_npy(file_), description_);
+    default:
+      return checked_columns(read_csv(file_, told_delimiter(config_, config_.format)), description_);
+  }
+}
+
+}  // namespace stoker

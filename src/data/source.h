@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/notes.h"
+#include "config/field.h"
+#include "data/table.h"
+
+namespace stoker {
+
+enum class SourceKind { sample, csv, file, url };
+enum class SourceFormat { automatic, csv, tsv, parquet, arrow, npy };
+enum class SampleName { boston_housing, friedman, blobs };
+
+}  // namespace stoker
+
+template <>
+inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::SourceKind>{"sample", "csv",
+                                                                                           "file", "url"};
+template <>
+inline constexpr std::array<std::string_view, 6> stoker::config::names<stoker::SourceFormat>{
+    "auto", "csv", "tsv", "parquet", "arrow", "npy"};
+template <>
+inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::SampleName>{
+    "boston_housing", "friedman", "blobs"};
+
+namespace stoker {
+
+struct SourceConfig {
+  SourceKind source = SourceKind::csv;
+  std::string path;
+  std::string url;
+  SampleName sample_name = SampleName::boston_housing;
+  std::optional<std::int64_t> sample_rows;
+  std::uint64_t sample_seed = 42;
+  SourceFormat format = SourceFormat::automatic;
+  std::string delimiter;  // empty: , for csv, tab for tsv
+  double url_timeout = 60;
+  double url_max_megabytes = 1024;
+};
+
+inline config::Fields fields(SourceConfig& c) {
+  return {
+      config::field(
+          "source", c.source,
+          "Where the rows come from: a built-in sample, a file (csv is the same as file), or a URL"),
+      config::field(
+          "path", c.path,
+          "File to read: csv, tsv (also .gz and .zst), parquet, arrow/feather, npy. Relative to the document")
+          .optional(),
+      config::field("url", c.url, "http or https address of such a file").optional(),
+      config::field("sample_name", c.sample_name, "Built-in sample"),
+      config::field("sample_rows", c.sample_rows, "Rows of the sample; its usual size if not set")
+          .within(1, 100'000'000),
+      config::field("sample_seed", c.sample_seed, "Seed of the sample"),
+      config::field("format", c.format, "Format of the file; auto tells it from the name's ending"),
+      config::field("delimiter", c.delimiter, "Character between values of a csv file").optional(),
+      config::field("url_timeout", c.url_timeout, "Seconds a download may take").above(0),
+      config::field("url_max_megabytes", c.url_max_megabytes, "Size at which a download is refused").above(0),
+  };
+}
+
+// A source that has been looked at but not yet read. Opening fetches a URL; reading parses.
+class Source {
+ public:
+  // Relative paths are taken from `base`. Refuses what is missing or contradictory (source: url without url).
+  static Source open(const SourceConfig& config, const std::filesystem::path& base);
+  // For the command line: a path, a URL, or sample:NAME.
+  static SourceConfig config_for(const std::string& location);
+
+  // Changes exactly when the rows may: hash of the content, or of the sample's settings and version.
+  const std::string& fingerprint() const { return fingerprint_; }
+  const std::string& description() const { return description_; }  // "houses.csv", "sample boston_housing"
+  // Refuses empty files, ragged rows (with the line), equal column names, no rows.
+  Table read() const;
+
+ private:
+  SourceConfig config_;
+  std::filesystem::path file_;
+  std::shared_ptr<void> keeps_download_;
+  std::string fingerprint_;
+  std::string description_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,181 @@
+#include "data/split.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <unordered_map>
+
+#include <arrow/chunked_array.h>
+#include <arrow/table.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "data/column_values.h"
+
+namespace stoker {
+namespace {
+
+using Rows = std::vector<std::int64_t>;
+
+Rows shuffled(Rows rows, std::uint64_t seed, std::uint64_t step) {
+  const Permutation permutation(random_key(seed, Purpose::split, step), rows.size());
+  Rows result(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) result[i] = rows[permutation(i)];
+  return result;
+}
+
+Rows all_rows(std::int64_t count) {
+  Rows rows(static_cast<std::size_t>(count));
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+void append(Rows& target, const Rows& source, std::int64_t begin, std::int64_t end) {
+  target.insert(target.end(), source.begin() + begin, source.begin() + end);
+}
+
+// Rows of each value of a column, in the order of the values' first rows; missing values are one of them.
+struct ValueRows {
+  std::string value;
+  Rows rows;
+};
+std::vector<ValueRows> rows_by_value(const Table& table, const std::string& column) {
+  const arrow::ChunkedArray& values = *table.columns->column(column_position(table, column));
+  if (kind_of(*values.type()) == ColumnKind::unsupported) {
+    refuse("column '{}' has type {}, by which rows cannot be told apart", column, values.type()->ToString());
+  }
+  const TextValues texts = read_texts(values);
+  std::vector<ValueRows> result;
+  std::unordered_map<std::string_view, std::size_t> position;
+  std::size_t missing = SIZE_MAX;
+  for (std::size_t row = 0; row < texts.values.size(); ++row) {
+    std::size_t* place = &missing;
+    if (texts.missing[row] == 0) place = &position.try_emplace(texts.values[row], SIZE_MAX).first->second;
+    if (*place == SIZE_MAX) {
+      *place = result.size();
+      result.push_back({texts.missing[row] != 0 ? "(missing)" : std::string(texts.values[row]), {}});
+    }
+    result[*place].rows.push_back(static_cast<std::int64_t>(row));
+  }
+  return result;
+}
+
+struct Counts {
+  std::int64_t first;
+  std::int64_t second;
+};
+
+Counts counts_of(std::int64_t rows, const SplitConfig& config) {
+  const auto share = [&](double ratio) {
+    return static_cast<std::int64_t>(std::llround(ratio * static_cast<double>(rows)));
+  };
+  const std::int64_t first = share(config.train_ratio);
+  // Both halves of an odd row would round up.
+  return {first, std::min(share(config.test_ratio), rows - first)};
+}
+
+SplitRows split_plainly(std::int64_t rows, const SplitConfig& config) {
+  const Counts counts = counts_of(rows, config);
+  if (counts.first < 1 || counts.second < 1) {
+    refuse("{} rows are too few to split into {} and {}: a part would be empty", rows, config.train_ratio,
+           config.test_ratio);
+  }
+  const Rows order = shuffled(all_rows(rows), config.random_seed, 0);
+  SplitRows result;
+  append(result.first, order, 0, counts.first);
+  append(result.second, order, counts.first, counts.first + counts.second);
+  return result;
+}
+
+// Every stratum is cut at its own share; the rounding error is carried to the next, so that the sizes of the
+// parts as a whole stay within a row of the ratios.
+SplitRows split_strata(const std::vector<ValueRows>& strata, const SplitConfig& config) {
+  SplitRows result;
+  double carry_first = 0;
+  double carry_both = 0;
+  for (std::size_t s = 0; s < strata.size(); ++s) {
+    const auto size = static_cast<std::int64_t>(strata[s].rows.size());
+    if (size < 2) {
+      refuse("stratify_column '{}': the value '{}' has a single row, which cannot be in both parts",
+             config.stratify_column, strata[s].value);
+    }
+    const double want_first = config.train_ratio * static_cast<double>(size) + carry_first;
+    const double want_both =
+        (config.train_ratio + config.test_ratio) * static_cast<double>(size) + carry_both;
+    const std::int64_t both = std::clamp<std::int64_t>(std::llround(want_both), 2, size);
+    const std::int64_t first = std::clamp<std::int64_t>(std::llround(want_first), 1, both - 1);
+    carry_first = want_first - static_cast<double>(first);
+    carry_both = want_both - static_cast<double>(both);
+    const Rows order = shuffled(strata[s].rows, config.random_seed, s + 1);
+    append(result.first, order, 0, first);
+    append(result.second, order, first, both);
+  }
+  return result;
+}
+
+// Groups in shuffled order side by side; a group goes to the part in which its middle row lies.
+SplitRows split_groups(const std::vector<ValueRows>& groups, std::int64_t rows, const SplitConfig& config) {
+  if (groups.size() < 2) {
+    refuse("group_column '{}' has a single value, so all rows would be in one part", config.group_column);
+  }
+  const Counts counts = counts_of(rows, config);
+  const Rows order = shuffled(all_rows(static_cast<std::int64_t>(groups.size())), config.random_seed, 0);
+  std::vector<int> part(groups.size(), 2);
+  std::int64_t before = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto size = static_cast<std::int64_t>(groups[static_cast<std::size_t>(order[i])].rows.size());
+    const double middle = static_cast<double>(before) + static_cast<double>(size) / 2;
+    before += size;
+    if (middle <= static_cast<double>(counts.first)) {
+      part[i] = 0;
+    } else if (middle <= static_cast<double>(counts.first + counts.second)) {
+      part[i] = 1;
+    }
+  }
+  part[0] = 0;
+  const auto first_groups = static_cast<std::size_t>(std::count(part.begin(), part.end(), 0));
+  if (std::count(part.begin(), part.end(), 1) == 0) part[std::min(first_groups, groups.size() - 1)] = 1;
+  SplitRows result;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (part[i] == 2) continue;
+    const Rows& members = groups[static_cast<std::size_t>(order[i])].rows;
+    append(part[i] == 0 ? result.first : result.second, members, 0,
+           static_cast<std::int64_t>(members.size()));
+  }
+  return result;
+}
+
+}  // namespace
+
+SplitRows split_rows(const Table& table, const SplitConfig& config) {
+  if (!(config.train_ratio > 0) || !(config.test_ratio > 0)) {
+    refuse("train_ratio {} and test_ratio {} must both be above 0", config.train_ratio, config.test_ratio);
+  }
+  if (config.train_ratio + config.test_ratio > 1 + 1e-9) {
+    refuse("train_ratio {} and test_ratio {} sum to {}, more than all the rows", config.train_ratio,
+           config.test_ratio, config.train_ratio + config.test_ratio);
+  }
+  if (!config.stratify_column.empty() && !config.group_column.empty()) {
+    refuse(
+        "stratify_column and group_column are both set: groups that stay whole cannot also keep shares "
+        "equal; "
+        "set one of them");
+  }
+  if (table.rows() < 2)
+    refuse("a table of {} rows is too small to split: both parts need a row", table.rows());
+  SplitRows result;
+  if (!config.stratify_column.empty()) {
+    result = split_strata(rows_by_value(table, config.stratify_column), config);
+  } else if (!config.group_column.empty()) {
+    result = split_groups(rows_by_value(table, config.group_column), table.rows(), config);
+  } else {
+    result = split_plainly(table.rows(), config);
+  }
+  std::sort(result.first.begin(), result.first.end());
+  std::sort(result.second.begin(), result.second.end());
+  return result;
+}
+
+}  // namespace stoker

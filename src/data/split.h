@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/field.h"
+#include "data/table.h"
+
+namespace stoker {
+
+struct SplitConfig {
+  double train_ratio = 0.8;
+  double test_ratio = 0.2;
+  std::uint64_t random_seed = 42;
+  std::string stratify_column;
+  std::string group_column;
+};
+
+inline config::Fields fields(SplitConfig& c) {
+  return {
+      config::field("train_ratio", c.train_ratio, "Share of the rows to train on").above(0).within(0, 1),
+      config::field("test_ratio", c.test_ratio, "Share of the rows held back for evaluation")
+          .above(0)
+          .within(0, 1),
+      config::field("random_seed", c.random_seed, "Seed of the shuffle"),
+      config::field("stratify_column", c.stratify_column,
+                    "Keep the shares of this column's values equal in both parts")
+          .optional(),
+      config::field("group_column", c.group_column,
+                    "Keep the rows that share a value of this column in one part")
+          .optional(),
+  };
+}
+
+struct SplitRows {
+  std::vector<std::int64_t> first;
+  std::vector<std::int64_t> second;
+};
+
+// Rows of the two parts, each in ascending order. Ratios may sum to less than 1 (the rest is left out), not
+// to more. Refuses when a part would be empty, or a stratum has too few rows to be in both.
+SplitRows split_rows(const Table& table, const SplitConfig& config);
+
+}  // namespace stoker

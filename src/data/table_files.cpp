@@ -1,0 +1,171 @@
+#include "data/table_files.h"
+
+#include <algorithm>
+#include <exception>
+#include <unordered_set>
+
+#include <arrow/chunked_array.h>
+#include <arrow/csv/api.h>
+#include <arrow/io/file.h>
+#include <arrow/ipc/reader.h>
+#include <arrow/ipc/writer.h>
+#include <arrow/table.h>
+#include <arrow/util/compression.h>
+#include <parquet/arrow/reader.h>
+#include <parquet/arrow/writer.h>
+#include <parquet/exception.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "data/arrow_result.h"
+
+namespace stoker {
+namespace {
+
+// Arrow writes through this into a file that appears only once it is whole. An Error thrown by the file (a
+// full disk) must not cross Arrow's frames: it is kept, and thrown again by whoever asked for the file.
+class AtomicOutput : public arrow::io::OutputStream {
+ public:
+  explicit AtomicOutput(AtomicFile& file) : file_(&file) {}
+  arrow::Status Write(const void* data, std::int64_t bytes) override {
+    try {
+      file_->write(std::span(static_cast<const std::byte*>(data), static_cast<std::size_t>(bytes)));
+    } catch (const std::exception& error) {
+      if (!error_) error_ = std::current_exception();
+      return arrow::Status::IOError(error.what());
+    }
+    position_ += bytes;
+    return arrow::Status::OK();
+  }
+  arrow::Status Close() override {
+    closed_ = true;
+    return arrow::Status::OK();
+  }
+  arrow::Result<std::int64_t> Tell() const override { return position_; }
+  bool closed() const override { return closed_; }
+  void rethrow_error() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  AtomicFile* file_;
+  std::int64_t position_ = 0;
+  bool closed_ = false;
+  std::exception_ptr error_;
+};
+
+template <class Write>
+void write_atomically(const std::filesystem::path& path, Write write) {
+  AtomicFile file(path);
+  const auto output = std::make_shared<AtomicOutput>(file);
+  const arrow::Status status = write(output);
+  output->rethrow_error();
+  or_fail(status, "writing " + path.string());
+  file.commit();
+}
+
+arrow::Status write_ipc(const Table& table, const std::shared_ptr<AtomicOutput>& output) {
+  ARROW_ASSIGN_OR_RAISE(const auto writer, arrow::ipc::MakeFileWriter(output, table.columns->schema()));
+  ARROW_RETURN_NOT_OK(writer->WriteTable(*table.columns));
+  return writer->Close();
+}
+
+arrow::Status write_text(const Table& table, char delimiter, const std::shared_ptr<AtomicOutput>& output) {
+  auto options = arrow::csv::WriteOptions::Defaults();
+  options.delimiter = delimiter;
+  options.batch_size = 16'384;
+  return arrow::csv::WriteCSV(*table.columns, options, output.get());
+}
+
+arrow::Status write_parquet(const Table& table, const std::shared_ptr<AtomicOutput>& output) {
+  try {
+    return parquet::arrow::WriteTable(*table.columns, arrow::default_memory_pool(), output);
+  } catch (const parquet::ParquetException& error) {
+    return arrow::Status::Invalid(error.what());
+  }
+}
+
+// Not mapped into memory: someone may change or cut the file while its columns are in use.
+std::shared_ptr<arrow::io::ReadableFile> open_file(const std::filesystem::path& path) {
+  return or_refuse(arrow::io::ReadableFile::Open(path.string()), path.string());
+}
+
+arrow::Result<std::shared_ptr<arrow::Table>> read_ipc(
+    const std::shared_ptr<arrow::io::RandomAccessFile>& file) {
+  ARROW_ASSIGN_OR_RAISE(const auto magic, file->Read(6));
+  ARROW_RETURN_NOT_OK(file->Seek(0));
+  if (magic->ToString() == "ARROW1") {
+    ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchFileReader::Open(file));
+    ARROW_ASSIGN_OR_RAISE(const arrow::RecordBatchVector batches, reader->ToRecordBatches());
+    return arrow::Table::FromRecordBatches(reader->schema(), batches);
+  }
+  ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchStreamReader::Open(file.get()));
+  return reader->ToTable();
+}
+
+arrow::Result<std::shared_ptr<arrow::Table>> read_parquet_file(
+    const std::shared_ptr<arrow::io::RandomAccessFile>& file) {
+  try {
+    ARROW_ASSIGN_OR_RAISE(const auto reader, parquet::arrow::OpenFile(file, arrow::default_memory_pool()));
+    reader->set_use_threads(true);
+    return reader->ReadTable();
+  } catch (const parquet::ParquetException& error) {
+    return arrow::Status::Invalid(error.what());
+  }
+}
+
+// Offsets, dictionary indices and UTF-8 of a file from outside are not to be trusted.
+Table validated(std::shared_ptr<arrow::Table> columns, const std::string& name) {
+  or_refuse(columns->ValidateFull(), name + " is damaged");
+  return {std::move(columns)};
+}
+
+}  // namespace
+
+void write_arrow(const Table& table, const std::filesystem::path& path) {
+  write_atomically(path, [&](const auto& output) { return write_ipc(table, output); });
+}
+
+void write_table(const Table& table, const std::filesystem::path& path) {
+  std::string ending = path.extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  if (ending == ".csv" || ending == ".tsv") {
+    const char delimiter = ending == ".csv" ? ',' : '\t';
+    write_atomically(path, [&](const auto& output) { return write_text(table, delimiter, output); });
+  } else if (ending == ".parquet" || ending == ".pq") {
+    write_atomically(path, [&](const auto& output) { return write_parquet(table, output); });
+  } else if (ending == ".arrow" || ending == ".feather" || ending == ".ipc") {
+    write_arrow(table, path);
+  } else {
+    refuse("'{}': tables are written as .csv, .tsv, .parquet, .arrow or .feather, told by the name's ending",
+           path.string());
+  }
+}
+
+Table read_arrow(const std::filesystem::path& path) {
+  const auto file = open_file(path);
+  const std::string what = path.string() + " is no Arrow IPC file or stream that can be read";
+  return validated(or_refuse(read_ipc(file), what), path.string());
+}
+
+Table read_parquet(const std::filesystem::path& path) {
+  const std::string what = path.string() + " is no Parquet file that can be read";
+  return validated(or_refuse(read_parquet_file(open_file(path)), what), path.string());
+}
+
+Table checked_columns(Table table, const std::string& name) {
+  std::vector<std::string> names = table.column_names();
+  if (names.empty()) refuse("{} has no columns", name);
+  std::unordered_set<std::string> seen;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty()) names[i] = fmt::format("column_{}", i + 1);
+    if (!seen.insert(names[i]).second) {
+      refuse("{} has two columns named '{}': give each column a name of its own", name, names[i]);
+    }
+  }
+  if (table.rows() == 0) refuse("{} has columns ({} of them) but no rows", name, names.size());
+  return {or_refuse(table.columns->RenameColumns(names), name)};
+}
+
+}  // namespace stoker

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "data/table.h"
+
+// The formats that Arrow reads by itself, and the checks that every table from outside goes through.
+namespace stoker {
+
+Table read_parquet(const std::filesystem::path& path);
+Table read_csv(const std::filesystem::path& path, char delimiter);
+Table read_npy(const std::filesystem::path& path);
+
+// Gives nameless columns a name, and refuses equal names, no columns and no rows.
+Table checked_columns(Table table, const std::string& name);
+
+}  // namespace stoker

@@ -1,0 +1,117 @@
+#include "data/split.h"
+
+#include <map>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "data/fixtures.h"
+
+namespace stoker {
+namespace {
+
+using ::testing::HasSubstr;
+
+Table numbered(int rows) {
+  std::string csv = "x,kind,owner\n";
+  for (int i = 0; i < rows; ++i) {
+    csv +=
+        std::to_string(i) + "," + (i % 10 == 0 ? "rare" : "usual") + ",owner" + std::to_string(i % 7) + "\n";
+  }
+  return table_of(csv);
+}
+
+TEST(Split, GivesEveryRowToExactlyOnePart) {
+  const SplitRows parts = split_rows(numbered(101), {});
+  EXPECT_EQ(parts.first.size(), 81U);
+  EXPECT_EQ(parts.second.size(), 20U);
+  std::set<std::int64_t> all(parts.first.begin(), parts.first.end());
+  all.insert(parts.second.begin(), parts.second.end());
+  EXPECT_EQ(all.size(), 101U);
+  EXPECT_EQ(*all.rbegin(), 100);
+  EXPECT_TRUE(std::is_sorted(parts.first.begin(), parts.first.end()));
+}
+
+TEST(Split, DependsOnTheSeedAlone) {
+  const Table table = numbered(100);
+  SplitConfig other;
+  other.random_seed = 43;
+  EXPECT_EQ(split_rows(table, {}).second, split_rows(table, {}).second);
+  EXPECT_NE(split_rows(table, {}).second, split_rows(table, other).second);
+}
+
+TEST(Split, LeavesTheRestOutWhenTheRatiosSumToLessThanOne) {
+  SplitConfig config;
+  config.train_ratio = 0.5;
+  config.test_ratio = 0.25;
+  const SplitRows parts = split_rows(numbered(100), config);
+  EXPECT_EQ(parts.first.size(), 50U);
+  EXPECT_EQ(parts.second.size(), 25U);
+}
+
+TEST(Split, KeepsTheSharesOfAStratum) {
+  SplitConfig config;
+  config.stratify_column = "kind";
+  const SplitRows parts = split_rows(numbered(200), config);
+  EXPECT_EQ(parts.first.size(), 160U);
+  EXPECT_EQ(parts.second.size(), 40U);
+  EXPECT_EQ(std::count_if(parts.second.begin(), parts.second.end(), [](auto row) { return row % 10 == 0; }),
+            4);
+}
+
+TEST(Split, KeepsRowsOfOneGroupTogether) {
+  SplitConfig config;
+  config.group_column = "owner";
+  const SplitRows parts = split_rows(numbered(140), config);
+  std::set<std::int64_t> first;
+  for (const auto row : parts.first) first.insert(row % 7);
+  for (const auto row : parts.second) EXPECT_FALSE(first.contains(row % 7));
+  EXPECT_EQ(parts.first.size() + parts.second.size(), 140U);
+  EXPECT_GT(parts.second.size(), 0U);
+  EXPECT_NEAR(static_cast<double>(parts.first.size()), 112, 20);
+}
+
+TEST(Split, GivesEachPartAGroupWhenThereAreOnlyTwo) {
+  SplitConfig config;
+  config.group_column = "g";
+  const SplitRows parts = split_rows(table_of("x,g\n1,a\n2,a\n3,b\n4,b\n"), config);
+  EXPECT_EQ(parts.first.size(), 2U);
+  EXPECT_EQ(parts.second.size(), 2U);
+}
+
+TEST(Split, RefusesRatiosOverOne) {
+  SplitConfig config;
+  config.test_ratio = 0.3;
+  EXPECT_THAT(refusal([&] { split_rows(numbered(100), config); }), HasSubstr("sum to 1.1"));
+  config.train_ratio = 0.7;
+  EXPECT_EQ(refusal([&] { split_rows(numbered(100), config); }), "") << "0.7 + 0.3 is 1 but for rounding";
+}
+
+TEST(Split, RefusesFewerRowsThanThePartsNeed) {
+  EXPECT_THAT(refusal([] { split_rows(table_of("x\n1\n"), {}); }), HasSubstr("too small"));
+  EXPECT_THAT(refusal([] { split_rows(table_of("x\n1\n2\n"), {}); }), HasSubstr("too few"));
+}
+
+TEST(Split, RefusesAStratumOfASingleRow) {
+  SplitConfig config;
+  config.stratify_column = "k";
+  EXPECT_THAT(refusal([&] { split_rows(table_of("k\na\na\na\nb\n"), config); }),
+              HasSubstr("'b' has a single row"));
+}
+
+TEST(Split, RefusesAColumnThatIsNotThereWithTheNearestName) {
+  SplitConfig config;
+  config.stratify_column = "knid";
+  EXPECT_THAT(refusal([&] { split_rows(numbered(10), config); }), HasSubstr("did you mean kind"));
+}
+
+TEST(Split, RefusesToStratifyAndGroupAtOnce) {
+  SplitConfig config;
+  config.stratify_column = "kind";
+  config.group_column = "owner";
+  EXPECT_THAT(refusal([&] { split_rows(numbered(10), config); }), HasSubstr("set one of them"));
+}
+
+}  // namespace
+}  // namespace stoker
