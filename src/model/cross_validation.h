@@ -1,0 +1,24 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "model/gram.h"
+#include "model/linear.h"
+
+namespace stoker {
+
+// Contiguous folds as scikit-learn's KFold makes them without shuffling: the first rows % folds have one
+// more.
+std::vector<RowRange> contiguous_folds(std::int64_t rows, std::int64_t folds);
+
+// The alpha of the least mean squared error over the folds, then the lasso with it on all rows.
+LinearFit fit_lasso_cv(const MatrixView& x, std::span<const double> y, const LinearConfig& config,
+                       const Notes& notes);
+
+// The alpha of the least squared leave-one-out error, which has a closed form, then ridge with it on all
+// rows.
+LinearFit fit_ridge_cv(const MatrixView& x, std::span<const double> y, const LinearConfig& config,
+                       const Notes& notes);
+
+}  // namespace stoker

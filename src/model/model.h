@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "data/preparation.h"
+#include "device/array.h"
+#include "model/mlp.h"
+
+namespace stoker {
+
+// A trained model: everything that a prediction needs, and nothing else.
+struct Model {
+  std::string type;  // "ridge", "neural_network", …
+  Preparation preparation;
+  std::optional<MlpShape>
+      network;  // networks; linear models have "coefficients" [columns] and "intercept" [1], float64
+  NamedArrays parameters;
+  double alpha = 0;  // linear models with a penalty: the one used
+};
+
+// model/ of a run folder: model.safetensors and model.json. Saved as a whole or not at all.
+void save_model(const Model& model, const std::filesystem::path& folder);
+// Refuses a folder with a missing, truncated or foreign file, or whose files do not fit each other.
+Model load_model(const std::filesystem::path& folder);
+
+// Predictions in real units, in the order of the rows.
+struct Predictions {
+  Task task = Task::regression;
+  std::vector<double> values;         // regression
+  std::vector<std::int64_t> classes;  // classification: number of the class
+  std::vector<double> probabilities;  // classification: [rows, classes] row-major
+  std::vector<std::string> class_names;
+  std::int64_t rows() const {
+    return static_cast<std::int64_t>(task == Task::regression ? values.size() : classes.size());
+  }
+};
+Predictions predict(const Model& model, const Table& table);
+
+// As columns: "<target>" is named `prediction`; classification adds probability_<class>. With the input
+// columns in front when asked for; a name that is taken already gets an underscore behind it.
+Table predictions_table(const Predictions& predictions, const Table& input, bool include_features,
+                        const std::string& prediction_name);
+
+}  // namespace stoker

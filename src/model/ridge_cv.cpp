@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "model/cross_validation.h"
+#include "model/dense.h"
+#include "model/finite.h"
+#include "model/least_squares.h"
+#include "model/workers.h"
+
+namespace stoker {
+
+using dense::Index;
+using dense::Matrix;
+using dense::Vector;
+
+namespace {
+
+constexpr double unusable = std::numeric_limits<double>::infinity();
+
+// For one alpha: the fit, and a root of (gram + alpha I)⁻¹ that gives the leverage of a row.
+struct AlphaFit {
+  Vector coefficients;
+  Matrix root;  // empty if alpha is too small to make the matrix regular
+};
+
+AlphaFit fit_alpha(const GramSystem& system, double alpha) {
+  Matrix gram = dense::square(system.gram, system.columns);
+  gram.diagonal().array() += alpha;
+  const Eigen::LLT<Matrix> factor(gram);
+  if (factor.info() != Eigen::Success) return {};
+  const Matrix identity = Matrix::Identity(system.columns, system.columns);
+  return {factor.solve(dense::view(std::span<const double>(system.moments_with_target))),
+          factor.matrixU().solve(identity)};
+}
+
+// Sum over the rows of a block of the squared leave-one-out errors, for every alpha. The error of a row that
+// was left out is its residual over one minus its leverage.
+Vector block_errors(const MatrixView& x, std::span<const double> y, const GramSystem& system, RowRange block,
+                    const std::vector<AlphaFit>& fits, bool centre) {
+  const Index count = block.last - block.first;
+  const Eigen::Map<const Eigen::RowVectorXd> means(system.means.data(), system.columns);
+  const Matrix rows = dense::view(x).middleRows(block.first, count).rowwise() - means;
+  const Vector targets = dense::view(y).segment(block.first, count).array() - system.target_mean;
+  const double mean_leverage = centre ? 1.0 / static_cast<double>(x.rows) : 0.0;
+  Vector sums(static_cast<Index>(fits.size()));
+  for (std::size_t i = 0; i < fits.size(); ++i) {
+    if (fits[i].root.size() == 0) {
+      sums[static_cast<Index>(i)] = unusable;
+      continue;
+    }
+    const Vector leverage = (rows * fits[i].root).rowwise().squaredNorm().array() + mean_leverage;
+    const Vector residual = targets - rows * fits[i].coefficients;
+    sums[static_cast<Index>(i)] = (residual.array() / (1 - leverage.array())).square().sum();
+  }
+  return sums;
+}
+
+Vector errors_of_narrow(const MatrixView& x, std::span<const double> y, const GramSystem& system,
+                        const std::vector<double>& alphas, bool centre) {
+  constexpr std::int64_t block_rows = 1024;
+  std::vector<AlphaFit> fits;
+  for (const double alpha : alphas) fits.push_back(fit_alpha(system, alpha));
+  const std::int64_t blocks = (x.rows + block_rows - 1) / block_rows;
+  std::vector<Vector> sums(static_cast<std::size_t>(blocks));
+  share_among_cores(blocks, [&](std::int64_t i) {
+    const RowRange block{i * block_rows, std::min(x.rows, (i + 1) * block_rows)};
+    sums[static_cast<std::size_t>(i)] = block_errors(x, y, system, block, fits, centre);
+  });
+  Vector total = Vector::Zero(static_cast<Index>(alphas.size()));
+  for (const Vector& part : sums) total += part;
+  return total / static_cast<double>(x.rows);
+}
+
+// With g = (x xᵀ + alpha I)⁻¹ the leave-one-out errors are g y over the diagonal of g, without the part of g
+// that belongs to the mean. That part is made small first (see solve_by_rows), or it would cost digits.
+Vector errors_of_wide(const MatrixView& x, std::span<const double> y, const std::vector<double>& alphas,
+                      bool centre) {
+  const dense::CentredRows rows = dense::centred_rows(x, y, centre);
+  const Index count = x.rows;
+  const auto size = static_cast<double>(count);
+  Matrix products = rows.x * rows.x.transpose();
+  const double lift = centre ? std::max(products.trace() / (size * size), 1e-300) : 0.0;
+  products.array() += lift;
+  Vector errors(static_cast<Index>(alphas.size()));
+  for (std::size_t i = 0; i < alphas.size(); ++i) {
+    Matrix shifted = products;
+    shifted.diagonal().array() += alphas[i];
+    const Eigen::LLT<Matrix> factor(shifted);
+    if (factor.info() != Eigen::Success) {
+      errors[static_cast<Index>(i)] = unusable;
+      continue;
+    }
+    const Matrix root = factor.matrixL().solve(Matrix::Identity(count, count));
+    const double of_mean = centre ? 1.0 / (size * (alphas[i] + lift * size)) : 0.0;
+    const Vector diagonal = root.colwise().squaredNorm().transpose().array() - of_mean;
+    errors[static_cast<Index>(i)] = (factor.solve(rows.y).array() / diagonal.array()).square().mean();
+  }
+  return errors;
+}
+
+}  // namespace
+
+LinearFit fit_ridge_cv(const MatrixView& x, std::span<const double> y, const LinearConfig& config,
+                       const Notes& notes) {
+  const std::vector<double> alphas =
+      config.alphas.empty() ? std::vector<double>{0.1, 1.0, 10.0} : config.alphas;
+  const bool wide = x.rows <= x.columns;
+  GramSystem system;
+  if (wide) {
+    refuse_unless_finite(x, y);
+  } else {
+    system = gram_system(x, y, config.fit_intercept);
+    refuse_unless_finite(system, x, y);
+  }
+  Vector errors = wide ? errors_of_wide(x, y, alphas, config.fit_intercept)
+                       : errors_of_narrow(x, y, system, alphas, config.fit_intercept);
+  for (Index i = 0; i < errors.size(); ++i) {
+    if (std::isfinite(errors[i])) continue;
+    errors[i] = unusable;
+    notes(Severity::warning,
+          fmt::format("ridge_cv: alpha {} is too small for columns that depend on each other "
+                      "and was left out",
+                      alphas[static_cast<std::size_t>(i)]));
+  }
+  Index best = 0;
+  for (Index i = 1; i < errors.size(); ++i) {
+    // Equal but for rounding (two rows, say): the first one, as scikit-learn does.
+    if (errors[i] < errors[best] * (1 - 1e-12)) best = i;
+  }
+  if (errors[best] == unusable) refuse("ridge_cv: every alpha is too small for this data; try larger ones");
+
+  const double alpha = alphas[static_cast<std::size_t>(best)];
+  const LeastSquares solution =
+      wide ? solve_wide(x, y, alpha, config.fit_intercept) : solve_narrow(x, y, system, alpha);
+  return {solution.coefficients,   solution.intercept, alpha, 0, solution.method, alphas,
+          dense::to_vector(errors)};
+}
+
+}  // namespace stoker

@@ -1,0 +1,34 @@
+#include "model/workers.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace stoker {
+
+void share_among_cores(std::int64_t count, const std::function<void(std::int64_t)>& work) {
+  const auto cores = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
+  std::atomic<std::int64_t> next{0};
+  std::exception_ptr first_error;
+  std::mutex error_lock;
+  const auto take_items = [&] {
+    try {
+      for (std::int64_t item = next++; item < count; item = next++) work(item);
+    } catch (...) {
+      const std::lock_guard guard(error_lock);
+      if (!first_error) first_error = std::current_exception();
+      next = count;
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::int64_t i = 1; i < std::min(cores, count); ++i) others.emplace_back(take_items);
+    take_items();
+  }
+  if (first_error) std::rethrow_exception(first_error);
+}
+
+}  // namespace stoker
