@@ -1,0 +1,126 @@
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "pipeline/watchers.h"
+
+namespace stoker {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+namespace fs = std::filesystem;
+
+const std::vector<std::string> all_cards{"load", "split", "model", "train", "evaluate"};
+
+std::string small_table(double factor) {
+  std::string text = "a,b,y\n";
+  for (int i = 0; i < 40; ++i) text += fmt::format("{},{},{}\n", i, (i * 7) % 11, factor * i + (i * 7) % 11);
+  return text;
+}
+
+// The only entry of the cache that holds a file of this name.
+fs::path entry_with(const fs::path& out, const std::string& name) {
+  for (const auto& each : fs::recursive_directory_iterator(out / ".cache")) {
+    if (each.path().filename() == name) return each.path().parent_path();
+  }
+  return {};
+}
+
+TEST(Cache, GivesASecondRunEverythingAndTheSameResults) {
+  const TemporaryFolder folder;
+  const Document document = SmallPipeline().document();
+  const Watched first = run_watched(document, options_in(folder.path()));
+  const Watched second = run_watched(document, options_in(folder.path()));
+  EXPECT_EQ(first.watcher.ran, all_cards);
+  EXPECT_EQ(second.watcher.reused, all_cards);
+  EXPECT_THAT(second.watcher.ran, IsEmpty());
+  EXPECT_NE(first.summary.folder, second.summary.folder);
+  ASSERT_EQ(second.summary.evaluations.size(), 1U);
+  EXPECT_EQ(first.summary.evaluations[0].second.metrics(), second.summary.evaluations[0].second.metrics());
+}
+
+TEST(Cache, RunsAgainOnlyWhatFollowsAChange) {
+  const TemporaryFolder folder;
+  run_watched(SmallPipeline().document(), options_in(folder.path()));
+  SmallPipeline changed;
+  changed.model_card = "{ type: model_define, config: { model_type: ridge, hyperparameters: { alpha: 5 } } }";
+  const Watched other_model = run_watched(changed.document(), options_in(folder.path()));
+  EXPECT_THAT(other_model.watcher.reused, ElementsAre("load", "split"));
+  EXPECT_THAT(other_model.watcher.ran, ElementsAre("model", "train", "evaluate"));
+  SmallPipeline reseeded;
+  reseeded.split = "random_seed: 1";
+  const Watched other_split = run_watched(reseeded.document(), options_in(folder.path()));
+  EXPECT_THAT(other_split.watcher.reused, ElementsAre("load", "model"));
+}
+
+TEST(Cache, DoesNotCareForNamesIdsAndDefaultsWrittenOut) {
+  const TemporaryFolder folder;
+  run_watched(
+      document_of(
+          "version: 1\ncards: { a: { type: data_load, config: { source: sample, sample_rows: 20 } } }\n"),
+      options_in(folder.path()));
+  const Watched renamed = run_watched(
+      document_of("version: 1\nname: other\ncards: { b: { type: data_load, config: { source: sample, "
+                  "sample_rows: 20, sample_seed: 42 } } }\nlayout: { b: [1, 2] }\n"),
+      options_in(folder.path()));
+  EXPECT_THAT(renamed.watcher.reused, ElementsAre("b"));
+}
+
+TEST(Cache, NoticesThatAFileHasOtherContent) {
+  const TemporaryFolder folder;
+  SmallPipeline pipeline;
+  pipeline.load = "source: csv, path: table.csv";
+  pipeline.train = "target_column: y";
+  write_file(folder.path() / "table.csv", small_table(2));
+  const Document document = pipeline.document(folder.path());
+  const RunOptions options = options_in(folder.path() / "runs");
+  run_watched(document, options);
+  write_file(folder.path() / "table.csv", small_table(2));  // written anew, with the same content
+  EXPECT_EQ(run_watched(document, options).watcher.reused, all_cards);
+  write_file(folder.path() / "table.csv", small_table(3));
+  EXPECT_THAT(run_watched(document, options).watcher.reused, ElementsAre("model"));
+}
+
+TEST(Cache, RunsACardAgainWhoseKeptOutputIsDamaged) {
+  const TemporaryFolder folder;
+  const Document document = SmallPipeline().document();
+  run_watched(document, options_in(folder.path()));
+  const fs::path entry = entry_with(folder.path(), "train_dataset.arrow");
+  fs::resize_file(entry / "train_dataset.arrow", fs::file_size(entry / "train_dataset.arrow") / 2);
+  const Watched again = run_watched(document, options_in(folder.path()));
+  EXPECT_THAT(again.watcher.ran, ElementsAre("split"));
+  EXPECT_THAT(again.watcher.warnings,
+              testing::Contains(HasSubstr("the kept output of the card split is damaged")));
+  EXPECT_EQ(run_watched(document, options_in(folder.path())).watcher.reused, all_cards);
+}
+
+TEST(Cache, NoticesASingleChangedByteAndAMissingFile) {
+  const TemporaryFolder folder;
+  const Document document = SmallPipeline().document();
+  run_watched(document, options_in(folder.path()));
+  const fs::path model = entry_with(folder.path(), "model.safetensors") / "model.safetensors";
+  {
+    std::fstream file(model, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(-1, std::ios::end);
+    file.put('\x5a');
+  }
+  EXPECT_THAT(run_watched(document, options_in(folder.path())).watcher.ran, ElementsAre("train"));
+  fs::remove(entry_with(folder.path(), "eval_report.json") / "entry.json");
+  EXPECT_THAT(run_watched(document, options_in(folder.path())).watcher.ran, ElementsAre("evaluate"));
+}
+
+TEST(Cache, IsLeftAloneWhenAskedTo) {
+  const TemporaryFolder folder;
+  const Document document = SmallPipeline().document();
+  run_watched(document, options_in(folder.path()));
+  RunOptions options = options_in(folder.path());
+  options.use_cache = false;
+  EXPECT_EQ(run_watched(document, options).watcher.ran, all_cards);
+}
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,257 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "pipeline/card.h"
+#include "pipeline/documents.h"
+
+namespace stoker {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Document, ReportsAllErrorsAtOnceWithLineAndPath) {
+  const std::string text = R"(version: 1
+name: broken
+cards:
+  load:
+    type: data_load
+    config: { source: sample, sample_nam: boston_housing }
+  split:
+    type: data_split
+    inputs: { dataset: load.datase }
+    config: { train_ration: 0.8, test_ratio: 2 }
+  model:
+    type: model_define
+    config: { model_type: rigde }
+  train:
+    type: train
+    inputs: { train_dataset: model.model_spec, model_spec: modell.model_spec }
+  evaluate:
+    type: evaluat
+    inputs: { trained_model: train.trained_model }
+)";
+  EXPECT_EQ(
+      refusal_of(text),
+      "pipeline.yaml:6: cards.load.config.sample_nam: no such setting; did you mean sample_name?\n"
+      "pipeline.yaml:9: cards.split.inputs.dataset: the card load (data_load) has no output 'datase'; did "
+      "you "
+      "mean dataset?\n"
+      "pipeline.yaml:10: cards.split.config.train_ration: no such setting; did you mean train_ratio?\n"
+      "pipeline.yaml:10: cards.split.config.test_ratio: the number 2 is out of range; allowed: above 0 and "
+      "at "
+      "most 1\n"
+      "pipeline.yaml:13: cards.model.config.model_type: no such choice 'rigde'; did you mean ridge?; "
+      "allowed: "
+      "one of linear_regression, ridge, lasso, ridge_cv, lasso_cv\n"
+      "pipeline.yaml:14: cards.train.config.target_column: missing, and there is no default\n"
+      "pipeline.yaml:16: cards.train.inputs.model_spec: there is no card 'modell'; did you mean model?\n"
+      "pipeline.yaml:16: cards.train.inputs.train_dataset: needs a table, but model.model_spec is a "
+      "model_spec\n"
+      "pipeline.yaml:18: cards.evaluate.type: no such card type 'evaluat'; did you mean evaluate?");
+}
+
+TEST(Document, ReportsUnknownKeysOfTheDocumentAndOfCards) {
+  EXPECT_EQ(refusal_of("version: 1\nnmae: x\ncards:\n  load: { type: data_load, confg: {}, config: { source: "
+                       "sample } }\n"),
+            "pipeline.yaml:2: nmae: no such setting; did you mean name?\n"
+            "pipeline.yaml:4: cards.load.confg: no such setting; did you mean config?");
+}
+
+TEST(Document, ReportsInputsThatAreMissingOrUnknown) {
+  const std::string text =
+      "version: 1\ncards:\n"
+      "  load: { type: data_load, inputs: { dataset: load.dataset }, config: { source: sample } }\n"
+      "  split: { type: data_split, inputs: { datase: load.dataset } }\n"
+      "  other: { type: data_split, inputs: { dataset: load } }\n";
+  EXPECT_EQ(
+      refusal_of(text),
+      "pipeline.yaml:3: cards.load.inputs.dataset: data_load has no such input; it takes none\n"
+      "pipeline.yaml:3: cards.load: the cards feed each other in a cycle: load -> load\n"
+      "pipeline.yaml:4: cards.split.inputs.datase: data_split has no such input; did you mean dataset?\n"
+      "pipeline.yaml:4: cards.split.inputs.dataset: missing; data_split needs a table here\n"
+      "pipeline.yaml:5: cards.other.inputs.dataset: must name a card's output as CARD.OUTPUT, such as "
+      "load.dataset; found the text 'load'");
+}
+
+TEST(Document, RefusesOtherVersionsAndNone) {
+  EXPECT_EQ(refusal_of("version: 2\ncards: { load: { type: data_load, config: { source: sample } } }\n"),
+            "pipeline.yaml:1: version: 2 is not known here; this program reads version 1");
+  EXPECT_THAT(refusal_of("cards: { load: { type: data_load, config: { source: sample } } }\n"),
+              HasSubstr("version: missing, and there is no default"));
+  EXPECT_THAT(refusal_of("version: 1\n"), HasSubstr("cards: missing"));
+  EXPECT_THAT(refusal_of("version: 1\ncards: {}\n"), HasSubstr("cards: holds no cards"));
+  EXPECT_THAT(refusal_of("[1, 2]"), HasSubstr("must be a map"));
+}
+
+TEST(Document, RefusesIdsThatCouldNotBePartOfAFileName) {
+  for (const std::string id : {"'../x'", "a.b", "''", "'-x'", "ä", std::string(65, 'a')}) {
+    EXPECT_THAT(
+        refusal_of("version: 1\ncards: { " + id + ": { type: data_load, config: { source: sample } } }\n"),
+        HasSubstr("is no id for a card"))
+        << id;
+  }
+}
+
+TEST(Document, RefusesMoreThanAThousandCards) {
+  std::string text = "version: 1\ncards:\n";
+  for (int i = 0; i <= 1000; ++i)
+    text += "  c" + std::to_string(i) + ": { type: data_load, config: { source: sample } }\n";
+  EXPECT_EQ(refusal_of(text), "pipeline.yaml:3: cards: holds 1001 cards; the most is 1000");
+}
+
+TEST(Document, ChecksRulesBetweenSettings) {
+  const auto with_load = [](const std::string& settings) {
+    return refusal_of("version: 1\ncards: { load: { type: data_load, config: { " + settings + " } } }\n");
+  };
+  EXPECT_THAT(with_load("source: csv"), HasSubstr("cards.load.config.path: missing"));
+  EXPECT_THAT(with_load("source: url"), HasSubstr("cards.load.config.url: missing"));
+  EXPECT_EQ(with_load("source: csv, path: houses.csv"), "");
+  SmallPipeline pipeline;
+  pipeline.split = "train_ratio: 0.8, test_ratio: 0.3";
+  EXPECT_THAT(refusal_of(pipeline.text()),
+              HasSubstr("train_ratio 0.8 and test_ratio 0.3 are more than the whole"));
+  pipeline = {};
+  pipeline.train = "target_column: MEDV, device: gpu";
+  EXPECT_THAT(refusal_of(pipeline.text()), HasSubstr("cards.train.config.device: no such device 'gpu'"));
+  pipeline = {};
+  pipeline.train = "target_column: MEDV, feature_columns: [RM, MEDV]";
+  EXPECT_THAT(refusal_of(pipeline.text()), HasSubstr("holds the target column MEDV"));
+}
+
+TEST(Document, RefusesNetworksThatCannotBe) {
+  const auto with_model = [](const std::string& settings) {
+    SmallPipeline pipeline;
+    pipeline.model_card = "{ type: model_define_gpu, config: { " + settings + " } }";
+    return refusal_of(pipeline.text());
+  };
+  EXPECT_THAT(with_model("hidden_layers: []"),
+              HasSubstr("cards.model.config.hidden_layers: must not be empty"));
+  EXPECT_THAT(with_model("hidden_layers: [64, 0]"),
+              HasSubstr("cards.model.config.hidden_layers.1: the number 0"));
+  EXPECT_THAT(with_model("hidden_layers: [-3]"),
+              HasSubstr("cards.model.config.hidden_layers.0: the number -3"));
+  EXPECT_THAT(with_model("activation: rulu"), HasSubstr("no such choice 'rulu'; did you mean relu?"));
+  EXPECT_THAT(with_model("early_stopping_patience: 3"), HasSubstr("early_stopping_patience"));
+  EXPECT_EQ(with_model("hidden_layers: [4]"), "");
+}
+
+TEST(Document, ChecksHyperparametersOfTheModelThatIsChosen) {
+  SmallPipeline pipeline;
+  pipeline.model_card = "{ type: model_define, config: { model_type: ridge, hyperparameters: { alfa: 1 } } }";
+  EXPECT_THAT(refusal_of(pipeline.text()),
+              HasSubstr("cards.model.config.hyperparameters.alfa: no such setting; did you mean alpha?"));
+  pipeline.model_card =
+      "{ type: model_define, config: { model_type: linear_regression, hyperparameters: { alpha: 1 } } }";
+  EXPECT_THAT(refusal_of(pipeline.text()), HasSubstr("hyperparameters.alpha: no such setting"));
+}
+
+TEST(Document, GivesDeepNetworksMoreLayersWhenNoneAreGiven) {
+  SmallPipeline pipeline;
+  const auto layers = [&](const std::string& settings) {
+    pipeline.model_card = "{ type: model_define_gpu, config: { " + settings + " } }";
+    for (const Card& card : pipeline.document().cards) {
+      if (card.id == "model") return config::to_json(*card.config.find("hidden_layers")).dump();
+    }
+    return std::string();
+  };
+  EXPECT_EQ(layers("model_type: neural_network"), "[64,32]");
+  EXPECT_EQ(layers("model_type: deep_neural_network"), "[128,64,32,16]");
+  EXPECT_EQ(layers("model_type: deep_neural_network, hidden_layers: [5]"), "[5]");
+}
+
+TEST(Document, ChecksTheLayout) {
+  const std::string cards =
+      "version: 1\ncards: { load: { type: data_load, config: { source: sample } } }\nlayout:\n";
+  EXPECT_EQ(refusal_of(cards + "  load: [1.5, -2]\n"), "");
+  EXPECT_EQ(refusal_of(cards + "  lod: [0, 0]\n"),
+            "pipeline.yaml:4: layout.lod: there is no such card; did you mean load?");
+  EXPECT_THAT(refusal_of(cards + "  load: [0]\n"), HasSubstr("must be a place such as [260, 0]"));
+}
+
+TEST(Document, WritesEveryDefaultAndReadsItBackAsTheSame) {
+  SmallPipeline pipeline;
+  pipeline.model_card = tiny_network;
+  pipeline.train_keys = "    time_limit: 90\n";
+  pipeline.more_cards = "layout: { load: [0, 0] }\n";
+  const Document document = pipeline.document();
+  const std::string yaml = document.to_yaml();
+  EXPECT_THAT(yaml, HasSubstr("learning_rate: 0.001"));
+  EXPECT_THAT(yaml, HasSubstr("checkpoint_seconds: 30"));
+  EXPECT_THAT(yaml, HasSubstr("time_limit: 90"));
+  EXPECT_EQ(document_of(yaml).to_yaml(), yaml);
+}
+
+TEST(Document, WritesPathsSoThatTheyAreFoundFromAnywhere) {
+  SmallPipeline pipeline;
+  pipeline.load = "source: csv, path: data/houses.csv";
+  EXPECT_THAT(pipeline.document("/home/me").to_yaml(), HasSubstr("path: /home/me/data/houses.csv"));
+}
+
+TEST(Document, PutsCardsIntoAnOrderInWhichTheyCanRun) {
+  const Document document = document_of(
+      "version: 1\ncards:\n"
+      "  evaluate: { type: evaluate, inputs: { trained_model: train.trained_model, test_dataset: "
+      "split.test_dataset } }\n"
+      "  train: { type: train, inputs: { train_dataset: split.train_dataset, model_spec: model.model_spec }, "
+      "config: { "
+      "target_column: y } }\n"
+      "  model: { type: model_define }\n"
+      "  split: { type: data_split, inputs: { dataset: load.dataset } }\n"
+      "  load: { type: data_load, config: { source: sample } }\n");
+  std::vector<std::string> ids;
+  for (const Card& card : document.cards) ids.push_back(card.id);
+  EXPECT_THAT(ids, testing::ElementsAre("model", "load", "split", "train", "evaluate"));
+}
+
+TEST(Document, NamesEveryCycle) {
+  const std::string text =
+      "version: 1\ncards:\n"
+      "  a: { type: data_split, inputs: { dataset: c.train_dataset } }\n"
+      "  b: { type: data_split, inputs: { dataset: a.train_dataset } }\n"
+      "  c: { type: data_split, inputs: { dataset: b.test_dataset } }\n"
+      "  d: { type: data_split, inputs: { dataset: c.test_dataset } }\n"
+      "  e: { type: data_split, inputs: { dataset: e.test_dataset } }\n";
+  EXPECT_EQ(refusal_of(text),
+            "pipeline.yaml:3: cards.a: the cards feed each other in a cycle: a -> b -> c -> a\n"
+            "pipeline.yaml:7: cards.e: the cards feed each other in a cycle: e -> e");
+}
+
+TEST(Document, IsCalledAfterItsFileWhenItHasNoName) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "houses.yaml",
+             "version: 1\ncards: { load: { type: data_load, config: { source: sample } } }\n");
+  EXPECT_EQ(load_pipeline(folder.path() / "houses.yaml").name, "houses");
+}
+
+TEST(Document, TakesAssignmentsBeforeItIsChecked) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "p.yaml", SmallPipeline().text());
+  const Document document = load_pipeline(folder.path() / "p.yaml",
+                                          {"cards.split.config.random_seed=7", "cards.train.time_limit=3"});
+  EXPECT_THAT(document.to_yaml(), HasSubstr("random_seed: 7"));
+  EXPECT_THROW(load_pipeline(folder.path() / "p.yaml", {"cards.split.config.train_ratio=7"}), Error);
+}
+
+TEST(Document, HasASchemaThatKnowsEveryCardAndSetting) {
+  const nlohmann::json schema = document_schema();
+  const nlohmann::json card = schema.at("properties").at("cards").at("additionalProperties");
+  EXPECT_EQ(card.at("properties").at("type").at("enum").size(), card_types().size());
+  EXPECT_EQ(card.at("allOf").size(), card_types().size());
+  EXPECT_THAT(schema.dump(), HasSubstr("early_stopping_patience"));
+  EXPECT_EQ(schema.at("additionalProperties"), false);
+}
+
+TEST(Document, HasAReferencePageWithEveryCardAndHyperparameter) {
+  const std::string page = reference_page();
+  for (const CardType& type : card_types()) {
+    EXPECT_THAT(page, HasSubstr("\n## " + type.name + "\n"));
+    for (const config::Field& field : type.describe().fields)
+      EXPECT_THAT(page, HasSubstr("| `" + field.name + "` |"));
+  }
+  EXPECT_THAT(page, HasSubstr("Hyperparameters of `lasso_cv`"));
+}
+
+}  // namespace
+}  // namespace stoker

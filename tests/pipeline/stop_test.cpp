@@ -1,0 +1,140 @@
+#include <chrono>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "pipeline/watchers.h"
+#include "store/runs.h"
+
+// Runs that end before their time: interrupted, resumed, out of time.
+namespace stoker {
+namespace {
+
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+SmallPipeline long_training() {
+  SmallPipeline pipeline;
+  pipeline.model_card =
+      "{ type: model_define_gpu, config: { hidden_layers: [8], epochs: 40, batch_size: 4, dropout: 0.1 } }";
+  pipeline.train = "target_column: MEDV, device: cpu, checkpoint_seconds: 0";
+  return pipeline;
+}
+
+std::string weights_of(const fs::path& run_folder) {
+  return read_file(run_folder / "model" / "model.safetensors", 1U << 24);
+}
+
+// Runs until an epoch is over, then interrupts as Ctrl-C does.
+Error interrupted_at(std::int64_t epoch, const Document& document, const RunOptions& options,
+                     Watcher& watcher) {
+  StopSignal stop;
+  watcher.at_epoch = [&](std::int64_t finished) {
+    if (finished == epoch) stop.interrupt();
+  };
+  try {
+    run_pipeline(document, options, watcher, stop);
+  } catch (const Error& error) {
+    return error;
+  }
+  return {ExitCode::done, "was not interrupted"};
+}
+
+TEST(Stop, AnInterruptedRunGoesOnToTheSameModel) {
+  const TemporaryFolder folder;
+  const Document document = long_training().document();
+  const Watched whole = run_watched(document, options_in(folder.path() / "whole"));
+
+  Watcher watcher;
+  const Error error = interrupted_at(3, document, options_in(folder.path() / "halves"), watcher);
+  ASSERT_EQ(error.code(), ExitCode::interrupted) << error.what();
+  EXPECT_THAT(error.what(), HasSubstr("stoker run --resume " + watcher.run_folder.string()));
+  EXPECT_EQ(read_record({watcher.run_folder}).status, RunStatus::interrupted);
+  EXPECT_FALSE(fs::exists(watcher.run_folder / "model"));
+
+  RunOptions options = options_in(folder.path() / "halves");
+  options.resume = watcher.run_folder;
+  const Watched resumed = run_watched(document_of_run(watcher.run_folder), options);
+  EXPECT_EQ(resumed.summary.folder, watcher.run_folder);
+  EXPECT_THAT(resumed.watcher.reused, testing::ElementsAre("load", "split", "model"));
+  EXPECT_LT(resumed.watcher.epochs.size(), 40U);
+  EXPECT_EQ(weights_of(resumed.summary.folder), weights_of(whole.summary.folder));
+  EXPECT_EQ(read_record({watcher.run_folder}).status, RunStatus::finished);
+  EXPECT_EQ(read_record({watcher.run_folder}).trainings.at(0).epochs, 40);
+}
+
+TEST(Stop, AFinishedRunIsResumedFromWhatIsKept) {
+  const TemporaryFolder folder;
+  const Document document = SmallPipeline().document();
+  const Watched first = run_watched(document, options_in(folder.path()));
+  RunOptions options = options_in(folder.path());
+  options.resume = first.summary.folder;
+  const Watched again = run_watched(document, options);
+  EXPECT_EQ(again.watcher.reused.size(), 5U);
+  EXPECT_THAT(again.watcher.notes, testing::Contains(HasSubstr("finished already")));
+  EXPECT_EQ(again.summary.folder, first.summary.folder);
+}
+
+TEST(Stop, ResumingRefusesAnotherDocumentAndAFolderThatIsNoRun) {
+  const TemporaryFolder folder;
+  const Watched first = run_watched(SmallPipeline().document(), options_in(folder.path()));
+  SmallPipeline changed;
+  changed.split = "random_seed: 3";
+  RunOptions options = options_in(folder.path());
+  options.resume = first.summary.folder;
+  Watcher watcher;
+  Error error = failure_of(changed.document(), options, watcher);
+  EXPECT_EQ(error.code(), ExitCode::wrong_request);
+  EXPECT_THAT(error.what(), HasSubstr("not the document"));
+  EXPECT_EQ(read_record({first.summary.folder}).status, RunStatus::finished);
+  options.resume = folder.path();
+  error = failure_of(changed.document(), options, watcher);
+  EXPECT_EQ(error.code(), ExitCode::wrong_request);
+}
+
+TEST(Stop, ATrainingThatRunsOutOfTimeKeepsItsModelAndIsTriedAgain) {
+  const TemporaryFolder folder;
+  SmallPipeline pipeline = long_training();
+  pipeline.model_card =
+      "{ type: model_define_gpu, config: { hidden_layers: [8], epochs: 1000000, batch_size: 4 } }";
+  pipeline.train_keys = "    time_limit: 0.5\n";
+  const Document document = pipeline.document();
+  const Watched first = run_watched(document, options_in(folder.path()));
+  EXPECT_EQ(read_record({first.summary.folder}).trainings.at(0).end, "time_limit");
+  EXPECT_EQ(first.summary.evaluations.size(), 1U);
+  const Watched second = run_watched(document, options_in(folder.path()));
+  EXPECT_THAT(second.watcher.ran, testing::Contains("train"));
+}
+
+TEST(Stop, AnyOtherCardThatRunsOutOfTimeFails) {
+  const TemporaryFolder folder;
+  Watcher watcher;
+  const Error error =
+      failure_of(document_of("version: 1\ncards: { load: { type: data_load, time_limit: 0.000001, config: { "
+                             "source: sample, sample_rows: 50000 } } }\n"),
+                 options_in(folder.path()), watcher);
+  EXPECT_EQ(error.code(), ExitCode::run_failed);
+  EXPECT_THAT(error.what(), HasSubstr("card load: took longer than its time_limit"));
+  EXPECT_EQ(read_record({watcher.run_folder}).status, RunStatus::failed);
+}
+
+TEST(StopDeathTest, ACardThatCannotBeStoppedEndsTheProcess) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const TemporaryFolder folder;
+  // A server that takes the connection and never answers.
+  boost::asio::io_context context;
+  boost::asio::ip::tcp::acceptor silent(context, {boost::asio::ip::address_v4::loopback(), 0});
+  const Document document = document_of(
+      "version: 1\ncards: { load: { type: data_load, time_limit: 0.2, config: { source: url, url: "
+      "'http://127.0.0.1:" +
+      std::to_string(silent.local_endpoint().port()) + "/table.csv' } } }\n");
+  Watcher watcher;
+  EXPECT_EXIT(failure_of(document, options_in(folder.path() / "runs"), watcher), testing::ExitedWithCode(1),
+              "card load: took longer than its time_limit of 0.2 s and could not be stopped");
+}
+
+}  // namespace
+}  // namespace stoker
