@@ -4,32 +4,33 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "config/field.h"
 #include "data/dataset.h"
 #include "device/array.h"
+#include "engine/loss.h"
 #include "model/mlp.h"
 
 // What runs training steps. An engine takes a placed dataset, runs a chunk of steps per call and returns one
-// record per finished epoch; the host waits once per chunk, never per step. Validation, early stopping and the
-// best weights are the engine's work, so that a chunk may hold hundreds of small epochs. It gives and takes its
-// whole state, so a run can stop after any chunk and go on exactly.
+// record per finished epoch; the host waits once per chunk, never per step. Validation, early stopping and
+// the best weights are the engine's work, so that a chunk may hold hundreds of small epochs. It gives and
+// takes its whole state, so a run can stop after any chunk and go on exactly.
 namespace stoker {
 
-enum class Loss { mse, binary_cross_entropy, cross_entropy };
 enum class Optimizer { adam, adamw, sgd };
 enum class EngineChoice { automatic, graph, eager };
 
 struct OptimizerSettings {
   Optimizer kind = Optimizer::adam;
-  double momentum = 0;        // sgd
+  double momentum = 0;  // sgd
   double weight_decay = 0;
-  double beta1 = 0.9;         // adam, adamw
+  double beta1 = 0.9;  // adam, adamw
   double beta2 = 0.999;
   double epsilon = 1e-8;
-  double max_grad_norm = 0;   // 0: no clipping
+  double max_grad_norm = 0;  // 0: no clipping
 };
 
 struct EngineRequest {
@@ -41,8 +42,8 @@ struct EngineRequest {
   std::int64_t patience = 0;  // epochs without a better validation loss before stopping; 0: never stop early
   double min_delta = 0;       // what counts as better
   Device device;
-  Dataset training;           // placed: where the engine reads it
-  Dataset validation;         // placed; no arrays when there is none
+  Dataset training;                // placed: where the engine reads it
+  Dataset validation;              // placed; no arrays when there is none
   NamedArrays initial_parameters;  // on the host, as initial_parameters() of model/mlp.h makes them
 
   // The last batch of an epoch may be smaller; it is trained on like the others.
@@ -57,10 +58,10 @@ struct Chunk {
 };
 
 struct EpochRecord {
-  std::int64_t epoch = 0;             // from 0
-  double train_loss = 0;              // mean over the rows, as trained on (dropout on)
+  std::int64_t epoch = 0;  // from 0
+  double train_loss = 0;   // mean over the rows, as trained on (dropout on)
   std::optional<double> validation_loss;
-  bool is_best = false;               // these weights were kept
+  bool is_best = false;  // these weights were kept
 };
 
 struct ChunkResult {
@@ -78,10 +79,11 @@ class Engine {
 
   // Everything that run() depends on, as host arrays: parameters, moments, best weights, sums of the
   // unfinished epoch, counters. restore(state()) in a new engine of the same request continues exactly.
+  // The parameters are called parameters.NAME in it: checkpoints keep them apart from the rest.
   virtual NamedArrays state() const = 0;
   virtual void restore(const NamedArrays& state) = 0;
 
-  virtual NamedArrays parameters() const = 0;       // as they are now, on the host
+  virtual NamedArrays parameters() const = 0;  // as they are now, on the host
   // Those of the best validation loss; without validation, as they are now.
   virtual NamedArrays best_parameters() const = 0;
 };
@@ -97,8 +99,11 @@ struct EngineMaker {
 }  // namespace stoker
 
 template <>
-inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::Loss>{"mse", "binary_cross_entropy", "cross_entropy"};
+inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::Loss>{
+    "mse", "binary_cross_entropy", "cross_entropy"};
 template <>
-inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::Optimizer>{"adam", "adamw", "sgd"};
+inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::Optimizer>{"adam", "adamw",
+                                                                                          "sgd"};
 template <>
-inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::EngineChoice>{"auto", "graph", "eager"};
+inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::EngineChoice>{"auto", "graph",
+                                                                                             "eager"};

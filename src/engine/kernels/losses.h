@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+
+#include "engine/kernels/launch.h"
+#include "engine/loss.h"
+
+namespace stoker::kernels {
+
+// The loss of each row and its gradient in one pass. Losses are added to one sum per place in the batch, so
+// that no step needs a reduction and the order of the additions is always the same; the sums are added up
+// once, at the end of an epoch.
+struct Losses {
+  Loss loss = Loss::mse;
+  const float* outputs = nullptr;               // [rows, width]
+  const float* float_targets = nullptr;         // mse: [rows, width]; binary_cross_entropy: [rows, 1]
+  const std::int64_t* class_targets = nullptr;  // cross_entropy: [rows]
+  std::int64_t rows = 0;
+  std::int64_t width = 1;
+  const float* stopped = nullptr;  // 1: nothing is added
+
+  double* row_sums = nullptr;  // [rows], added to
+  float* gradients = nullptr;  // of the mean over the rows, [rows, width]; null when not wanted
+};
+
+void losses(const Losses& work);
+LaunchError losses_cuda(const Losses& work, Stream stream);
+void losses(const Losses& work, const Place& place);
+
+}  // namespace stoker::kernels

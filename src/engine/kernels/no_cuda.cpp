@@ -1,0 +1,27 @@
+#include "engine/kernels/begin_step.h"
+#include "engine/kernels/dropout.h"
+#include "engine/kernels/end_epoch.h"
+#include "engine/kernels/losses.h"
+
+// A build without CUDA: every launch has the same answer.
+namespace stoker::kernels {
+namespace {
+
+constexpr LaunchError missing = "this build has no CUDA; build with `cmake --preset cuda`";
+
+}  // namespace
+
+LaunchError begin_step_cuda(const BeginStep&, Stream) {
+  return missing;
+}
+LaunchError dropout_masks_cuda(const DropoutMasks&, Stream) {
+  return missing;
+}
+LaunchError losses_cuda(const Losses&, Stream) {
+  return missing;
+}
+LaunchError end_epoch_cuda(const EndEpoch&, Stream) {
+  return missing;
+}
+
+}  // namespace stoker::kernels

@@ -1,0 +1,56 @@
+#include "torch/door.h"
+
+#include <filesystem>
+#include <string>
+
+#include <dlfcn.h>
+
+#include "base/error.h"
+#include "device/array.h"
+#include "torch/entry.h"
+
+namespace stoker::torch_door {
+namespace {
+
+// libstoker_torch.so lies beside libstoker.so, wherever that is.
+std::filesystem::path library_path() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&find_array), &info) == 0 || info.dli_fname == nullptr) {
+    fail("the program cannot find out where its own libraries lie");
+  }
+  return std::filesystem::absolute(info.dli_fname).parent_path() / "libstoker_torch.so";
+}
+
+const Library& open_library() {
+  const std::filesystem::path path = library_path();
+  if (!std::filesystem::exists(path)) {
+    fail("training a network needs {}, which is not there: build the target stoker_torch", path.string());
+  }
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char* reason = dlerror();
+    fail("LibTorch could not be loaded ({}): install the torch wheel with tools/setup and build again",
+         reason == nullptr ? "no reason given" : reason);
+  }
+  const auto open = reinterpret_cast<OpenLibrary>(dlsym(handle, open_library_name));
+  if (open == nullptr) fail("{} is of another version of the program: build it again", path.string());
+  return *open();
+}
+
+// Opened once and kept: LibTorch does not survive being unloaded.
+const Library& library() {
+  static const Library& opened = open_library();
+  return opened;
+}
+
+}  // namespace
+
+std::span<const EngineMaker> engines() {
+  return {library().makers, library().maker_count};
+}
+
+std::string version() {
+  return library().version;
+}
+
+}  // namespace stoker::torch_door

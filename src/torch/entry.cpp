@@ -1,0 +1,37 @@
+#include "torch/entry.h"
+
+#include <array>
+
+#include <torch/version.h>
+
+#include "torch/request_check.h"
+#include "torch/tensors.h"
+#include "torch/torch_engine.h"
+
+namespace stoker::torch_door {
+namespace {
+
+std::string graph_refusal(const EngineRequest& request) {
+  if (!request.device.is_cuda()) return "the engine graph needs an NVIDIA GPU; on a CPU use eager";
+  return request_problem(request);
+}
+
+template <TorchEngine::Kind kind>
+std::unique_ptr<Engine> make(const EngineRequest& request) {
+  translated("setting up an engine", [&] { check_class_numbers(request); });
+  return std::make_unique<TorchEngine>(request, kind);
+}
+
+constexpr std::array<EngineMaker, 2> makers{{
+    {"graph", graph_refusal, make<TorchEngine::Kind::graph>},
+    {"eager", request_problem, make<TorchEngine::Kind::eager>},
+}};
+
+}  // namespace
+}  // namespace stoker::torch_door
+
+extern "C" __attribute__((visibility("default"))) const stoker::torch_door::Library* stoker_open_torch() {
+  static const stoker::torch_door::Library library{stoker::torch_door::makers.data(),
+                                                   stoker::torch_door::makers.size(), TORCH_VERSION};
+  return &library;
+}

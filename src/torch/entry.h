@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+
+#include "engine/engine.h"
+
+// What libstoker_torch.so shows to the door: one function under this name, without C++'s decoration.
+namespace stoker::torch_door {
+
+struct Library {
+  const EngineMaker* makers = nullptr;
+  std::size_t maker_count = 0;
+  const char* version = nullptr;
+};
+
+using OpenLibrary = const Library* (*)();
+inline constexpr const char* open_library_name = "stoker_open_torch";
+
+}  // namespace stoker::torch_door

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Stream.h>
+
+#include "engine/kernels/launch.h"
+#include "torch/runner.h"
+
+// What the engines need of CUDA itself. gpu.cpp has it, no_gpu.cpp says what is missing.
+namespace stoker::torch_door::gpu {
+
+// A stream of its own that does not wait for the default one.
+c10::Stream make_stream(c10::Device device);
+kernels::Stream handle_of(const c10::Stream& stream);
+
+// Captures each piece the first time it is needed and replays it from then on. `state` is all that a piece
+// changes and that counts: warm-up runs before a capture are undone with it. Must be called, and run, with
+// the engine's stream current.
+std::unique_ptr<Runner> make_graph_runner(Work work, std::vector<at::Tensor> state);
+
+}  // namespace stoker::torch_door::gpu

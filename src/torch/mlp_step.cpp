@@ -1,0 +1,130 @@
+#include "torch/mlp_step.h"
+
+#include <algorithm>
+
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/sum.h>
+
+#include "base/error.h"
+#include "torch/activation.h"
+#include "torch/tensors.h"
+
+namespace stoker::torch_door {
+
+std::vector<MlpLayer> mlp_layers(const MlpShape& shape, const ParameterLayout& layout,
+                                 const at::Tensor& parameters, const at::Tensor& gradients) {
+  std::vector<MlpLayer> layers;
+  for (std::size_t i = 0; i < shape.layer_count(); ++i) {
+    const std::string weight = fmt::format("layers.{}.weight", i);
+    const std::string bias = fmt::format("layers.{}.bias", i);
+    MlpLayer layer;
+    layer.weight = layout.view(parameters, weight);
+    layer.bias = layout.view(parameters, bias);
+    if (layer.weight.sizes() != at::IntArrayRef({shape.layer_outputs(i), shape.layer_inputs(i)}) ||
+        layer.bias.sizes() != at::IntArrayRef({shape.layer_outputs(i)})) {
+      refuse("the initial parameters of layer {} do not have the network's shape", i);
+    }
+    layer.weight_transposed = layer.weight.t();
+    layer.weight_gradient = layout.view(gradients, weight);
+    layer.bias_gradient = layout.view(gradients, bias);
+    layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
+MlpBuffers::MlpBuffers(const MlpShape& shape, std::int64_t rows, Device device) {
+  const auto buffer = [&](std::int64_t width) { return at::empty({rows, width}, floats_on(device)); };
+  for (const std::int64_t width : shape.hidden_layers) {
+    Hidden layer;
+    layer.linear = buffer(width);
+    layer.active = buffer(width);
+    layer.dropped = layer.active;
+    if (shape.dropout > 0) {
+      layer.mask = buffer(width);
+      layer.dropped = buffer(width);
+    }
+    layer.gradient = buffer(width);
+    layer.linear_gradient = buffer(width);
+    hidden.push_back(std::move(layer));
+  }
+  outputs = buffer(shape.outputs);
+  output_gradient = buffer(shape.outputs);
+}
+
+MlpBuffers MlpBuffers::first_rows(std::int64_t rows) const {
+  const auto cut = [rows](const at::Tensor& buffer) {
+    return buffer.defined() ? buffer.narrow(0, 0, rows) : buffer;
+  };
+  MlpBuffers part;
+  for (const Hidden& layer : hidden) {
+    part.hidden.push_back({cut(layer.linear), cut(layer.active), cut(layer.mask), cut(layer.dropped),
+                           cut(layer.gradient), cut(layer.linear_gradient)});
+  }
+  part.outputs = cut(outputs);
+  part.output_gradient = cut(output_gradient);
+  return part;
+}
+
+MlpStep::MlpStep(const MlpShape& shape, std::vector<MlpLayer> layers, MlpBuffers buffers, at::Tensor features)
+    : shape_(shape),
+      layers_(std::move(layers)),
+      buffers_(std::move(buffers)),
+      features_(std::move(features)) {
+  for (const MlpBuffers::Hidden& hidden : buffers_.hidden) {
+    transposed_gradients_.push_back(hidden.linear_gradient.t());
+  }
+  transposed_gradients_.push_back(buffers_.output_gradient.t());
+}
+
+std::vector<kernels::DropoutMasks> MlpStep::dropout_masks(std::uint64_t seed,
+                                                          const kernels::StepCounters* counters) const {
+  std::vector<kernels::DropoutMasks> launches;
+  if (shape_.dropout <= 0) return launches;
+  for (std::size_t i = 0; i < buffers_.hidden.size(); ++i) {
+    if (i % kernels::DropoutMasks::most_layers == 0) {
+      kernels::DropoutMasks launch;
+      launch.first_layer = static_cast<std::uint32_t>(i);
+      launch.seed = seed;
+      launch.probability = static_cast<float>(shape_.dropout);
+      launch.counters = counters;
+      launches.push_back(launch);
+    }
+    const at::Tensor& mask = buffers_.hidden[i].mask;
+    launches.back().layers[launches.back().layer_count++] = {mask.mutable_data_ptr<float>(), mask.numel()};
+  }
+  return launches;
+}
+
+const at::Tensor& MlpStep::input_of(std::size_t layer) const {
+  return layer == 0 ? features_ : buffers_.hidden[layer - 1].dropped;
+}
+
+void MlpStep::forward() {
+  for (std::size_t i = 0; i < buffers_.hidden.size(); ++i) {
+    MlpBuffers::Hidden& hidden = buffers_.hidden[i];
+    activated_linear(shape_.activation, hidden.active, hidden.linear, input_of(i),
+                     layers_[i].weight_transposed, layers_[i].bias);
+    if (hidden.mask.defined()) at::mul_out(hidden.dropped, hidden.active, hidden.mask);
+  }
+  const std::size_t last = layers_.size() - 1;
+  at::addmm_out(buffers_.outputs, layers_[last].bias, input_of(last), layers_[last].weight_transposed);
+}
+
+void MlpStep::backward() {
+  for (std::size_t i = layers_.size(); i-- > 0;) {
+    const bool is_last = i == layers_.size() - 1;
+    const at::Tensor& gradient = is_last ? buffers_.output_gradient : buffers_.hidden[i].linear_gradient;
+    at::mm_out(layers_[i].weight_gradient, transposed_gradients_[i], input_of(i));
+    at::sum_out(layers_[i].bias_gradient, gradient, 0);
+    if (i == 0) break;
+    MlpBuffers::Hidden& below = buffers_.hidden[i - 1];
+    at::mm_out(below.gradient, gradient, layers_[i].weight);
+    if (below.mask.defined()) below.gradient.mul_(below.mask);
+    activation_gradient(shape_.activation, below.linear_gradient, below.gradient, below.linear, below.active);
+  }
+}
+
+}  // namespace stoker::torch_door

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "engine/kernels/dropout.h"
+#include "engine/kernels/losses.h"
+#include "engine/kernels/place.h"
+#include "model/mlp.h"
+#include "torch/parameters.h"
+
+namespace stoker::torch_door {
+
+// What one layer of the network is made of, as views of the flat parameters and gradients.
+struct MlpLayer {
+  at::Tensor weight;
+  at::Tensor weight_transposed;
+  at::Tensor bias;
+  at::Tensor weight_gradient;
+  at::Tensor bias_gradient;
+};
+std::vector<MlpLayer> mlp_layers(const MlpShape& shape, const ParameterLayout& layout,
+                                 const at::Tensor& parameters, const at::Tensor& gradients);
+
+// Where the values of a batch lie between the layers. The buffers are made once for the largest batch; a
+// smaller one uses their first rows.
+struct MlpBuffers {
+  MlpBuffers(const MlpShape& shape, std::int64_t rows, Device device);
+  MlpBuffers first_rows(std::int64_t rows) const;
+
+  struct Hidden {
+    at::Tensor linear;           // before the activation
+    at::Tensor active;           // after it
+    at::Tensor mask;             // dropout; undefined without
+    at::Tensor dropped;          // active * mask, what the next layer reads
+    at::Tensor gradient;         // of dropped, then of active
+    at::Tensor linear_gradient;  // of linear
+  };
+  std::vector<Hidden> hidden;
+  at::Tensor outputs;
+  at::Tensor output_gradient;
+
+ private:
+  MlpBuffers() = default;
+};
+
+// Gradients of an MLP over a batch, written out by hand. LibTorch's autograd would do the same products;
+// without it a step builds no graph, allocates nothing and writes each gradient straight to its place in the
+// flat buffer. On small batches that is most of a step's time. Families with richer layers will use autograd
+// here.
+class MlpStep {
+ public:
+  MlpStep(const MlpShape& shape, std::vector<MlpLayer> layers, MlpBuffers buffers, at::Tensor features);
+
+  // Dropout masks for these buffers, in launches of at most DropoutMasks::most_layers.
+  std::vector<kernels::DropoutMasks> dropout_masks(std::uint64_t seed,
+                                                   const kernels::StepCounters* counters) const;
+
+  void forward();   // features to outputs
+  void backward();  // output_gradient to the layers' gradients
+
+  const at::Tensor& outputs() const { return buffers_.outputs; }
+  const at::Tensor& output_gradient() const { return buffers_.output_gradient; }
+
+ private:
+  const at::Tensor& input_of(std::size_t layer) const;
+
+  MlpShape shape_;
+  std::vector<MlpLayer> layers_;
+  MlpBuffers buffers_;
+  at::Tensor features_;
+  std::vector<at::Tensor> transposed_gradients_;  // of each layer's linear part, made once
+};
+
+}  // namespace stoker::torch_door

@@ -1,0 +1,96 @@
+#include "torch/mlp_validation.h"
+
+#include <algorithm>
+
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+
+#include "torch/activation.h"
+#include "torch/tensors.h"
+
+namespace stoker::torch_door {
+namespace {
+
+// Elements of the widest layer's slice: on a CPU what its cache holds, on a GPU what keeps it busy.
+constexpr std::int64_t cpu_slice_elements = 1 << 18;
+constexpr std::int64_t gpu_slice_elements = 1 << 24;
+constexpr std::int64_t most_slice_rows = 65'536;
+
+std::int64_t widest_layer(const MlpShape& shape) {
+  std::int64_t widest = std::max(shape.inputs, shape.outputs);
+  for (const std::int64_t width : shape.hidden_layers) widest = std::max(widest, width);
+  return widest;
+}
+
+std::int64_t rows_per_slice(const MlpShape& shape, std::int64_t rows, Device device) {
+  const std::int64_t elements = device.is_cuda() ? gpu_slice_elements : cpu_slice_elements;
+  const std::int64_t fitting = std::max<std::int64_t>(elements / widest_layer(shape), 1);
+  return std::min({rows, fitting, most_slice_rows});
+}
+
+}  // namespace
+
+MlpValidation::MlpValidation(const MlpShape& shape, Loss loss, std::vector<MlpLayer> layers,
+                             const Dataset& dataset, const kernels::Place& place, const float* stopped)
+    : shape_(shape),
+      layers_(std::move(layers)),
+      place_(place),
+      rows_(dataset.rows()),
+      slice_rows_(rows_per_slice(shape, rows_, place.device)),
+      features_(view_of(dataset.features())) {
+  const std::int64_t width = widest_layer(shape);
+  even_ = at::empty({slice_rows_ * width}, floats_on(place.device));
+  odd_ = at::empty({slice_rows_ * width}, floats_on(place.device));
+  row_sums_ = at::zeros({slice_rows_}, doubles_on(place.device));
+  if (features_.device().type() != torch_device(place.device).type()) {
+    features_slice_ = at::empty({slice_rows_, shape.inputs}, floats_on(place.device));
+  }
+  losses_.loss = loss;
+  losses_.width = shape.outputs;
+  losses_.stopped = stopped;
+  losses_.row_sums = row_sums_.mutable_data_ptr<double>();
+  const Array& targets = dataset.targets();
+  if (loss == Loss::cross_entropy) {
+    losses_.class_targets = static_cast<const std::int64_t*>(targets.data());
+  } else {
+    losses_.float_targets = static_cast<const float*>(targets.data());
+  }
+}
+
+void MlpValidation::run() {
+  for (std::int64_t first = 0; first < rows_; first += slice_rows_) {
+    run_slice(first, std::min(slice_rows_, rows_ - first));
+  }
+}
+
+at::Tensor MlpValidation::rows_of(std::int64_t first, std::int64_t count) {
+  const at::Tensor rows = features_.narrow(0, first, count);
+  if (!features_slice_.defined()) return rows;
+  at::Tensor copy = features_slice_.narrow(0, 0, count);
+  copy.copy_(rows, /*non_blocking=*/true);
+  return copy;
+}
+
+void MlpValidation::run_slice(std::int64_t first, std::int64_t count) {
+  at::Tensor input = rows_of(first, count);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const std::int64_t width = shape_.layer_outputs(i);
+    at::Tensor output = (i % 2 == 0 ? even_ : odd_).narrow(0, 0, count * width).view({count, width});
+    if (i + 1 < layers_.size()) {
+      activated_linear(shape_.activation, output, output, input, layers_[i].weight_transposed,
+                       layers_[i].bias);
+    } else {
+      at::addmm_out(output, layers_[i].bias, input, layers_[i].weight_transposed);
+    }
+    input = output;
+  }
+  kernels::Losses slice = losses_;
+  slice.rows = count;
+  slice.outputs = input.const_data_ptr<float>();
+  if (slice.float_targets != nullptr) slice.float_targets += first * shape_.outputs;
+  if (slice.class_targets != nullptr) slice.class_targets += first;
+  kernels::losses(slice, place_);
+}
+
+}  // namespace stoker::torch_door

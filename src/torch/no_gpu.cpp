@@ -1,0 +1,23 @@
+#include "base/error.h"
+#include "torch/gpu.h"
+
+// A build without CUDA: every question has the same answer.
+namespace stoker::torch_door::gpu {
+namespace {
+
+constexpr const char* missing =
+    "this build has no CUDA; build with `cmake --preset cuda` on a machine with an NVIDIA GPU";
+
+}  // namespace
+
+c10::Stream make_stream(c10::Device) {
+  fail("{}", missing);
+}
+kernels::Stream handle_of(const c10::Stream&) {
+  fail("{}", missing);
+}
+std::unique_ptr<Runner> make_graph_runner(Work, std::vector<at::Tensor>) {
+  fail("{}", missing);
+}
+
+}  // namespace stoker::torch_door::gpu

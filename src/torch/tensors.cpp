@@ -1,0 +1,74 @@
+#include "torch/tensors.h"
+
+#include <ATen/ops/from_blob.h>
+
+namespace stoker::torch_door {
+namespace {
+
+at::ScalarType scalar_type(DType type) {
+  switch (type) {
+    case DType::float32:
+      return at::kFloat;
+    case DType::float64:
+      return at::kDouble;
+    case DType::int32:
+      return at::kInt;
+    case DType::int64:
+      return at::kLong;
+    case DType::uint8:
+      return at::kByte;
+  }
+  fail("an array of an unknown type");
+}
+
+DType array_type(at::ScalarType type) {
+  switch (type) {
+    case at::kFloat:
+      return DType::float32;
+    case at::kDouble:
+      return DType::float64;
+    case at::kInt:
+      return DType::int32;
+    case at::kLong:
+      return DType::int64;
+    case at::kByte:
+      return DType::uint8;
+    default:
+      fail("a tensor of type {} has no counterpart among arrays", c10::toString(type));
+  }
+}
+
+}  // namespace
+
+at::Device torch_device(Device device) {
+  if (!device.is_cuda()) return at::Device(at::kCPU);
+  return {at::kCUDA, static_cast<c10::DeviceIndex>(device.index)};
+}
+
+at::TensorOptions floats_on(Device device) {
+  return at::TensorOptions().dtype(at::kFloat).device(torch_device(device));
+}
+
+at::TensorOptions doubles_on(Device device) {
+  return at::TensorOptions().dtype(at::kDouble).device(torch_device(device));
+}
+
+at::TensorOptions integers_on(Device device) {
+  return at::TensorOptions().dtype(at::kLong).device(torch_device(device));
+}
+
+at::Tensor view_of(const Array& array) {
+  const Device device = array.memory() == Memory::device ? array.device() : Device::cpu();
+  const auto options = at::TensorOptions().dtype(scalar_type(array.type())).device(torch_device(device));
+  // LibTorch has no tensor over constant memory; what is made here is only read.
+  return at::from_blob(const_cast<void*>(array.data()), array.shape(), options);
+}
+
+Array host_array(const at::Tensor& tensor) {
+  const at::Tensor copy = tensor.to(at::kCPU).contiguous();
+  Array array(array_type(copy.scalar_type()), copy.sizes().vec());
+  array.copy_from_host(copy.const_data_ptr(), copy.nbytes());
+  return array;
+}
+
+}  // namespace stoker::torch_door

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <exception>
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/Exception.h>
+
+#include "base/error.h"
+#include "device/array.h"
+
+// Arrays on our side of the door, tensors on LibTorch's.
+namespace stoker::torch_door {
+
+at::Device torch_device(Device device);
+at::TensorOptions floats_on(Device device);
+at::TensorOptions doubles_on(Device device);
+at::TensorOptions integers_on(Device device);
+
+// A tensor over the array's memory. Pinned memory is the host's; the array must outlive the tensor.
+at::Tensor view_of(const Array& array);
+
+// A copy on the host; waits for the device.
+Array host_array(const at::Tensor& tensor);
+
+// Runs work and turns LibTorch's errors into the program's.
+template <class Work>
+auto translated(const char* what, Work&& work) {
+  try {
+    return work();
+  } catch (const Error&) {
+    throw;
+  } catch (const c10::OutOfMemoryError& error) {
+    throw OutOfMemory(fmt::format("{}: the GPU ran out of memory: {}", what, error.what_without_backtrace()));
+  } catch (const c10::Error& error) {
+    fail("{}: LibTorch: {}", what, error.what_without_backtrace());
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemory(fmt::format("{}: the host ran out of memory", what));
+  } catch (const std::exception& error) {
+    fail("{}: {}", what, error.what());
+  }
+}
+
+}  // namespace stoker::torch_door

@@ -1,0 +1,353 @@
+#include "torch/torch_engine.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/InferenceMode.h>
+#include <c10/core/StreamGuard.h>
+
+#include "torch/gpu.h"
+#include "torch/tensors.h"
+
+namespace stoker::torch_door {
+namespace {
+
+// What the device keeps between two looks of the host. Chunks beyond are run in parts with a wait in between;
+// the trainer's chunks of about 100 ms stay far below.
+constexpr std::int64_t most_steps = 65'536;
+constexpr std::int64_t most_epochs = 4'096;
+
+constexpr std::int64_t counter_words = sizeof(kernels::StepCounters) / sizeof(std::int64_t);
+constexpr std::int64_t line_words = sizeof(kernels::EpochLine) / sizeof(std::int64_t);
+
+bool has_first_moment(const OptimizerSettings& settings) {
+  return settings.kind != Optimizer::sgd || settings.momentum > 0;
+}
+
+// Around everything that touches LibTorch: its errors become ours, no autograd, work goes to our stream.
+template <class Work>
+auto on_stream(const std::optional<c10::Stream>& stream, const char* what, Work&& work) {
+  return translated(what, [&] {
+    const c10::InferenceMode no_autograd;
+    c10::OptionalStreamGuard guard;
+    if (stream) guard.reset_stream(*stream);
+    return work();
+  });
+}
+
+}  // namespace
+
+TorchEngine::TorchEngine(const EngineRequest& request, Kind kind)
+    : request_(request), kind_(kind), layout_(request.initial_parameters) {
+  place_.device = request.device;
+  translated("setting up an engine", [&] {
+    if (!request.device.is_cuda()) return;
+    stream_ = gpu::make_stream(torch_device(request.device));
+    place_.stream = gpu::handle_of(*stream_);
+  });
+  on_stream(stream_, "setting up an engine", [&] {
+    make_tensors();
+    make_work();
+    const auto work = [this](Piece piece) { do_piece(piece); };
+    if (kind == Kind::graph) {
+      runner_ = gpu::make_graph_runner(work, changing_tensors());
+    } else {
+      runner_ = std::make_unique<EagerRunner>(work);
+    }
+  });
+}
+
+void TorchEngine::make_tensors() {
+  const Device device = request_.device;
+  const auto floats = floats_on(device);
+  parameters_ = layout_.flat_from(request_.initial_parameters, "").to(torch_device(device));
+  gradients_ = at::zeros({layout_.size()}, floats);
+  if (has_first_moment(request_.optimizer)) first_moment_ = at::zeros({layout_.size()}, floats);
+  if (request_.optimizer.kind != Optimizer::sgd) second_moment_ = at::zeros({layout_.size()}, floats);
+  best_parameters_ = parameters_.clone();
+  best_loss_ = at::full({}, std::numeric_limits<double>::infinity(), doubles_on(device));
+  counters_ = at::zeros({counter_words}, integers_on(device));
+  row_sums_ = at::zeros({request_.batch_size}, doubles_on(device));
+  stopped_ = at::zeros({}, floats);
+  rates_ = at::zeros({most_steps}, floats);
+  learning_rate_ = at::zeros({}, floats);
+  update_number_ = at::zeros({}, floats);
+  lines_ = at::zeros({most_epochs, line_words}, integers_on(device));
+  batch_features_ = at::empty({request_.batch_size, request_.shape.inputs}, floats);
+  batch_targets_ = request_.loss == Loss::cross_entropy
+                       ? at::empty({request_.batch_size}, integers_on(device))
+                       : at::empty({request_.batch_size, request_.shape.outputs}, floats);
+}
+
+void TorchEngine::make_work() {
+  const std::vector<MlpLayer> layers = mlp_layers(request_.shape, layout_, parameters_, gradients_);
+  const MlpBuffers buffers(request_.shape, request_.batch_size, request_.device);
+  const auto* counters = reinterpret_cast<const kernels::StepCounters*>(counters_.const_data_ptr());
+  const auto fill = [&](BatchWork& work, std::int64_t rows) {
+    work.begin = begin_step_of(rows);
+    work.step.emplace(request_.shape, layers, buffers.first_rows(rows), batch_features_.narrow(0, 0, rows));
+    work.masks = work.step->dropout_masks(request_.seed, counters);
+    work.losses = losses_of(*work.step, rows);
+  };
+  const std::int64_t rows = request_.training.rows();
+  if (rows >= request_.batch_size) fill(full_, request_.batch_size);
+  if (rows % request_.batch_size != 0) fill(last_, rows % request_.batch_size);
+  if (request_.validation.rows() > 0) {
+    validation_.emplace(request_.shape, request_.loss, layers, request_.validation, place_,
+                        stopped_.const_data_ptr<float>());
+  }
+  update_.emplace(request_.optimizer, Update::Tensors{parameters_, gradients_, first_moment_, second_moment_,
+                                                      learning_rate_, update_number_, stopped_});
+  end_epoch_ = end_epoch_work();
+}
+
+kernels::BeginStep TorchEngine::begin_step_of(std::int64_t rows) const {
+  kernels::BeginStep begin;
+  begin.features = static_cast<const float*>(request_.training.features().data());
+  if (request_.loss == Loss::cross_entropy) {
+    begin.class_targets = static_cast<const std::int64_t*>(request_.training.targets().data());
+    begin.batch_class_targets = batch_targets_.mutable_data_ptr<std::int64_t>();
+  } else {
+    begin.float_targets = static_cast<const float*>(request_.training.targets().data());
+    begin.batch_float_targets = batch_targets_.mutable_data_ptr<float>();
+    begin.target_columns = request_.shape.outputs;
+  }
+  begin.rows = request_.training.rows();
+  begin.columns = request_.shape.inputs;
+  begin.seed = request_.seed;
+  begin.batch_size = request_.batch_size;
+  begin.batch_rows = rows;
+  begin.steps_per_epoch = request_.steps_per_epoch();
+  begin.rates = rates_.const_data_ptr<float>();
+  begin.rate_count = most_steps;
+  begin.stopped = stopped_.const_data_ptr<float>();
+  begin.counters = reinterpret_cast<kernels::StepCounters*>(counters_.mutable_data_ptr());
+  begin.learning_rate = learning_rate_.mutable_data_ptr<float>();
+  begin.update_number = update_number_.mutable_data_ptr<float>();
+  begin.batch_features = batch_features_.mutable_data_ptr<float>();
+  return begin;
+}
+
+kernels::Losses TorchEngine::losses_of(const MlpStep& step, std::int64_t rows) const {
+  kernels::Losses losses;
+  losses.loss = request_.loss;
+  losses.outputs = step.outputs().const_data_ptr<float>();
+  if (request_.loss == Loss::cross_entropy) {
+    losses.class_targets = batch_targets_.const_data_ptr<std::int64_t>();
+  } else {
+    losses.float_targets = batch_targets_.const_data_ptr<float>();
+  }
+  losses.rows = rows;
+  losses.width = request_.shape.outputs;
+  losses.stopped = stopped_.const_data_ptr<float>();
+  losses.row_sums = row_sums_.mutable_data_ptr<double>();
+  losses.gradients = step.output_gradient().mutable_data_ptr<float>();
+  return losses;
+}
+
+kernels::EndEpoch TorchEngine::end_epoch_work() const {
+  kernels::EndEpoch end;
+  end.row_sums = row_sums_.mutable_data_ptr<double>();
+  end.row_sum_count = row_sums_.numel();
+  end.rows = request_.training.rows();
+  if (validation_) {
+    end.validation_sums = validation_->row_sums().mutable_data_ptr<double>();
+    end.validation_sum_count = validation_->row_sums().numel();
+    end.validation_rows = validation_->rows();
+  }
+  end.steps_per_epoch = request_.steps_per_epoch();
+  end.patience = request_.patience;
+  end.min_delta = request_.min_delta;
+  end.counters = reinterpret_cast<kernels::StepCounters*>(counters_.mutable_data_ptr());
+  end.lines = reinterpret_cast<kernels::EpochLine*>(lines_.mutable_data_ptr());
+  end.line_capacity = most_epochs;
+  end.best_loss = best_loss_.mutable_data_ptr<double>();
+  end.stopped = stopped_.mutable_data_ptr<float>();
+  end.parameters = parameters_.const_data_ptr<float>();
+  end.best_parameters = best_parameters_.mutable_data_ptr<float>();
+  end.parameter_count = parameters_.numel();
+  return end;
+}
+
+std::vector<at::Tensor> TorchEngine::changing_tensors() const {
+  std::vector<at::Tensor> tensors{parameters_, best_parameters_, best_loss_, counters_,
+                                  row_sums_,   stopped_,         lines_};
+  if (first_moment_.defined()) tensors.push_back(first_moment_);
+  if (second_moment_.defined()) tensors.push_back(second_moment_);
+  return tensors;
+}
+
+void TorchEngine::do_piece(Piece piece) {
+  if (piece == Piece::epoch_end) {
+    if (validation_) validation_->run();
+    kernels::end_epoch(end_epoch_, place_);
+    return;
+  }
+  BatchWork& work = piece == Piece::full_batch ? full_ : last_;
+  kernels::begin_step(work.begin, place_);
+  for (const kernels::DropoutMasks& masks : work.masks) kernels::dropout_masks(masks, place_);
+  work.step->forward();
+  kernels::losses(work.losses, place_);
+  work.step->backward();
+  update_->run();
+}
+
+ChunkResult TorchEngine::run(const Chunk& chunk) {
+  return on_stream(stream_, "training", [&] {
+    ChunkResult result;
+    if (chunk.first_step != next_step_ && !has_stopped()) {
+      fail("a chunk that begins with step {} cannot follow step {}", chunk.first_step, next_step_);
+    }
+    const auto total = static_cast<std::int64_t>(chunk.learning_rates.size());
+    for (std::int64_t done = 0; done < total && !result.stopped_early;) {
+      const std::int64_t count = steps_in_one_go(total - done);
+      begin_part(chunk.first_step + done, chunk.learning_rates.data() + done, count);
+      run_steps(count);
+      collect(result);
+      done += count;
+    }
+    return result;
+  });
+}
+
+std::int64_t TorchEngine::steps_in_one_go(std::int64_t wanted) const {
+  const std::int64_t per_epoch = request_.steps_per_epoch();
+  const std::int64_t by_epochs = per_epoch > most_steps / most_epochs ? most_steps : per_epoch * most_epochs;
+  return std::min({wanted, most_steps, by_epochs});
+}
+
+void TorchEngine::begin_part(std::int64_t first_step, const float* rates, std::int64_t count) {
+  rates_.narrow(0, 0, count)
+      .copy_(at::from_blob(const_cast<float*>(rates), {count}, floats_on(Device::cpu())));
+  kernels::StepCounters counters = host_counters();
+  counters.rate_origin = first_step;
+  counters.record_count = 0;
+  set_counters(counters);
+}
+
+void TorchEngine::run_steps(std::int64_t count) {
+  const std::int64_t per_epoch = request_.steps_per_epoch();
+  const std::int64_t full_batches = request_.training.rows() / request_.batch_size;
+  while (count > 0) {
+    const std::int64_t full_left = full_batches - next_step_ % per_epoch;
+    const std::int64_t times = full_left > 0 ? std::min(count, full_left) : 1;
+    runner_->run(full_left > 0 ? Piece::full_batch : Piece::last_batch, times);
+    count -= times;
+    next_step_ += times;
+    if (next_step_ % per_epoch != 0) continue;
+    runner_->run(Piece::epoch_end, 1);
+    // Looking costs nothing on the CPU. A GPU is not waited for: after stopping, its steps change nothing.
+    if (!place_.device.is_cuda() && has_stopped()) return;
+  }
+}
+
+void TorchEngine::collect(ChunkResult& result) {
+  const kernels::StepCounters counters = host_counters();
+  next_step_ = counters.step;
+  if (counters.record_count > 0) {
+    const at::Tensor host = lines_.narrow(0, 0, counters.record_count).to(at::kCPU);
+    for (std::int64_t i = 0; i < counters.record_count; ++i) {
+      kernels::EpochLine line;
+      std::memcpy(static_cast<void*>(&line), host.const_data_ptr<std::int64_t>() + i * line_words,
+                  sizeof line);
+      EpochRecord record;
+      record.epoch = line.epoch;
+      record.train_loss = line.train_loss;
+      if (validation_) record.validation_loss = line.validation_loss;
+      record.is_best = line.is_best != 0;
+      result.finished_epochs.push_back(record);
+    }
+  }
+  result.stopped_early = has_stopped();
+}
+
+bool TorchEngine::has_stopped() const {
+  return stopped_.to(at::kCPU).const_data_ptr<float>()[0] != 0;
+}
+
+kernels::StepCounters TorchEngine::host_counters() const {
+  kernels::StepCounters counters;
+  const at::Tensor host = counters_.to(at::kCPU);
+  std::memcpy(static_cast<void*>(&counters), host.const_data_ptr(), sizeof counters);
+  return counters;
+}
+
+void TorchEngine::set_counters(const kernels::StepCounters& counters) {
+  at::Tensor host = at::empty({counter_words}, integers_on(Device::cpu()));
+  std::memcpy(host.mutable_data_ptr(), &counters, sizeof counters);
+  counters_.copy_(host);
+}
+
+NamedArrays TorchEngine::state() const {
+  return on_stream(stream_, "reading the engine's state", [&] {
+    NamedArrays state;
+    layout_.append_to(state, "parameters.", parameters_);
+    if (first_moment_.defined()) layout_.append_to(state, "first_moment.", first_moment_);
+    if (second_moment_.defined()) layout_.append_to(state, "second_moment.", second_moment_);
+    if (validation_) {
+      layout_.append_to(state, "best_parameters.", best_parameters_);
+      state.push_back({"best_validation_loss", host_array(best_loss_.view({1}))});
+    }
+    const kernels::StepCounters counters = host_counters();
+    const std::array<std::int64_t, 3> numbers{counters.step, counters.since_best, has_stopped() ? 1 : 0};
+    state.push_back({"counters", Array::from<std::int64_t>(numbers, {3})});
+    state.push_back({"row_sums", host_array(row_sums_)});
+    return state;
+  });
+}
+
+void TorchEngine::restore(const NamedArrays& state) {
+  on_stream(stream_, "restoring the engine's state", [&] {
+    const auto checked = [&](const std::string& name, DType type, const Shape& shape) -> const Array& {
+      const Array& array = find_array(state, name);
+      if (array.type() != type || array.shape() != shape) {
+        refuse("the array '{}' of the saved state does not fit this training: it belongs to another one",
+               name);
+      }
+      return array;
+    };
+    parameters_.copy_(layout_.flat_from(state, "parameters."));
+    if (first_moment_.defined()) first_moment_.copy_(layout_.flat_from(state, "first_moment."));
+    if (second_moment_.defined()) second_moment_.copy_(layout_.flat_from(state, "second_moment."));
+    if (validation_) {
+      best_parameters_.copy_(layout_.flat_from(state, "best_parameters."));
+      best_loss_.copy_(view_of(checked("best_validation_loss", DType::float64, {1})).view({}));
+    }
+    const auto numbers = checked("counters", DType::int64, {3}).as<std::int64_t>();
+    if (numbers[0] < 0 || numbers[1] < 0) refuse("the saved state counts negative steps");
+    kernels::StepCounters counters;
+    counters.step = numbers[0];
+    counters.since_best = numbers[1];
+    set_counters(counters);
+    stopped_.fill_(numbers[2] != 0 ? 1 : 0);
+    row_sums_.copy_(view_of(checked("row_sums", DType::float64, {request_.batch_size})));
+    next_step_ = counters.step;
+  });
+}
+
+NamedArrays TorchEngine::parameters() const {
+  return on_stream(stream_, "reading the parameters", [&] {
+    NamedArrays arrays;
+    layout_.append_to(arrays, "", parameters_);
+    return arrays;
+  });
+}
+
+NamedArrays TorchEngine::best_parameters() const {
+  return on_stream(stream_, "reading the best parameters", [&] {
+    // A run without validation has no best; nor has one whose every validation loss was not a number.
+    const bool has_best = validation_ && std::isfinite(best_loss_.to(at::kCPU).const_data_ptr<double>()[0]);
+    NamedArrays arrays;
+    layout_.append_to(arrays, "", has_best ? best_parameters_ : parameters_);
+    return arrays;
+  });
+}
+
+}  // namespace stoker::torch_door

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Stream.h>
+
+#include "engine/engine.h"
+#include "engine/kernels/begin_step.h"
+#include "engine/kernels/end_epoch.h"
+#include "torch/mlp_step.h"
+#include "torch/mlp_validation.h"
+#include "torch/parameters.h"
+#include "torch/runner.h"
+#include "torch/update.h"
+
+namespace stoker::torch_door {
+
+// The eager and the graph engine: the same work on the same buffers, brought to the device by another runner.
+// Everything that a step reads or changes lies in device memory, so neither waits for the host within a
+// chunk.
+class TorchEngine : public Engine {
+ public:
+  enum class Kind { eager, graph };
+  TorchEngine(const EngineRequest& request, Kind kind);
+
+  std::string_view name() const override { return kind_ == Kind::graph ? "graph" : "eager"; }
+  ChunkResult run(const Chunk& chunk) override;
+  NamedArrays state() const override;
+  void restore(const NamedArrays& state) override;
+  NamedArrays parameters() const override;
+  NamedArrays best_parameters() const override;
+
+ private:
+  void make_tensors();
+  void make_work();
+  kernels::BeginStep begin_step_of(std::int64_t rows) const;
+  kernels::Losses losses_of(const MlpStep& step, std::int64_t rows) const;
+  kernels::EndEpoch end_epoch_work() const;
+  std::vector<at::Tensor> changing_tensors() const;
+
+  void do_piece(Piece piece);  // called by the runner
+  void run_steps(std::int64_t count);
+  std::int64_t steps_in_one_go(std::int64_t wanted) const;
+  void begin_part(std::int64_t first_step, const float* rates, std::int64_t count);
+  void collect(ChunkResult& result);
+  bool has_stopped() const;  // waits for the device
+  kernels::StepCounters host_counters() const;
+  void set_counters(const kernels::StepCounters& counters);
+
+  // A step over one number of rows: full batches have one, the smaller last batch has another.
+  struct BatchWork {
+    kernels::BeginStep begin;
+    std::vector<kernels::DropoutMasks> masks;
+    std::optional<MlpStep> step;
+    kernels::Losses losses;
+  };
+
+  EngineRequest request_;
+  Kind kind_;
+  std::optional<c10::Stream> stream_;  // none on the CPU
+  kernels::Place place_;
+  ParameterLayout layout_;
+  std::int64_t next_step_ = 0;
+
+  // What counts, and goes into state().
+  at::Tensor parameters_;
+  at::Tensor first_moment_;  // undefined where the optimiser has none
+  at::Tensor second_moment_;
+  at::Tensor best_parameters_;
+  at::Tensor best_loss_;
+  at::Tensor counters_;  // kernels::StepCounters
+  at::Tensor row_sums_;
+  at::Tensor stopped_;
+  // Made anew by every step or chunk.
+  at::Tensor gradients_;
+  at::Tensor rates_;
+  at::Tensor learning_rate_;
+  at::Tensor update_number_;
+  at::Tensor lines_;  // kernels::EpochLine
+  at::Tensor batch_features_;
+  at::Tensor batch_targets_;
+
+  BatchWork full_;
+  BatchWork last_;
+  std::optional<MlpValidation> validation_;
+  std::optional<Update> update_;
+  kernels::EndEpoch end_epoch_;
+  std::unique_ptr<Runner> runner_;
+};
+
+}  // namespace stoker::torch_door
