@@ -1,0 +1,103 @@
+#include "report/contents.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "config/value.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t largest_document = 4U << 20;
+constexpr std::size_t largest_evaluation = 64U << 20;
+constexpr std::size_t most_evaluations = 1'000;
+
+Evaluation read_evaluation(const fs::path& file) {
+  const config::Bounds bounds{.bytes = largest_evaluation, .values = 4'000'000, .depth = 16};
+  const config::Value value = config::parse_json(read_file(file, largest_evaluation), file.string(), bounds);
+  Evaluation evaluation;
+  try {
+    evaluation = Evaluation::from_json(config::to_json(value));
+  } catch (const Error& error) {
+    refuse("{}: {}", file.string(), error.what());
+  }
+  if (evaluation.actual.size() != evaluation.predicted.size())
+    refuse("{}: {} actual values, but {} predictions", file.string(), evaluation.actual.size(),
+           evaluation.predicted.size());
+  if (evaluation.classification) {
+    const std::vector<std::int64_t>& confusion = evaluation.classification->confusion;
+    if (std::any_of(confusion.begin(), confusion.end(), [](std::int64_t count) { return count < 0; }))
+      refuse("{}: a count of its confusion matrix is negative", file.string());
+  }
+  return evaluation;
+}
+
+std::vector<CardEvaluation> read_evaluations(const fs::path& folder) {
+  std::vector<CardEvaluation> evaluations;
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) return evaluations;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() != ".json" || !fs::is_regular_file(entry.symlink_status())) continue;
+    if (evaluations.size() == most_evaluations)
+      refuse("{} holds more than {} evaluations", folder.string(), most_evaluations);
+    evaluations.push_back({entry.path().stem().string(), read_evaluation(entry.path())});
+  }
+  return evaluations;
+}
+
+void put_in_order(std::vector<CardEvaluation>& evaluations, const RunRecord& record) {
+  const auto place = [&](const std::string& card) {
+    const auto found = std::find_if(record.results.begin(), record.results.end(),
+                                    [&](const RunRecord::Result& result) { return result.card == card; });
+    return found - record.results.begin();
+  };
+  std::sort(evaluations.begin(), evaluations.end(), [&](const CardEvaluation& a, const CardEvaluation& b) {
+    return std::pair(place(a.card), a.card) < std::pair(place(b.card), b.card);
+  });
+}
+
+void mark_best_epochs(std::vector<LossCurve>& curves, const RunRecord& record) {
+  for (LossCurve& curve : curves) {
+    for (const RunRecord::Training& training : record.trainings) {
+      if (training.card == curve.card) curve.best_epoch = static_cast<double>(training.best_epoch + 1);
+    }
+  }
+}
+
+// Beyond this, differences and spans of numbers run out of the range of a double.
+bool is_drawable(double value) {
+  return std::abs(value) < 1e100;
+}
+
+}  // namespace
+
+RunContents read_contents(const RunPaths& paths) {
+  RunContents contents;
+  contents.id = fs::absolute(paths.folder / "run.json").lexically_normal().parent_path().filename().string();
+  contents.record = read_record(paths);
+  std::error_code error;
+  if (fs::is_regular_file(paths.document(), error))
+    contents.document = read_file(paths.document(), largest_document);
+  contents.curves = read_curves(paths.metrics());
+  mark_best_epochs(contents.curves, contents.record);
+  contents.evaluations = read_evaluations(paths.evaluations());
+  put_in_order(contents.evaluations, contents.record);
+  return contents;
+}
+
+std::vector<DrawnRow> drawable_rows(const Evaluation& evaluation) {
+  std::vector<DrawnRow> rows;
+  for (std::size_t i = 0; i < evaluation.actual.size(); ++i) {
+    if (is_drawable(evaluation.actual[i]) && is_drawable(evaluation.predicted[i]))
+      rows.push_back({evaluation.actual[i], evaluation.predicted[i]});
+  }
+  return rows;
+}
+
+}  // namespace stoker

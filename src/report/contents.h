@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/curves.h"
+#include "store/runs.h"
+#include "train/evaluate.h"
+
+namespace stoker {
+
+struct CardEvaluation {
+  std::string card;
+  Evaluation evaluation;
+};
+
+// Everything that pictures and report are made from, read from a run folder and checked.
+struct RunContents {
+  std::string id;  // the folder's name
+  RunRecord record;
+  std::string document;  // pipeline.yaml; empty when there is none
+  std::vector<LossCurve> curves;
+  std::vector<CardEvaluation> evaluations;  // in the order of the record's results
+};
+
+RunContents read_contents(const RunPaths& paths);
+
+struct DrawnRow {
+  double actual;
+  double predicted;
+};
+
+// The rows of a regression that can be drawn: both values are numbers of a sane size.
+std::vector<DrawnRow> drawable_rows(const Evaluation& evaluation);
+
+}  // namespace stoker

@@ -1,0 +1,20 @@
+# cmake -DOUTPUT=embedded.cpp -DFILES="name=path;…" -P embed.cmake
+# Writes a C++ file with the content of each file as stoker::embedded::name. Bytes in an array, because compilers
+# limit the length of string literals.
+set(code "// Made by embed.cmake.\n#include \"report/embedded.h\"\n\nnamespace stoker::embedded {\nnamespace {\n\n")
+set(views "")
+foreach(entry IN LISTS FILES)
+  string(FIND "${entry}" "=" cut)
+  string(SUBSTRING "${entry}" 0 ${cut} name)
+  math(EXPR start "${cut} + 1")
+  string(SUBSTRING "${entry}" ${start} -1 path)
+  file(READ "${path}" bytes HEX)
+  string(LENGTH "${bytes}" digits)
+  math(EXPR size "${digits} / 2")
+  string(REGEX REPLACE "(................................................................)" "\\1\n" bytes "${bytes}")
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${bytes}")
+  string(APPEND code "constexpr char ${name}_bytes[] = {\n${bytes}'\\0'};\n\n")
+  string(APPEND views "extern const std::string_view ${name}{${name}_bytes, ${size}};\n")
+endforeach()
+string(APPEND code "}  // namespace\n\n${views}\n}  // namespace stoker::embedded\n")
+file(WRITE "${OUTPUT}" "${code}")

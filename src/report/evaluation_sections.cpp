@@ -1,0 +1,185 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "report/sections.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::size_t most_table_classes = 30;
+constexpr std::size_t most_listed_mistakes = 30;
+constexpr int shades = 20;  // .shade-0 to .shade-20 of report.css
+
+std::string metric_label(const std::string& name) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> labels{{{"r2", "R²"},
+                                                                                 {"rmse", "RMSE"},
+                                                                                 {"mae", "MAE"},
+                                                                                 {"mse", "MSE"},
+                                                                                 {"accuracy", "Accuracy"},
+                                                                                 {"macro_f1", "Macro F1"},
+                                                                                 {"log_loss", "Log loss"},
+                                                                                 {"roc_auc", "ROC AUC"}}};
+  for (const auto& [known, label] : labels) {
+    if (known == name) return std::string(label);
+  }
+  return html_escaped(name);
+}
+
+std::string metric_text(double value) {
+  if (!std::isfinite(value)) return "–";
+  return std::abs(value) <= 1 ? fmt::format("{:.4f}", value) : fmt::format("{:.5g}", value);
+}
+
+std::string tile(const std::string& label, const std::string& value) {
+  return fmt::format("<div class=\"tile\"><dt>{}</dt><dd>{}</dd></div>\n", label, value);
+}
+
+// A switch for the axis only where it can work: logarithms of losses that are not positive do not exist.
+bool can_be_logarithmic(const LossCurve& curve) {
+  const auto fine = [](double loss) { return std::isnan(loss) || loss > 0; };
+  return std::all_of(curve.training.begin(), curve.training.end(), fine) &&
+         std::all_of(curve.validation.begin(), curve.validation.end(), fine);
+}
+
+std::string figure(std::string_view kind, std::size_t index, const std::string& caption,
+                   const std::string& switches) {
+  return fmt::format(
+      "<figure data-kind=\"{}\" data-index=\"{}\">\n<figcaption><span>{}</span>{}</figcaption>\n"
+      "<div class=\"plot\" role=\"img\" aria-label=\"{}\"></div>\n</figure>\n",
+      kind, index, caption, switches, caption);
+}
+
+// "", or " · <card>" where there are several to tell apart.
+std::string behind(const std::string& card, bool several) {
+  return several ? " · " + html_escaped(card) : "";
+}
+
+std::string confusion_table(const Evaluation& evaluation) {
+  const ClassificationMetrics& metrics = *evaluation.classification;
+  const std::size_t classes = metrics.class_names.size();
+  std::string head;
+  std::string rows;
+  for (std::size_t actual = 0; actual < classes; ++actual) {
+    const std::string name = html_escaped(metrics.class_names[actual]);
+    head += fmt::format("<th scope=\"col\" title=\"{0}\">{0}</th>", name);
+    rows += fmt::format("<tr><th scope=\"row\" title=\"{0}\">{0}</th>", name);
+    double sum = 0;
+    for (std::size_t i = 0; i < classes; ++i)
+      sum += static_cast<double>(metrics.confusion[actual * classes + i]);
+    for (std::size_t predicted = 0; predicted < classes; ++predicted) {
+      const std::int64_t count = metrics.confusion[actual * classes + predicted];
+      const double share = sum > 0 ? static_cast<double>(count) / sum : 0;
+      rows += fmt::format("<td class=\"shade-{}{}\" title=\"{:.1f} %\">{}</td>", std::lround(share * shades),
+                          share > 0.5 ? " dark" : "", share * 100,
+                          human_count(static_cast<std::uint64_t>(count)));
+    }
+    rows += "</tr>\n";
+  }
+  return fmt::format(
+      "<div class=\"scroll\"><table class=\"confusion\">\n<thead><tr><th>actual \\ "
+      "predicted</th>{}</tr></thead>\n"
+      "<tbody>\n{}</tbody></table></div>\n<p class=\"hint\">Shaded by the share of the actual class.</p>\n",
+      head, rows);
+}
+
+struct Mistake {
+  std::int64_t count;
+  std::size_t actual;
+  std::size_t predicted;
+};
+
+// Where the matrix is too large to be read: the cells off the diagonal that hold the most rows.
+std::string mistakes_table(const Evaluation& evaluation) {
+  const ClassificationMetrics& metrics = *evaluation.classification;
+  const std::size_t classes = metrics.class_names.size();
+  std::vector<Mistake> mistakes;
+  for (std::size_t cell = 0; cell < metrics.confusion.size(); ++cell) {
+    const Mistake mistake{metrics.confusion[cell], cell / classes, cell % classes};
+    if (mistake.count > 0 && mistake.actual != mistake.predicted) mistakes.push_back(mistake);
+  }
+  const auto listed = std::min(most_listed_mistakes, mistakes.size());
+  std::partial_sort(mistakes.begin(), mistakes.begin() + static_cast<std::ptrdiff_t>(listed), mistakes.end(),
+                    [](const Mistake& a, const Mistake& b) { return a.count > b.count; });
+  std::string rows;
+  for (std::size_t i = 0; i < listed; ++i)
+    rows += fmt::format("<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td></tr>\n",
+                        html_escaped(metrics.class_names[mistakes[i].actual]),
+                        html_escaped(metrics.class_names[mistakes[i].predicted]),
+                        human_count(static_cast<std::uint64_t>(mistakes[i].count)));
+  return fmt::format(
+      "<p>{} classes; the most frequent mistakes are:</p>\n<div "
+      "class=\"scroll\"><table>\n<thead><tr><th>Actual</th>"
+      "<th>Predicted</th><th class=\"number\">Rows</th></tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
+      human_count(classes), rows);
+}
+
+}  // namespace
+
+std::string metrics_section(const RunContents& contents) {
+  std::string groups;
+  const std::vector<RunRecord::Result>& results = contents.record.results;
+  for (const RunRecord::Result& result : results) {
+    if (results.size() > 1) groups += fmt::format("<h3>{}</h3>\n", html_escaped(result.card));
+    groups += "<dl class=\"tiles\">\n";
+    for (const auto& [name, value] : result.metrics) groups += tile(metric_label(name), metric_text(value));
+    groups += tile("Rows evaluated",
+                   human_count(static_cast<std::uint64_t>(std::max<std::int64_t>(0, result.rows))));
+    groups += "</dl>\n";
+  }
+  return groups.empty() ? "" : fmt::format("<section>\n<h2>Results</h2>\n{}</section>\n", groups);
+}
+
+std::string loss_section(const RunContents& contents) {
+  std::string figures;
+  for (std::size_t i = 0; i < contents.curves.size(); ++i) {
+    const LossCurve& curve = contents.curves[i];
+    std::string log_switch;
+    if (can_be_logarithmic(curve))
+      log_switch = fmt::format("<label><input type=\"checkbox\" class=\"log\"{}> logarithmic</label>",
+                               curve.wants_log_axis() ? " checked" : "");
+    figures +=
+        figure("loss", i, "Loss by epoch" + behind(curve.card, contents.curves.size() > 1), log_switch);
+  }
+  if (figures.empty()) return "";
+  return fmt::format(
+      "<section>\n<h2>Training progress</h2>\n{}<p class=\"hint\">Drag to zoom, double-click to see "
+      "everything again. "
+      "A click in the legend hides or shows a line.</p>\n</section>\n",
+      figures);
+}
+
+std::string predictions_section(const RunContents& contents) {
+  const bool several = contents.evaluations.size() > 1;
+  std::string figures;
+  std::size_t index = 0;
+  for (const CardEvaluation& each : contents.evaluations) {
+    const std::size_t points = drawable_rows(each.evaluation).size();
+    if (points == 0) continue;
+    figures += figure("predicted", index, "Predicted against actual" + behind(each.card, several), "");
+    figures += figure("residuals", index, "Residuals" + behind(each.card, several), "");
+    ++index;
+  }
+  if (figures.empty()) return "";
+  return fmt::format(
+      "<section>\n<h2>Predictions</h2>\n<div class=\"plots\">\n{}</div>\n<p class=\"hint\">At most 5,000 "
+      "rows of each "
+      "evaluation are drawn, evenly spaced.</p>\n</section>\n",
+      figures);
+}
+
+std::string confusion_section(const RunContents& contents) {
+  std::string tables;
+  for (const CardEvaluation& each : contents.evaluations) {
+    if (!each.evaluation.classification || each.evaluation.classification->class_names.empty()) continue;
+    if (contents.evaluations.size() > 1) tables += fmt::format("<h3>{}</h3>\n", html_escaped(each.card));
+    const bool small = each.evaluation.classification->class_names.size() <= most_table_classes;
+    tables += small ? confusion_table(each.evaluation) : mistakes_table(each.evaluation);
+  }
+  return tables.empty() ? "" : fmt::format("<section>\n<h2>Confusion matrix</h2>\n{}</section>\n", tables);
+}
+
+}  // namespace stoker

@@ -1,0 +1,168 @@
+#include "report/gnuplot.h"
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/text.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds longest_drawing{60};
+constexpr std::size_t largest_picture = 64U << 20;
+constexpr std::size_t longest_label = 60;  // characters
+
+// Plain sizes in pixels and one font, so that pictures look alike; the cairo terminal smooths lines and text.
+constexpr std::string_view preamble = R"(set encoding utf8
+if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) {
+  set terminal pngcairo size 1200,800 font 'DejaVu Sans,16' background rgb '#ffffff' linewidth 1.5
+} else {
+  set terminal png size 1200,800
+}
+set output 'picture.png'
+set border 3 linecolor rgb '#8a94a6'
+set tics nomirror textcolor rgb '#465064'
+set grid linecolor rgb '#e3e7ee' linetype 1 linewidth 0.8
+set title textcolor rgb '#1b2333' font ',20' noenhanced
+set xlabel textcolor rgb '#465064' noenhanced
+set ylabel textcolor rgb '#465064' noenhanced
+set key textcolor rgb '#465064' noenhanced
+set lmargin 12
+set rmargin 4
+set tmargin 4
+set bmargin 4.5
+)";
+
+// Invalid UTF-8 would stop the text of a whole picture from being drawn.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const auto follows = [&](std::size_t i) { return (byte(i) & 0xc0U) == 0x80U; };
+  if (byte(0) < 0x80U) return 1;
+  if (byte(0) >= 0xc2U && byte(0) < 0xe0U && follows(1)) return 2;
+  if (byte(0) >= 0xe0U && byte(0) < 0xf0U && follows(1) && follows(2)) {
+    const unsigned code = (byte(0) & 0xfU) << 12 | (byte(1) & 0x3fU) << 6 | (byte(2) & 0x3fU);
+    return code >= 0x800U && (code < 0xd800U || code > 0xdfffU) ? 3 : 0;
+  }
+  if (byte(0) >= 0xf0U && byte(0) < 0xf5U && follows(1) && follows(2) && follows(3)) {
+    const unsigned code = (byte(0) & 7U) << 18 | (byte(1) & 0x3fU) << 12;
+    return code >= 0x10000U && code < 0x110000U ? 4 : 0;
+  }
+  return 0;
+}
+
+std::vector<std::string> child_environment(const fs::path& folder) {
+  std::vector<std::string> environment{"HOME=" + folder.string(), "LC_ALL=C.UTF-8"};
+  for (const char* name : {"PATH", "TMPDIR", "FONTCONFIG_PATH", "FONTCONFIG_FILE", "LD_LIBRARY_PATH"}) {
+    if (const char* value = std::getenv(name)) environment.push_back(std::string(name) + "=" + value);
+  }
+  return environment;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> list;
+  for (std::string& text : texts) list.push_back(text.data());
+  list.push_back(nullptr);
+  return list;
+}
+
+pid_t start(const fs::path& gnuplot, const fs::path& folder) {
+  std::vector<std::string> arguments{gnuplot.string(), "--default-settings", "script.gp"};
+  std::vector<std::string> environment = child_environment(folder);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 2, "messages.txt", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  pid_t child = -1;
+  const int error = posix_spawn(&child, gnuplot.c_str(), &actions, nullptr, pointers(arguments).data(),
+                                pointers(environment).data());
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0)
+    fail("{} cannot be started: {}", gnuplot.string(),
+         std::error_code(error, std::generic_category()).message());
+  return child;
+}
+
+// The child's status as waitpid gives it. A child that hangs is ended.
+int wait_for(pid_t child) {
+  const auto deadline = std::chrono::steady_clock::now() + longest_drawing;
+  int status = 0;
+  std::chrono::milliseconds pause{1};
+  while (::waitpid(child, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      ::kill(child, SIGKILL);
+      ::waitpid(child, &status, 0);
+      break;
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, std::chrono::milliseconds(20));
+  }
+  return status;
+}
+
+}  // namespace
+
+fs::path find_gnuplot() {
+  const char* search = std::getenv("PATH");
+  for (const std::string& folder : split_text(search == nullptr ? "" : search, ':')) {
+    if (folder.empty()) continue;
+    const fs::path candidate = fs::path(folder) / "gnuplot";
+    std::error_code error;
+    if (fs::is_regular_file(candidate, error) && ::access(candidate.c_str(), X_OK) == 0)
+      return fs::absolute(candidate, error);
+  }
+  return {};
+}
+
+std::string gnuplot_text(std::string_view text) {
+  std::string quoted = "'";
+  for (std::size_t shown = 0; !text.empty(); ++shown) {
+    if (shown == longest_label) {
+      quoted += "…";
+      break;
+    }
+    const std::size_t length = utf8_length(text);
+    const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
+    const bool control = static_cast<unsigned char>(character[0]) < 0x20U || character[0] == 0x7f;
+    if (length == 0) {
+      quoted += "\uFFFD";
+    } else if (control) {
+      quoted += ' ';
+    } else {
+      quoted += character == "'" ? "''" : character;
+    }
+    text.remove_prefix(character.size());
+  }
+  return quoted + "'";
+}
+
+void draw(const fs::path& gnuplot, const GnuplotPicture& picture, const fs::path& png) {
+  const TemporaryFolder folder;
+  for (const auto& [name, content] : picture.files) write_file(folder.path() / name, content);
+  write_file(folder.path() / "script.gp", std::string(preamble) + picture.commands);
+  const int status = wait_for(start(gnuplot, folder.path()));
+  std::error_code error;
+  const bool drawn = fs::exists(folder.path() / "picture.png", error);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || !drawn) {
+    const std::string messages = read_file(folder.path() / "messages.txt", 1U << 20);
+    fail("gnuplot could not draw {}: {}", png.string(),
+         messages.empty() ? "it ended early" : messages.substr(0, 500));
+  }
+  make_folder(png.parent_path());
+  write_file(png, read_file(folder.path() / "picture.png", largest_picture));
+}
+
+}  // namespace stoker

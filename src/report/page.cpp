@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <charconv>
+#include <initializer_list>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "report/embedded.h"
+#include "report/page_data.h"
+#include "report/report.h"
+#include "report/sections.h"
+
+namespace stoker {
+namespace {
+
+using Part = std::pair<std::string_view, std::string_view>;  // {{name}} and what takes its place
+
+// One pass over the template, so that what is put in is not looked at again.
+std::string filled(std::string_view page, std::initializer_list<Part> parts) {
+  std::string result;
+  for (std::size_t open = page.find("{{"); open != std::string_view::npos; open = page.find("{{")) {
+    const std::size_t close = page.find("}}", open);
+    const std::string_view name = page.substr(open + 2, close - open - 2);
+    const Part* part =
+        std::find_if(parts.begin(), parts.end(), [&](const Part& each) { return each.first == name; });
+    if (close == std::string_view::npos || part == parts.end())
+      fail("the report's template names no part '{}'", name);
+    result += page.substr(0, open);
+    result += part->second;
+    page.remove_prefix(close + 2);
+  }
+  return result += page;
+}
+
+std::string base64(const std::string& hexadecimal) {
+  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t i = 0; i < hexadecimal.size(); i += 6) {  // three bytes become four letters
+    const std::string digits = hexadecimal.substr(i, 6);
+    unsigned bits = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), bits, 16);
+    bits <<= 4 * (6 - digits.size());
+    for (std::size_t letter = 0; letter < 4; ++letter) {
+      const bool padding = letter > digits.size() / 2;
+      text += padding ? '=' : letters[bits >> (18 - 6 * letter) & 63U];
+    }
+  }
+  return text;
+}
+
+std::string allowed(std::initializer_list<std::string_view> elements) {
+  std::string sources;
+  for (const std::string_view element : elements)
+    sources += fmt::format(" 'sha256-{}'", base64(sha256_of_text(element)));
+  return sources;
+}
+
+// The page may run and apply what is written here and nothing else: no request leaves it, and a script that a
+// hostile name might smuggle in would not run.
+std::string policy() {
+  return fmt::format("default-src 'none'; script-src{}; style-src{}; base-uri 'none'; form-action 'none'",
+                     allowed({embedded::plot_script, embedded::script}),
+                     allowed({embedded::plot_style, embedded::style}));
+}
+
+std::string body_of(const RunContents& contents) {
+  std::string body = title_section(contents);
+  body += error_section(contents.record);
+  body += metrics_section(contents);
+  body += warnings_section(contents.record);
+  if (!contents.curves.empty() || !contents.evaluations.empty())
+    body +=
+        "<noscript><section>The plots need JavaScript; everything else is here without "
+        "it.</section></noscript>\n";
+  body += loss_section(contents);
+  body += predictions_section(contents);
+  body += confusion_section(contents);
+  body += "<div class=\"columns\">\n" + trainings_section(contents.record) +
+          machine_section(contents.record) + "</div>\n";
+  body += cards_section(contents.record);
+  body += document_section(contents);
+  return body + "<footer>Written by Stoker " + html_escaped(contents.record.stoker_version) + "</footer>";
+}
+
+}  // namespace
+
+void write_report(const RunPaths& paths) {
+  const RunContents contents = read_contents(paths);
+  const std::string title = html_escaped(contents.record.name.empty() ? contents.id : contents.record.name);
+  const std::string body = body_of(contents);
+  const std::string data = page_data(contents);
+  const std::string content_policy = policy();
+  write_file(paths.report(), filled(embedded::page, {{"policy", content_policy},
+                                                     {"title", title},
+                                                     {"plot_style", embedded::plot_style},
+                                                     {"style", embedded::style},
+                                                     {"body", body},
+                                                     {"data", data},
+                                                     {"plot_script", embedded::plot_script},
+                                                     {"script", embedded::script}}));
+}
+
+}  // namespace stoker

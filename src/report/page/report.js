@@ -1,0 +1,136 @@
+// Draws the plots of the report from the data that the page carries. Text from outside only ever becomes text.
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const height = 340;
+
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  function shown(value) {
+    if (value === null || value === undefined || Number.isNaN(value)) return "–";
+    const size = Math.abs(value);
+    if (size !== 0 && (size < 1e-3 || size >= 1e7)) return value.toExponential(3);
+    return String(Number(value.toPrecision(6)));
+  }
+
+  const axis = (label, more) => ({
+    label,
+    stroke: colour("--quiet"),
+    labelSize: 24,
+    labelFont: "13px system-ui, sans-serif",
+    font: "12px system-ui, sans-serif",
+    grid: { stroke: colour("--grid"), width: 1 },
+    ticks: { stroke: colour("--line"), width: 1 },
+    values: (plot, ticks) => ticks.map((tick) => (tick === null ? "" : shown(tick))),
+    ...more,
+  });
+
+  // Dragging along one axis zooms that axis, dragging a box zooms both; a double click shows everything again.
+  const base = (holder) => ({
+    width: Math.max(280, holder.clientWidth),
+    height,
+    cursor: { drag: { x: true, y: true, uni: 30 }, points: { size: 8 } },
+    legend: { live: true },
+  });
+
+  // A dashed line across the plot at one value of x.
+  const mark = (x, name) => (plot) => {
+    const at = plot.valToPos(x, "x", true);
+    const { left, top, width, height: tall } = plot.bbox;
+    if (at < left || at > left + width) return;
+    const context = plot.ctx;
+    context.save();
+    context.strokeStyle = colour(name);
+    context.lineWidth = devicePixelRatio;
+    context.setLineDash([5 * devicePixelRatio, 4 * devicePixelRatio]);
+    context.beginPath();
+    context.moveTo(at, top);
+    context.lineTo(at, top + tall);
+    context.stroke();
+    context.restore();
+  };
+
+  function lossPlot(holder, curve, settings) {
+    const points = { show: curve.epochs.length <= 30, size: 6 };
+    const line = (label, stroke) => ({ label, stroke, width: 2, points, value: (plot, value) => shown(value) });
+    const series = [{ label: "Epoch", value: (plot, value) => shown(value) }, line("training", colour("--training"))];
+    const values = [curve.epochs, curve.training];
+    if (curve.validation) {
+      series.push(line("validation", colour("--validation")));
+      values.push(curve.validation);
+    }
+    series.push({ ...line("learning rate", colour("--quiet")), scale: "rate", show: false });
+    values.push(curve.learning_rate);
+    const hooks = curve.best > 0 && curve.validation ? { draw: [mark(curve.best, "--quiet")] } : {};
+    return new uPlot({
+      ...base(holder),
+      scales: { x: { time: false }, y: { distr: settings.log ? 3 : 1 }, rate: { auto: true } },
+      axes: [axis("Epoch", { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5] }),
+             axis("Loss", { size: 64 })],
+      series,
+      hooks,
+    }, values, holder);
+  }
+
+  function predictedPlot(holder, scatter) {
+    const value = (plot, number) => shown(number);
+    return new uPlot({
+      ...base(holder),
+      scales: { x: { time: false } },
+      axes: [axis(`Actual ${scatter.target}`), axis(`Predicted ${scatter.target}`, { size: 64 })],
+      series: [
+        { label: "actual", value },
+        { label: "predicted", value, stroke: colour("--training"), paths: () => null,
+          points: { show: true, size: 5, width: 0, fill: colour("--points"), stroke: colour("--points") } },
+        { label: "predicted = actual", stroke: colour("--validation"), width: 1.5, points: { show: false }, value: () => "" },
+      ],
+    }, [scatter.actual, scatter.predicted, scatter.actual], holder);
+  }
+
+  function residualsPlot(holder, histogram) {
+    const { first_edge: first, width, counts } = histogram;
+    const centres = counts.map((count, bin) => first + (bin + 0.5) * width);
+    const span = (plot, centre) =>
+      centre === null || centre === undefined ? "–" : `${shown(centre - width / 2)} to ${shown(centre + width / 2)}`;
+    return new uPlot({
+      ...base(holder),
+      scales: {
+        x: { time: false, range: (plot, low, high) => low === high ? [low - width, high + width] : [low - width / 2, high + width / 2] },
+        y: { range: (plot, low, high) => [0, high * 1.08] },
+      },
+      axes: [axis(`Actual − predicted ${histogram.target}`), axis("Rows", { size: 64 })],
+      series: [
+        { label: "residual", value: span },
+        { label: "rows", value: (plot, count) => shown(count), stroke: colour("--training"), fill: colour("--points"), width: 1,
+          paths: uPlot.paths.bars({ size: [0.94, Infinity] }), points: { show: false } },
+      ],
+      hooks: { draw: [mark(0, "--validation")] },
+    }, [centres, counts], holder);
+  }
+
+  const kinds = {
+    loss: (holder, index, settings) => lossPlot(holder, data.curves[index], settings),
+    predicted: (holder, index) => predictedPlot(holder, data.scatters[index]),
+    residuals: (holder, index) => residualsPlot(holder, data.histograms[index]),
+  };
+
+  // One figure: its holder, its switches, and the plot that is made anew when colours or switches change.
+  function show(figure) {
+    const holder = figure.querySelector(".plot");
+    const log = figure.querySelector("input.log");
+    let plot = null;
+    const redraw = () => {
+      if (plot) plot.destroy();
+      plot = kinds[figure.dataset.kind](holder, Number(figure.dataset.index), { log: log ? log.checked : false });
+    };
+    if (log) log.addEventListener("change", redraw);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+    new ResizeObserver(() => {
+      const width = Math.max(280, holder.clientWidth);
+      if (plot && plot.width !== width) plot.setSize({ width, height });
+    }).observe(holder);
+    redraw();
+  }
+
+  document.querySelectorAll("figure[data-kind]").forEach(show);
+})();

@@ -1,0 +1,92 @@
+#include "report/page_data.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "report/histogram.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t most_epochs = 4'000;
+
+// Six digits are more than a plot shows and a third of what all digits would take.
+json rounded(const std::vector<double>& values) {
+  json list = json::array();
+  for (const double value : values)
+    list.push_back(std::isfinite(value) ? json(std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr))
+                                        : json());
+  return list;
+}
+
+json curve_data(const LossCurve& whole) {
+  const LossCurve curve = thinned(whole, most_epochs);
+  return {{"epochs", curve.epochs},
+          {"training", rounded(curve.training)},
+          {"validation", curve.has_validation() ? rounded(curve.validation) : json()},
+          {"learning_rate", rounded(curve.learning_rate)},
+          {"best", curve.best_epoch}};
+}
+
+// Sorted by the actual value: the plot wants its x that way.
+json scatter_data(const Evaluation& evaluation) {
+  std::vector<DrawnRow> rows = drawable_rows(evaluation);
+  std::sort(rows.begin(), rows.end(),
+            [](const DrawnRow& a, const DrawnRow& b) { return a.actual < b.actual; });
+  std::vector<double> actual;
+  std::vector<double> predicted;
+  for (const auto& [x, y] : rows) {
+    actual.push_back(x);
+    predicted.push_back(y);
+  }
+  return {{"target", evaluation.target}, {"actual", rounded(actual)}, {"predicted", rounded(predicted)}};
+}
+
+json histogram_data(const Evaluation& evaluation) {
+  std::vector<double> residuals;
+  for (const auto& [actual, predicted] : drawable_rows(evaluation)) residuals.push_back(actual - predicted);
+  const Histogram histogram = histogram_of(std::move(residuals));
+  return {{"target", evaluation.target},
+          {"first_edge", histogram.first_edge},
+          {"width", histogram.width},
+          {"counts", histogram.counts}};
+}
+
+// Nothing in it may end the script element or begin a comment; U+2028 and U+2029 end a line in older scripts.
+std::string for_script(const std::string& text) {
+  std::string safe;
+  safe.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string_view rest = std::string_view(text).substr(i, 3);
+    if (rest == "\u2028" || rest == "\u2029") {
+      safe += rest == "\u2028" ? "\\u2028" : "\\u2029";
+      i += 2;
+    } else if (text[i] == '<' || text[i] == '>' || text[i] == '&') {
+      safe += fmt::format("\\u{:04x}", static_cast<int>(text[i]));
+    } else {
+      safe += text[i];
+    }
+  }
+  return safe;
+}
+
+}  // namespace
+
+std::string page_data(const RunContents& contents) {
+  json data{{"curves", json::array()}, {"scatters", json::array()}, {"histograms", json::array()}};
+  for (const LossCurve& curve : contents.curves) data["curves"].push_back(curve_data(curve));
+  for (const CardEvaluation& each : contents.evaluations) {
+    if (drawable_rows(each.evaluation).empty()) continue;
+    data["scatters"].push_back(scatter_data(each.evaluation));
+    data["histograms"].push_back(histogram_data(each.evaluation));
+  }
+  return for_script(data.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+}  // namespace stoker

@@ -1,0 +1,200 @@
+#include "report/pictures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "report/histogram.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::size_t most_drawn_epochs = 2'000;
+constexpr std::size_t most_named_classes = 40;
+constexpr std::size_t most_numbered_classes = 25;
+
+std::string set_title(std::string_view what, const std::string& run) {
+  return fmt::format("set title {}\n",
+                     gnuplot_text(run.empty() ? std::string(what) : fmt::format("{}: {}", what, run)));
+}
+
+// gnuplot takes the text NaN for a gap.
+std::string number(double value) {
+  return std::isnan(value) ? "NaN" : fmt::format("{:.9g}", value);
+}
+
+std::string axis_around(double lowest, double highest) {
+  const double room = highest > lowest ? (highest - lowest) * 0.04 : std::max(std::abs(highest) * 0.04, 0.5);
+  return fmt::format("[{}:{}]", number(lowest - room), number(highest + room));
+}
+
+std::string regression_line(const Evaluation& evaluation) {
+  std::string text = fmt::format(
+      "{} rows", human_count(static_cast<std::uint64_t>(std::max<std::int64_t>(0, evaluation.rows))));
+  if (evaluation.regression)
+    text += fmt::format("    R² {:.4f}    RMSE {:.4g}    MAE {:.4g}", evaluation.regression->r2,
+                        evaluation.regression->rmse, evaluation.regression->mae);
+  return fmt::format(
+      "set label 1 {} at graph 0.015, graph 0.965 left font ',14' textcolor rgb '#465064' noenhanced front\n",
+      gnuplot_text(text));
+}
+
+// Counts of a confusion matrix with the shares of each row, the actual class, by which cells are shaded.
+struct Cell {
+  std::size_t actual;
+  std::size_t predicted;
+  std::int64_t count;
+  double share;
+};
+
+std::vector<Cell> cells_of(const ClassificationMetrics& metrics) {
+  const std::size_t classes = metrics.class_names.size();
+  std::vector<Cell> cells;
+  cells.reserve(classes * classes);
+  for (std::size_t actual = 0; actual < classes; ++actual) {
+    double sum = 0;
+    for (std::size_t i = 0; i < classes; ++i)
+      sum += static_cast<double>(metrics.confusion[actual * classes + i]);
+    for (std::size_t predicted = 0; predicted < classes; ++predicted) {
+      const std::int64_t count = metrics.confusion[actual * classes + predicted];
+      cells.push_back({actual, predicted, count, sum > 0 ? static_cast<double>(count) / sum : 0});
+    }
+  }
+  return cells;
+}
+
+std::string class_ticks(const std::vector<std::string>& names) {
+  constexpr std::size_t longest = 16;
+  if (names.size() > most_named_classes) return "";
+  std::vector<std::string> ticks;
+  std::size_t widest = 0;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool cut = names[i].size() > longest;
+    const std::string text = cut ? names[i].substr(0, longest - 2) + ".." : names[i];
+    widest = std::max(widest, text.size());
+    ticks.push_back(fmt::format("{} {}", gnuplot_text(text), i));
+  }
+  const std::string list = join(ticks, ", ");
+  const bool crowded = widest * names.size() > 60;
+  return fmt::format("set xtics {} ({}) noenhanced scale 0\nset ytics ({}) noenhanced scale 0\n",
+                     crowded ? "rotate by 45 right" : "norotate", list, list);
+}
+
+}  // namespace
+
+GnuplotPicture loss_picture(const LossCurve& whole, const std::string& run) {
+  const LossCurve curve = thinned(whole, most_drawn_epochs);
+  std::string data;
+  for (std::size_t i = 0; i < curve.epochs.size(); ++i)
+    fmt::format_to(std::back_inserter(data), "{} {} {}\n", curve.epochs[i], number(curve.training[i]),
+                   number(curve.validation[i]));
+  std::string commands = set_title("Loss", run);
+  commands += "set xlabel 'Epoch'\nset ylabel 'Loss'\nset key top right\n";
+  if (curve.wants_log_axis()) commands += "set logscale y\nset format y '10^{%T}'\n";
+  const double first = curve.epochs.front();
+  const double last = curve.epochs.back();
+  commands += fmt::format("set xrange [{}:{}]\n", first == last ? first - 0.5 : first,
+                          first == last ? last + 0.5 : last);
+  if (last - first < 10) commands += "set xtics 1\n";
+  if (curve.best_epoch > 0 && curve.has_validation())
+    commands += fmt::format(
+        "set arrow 1 from first {0}, graph 0 to first {0}, graph 1 nohead linecolor rgb '#94a3b8' dashtype "
+        "2\n"
+        "set label 2 'best epoch: {0}' at first {0}, graph 0.03 {1} offset character {2}, 0 font ',13' "
+        "textcolor rgb '#64748b'\n",
+        curve.best_epoch, curve.best_epoch > (first + last) / 2 ? "right" : "left",
+        curve.best_epoch > (first + last) / 2 ? -0.6 : 0.6);
+  const char* style = curve.epochs.size() <= 30 ? "linespoints pointtype 7 pointsize 0.8" : "lines";
+  commands += fmt::format(
+      "plot 'loss.txt' using 1:2 with {} linewidth 2 linecolor rgb '#2563eb' title 'training'", style);
+  if (curve.has_validation())
+    commands +=
+        fmt::format(", '' using 1:3 with {} linewidth 2 linecolor rgb '#ea580c' title 'validation'", style);
+  return {commands + "\n", {{"loss.txt", std::move(data)}}};
+}
+
+GnuplotPicture predicted_picture(const Evaluation& evaluation, const std::string& run) {
+  const std::vector<DrawnRow> rows = drawable_rows(evaluation);
+  std::string data;
+  double lowest = std::min(rows.front().actual, rows.front().predicted);
+  double highest = lowest;
+  for (const auto& [actual, predicted] : rows) {
+    fmt::format_to(std::back_inserter(data), "{} {}\n", number(actual), number(predicted));
+    lowest = std::min({lowest, actual, predicted});
+    highest = std::max({highest, actual, predicted});
+  }
+  const std::string range = axis_around(lowest, highest);
+  std::string commands = set_title("Predicted against actual", run) + regression_line(evaluation);
+  commands += fmt::format("set xlabel {}\nset ylabel {}\n", gnuplot_text("Actual " + evaluation.target),
+                          gnuplot_text("Predicted " + evaluation.target));
+  commands += fmt::format("set xrange {0}\nset yrange {0}\nset key bottom right\n", range);
+  commands +=
+      "plot 'rows.txt' using 1:2 with points pointtype 7 pointsize 0.7 linecolor rgb '#a02563eb' title "
+      "'rows', "
+      "x with lines linewidth 1.5 linecolor rgb '#ea580c' title 'predicted = actual'\n";
+  return {commands, {{"rows.txt", std::move(data)}}};
+}
+
+GnuplotPicture residuals_picture(const Evaluation& evaluation, const std::string& run) {
+  std::vector<double> residuals;
+  for (const auto& [actual, predicted] : drawable_rows(evaluation)) residuals.push_back(actual - predicted);
+  const Histogram histogram = histogram_of(std::move(residuals));
+  std::string data;
+  for (std::size_t bin = 0; bin < histogram.counts.size(); ++bin)
+    fmt::format_to(std::back_inserter(data), "{} {}\n", number(histogram.centre(bin)), histogram.counts[bin]);
+  std::string commands = set_title("Residuals", run) + regression_line(evaluation);
+  commands += fmt::format(
+      "set xlabel {}\nset ylabel 'Rows'\nunset key\nset yrange [0:*]\nset offsets 0, 0, graph 0.08, 0\n",
+      gnuplot_text("Actual − predicted " + evaluation.target));
+  commands += fmt::format(
+      "set xrange [{}:{}]\nset boxwidth {}\nset style fill solid 0.75 border rgb '#ffffff'\n"
+      "set arrow 1 from first 0, graph 0 to first 0, graph 1 nohead linecolor rgb '#ea580c' linewidth 1.5 "
+      "front\n",
+      number(histogram.centre(0) - histogram.width),
+      number(histogram.centre(histogram.counts.size() - 1) + histogram.width), number(histogram.width));
+  commands += "plot 'bins.txt' using 1:2 with boxes linecolor rgb '#2563eb'\n";
+  return {commands, {{"bins.txt", std::move(data)}}};
+}
+
+GnuplotPicture confusion_picture(const Evaluation& evaluation, const std::string& run) {
+  const ClassificationMetrics& metrics = *evaluation.classification;
+  const std::size_t classes = metrics.class_names.size();
+  std::string shades;
+  std::string dark;   // numbers on light cells
+  std::string light;  // numbers on dark cells
+  for (const Cell& cell : cells_of(metrics)) {
+    fmt::format_to(std::back_inserter(shades), "{} {} {:.6g}\n", cell.predicted, cell.actual, cell.share);
+    fmt::format_to(std::back_inserter(cell.share > 0.5 ? light : dark), "{} {} {}\n", cell.predicted,
+                   cell.actual, human_count(static_cast<std::uint64_t>(cell.count)));
+  }
+  std::string commands = set_title("Confusion matrix", run) + class_ticks(metrics.class_names);
+  commands += fmt::format("set xlabel {}\nset ylabel {}\n", gnuplot_text("Predicted " + evaluation.target),
+                          gnuplot_text("Actual " + evaluation.target));
+  commands += fmt::format(
+      "set xrange [-0.5:{0}]\nset yrange [{0}:-0.5]\nunset grid\nunset key\nset border 0\nset cbrange [0:1]\n"
+      "set lmargin -1\nset rmargin -1\nset bmargin -1\n"
+      "set palette defined (0 '#f5f7fb', 0.5 '#7da6f2', 1 '#1e40af')\n"
+      "set cblabel 'Share of the actual class' textcolor rgb '#465064'\nset cbtics 0.25\n",
+      static_cast<double>(classes) - 0.5);
+  commands += "plot 'shades.txt' using 1:2:3 with image";
+  std::vector<std::pair<std::string, std::string>> files{{"shades.txt", std::move(shades)}};
+  if (classes <= most_numbered_classes) {
+    const int size = classes <= 6 ? 18 : classes <= 12 ? 14 : 10;
+    // An empty data file is an error to gnuplot.
+    if (!dark.empty())
+      commands +=
+          fmt::format(", 'dark.txt' using 1:2:3 with labels font ',{}' textcolor rgb '#1b2333'", size);
+    if (!light.empty())
+      commands +=
+          fmt::format(", 'light.txt' using 1:2:3 with labels font ',{}' textcolor rgb '#ffffff'", size);
+    files.emplace_back("dark.txt", std::move(dark));
+    files.emplace_back("light.txt", std::move(light));
+  }
+  return {commands + "\n", std::move(files)};
+}
+
+}  // namespace stoker

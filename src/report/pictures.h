@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "report/contents.h"
+#include "report/gnuplot.h"
+
+// The pictures of a run as gnuplot draws them; `run` is the run's name, for the titles.
+namespace stoker {
+
+GnuplotPicture loss_picture(const LossCurve& curve, const std::string& run);
+GnuplotPicture predicted_picture(const Evaluation& evaluation, const std::string& run);
+GnuplotPicture residuals_picture(const Evaluation& evaluation, const std::string& run);
+GnuplotPicture confusion_picture(const Evaluation& evaluation, const std::string& run);
+
+}  // namespace stoker

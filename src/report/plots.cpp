@@ -1,0 +1,87 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "report/pictures.h"
+#include "report/report.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_drawn_classes = 1'000;
+
+// A card's id as part of a file's name.
+std::string plain(const std::string& card) {
+  std::string name = card.substr(0, 100);
+  const auto is_plain = [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  };
+  std::replace_if(
+      name.begin(), name.end(), [&](char c) { return !is_plain(static_cast<unsigned char>(c)); }, '_');
+  return name;
+}
+
+// "loss.png", or "loss-<card>.png" where several cards have such a picture.
+std::string file_name(std::string_view what, const std::string& card, bool several) {
+  return several ? fmt::format("{}-{}.png", what, plain(card)) : fmt::format("{}.png", what);
+}
+
+class Drawer {
+ public:
+  Drawer(fs::path gnuplot, fs::path folder, const Notes& notes)
+      : gnuplot_(std::move(gnuplot)), folder_(std::move(folder)), notes_(notes) {}
+
+  // A picture that gnuplot cannot draw costs a warning, not the run; a folder that cannot be written to is an
+  // error.
+  void draw(const GnuplotPicture& picture, const std::string& name) {
+    try {
+      stoker::draw(gnuplot_, picture, folder_ / name);
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::run_failed) throw;
+      notes_(Severity::warning, error.what());
+    }
+  }
+
+ private:
+  fs::path gnuplot_;
+  fs::path folder_;
+  const Notes& notes_;
+};
+
+void draw_evaluation(Drawer& drawer, const CardEvaluation& each, const std::string& run, bool several) {
+  if (!drawable_rows(each.evaluation).empty()) {
+    drawer.draw(predicted_picture(each.evaluation, run),
+                file_name("predicted_vs_actual", each.card, several));
+    drawer.draw(residuals_picture(each.evaluation, run), file_name("residuals", each.card, several));
+  }
+  if (!each.evaluation.classification) return;
+  // An image of one cell is none to gnuplot; thousands of classes do not show on 800 lines.
+  const std::size_t classes = each.evaluation.classification->class_names.size();
+  if (classes >= 2 && classes <= most_drawn_classes)
+    drawer.draw(confusion_picture(each.evaluation, run), file_name("confusion", each.card, several));
+}
+
+}  // namespace
+
+void draw_plots(const RunPaths& paths, const Notes& notes) {
+  const RunContents contents = read_contents(paths);
+  if (contents.curves.empty() && contents.evaluations.empty()) return;
+  const fs::path gnuplot = find_gnuplot();
+  if (gnuplot.empty()) {
+    notes(Severity::info,
+          "no pictures are drawn: gnuplot is not installed (Debian, Ubuntu: gnuplot-nox); "
+          "report.html has its plots without it");
+    return;
+  }
+  Drawer drawer(gnuplot, paths.plots(), notes);
+  for (const LossCurve& curve : contents.curves)
+    drawer.draw(loss_picture(curve, contents.record.name),
+                file_name("loss", curve.card, contents.curves.size() > 1));
+  for (const CardEvaluation& each : contents.evaluations)
+    draw_evaluation(drawer, each, contents.record.name, contents.evaluations.size() > 1);
+}
+
+}  // namespace stoker

@@ -1,0 +1,123 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "report/sections.h"
+
+namespace stoker {
+namespace {
+
+std::string count_text(std::int64_t count) {
+  return human_count(static_cast<std::uint64_t>(std::max<std::int64_t>(0, count)));
+}
+
+// "2026-11-15T10:20:30.123Z" as people write it; anything else as it stands.
+std::string time_text(const std::string& started) {
+  const bool expected = started.size() == 24 && started[10] == 'T' && started.back() == 'Z';
+  return expected ? started.substr(0, 10) + " " + started.substr(11, 8) + " UTC" : started;
+}
+
+std::string fact(std::string_view name, const std::string& value) {
+  if (value.empty()) return "";
+  return fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", name, html_escaped(value));
+}
+
+std::string end_text(const std::string& end) {
+  if (end == "stopped_early") return "stopped early";
+  if (end == "time_limit") return "time limit reached";
+  return end;
+}
+
+std::string training_table(const RunRecord::Training& training) {
+  std::string rows = fact("Model", training.model_type);
+  rows += fact("Parameters", count_text(training.parameters));
+  rows += fact("Engine", training.engine);
+  rows += fact("Device", training.device);
+  rows += fact("Data placed in", training.placement);
+  rows += fact("Ended", end_text(training.end));
+  if (training.epochs > 0) rows += fact("Epochs", count_text(training.epochs));
+  if (training.best_epoch >= 0) rows += fact("Best epoch", count_text(training.best_epoch + 1));
+  if (training.steps > 0) rows += fact("Steps", count_text(training.steps));
+  rows += fact("Training time", human_seconds(training.seconds));
+  if (training.steps > 0 && training.seconds > 0)
+    rows += fact("Steps per second",
+                 fmt::format("{:.4g}", static_cast<double>(training.steps) / training.seconds));
+  return fmt::format("<table><tbody>\n{}</tbody></table>\n", rows);
+}
+
+}  // namespace
+
+std::string title_section(const RunContents& contents) {
+  const RunRecord& record = contents.record;
+  std::string line = html_escaped(contents.id);
+  if (!record.started.empty()) line += " · started " + html_escaped(time_text(record.started));
+  line += " · took " + human_seconds(record.seconds);
+  return fmt::format("<header>\n<h1>{0}</h1>\n<span class=\"status {1}\">{1}</span>\n<p>{2}</p>\n</header>\n",
+                     html_escaped(record.name.empty() ? contents.id : record.name),
+                     status_name(record.status), line);
+}
+
+std::string error_section(const RunRecord& record) {
+  if (record.error.empty()) return "";
+  return fmt::format("<section class=\"error\">\n<h2>What went wrong</h2>\n<p>{}</p>\n</section>\n",
+                     html_escaped(record.error));
+}
+
+std::string warnings_section(const RunRecord& record) {
+  if (record.warnings.empty()) return "";
+  std::string items;
+  for (const std::string& warning : record.warnings)
+    items += fmt::format("<li>{}</li>\n", html_escaped(warning));
+  return fmt::format("<section class=\"warnings\">\n<h2>Warnings</h2>\n<ul>\n{}</ul>\n</section>\n", items);
+}
+
+std::string trainings_section(const RunRecord& record) {
+  if (record.trainings.empty()) return "";
+  std::string tables;
+  for (const RunRecord::Training& training : record.trainings) {
+    if (record.trainings.size() > 1) tables += fmt::format("<h3>{}</h3>\n", html_escaped(training.card));
+    tables += training_table(training);
+  }
+  return fmt::format("<section>\n<h2>Training</h2>\n{}</section>\n", tables);
+}
+
+std::string cards_section(const RunRecord& record) {
+  if (record.cards.empty()) return "";
+  double longest = 0;
+  for (const RunRecord::CardLine& card : record.cards) longest = std::max(longest, card.seconds);
+  std::string rows;
+  for (const RunRecord::CardLine& card : record.cards) {
+    rows += fmt::format(
+        "<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"bar\">{}</td></tr>\n",
+        html_escaped(card.id), html_escaped(card.type), human_seconds(card.seconds),
+        card.reused
+            ? std::string("<span class=\"tag\">reused</span>")
+            : fmt::format("<meter value=\"{:.3f}\"></meter>", longest > 0 ? card.seconds / longest : 0));
+  }
+  return fmt::format(
+      "<section>\n<h2>Cards</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th>Card</th><th>Type</th>"
+      "<th class=\"number\">Time</th><th></th></tr></thead>\n<tbody>\n{}</tbody></table></div>\n</section>\n",
+      rows);
+}
+
+std::string machine_section(const RunRecord& record) {
+  std::string rows = fact("Processor", record.cpu);
+  if (record.cores > 0) rows += fact("Cores", count_text(record.cores));
+  rows += fact("GPU", record.gpu.empty() ? "none used" : record.gpu);
+  if (record.peak_memory_bytes > 0) rows += fact("Peak memory", human_bytes(record.peak_memory_bytes));
+  rows += fact("Stoker", record.stoker_version);
+  rows += fact("LibTorch", record.torch_version.empty() ? "not loaded" : record.torch_version);
+  return fmt::format(
+      "<section>\n<h2>Hardware and versions</h2>\n<table><tbody>\n{}</tbody></table>\n</section>\n", rows);
+}
+
+std::string document_section(const RunContents& contents) {
+  if (contents.document.empty()) return "";
+  return fmt::format(
+      "<section>\n<h2>Settings</h2>\n<p class=\"hint\">pipeline.yaml, with every default written out</p>\n"
+      "<pre tabindex=\"0\">{}</pre>\n</section>\n",
+      html_escaped(contents.document));
+}
+
+}  // namespace stoker

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "report/contents.h"
+
+// The parts of the page as HTML, in the order in which they stand there; each is empty when there is nothing
+// to say.
+namespace stoker {
+
+// What the run was and how it went.
+std::string title_section(const RunContents& contents);
+std::string error_section(const RunRecord& record);
+std::string warnings_section(const RunRecord& record);
+std::string trainings_section(const RunRecord& record);
+std::string cards_section(const RunRecord& record);
+std::string machine_section(const RunRecord& record);
+std::string document_section(const RunContents& contents);
+
+// How good its models are.
+std::string metrics_section(const RunContents& contents);
+std::string loss_section(const RunContents& contents);
+std::string predictions_section(const RunContents& contents);
+std::string confusion_section(const RunContents& contents);
+
+}  // namespace stoker
