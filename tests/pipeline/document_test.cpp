@@ -86,7 +86,8 @@ TEST(Document, RefusesOtherVersionsAndNone) {
 }
 
 TEST(Document, RefusesIdsThatCouldNotBePartOfAFileName) {
-  for (const std::string id : {"'../x'", "a.b", "''", "'-x'", "ä", std::string(65, 'a')}) {
+  const std::vector<std::string> wrong{"'../x'", "a.b", "''", "'-x'", "ä", std::string(65, 'a')};
+  for (const std::string& id : wrong) {
     EXPECT_THAT(
         refusal_of("version: 1\ncards: { " + id + ": { type: data_load, config: { source: sample } } }\n"),
         HasSubstr("is no id for a card"))
@@ -139,9 +140,9 @@ TEST(Document, RefusesNetworksThatCannotBe) {
 
 TEST(Document, ChecksHyperparametersOfTheModelThatIsChosen) {
   SmallPipeline pipeline;
-  pipeline.model_card = "{ type: model_define, config: { model_type: ridge, hyperparameters: { alfa: 1 } } }";
+  pipeline.model_card = "{ type: model_define, config: { model_type: ridge, hyperparameters: { alhpa: 1 } } }";
   EXPECT_THAT(refusal_of(pipeline.text()),
-              HasSubstr("cards.model.config.hyperparameters.alfa: no such setting; did you mean alpha?"));
+              HasSubstr("cards.model.config.hyperparameters.alhpa: no such setting; did you mean alpha?"));
   pipeline.model_card =
       "{ type: model_define, config: { model_type: linear_regression, hyperparameters: { alpha: 1 } } }";
   EXPECT_THAT(refusal_of(pipeline.text()), HasSubstr("hyperparameters.alpha: no such setting"));
