@@ -9,6 +9,14 @@
 
 namespace stoker::config {
 
+// Here and not in the header: inlined into every user, they cost seconds of compiling in all.
+Value::Value() = default;
+Value::Value(const Value& other) = default;
+Value::Value(Value&& other) noexcept = default;
+Value& Value::operator=(const Value& other) = default;
+Value& Value::operator=(Value&& other) noexcept = default;
+Value::~Value() = default;
+
 Value::Value(Map value, int line) : content_(std::move(value)), line_(line) {}
 
 std::string Value::describe() const {

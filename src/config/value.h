@@ -20,7 +20,12 @@ class Value {
   using List = std::vector<Value>;
   using Map = std::vector<Entry>;  // in the document's order; keys are unique
 
-  Value() = default;
+  Value();
+  Value(const Value& other);
+  Value(Value&& other) noexcept;
+  Value& operator=(const Value& other);
+  Value& operator=(Value&& other) noexcept;
+  ~Value();
   Value(bool value, int line = 0) : content_(value), line_(line) {}
   Value(std::int64_t value, int line = 0) : content_(value), line_(line) {}
   Value(int value, int line = 0) : content_(static_cast<std::int64_t>(value)), line_(line) {}
