@@ -141,8 +141,10 @@ std::string loss_section(const RunContents& contents) {
     if (can_be_logarithmic(curve))
       log_switch = fmt::format("<label><input type=\"checkbox\" class=\"log\"{}> logarithmic</label>",
                                curve.wants_log_axis() ? " checked" : "");
-    figures +=
-        figure("loss", i, "Loss by epoch" + behind(curve.card, contents.curves.size() > 1), log_switch);
+    std::string caption = "Loss by epoch" + behind(curve.card, contents.curves.size() > 1);
+    if (curve.best_epoch > 0 && curve.has_validation())
+      caption += fmt::format(" · best epoch {} (dashed)", curve.best_epoch);
+    figures += figure("loss", i, caption, log_switch);
   }
   if (figures.empty()) return "";
   return fmt::format(

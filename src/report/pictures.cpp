@@ -39,7 +39,8 @@ std::string regression_line(const Evaluation& evaluation) {
     text += fmt::format("    R² {:.4f}    RMSE {:.4g}    MAE {:.4g}", evaluation.regression->r2,
                         evaluation.regression->rmse, evaluation.regression->mae);
   return fmt::format(
-      "set label 1 {} at graph 0.015, graph 0.965 left font ',14' textcolor rgb '#465064' noenhanced front\n",
+      "set tmargin 5.5\nset title offset 0, 1.1\n"
+      "set label 1 {} at graph 0.5, graph 1.035 center font ',14' textcolor rgb '#465064' noenhanced\n",
       gnuplot_text(text));
 }
 
@@ -92,29 +93,30 @@ GnuplotPicture loss_picture(const LossCurve& whole, const std::string& run) {
   for (std::size_t i = 0; i < curve.epochs.size(); ++i)
     fmt::format_to(std::back_inserter(data), "{} {} {}\n", curve.epochs[i], number(curve.training[i]),
                    number(curve.validation[i]));
-  std::string commands = set_title("Loss", run);
-  commands += "set xlabel 'Epoch'\nset ylabel 'Loss'\nset key top right\n";
-  if (curve.wants_log_axis()) commands += "set logscale y\nset format y '10^{%T}'\n";
+  const char* style = curve.epochs.size() <= 30 ? "linespoints pointtype 7 pointsize 0.8" : "lines";
+  std::string lines =
+      fmt::format("'loss.txt' using 1:2 with {} linewidth 2 linecolor rgb '#2563eb' title 'training'", style);
+  if (curve.has_validation())
+    lines +=
+        fmt::format(", '' using 1:3 with {} linewidth 2 linecolor rgb '#ea580c' title 'validation'", style);
+  std::string mark;
+  if (curve.best_epoch > 0 && curve.has_validation()) {
+    const char* look = "linewidth 1.2 dashtype 2 linecolor rgb '#64748b'";
+    mark = fmt::format("set arrow 1 from first {0}, graph 0 to first {0}, graph 1 nohead {1}\n",
+                       curve.best_epoch, look);
+    // A line of nothing, for its entry in the key.
+    lines += fmt::format(", NaN with lines {} title 'best epoch: {}'", look, curve.best_epoch);
+  }
   const double first = curve.epochs.front();
   const double last = curve.epochs.back();
-  commands += fmt::format("set xrange [{}:{}]\n", first == last ? first - 0.5 : first,
-                          first == last ? last + 0.5 : last);
+  const double room = first == last ? 0.5 : 0;
+  std::string commands = set_title("Loss", run);
+  commands +=
+      "set xlabel 'Epoch'\nset ylabel 'Loss'\nset key outside below center horizontal\nset bmargin 6.5\n";
+  commands += fmt::format("set xrange [{}:{}]\n", first - room, last + room);
   if (last - first < 10) commands += "set xtics 1\n";
-  if (curve.best_epoch > 0 && curve.has_validation())
-    commands += fmt::format(
-        "set arrow 1 from first {0}, graph 0 to first {0}, graph 1 nohead linecolor rgb '#94a3b8' dashtype "
-        "2\n"
-        "set label 2 'best epoch: {0}' at first {0}, graph 0.03 {1} offset character {2}, 0 font ',13' "
-        "textcolor rgb '#64748b'\n",
-        curve.best_epoch, curve.best_epoch > (first + last) / 2 ? "right" : "left",
-        curve.best_epoch > (first + last) / 2 ? -0.6 : 0.6);
-  const char* style = curve.epochs.size() <= 30 ? "linespoints pointtype 7 pointsize 0.8" : "lines";
-  commands += fmt::format(
-      "plot 'loss.txt' using 1:2 with {} linewidth 2 linecolor rgb '#2563eb' title 'training'", style);
-  if (curve.has_validation())
-    commands +=
-        fmt::format(", '' using 1:3 with {} linewidth 2 linecolor rgb '#ea580c' title 'validation'", style);
-  return {commands + "\n", {{"loss.txt", std::move(data)}}};
+  if (curve.wants_log_axis()) commands += "set logscale y\nset format y '10^{%T}'\n";
+  return {commands + mark + "plot " + lines + "\n", {{"loss.txt", std::move(data)}}};
 }
 
 GnuplotPicture predicted_picture(const Evaluation& evaluation, const std::string& run) {

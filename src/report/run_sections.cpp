@@ -46,6 +46,16 @@ std::string training_table(const RunRecord::Training& training) {
   return fmt::format("<table><tbody>\n{}</tbody></table>\n", rows);
 }
 
+// Drawn as SVG, because the page's policy leaves no room for styles of single elements.
+std::string time_bar(double seconds, double longest) {
+  constexpr double full_width = 160;
+  const double width = longest > 0 ? std::max(1.0, full_width * seconds / longest) : 0;
+  return fmt::format(
+      "<svg width=\"{0}\" height=\"8\" aria-hidden=\"true\"><rect width=\"{1:.1f}\" height=\"8\" "
+      "rx=\"2\"/></svg>",
+      full_width, width);
+}
+
 }  // namespace
 
 std::string title_section(const RunContents& contents) {
@@ -88,15 +98,14 @@ std::string cards_section(const RunRecord& record) {
   for (const RunRecord::CardLine& card : record.cards) longest = std::max(longest, card.seconds);
   std::string rows;
   for (const RunRecord::CardLine& card : record.cards) {
-    rows += fmt::format(
-        "<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"bar\">{}</td></tr>\n",
-        html_escaped(card.id), html_escaped(card.type), human_seconds(card.seconds),
-        card.reused
-            ? std::string("<span class=\"tag\">reused</span>")
-            : fmt::format("<meter value=\"{:.3f}\"></meter>", longest > 0 ? card.seconds / longest : 0));
+    rows +=
+        fmt::format("<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"bar\">{}</td></tr>\n",
+                    html_escaped(card.id), html_escaped(card.type), human_seconds(card.seconds),
+                    card.reused ? "<span class=\"tag\">reused</span>" : time_bar(card.seconds, longest));
   }
   return fmt::format(
-      "<section>\n<h2>Cards</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th>Card</th><th>Type</th>"
+      "<section>\n<h2>Cards</h2>\n<div class=\"scroll\"><table "
+      "class=\"cards\">\n<thead><tr><th>Card</th><th>Type</th>"
       "<th class=\"number\">Time</th><th></th></tr></thead>\n<tbody>\n{}</tbody></table></div>\n</section>\n",
       rows);
 }

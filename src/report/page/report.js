@@ -15,6 +15,7 @@
 
   const axis = (label, more) => ({
     label,
+    size: 40,
     stroke: colour("--quiet"),
     labelSize: 24,
     labelFont: "13px system-ui, sans-serif",
@@ -29,6 +30,7 @@
   const base = (holder) => ({
     width: Math.max(280, holder.clientWidth),
     height,
+    pxAlign: false,
     cursor: { drag: { x: true, y: true, uni: 30 }, points: { size: 8 } },
     legend: { live: true },
   });
@@ -66,22 +68,44 @@
       ...base(holder),
       scales: { x: { time: false }, y: { distr: settings.log ? 3 : 1 }, rate: { auto: true } },
       axes: [axis("Epoch", { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5] }),
-             axis("Loss", { size: 64 })],
+             axis("Loss", { size: 60 })],
       series,
       hooks,
     }, values, holder);
   }
 
+  // Every row as a dot of its own, so that where many lie over each other it gets darker.
+  const dots = (radius, fill) => (plot, series) => {
+    const [xs, ys] = [plot.data[0], plot.data[series]];
+    const { left, top, width, height: tall } = plot.bbox;
+    const context = plot.ctx;
+    context.save();
+    context.beginPath();
+    context.rect(left, top, width, tall);
+    context.clip();
+    context.fillStyle = fill;
+    for (let i = 0; i < xs.length; ++i) {
+      context.beginPath();
+      context.arc(plot.valToPos(xs[i], "x", true), plot.valToPos(ys[i], "y", true), radius * devicePixelRatio, 0, 2 * Math.PI);
+      context.fill();
+    }
+    context.restore();
+    return null;
+  };
+
   function predictedPlot(holder, scatter) {
+    const [lowest, highest] = [scatter.actual[0], scatter.actual[scatter.actual.length - 1]];
+    const room = (highest - lowest || Math.abs(highest) || 1) * 0.03;
+    // Room at the ends only while everything is shown: what was zoomed to is shown as it is.
+    const range = (plot, low, high) => low <= lowest && high >= highest ? [lowest - room, highest + room] : [low, high];
     const value = (plot, number) => shown(number);
     return new uPlot({
       ...base(holder),
-      scales: { x: { time: false } },
-      axes: [axis(`Actual ${scatter.target}`), axis(`Predicted ${scatter.target}`, { size: 64 })],
+      scales: { x: { time: false, range } },
+      axes: [axis(`Actual ${scatter.target}`), axis(`Predicted ${scatter.target}`, { size: 60 })],
       series: [
         { label: "actual", value },
-        { label: "predicted", value, stroke: colour("--training"), paths: () => null,
-          points: { show: true, size: 5, width: 0, fill: colour("--points"), stroke: colour("--points") } },
+        { label: "predicted", value, stroke: colour("--training"), paths: dots(2.5, colour("--points")), points: { show: false } },
         { label: "predicted = actual", stroke: colour("--validation"), width: 1.5, points: { show: false }, value: () => "" },
       ],
     }, [scatter.actual, scatter.predicted, scatter.actual], holder);
@@ -98,7 +122,7 @@
         x: { time: false, range: (plot, low, high) => low === high ? [low - width, high + width] : [low - width / 2, high + width / 2] },
         y: { range: (plot, low, high) => [0, high * 1.08] },
       },
-      axes: [axis(`Actual − predicted ${histogram.target}`), axis("Rows", { size: 64 })],
+      axes: [axis(`Actual − predicted ${histogram.target}`), axis("Rows", { size: 60 })],
       series: [
         { label: "residual", value: span },
         { label: "rows", value: (plot, count) => shown(count), stroke: colour("--training"), fill: colour("--points"), width: 1,
