@@ -32,6 +32,11 @@ foreach(component arrow arrow_compute parquet)
     IMPORTED_LOCATION ${library}
     INTERFACE_INCLUDE_DIRECTORIES ${STOKER_PYARROW}/include)
 endforeach()
+# libparquet of the wheel exports the whole OpenSSL it was built with, and would take the place of the system's
+# in every call to it, half of each (a crash in the first TLS handshake). The loader takes the first
+# definition it meets, so the system's libraries stand before libparquet on every link line.
+set_target_properties(Arrow::parquet PROPERTIES INTERFACE_LINK_OPTIONS
+  "LINKER:--push-state,--no-as-needed;$<TARGET_FILE:OpenSSL::SSL>;$<TARGET_FILE:OpenSSL::Crypto>;LINKER:--pop-state")
 string(REGEX MATCH "so\\.([0-9]+)00$" _ ${library})
 if(CMAKE_MATCH_1 LESS 25)
   message(FATAL_ERROR "pyarrow ${CMAKE_MATCH_1} found, 25 or newer is needed")

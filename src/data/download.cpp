@@ -1,12 +1,197 @@
 #include "data/download.h"
 
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <fstream>
+#include <memory>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+
 #include "base/error.h"
+#include "base/text.h"
+#include "data/url.h"
 
 namespace stoker {
-void download(const std::string&, const std::filesystem::path&, const DownloadLimits&) {
-  fail("not yet");
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using asio::use_awaitable;
+using asio::ip::tcp;
+using ErrorCode = boost::system::error_code;
+using Parser = http::response_parser<http::buffer_body>;
+
+constexpr int most_redirects = 5;
+
+// One download: an exchange with each server that the redirects lead to, and the body of the last.
+class Download {
+ public:
+  Download(std::string url, const std::filesystem::path& target, const DownloadLimits& limits)
+      : address_(std::move(url)), target_(target), limits_(limits) {}
+
+  asio::awaitable<void> run() {
+    for (int redirects = 0; redirects <= most_redirects; ++redirects) {
+      const Url url = parse_url(address_);
+      std::string location;
+      if (url.secure) {
+        location = co_await fetch_secure(url);
+      } else {
+        location = co_await fetch_plain(url);
+      }
+      if (location.empty()) co_return;
+      address_ = redirected(url, location);
+      if (url.secure && !parse_url(address_).secure) {
+        refuse("{} redirects from https to {}, which is not protected; that is not followed", url.origin(),
+               address_);
+      }
+    }
+    refuse("{}: more than {} redirects one after the other", address_, most_redirects);
+  }
+
+ private:
+  asio::awaitable<void> connect(tcp::socket& socket, const Url& url) {
+    ErrorCode error;
+    tcp::resolver resolver(socket.get_executor());
+    const auto endpoints =
+        co_await resolver.async_resolve(url.host, url.port, asio::redirect_error(use_awaitable, error));
+    if (error) refuse("{}: the host '{}' is not known ({})", address_, url.host, error.message());
+    co_await asio::async_connect(socket, endpoints, asio::redirect_error(use_awaitable, error));
+    if (error) refuse("{}: no connection to {} port {} ({})", address_, url.host, url.port, error.message());
+  }
+
+  asio::awaitable<std::string> fetch_plain(const Url& url) {
+    tcp::socket socket(co_await asio::this_coro::executor);
+    co_await connect(socket, url);
+    std::string location = co_await exchange(socket, url);
+    co_return location;
+  }
+
+  asio::awaitable<std::string> fetch_secure(const Url& url) {
+    asio::ssl::context context(asio::ssl::context::tls_client);
+    context.set_default_verify_paths();
+    context.set_verify_mode(asio::ssl::verify_peer);
+    SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION);
+    asio::ssl::stream<tcp::socket> stream(co_await asio::this_coro::executor, context);
+    expect_host(stream.native_handle(), url.host);
+    co_await connect(stream.next_layer(), url);
+    ErrorCode error;
+    co_await stream.async_handshake(asio::ssl::stream_base::client,
+                                    asio::redirect_error(use_awaitable, error));
+    if (error) refuse_handshake(stream.native_handle(), error);
+    std::string location = co_await exchange(stream, url);
+    co_return location;
+  }
+
+  // The certificate must be for the host that was asked for, by name or by IP address.
+  static void expect_host(SSL* ssl, const std::string& host) {
+    if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.c_str()) == 1) return;
+    if (SSL_set1_host(ssl, host.c_str()) != 1 || SSL_set_tlsext_host_name(ssl, host.c_str()) != 1) {
+      refuse("'{}' cannot be the name of a host", host);
+    }
+  }
+
+  [[noreturn]] void refuse_handshake(SSL* ssl, const ErrorCode& error) const {
+    const long verdict = SSL_get_verify_result(ssl);
+    if (verdict == X509_V_OK) refuse("{}: no protected connection ({})", address_, error.message());
+    refuse("{}: the server's certificate is not trusted ({})", address_,
+           X509_verify_cert_error_string(verdict));
+  }
+
+  // Sends the request; gives the Location of a redirect, or "" once the body is in the file.
+  template <class Stream>
+  asio::awaitable<std::string> exchange(Stream& stream, const Url& url) {
+    http::request<http::empty_body> request(http::verb::get, url.target, 11);
+    request.set(http::field::host, url.host_header());
+    request.set(http::field::user_agent, "stoker");
+    request.set(http::field::accept, "*/*");
+    request.set(http::field::connection, "close");
+    ErrorCode error;
+    co_await http::async_write(stream, request, asio::redirect_error(use_awaitable, error));
+    refuse_if(error);
+    boost::beast::flat_buffer buffer;
+    Parser parser;
+    parser.body_limit(limits_.bytes);
+    co_await http::async_read_header(stream, buffer, parser, asio::redirect_error(use_awaitable, error));
+    refuse_if(error);
+    const unsigned status = parser.get().result_int();
+    if (status == 301 || status == 302 || status == 303 || status == 307 || status == 308) {
+      co_return std::string(parser.get()[http::field::location]);
+    }
+    if (status != 200) {
+      refuse("{}: the server answered {} {}", address_, status, std::string(parser.get().reason()));
+    }
+    co_await receive_body(stream, buffer, parser);
+    co_return "";
+  }
+
+  template <class Stream>
+  asio::awaitable<void> receive_body(Stream& stream, boost::beast::flat_buffer& buffer, Parser& parser) {
+    std::ofstream file(target_, std::ios::binary);
+    std::vector<char> block(1 << 18);
+    while (!parser.is_done()) {
+      parser.get().body().data = block.data();
+      parser.get().body().size = block.size();
+      ErrorCode error;
+      co_await http::async_read(stream, buffer, parser, asio::redirect_error(use_awaitable, error));
+      if (error == http::error::need_buffer) error = {};
+      refuse_if(error);
+      file.write(block.data(), static_cast<std::streamsize>(block.size() - parser.get().body().size));
+    }
+    file.close();
+    if (!file)
+      fail("{}: the download cannot be written to {}: is the disk full?", address_, target_.string());
+  }
+
+  void refuse_if(const ErrorCode& error) const {
+    if (!error) return;
+    if (error == http::error::body_limit) {
+      refuse("{} is larger than the {} that url_max_megabytes allows", address_, human_bytes(limits_.bytes));
+    }
+    refuse("{}: the download broke off ({})", address_, error.message());
+  }
+
+  std::string address_;
+  std::filesystem::path target_;
+  DownloadLimits limits_;
+};
+
+}  // namespace
+
+void download(const std::string& url, const std::filesystem::path& target, const DownloadLimits& limits) {
+  Download work(url, target, limits);
+  std::exception_ptr error;
+  bool done = false;
+  asio::io_context context(1);
+  asio::co_spawn(context, work.run(), [&](std::exception_ptr thrown) {
+    error = thrown;
+    done = true;
+  });
+  // One clock over everything: name, connection, handshake, redirects and body.
+  context.run_for(std::chrono::milliseconds(std::llround(std::clamp(limits.seconds, 0.001, 1e6) * 1000)));
+  if (!done)
+    refuse("{}: not finished after the {} that url_timeout allows", url, human_seconds(limits.seconds));
+  if (error) std::rethrow_exception(error);
 }
-std::string file_name_of_url(const std::string&) {
-  return "";
+
+std::string file_name_of_url(const std::string& url) {
+  const std::string target = parse_url(url).target;
+  const std::string path = target.substr(0, target.find('?'));
+  std::string name = path.substr(path.rfind('/') + 1);
+  if (name.size() > 100) name.erase(0, name.size() - 100);  // the ending is what counts
+  return name == "." || name == ".." ? "" : name;
 }
+
 }  // namespace stoker
