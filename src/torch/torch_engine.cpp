@@ -202,7 +202,8 @@ void TorchEngine::do_piece(Piece piece) {
 ChunkResult TorchEngine::run(const Chunk& chunk) {
   return on_stream(stream_, "training", [&] {
     ChunkResult result;
-    if (chunk.first_step != next_step_ && !has_stopped()) {
+    result.stopped_early = has_stopped();
+    if (!result.stopped_early && chunk.first_step != next_step_) {
       fail("a chunk that begins with step {} cannot follow step {}", chunk.first_step, next_step_);
     }
     const auto total = static_cast<std::int64_t>(chunk.learning_rates.size());
@@ -318,7 +319,7 @@ void TorchEngine::restore(const NamedArrays& state) {
     if (second_moment_.defined()) second_moment_.copy_(layout_.flat_from(state, "second_moment."));
     if (validation_) {
       best_parameters_.copy_(layout_.flat_from(state, "best_parameters."));
-      best_loss_.copy_(view_of(checked("best_validation_loss", DType::float64, {1})).view({}));
+      best_loss_.copy_(view_of(checked("best_validation_loss", DType::float64, {1})).squeeze(0));
     }
     const auto numbers = checked("counters", DType::int64, {3}).as<std::int64_t>();
     if (numbers[0] < 0 || numbers[1] < 0) refuse("the saved state counts negative steps");
