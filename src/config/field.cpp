@@ -154,7 +154,7 @@ class Check {
     if (!field_.choices.empty()) {
       if (std::find(field_.choices.begin(), field_.choices.end(), *given) == field_.choices.end()) {
         return wrong(line, path,
-                     fmt::format("no such choice {}{}; allowed: one of {}", in_quotes(*given),
+                     fmt::format("no such choice {}{} (allowed: one of {})", in_quotes(*given),
                                  suggestion(*given, field_.choices), join(field_.choices, ", ")));
       }
     } else if (!is_list(field_.type) && field_.fewest && given->size() < *field_.fewest) {

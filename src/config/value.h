@@ -75,7 +75,8 @@ struct Bounds {
 };
 
 // Reads YAML or JSON, told apart by the file's name (.json) or, for parse_document, by the first
-// character. Syntax errors, equal keys and exceeded bounds are refused with name:line.
+// character. Syntax errors, equal keys and exceeded bounds are refused with name:line; load_document also
+// refuses a file that holds nothing.
 Value load_document(const std::filesystem::path& path, const Bounds& bounds = {});
 Value parse_document(std::string_view text, const std::string& name, const Bounds& bounds = {});
 Value parse_yaml(std::string_view text, const std::string& name, const Bounds& bounds = {});

@@ -131,9 +131,9 @@ TEST(Field, NamesTheItemOfAList) {
   EXPECT_EQ(errors("layers:\n  - 4\n  - 0\n  - x\n"),
             "doc.yaml:3: c.layers.1: the number 0 is out of range; allowed: each at least 1\n"
             "doc.yaml:4: c.layers.2: must be a whole number, found the text 'x'");
-  EXPECT_EQ(
-      errors("colors: [red, gren]\n"),
-      "doc.yaml:1: c.colors.1: no such choice 'gren'; did you mean green?; allowed: one of red, green, blue");
+  EXPECT_EQ(errors("colors: [red, gren]\n"),
+            "doc.yaml:1: c.colors.1: no such choice 'gren'; did you mean green? (allowed: one of red, green, "
+            "blue)");
 }
 
 TEST(Field, RefusesWholeNumbersThatTheMemberCannotHold) {

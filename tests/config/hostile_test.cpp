@@ -185,7 +185,7 @@ TEST(Hostile, AQuoteThatRunsIntoTheEndOfTheFileIsRefused) {
     EXPECT_EQ(yaml_refusal("é: 1\r\nc: " + open), "doc.yaml:2: " + never_closed) << open;
   }
   for (const std::string closed : {"\"a\"\n", "'it''s'\n", "''\n", "'a'", "\"\\\\\"\n", "&x \"a\nb\"\n",
-                                    "it's\n", "a \"b\n", "!!str 'x'\n"}) {
+                                   "it's\n", "a \"b\n", "!!str 'x'\n"}) {
     EXPECT_EQ(yaml_refusal("é: 1\r\nc: " + closed), "") << closed;
   }
 }
