@@ -1,21 +1,39 @@
 #include "model/mlp.h"
 
-#include <Eigen/Core>
+#include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/text.h"
+#include "model/workers.h"
 
 namespace stoker {
 namespace {
 
-using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using ConstMap = Eigen::Map<const Matrix>;
+using Index = Eigen::Index;
+using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-// Rows per block: its activations stay in the cache between layers.
-constexpr std::int64_t block_rows = 512;
+constexpr std::int64_t most_parameters = std::int64_t{1} << 31;
+constexpr std::int64_t block_rows = 1024;
+
+void refuse_wrong_shape(const MlpShape& shape) {
+  for (std::size_t layer = 0; layer < shape.layer_count(); ++layer) {
+    const std::int64_t inputs = shape.layer_inputs(layer);
+    const std::int64_t outputs = shape.layer_outputs(layer);
+    if (inputs < 1 || outputs < 1) {
+      refuse("A network needs at least one value in every layer, and layer {} has {} inputs and {} outputs",
+             layer, inputs, outputs);
+    }
+    if (inputs > most_parameters / outputs) {
+      refuse("Layer {} of the network, {} x {}, is too large: at most {} parameters", layer, outputs, inputs,
+             human_count(static_cast<std::uint64_t>(most_parameters)));
+    }
+  }
+}
 
 std::string weight_name(std::size_t layer) {
   return fmt::format("layers.{}.weight", layer);
@@ -24,42 +42,53 @@ std::string bias_name(std::size_t layer) {
   return fmt::format("layers.{}.bias", layer);
 }
 
-Array uniform_array(Shape shape, double bound, std::uint64_t seed, std::uint64_t stream) {
-  const RandomKey key = random_key(seed, Purpose::initialise, stream);
+Array uniform_array(Shape shape, double bound, RandomKey key) {
   Array array(DType::float32, std::move(shape));
   std::uint32_t index = 0;
   for (float& value : array.as<float>()) value = static_cast<float>((2 * uniform(key, index++) - 1) * bound);
   return array;
 }
 
-void activate(Activation activation, Matrix& values) {
-  auto a = values.array();
+void activate(Activation activation, Rows& values) {
+  auto x = values.array();
   switch (activation) {
     case Activation::relu:
-      a = a.max(0.0F);
-      break;
+      x = x.max(0.0F);
+      return;
     case Activation::tanh:
-      a = a.tanh();
-      break;
+      x = x.tanh();
+      return;
     case Activation::sigmoid:
-      a = 1.0F / (1.0F + (-a).exp());
-      break;
-    case Activation::silu:
-      a = a / (1.0F + (-a).exp());
-      break;
+      x = x.logistic();
+      return;
     case Activation::gelu:
-      // The exact form, x Φ(x), as torch computes it by default.
-      a = a.unaryExpr([](float x) { return 0.5F * x * (1.0F + std::erf(x * 0.70710678F)); });
-      break;
+      // The exact form, as torch computes it by default.
+      x = x.unaryExpr([](float v) { return 0.5F * v * (1.0F + std::erf(v * 0.70710678F)); });
+      return;
+    case Activation::silu:
+      x = x * x.logistic();
+      return;
   }
 }
 
-void check_layer(const MlpShape& shape, const NamedArrays& parameters, std::size_t layer) {
-  const Shape weight{shape.layer_outputs(layer), shape.layer_inputs(layer)};
-  const Shape bias{shape.layer_outputs(layer)};
-  const bool fits = find_array(parameters, weight_name(layer)).shape() == weight &&
-                    find_array(parameters, bias_name(layer)).shape() == bias;
-  if (!fits) fail("the parameters of layer {} do not have the shape of the network", layer);
+struct Layer {
+  Eigen::Map<const Rows> weight;  // [outputs, inputs]
+  Eigen::Map<const Eigen::RowVectorXf> bias;
+};
+
+std::vector<Layer> layers_of(const MlpShape& shape, const NamedArrays& parameters) {
+  std::vector<Layer> layers;
+  for (std::size_t i = 0; i < shape.layer_count(); ++i) {
+    const Array weight = find_array(parameters, weight_name(i));
+    const Array bias = find_array(parameters, bias_name(i));
+    const std::int64_t inputs = shape.layer_inputs(i);
+    const std::int64_t outputs = shape.layer_outputs(i);
+    if (weight.shape() != Shape{outputs, inputs} || bias.shape() != Shape{outputs}) {
+      fail("The parameters of layer {} do not have the shape of the network, {} x {}", i, outputs, inputs);
+    }
+    layers.push_back({{weight.as<float>().data(), outputs, inputs}, {bias.as<float>().data(), outputs}});
+  }
+  return layers;
 }
 
 }  // namespace
@@ -67,50 +96,50 @@ void check_layer(const MlpShape& shape, const NamedArrays& parameters, std::size
 std::int64_t MlpShape::parameter_count() const {
   std::int64_t count = 0;
   for (std::size_t layer = 0; layer < layer_count(); ++layer) {
-    count += (layer_inputs(layer) + 1) * layer_outputs(layer);
+    count += layer_outputs(layer) * (layer_inputs(layer) + 1);
   }
   return count;
 }
 
 NamedArrays initial_parameters(const MlpShape& shape, std::uint64_t seed) {
+  refuse_wrong_shape(shape);
   NamedArrays parameters;
   for (std::size_t layer = 0; layer < shape.layer_count(); ++layer) {
     const std::int64_t inputs = shape.layer_inputs(layer);
     const std::int64_t outputs = shape.layer_outputs(layer);
-    const double bound = 1 / std::sqrt(static_cast<double>(inputs));
-    parameters.push_back({weight_name(layer), uniform_array({outputs, inputs}, bound, seed, 2 * layer)});
-    parameters.push_back({bias_name(layer), uniform_array({outputs}, bound, seed, 2 * layer + 1)});
+    const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
+    const RandomKey weight_key = random_key(seed, Purpose::initialise, 2 * layer);
+    const RandomKey bias_key = random_key(seed, Purpose::initialise, 2 * layer + 1);
+    parameters.push_back({weight_name(layer), uniform_array({outputs, inputs}, bound, weight_key)});
+    parameters.push_back({bias_name(layer), uniform_array({outputs}, bound, bias_key)});
   }
   return parameters;
 }
 
 Array mlp_outputs(const MlpShape& shape, const NamedArrays& parameters, const Array& features) {
+  refuse_wrong_shape(shape);
+  if (features.shape().size() != 2 || features.dimension(1) != shape.inputs) {
+    fail("A network of {} inputs was given features of another shape", shape.inputs);
+  }
+  const std::vector<Layer> layers = layers_of(shape, parameters);
   const std::int64_t rows = features.dimension(0);
-  if (features.dimension(1) != shape.inputs) {
-    fail("the network takes {} features, the table has {}", shape.inputs, features.dimension(1));
-  }
-  for (std::size_t layer = 0; layer < shape.layer_count(); ++layer) check_layer(shape, parameters, layer);
-
   Array outputs(DType::float32, {rows, shape.outputs});
-  const float* input = features.as<float>().data();
-  Matrix before;
-  Matrix after;
-  for (std::int64_t first = 0; first < rows; first += block_rows) {
-    const std::int64_t count = std::min(block_rows, rows - first);
-    before = ConstMap(input + first * shape.inputs, count, shape.inputs);
-    for (std::size_t layer = 0; layer < shape.layer_count(); ++layer) {
-      const std::int64_t width = shape.layer_outputs(layer);
-      const ConstMap weight(find_array(parameters, weight_name(layer)).as<float>().data(), width,
-                            shape.layer_inputs(layer));
-      const Eigen::Map<const Eigen::RowVectorXf> bias(
-          find_array(parameters, bias_name(layer)).as<float>().data(), width);
-      after.noalias() = before * weight.transpose();
-      after.rowwise() += bias;
-      if (layer < shape.hidden_layers.size()) activate(shape.activation, after);
-      before.swap(after);
+  const Eigen::Map<const Rows> input(features.as<float>().data(), rows, shape.inputs);
+  Eigen::Map<Rows> output(outputs.as<float>().data(), rows, shape.outputs);
+  // A block of rows stays in the cache from the first layer to the last.
+  share_among_cores((rows + block_rows - 1) / block_rows, [&](std::int64_t block) {
+    const Index first = block * block_rows;
+    const Index count = std::min(block_rows, rows - first);
+    Rows values = input.middleRows(first, count);
+    Rows next;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      next.noalias() = values * layers[i].weight.transpose();
+      next.rowwise() += layers[i].bias;
+      if (i + 1 < layers.size()) activate(shape.activation, next);
+      values.swap(next);
     }
-    Eigen::Map<Matrix>(outputs.as<float>().data() + first * shape.outputs, count, shape.outputs) = before;
-  }
+    output.middleRows(first, count) = values;
+  });
   return outputs;
 }
 

@@ -1,9 +1,11 @@
 #include "model/safetensors.h"
 
 #include <algorithm>
-#include <cstring>
+#include <array>
+#include <cstdint>
 #include <fstream>
-#include <string_view>
+#include <limits>
+#include <span>
 
 #include <nlohmann/json.hpp>
 
@@ -14,165 +16,219 @@ namespace stoker {
 namespace {
 
 using nlohmann::json;
+namespace fs = std::filesystem;
 
-constexpr std::uint64_t largest_header = 64U << 20;
+// Bounds on a header, so that a hostile file costs little.
+constexpr std::uint64_t most_header_bytes = 100'000'000;
 constexpr std::size_t most_arrays = 100'000;
+constexpr std::size_t most_values = 50 * most_arrays;
 constexpr std::size_t most_dimensions = 16;
+constexpr int most_depth = 4;
 
 struct TypeName {
+  const char* name;
   DType type;
-  std::string_view name;
 };
-constexpr TypeName type_names[] = {{DType::float32, "F32"},
-                                   {DType::float64, "F64"},
-                                   {DType::int32, "I32"},
-                                   {DType::int64, "I64"},
-                                   {DType::uint8, "U8"}};
+constexpr std::array<TypeName, 5> type_names{{{"F32", DType::float32},
+                                              {"F64", DType::float64},
+                                              {"I32", DType::int32},
+                                              {"I64", DType::int64},
+                                              {"U8", DType::uint8}}};
 
-std::string name_in_file(DType type) {
-  for (const TypeName& entry : type_names) {
-    if (entry.type == type) return std::string(entry.name);
-  }
-  return {};
+const char* format_name(DType type) {
+  const auto is_it = [&](const TypeName& known) { return known.type == type; };
+  return std::find_if(type_names.begin(), type_names.end(), is_it)->name;
 }
 
-// One array as the header describes it; refuses whatever does not add up.
-class HeaderReader {
- public:
-  HeaderReader(std::string file, std::uint64_t data_bytes)
-      : file_(std::move(file)), data_bytes_(data_bytes) {}
-
-  struct Described {
-    std::string name;
-    DType type;
-    Shape shape;
-    std::uint64_t begin;
-    std::uint64_t end;
+// What lies deeper, or is more, than a header can need is not kept while it is parsed.
+json parse_bounded(const std::string& text) {
+  std::size_t values = 0;
+  const auto keep = [&](int depth, json::parse_event_t, const json&) {
+    return depth <= most_depth && ++values <= most_values;
   };
+  return json::parse(text, keep, false);
+}
 
-  std::vector<Described> read(const json& header) const {
-    if (!header.is_object()) wrong("its header is not a JSON object");
-    if (header.size() > most_arrays) wrong("it has too many arrays");
-    std::vector<Described> all;
-    for (const auto& [name, entry] : header.items()) {
-      if (name != "__metadata__") all.push_back(describe(name, entry));
-    }
-    std::sort(all.begin(), all.end(),
-              [](const Described& a, const Described& b) { return a.begin < b.begin; });
-    std::uint64_t expected = 0;
-    for (const Described& one : all) {
-      if (one.begin != expected) wrong("its arrays overlap or leave gaps");
-      expected = one.end;
-    }
-    if (expected != data_bytes_) wrong("it is truncated, or longer than its header says");
-    return all;
+// Where an array lies in the data part of a file.
+struct Entry {
+  std::string name;
+  DType type = DType::float32;
+  Shape shape;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+class Reader {
+ public:
+  explicit Reader(const fs::path& path) : path_(path), file_(path, std::ios::binary) {
+    std::error_code error;
+    size_ = fs::file_size(path, error);
+    if (!file_ || error)
+      refuse("Cannot read {}: there is no such file, or it is not readable", path.string());
   }
 
-  [[noreturn]] void wrong(std::string_view what) const {
-    refuse("{} is not a usable safetensors file: {}", file_, what);
+  NamedArrays read() {
+    const json header = read_header();
+    std::vector<Entry> entries;
+    for (const auto& [name, description] : header.items()) {
+      if (name != "__metadata__") entries.push_back(entry(name, description));
+    }
+    refuse_unless_tiled(entries);
+    NamedArrays arrays;
+    for (const Entry& e : entries) {
+      Array array(e.type, e.shape);
+      file_.read(static_cast<char*>(array.data()), static_cast<std::streamsize>(array.bytes()));
+      if (!file_) wrong("it ends before its data does");
+      arrays.push_back({e.name, std::move(array)});
+    }
+    return arrays;
   }
 
  private:
-  Described describe(const std::string& name, const json& entry) const {
-    const bool whole = entry.is_object() && entry.contains("dtype") && entry["dtype"].is_string() &&
-                       entry.contains("shape") && entry["shape"].is_array() &&
-                       entry.contains("data_offsets") && entry["data_offsets"].is_array() &&
-                       entry["data_offsets"].size() == 2;
-    if (!whole) wrong("an array is described incompletely");
-    Described described{name, type_of(entry["dtype"].get<std::string>()), {}, 0, 0};
-    if (entry["shape"].size() > most_dimensions) wrong("an array has too many dimensions");
-    std::uint64_t bytes = size_of(described.type);
-    for (const json& extent : entry["shape"]) {
-      if (!extent.is_number_unsigned()) wrong("a dimension is not a whole number");
-      const auto size = extent.get<std::uint64_t>();
-      if (size > (std::uint64_t{1} << 48) || __builtin_mul_overflow(bytes, size, &bytes))
-        wrong("an array is too large");
-      described.shape.push_back(static_cast<std::int64_t>(size));
-    }
-    for (const json& offset : entry["data_offsets"]) {
-      if (!offset.is_number_unsigned()) wrong("an offset is not a whole number");
-    }
-    described.begin = entry["data_offsets"][0].get<std::uint64_t>();
-    described.end = entry["data_offsets"][1].get<std::uint64_t>();
-    const bool fits = described.begin <= described.end && described.end - described.begin == bytes;
-    if (!fits) wrong("an array's size does not match its shape");
-    return described;
+  [[noreturn]] void wrong(const std::string& why) const {
+    refuse("{} is not a whole safetensors file: {}", path_.string(), why);
   }
 
-  DType type_of(const std::string& name) const {
-    for (const TypeName& entry : type_names) {
-      if (entry.name == name) return entry.type;
+  json read_header() {
+    std::array<unsigned char, 8> prefix{};
+    file_.read(reinterpret_cast<char*>(prefix.data()), prefix.size());
+    if (!file_) wrong("it is shorter than 8 bytes");
+    std::uint64_t length = 0;
+    for (std::size_t i = 0; i < prefix.size(); ++i)
+      length |= static_cast<std::uint64_t>(prefix[i]) << (8 * i);
+    if (length > most_header_bytes || length > size_ - prefix.size()) {
+      wrong(fmt::format("its header would be {} bytes long, and the file has {}", length, size_));
     }
-    wrong("it holds a type of number that is not read here");
+    data_bytes_ = size_ - prefix.size() - length;
+    std::string text(length, '\0');
+    file_.read(text.data(), static_cast<std::streamsize>(length));
+    if (!file_) wrong("it ends before its header does");
+    json header = parse_bounded(text);
+    if (!header.is_object()) wrong("its header is not a JSON object");
+    if (header.size() > most_arrays) wrong(fmt::format("it names more than {} arrays", most_arrays));
+    return header;
   }
 
-  std::string file_;
-  std::uint64_t data_bytes_;
+  Entry entry(const std::string& name, const json& description) const {
+    const auto is_valid = [&] {
+      if (!description.is_object()) return false;
+      for (const char* key : {"dtype", "shape", "data_offsets"}) {
+        if (!description.contains(key)) return false;
+      }
+      const json& offsets = description["data_offsets"];
+      return description["dtype"].is_string() && description["shape"].is_array() && offsets.is_array() &&
+             offsets.size() == 2 && offsets[0].is_number_unsigned() && offsets[1].is_number_unsigned();
+    };
+    if (!is_valid()) wrong(fmt::format("'{}' is not described by dtype, shape and data_offsets", name));
+    Entry result{name, type_of(name, description["dtype"].get<std::string>()),
+                 shape_of(name, description["shape"]), description["data_offsets"][0].get<std::uint64_t>(),
+                 description["data_offsets"][1].get<std::uint64_t>()};
+    if (result.begin > result.end || result.end - result.begin != bytes_of(result)) {
+      wrong(fmt::format("'{}' has another size than its shape says", name));
+    }
+    return result;
+  }
+
+  DType type_of(const std::string& name, const std::string& text) const {
+    for (const TypeName& known : type_names) {
+      if (text == known.name) return known.type;
+    }
+    wrong(fmt::format("'{}' has the type '{}', and only F32, F64, I32, I64 and U8 are read", name, text));
+  }
+
+  Shape shape_of(const std::string& name, const json& dimensions) const {
+    if (dimensions.size() > most_dimensions) {
+      wrong(fmt::format("'{}' has {} dimensions", name, dimensions.size()));
+    }
+    Shape shape;
+    for (const json& dimension : dimensions) {
+      const bool usable = dimension.is_number_unsigned() &&
+                          dimension.get<std::uint64_t>() <= std::numeric_limits<std::int64_t>::max();
+      if (!usable) wrong(fmt::format("'{}' has a dimension that is not a whole number", name));
+      shape.push_back(dimension.get<std::int64_t>());
+    }
+    return shape;
+  }
+
+  std::uint64_t bytes_of(const Entry& entry) const {
+    std::uint64_t bytes = size_of(entry.type);
+    for (const std::int64_t dimension : entry.shape) {
+      const auto factor = static_cast<std::uint64_t>(dimension);
+      if (factor != 0 && bytes > data_bytes_ / factor) {
+        wrong(fmt::format("'{}' is larger than the file", entry.name));
+      }
+      bytes *= factor;
+    }
+    return bytes;
+  }
+
+  // The arrays must fill the data part exactly: no hole, no overlap, nothing behind the last.
+  void refuse_unless_tiled(std::vector<Entry>& entries) const {
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+      return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
+    });
+    std::uint64_t position = 0;
+    for (const Entry& e : entries) {
+      if (e.begin != position) {
+        wrong(fmt::format("'{}' overlaps another array, or leaves a hole before it", e.name));
+      }
+      position = e.end;
+    }
+    if (position != data_bytes_) {
+      wrong(fmt::format("its arrays take {} bytes, and {} are there", position, data_bytes_));
+    }
+  }
+
+  fs::path path_;
+  std::ifstream file_;
+  std::uint64_t size_ = 0;
+  std::uint64_t data_bytes_ = 0;
 };
 
-json parse_header(const std::string& text, const HeaderReader& reader) {
-  // Arrays inside of arrays are not part of the format; the depth is bounded by refusing them while parsing.
-  bool too_deep = false;
-  const json header = json::parse(
-      text,
-      [&too_deep](int depth, json::parse_event_t, json&) {
-        too_deep = too_deep || depth > 4;
-        return !too_deep;
-      },
-      false);
-  if (too_deep || header.is_discarded()) reader.wrong("its header is not JSON of the expected form");
-  return header;
+std::string header_text(const NamedArrays& arrays, const std::map<std::string, std::string>& metadata) {
+  json header = json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  std::uint64_t position = 0;
+  for (const NamedArray& named : arrays) {
+    if (named.name == "__metadata__" || header.contains(named.name)) {
+      fail("Two arrays of a safetensors file would be named '{}'", named.name);
+    }
+    header[named.name] = {{"dtype", format_name(named.array.type())},
+                          {"shape", named.array.shape()},
+                          {"data_offsets", {position, position + named.array.bytes()}}};
+    position += named.array.bytes();
+  }
+  std::string text = header.dump();
+  // The data starts at a multiple of 8 bytes; spaces behind the JSON are part of the format.
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  return text;
 }
 
 }  // namespace
 
-void write_safetensors(const std::filesystem::path& path, const NamedArrays& arrays,
+void write_safetensors(const fs::path& path, const NamedArrays& arrays,
                        const std::map<std::string, std::string>& metadata) {
-  json header = json::object();
-  if (!metadata.empty()) header["__metadata__"] = metadata;
-  std::uint64_t offset = 0;
-  for (const NamedArray& entry : arrays) {
-    const std::uint64_t end = offset + entry.array.bytes();
-    header[entry.name] = {{"dtype", name_in_file(entry.array.type())},
-                          {"shape", entry.array.shape()},
-                          {"data_offsets", {offset, end}}};
-    offset = end;
-  }
-  std::string text = header.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // the data begins at a multiple of 8
-  const auto length = static_cast<std::uint64_t>(text.size());
+  // Wide elements first, so that every array is aligned for its type.
+  NamedArrays ordered = arrays;
+  std::stable_sort(ordered.begin(), ordered.end(), [](const NamedArray& a, const NamedArray& b) {
+    return size_of(a.array.type()) > size_of(b.array.type());
+  });
+  const std::string header = header_text(ordered, metadata);
+  std::array<char, 8> prefix{};
+  for (std::size_t i = 0; i < prefix.size(); ++i) prefix[i] = static_cast<char>(header.size() >> (8 * i));
 
   AtomicFile file(path);
-  file.write(std::string_view(reinterpret_cast<const char*>(&length), sizeof length));
-  file.write(text);
-  for (const NamedArray& entry : arrays) {
-    const Array host = entry.array.to_host();
+  file.write(std::string_view(prefix.data(), prefix.size()));
+  file.write(header);
+  for (const NamedArray& named : ordered) {
+    const Array host = named.array.to_host();
     file.write(std::span(static_cast<const std::byte*>(host.data()), host.bytes()));
   }
   file.commit();
 }
 
-NamedArrays read_safetensors(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file || !std::filesystem::is_regular_file(path)) refuse("cannot read {}: no such file", path.string());
-  const auto file_bytes = static_cast<std::uint64_t>(file.tellg());
-  std::uint64_t header_bytes = 0;
-  file.seekg(0);
-  file.read(reinterpret_cast<char*>(&header_bytes), sizeof header_bytes);
-  if (!file || header_bytes > largest_header || header_bytes > file_bytes - sizeof header_bytes) {
-    refuse("{} is not a usable safetensors file: it is truncated, or something else", path.string());
-  }
-  std::string text(header_bytes, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(header_bytes));
-  const HeaderReader reader(path.string(), file_bytes - sizeof header_bytes - header_bytes);
-  NamedArrays arrays;
-  for (const HeaderReader::Described& described : reader.read(parse_header(text, reader))) {
-    Array array(described.type, described.shape);
-    file.read(static_cast<char*>(array.data()), static_cast<std::streamsize>(array.bytes()));
-    if (!file) reader.wrong("it is truncated");
-    arrays.push_back({described.name, std::move(array)});
-  }
-  return arrays;
+NamedArrays read_safetensors(const fs::path& path) {
+  return Reader(path).read();
 }
 
 }  // namespace stoker

@@ -1,0 +1,129 @@
+#include "model/model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/example_models.h"
+#include "model/fixtures.h"
+#include "model/safetensors.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+namespace fs = std::filesystem;
+
+class ModelFolder : public ::testing::Test {
+ protected:
+  fs::path folder() const { return temporary_.path() / "model"; }
+  json description() const { return json::parse(read_file(folder() / "model.json", 1 << 20)); }
+  void describe(const json& text) const { write_file(folder() / "model.json", text.dump()); }
+  std::string refusal_to_load() const {
+    return refusal([&] { load_model(folder()); });
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> result;
+    for (const auto& entry : fs::directory_iterator(temporary_.path()))
+      result.push_back(entry.path().filename());
+    return result;
+  }
+
+  TemporaryFolder temporary_;
+};
+
+TEST_F(ModelFolder, HoldsAllThatAPredictionNeeds) {
+  const Table table = houses();
+  for (const Model& model : {linear_model(), network_model(Task::regression), network_model(Task::binary),
+                             network_model(Task::multiclass)}) {
+    SCOPED_TRACE(model.type);
+    save_model(model, folder());
+    const Model loaded = load_model(folder());
+    EXPECT_EQ(loaded.type, model.type);
+    EXPECT_EQ(loaded.alpha, model.alpha);
+    EXPECT_EQ(loaded.network.has_value(), model.network.has_value());
+    const Predictions before = predict(model, table);
+    const Predictions after = predict(loaded, table);
+    EXPECT_EQ(after.values, before.values);
+    EXPECT_EQ(after.classes, before.classes);
+    EXPECT_EQ(after.probabilities, before.probabilities);
+    EXPECT_EQ(after.class_names, before.class_names);
+  }
+  EXPECT_THAT(names(), UnorderedElementsAre("model"));
+}
+
+TEST_F(ModelFolder, IsNotTouchedWhenTheModelDoesNotFitItself) {
+  save_model(linear_model(), folder());
+  Model wrong = linear_model();
+  wrong.parameters.pop_back();
+  EXPECT_THAT(refusal([&] { save_model(wrong, folder()); }), HasSubstr("no 'intercept'"));
+  EXPECT_NO_THROW(load_model(folder()));
+  EXPECT_THAT(names(), UnorderedElementsAre("model"));
+}
+
+TEST_F(ModelFolder, WithAMissingFileIsRefusedByItsName) {
+  EXPECT_THAT(refusal_to_load(), HasSubstr("model.json is missing"));
+  save_model(linear_model(), folder());
+  fs::remove(folder() / "model.safetensors");
+  EXPECT_THAT(refusal_to_load(), HasSubstr("model.safetensors is missing"));
+}
+
+TEST_F(ModelFolder, WithATruncatedFileIsRefused) {
+  save_model(linear_model(), folder());
+  const std::string whole = read_file(folder() / "model.json", 1 << 20);
+  write_file(folder() / "model.json", whole.substr(0, whole.size() / 2));
+  EXPECT_THAT(refusal_to_load(), HasSubstr("model.json is not a model"));
+  write_file(folder() / "model.json", whole);
+  fs::resize_file(folder() / "model.safetensors", fs::file_size(folder() / "model.safetensors") - 1);
+  EXPECT_THAT(refusal_to_load(), HasSubstr("model.safetensors is not a whole safetensors file"));
+}
+
+TEST_F(ModelFolder, OfAnotherProgramOrVersionIsRefused) {
+  save_model(linear_model(), folder());
+  const json whole = description();
+  describe(json::array());
+  EXPECT_THAT(refusal_to_load(), HasSubstr("does not describe a Stoker model"));
+  json changed = whole;
+  changed["version"] = 2;
+  describe(changed);
+  EXPECT_THAT(refusal_to_load(), HasSubstr("version 2"));
+  for (const char* key : {"type", "task", "preparation", "alpha", "version"}) {
+    changed = whole;
+    changed.erase(key);
+    describe(changed);
+    EXPECT_THAT(refusal_to_load(), HasSubstr("model.json")) << key;
+    changed[key] = json::array({1});
+    describe(changed);
+    EXPECT_THAT(refusal_to_load(), HasSubstr("model.json")) << key;
+  }
+}
+
+TEST_F(ModelFolder, WhoseFilesDoNotFitEachOtherIsRefused) {
+  save_model(network_model(Task::multiclass), folder());
+  const json whole = description();
+  const auto with_network = [&](const char* key, const json& value) {
+    json changed = whole;
+    changed["network"][key] = value;
+    describe(changed);
+    return refusal_to_load();
+  };
+  EXPECT_THAT(with_network("inputs", 5), HasSubstr("5 inputs"));
+  EXPECT_THAT(with_network("outputs", 1), HasSubstr("outputs"));
+  EXPECT_THAT(with_network("hidden_layers", {7}), HasSubstr("another shape"));
+  EXPECT_THAT(with_network("hidden_layers", {-3}), HasSubstr("model"));
+  EXPECT_THAT(with_network("hidden_layers", {4, 4}), HasSubstr("layers.1.weight"));
+  EXPECT_THAT(with_network("activation", "swish"), HasSubstr("swish"));
+  json changed = whole;
+  changed.erase("network");
+  describe(changed);
+  EXPECT_THAT(refusal_to_load(), HasSubstr("needs a network"));
+  describe(whole);
+  NamedArrays parameters = network_model(Task::multiclass).parameters;
+  parameters.push_back({"extra", Array(DType::float32, {1})});
+  write_safetensors(folder() / "model.safetensors", parameters);
+  EXPECT_THAT(refusal_to_load(), HasSubstr("5 arrays"));
+}
+
+}  // namespace
+}  // namespace stoker
