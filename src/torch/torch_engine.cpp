@@ -13,6 +13,7 @@
 #include <c10/core/InferenceMode.h>
 #include <c10/core/StreamGuard.h>
 
+#include "torch/cpu_settings.h"
 #include "torch/gpu.h"
 #include "torch/tensors.h"
 
@@ -201,6 +202,7 @@ void TorchEngine::do_piece(Piece piece) {
 
 ChunkResult TorchEngine::run(const Chunk& chunk) {
   return on_stream(stream_, "training", [&] {
+    if (!place_.device.is_cuda()) settle_cpu_for(request_);
     ChunkResult result;
     result.stopped_early = has_stopped();
     if (!result.stopped_early && chunk.first_step != next_step_) {
