@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "config/value.h"
 
 namespace stoker {
@@ -15,11 +17,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t largest_document = 4U << 20;
-constexpr std::size_t largest_evaluation = 64U << 20;
+constexpr std::size_t largest_evaluation = 96U << 20;  // a confusion matrix of some 3,000 classes
 constexpr std::size_t most_evaluations = 1'000;
 
 Evaluation read_evaluation(const fs::path& file) {
-  const config::Bounds bounds{.bytes = largest_evaluation, .values = 4'000'000, .depth = 16};
+  const config::Bounds bounds{.bytes = largest_evaluation, .values = 20'000'000, .depth = 16};
   const config::Value value = config::parse_json(read_file(file, largest_evaluation), file.string(), bounds);
   Evaluation evaluation;
   try {
@@ -38,17 +40,22 @@ Evaluation read_evaluation(const fs::path& file) {
   return evaluation;
 }
 
-std::vector<CardEvaluation> read_evaluations(const fs::path& folder) {
-  std::vector<CardEvaluation> evaluations;
+void read_evaluations(const fs::path& folder, RunContents& contents) {
+  std::vector<CardEvaluation>& evaluations = contents.evaluations;
   std::error_code error;
-  if (!fs::is_directory(folder, error)) return evaluations;
+  if (!fs::is_directory(folder, error)) return;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() != ".json" || !fs::is_regular_file(entry.symlink_status())) continue;
     if (evaluations.size() == most_evaluations)
       refuse("{} holds more than {} evaluations", folder.string(), most_evaluations);
-    evaluations.push_back({entry.path().stem().string(), read_evaluation(entry.path())});
+    const std::string card = entry.path().stem().string();
+    if (entry.file_size() > largest_evaluation) {
+      contents.left_out.push_back(fmt::format("the evaluation {} is too large to be drawn ({})", card,
+                                              human_bytes(entry.file_size())));
+    } else {
+      evaluations.push_back({card, read_evaluation(entry.path())});
+    }
   }
-  return evaluations;
 }
 
 void put_in_order(std::vector<CardEvaluation>& evaluations, const RunRecord& record) {
@@ -86,7 +93,7 @@ RunContents read_contents(const RunPaths& paths) {
     contents.document = read_file(paths.document(), largest_document);
   contents.curves = read_curves(paths.metrics());
   mark_best_epochs(contents.curves, contents.record);
-  contents.evaluations = read_evaluations(paths.evaluations());
+  read_evaluations(paths.evaluations(), contents);
   put_in_order(contents.evaluations, contents.record);
   return contents;
 }

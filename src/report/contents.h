@@ -21,6 +21,7 @@ struct RunContents {
   std::string document;  // pipeline.yaml; empty when there is none
   std::vector<LossCurve> curves;
   std::vector<CardEvaluation> evaluations;  // in the order of the record's results
+  std::vector<std::string> left_out;        // what is too large to be shown, in words
 };
 
 RunContents read_contents(const RunPaths& paths);

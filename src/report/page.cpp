@@ -70,7 +70,7 @@ std::string body_of(const RunContents& contents) {
   std::string body = title_section(contents);
   body += error_section(contents.record);
   body += metrics_section(contents);
-  body += warnings_section(contents.record);
+  body += warnings_section(contents);
   if (!contents.curves.empty() || !contents.evaluations.empty())
     body +=
         "<noscript><section>The plots need JavaScript; everything else is here without "

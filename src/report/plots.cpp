@@ -68,6 +68,7 @@ void draw_evaluation(Drawer& drawer, const CardEvaluation& each, const std::stri
 
 void draw_plots(const RunPaths& paths, const Notes& notes) {
   const RunContents contents = read_contents(paths);
+  for (const std::string& reason : contents.left_out) notes(Severity::info, reason);
   if (contents.curves.empty() && contents.evaluations.empty()) return;
   const fs::path gnuplot = find_gnuplot();
   if (gnuplot.empty()) {

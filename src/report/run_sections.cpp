@@ -74,11 +74,12 @@ std::string error_section(const RunRecord& record) {
                      html_escaped(record.error));
 }
 
-std::string warnings_section(const RunRecord& record) {
-  if (record.warnings.empty()) return "";
+std::string warnings_section(const RunContents& contents) {
   std::string items;
-  for (const std::string& warning : record.warnings)
-    items += fmt::format("<li>{}</li>\n", html_escaped(warning));
+  for (const std::vector<std::string>* list : {&contents.record.warnings, &contents.left_out}) {
+    for (const std::string& warning : *list) items += fmt::format("<li>{}</li>\n", html_escaped(warning));
+  }
+  if (items.empty()) return "";
   return fmt::format("<section class=\"warnings\">\n<h2>Warnings</h2>\n<ul>\n{}</ul>\n</section>\n", items);
 }
 

@@ -11,7 +11,7 @@ namespace stoker {
 // What the run was and how it went.
 std::string title_section(const RunContents& contents);
 std::string error_section(const RunRecord& record);
-std::string warnings_section(const RunRecord& record);
+std::string warnings_section(const RunContents& contents);
 std::string trainings_section(const RunRecord& record);
 std::string cards_section(const RunRecord& record);
 std::string machine_section(const RunRecord& record);

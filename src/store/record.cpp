@@ -185,6 +185,22 @@ void read_lists(const Part& part, RunRecord& record) {
   });
 }
 
+// What is written can be read again: a run that warns at every row must not lose its record to its warnings.
+void hold_to_bounds(RunRecord& record) {
+  constexpr std::size_t most_warnings = 1'000;
+  constexpr std::size_t longest_message = 4'096;
+  const std::size_t warned = record.warnings.size();
+  if (warned > most_warnings) {
+    record.warnings.resize(most_warnings);
+    record.warnings.push_back(fmt::format("and {} more, which events.jsonl has", warned - most_warnings));
+  }
+  const auto cut = [](std::string& text) {
+    if (text.size() > longest_message) text = text.substr(0, longest_message) + " …";
+  };
+  std::for_each(record.warnings.begin(), record.warnings.end(), cut);
+  cut(record.error);
+}
+
 }  // namespace
 
 std::string_view status_name(RunStatus status) {
@@ -245,6 +261,7 @@ RunRecord RunRecord::from_json(const json& json, const std::string& name) {
 
 void write_record(const RunPaths& paths, const RunRecord& record) {
   RunRecord stamped = record;
+  hold_to_bounds(stamped);
   stamped.process.reset();
   if (record.status == RunStatus::running) stamped.process = this_process();
   // A message may quote a file that is not UTF-8; the record must be.

@@ -80,7 +80,7 @@ struct RunRecord {
 };
 
 // Atomically. A record whose status is running gets the calling process written into it, so that readers can
-// tell a run that goes on from one whose process is gone.
+// tell a run that goes on from one whose process is gone. Very long messages and lists of warnings are cut.
 void write_record(const RunPaths& paths, const RunRecord& record);
 RunRecord read_record(const RunPaths& paths);
 

@@ -140,7 +140,8 @@ TEST(Report, ChecksTheLogSwitchWhereTheLossSpansDecades) {
   RunFolder run;
   run.write_metrics({"train"}, false, 0.9);
   write_report(run.paths());
-  EXPECT_THAT(run.report(), HasSubstr("class=\"log\"> logarithmic")) << "1.01 to 0.016 are less than two decades";
+  EXPECT_THAT(run.report(), HasSubstr("class=\"log\"> logarithmic"))
+      << "1.01 to 0.016 are less than two decades";
   run.write_metrics({"train"}, false, 1.2);
   write_report(run.paths());
   EXPECT_THAT(run.report(), HasSubstr("class=\"log\" checked> logarithmic"));
@@ -225,6 +226,15 @@ TEST(Report, RefusesADamagedFileByItsName) {
   run.write_evaluation("evaluate", uneven);
   EXPECT_THROW(write_report(run.paths()), Error);
   EXPECT_FALSE(std::filesystem::exists(run.paths().report()));
+}
+
+TEST(Report, SaysWhenAnEvaluationIsTooLargeToBeShown) {
+  RunFolder run;
+  make_folder(run.paths().evaluations());
+  write_file(run.paths().evaluations() / "huge.json", "");
+  std::filesystem::resize_file(run.paths().evaluations() / "huge.json", 200U << 20);  // sparse
+  write_report(run.paths());
+  EXPECT_THAT(run.report(), HasSubstr("the evaluation huge is too large to be drawn (200.0 MiB)"));
 }
 
 TEST(Report, CanBeWrittenAgain) {

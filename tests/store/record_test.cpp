@@ -96,6 +96,20 @@ TEST(RunRecord, CanQuoteTextThatIsNotUtf8) {
   EXPECT_EQ(read_record({folder.path()}).error, "no column caf\xef\xbf\xbd");
 }
 
+TEST(RunRecord, CanBeReadAgainHoweverMuchWentWrong) {
+  const TemporaryFolder folder;
+  RunRecord record = full_record();
+  record.warnings.assign(50'000, "a row is odd");
+  record.warnings[0] = std::string(1U << 20, 'x');
+  record.error = std::string(1U << 20, 'y');
+  write_record({folder.path()}, record);
+  const RunRecord read = read_record({folder.path()});
+  ASSERT_EQ(read.warnings.size(), 1'001U);
+  EXPECT_EQ(read.warnings[1], "a row is odd");
+  EXPECT_THAT(read.warnings.back(), HasSubstr("49000 more"));
+  EXPECT_LT(read.error.size(), 5'000U);
+}
+
 TEST(RunRecord, NamesItsProcessOnlyWhileItRuns) {
   const TemporaryFolder folder;
   RunRecord record = full_record();
