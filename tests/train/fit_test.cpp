@@ -148,7 +148,7 @@ TEST(FitNetwork, KeepsTheModelOfATrainingWhoseTimeIsUp) {
   RecordingListener listener;
   const FitResult result = fit(request, listener, StopSignal{});
   EXPECT_EQ(result.end, TrainingEnd::time_limit);
-  EXPECT_GT(result.epochs.size(), 0U);
+  EXPECT_GT(result.steps, 0);
   EXPECT_EQ(listener.warnings.size(), 1U);
   EXPECT_TRUE(std::isfinite(evaluate(result.model, table).regression->rmse));
 }

@@ -60,7 +60,7 @@ class ResumeTest : public testing::Test {
     part.config.checkpoint_seconds = checkpoint_seconds;
     EXPECT_THAT(test::error_of(ExitCode::interrupted, [&] { fit(part, listener, stop); }),
                 HasSubstr("--resume"));
-    return listener.steps.back();
+    return listener.steps.empty() ? 0 : listener.steps.back();
   }
   FitResult resumed() const {
     RecordingListener listener;
@@ -118,7 +118,7 @@ TEST_F(ResumeTest, OfARunThatStopsEarlyIsExact) {
   spec_.config.early_stopping_patience = 10;
   const FitResult whole = uninterrupted();
   EXPECT_EQ(whole.end, TrainingEnd::stopped_early);
-  interrupted(false, 60);
+  interrupted(false, 30);
   const FitResult again = resumed();
   expect_same(whole, again);
   expect_same(whole, resumed());  // it is over: nothing is trained any more
