@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/arrow_result.h"
+#include "data/csv_numbers.h"
 #include "data/csv_rows.h"
 #include "data/table_files.h"
 #include "device/device.h"
@@ -71,6 +72,12 @@ arrow::Result<std::shared_ptr<arrow::io::InputStream>> open_text(const std::file
   const std::shared_ptr<arrow::io::InputStream> owner(unpacked.get(),
                                                       [unpacked, codec](arrow::io::InputStream*) {});
   return std::make_shared<BoundedInput>(owner, memory_bytes());
+}
+
+arrow::Result<bool> is_packed(const std::filesystem::path& path) {
+  ARROW_ASSIGN_OR_RAISE(const auto file, arrow::io::ReadableFile::Open(path.string()));
+  ARROW_ASSIGN_OR_RAISE(const auto first_bytes, file->Read(4));
+  return compression_of(std::string_view(*first_bytes)) != arrow::Compression::UNCOMPRESSED;
 }
 
 arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::filesystem::path& path, char delimiter) {
@@ -137,6 +144,12 @@ void refuse_foreign_text(const arrow::Table& table, const std::string& name) {
 Table read_csv(const std::filesystem::path& path, char delimiter) {
   arrow::util::InitializeUTF8();
   refuse_wide_text(path);
+  if (!or_refuse(is_packed(path), path.string())) {
+    if (const auto numbers = read_csv_of_numbers(path, delimiter)) {
+      refuse_foreign_text(*numbers->columns, path.string());
+      return *numbers;
+    }
+  }
   const auto columns = read_columns(path, delimiter);
   if (columns.status().IsOutOfMemory()) or_refuse(columns.status(), path.string());
   if (!columns.ok()) refuse_rows(path, delimiter, columns.status().message());
