@@ -42,9 +42,8 @@ cards:
       "pipeline.yaml:10: cards.split.config.test_ratio: the number 2 is out of range; allowed: above 0 and "
       "at "
       "most 1\n"
-      "pipeline.yaml:13: cards.model.config.model_type: no such choice 'rigde'; did you mean ridge?; "
-      "allowed: "
-      "one of linear_regression, ridge, lasso, ridge_cv, lasso_cv\n"
+      "pipeline.yaml:13: cards.model.config.model_type: no such choice 'rigde'; did you mean ridge? "
+      "(allowed: one of linear_regression, ridge, lasso, ridge_cv, lasso_cv)\n"
       "pipeline.yaml:14: cards.train.config.target_column: missing, and there is no default\n"
       "pipeline.yaml:16: cards.train.inputs.model_spec: there is no card 'modell'; did you mean model?\n"
       "pipeline.yaml:16: cards.train.inputs.train_dataset: needs a table, but model.model_spec is a "
@@ -140,7 +139,8 @@ TEST(Document, RefusesNetworksThatCannotBe) {
 
 TEST(Document, ChecksHyperparametersOfTheModelThatIsChosen) {
   SmallPipeline pipeline;
-  pipeline.model_card = "{ type: model_define, config: { model_type: ridge, hyperparameters: { alhpa: 1 } } }";
+  pipeline.model_card =
+      "{ type: model_define, config: { model_type: ridge, hyperparameters: { alhpa: 1 } } }";
   EXPECT_THAT(refusal_of(pipeline.text()),
               HasSubstr("cards.model.config.hyperparameters.alhpa: no such setting; did you mean alpha?"));
   pipeline.model_card =

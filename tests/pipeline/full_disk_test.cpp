@@ -28,8 +28,11 @@ class FullDisk : public testing::Test {
     if (mounted_) ::umount2(disk_.c_str(), MNT_DETACH);
   }
   void fill_up() const {
-    std::ofstream filler(disk_ / "filler", std::ios::binary);
-    while (filler.put('x').flush()) {
+    for (const std::size_t block : {std::size_t{1} << 14, std::size_t{1}}) {
+      std::ofstream filler(disk_ / ("filler-" + std::to_string(block)), std::ios::binary);
+      const std::string content(block, 'x');
+      while (filler.write(content.data(), static_cast<std::streamsize>(block)).flush()) {
+      }
     }
   }
   std::vector<std::string> half_written() const {
