@@ -82,20 +82,30 @@ class Learner {
   void learn_column(const std::string& name) {
     const arrow::ChunkedArray& values = *training_.columns->column(column_position(training_, name));
     const ColumnKind kind = kind_of(*values.type());
-    const std::int64_t missing = count_missing(values);
     if (kind == ColumnKind::unsupported) {
-      if (named())
+      if (named()) {
         refuse("column '{}' has type {}, which cannot be made into numbers", name, values.type()->ToString());
+      }
       leave_out(name, fmt::format("its type {} cannot be made into numbers", values.type()->ToString()));
-    } else if (missing > 0 && config_.missing_values == Missing::refuse) {
-      refused_.push_back(fmt::format("'{}' ({} of {} rows)", name, missing, values.length()));
-    } else if (missing == values.length()) {
-      leave_out(name, "all its values are missing");
     } else if (kind == ColumnKind::text) {
-      learn_text(name, read_texts(values), missing);
+      const TextValues texts = read_texts(values);
+      const auto missing = std::count(texts.missing.begin(), texts.missing.end(), 1);
+      if (is_usable(name, missing)) learn_text(name, texts, missing);
     } else {
-      learn_numbers(name, read_numbers(values), kind, missing);
+      std::vector<double> numbers = read_numbers(values);
+      const auto missing =
+          std::count_if(numbers.begin(), numbers.end(), [](double x) { return std::isnan(x); });
+      if (is_usable(name, missing)) learn_numbers(name, std::move(numbers), kind, missing);
     }
+  }
+
+  bool is_usable(const std::string& name, std::int64_t missing) {
+    if (missing > 0 && config_.missing_values == Missing::refuse) {
+      refused_.push_back(fmt::format("'{}' ({} of {} rows)", name, missing, training_.rows()));
+      return false;
+    }
+    if (missing == training_.rows()) leave_out(name, "all its values are missing");
+    return missing < training_.rows();
   }
 
   void learn_numbers(const std::string& name, std::vector<double> numbers, ColumnKind kind,
