@@ -36,7 +36,9 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
   constexpr std::size_t longest = 200;  // nobody mistypes a longer one, and the table is quadratic
   if (name.empty() || name.size() > longest) return "";
   std::string best;
-  std::size_t best_distance = std::max<std::size_t>(1, name.size() / 3) + 1;
+  // One slip in a short name, two in a word, more in long ones.
+  const std::size_t slips = name.size() < 4 ? 1 : std::max<std::size_t>(2, name.size() / 3);
+  std::size_t best_distance = slips + 1;
   for (const std::string& candidate : candidates) {
     if (candidate.size() > longest) continue;
     const std::size_t distance = edit_distance(name, candidate);
