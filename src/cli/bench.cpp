@@ -32,13 +32,18 @@ void add_w1_flags(CLI::App& app, BenchOptions& options) {
       ->capture_default_str();
 }
 
-std::vector<std::string> w1_peer_arguments(const BenchOptions& options, const std::vector<BenchLine>& own) {
-  const bool on_cuda = !own.empty() && own.front().device != "cpu";
-  std::vector<std::string> words{
-      "--device",  on_cuda ? "cuda" : "cpu",           "--dropout", fmt::format("{}", options.dropout),
-      "--seconds", fmt::format("{}", options.seconds), "--batch"};
-  for (const std::int64_t batch : options.batches) words.push_back(fmt::format("{}", batch));
-  return words;
+// The scripts take one batch size at a time.
+std::vector<BenchLine> run_w1_peers(const BenchOptions& options, const std::vector<BenchLine>& own) {
+  std::vector<BenchLine> lines;
+  for (const BenchLine& line : own) {
+    const std::string device = line.device == "cpu" ? "cpu" : "cuda";
+    for (BenchLine& peer : run_peers(
+             "w1_", {"--batch", fmt::format("{}", line.batch), "--device", device, "--dropout",
+                     fmt::format("{}", options.dropout), "--seconds", fmt::format("{}", options.seconds)})) {
+      lines.push_back(std::move(peer));
+    }
+  }
+  return lines;
 }
 
 ExitCode show(const BenchOptions& options, const std::vector<BenchLine>& own,
@@ -56,7 +61,7 @@ ExitCode show(const BenchOptions& options, const std::vector<BenchLine>& own,
 ExitCode run_w1(const BenchOptions& options) {
   const std::vector<BenchLine> own = bench_w1(options);
   std::vector<BenchLine> peers;
-  if (options.peers) peers = run_peers("w1_", w1_peer_arguments(options, own));
+  if (options.peers) peers = run_w1_peers(options, own);
   return show(options, own, peers);
 }
 

@@ -32,7 +32,8 @@ bool read_bench_line(const std::string& text, BenchLine& line) {
     line.samples_per_s = json.value("samples_per_s", 0.0);
     line.models = json.value("models", std::int64_t{1});
     line.peak_bytes = json.value("peak_bytes", std::uint64_t{0});
-    for (const auto& [name, version] : json.value("versions", nlohmann::json::object()).items()) {
+    const nlohmann::json versions = json.value("versions", nlohmann::json::object());
+    for (const auto& [name, version] : versions.items()) {
       line.versions.emplace_back(name, version.is_string() ? version.get<std::string>() : version.dump());
     }
     return line.us_per_step > 0;
@@ -45,8 +46,9 @@ std::string comparison(const std::vector<BenchLine>& own, const std::vector<Benc
   std::vector<std::vector<std::string>> rows{
       {"× stoker", "µs/step", "spread", "batch", "workload", "engine", "device", "precision"}};
   const auto add = [&rows](const BenchLine& line, const std::string& ratio) {
-    rows.push_back({ratio, fmt::format("{:.2f}", line.us_per_step), fmt::format("{:.2f}", line.spread),
-                    fmt::format("{}", line.batch), line.workload, line.engine, line.device, line.precision});
+    rows.push_back({ratio, fmt::format("{:.2f}", line.us_per_step),
+                    fmt::format("{:.0f} %", 100 * line.spread), fmt::format("{}", line.batch), line.workload,
+                    line.engine, line.device, line.precision});
   };
   for (const BenchLine& line : own) {
     add(line, "1.00");

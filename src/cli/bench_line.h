@@ -16,7 +16,7 @@ struct BenchLine {
   std::string device;
   std::string precision;
   double us_per_step = 0;
-  double spread = 0;  // µs between the fastest and the slowest window
+  double spread = 0;  // between the fastest and the slowest window, as a share of the median
   double samples_per_s = 0;
   std::int64_t models = 1;
   std::uint64_t peak_bytes = 0;

@@ -49,7 +49,7 @@ BenchLine measure_fit(LinearKind kind, const LinearTable& table, double window_s
   line.device = "cpu";
   line.precision = "fp64";
   line.us_per_step = 1e6 * measured.seconds_per_unit;
-  line.spread = 1e6 * measured.spread_seconds;
+  line.spread = measured.spread;
   line.samples_per_s = static_cast<double>(bench_rows) / measured.seconds_per_unit;
   line.peak_bytes = peak_memory_bytes();
   line.versions = {{"stoker", STOKER_VERSION}};

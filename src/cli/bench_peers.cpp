@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "cli/bench_line.h"
 #include "cli/terminal.h"
@@ -44,6 +45,7 @@ std::vector<std::string> pythons(const fs::path& root) {
 struct Finished {
   bool done = false;
   std::string output;
+  std::string last_error;  // the last line on standard error
 };
 
 std::string read_all(int descriptor) {
@@ -57,13 +59,30 @@ std::string read_all(int descriptor) {
   }
 }
 
-// Runs a program and keeps its standard output; what it says on standard error is the person's to see.
+// Modules that peers share lie beside them; a peer is what can be run.
+bool is_peer(const fs::path& script) {
+  return script.extension() == ".py" && read_file(script, 1U << 20).find("__main__") != std::string::npos;
+}
+
+std::string last_line(const fs::path& file) {
+  std::string last;
+  for (const std::string& line : split_text(read_file(file, 64U << 20), '\n')) {
+    if (!line.empty()) last = line;
+  }
+  return last;
+}
+
+// Runs a program, keeps its standard output, and the last line that it says on standard error.
 Finished run_and_read(const std::vector<std::string>& words) {
+  const TemporaryFolder folder;
+  const std::string errors = (folder.path() / "errors").string();
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) fail("no pipe could be made");
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                   0600);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t to_default;
@@ -86,6 +105,7 @@ Finished run_and_read(const std::vector<std::string>& words) {
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     result.done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (!result.done) result.last_error = last_line(errors);
   }
   close(ends[0]);
   return result;
@@ -93,18 +113,21 @@ Finished run_and_read(const std::vector<std::string>& words) {
 
 std::vector<BenchLine> run_peer(const fs::path& script, const std::vector<std::string>& python,
                                 const std::vector<std::string>& arguments) {
+  const std::string name = script.filename().string();
+  tell(fmt::format("measuring {} {} …", name, join(arguments, " ")));
+  std::string reason;
   for (const std::string& interpreter : python) {
     std::vector<std::string> words{interpreter, script.string()};
     words.insert(words.end(), arguments.begin(), arguments.end());
-    tell(fmt::format("measuring {} …", script.filename().string()));
     const Finished finished = run_and_read(words);
     std::vector<BenchLine> lines;
     for (const std::string& text : split_text(finished.output, '\n')) {
       if (BenchLine line; read_bench_line(text, line)) lines.push_back(std::move(line));
     }
-    if (finished.done || !lines.empty()) return lines;
+    if (finished.done) return lines;
+    if (reason.empty()) reason = finished.last_error;
   }
-  tell(fmt::format("{} could not be run: {}", script.filename().string(), "its packages are missing"));
+  tell(fmt::format("  left out: {}", reason.empty() ? "it could not be run" : reason));
   return {};
 }
 
@@ -115,7 +138,7 @@ std::vector<BenchLine> run_peers(const std::string& prefix, const std::vector<st
   std::vector<fs::path> scripts;
   for (const auto& entry : fs::directory_iterator(root / "bench" / "peers")) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(prefix) && entry.path().extension() == ".py") scripts.push_back(entry.path());
+    if (name.starts_with(prefix) && is_peer(entry.path())) scripts.push_back(entry.path());
   }
   std::sort(scripts.begin(), scripts.end());
   std::vector<BenchLine> lines;

@@ -82,7 +82,7 @@ BenchLine measure_w1(const EngineRequest& request, EngineChoice choice, double w
   line.device = request.device.name();
   line.precision = "fp32";
   line.us_per_step = 1e6 * measured.seconds_per_unit;
-  line.spread = 1e6 * measured.spread_seconds;
+  line.spread = measured.spread;
   line.samples_per_s = static_cast<double>(request.batch_size) / measured.seconds_per_unit;
   line.peak_bytes = used_bytes(request.device, free_before);
   line.versions = {{"stoker", STOKER_VERSION}, {"torch", torch_door::version()}};

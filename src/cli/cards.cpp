@@ -30,7 +30,7 @@ const CardType& card_type_named(const std::string& name) {
 
 std::string list_of_types() {
   std::vector<std::vector<std::string>> rows;
-  for (const CardType& type : card_types()) rows.push_back({type.name, type.help});
+  for (const CardType& type : card_types()) rows.push_back({type.name, type.title});
   return aligned(rows);
 }
 

@@ -97,26 +97,15 @@ std::string as_text(const RunSummary& summary) {
   return text + aligned(rows);
 }
 
-// An interrupted run says how to go on with it.
-[[noreturn]] void rethrow_with_advice(const Error& error, const std::filesystem::path& folder) {
-  if (error.code() != ExitCode::interrupted || folder.empty()) throw error;
-  throw Error(ExitCode::interrupted,
-              fmt::format("{}\ngo on with: stoker run --resume {}", error.what(), folder.string()));
-}
-
 }  // namespace
 
 ExitCode execute(const Document& document, const RunOptions& options, const ShowOptions& show) {
   StopSignal stop;
-  ProgressView view(document, show.quiet);
   RunSummary summary;
   {
     const InterruptGuard guard(stop);
-    try {
-      summary = run_pipeline(document, options, view, stop);
-    } catch (const Error& error) {
-      rethrow_with_advice(error, view.folder());
-    }
+    ProgressView view(document, show.quiet);
+    summary = run_pipeline(document, options, view, stop);
   }
   if (show.json) {
     print_json(as_json(document, summary));

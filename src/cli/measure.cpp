@@ -42,7 +42,8 @@ Measured measure(const std::function<void(std::int64_t units)>& work, double win
     times.push_back(taken / static_cast<double>(units));
   }
   std::sort(times.begin(), times.end());
-  return {times[times.size() / 2], times.back() - times.front()};
+  const double median = times[times.size() / 2];
+  return {median, (times.back() - times.front()) / median};
 }
 
 }  // namespace stoker::cli

@@ -6,10 +6,10 @@
 namespace stoker::cli {
 
 // How long one unit of work (a training step, a fit) takes: the median over windows of many units, with the
-// distance between the fastest and the slowest window.
+// distance between the fastest and the slowest window as a share of it.
 struct Measured {
   double seconds_per_unit = 0;
-  double spread_seconds = 0;
+  double spread = 0;
 };
 
 // Warms up, finds how many units fill a window, then measures at least 5 windows of at least

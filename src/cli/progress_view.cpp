@@ -43,7 +43,6 @@ ProgressView::~ProgressView() {
 }
 
 void ProgressView::run_started(const std::filesystem::path& folder) {
-  folder_ = folder;
   if (!quiet_) say(fmt::format("{} → {}", document_.name, folder.string()));
 }
 

@@ -24,9 +24,6 @@ class ProgressView : public RunListener {
   void advanced(std::int64_t step, std::int64_t total_steps, double steps_per_second) override;
   void note(Severity severity, const std::string& message) override;
 
-  // Where the run writes, once it has begun to.
-  const std::filesystem::path& folder() const { return folder_; }
-
  private:
   void show_live(const std::string& line);
   void clear_live();
@@ -36,7 +33,6 @@ class ProgressView : public RunListener {
   const Document& document_;
   bool quiet_;
   bool live_shown_ = false;
-  std::filesystem::path folder_;
   std::string card_;
   std::int64_t total_epochs_ = 0;
   std::optional<EpochRecord> last_epoch_;

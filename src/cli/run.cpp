@@ -42,19 +42,14 @@ Document load_with_flags(const RunCommand& command) {
   return load_pipeline(command.document, with_flags(command, document));
 }
 
-// A resumed run goes on with its own document; one that is given as well must be the same.
+// A resumed run goes on with its own document; the runner refuses one that is given as well and differs.
 Document document_to_resume(const RunCommand& command, const ListedRun& run) {
+  if (!command.document.empty()) return load_with_flags(command);
   const bool changes = !command.assignments.empty() || !command.device.empty() || !command.engine.empty();
-  if (command.document.empty() && changes) {
+  if (changes) {
     refuse("a resumed run keeps its settings: leave out --set, --device and --engine, or start a new run");
   }
-  Document document = document_of_run(run.paths.folder);
-  if (!command.document.empty() && load_with_flags(command).to_yaml() != document.to_yaml()) {
-    refuse(
-        "{} is not what the run {} was started with: leave it out to go on with that run, or start a new one",
-        command.document, run.id);
-  }
-  return document;
+  return document_of_run(run.paths.folder);
 }
 
 ExitCode run(const RunCommand& command) {

@@ -49,8 +49,8 @@ bool starts_character(char byte) {
 }
 
 bool reads_as_number(std::string_view cell) {
-  return !cell.empty() && (std::strchr("0123456789", cell.front()) != nullptr ||
-                           (cell.size() > 1 && cell.front() == '-' && cell[1] >= '0' && cell[1] <= '9'));
+  const bool has_digit = cell.find_first_of("0123456789") != std::string_view::npos;
+  return has_digit && cell.find_first_not_of("0123456789.,+-e %") == std::string_view::npos;
 }
 
 }  // namespace

@@ -53,19 +53,22 @@ std::string unexpected_word(const CLI::App& app) {
 
 std::string usage_error(const CLI::App& app, const std::string& reason) {
   const CLI::App& command = deepest_command(app);
-  const std::string name = full_name(command);
+  const std::string name = command.get_parent() == nullptr ? "" : command.get_name() + ": ";
   const std::string word = unexpected_word(command);
-  const std::string help = fmt::format(" (see {} --help)", name);
+  const std::string help = fmt::format(" (see {} --help)", full_name(command));
   if (word.starts_with("-")) {
     const std::string flag = word.substr(0, word.find('='));
-    return fmt::format("{}: no such flag: {}{}{}", name, flag, did_you_mean(flag, flags_of(command)), help);
+    return fmt::format("{}no such flag: {}{}{}", name, flag, did_you_mean(flag, flags_of(command)), help);
   }
-  if (!word.empty() && !commands_of(command).empty()) {
-    return fmt::format("{}: no such command: {}{}{}", name, word, did_you_mean(word, commands_of(command)),
-                       help);
+  const std::vector<std::string> commands = commands_of(command);
+  if (!word.empty() && !commands.empty()) {
+    return fmt::format("{}no such command: {}{}{}", name, word, did_you_mean(word, commands), help);
   }
-  if (!word.empty()) return fmt::format("{}: '{}' was not expected{}", name, word, help);
-  return fmt::format("{}: {}{}", name, reason, help);
+  if (!word.empty()) return fmt::format("{}'{}' was not expected{}", name, word, help);
+  if (!commands.empty() && command.get_subcommands().empty()) {
+    return fmt::format("{}which command? There are {}{}", name, join(commands, ", "), help);
+  }
+  return fmt::format("{}{}{}", name, reason, help);
 }
 
 }  // namespace stoker::cli
