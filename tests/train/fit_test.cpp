@@ -56,6 +56,22 @@ TEST(FitNetwork, LearnsANonLinearRegression) {
   EXPECT_GT(evaluation.regression->r2, 0.9);
 }
 
+TEST(FitNetwork, TakesTheGraphEngineAndTheDevicesMemoryOnAGpu) {
+  if (!test::has_gpu()) GTEST_SKIP() << "there is no GPU here";
+  const Table table = sample(SampleName::friedman, 3000, 1);
+  NetworkSpec spec = small_network();
+  spec.config.epochs = 40;
+  spec.config.validation_ratio = 0.1;
+  FitRequest request = request_for(table, spec);
+  request.config.device = "auto";
+  RecordingListener listener;
+  const FitResult result = fit(request, listener, StopSignal{});
+  EXPECT_EQ(result.engine, "graph");
+  EXPECT_EQ(result.device, "cuda:0");
+  EXPECT_EQ(result.placement, "device");
+  EXPECT_GT(evaluate(result.model, sample(SampleName::friedman, 1000, 2)).regression->r2, 0.9);
+}
+
 TEST(FitNetwork, TellsManyClassesApart) {
   const Table all = sample(SampleName::blobs, 3000);
   const SplitRows rows = split_rows(all, {0.7, 0.3, 1, "", ""});

@@ -6,7 +6,8 @@
 #include "tables.h"
 #include "train/fit.h"
 
-// Resuming with the real engine: what comes out is, bit for bit, what an uninterrupted run gives on the CPU.
+// Resuming with the real engines, on the CPU and on a GPU where there is one: what comes out is, bit for bit,
+// what an uninterrupted run gives.
 namespace stoker {
 namespace {
 
@@ -30,9 +31,10 @@ class InterruptingListener : public RecordingListener {
   std::int64_t after_;
 };
 
-class ResumeTest : public testing::Test {
+class ResumeTest : public testing::TestWithParam<const char*> {
  protected:
-  ResumeTest() {
+  void SetUp() override {
+    if (GetParam() == std::string("cuda") && !test::has_gpu()) GTEST_SKIP() << "there is no GPU here";
     spec_.config.hidden_layers = {24, 12};
     spec_.config.dropout = 0.2;
     spec_.config.learning_rate = 0.003;
@@ -42,6 +44,7 @@ class ResumeTest : public testing::Test {
 
   FitRequest request(bool resume) const {
     FitRequest result = test::request_for(table_, spec_);
+    result.config.device = GetParam();
     result.checkpoints = folder_.path();
     result.resume = resume;
     return result;
@@ -89,7 +92,7 @@ void expect_same(const FitResult& one, const FitResult& other) {
   EXPECT_EQ(one.end, other.end);
 }
 
-TEST_F(ResumeTest, InsideAnEpochIsExact) {
+TEST_P(ResumeTest, InsideAnEpochIsExact) {
   spec_.config.schedule = Schedule::cosine;
   spec_.config.warmup_epochs = 2;
   const FitResult whole = uninterrupted();
@@ -100,7 +103,7 @@ TEST_F(ResumeTest, InsideAnEpochIsExact) {
   expect_same(whole, resumed());
 }
 
-TEST_F(ResumeTest, WithPlateauAndSgdIsExact) {
+TEST_P(ResumeTest, WithPlateauAndSgdIsExact) {
   spec_.config.schedule = Schedule::plateau;
   spec_.config.plateau_patience = 2;
   spec_.config.step_factor = 0.5;
@@ -112,7 +115,7 @@ TEST_F(ResumeTest, WithPlateauAndSgdIsExact) {
   expect_same(whole, resumed());
 }
 
-TEST_F(ResumeTest, OfARunThatStopsEarlyIsExact) {
+TEST_P(ResumeTest, OfARunThatStopsEarlyIsExact) {
   spec_.config.epochs = 400;
   spec_.config.learning_rate = 0.03;
   spec_.config.early_stopping_patience = 10;
@@ -124,7 +127,7 @@ TEST_F(ResumeTest, OfARunThatStopsEarlyIsExact) {
   expect_same(whole, resumed());  // it is over: nothing is trained any more
 }
 
-TEST_F(ResumeTest, FromAnOlderCheckpointIsExactWhenTheNewestIsDamaged) {
+TEST_P(ResumeTest, FromAnOlderCheckpointIsExactWhenTheNewestIsDamaged) {
   const FitResult whole = uninterrupted();
   const std::int64_t step = interrupted(false, 100, 0);
   fs::resize_file(folder_.path() / fmt::format("step-{:09}", step) / "model.safetensors", 40);
@@ -134,7 +137,7 @@ TEST_F(ResumeTest, FromAnOlderCheckpointIsExactWhenTheNewestIsDamaged) {
   expect_same(whole, again);
 }
 
-TEST_F(ResumeTest, OfAnotherNetworkIsRefused) {
+TEST_P(ResumeTest, OfAnotherNetworkIsRefused) {
   interrupted(false, 1);
   spec_.config.hidden_layers = {24, 13};
   RecordingListener listener;
@@ -143,7 +146,7 @@ TEST_F(ResumeTest, OfAnotherNetworkIsRefused) {
       AllOf(HasSubstr("another training"), HasSubstr("hidden_layers is [24, 12] there and [24, 13] here")));
 }
 
-TEST_F(ResumeTest, WithoutACheckpointStartsAtTheBeginning) {
+TEST_P(ResumeTest, WithoutACheckpointStartsAtTheBeginning) {
   spec_.config.epochs = 3;
   RecordingListener listener;
   const FitResult result = fit(request(true), listener, StopSignal{});
@@ -151,7 +154,7 @@ TEST_F(ResumeTest, WithoutACheckpointStartsAtTheBeginning) {
   EXPECT_THAT(listener.infos, testing::Contains(HasSubstr("no checkpoint to resume from")));
 }
 
-TEST_F(ResumeTest, CanProlongARunThatWasFinished) {
+TEST_P(ResumeTest, CanProlongARunThatWasFinished) {
   spec_.config.epochs = 30;
   RecordingListener listener;
   fit(request(false), listener, StopSignal{});
@@ -159,6 +162,18 @@ TEST_F(ResumeTest, CanProlongARunThatWasFinished) {
   const FitResult prolonged = resumed();
   expect_same(uninterrupted(), prolonged);
 }
+
+TEST_P(ResumeTest, KeepsTheEngineThatTheRunBeganWith) {
+  StopSignal stop;
+  InterruptingListener listener(stop, 1);
+  FitRequest eager = request(false);
+  eager.config.engine = EngineChoice::eager;
+  test::error_of(ExitCode::interrupted, [&] { fit(eager, listener, stop); });
+  EXPECT_EQ(resumed().engine, "eager");
+}
+
+INSTANTIATE_TEST_SUITE_P(On, ResumeTest, testing::Values("cpu", "cuda"),
+                         [](const auto& device) { return std::string(device.param); });
 
 }  // namespace
 }  // namespace stoker

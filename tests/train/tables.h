@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "data/source.h"
+#include "device/device.h"
 #include "train/fit.h"
 
 namespace stoker::test {
@@ -37,6 +38,10 @@ inline FitRequest request_for(const Table& table, ModelSpec spec) {
   FitRequest request{table, std::move(spec), predicting_last(table), {}, {}, false};
   request.config.device = "cpu";
   return request;
+}
+
+inline bool has_gpu() {
+  return list_devices().devices.size() > 1;
 }
 
 inline NetworkSpec small_network() {
