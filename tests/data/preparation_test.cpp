@@ -324,15 +324,5 @@ TEST(Preparation, RefusesJsonThatIsNoPreparation) {
   }
 }
 
-TEST(Placement, StaysInTheHostsMemoryOnTheCpu) {
-  const Table table = reference_table();
-  const Dataset dataset = fitted(table, config_for("price")).apply(table, DType::float32, true);
-  const Placement placement = place(dataset, Device::cpu(), no_notes());
-  EXPECT_EQ(placement.memory, Memory::host);
-  EXPECT_EQ(placement.dataset.features().data(), dataset.features().data()) << "nothing is copied";
-  EXPECT_EQ(dataset.rows(), 40);
-  EXPECT_EQ(dataset.bytes(), 40U * (8 + 1) * sizeof(float));
-}
-
 }  // namespace
 }  // namespace stoker

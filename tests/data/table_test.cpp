@@ -1,10 +1,13 @@
 #include "data/table.h"
 
+#include <csignal>
+
 #include <arrow/api.h>
 #include <arrow/io/file.h>
 #include <arrow/ipc/writer.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "data/fixtures.h"
 
@@ -72,6 +75,37 @@ TEST(Table, LeavesNothingBehindWhenItCannotBeWritten) {
   const TestFolder folder;
   EXPECT_ANY_THROW(write_table(table_of(mixed), folder.path() / "missing" / "t.csv"));
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+// Stands for a file system without room: writes beyond the limit fail, as they do on a full one.
+class LittleRoom {
+ public:
+  explicit LittleRoom(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit little{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &little);
+  }
+  LittleRoom(const LittleRoom&) = delete;
+  LittleRoom& operator=(const LittleRoom&) = delete;
+  ~LittleRoom() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int) = nullptr;
+};
+
+TEST(Table, LeavesNothingBehindWhenThereIsNoRoomForIt) {
+  const TestFolder folder;
+  const Table table = Source::open(Source::config_for("sample:friedman"), ".").read();
+  for (const char* name : {"t.csv", "t.parquet", "t.arrow"}) {
+    const LittleRoom room(100'000);
+    EXPECT_THROW(write_table(table, folder.path() / name), Error) << name;
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << name;
+  }
 }
 
 TEST(Table, IsRefusedWhenItsFileIsDamaged) {
