@@ -44,7 +44,7 @@ struct LinearFit {
 
 // Regression of y on the columns of x. Agrees with scikit-learn's estimators of the same names, but for one
 // thing: linear_regression keeps a column of very small numbers beside very large ones, which scikit-learn
-// (from 1.7 on, tol=1e-6) leaves out.
+// (seen in 1.9.1, whose tol is 1e-6) leaves out.
 LinearFit fit_linear(LinearKind kind, const MatrixView& x, std::span<const double> y,
                      const LinearConfig& config, const Notes& notes);
 

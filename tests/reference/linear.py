@@ -2,7 +2,7 @@
 
 Run with a Python that has scikit-learn (made with 1.9.1): python linear.py
 Coefficients are scikit-learn's with its default settings, except that
-- LinearRegression of the badly scaled table has tol=0: since 1.7 scikit-learn leaves out columns whose numbers
+- LinearRegression of the badly scaled table has tol=0: by default scikit-learn 1.9.1 leaves out columns whose numbers
   are a millionth of the largest, however much they explain;
 - Ridge is solved by singular values, the most accurate of its solvers;
 - Lasso has a tolerance of 1e-14, and its objective is what counts: equal columns have many solutions;
