@@ -1,9 +1,11 @@
 #include "data/column_values.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <unordered_map>
 
 #include <arrow/array.h>

@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include <arrow/buffer.h>

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <arrow/array.h>
 #include <arrow/buffer.h>

@@ -1,3 +1,5 @@
+#include <string>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "data/dataset.h"

@@ -1,8 +1,10 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <system_error>
 
 #include "data/csv_numbers.h"
 

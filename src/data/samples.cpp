@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include <arrow/array.h>
 #include <arrow/builder.h>

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <cstdint>
 #include <numeric>
+#include <string_view>
 #include <unordered_map>
 
 #include <arrow/chunked_array.h>

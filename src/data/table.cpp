@@ -1,6 +1,7 @@
 #include "data/table.h"
 
 #include <algorithm>
+#include <memory>
 
 #include <arrow/array.h>
 #include <arrow/chunked_array.h>

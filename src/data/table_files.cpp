@@ -1,8 +1,11 @@
 #include "data/table_files.h"
 
 #include <algorithm>
+#include <cctype>
 #include <exception>
+#include <span>
 #include <unordered_set>
+#include <vector>
 
 #include <arrow/chunked_array.h>
 #include <arrow/csv/api.h>
