@@ -111,7 +111,7 @@ Source Source::open(const SourceConfig& config, const fs::path& base) {
     source.file_ = folder->path() / (name.empty() ? fs::path("download") : name);
     source.description_ = config.url;
     download(config.url, source.file_,
-             {config.url_timeout, static_cast<std::uint64_t>(config.url_max_megabytes * 1'000'000)});
+             {config.url_timeout, static_cast<std::uint64_t>(std::min(config.url_max_megabytes, 1e9) * 1e6)});
     source.keeps_download_ = folder;
   } else {
     if (config.path.empty()) refuse("source is {}, but path is not set", config::name_of(config.source));
