@@ -43,7 +43,7 @@ ProgressView::~ProgressView() {
 }
 
 void ProgressView::run_started(const std::filesystem::path& folder) {
-  if (!quiet_) say(fmt::format("{} → {}", document_.name, folder.string()));
+  heading_ = fmt::format("{} → {}", document_.name, folder.string());
 }
 
 void ProgressView::card_started(const Card& card) {
@@ -56,6 +56,9 @@ void ProgressView::card_started(const Card& card) {
 
 void ProgressView::card_finished(const Card& card, const CardOutcome& outcome) {
   if (quiet_) return;
+  // Not before a card is done: a run that is refused at its first card leaves no folder.
+  if (!heading_.empty()) say(heading_);
+  heading_.clear();
   const std::string what = outcome.reused ? coloured_error(Colour::grey, "reused from the cache")
                                           : coloured_error(Colour::green, human_seconds(outcome.seconds));
   say(fmt::format("  {:<12} {:<18} {}", card.id, card.type, what));

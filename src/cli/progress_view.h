@@ -33,6 +33,7 @@ class ProgressView : public RunListener {
   const Document& document_;
   bool quiet_;
   bool live_shown_ = false;
+  std::string heading_;  // what runs and where, until it has been said
   std::string card_;
   std::int64_t total_epochs_ = 0;
   std::optional<EpochRecord> last_epoch_;

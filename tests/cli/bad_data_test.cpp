@@ -42,7 +42,7 @@ class BadData : public testing::Test {
 
 TEST_F(BadData, RefusesAMissingFile) {
   place_.write("pipeline.yaml", ridge_document());
-  expect_run_refused({"houses.csv", "no such file"});
+  expect_run_refused({"there is no file", "houses.csv"});
 }
 
 TEST_F(BadData, RefusesAnEmptyFile) {

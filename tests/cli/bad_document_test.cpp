@@ -48,7 +48,7 @@ TEST_F(BadDocument, ReportsAMissingDocument) {
 TEST_F(BadDocument, ReportsRatiosOverOne) {
   expect_refused(ridge_document(), {"split", "ratio"},
                  {"cards.split.config.train_ratio=0.9", "cards.split.config.test_ratio=0.3"});
-  expect_refused(ridge_document(), {"train_ratio", "0 to 1"}, {"cards.split.config.train_ratio=1.5"});
+  expect_refused(ridge_document(), {"train_ratio", "at most 1"}, {"cards.split.config.train_ratio=1.5"});
 }
 
 TEST_F(BadDocument, ReportsHiddenLayersThatAreEmptyZeroOrNegative) {
@@ -74,8 +74,8 @@ TEST_F(BadDocument, ListsTheActivationsForAnUnknownOne) {
 }
 
 TEST_F(BadDocument, ReportsAnUnknownHyperparameter) {
-  expect_refused(ridge_document(), {"hyperparameters.alfa", "did you mean alpha?"},
-                 {"cards.model.config.hyperparameters.alfa=1"});
+  expect_refused(ridge_document(), {"hyperparameters.alpa", "did you mean alpha?"},
+                 {"cards.model.config.hyperparameters.alpa=1"});
 }
 
 TEST_F(BadDocument, ReportsACycle) {

@@ -39,7 +39,7 @@ TEST(Documentation, ExamplesAreValidAsTheyStand) {
   }
 }
 
-// With fewer epochs, so that it takes seconds: every network of the example gets one.
+// With fewer epochs, so that it takes seconds: three for every network.
 TEST(Documentation, ExamplesRun) {
   const Workplace place;
   for (const fs::path& example : examples()) {
@@ -48,7 +48,7 @@ TEST(Documentation, ExamplesRun) {
     for (const auto& card : cards.at("cards")) {
       const std::string settings = "cards." + card.at("id").get<std::string>() + ".config.";
       if (card.at("type") != "model_define_gpu") continue;
-      words.insert(words.end(), {"--set", settings + "epochs=1", "--set", settings + "batch_size=512"});
+      words.insert(words.end(), {"--set", settings + "epochs=3", "--set", settings + "batch_size=512"});
     }
     const Finished finished = place.stoker(words);
     ASSERT_EQ(finished.code, 0) << example << finished.errors;
