@@ -30,9 +30,9 @@ bool read_bench_line(const std::string& text, BenchLine& line);
 // Own lines and peers' lines of the same workload and batch side by side, with the ratio first.
 std::string comparison(const std::vector<BenchLine>& own, const std::vector<BenchLine>& peers);
 
-// Runs those scripts of bench/peers/ whose names begin with `prefix`, with the Python of .venv or else the
-// system's, and returns what they measured. A script that cannot run (its packages are missing) is told
-// about.
+// Runs those scripts of bench/peers/ whose names begin with `prefix`, with the first of these Pythons that
+// has their packages: $STOKER_PYTHON, that of .venv, the system's; and returns what they measured. A script
+// that cannot run (its packages are missing) is told about.
 std::vector<BenchLine> run_peers(const std::string& prefix, const std::vector<std::string>& arguments);
 
 }  // namespace stoker::cli

@@ -37,6 +37,7 @@ fs::path repository() {
 
 std::vector<std::string> pythons(const fs::path& root) {
   std::vector<std::string> found;
+  if (const char* wanted = std::getenv("STOKER_PYTHON")) found.emplace_back(wanted);
   if (exists(root / ".venv/bin/python")) found.push_back((root / ".venv/bin/python").string());
   found.emplace_back("python3");
   return found;

@@ -73,15 +73,16 @@ config::Fields linear_settings() {
 }
 
 void add_setting_flags(CLI::App& app, TrainCommand& command) {
-  config::add_flags(*app.add_option_group("Settings of the network"),
-                    settings_of("model_define_gpu", {"model_type"}), command.network);
-  config::add_flags(*app.add_option_group("Settings of linear models"), linear_settings(), command.linear);
-  config::add_flags(*app.add_option_group("Settings of the training"),
-                    settings_of("train_gpu", {"target_column"}), command.train);
-  config::add_flags(*app.add_option_group("Settings of the split"), settings_of("data_split", {}),
-                    command.split);
-  config::add_flags(*app.add_option_group("Settings of the data"),
-                    settings_of("data_load", {"source", "path", "url", "sample_name"}), command.load);
+  const auto add = [&app](const char* heading, const config::Fields& fields, config::Value& into) {
+    app.option_defaults()->group(heading);
+    config::add_flags(app, fields, into);
+  };
+  add("Settings of the network", settings_of("model_define_gpu", {"model_type"}), command.network);
+  add("Settings of linear models", linear_settings(), command.linear);
+  add("Settings of the training", settings_of("train_gpu", {"target_column"}), command.train);
+  add("Settings of the split", settings_of("data_split", {}), command.split);
+  add("Settings of the data", settings_of("data_load", {"source", "path", "url", "sample_name"}),
+      command.load);
 }
 
 config::Value card(const char* type, const std::vector<std::pair<std::string, std::string>>& inputs,

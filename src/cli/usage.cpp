@@ -11,19 +11,12 @@ namespace stoker::cli {
 namespace {
 
 const CLI::App& deepest_command(const CLI::App& app) {
-  for (const CLI::App* chosen : app.get_subcommands()) {
-    if (!chosen->get_name().empty()) return deepest_command(*chosen);
-  }
-  return app;
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : deepest_command(*chosen.front());
 }
 
-// Flags of a command, those in groups too: a group is a command without a name.
 std::vector<std::string> flags_of(const CLI::App& app) {
   std::vector<std::string> flags;
-  for (const CLI::App* group : app.get_subcommands(nullptr)) {
-    if (!group->get_name().empty()) continue;
-    for (const std::string& flag : flags_of(*group)) flags.push_back(flag);
-  }
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
   }
@@ -32,9 +25,7 @@ std::vector<std::string> flags_of(const CLI::App& app) {
 
 std::vector<std::string> commands_of(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands(nullptr)) {
-    if (!command->get_name().empty()) names.push_back(command->get_name());
-  }
+  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
   return names;
 }
 
