@@ -11,13 +11,15 @@ function(stoker_room name)
   target_link_libraries(stoker_${name} PUBLIC stoker_options ${ROOM_LINKS} PRIVATE ${ROOM_PRIVATE_LINKS})
 endfunction()
 
-# stoker_test(ROOM SOURCES ... LINKS ...): one test program per room, found by ctest case by case.
+# stoker_test(ROOM [SERIAL] SOURCES ... LINKS ...): one test program per room, found by ctest case by case.
+# SERIAL: its tests take all of something (a GPU's memory) and run while no other does.
 function(stoker_test room)
-  cmake_parse_arguments(TEST "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(TEST "SERIAL" "" "SOURCES;LINKS" ${ARGN})
   add_executable(test_${room} ${TEST_SOURCES})
   target_include_directories(test_${room} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_compile_definitions(test_${room} PRIVATE
     STOKER_SOURCE_DIR="${CMAKE_SOURCE_DIR}" STOKER_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_link_libraries(test_${room} PRIVATE ${TEST_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(test_${room} TEST_PREFIX "${room}/" PROPERTIES TIMEOUT 600 DISCOVERY_TIMEOUT 60)
+  gtest_discover_tests(test_${room} TEST_PREFIX "${room}/" PROPERTIES TIMEOUT 600 RUN_SERIAL ${TEST_SERIAL}
+    DISCOVERY_TIMEOUT 60)
 endfunction()

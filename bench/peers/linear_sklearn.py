@@ -34,7 +34,8 @@ def measure(work, seconds):
         for _ in range(calls):
             work()
         windows.append((time.perf_counter() - start) / calls)
-    return statistics.median(windows), max(windows) - min(windows)
+    median = statistics.median(windows)
+    return median, (max(windows) - min(windows)) / median
 
 
 def main():
@@ -60,7 +61,7 @@ def main():
             "precision": "fp64",
             "ms": 1e3 * median,
             "us_per_step": 1e6 * median,
-            "spread": 1e6 * spread,
+            "spread": spread,
             "samples_per_s": ROWS / median,
             "models": 1,
             "peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,

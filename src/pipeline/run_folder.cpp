@@ -33,10 +33,13 @@ std::string name_for_folder(const std::string& name) {
   return result.empty() ? "run" : result;
 }
 
+// The number of a second run in one second stands before the name: behind it, one run's whole name would be
+// the beginning of another's, and a beginning is enough to name a run.
 fs::path made_under_free_name(const fs::path& out, const std::string& name) {
-  const std::string wanted = time_stamp_for_names() + "_" + name_for_folder(name);
+  const std::string time = time_stamp_for_names();
   for (int number = 1;; ++number) {
-    const fs::path folder = out / (number == 1 ? wanted : fmt::format("{}-{}", wanted, number));
+    const std::string moment = number == 1 ? time : fmt::format("{}-{}", time, number);
+    const fs::path folder = out / fmt::format("{}_{}", moment, name_for_folder(name));
     std::error_code error;
     if (fs::create_directory(folder, error)) return folder;
     if (error) refuse("cannot make the run folder {}: {}", folder.string(), error.message());
