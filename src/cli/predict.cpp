@@ -68,7 +68,8 @@ ExitCode predict_and_show(const PredictCommand& command) {
     refuse("--json prints predictions alone; for the input columns beside them, add --output FILE");
   }
   const Model model = load_model(model_named(command.model, command.out));
-  const Table input = Source::open(Source::config_for(command.data), std::filesystem::current_path()).read();
+  const Table input = Source::open(Source::config_for(command.data), std::filesystem::current_path())
+                          .read(model.preparation.text_columns());
   const Predictions predictions = predict(model, input);
   if (!command.output.empty()) {
     write_table(predictions_table(predictions, input, command.include_features, prediction_name),

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <arrow/buffer.h>
 #include <arrow/chunked_array.h>
@@ -83,7 +84,8 @@ arrow::Result<bool> is_packed(const std::filesystem::path& path) {
   return compression_of(std::string_view(*first_bytes)) != arrow::Compression::UNCOMPRESSED;
 }
 
-arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::filesystem::path& path, char delimiter) {
+arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::filesystem::path& path, char delimiter,
+                                                          const std::vector<std::string>& text_columns) {
   ARROW_ASSIGN_OR_RAISE(const auto text, open_text(path));
   auto reading = arrow::csv::ReadOptions::Defaults();
   auto parsing = arrow::csv::ParseOptions::Defaults();
@@ -92,6 +94,7 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::filesystem:
   auto converting = arrow::csv::ConvertOptions::Defaults();
   converting.strings_can_be_null = true;
   for (const char* spelling : {"None", "<NA>", "NaT"}) converting.null_values.emplace_back(spelling);
+  for (const std::string& name : text_columns) converting.column_types[name] = arrow::utf8();
   ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::csv::TableReader::Make(arrow::io::default_io_context(),
                                                                          text, reading, parsing, converting));
   return reader->Read();
@@ -144,16 +147,17 @@ void refuse_foreign_text(const arrow::Table& table, const std::string& name) {
 
 }  // namespace
 
-Table read_csv(const std::filesystem::path& path, char delimiter) {
+Table read_csv(const std::filesystem::path& path, char delimiter,
+               const std::vector<std::string>& text_columns) {
   arrow::util::InitializeUTF8();
   refuse_wide_text(path);
   if (!or_refuse(is_packed(path), path.string())) {
-    if (const auto numbers = read_csv_of_numbers(path, delimiter)) {
+    if (const auto numbers = read_csv_of_numbers(path, delimiter, text_columns)) {
       refuse_foreign_text(*numbers->columns, path.string());
       return *numbers;
     }
   }
-  const auto columns = read_columns(path, delimiter);
+  const auto columns = read_columns(path, delimiter, text_columns);
   if (columns.status().IsOutOfMemory()) or_refuse(columns.status(), path.string());
   if (!columns.ok()) refuse_rows(path, delimiter, columns.status().message());
   refuse_foreign_text(**columns, path.string());

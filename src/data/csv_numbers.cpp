@@ -259,13 +259,17 @@ class NumberFile {
 
 }  // namespace
 
-std::optional<Table> read_csv_of_numbers(const std::filesystem::path& path, char delimiter) {
+std::optional<Table> read_csv_of_numbers(const std::filesystem::path& path, char delimiter,
+                                         const std::vector<std::string>& text_columns) {
   // These could be part of a number, so the quick way cannot tell them from one.
   if (std::string_view("0123456789.+-eE ").find(delimiter) != std::string_view::npos) return std::nullopt;
   const File file = or_refuse(arrow::io::ReadableFile::Open(path.string()), path.string());
   const std::int64_t size = or_refuse(file->GetSize(), path.string());
   auto header = read_header(file, delimiter);
   if (!header || header->end >= size) return std::nullopt;
+  if (std::find_first_of(header->names.begin(), header->names.end(), text_columns.begin(),
+                         text_columns.end()) != header->names.end())
+    return std::nullopt;
   NumberFile numbers(file, size, std::move(*header), delimiter);
   if (!numbers.parse()) return std::nullopt;
   return numbers.table();

@@ -106,6 +106,7 @@ class Preparation {
   // As text, sorted (by number where all are numbers); empty for regression.
   const std::vector<std::string>& classes() const { return classes_; }
   const std::vector<PreparedColumn>& columns() const { return columns_; }
+  std::vector<std::string> text_columns() const;   // those learnt as texts, for Source::read
   std::vector<std::string> feature_names() const;  // one per prepared column of numbers
   std::int64_t feature_count() const;
   double target_shift() const { return target_shift_; }

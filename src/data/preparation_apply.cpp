@@ -161,6 +161,14 @@ Array scaled_targets(const std::vector<double>& real, double shift, double scale
 
 }  // namespace
 
+std::vector<std::string> Preparation::text_columns() const {
+  std::vector<std::string> names;
+  for (const PreparedColumn& column : columns_) {
+    if (column.kind != PreparedColumn::Kind::number) names.push_back(column.name);
+  }
+  return names;
+}
+
 Dataset Preparation::apply(const Table& table, DType type, bool with_targets) const {
   if (type != DType::float32 && type != DType::float64) fail("features were asked for as {}", name_of(type));
   const std::int64_t width = feature_count();

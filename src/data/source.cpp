@@ -149,7 +149,7 @@ SourceConfig Source::config_for(const std::string& location) {
   return config;
 }
 
-Table Source::read() const {
+Table Source::read(const std::vector<std::string>& text_columns) const {
   if (config_.source == SourceKind::sample) {
     return make_sample(config_.sample_name, config_.sample_rows.value(), config_.sample_seed);
   }
@@ -161,7 +161,8 @@ Table Source::read() const {
     case SourceFormat::npy:
       return checked_columns(read_npy(file_), description_);
     default:
-      return checked_columns(read_csv(file_, told_delimiter(config_, config_.format)), description_);
+      return checked_columns(read_csv(file_, told_delimiter(config_, config_.format), text_columns),
+                             description_);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/notes.h"
 #include "config/field.h"
@@ -76,7 +77,9 @@ class Source {
   const std::string& fingerprint() const { return fingerprint_; }
   const std::string& description() const { return description_; }  // "houses.csv", "sample boston_housing"
   // Refuses empty files, ragged rows (with the line), equal column names, no rows.
-  Table read() const;
+  // `text_columns` of a CSV or TSV stay the text they are: a model that learnt texts must meet 007 and True
+  // again, not the 7 and true that a file with nothing else in the column would be taken for.
+  Table read(const std::vector<std::string>& text_columns = {}) const;
 
  private:
   SourceConfig config_;

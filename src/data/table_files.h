@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "data/table.h"
 
@@ -9,7 +10,9 @@
 namespace stoker {
 
 Table read_parquet(const std::filesystem::path& path);
-Table read_csv(const std::filesystem::path& path, char delimiter);
+// Types are inferred, but for `text_columns`, which stay text; names that the file lacks do not matter.
+Table read_csv(const std::filesystem::path& path, char delimiter,
+               const std::vector<std::string>& text_columns = {});
 Table read_npy(const std::filesystem::path& path);
 
 // Gives nameless columns a name, and refuses equal names, no columns and no rows.

@@ -324,5 +324,35 @@ TEST(Preparation, RefusesJsonThatIsNoPreparation) {
   }
 }
 
+// Alone in a file, these would be taken for booleans, whole numbers, real numbers and dates.
+TEST(Preparation, KnowsItsTextsAgainInAFileThatHasOnlySomeOfThem) {
+  const Table training = table_of(
+      "truth,code,price,day,y\nTrue,007,1.50,2024-01-01,1\nFalse,x,x,x,2\nMaybe,007,1.50,2024-01-01,4\n"
+      "True,x,x,x,3\n");
+  const TestFolder folder;
+  const Source source =
+      Source::open(Source::config_for(
+                       folder.write("new.csv", "code,price,day,truth\n007,1.50,2024-01-01,True\n").string()),
+                   ".");
+  PreparationConfig config = config_for("y");
+  config.scaling = Scaling::none;
+  const Preparation one_hot = fitted(training, config);
+  EXPECT_THAT(one_hot.text_columns(), ElementsAre("truth", "code", "price", "day"));
+  EXPECT_THAT(features_of(one_hot, source.read(one_hot.text_columns())),
+              ElementsAre(0, 0, 1, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0));
+  config.categorical_encoding = Encoding::ordinal;
+  const Preparation ordinal = fitted(training, config);
+  EXPECT_THAT(features_of(ordinal, source.read(ordinal.text_columns())), ElementsAre(2, 0, 0, 0));
+}
+
+TEST(Preparation, KnowsItsTextsAgainInAFileOfPlainNumbers) {
+  const Preparation preparation = fitted(table_of("code,y\n007,1\nx,2\n007,4\nx,3\n"), config_for("y"));
+  const TestFolder folder;
+  const Source source =
+      Source::open(Source::config_for(folder.write("new.csv", "code,y\n007,1\n7,2\n").string()), ".");
+  EXPECT_THAT(features_of(preparation, source.read(preparation.text_columns())),
+              ElementsAre(1, 0, 0, 0, 0, 1));
+}
+
 }  // namespace
 }  // namespace stoker
