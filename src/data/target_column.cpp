@@ -20,6 +20,8 @@ namespace stoker {
 namespace {
 
 constexpr std::size_t most_whole_number_classes = 20;
+// Nobody asked for classes by name under task: auto, and what a run keeps grows with their square.
+constexpr std::size_t most_guessed_classes = 1000;
 
 std::optional<double> number_in(std::string_view text) {
   double number = 0;
@@ -104,6 +106,12 @@ LearntTarget learn_classes(const TextValues& texts, const PreparationConfig& con
         "target_column '{}' has a class of its own in every one of the {} rows: nothing can be learnt from "
         "that",
         column, texts.values.size());
+  }
+  if (config.task == TaskChoice::automatic && distinct.size() > most_guessed_classes) {
+    refuse(
+        "target_column '{}' is text with {} different values, more than the {} that are taken as classes by "
+        "themselves; set task to multiclass if they are meant as classes",
+        column, distinct.size(), most_guessed_classes);
   }
   if (config.task == TaskChoice::binary && distinct.size() != 2) {
     refuse("task is binary, but target_column '{}' has {} classes; set task to multiclass", column,

@@ -64,6 +64,18 @@ TEST(Target, FollowsTheTaskThatIsSet) {
   EXPECT_THAT(refusal([] { fitted(counted(200, 3), TaskChoice::binary); }), HasSubstr("has 3 classes"));
 }
 
+TEST(Target, OfMoreThanAThousandTextsIsAClassOnlyWhenAskedFor) {
+  const auto words = [](int distinct) {
+    std::vector<std::string> targets;
+    for (int i = 0; i < 2 * distinct; ++i) targets.push_back("w" + std::to_string(i % distinct));
+    return with_targets(targets);
+  };
+  EXPECT_EQ(fitted(words(1000)).classes().size(), 1000U);
+  EXPECT_THAT(refusal([&] { fitted(words(1001)); }),
+              AllOf(HasSubstr("1001 different values"), HasSubstr("set task to multiclass")));
+  EXPECT_EQ(fitted(words(1001), TaskChoice::multiclass).classes().size(), 1001U);
+}
+
 TEST(Target, ThatIsTextIsRefusedForRegression) {
   EXPECT_THAT(refusal([] {
                 fitted(with_targets({"cheap", "dear", "cheap"}), TaskChoice::regression);
