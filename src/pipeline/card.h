@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,6 +36,9 @@ struct CardContext {
   bool resume = false;
   TrainingListener& listener;
   const StopSignal& stop;
+  // To be called when the work that heeds `stop` has come back, so that a time limit does not cost its
+  // result.
+  std::function<void()> work_returned = [] {};
 };
 
 // A type of card, declared in one file of cards/ and listed in cards.cpp.

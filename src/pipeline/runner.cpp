@@ -170,13 +170,13 @@ class Run {
     listener_.card_started(card);
     CardOutcome outcome{card.id, card.type, false, 0};
     {
-      const TimeLimit limit(card.time_limit, stop_, [this, &card] { die_of_time_limit(card); });
+      TimeLimit limit(card.time_limit, stop_, [this, &card] { die_of_time_limit(card); });
       const Outside outside =
           type.look_outside == nullptr ? Outside{} : type.look_outside(card.config, document_.folder);
       const std::string identity = identity_of(card, type, outside);
       outcome.reused = can_reuse(card, type, identity);
       outputs_.add(card.id, identity,
-                   outcome.reused ? PortValues{} : run_anew(card, type, identity, outside));
+                   outcome.reused ? PortValues{} : run_anew(card, type, identity, outside, limit));
     }
     keep_in_folder(card, type, outcome.reused);
     outputs_.let_go_after(card);
@@ -207,7 +207,7 @@ class Run {
   }
 
   PortValues run_anew(const Card& card, const CardType& type, const std::string& identity,
-                      const Outside& outside) {
+                      const Outside& outside, TimeLimit& limit) {
     PortValues inputs;
     for (const auto& [name, connection] : card.inputs) {
       const CardType& source = *find_card_type(card_named(connection.card).type);
@@ -220,8 +220,10 @@ class Run {
                               .checkpoints = folder_->checkpoints_of(card.id),
                               .resume = options_.resume.has_value(),
                               .listener = recorder_,
-                              .stop = stop_};
+                              .stop = stop_,
+                              .work_returned = [&limit] { limit.call_off_watchdog(); }};
     PortValues values = type.run(context);
+    limit.call_off_watchdog();
     const bool trains = find_port(type.outputs, "trained_model") != nullptr;
     trained_ = trained_ || trains;
     // A training that ran out of time keeps its best model; what another card made too late is not used.

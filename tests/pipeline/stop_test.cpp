@@ -1,4 +1,6 @@
+#include <atomic>
 #include <chrono>
+#include <thread>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -6,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "pipeline/time_limit.h"
 #include "pipeline/watchers.h"
 #include "store/runs.h"
 
@@ -107,6 +110,17 @@ TEST(Stop, ATrainingThatRunsOutOfTimeKeepsItsModelAndIsTriedAgain) {
   EXPECT_EQ(first.summary.evaluations.size(), 1U);
   const Watched second = run_watched(document, options_in(folder.path()));
   EXPECT_THAT(second.watcher.ran, testing::Contains("train"));
+}
+
+TEST(Stop, WorkThatHasComeBackIsNotCutOff) {
+  StopSignal stop;
+  std::atomic<bool> cut_off = false;
+  TimeLimit limit(
+      1e-3, stop, [&] { cut_off = true; }, std::chrono::milliseconds(30));
+  limit.call_off_watchdog();
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  EXPECT_FALSE(cut_off);
+  EXPECT_EQ(stop.reason(), StopReason::time_limit);
 }
 
 TEST(Stop, AnyOtherCardThatRunsOutOfTimeFails) {

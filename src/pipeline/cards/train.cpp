@@ -52,6 +52,7 @@ PortValues run(const CardContext& context) {
                            .checkpoints = context.checkpoints,
                            .resume = context.resume};
   const FitResult result = fit(request, context.listener, context.stop);
+  context.work_returned();
   const Evaluation on_training_rows = stoker::evaluate(result.model, training);
   return {
       {"trained_model", std::make_shared<const Model>(result.model)},
