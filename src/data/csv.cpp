@@ -26,6 +26,10 @@
 namespace stoker {
 namespace {
 
+// Arrow needs a row to fit into a block; wide tables get a second reading with blocks that hold their rows.
+constexpr std::int32_t usual_block_bytes = 1 << 20;
+constexpr std::int32_t large_block_bytes = 1 << 26;
+
 // A small compressed file may unpack to more than any machine holds; stop where memory would end.
 class BoundedInput : public arrow::io::InputStream {
  public:
@@ -85,9 +89,11 @@ arrow::Result<bool> is_packed(const std::filesystem::path& path) {
 }
 
 arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::filesystem::path& path, char delimiter,
-                                                          const std::vector<std::string>& text_columns) {
+                                                          const std::vector<std::string>& text_columns,
+                                                          std::int32_t block_bytes) {
   ARROW_ASSIGN_OR_RAISE(const auto text, open_text(path));
   auto reading = arrow::csv::ReadOptions::Defaults();
+  reading.block_size = block_bytes;
   auto parsing = arrow::csv::ParseOptions::Defaults();
   parsing.delimiter = delimiter;
   parsing.newlines_in_values = true;
@@ -110,10 +116,10 @@ std::optional<RowScanner::Fault> find_fault(const std::filesystem::path& path, c
   }
 }
 
-[[noreturn]] void refuse_rows(const std::filesystem::path& path, char delimiter, const std::string& reason) {
+void refuse_faults(const std::filesystem::path& path, char delimiter) {
   const std::string name = path.string();
   const auto fault = find_fault(path, delimiter);
-  if (!fault) refuse("{} cannot be read: {}", name, reason);
+  if (!fault) return;
   if (fault->open_quote) refuse("{}:{}: a quoted value begins in this row and never ends", name, fault->line);
   refuse("{}:{}: this row has {} values, the header has {}", name, fault->line, fault->values,
          fault->expected);
@@ -157,9 +163,16 @@ Table read_csv(const std::filesystem::path& path, char delimiter,
       return *numbers;
     }
   }
-  const auto columns = read_columns(path, delimiter, text_columns);
+  auto columns = read_columns(path, delimiter, text_columns, usual_block_bytes);
+  if (!columns.ok() && !columns.status().IsOutOfMemory()) {
+    refuse_faults(path, delimiter);
+    columns = read_columns(path, delimiter, text_columns, large_block_bytes);
+  }
   if (columns.status().IsOutOfMemory()) or_refuse(columns.status(), path.string());
-  if (!columns.ok()) refuse_rows(path, delimiter, columns.status().message());
+  if (!columns.ok()) {
+    refuse("{} cannot be read (rows may have up to {}): {}", path.string(), human_bytes(large_block_bytes),
+           columns.status().message());
+  }
   refuse_foreign_text(**columns, path.string());
   return {*columns};
 }

@@ -103,6 +103,26 @@ TEST(Csv, NamesTheLineOfAQuoteThatNeverEnds) {
   EXPECT_THAT(refusal([] { table_of("a,b\n1,2\n\"x,2\n5,6\n"); }), HasSubstr("table.csv:3:"));
 }
 
+TEST(Csv, ReadsRowsAndHeadersOfMoreThanAMegabyte) {
+  constexpr int columns = 2000;
+  const std::string filler(700, 'x');
+  std::string csv = "number";
+  for (int c = 1; c < columns; ++c) csv += "," + filler + std::to_string(c);
+  for (int row = 0; row < 3; ++row) {
+    csv += "\n" + std::to_string(row);
+    for (int c = 1; c < columns; ++c) csv += "," + filler;
+  }
+  const Table table = table_of(csv + "\n");
+  ASSERT_EQ(table.columns->num_columns(), columns);
+  EXPECT_EQ(read_numbers(*table.columns->column(0)), (std::vector<double>{0, 1, 2}));
+  EXPECT_EQ(read_texts(*table.columns->column(columns - 1)).values[2], filler);
+  EXPECT_THAT(refusal([&] { table_of(csv + ",1\n"); }), HasSubstr("table.csv:4:"));
+}
+
+TEST(Csv, ReadsOneLongRowAmongShortOnes) {
+  EXPECT_EQ(table_of("a,b\n1,2\n" + std::string(3'000'000, 'x') + ",4\n5,6\n").rows(), 3);
+}
+
 TEST(Csv, RefusesTwoColumnsOfOneName) {
   EXPECT_THAT(refusal([] { table_of("a,b,a\n1,2,3\n"); }), HasSubstr("two columns named 'a'"));
 }
