@@ -123,6 +123,8 @@ void RunFolder::event(const char* name, const json& details) {
 }
 
 void RunFolder::save_record() {
+  // The record of a finished run stays as it is until another pass has finished too.
+  if (was_finished_ && record_.status != RunStatus::finished) return;
   record_.peak_memory_bytes = std::max(record_.peak_memory_bytes, peak_memory_bytes());
   write_record(paths_, record_);
 }

@@ -81,6 +81,26 @@ TEST(Stop, AFinishedRunIsResumedFromWhatIsKept) {
   EXPECT_EQ(again.summary.folder, first.summary.folder);
 }
 
+TEST(Stop, AFinishedRunKeepsItsRecordWhenResumingItFails) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "table.csv", "a,y\n1,2\n2,4\n3,6\n4,9\n5,10\n6,12\n7,14\n8,15\n9,18\n10,20\n");
+  SmallPipeline pipeline;
+  pipeline.load = "source: csv, path: table.csv";
+  pipeline.train = "target_column: y";
+  const Document document = pipeline.document(folder.path());
+  RunOptions options = options_in(folder.path() / "runs");
+  const RunPaths paths{run_watched(document, options).summary.folder};
+  const std::string record = read_file(paths.record(), 1U << 20);
+  fs::remove(folder.path() / "table.csv");
+  options.resume = paths.folder;
+  Watcher watcher;
+  const Error error = failure_of(document_of_run(paths.folder), options, watcher);
+  EXPECT_EQ(error.code(), ExitCode::wrong_request) << error.what();
+  EXPECT_EQ(read_file(paths.record(), 1U << 20), record);
+  EXPECT_EQ(read_record(paths).status, RunStatus::finished);
+  EXPECT_EQ(read_record(paths).results.size(), 1U);
+}
+
 TEST(Stop, ResumingRefusesAnotherDocumentAndAFolderThatIsNoRun) {
   const TemporaryFolder folder;
   const Watched first = run_watched(SmallPipeline().document(), options_in(folder.path()));
