@@ -63,6 +63,13 @@ std::string gpu_model(const std::string& device) {
   return "";
 }
 
+std::string first_training_of(const Document& document) {
+  for (const Card& card : document.cards) {
+    if (find_port(find_card_type(card.type)->outputs, "trained_model") != nullptr) return card.id;
+  }
+  return "";
+}
+
 void refuse_if_it_goes_on(const RunRecord& record, const fs::path& folder) {
   if (record.status != RunStatus::running || !record.process || !is_alive(*record.process)) return;
   if (record.process->id == this_process().id) return;
@@ -103,6 +110,7 @@ std::unique_ptr<RunFolder> RunFolder::reopen(const fs::path& folder, const Docum
 RunFolder::RunFolder(fs::path folder, const Document& document, std::optional<RunRecord> earlier)
     : paths_{std::move(folder)}, record_(earlier ? std::move(*earlier) : new_record(document)) {
   was_finished_ = record_.status == RunStatus::finished;
+  first_training_ = first_training_of(document);
   earlier_seconds_ = record_.seconds;
   record_.status = RunStatus::running;
   record_.error.clear();
@@ -167,7 +175,7 @@ void RunFolder::keep_training(const std::string& card, const Model& model, const
                               bool trained_here) {
   const std::lock_guard lock(mutex_);
   const RunRecord::Training line = training_line(report, card);
-  save_model(model, record_.trainings.empty() ? paths_.model() : paths_.folder / ("model-" + card));
+  save_model(model, card == first_training_ ? paths_.model() : paths_.folder / ("model-" + card));
   metrics_->replace(card, epochs_of(report));
   if (trained_here && model.network) record_.torch_version = torch_door::version();
   if (line.device.starts_with("cuda")) record_.gpu = gpu_model(line.device);

@@ -57,6 +57,7 @@ class RunFolder {
   double earlier_seconds_ = 0;
   bool was_finished_ = false;
   bool made_out_ = false;
+  std::string first_training_;  // the card whose model is in model/
   std::optional<AppendedFile> events_;
   std::optional<MetricsFile> metrics_;
 };

@@ -103,6 +103,11 @@ TEST(Run, KeepsTheModelOfEveryTrainCard) {
   EXPECT_EQ(load_model(run.summary.folder / "model").type, "ridge");
   EXPECT_EQ(load_model(run.summary.folder / "model-second").type, "lasso");
   EXPECT_EQ(read_record({run.summary.folder}).trainings.size(), 2U);
+  RunOptions options = options_in(folder.path());
+  options.resume = run.summary.folder;
+  options.only = "second";
+  run_watched(pipeline.document(), options);
+  EXPECT_EQ(load_model(run.summary.folder / "model").type, "ridge");
 }
 
 TEST(Run, CanBeLimitedToOneCardAndWhatItNeeds) {
