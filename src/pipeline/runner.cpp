@@ -318,7 +318,10 @@ class Run {
 
 RunSummary run_pipeline(const Document& document, const RunOptions& options, RunListener& listener,
                         StopSignal& stop) {
-  return Run(document, options, listener, stop).whole();
+  RunOptions resolved = options;
+  // The cache lies beside the run folder, which "." or a path that ends in a slash does not name.
+  if (options.resume) resolved.resume = fs::weakly_canonical(*options.resume);
+  return Run(document, resolved, listener, stop).whole();
 }
 
 Document document_of_run(const fs::path& run_folder) {

@@ -79,6 +79,9 @@ TEST(Stop, AFinishedRunIsResumedFromWhatIsKept) {
   EXPECT_EQ(again.watcher.reused.size(), 5U);
   EXPECT_THAT(again.watcher.notes, testing::Contains(HasSubstr("finished already")));
   EXPECT_EQ(again.summary.folder, first.summary.folder);
+  options.resume = first.summary.folder / ".";
+  EXPECT_EQ(run_watched(document, options).watcher.reused.size(), 5U);
+  EXPECT_FALSE(fs::exists(first.summary.folder / ".cache"));
 }
 
 TEST(Stop, AFinishedRunKeepsItsRecordWhenResumingItFails) {
