@@ -127,15 +127,15 @@ void AtomicFolder::commit() {
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(temporary_))
     sync_path(entry.path());
   sync_path(temporary_);
-  if (fs::exists(path_)) {
-    // rename(2) replaces only an empty folder, so the old one steps aside first.
+  // rename(2) replaces only an empty folder, so an old one steps aside first. Another process may put its own
+  // there in between: then that one is the old one.
+  constexpr int tries = 100;
+  for (int attempt = 0; ::rename(temporary_.c_str(), path_.c_str()) != 0; ++attempt) {
+    if ((errno != ENOTEMPTY && errno != EEXIST) || attempt == tries) refuse_write(path_, errno);
     const fs::path old = temporary_name(path_);
-    rename_over(path_, old);
-    rename_over(temporary_, path_);
-    fs::remove_all(old);
-  } else {
-    rename_over(temporary_, path_);
+    if (::rename(path_.c_str(), old.c_str()) == 0) fs::remove_all(old);
   }
+  sync_path(path_.has_parent_path() ? path_.parent_path() : fs::path("."));
   temporary_.clear();
 }
 

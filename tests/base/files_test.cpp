@@ -1,6 +1,8 @@
 #include "base/files.h"
 
-#include <fstream>
+#include <future>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -47,6 +49,24 @@ TEST(AtomicFolder, ReplacesAFolderAsAWhole) {
   }
   EXPECT_TRUE(fs::exists(target / "second"));
   EXPECT_FALSE(fs::exists(target / "first"));
+  EXPECT_EQ(entries_in(folder.path()), 1U);
+}
+
+TEST(AtomicFolder, ManyWritersOfOneNameAllSucceedAndOneStays) {
+  const TemporaryFolder folder;
+  const fs::path target = folder.path() / "entry";
+  const auto write_often = [&target](int writer) {
+    for (int i = 0; i < 50; ++i) {
+      AtomicFolder whole(target);
+      write_file(whole.folder() / "writer", std::to_string(writer));
+      whole.commit();
+    }
+  };
+  std::vector<std::future<void>> writers;
+  for (int writer = 0; writer < 4; ++writer)
+    writers.push_back(std::async(std::launch::async, write_often, writer));
+  for (std::future<void>& writer : writers) EXPECT_NO_THROW(writer.get());
+  EXPECT_EQ(read_file(target / "writer", 10).size(), 1U);
   EXPECT_EQ(entries_in(folder.path()), 1U);
 }
 
