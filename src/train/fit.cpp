@@ -1,5 +1,7 @@
 #include "train/fit.h"
 
+#include <algorithm>
+#include <charconv>
 #include <chrono>
 
 #include "base/error.h"
@@ -20,6 +22,28 @@ void say_what_is_not_used(const FitConfig& config, std::string_view type, const 
   if (config.engine != EngineChoice::automatic)
     notes(Severity::info,
           fmt::format("{} needs no engine; engine {} is not used", type, config::name_of(config.engine)));
+  if (config.time_limit > 0)
+    notes(Severity::info, fmt::format("{} is solved in one go; time_limit is not used", type));
+}
+
+bool are_whole_numbers(const std::vector<std::string>& classes) {
+  return std::all_of(classes.begin(), classes.end(), [](const std::string& text) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size();
+  });
+}
+
+// A linear model can only predict numbers, so few whole numbers are quantities to it unless it was told
+// otherwise.
+Preparation prepared_for_numbers(const FitRequest& request, const Notes& notes) {
+  Preparation preparation = Preparation::fit(request.training, request.preparation, Scaling::none, notes);
+  const bool taken_for_classes =
+      request.preparation.task == TaskChoice::automatic && preparation.task() != Task::regression;
+  if (!taken_for_classes || !are_whole_numbers(preparation.classes())) return preparation;
+  PreparationConfig regression = request.preparation;
+  regression.task = TaskChoice::regression;
+  return Preparation::fit(request.training, regression, Scaling::none, no_notes());
 }
 
 void refuse_classes(const Preparation& preparation, std::string_view type) {
@@ -45,7 +69,7 @@ FitResult fit_linear_spec(const FitRequest& request, const LinearSpec& spec, Tra
   const Notes notes = notes_to(listener);
   const std::string type(config::name_of(spec.kind));
   say_what_is_not_used(request.config, type, notes);
-  Preparation preparation = Preparation::fit(request.training, request.preparation, Scaling::none, notes);
+  Preparation preparation = prepared_for_numbers(request, notes);
   refuse_classes(preparation, type);
   const Dataset data = preparation.apply(request.training, DType::float64, true);
   if (stop.reason() == StopReason::interrupted)

@@ -4,6 +4,8 @@
 #include <fstream>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "expect_error.h"
 #include "listeners.h"
 #include "tables.h"
@@ -228,6 +230,18 @@ TEST(FitLinear, PredictsInRealUnitsWhenScalingIsAskedFor) {
   const FitResult result = fit(request, listener, StopSignal{});
   EXPECT_EQ(result.model.alpha, 1e-9);
   EXPECT_LT(evaluate(result.model, table).regression->rmse, 1e-6);
+}
+
+TEST(FitLinear, TakesFewWholeNumbersForQuantities) {
+  std::string csv = "x,stars\n";
+  for (int i = 0; i < 50; ++i) csv += fmt::format("{},{}\n", i % 5 + 0.5, i % 5 + 1);
+  const Table table = table_from_csv(csv);
+  FitRequest request = request_for(table, LinearSpec{});
+  request.preparation.target_column = "stars";
+  RecordingListener listener;
+  const FitResult result = fit(request, listener, StopSignal{});
+  EXPECT_NEAR(result.linear->coefficients[0], 1, 1e-9);
+  EXPECT_NEAR(result.linear->intercept, 0.5, 1e-9);
 }
 
 TEST(FitLinear, RefusesClassesAndNamesWhatToUse) {
