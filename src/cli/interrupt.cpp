@@ -17,11 +17,13 @@ std::atomic<StopSignal*> stop_signal{nullptr};
 static_assert(std::atomic<StopSignal*>::is_always_lock_free, "the handler may not wait for a lock");
 std::array<struct sigaction, signals.size()> earlier;
 
-void on_signal(int) {
+// A terminal that closes sends SIGHUP twice, from the kernel and from the shell; only a person who presses
+// Ctrl-C again wants no checkpoint.
+void on_signal(int number) {
   StopSignal* stop = stop_signal.load();
-  if (stop == nullptr || stop->reason() == StopReason::interrupted) {
-    _exit(static_cast<int>(ExitCode::interrupted));
-  }
+  const bool again = stop != nullptr && stop->reason() == StopReason::interrupted;
+  if (stop == nullptr || (again && number == SIGINT)) _exit(static_cast<int>(ExitCode::interrupted));
+  if (again) return;
   stop->interrupt();
   constexpr std::string_view message = "\nstopping after a checkpoint; again to stop at once\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, message.data(), message.size());
