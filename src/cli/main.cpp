@@ -20,6 +20,8 @@ constexpr std::array commands{
     Command{"run", "Run a pipeline document", declare_run},
     Command{"train", "Train a model on a file, a URL or a sample, without a document", declare_train},
     Command{"predict", "Predict with a trained model", declare_predict},
+    Command{"preview", "Show the first rows of a file, a URL or a sample, with types and missing values",
+            declare_preview},
     Command{"validate", "Check a document and report everything that is wrong with it", declare_validate},
     Command{"cards", "List the types of cards, or show one with its settings", declare_cards},
     Command{"runs", "List, show, compare and delete earlier runs", declare_runs},

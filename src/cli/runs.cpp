@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/compare_settings.h"
 #include "cli/find_run.h"
 #include "cli/terminal.h"
 #include "config/field.h"
@@ -163,6 +164,10 @@ ExitCode compare(const RunsCommand& command) {
   if (command.json) {
     nlohmann::json json = {{"runs", nlohmann::json::array()}};
     for (const ListedRun& run : runs) json["runs"].push_back(as_json(run));
+    json["differing_settings"] = nlohmann::json::object();
+    for (const auto& row : differing_settings(runs)) {
+      json["differing_settings"][row.front()] = std::vector<std::string>(row.begin() + 1, row.end());
+    }
     print_json(json);
     return ExitCode::done;
   }
@@ -177,6 +182,7 @@ ExitCode compare(const RunsCommand& command) {
     rows[5].push_back(human_seconds(run.record.seconds));
   }
   for (auto& row : metric_rows(runs)) rows.push_back(std::move(row));
+  for (auto& row : differing_settings(runs)) rows.push_back(std::move(row));
   print(aligned(rows));
   return ExitCode::done;
 }
@@ -206,7 +212,8 @@ Action declare_runs(CLI::App& app) {
   add_shared_flags(app, *command);
   CLI::App* listed = app.add_subcommand("list", "All runs, newest first; the same as `stoker runs` alone");
   CLI::App* shown = app.add_subcommand("show", "One run: cards, training, metrics, warnings");
-  CLI::App* compared = app.add_subcommand("compare", "Metrics of several runs side by side");
+  CLI::App* compared =
+      app.add_subcommand("compare", "Metrics and differing settings of several runs side by side");
   CLI::App* deleted = app.add_subcommand("delete", "Remove a run folder with all that is in it");
   for (CLI::App* each : {listed, shown, compared, deleted}) add_shared_flags(*each, *command);
   shown->add_option("RUN", command->names, run_help)->required()->expected(1);

@@ -74,7 +74,8 @@ TEST_F(Run, RunsCanBeListedShownComparedAndDeleted) {
   EXPECT_EQ(nlohmann::json::parse(place_.stoker({"runs", "list", "--json"}).output).at("runs").size(), 2U);
   EXPECT_THAT(place_.stoker({"runs", "show", "latest"}).output, HasSubstr(second));
   EXPECT_THAT(place_.stoker({"runs", "show", "runs/" + first}).output, HasSubstr("ridge"));
-  EXPECT_THAT(place_.stoker({"runs", "compare", first, second}).output, HasSubstr("evaluate.rmse"));
+  EXPECT_THAT(place_.stoker({"runs", "compare", first, second}).output,
+              testing::AllOf(HasSubstr("evaluate.rmse"), HasSubstr("split.config.random_seed")));
   EXPECT_EQ(place_.stoker({"runs", "delete", first}).code, 0);
   EXPECT_FALSE(fs::exists(place_.folder() / "runs" / first));
   const Finished gone = place_.stoker({"runs", "show", first});

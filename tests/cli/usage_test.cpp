@@ -16,19 +16,34 @@ TEST(Usage, HelpListsEveryCommandWithExamples) {
   const Finished finished = place.stoker({"--help"});
   EXPECT_EQ(finished.code, 0);
   for (const char* each :
-       {"run", "train", "predict", "validate", "cards", "runs", "devices", "bench", "Examples:"}) {
+       {"run", "train", "predict", "preview", "validate", "cards", "runs", "devices", "bench", "Examples:"}) {
     EXPECT_THAT(finished.output, HasSubstr(each));
   }
 }
 
 TEST(Usage, EveryCommandHasHelpWithAnExample) {
   const Workplace place;
-  for (const char* each : {"run", "train", "predict", "validate", "cards", "runs", "devices", "bench"}) {
+  for (const char* each :
+       {"run", "train", "predict", "preview", "validate", "cards", "runs", "devices", "bench"}) {
     const Finished finished = place.stoker({each, "--help"});
     EXPECT_EQ(finished.code, 0);
     EXPECT_THAT(finished.output, HasSubstr(std::string("stoker ") + each));
     EXPECT_THAT(finished.output, HasSubstr("Example"));
   }
+}
+
+TEST(Usage, PreviewShowsShapeTypesMissingValuesAndRows) {
+  const Workplace place;
+  place.write("pets.csv", "name,age,weight\nrex,3,12.5\nmia,,4.25\n");
+  const Finished shown = place.stoker({"preview", "pets.csv"});
+  EXPECT_EQ(shown.code, 0);
+  for (const char* each : {"2 rows, 3 columns", "string", "int64", "double", "mia", "12.5"}) {
+    EXPECT_THAT(shown.output, HasSubstr(each));
+  }
+  const auto json = nlohmann::json::parse(place.stoker({"preview", "pets.csv", "--json"}).output);
+  EXPECT_EQ(json.at("columns").at(1).at("nulls"), 1);
+  EXPECT_EQ(json.at("first_rows").size(), 2U);
+  EXPECT_EQ(place.stoker({"preview", "none.csv"}).code, 2);
 }
 
 TEST(Usage, VersionIsOneLine) {

@@ -1,0 +1,56 @@
+#include "cli/compare_settings.h"
+
+#include <algorithm>
+#include <map>
+
+#include "config/value.h"
+
+namespace stoker::cli {
+namespace {
+
+using Settings = std::map<std::string, std::string>;
+
+void flatten(const config::Value& value, const std::string& path, Settings& into) {
+  if (const auto* map = value.get_if<config::Value::Map>()) {
+    for (const config::Entry& entry : *map) {
+      flatten(entry.value, path.empty() ? entry.key : path + "." + entry.key, into);
+    }
+    return;
+  }
+  std::string text = config::to_yaml(value);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  into[path] = text;
+}
+
+// Cards alone: a run's name and the layout of the canvas change nothing.
+Settings settings_of(const RunPaths& paths) {
+  Settings settings;
+  const config::Value document = config::load_document(paths.document());
+  if (const config::Value* cards = document.find("cards")) flatten(*cards, "", settings);
+  return settings;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> differing_settings(const std::vector<ListedRun>& runs) {
+  std::vector<Settings> all;
+  Settings paths;
+  for (const ListedRun& run : runs) {
+    all.push_back(settings_of(run.paths));
+    paths.insert(all.back().begin(), all.back().end());
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [path, ignored] : paths) {
+    std::vector<std::string> row{path};
+    for (const Settings& settings : all) {
+      const auto found = settings.find(path);
+      row.push_back(found == settings.end() ? "" : found->second);
+    }
+    const bool same =
+        std::all_of(row.begin() + 1, row.end(), [&row](const std::string& text) { return text == row[1]; });
+    if (!same) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace stoker::cli

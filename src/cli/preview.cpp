@@ -1,0 +1,73 @@
+#include <algorithm>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "data/source.h"
+#include "data/table.h"
+
+namespace stoker::cli {
+namespace {
+
+struct PreviewCommand {
+  std::string data;
+  std::size_t rows = 10;
+  bool json = false;
+};
+
+nlohmann::json as_json(const Preview& shown) {
+  nlohmann::json columns = nlohmann::json::array();
+  for (const Preview::Column& column : shown.columns) {
+    columns.push_back({{"name", column.name}, {"type", column.type}, {"nulls", column.nulls}});
+  }
+  return {{"rows", shown.rows}, {"columns", std::move(columns)}, {"first_rows", shown.first_rows}};
+}
+
+std::string as_text(const Preview& shown, const std::string& description) {
+  std::vector<std::vector<std::string>> columns{{"column", "type", "missing"}};
+  std::vector<std::string> names;
+  for (const Preview::Column& column : shown.columns) {
+    columns.push_back({column.name, column.type, fmt::format("{}", column.nulls)});
+    names.push_back(column.name);
+  }
+  std::vector<std::vector<std::string>> first{names};
+  for (const std::vector<std::string>& row : shown.first_rows) {
+    first.emplace_back();
+    for (const std::string& cell : row) first.back().push_back(cut_to_width(cell, 24));
+  }
+  return fmt::format("{}: {} rows, {} columns\n\n{}\n{}", description,
+                     human_count(static_cast<std::uint64_t>(shown.rows)), shown.columns.size(),
+                     aligned(columns), aligned(first));
+}
+
+ExitCode show(const PreviewCommand& command) {
+  const Source source = Source::open(Source::config_for(command.data), std::filesystem::current_path());
+  Preview shown = preview(source.read());
+  shown.first_rows.resize(std::min(shown.first_rows.size(), command.rows));
+  if (command.json) {
+    print_json(as_json(shown));
+  } else {
+    print(as_text(shown, source.description()));
+  }
+  return ExitCode::done;
+}
+
+}  // namespace
+
+Action declare_preview(CLI::App& app) {
+  const auto command = std::make_shared<PreviewCommand>();
+  app.add_option("DATA", command->data, "File, URL or sample:NAME")->required();
+  app.add_option("--rows", command->rows, "Rows to show, at most 100")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str();
+  app.add_flag("--json", command->json, "Print one JSON object");
+  app.footer("Examples:\n  stoker preview houses.csv\n  stoker preview sample:friedman --rows 100 --json");
+  return [command] { return show(*command); };
+}
+
+}  // namespace stoker::cli
