@@ -1,5 +1,8 @@
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -10,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/find_run.h"
 #include "cli/terminal.h"
+#include "config/flags.h"
 #include "data/source.h"
 #include "model/model.h"
 
@@ -23,7 +27,27 @@ struct PredictCommand {
   std::string out = "runs";
   bool include_features = false;
   bool json = false;
+  config::Value reading;  // settings of the source, by their names
 };
+
+// How DATA is read; where it lies is said by DATA itself.
+config::Fields reading_settings(SourceConfig& source) {
+  constexpr std::array<std::string_view, 4> where{"source", "path", "url", "sample_name"};
+  config::Fields settings = fields(source);
+  std::erase_if(settings, [&](const config::Field& field) {
+    return std::find(where.begin(), where.end(), field.name) != where.end();
+  });
+  return settings;
+}
+
+SourceConfig source_of(const PredictCommand& command) {
+  SourceConfig source = Source::config_for(command.data);
+  if (command.reading.is_null()) return source;
+  config::Diagnostics diagnostics("");
+  config::read_fields(reading_settings(source), command.reading, "", diagnostics);
+  diagnostics.refuse_if_any();
+  return source;
+}
 
 constexpr const char* prediction_name = "prediction";
 
@@ -68,7 +92,7 @@ ExitCode predict_and_show(const PredictCommand& command) {
     refuse("--json prints predictions alone; for the input columns beside them, add --output FILE");
   }
   const Model model = load_model(model_named(command.model, command.out));
-  const Table input = Source::open(Source::config_for(command.data), std::filesystem::current_path())
+  const Table input = Source::open(source_of(command), std::filesystem::current_path())
                           .read(model.preparation.text_columns());
   const Predictions predictions = predict(model, input);
   if (!command.output.empty()) {
@@ -101,6 +125,9 @@ Action declare_predict(CLI::App& app) {
   app.add_flag("--include-features", command->include_features, "Put the columns of DATA in front");
   app.add_option("--out", command->out, "Folder in which runs are looked for")->capture_default_str();
   app.add_flag("--json", command->json, "Print one JSON object instead of CSV");
+  SourceConfig usual;
+  app.option_defaults()->group("Settings of the data");
+  config::add_flags(app, reading_settings(usual), command->reading);
   app.footer(
       "Rows keep their order.\n"
       "Examples:\n"

@@ -84,6 +84,37 @@ TEST_F(Predict, JsonHoldsOnePredictionPerRow) {
   EXPECT_EQ(json.at("predictions").size(), 120U);
 }
 
+TEST_F(Predict, ReadsTheDataAsTheFlagsSay) {
+  place_.write("new.dat", "kind;b;a\nflat;0;5\nhouse;1;1\n");
+  const Finished finished =
+      place_.stoker({"predict", "latest", "new.dat", "--format", "csv", "--delimiter", ";"});
+  ASSERT_EQ(finished.code, 0) << finished.errors;
+  const auto lines = lines_of(finished.output);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_NEAR(std::stod(lines[1]), 11, 1e-6);
+  expect_refused({"latest", "new.dat", "--format", "xls"}, {"format"});
+  expect_refused({"latest", "new.dat", "--url-timeout", "0"}, {"url"});
+}
+
+TEST_F(Predict, KnowsItsTextsAgainInAFileThatHasOnlySomeOfThem) {
+  std::string rows = "a,c,y\n";
+  for (int i = 0; i < 60; ++i) {
+    const int kind = i % 3;
+    rows += std::to_string(i % 7) + (kind == 0 ? ",True,10\n" : kind == 1 ? ",False,20\n" : ",Maybe,30\n");
+  }
+  place_.write("words.csv", rows);
+  ASSERT_EQ(place_
+                .stoker({"train", "words.csv", "--target", "y", "--task", "regression", "--model",
+                         "linear_regression", "--name", "words", "--quiet"})
+                .code,
+            0);
+  place_.write("new.csv", "a,c\n1,True\n1,False\n");
+  const auto lines = lines_of(place_.stoker({"predict", "latest", "new.csv"}).output);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_NEAR(std::stod(lines[1]), 10, 1e-6);
+  EXPECT_NEAR(std::stod(lines[2]), 20, 1e-6);
+}
+
 TEST_F(Predict, NamesAColumnThatIsMissing) {
   place_.write("new.csv", "a,kind\n1,flat\n2,house\n");
   expect_refused({"latest", "new.csv"}, {"b"});
