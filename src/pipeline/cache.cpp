@@ -15,6 +15,7 @@ using nlohmann::json;
 
 constexpr int entry_format = 1;
 constexpr std::size_t largest_entry = 1U << 20;
+constexpr std::size_t most_bytes_of_notes = largest_entry / 16;  // they grow when they are escaped
 const char* const entry_file = "entry.json";
 
 json hashes_of_files(const fs::path& folder) {
@@ -26,10 +27,32 @@ json hashes_of_files(const fs::path& folder) {
   return files;
 }
 
+json listed_notes(const CardNotes& notes) {
+  json listed = json::array();
+  std::size_t bytes = 0;
+  for (const auto& [severity, message] : notes) {
+    bytes += message.size();
+    if (bytes > most_bytes_of_notes) break;
+    listed.push_back({{"warning", severity == Severity::warning}, {"message", message}});
+  }
+  return listed;
+}
+
+CardNotes notes_in(const json& entry) {
+  CardNotes notes;
+  if (!entry.contains("notes")) return notes;  // kept by an earlier version
+  for (const json& each : entry.at("notes")) {
+    notes.emplace_back(each.at("warning").get<bool>() ? Severity::warning : Severity::info,
+                       each.at("message").get<std::string>());
+  }
+  return notes;
+}
+
 // Throws when a file is missing or cannot be read.
 bool holds_what_it_lists(const fs::path& folder, const CardType& type) {
   const json listed = json::parse(read_file(folder / entry_file, largest_entry));
   if (listed.at("format") != entry_format) return false;
+  notes_in(listed);
   json found = hashes_of_files(folder);
   found.erase(entry_file);
   if (found != listed.at("files")) return false;
@@ -74,7 +97,8 @@ Cache::State Cache::state_of(const std::string& identity, const CardType& type) 
   }
 }
 
-void Cache::keep(const std::string& identity, const CardType& type, const PortValues& outputs) const {
+void Cache::keep(const std::string& identity, const CardType& type, const PortValues& outputs,
+                 const CardNotes& notes) const {
   const fs::path path = entry(identity);
   make_folder(path.parent_path());
   AtomicFolder folder(path);
@@ -82,9 +106,14 @@ void Cache::keep(const std::string& identity, const CardType& type, const PortVa
   const json listed{{"format", entry_format},
                     {"type", type.name},
                     {"version", type.version},
+                    {"notes", listed_notes(notes)},
                     {"files", hashes_of_files(folder.folder())}};
-  write_file(folder.folder() / entry_file, listed.dump(2));
+  write_file(folder.folder() / entry_file, listed.dump(2, ' ', false, json::error_handler_t::replace));
   folder.commit();
+}
+
+CardNotes Cache::notes(const std::string& identity) const {
+  return notes_in(json::parse(read_file(entry(identity) / entry_file, largest_entry)));
 }
 
 PortValue Cache::load(const std::string& identity, const Port& output) const {

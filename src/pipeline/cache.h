@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "pipeline/card.h"
 
@@ -16,6 +18,9 @@ std::string identity_of_card(const CardType& type, const config::Value& settings
 // What a connected input depends on, for the identity of the card that reads it.
 std::string identity_of_output(const std::string& card_identity, const std::string& output);
 
+// What a card had to say while it ran.
+using CardNotes = std::vector<std::pair<Severity, std::string>>;
+
 // Outputs of cards that have run, under the identity of the card: <folder>/ab/ab12…/. An entry is there as a
 // whole or not at all; it lists its files with their hashes.
 class Cache {
@@ -25,7 +30,9 @@ class Cache {
   enum class State { absent, whole, damaged };
   State state_of(const std::string& identity, const CardType& type) const;
 
-  void keep(const std::string& identity, const CardType& type, const PortValues& outputs) const;
+  void keep(const std::string& identity, const CardType& type, const PortValues& outputs,
+            const CardNotes& notes) const;
+  CardNotes notes(const std::string& identity) const;
   PortValue load(const std::string& identity, const Port& output) const;
   void drop(const std::string& identity) const;
 

@@ -1,5 +1,7 @@
 #include "pipeline/run_folder.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -165,7 +167,9 @@ void RunFolder::epoch_finished(const std::string& card, const EpochReport& epoch
 void RunFolder::note(const std::string& card, Severity severity, const std::string& message) {
   const std::lock_guard lock(mutex_);
   const bool is_warning = severity == Severity::warning;
-  if (is_warning) record_.warnings.push_back(message);
+  // A run that is resumed hears the warnings of its cards again.
+  const bool is_known = std::ranges::find(record_.warnings, message) != record_.warnings.end();
+  if (is_warning && !is_known) record_.warnings.push_back(message);
   json details{{"severity", is_warning ? "warning" : "info"}, {"message", message}};
   if (!card.empty()) details["card"] = card;
   event("note", details);

@@ -32,6 +32,8 @@ class Recorder : public TrainingListener {
   Recorder(RunFolder& folder, RunListener& listener) : folder_(folder), listener_(listener) {}
 
   void begin(const std::string& card) { card_ = card; }
+  void begin_notes() { notes_.clear(); }
+  const CardNotes& notes() const { return notes_; }
   bool heard_of_training() const { return heard_of_training_; }
 
   void epoch_finished(const EpochReport& epoch) override {
@@ -43,6 +45,7 @@ class Recorder : public TrainingListener {
     listener_.advanced(step, total_steps, steps_per_second);
   }
   void note(Severity severity, const std::string& message) override {
+    notes_.emplace_back(severity, message);
     folder_.note(card_, severity, message);
     listener_.note(severity, message);
   }
@@ -51,6 +54,7 @@ class Recorder : public TrainingListener {
   RunFolder& folder_;
   RunListener& listener_;
   std::string card_;
+  CardNotes notes_;  // since begin_notes()
   bool heard_of_training_ = false;
 };
 
@@ -175,6 +179,7 @@ class Run {
           type.look_outside == nullptr ? Outside{} : type.look_outside(card.config, document_.folder);
       const std::string identity = identity_of(card, type, outside);
       outcome.reused = can_reuse(card, type, identity);
+      if (outcome.reused) repeat_warnings(identity);
       outputs_.add(card.id, identity,
                    outcome.reused ? PortValues{} : run_anew(card, type, identity, outside, limit));
     }
@@ -206,6 +211,13 @@ class Run {
     return state == Cache::State::whole;
   }
 
+  // What was wrong with an output still is when it is used again; how it came about is told once.
+  void repeat_warnings(const std::string& identity) {
+    for (const auto& [severity, message] : cache_.notes(identity)) {
+      if (severity == Severity::warning) recorder_.note(severity, message);
+    }
+  }
+
   PortValues run_anew(const Card& card, const CardType& type, const std::string& identity,
                       const Outside& outside, TimeLimit& limit) {
     PortValues inputs;
@@ -222,6 +234,7 @@ class Run {
                               .listener = recorder_,
                               .stop = stop_,
                               .work_returned = [&limit] { limit.call_off_watchdog(); }};
+    recorder_.begin_notes();
     PortValues values = type.run(context);
     limit.call_off_watchdog();
     const bool trains = find_port(type.outputs, "trained_model") != nullptr;
@@ -241,7 +254,7 @@ class Run {
                       const PortValues& values) {
     std::string reason;
     try {
-      return cache_.keep(identity, type, values);
+      return cache_.keep(identity, type, values, recorder_.notes());
     } catch (const Error& error) {
       reason = error.what();
     } catch (const fs::filesystem_error& error) {

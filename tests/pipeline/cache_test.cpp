@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "pipeline/watchers.h"
+#include "store/runs.h"
 
 namespace stoker {
 namespace {
@@ -120,6 +121,23 @@ TEST(Cache, ThatCannotBeWrittenDoesNotFailTheRun) {
   EXPECT_EQ(run.watcher.ran, all_cards);
   EXPECT_EQ(run.summary.evaluations.size(), 1U);
   EXPECT_THAT(run.watcher.warnings, testing::Contains(HasSubstr("the output of the card load is not kept")));
+}
+
+TEST(Cache, RepeatsTheWarningsOfATrainingThatIsReused) {
+  const TemporaryFolder folder;
+  std::string text = "a,name,y\n";
+  for (int i = 0; i < 40; ++i) text += fmt::format("{},n{},{}\n", (i * 7) % 11, i, (i * 5) % 13);
+  write_file(folder.path() / "table.csv", text);
+  SmallPipeline pipeline;
+  pipeline.load = "source: csv, path: table.csv";
+  pipeline.train = "target_column: y";
+  const Document document = pipeline.document(folder.path());
+  const Watched first = run_watched(document, options_in(folder.path() / "runs"));
+  ASSERT_THAT(first.watcher.warnings, testing::Contains(HasSubstr("'name' is left out")));
+  const Watched second = run_watched(document, options_in(folder.path() / "runs"));
+  EXPECT_EQ(second.watcher.reused, all_cards);
+  EXPECT_EQ(second.watcher.warnings, first.watcher.warnings);
+  EXPECT_EQ(read_record({second.summary.folder}).warnings, read_record({first.summary.folder}).warnings);
 }
 
 TEST(Cache, IsLeftAloneWhenAskedTo) {
