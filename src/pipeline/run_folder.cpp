@@ -198,6 +198,19 @@ void RunFolder::keep_predictions(const std::string& card, const Table& predictio
   write_table(predictions, paths_.folder / ("predictions-" + card + ".csv"));
 }
 
+void RunFolder::keep_preview(const std::string& card, const std::string& output, const Table& table) {
+  const Preview seen = preview(table);
+  json columns = json::array();
+  for (const Preview::Column& column : seen.columns) {
+    columns.push_back({{"name", column.name}, {"type", column.type}, {"nulls", column.nulls}});
+  }
+  const json whole{{"rows", seen.rows}, {"columns", std::move(columns)}, {"first_rows", seen.first_rows}};
+  const fs::path folder = paths_.folder / "previews";
+  make_folder(folder);
+  write_file(folder / (card + "." + output + ".json"),
+             whole.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
 void RunFolder::end(RunStatus status, const std::string& error, double seconds) {
   const std::lock_guard lock(mutex_);
   record_.status = status;

@@ -41,6 +41,8 @@ class RunFolder {
   void keep_evaluation(const std::string& card, const Evaluation& evaluation);
   void keep_predictions(const std::string& card, const Table& predictions);
 
+  void keep_preview(const std::string& card, const std::string& output, const Table& table);
+
   // Writes the end into run.json and events.jsonl.
   void end(RunStatus status, const std::string& error, double seconds);
   // As if the run had never been.

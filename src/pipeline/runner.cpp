@@ -273,6 +273,10 @@ class Run {
 
   void keep_in_folder(const Card& card, const CardType& type, bool reused) {
     const auto report = [&](const Port& port) { return std::get<Report>(outputs_.get(card.id, port)); };
+    for (const Port& port : type.outputs) {
+      if (port.type != PortType::table) continue;
+      folder_->keep_preview(card.id, port.name, std::get<Table>(outputs_.get(card.id, port)));
+    }
     if (const Port* metrics = find_port(type.outputs, "train_metrics")) {
       const PortValue& model = outputs_.get(card.id, *find_port(type.outputs, "trained_model"));
       folder_->keep_training(card.id, *std::get<std::shared_ptr<const Model>>(model), *report(*metrics),

@@ -59,6 +59,11 @@ void expect_complete_folder(const fs::path& folder) {
       nlohmann::json::parse(read_file(paths.evaluations() / "evaluate.json", 1U << 24));
   EXPECT_EQ(Evaluation::from_json(evaluation).rows, 100);
   EXPECT_EQ(lines_of(folder / "predictions-predict.csv").size(), 101U);
+  const nlohmann::json seen =
+      nlohmann::json::parse(read_file(folder / "previews" / "split.train_dataset.json", 1U << 24));
+  EXPECT_EQ(seen.at("rows"), 400);
+  EXPECT_EQ(seen.at("columns").size(), 14U);
+  EXPECT_EQ(seen.at("first_rows").size(), 100U);
   EXPECT_TRUE(fs::exists(paths.report()));
   for (const std::string& line : lines_of(paths.events()))
     EXPECT_TRUE(nlohmann::json::parse(line).contains("event"));
