@@ -244,24 +244,8 @@ class Run {
       fail("took longer than its time_limit of {} s", card.time_limit);
     }
     const bool is_partial = trains && ended_by_time_limit(*std::get<Report>(values.at("train_metrics")));
-    if (!is_partial) keep_for_later(card, type, identity, values);
+    if (!is_partial) cache_.keep(identity, type, values, recorder_.notes());
     return values;
-  }
-
-  // The run has the values and goes on without the cache. A disk that is full ends it when its own folder
-  // cannot be written.
-  void keep_for_later(const Card& card, const CardType& type, const std::string& identity,
-                      const PortValues& values) {
-    std::string reason;
-    try {
-      return cache_.keep(identity, type, values, recorder_.notes());
-    } catch (const Error& error) {
-      reason = error.what();
-    } catch (const fs::filesystem_error& error) {
-      reason = error.what();
-    }
-    recorder_.note(Severity::warning,
-                   fmt::format("the output of the card {} is not kept for later runs: {}", card.id, reason));
   }
 
   const Card& card_named(const std::string& id) const {

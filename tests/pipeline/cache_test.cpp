@@ -114,15 +114,6 @@ TEST(Cache, NoticesASingleChangedByteAndAMissingFile) {
   EXPECT_THAT(run_watched(document, options_in(folder.path())).watcher.ran, ElementsAre("evaluate"));
 }
 
-TEST(Cache, ThatCannotBeWrittenDoesNotFailTheRun) {
-  const TemporaryFolder folder;
-  write_file(folder.path() / ".cache", "in the way");
-  const Watched run = run_watched(SmallPipeline().document(), options_in(folder.path()));
-  EXPECT_EQ(run.watcher.ran, all_cards);
-  EXPECT_EQ(run.summary.evaluations.size(), 1U);
-  EXPECT_THAT(run.watcher.warnings, testing::Contains(HasSubstr("the output of the card load is not kept")));
-}
-
 TEST(Cache, RepeatsTheWarningsOfATrainingThatIsReused) {
   const TemporaryFolder folder;
   std::string text = "a,name,y\n";

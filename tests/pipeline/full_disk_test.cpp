@@ -49,7 +49,7 @@ class FullDisk : public testing::Test {
 };
 
 TEST_F(FullDisk, BeforeTheTrainingLeavesNothingBehind) {
-  mount_with("16k");
+  mount_with("32k");
   if (IsSkipped()) return;
   Watcher watcher;
   const Error error = failure_of(SmallPipeline().document(), options_in(disk_ / "runs"), watcher);
