@@ -22,7 +22,7 @@ endfunction()
 _wheel_folder(pyarrow STOKER_PYARROW)
 _wheel_folder(torch STOKER_TORCH)
 
-foreach(component arrow arrow_compute parquet)
+foreach(component arrow parquet)
   file(GLOB library ${STOKER_PYARROW}/lib${component}.so.*00)
   if(NOT library)
     message(FATAL_ERROR "No lib${component}.so in ${STOKER_PYARROW}: pyarrow 25 or newer is needed")

@@ -20,7 +20,6 @@ enum class Purpose : std::uint32_t {
   initialise = 3,
   split = 4,
   sample = 5,
-  fold = 6,
 };
 
 // Two words: the first moves the counter, the second is mixed in half-way, so that the windows of two
