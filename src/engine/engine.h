@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +22,11 @@
 namespace stoker {
 
 enum class Optimizer { adam, adamw, sgd };
-enum class EngineChoice { automatic, graph, eager };
+enum class EngineChoice { automatic, fused, graph, eager };
+
+// Of the operands of matrix products; sums, weights and moments are fp32 always. automatic: what the engine
+// is fastest with and loses no quality by. fp32: no rounding of operands, so that engines agree closely.
+enum class Precision { automatic, fp32 };
 
 struct OptimizerSettings {
   Optimizer kind = Optimizer::adam;
@@ -36,13 +41,17 @@ struct OptimizerSettings {
 struct EngineRequest {
   MlpShape shape;
   Loss loss = Loss::mse;
+  double huber_delta = 1;  // where huber turns from squared to linear
+  Precision precision = Precision::automatic;
   OptimizerSettings optimizer;
   std::int64_t batch_size = 32;
   std::uint64_t seed = 0;
   std::int64_t patience = 0;  // epochs without a better validation loss before stopping; 0: never stop early
   double min_delta = 0;       // what counts as better
   Device device;
-  Dataset training;                // placed: where the engine reads it
+  // Placed: where the engine reads it. An array of role weights, float [rows], multiplies the loss of each
+  // row; a step's loss stays divided by its number of rows, so weights of mean 1 leave its size as it was.
+  Dataset training;
   Dataset validation;              // placed; no arrays when there is none
   NamedArrays initial_parameters;  // on the host, as initial_parameters() of model/mlp.h makes them
 
@@ -88,22 +97,41 @@ class Engine {
   virtual NamedArrays best_parameters() const = 0;
 };
 
+// Models that train side by side on one device, each with its own request; all of one shape and loss. What is
+// said of Engine holds for each model.
+class EngineGroup {
+ public:
+  virtual ~EngineGroup() = default;
+  virtual std::size_t size() const = 0;
+  // One chunk per model; a model whose chunk is empty rests.
+  virtual std::vector<ChunkResult> run(std::span<const Chunk> chunks) = 0;
+  virtual NamedArrays state(std::size_t model) const = 0;
+  virtual void restore(std::size_t model, const NamedArrays& state) = 0;
+  virtual NamedArrays parameters(std::size_t model) const = 0;
+  virtual NamedArrays best_parameters(std::size_t model) const = 0;
+};
+
 // One way to make engines. An explicit table of these is all there is to registration.
 struct EngineMaker {
   std::string_view name;
   // Why this engine cannot run the request, or "".
   std::string (*refusal)(const EngineRequest& request);
   std::unique_ptr<Engine> (*make)(const EngineRequest& request);
+  // Null where models cannot share the device: then they follow each other, or take a thread each. Every
+  // request is one that refusal() lets pass.
+  std::unique_ptr<EngineGroup> (*make_group)(std::span<const EngineRequest> requests) = nullptr;
 };
 
 }  // namespace stoker
 
 template <>
-inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::Loss>{
-    "mse", "binary_cross_entropy", "cross_entropy"};
+inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::Loss>{
+    "mse", "binary_cross_entropy", "cross_entropy", "huber"};
 template <>
 inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::Optimizer>{"adam", "adamw",
                                                                                           "sgd"};
 template <>
-inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::EngineChoice>{"auto", "graph",
-                                                                                             "eager"};
+inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::EngineChoice>{
+    "auto", "fused", "graph", "eager"};
+template <>
+inline constexpr std::array<std::string_view, 2> stoker::config::names<stoker::Precision>{"auto", "fp32"};

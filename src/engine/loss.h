@@ -10,6 +10,7 @@ enum class Loss : std::uint8_t {
   mse,                   // outputs [rows, n], targets float [rows, n]
   binary_cross_entropy,  // logits [rows, 1], targets float [rows, 1], 0 or 1
   cross_entropy,         // logits [rows, classes], targets int64 [rows]
+  huber,                 // as mse; beyond huber_delta linear
 };
 
 }  // namespace stoker

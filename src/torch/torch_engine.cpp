@@ -139,6 +139,7 @@ kernels::BeginStep TorchEngine::begin_step_of(std::int64_t rows) const {
 kernels::Losses TorchEngine::losses_of(const MlpStep& step, std::int64_t rows) const {
   kernels::Losses losses;
   losses.loss = request_.loss;
+  losses.huber_delta = static_cast<float>(request_.huber_delta);
   losses.outputs = step.outputs().const_data_ptr<float>();
   if (request_.loss == Loss::cross_entropy) {
     losses.class_targets = batch_targets_.const_data_ptr<std::int64_t>();

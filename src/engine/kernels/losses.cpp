@@ -21,6 +21,21 @@ float mse_row(const float* outputs, const float* targets, std::int64_t width, fl
   return loss * per_output;
 }
 
+float huber_row(const float* outputs, const float* targets, std::int64_t width, float delta, float per_row,
+                float* gradients) {
+  const float per_output = 1.0F / static_cast<float>(width);
+  float loss = 0;
+  for (std::int64_t i = 0; i < width; ++i) {
+    const float difference = outputs[i] - targets[i];
+    const float size = std::fabs(difference);
+    const bool is_near = size <= delta;
+    loss += is_near ? 0.5F * difference * difference : delta * (size - 0.5F * delta);
+    if (gradients != nullptr)
+      gradients[i] = (is_near ? difference : difference > 0 ? delta : -delta) * per_output * per_row;
+  }
+  return loss * per_output;
+}
+
 float binary_row(float logit, float target, float per_row, float* gradient) {
   const float small = std::exp(-std::fabs(logit));
   const float probability = (logit >= 0 ? 1.0F : small) / (1.0F + small);
@@ -61,6 +76,10 @@ void losses(const Losses& work) {
         break;
       case Loss::cross_entropy:
         loss = class_row(outputs, work.class_targets[row], work.width, per_row, gradients);
+        break;
+      case Loss::huber:
+        loss = huber_row(outputs, work.float_targets + row * work.width, work.width, work.huber_delta,
+                         per_row, gradients);
         break;
     }
     if (counts) work.row_sums[row] += loss;

@@ -19,6 +19,21 @@ __device__ float mse_row(const float* outputs, const float* targets, std::int64_
   return loss * per_output;
 }
 
+__device__ float huber_row(const float* outputs, const float* targets, std::int64_t width, float delta,
+                           float per_row, float* gradients) {
+  const float per_output = 1.0F / static_cast<float>(width);
+  float loss = 0;
+  for (std::int64_t i = 0; i < width; ++i) {
+    const float difference = outputs[i] - targets[i];
+    const float size = fabsf(difference);
+    const bool is_near = size <= delta;
+    loss += is_near ? 0.5F * difference * difference : delta * (size - 0.5F * delta);
+    if (gradients != nullptr)
+      gradients[i] = (is_near ? difference : difference > 0 ? delta : -delta) * per_output * per_row;
+  }
+  return loss * per_output;
+}
+
 __device__ float binary_row(float logit, float target, float per_row, float* gradient) {
   const float small = expf(-fabsf(logit));
   const float probability = (logit >= 0 ? 1.0F : small) / (1.0F + small);
@@ -51,6 +66,9 @@ __global__ void __launch_bounds__(threads) losses_kernel(Losses work) {
   float loss = 0;
   if (work.loss == Loss::mse) {
     loss = mse_row(outputs, work.float_targets + row * work.width, work.width, per_row, gradients);
+  } else if (work.loss == Loss::huber) {
+    loss = huber_row(outputs, work.float_targets + row * work.width, work.width, work.huber_delta, per_row,
+                     gradients);
   } else if (work.loss == Loss::binary_cross_entropy) {
     loss = binary_row(*outputs, work.float_targets[row], per_row, gradients);
   } else {

@@ -12,8 +12,9 @@ namespace stoker::kernels {
 // once, at the end of an epoch.
 struct Losses {
   Loss loss = Loss::mse;
+  float huber_delta = 1;
   const float* outputs = nullptr;               // [rows, width]
-  const float* float_targets = nullptr;         // mse: [rows, width]; binary_cross_entropy: [rows, 1]
+  const float* float_targets = nullptr;         // mse, huber: [rows, width]; binary_cross_entropy: [rows, 1]
   const std::int64_t* class_targets = nullptr;  // cross_entropy: [rows]
   std::int64_t rows = 0;
   std::int64_t width = 1;
