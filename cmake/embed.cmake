@@ -1,7 +1,7 @@
-# cmake -DOUTPUT=embedded.cpp -DFILES="name=path;…" -P embed.cmake
-# Writes a C++ file with the content of each file as stoker::embedded::name. Bytes in an array, because compilers
+# cmake -DOUTPUT=embedded.cpp -DHEADER=report/embedded.h -DNAMESPACE=stoker::embedded -DFILES="name=path;…" -P embed.cmake
+# Writes a C++ file with the content of each file as NAMESPACE::name, declared in HEADER. Bytes in an array, because compilers
 # limit the length of string literals.
-set(code "// Made by embed.cmake.\n#include \"report/embedded.h\"\n\nnamespace stoker::embedded {\nnamespace {\n\n")
+set(code "// Made by embed.cmake.\n#include \"${HEADER}\"\n\nnamespace ${NAMESPACE} {\nnamespace {\n\n")
 set(views "")
 foreach(entry IN LISTS FILES)
   string(FIND "${entry}" "=" cut)
@@ -16,5 +16,5 @@ foreach(entry IN LISTS FILES)
   string(APPEND code "constexpr char ${name}_bytes[] = {\n${bytes}'\\0'};\n\n")
   string(APPEND views "extern const std::string_view ${name}{${name}_bytes, ${size}};\n")
 endforeach()
-string(APPEND code "}  // namespace\n\n${views}\n}  // namespace stoker::embedded\n")
+string(APPEND code "}  // namespace\n\n${views}\n}  // namespace ${NAMESPACE}\n")
 file(WRITE "${OUTPUT}" "${code}")

@@ -1,0 +1,453 @@
+#include "engine/fused_cuda/group.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include <cuda_runtime_api.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "engine/fused_cuda/flat.h"
+
+namespace stoker::fused {
+namespace {
+
+// Keeps the gradients of fp16 in its range: what is smaller than 6e-8 / 1024 counts as 0.
+constexpr double loss_scale = 1024;
+constexpr std::int64_t most_epochs = 1024;  // that the device keeps between two looks of the host
+
+void check(cudaError_t status, const char* what) {
+  if (status != cudaSuccess) fail("CUDA: {} failed: {}", what, cudaGetErrorString(status));
+}
+void check(LaunchError error, const char* what) {
+  if (error != nullptr) fail("CUDA: {} failed: {}", what, error);
+}
+
+template <class T>
+T* pointer(Array& array, std::size_t offset = 0) {
+  return reinterpret_cast<T*>(array.data()) + offset;
+}
+template <class T>
+const T* pointer(const Array& array, std::size_t offset = 0) {
+  return reinterpret_cast<const T*>(array.data()) + offset;
+}
+
+template <class T>
+Array device_memory(std::size_t count, Device device) {
+  const auto bytes = static_cast<std::int64_t>(std::max<std::size_t>(count, 1) * sizeof(T));
+  Array array(DType::uint8, {bytes}, Memory::device, device);
+  check(cudaMemset(array.data(), 0, static_cast<std::size_t>(bytes)), "clearing device memory");
+  return array;
+}
+
+template <class T>
+void upload(Array& array, std::size_t offset, const T* values, std::size_t count, Stream stream) {
+  check(cudaMemcpyAsync(pointer<T>(array, offset), values, count * sizeof(T), cudaMemcpyHostToDevice, stream),
+        "copying to the GPU");
+}
+template <class T>
+std::vector<T> download(const Array& array, std::size_t offset, std::size_t count) {
+  std::vector<T> values(count);
+  check(cudaMemcpy(values.data(), pointer<T>(array, offset), count * sizeof(T), cudaMemcpyDeviceToHost),
+        "copying from the GPU");
+  return values;
+}
+
+}  // namespace
+
+OwnStream::OwnStream(Device device) {
+  check(cudaSetDevice(device.index), "choosing a GPU");
+  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+}
+OwnStream::~OwnStream() {
+  cudaStreamDestroy(stream_);
+}
+void OwnStream::wait() const {
+  check(cudaStreamSynchronize(stream_), "training");
+}
+
+CudaGroup::CudaGroup(std::span<const EngineRequest> requests) {
+  if (requests.empty()) fail("a group without models");
+  device_ = requests[0].device;
+  stream_ = std::make_unique<OwnStream>(device_);
+  std::string why_not;
+  // One kernel for all: it has dropout and decay if any of them has.
+  EngineRequest widest = requests[0];
+  for (const EngineRequest& request : requests) {
+    widest.shape.dropout = std::max(widest.shape.dropout, request.shape.dropout);
+    widest.optimizer.weight_decay = std::max(widest.optimizer.weight_decay, request.optimizer.weight_decay);
+  }
+  const std::optional<Plan> plan = plan_for(widest, why_not);
+  if (!plan) refuse("engine fused: {}", why_not);
+  const std::optional<TrainKernel> kernel = kernel_for(*plan, device_, why_not);
+  if (!kernel) refuse("engine fused: {}", why_not);
+  plan_ = *plan;
+  kernel_ = *kernel;
+  for (const EngineRequest& request : requests) models_.push_back({request, {}, {}, 0, false});
+  make_memory();
+}
+
+void CudaGroup::make_memory() {
+  const std::size_t count = models_.size();
+  const auto each = static_cast<std::size_t>(plan_.parameters());
+  // Steps that a part may have: their rows are listed beforehand, in at most 256 MiB for all models.
+  most_steps_ = std::clamp<std::int64_t>((std::int64_t{64} << 20) / (rows * static_cast<std::int64_t>(count)),
+                                         256, 65'536);
+  parameters_ = device_memory<float>(count * each, device_);
+  first_moment_ = device_memory<float>(count * each, device_);
+  second_moment_ = device_memory<float>(count * each, device_);
+  best_parameters_ = device_memory<float>(count * each, device_);
+  row_sums_ = device_memory<double>(count * rows, device_);
+  best_loss_ = device_memory<double>(count, device_);
+  stopped_ = device_memory<float>(count, device_);
+  counters_ = device_memory<kernels::StepCounters>(count, device_);
+  lines_ = device_memory<kernels::EpochLine>(count * most_epochs, device_);
+  rates_ = device_memory<float>(count * static_cast<std::size_t>(most_steps_), device_);
+  order_ = device_memory<std::int32_t>(count * static_cast<std::size_t>(most_steps_ * rows), device_);
+  factors_ = device_memory<StepFactors>(count * static_cast<std::size_t>(most_steps_), device_);
+  flags_ = device_memory<std::uint32_t>(count, device_);
+  for (const Model& model : models_)
+    most_validation_rows_ = std::max(most_validation_rows_, model.request.validation.rows());
+  const std::int64_t tiles =
+      (most_validation_rows_ + validation_rows_of_a_block - 1) / validation_rows_of_a_block;
+  validation_parts_ = device_memory<double>(count * static_cast<std::size_t>(tiles), device_);
+  epoch_works_ = device_memory<EpochWork>(count, device_);
+
+  std::vector<EpochWork> works;
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < count; ++i) {
+    Model& model = models_[i];
+    model.training = prepared(model.request, model.request.training, true);
+    if (model.request.validation.rows() > 0)
+      model.validation = prepared(model.request, model.request.validation, false);
+    std::vector<float> flat(each, 0.0F);
+    to_flat(plan_, model.request.initial_parameters, "", flat);
+    write_flat(parameters_, i, flat);
+    write_flat(best_parameters_, i, flat);
+    write_flat(second_moment_, i,
+               std::vector<float>(each, static_cast<float>(initial_second_moment(model.request.optimizer))));
+    upload(best_loss_, i, &infinity, 1, stream_->get());
+    works.push_back(epoch_work(i));
+  }
+  upload(epoch_works_, 0, works.data(), count, stream_->get());
+  stream_->wait();
+}
+
+// The kernel carries Adam's epsilon within the second moment: v / (1 - beta2) + epsilon^2 / (1 - beta2), both
+// times the loss scale squared.
+double CudaGroup::initial_second_moment(const OptimizerSettings& settings) const {
+  if (settings.kind == Optimizer::sgd) return 0;
+  const double scaled = settings.epsilon * loss_scale;
+  return std::max(scaled * scaled / (1.0 - settings.beta2), 1e-30);
+}
+
+CudaGroup::Rows CudaGroup::prepared(const EngineRequest& request, const Dataset& dataset, bool for_training) {
+  const Array* weights = dataset.find(Role::weights);
+  const auto key = std::make_tuple(dataset.features().data(), dataset.targets().data(),
+                                   weights == nullptr ? nullptr : weights->data(), for_training);
+  if (const auto found = shared_rows_.find(key); found != shared_rows_.end()) return found->second;
+  const auto count = static_cast<std::size_t>(dataset.rows());
+  Rows made;
+  made.targets = device_memory<RowTarget>(count, device_);
+  if (for_training)
+    made.half_features =
+        device_memory<std::uint16_t>(count * static_cast<std::size_t>(plan_.depth(0)), device_);
+  RowsWork work;
+  work.features = pointer<float>(dataset.features());
+  if (request.loss == Loss::cross_entropy) {
+    work.class_targets = pointer<std::int64_t>(dataset.targets());
+  } else {
+    work.float_targets = pointer<float>(dataset.targets());
+  }
+  work.weights = weights == nullptr ? nullptr : pointer<float>(*weights);
+  work.rows = dataset.rows();
+  work.columns = plan_.width[0];
+  work.depth = plan_.depth(0);
+  work.half_features = for_training ? pointer<std::uint16_t>(made.half_features) : nullptr;
+  work.targets = pointer<RowTarget>(made.targets);
+  work.beyond = pointer<std::uint32_t>(flags_);
+  check(prepare_rows(work, stream_->get()), "preparing rows");
+  stream_->wait();
+  if (download<std::uint32_t>(flags_, 0, 1)[0] != 0)
+    refuse(
+        "engine fused: a feature is larger than 32,768, which fp16 operands cannot hold; scale the features "
+        "or "
+        "choose precision fp32");
+  shared_rows_.emplace(key, made);
+  return made;
+}
+
+EpochWork CudaGroup::epoch_work(std::size_t i) {
+  const EngineRequest& request = models_[i].request;
+  const auto each = static_cast<std::size_t>(plan_.parameters());
+  EpochWork work;
+  kernels::EndEpoch& end = work.end;
+  end.row_sums = pointer<double>(row_sums_, i * rows);
+  end.row_sum_count = rows;
+  end.rows = request.training.rows();
+  end.steps_per_epoch = request.steps_per_epoch();
+  end.patience = request.patience;
+  end.min_delta = request.min_delta;
+  end.counters = pointer<kernels::StepCounters>(counters_, i);
+  end.lines = pointer<kernels::EpochLine>(lines_, i * most_epochs);
+  end.line_capacity = most_epochs;
+  end.best_loss = pointer<double>(best_loss_, i);
+  end.stopped = pointer<float>(stopped_, i);
+  end.parameters = pointer<float>(parameters_, i * each);
+  end.best_parameters = pointer<float>(best_parameters_, i * each);
+  end.parameter_count = plan_.parameters();
+  end.validation_rows = request.validation.rows();
+  if (end.validation_rows > 0) {
+    const std::int64_t most =
+        (most_validation_rows_ + validation_rows_of_a_block - 1) / validation_rows_of_a_block;
+    end.validation_sum_count =
+        (end.validation_rows + validation_rows_of_a_block - 1) / validation_rows_of_a_block;
+    work.validation_parts = pointer<double>(validation_parts_, i * static_cast<std::size_t>(most));
+    work.features = pointer<float>(request.validation.features());
+    work.targets = pointer<RowTarget>(models_[i].validation.targets);
+  }
+  work.huber_delta = static_cast<float>(request.huber_delta);
+  return work;
+}
+
+ModelWork CudaGroup::model_work(std::size_t i, std::int64_t offset, std::int64_t steps) const {
+  const Model& model = models_[i];
+  const OptimizerSettings& settings = model.request.optimizer;
+  const auto each = static_cast<std::size_t>(plan_.parameters());
+  const auto first = i * static_cast<std::size_t>(most_steps_) + static_cast<std::size_t>(offset);
+  const float probability = static_cast<float>(model.request.shape.dropout);
+  ModelWork work{};
+  work.features = pointer<std::uint16_t>(model.training.half_features);
+  work.targets = pointer<RowTarget>(model.training.targets);
+  work.order = pointer<std::int32_t>(order_, first * rows);
+  work.factors = pointer<StepFactors>(factors_, first);
+  work.parameters = const_cast<float*>(pointer<float>(parameters_, i * each));
+  work.first_moment = const_cast<float*>(pointer<float>(first_moment_, i * each));
+  work.second_moment = const_cast<float*>(pointer<float>(second_moment_, i * each));
+  work.row_sums = const_cast<double*>(pointer<double>(row_sums_, i * rows));
+  work.stopped = pointer<float>(stopped_, i);
+  work.seed = model.request.seed;
+  work.first_step = model.next_step;
+  work.steps = static_cast<std::int32_t>(steps);
+  work.dropout_threshold = dropout_threshold(probability);
+  work.dropout_scale = 1.0F / (1.0F - probability);
+  const bool is_sgd = settings.kind == Optimizer::sgd;
+  work.beta1 = static_cast<float>(is_sgd ? settings.momentum : settings.beta1);
+  work.beta2 = static_cast<float>(settings.beta2);
+  work.epsilon = static_cast<float>(initial_second_moment(settings) * (1.0 - settings.beta2));
+  if (settings.kind == Optimizer::adam)
+    work.weight_decay = static_cast<float>(settings.weight_decay * loss_scale);
+  if (is_sgd) work.weight_decay = static_cast<float>(settings.weight_decay);
+  work.huber_delta = static_cast<float>(model.request.huber_delta);
+  return work;
+}
+
+std::vector<ChunkResult> CudaGroup::run(std::span<const Chunk> chunks) {
+  if (chunks.size() != models_.size()) fail("{} chunks for {} models", chunks.size(), models_.size());
+  check(cudaSetDevice(device_.index), "choosing a GPU");
+  std::vector<ChunkResult> results(models_.size());
+  std::vector<std::int64_t> done(models_.size(), 0);
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    results[i].stopped_early = models_[i].stopped;
+    if (!models_[i].stopped && !chunks[i].learning_rates.empty() &&
+        chunks[i].first_step != models_[i].next_step)
+      fail("a chunk that begins with step {} cannot follow step {}", chunks[i].first_step,
+           models_[i].next_step);
+  }
+  const auto is_left = [&](std::size_t i) {
+    return !models_[i].stopped && done[i] < static_cast<std::int64_t>(chunks[i].learning_rates.size());
+  };
+  const auto any_left = [&] {
+    for (std::size_t i = 0; i < models_.size(); ++i)
+      if (is_left(i)) return true;
+    return false;
+  };
+  while (any_left()) run_part(chunks, done, results);
+  return results;
+}
+
+// A part is what the device's lists hold: the host waits once, at its end.
+void CudaGroup::run_part(std::span<const Chunk> chunks, std::vector<std::int64_t>& done,
+                         std::vector<ChunkResult>& results) {
+  std::vector<std::int64_t> counts(models_.size(), 0);
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    if (models_[i].stopped) continue;
+    const std::int64_t left = static_cast<std::int64_t>(chunks[i].learning_rates.size()) - done[i];
+    const std::int64_t by_epochs = models_[i].request.steps_per_epoch() * (most_epochs - 1);
+    counts[i] = std::min({left, most_steps_, by_epochs});
+  }
+  prepare_part(chunks, done, counts);
+  train_part(counts);
+  for (std::size_t i = 0; i < models_.size(); ++i) done[i] += counts[i];
+  collect(results);
+}
+
+void CudaGroup::prepare_part(std::span<const Chunk> chunks, const std::vector<std::int64_t>& done,
+                             const std::vector<std::int64_t>& counts) {
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    if (counts[i] == 0) continue;
+    const EngineRequest& request = models_[i].request;
+    const auto first = i * static_cast<std::size_t>(most_steps_);
+    upload(rates_, first, chunks[i].learning_rates.data() + done[i], static_cast<std::size_t>(counts[i]),
+           stream_->get());
+    StepsWork work;
+    work.seed = request.seed;
+    work.rows = request.training.rows();
+    work.batch = request.batch_size;
+    work.stride = rows;
+    work.steps_per_epoch = request.steps_per_epoch();
+    work.first_step = models_[i].next_step;
+    work.steps = counts[i];
+    work.rates = pointer<float>(rates_, first);
+    work.optimizer = plan_.optimizer;
+    work.beta1 = request.optimizer.beta1;
+    work.beta2 = request.optimizer.beta2;
+    work.weight_decay = request.optimizer.weight_decay;
+    work.loss_scale = loss_scale;
+    work.order = pointer<std::int32_t>(order_, first * rows);
+    work.factors = pointer<StepFactors>(factors_, first);
+    check(prepare_steps(work, stream_->get()), "preparing steps");
+  }
+}
+
+// Launches run to each model's next epoch end, where its validation is.
+void CudaGroup::train_part(const std::vector<std::int64_t>& counts) {
+  const std::size_t total = models_.size();
+  std::vector<std::int64_t> offsets(total, 0);
+  static_assert(sizeof(Models) < 32'764);
+  const auto launch = [&](std::size_t first) {
+    auto launched = std::make_unique<Models>();
+    Advance advance{};
+    bool any = false;
+    const std::size_t count = std::min<std::size_t>(total - first, Models::most);
+    for (std::size_t i = first; i < first + count; ++i) {
+      Model& model = models_[i];
+      const std::int64_t per_epoch = model.request.steps_per_epoch();
+      const std::int64_t steps = std::min(counts[i] - offsets[i], per_epoch - model.next_step % per_epoch);
+      launched->model[i - first] = model_work(i, offsets[i], steps);
+      advance.steps[i - first] = static_cast<std::int32_t>(steps);
+      offsets[i] += steps;
+      model.next_step += steps;
+      any = any || steps > 0;
+    }
+    if (!any) return false;
+    void* arguments[] = {launched.get()};
+    check(cudaLaunchKernel(kernel_.function, dim3(static_cast<unsigned>(count)), dim3(threads), arguments,
+                           static_cast<std::size_t>(plan_.shared_bytes()), stream_->get()),
+          "starting the fused kernel");
+    check(judge_epochs(plan_, pointer<EpochWork>(epoch_works_, first), advance, static_cast<int>(count),
+                       most_validation_rows_, stream_->get()),
+          "judging an epoch");
+    return true;
+  };
+  for (bool any = true; any;) {
+    any = false;
+    for (std::size_t first = 0; first < total; first += Models::most) any = launch(first) || any;
+  }
+}
+
+void CudaGroup::collect(std::vector<ChunkResult>& results) {
+  stream_->wait();
+  const auto counters = download<kernels::StepCounters>(counters_, 0, models_.size());
+  const auto stopped = download<float>(stopped_, 0, models_.size());
+  std::vector<kernels::StepCounters> cleared = counters;
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    models_[i].next_step = counters[i].step;
+    models_[i].stopped = stopped[i] != 0;
+    results[i].stopped_early = models_[i].stopped;
+    if (counters[i].record_count == 0) continue;
+    const auto lines = download<kernels::EpochLine>(lines_, i * most_epochs,
+                                                    static_cast<std::size_t>(counters[i].record_count));
+    for (const kernels::EpochLine& line : lines) {
+      EpochRecord record;
+      record.epoch = line.epoch;
+      record.train_loss = line.train_loss;
+      if (models_[i].request.validation.rows() > 0) record.validation_loss = line.validation_loss;
+      record.is_best = line.is_best != 0;
+      results[i].finished_epochs.push_back(record);
+    }
+    cleared[i].record_count = 0;
+  }
+  upload(counters_, 0, cleared.data(), cleared.size(), stream_->get());
+  stream_->wait();
+}
+
+std::vector<float> CudaGroup::read_flat(const Array& array, std::size_t model) const {
+  const auto each = static_cast<std::size_t>(plan_.parameters());
+  return download<float>(array, model * each, each);
+}
+
+void CudaGroup::write_flat(Array& array, std::size_t model, const std::vector<float>& flat) {
+  upload(array, model * flat.size(), flat.data(), flat.size(), stream_->get());
+  stream_->wait();
+}
+
+NamedArrays CudaGroup::state(std::size_t i) const {
+  NamedArrays state;
+  append_from_flat(plan_, read_flat(parameters_, i).data(), "parameters.", state);
+  append_from_flat(plan_, read_flat(first_moment_, i).data(), "first_moment.", state);
+  if (plan_.optimizer != 2)
+    append_from_flat(plan_, read_flat(second_moment_, i).data(), "second_moment.", state);
+  if (models_[i].request.validation.rows() > 0) {
+    append_from_flat(plan_, read_flat(best_parameters_, i).data(), "best_parameters.", state);
+    state.push_back({"best_validation_loss", Array::from<double>(download<double>(best_loss_, i, 1), {1})});
+  }
+  const auto counters = download<kernels::StepCounters>(counters_, i, 1)[0];
+  const std::array<std::int64_t, 3> numbers{counters.step, counters.since_best, models_[i].stopped ? 1 : 0};
+  state.push_back({"counters", Array::from<std::int64_t>(numbers, {3})});
+  state.push_back({"row_sums", Array::from<double>(download<double>(row_sums_, i * rows, rows), {rows})});
+  return state;
+}
+
+void CudaGroup::restore(std::size_t i, const NamedArrays& state) {
+  const auto checked = [&](const std::string& name, DType type, const Shape& shape) -> const Array& {
+    const Array& array = find_array(state, name);
+    if (array.type() != type || array.shape() != shape)
+      refuse("the array '{}' of the saved state does not fit this training: it belongs to another one", name);
+    return array;
+  };
+  const auto restore_flat = [&](Array& array, const std::string& prefix) {
+    std::vector<float> flat = read_flat(array, i);
+    to_flat(plan_, state, prefix, flat);
+    write_flat(array, i, flat);
+  };
+  restore_flat(parameters_, "parameters.");
+  restore_flat(first_moment_, "first_moment.");
+  if (plan_.optimizer != 2) restore_flat(second_moment_, "second_moment.");
+  if (models_[i].request.validation.rows() > 0) {
+    restore_flat(best_parameters_, "best_parameters.");
+    upload(best_loss_, i, checked("best_validation_loss", DType::float64, {1}).as<double>().data(), 1,
+           stream_->get());
+  }
+  const auto numbers = checked("counters", DType::int64, {3}).as<std::int64_t>();
+  if (numbers[0] < 0 || numbers[1] < 0) refuse("the saved state counts negative steps");
+  kernels::StepCounters counters;
+  counters.step = numbers[0];
+  counters.since_best = numbers[1];
+  upload(counters_, i, &counters, 1, stream_->get());
+  const float stopped = numbers[2] != 0 ? 1.0F : 0.0F;
+  upload(stopped_, i, &stopped, 1, stream_->get());
+  upload(row_sums_, i * rows, checked("row_sums", DType::float64, {rows}).as<double>().data(), rows,
+         stream_->get());
+  stream_->wait();
+  models_[i].next_step = counters.step;
+  models_[i].stopped = stopped != 0;
+}
+
+NamedArrays CudaGroup::parameters(std::size_t i) const {
+  NamedArrays arrays;
+  append_from_flat(plan_, read_flat(parameters_, i).data(), "", arrays);
+  return arrays;
+}
+
+NamedArrays CudaGroup::best_parameters(std::size_t i) const {
+  const bool has_best =
+      models_[i].request.validation.rows() > 0 && std::isfinite(download<double>(best_loss_, i, 1)[0]);
+  NamedArrays arrays;
+  append_from_flat(plan_, read_flat(has_best ? best_parameters_ : parameters_, i).data(), "", arrays);
+  return arrays;
+}
+
+}  // namespace stoker::fused

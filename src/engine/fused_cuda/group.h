@@ -1,0 +1,83 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/fused_cuda/kernels.h"
+#include "engine/fused_cuda/train_kernel.h"
+
+namespace stoker::fused {
+
+// A stream of its own on a device; work in it is waited for at the end of every chunk.
+class OwnStream {
+ public:
+  explicit OwnStream(Device device);
+  OwnStream(const OwnStream&) = delete;
+  OwnStream& operator=(const OwnStream&) = delete;
+  ~OwnStream();
+  Stream get() const { return stream_; }
+  void wait() const;
+
+ private:
+  Stream stream_ = nullptr;
+};
+
+// Models of one plan that train side by side, a block each.
+class CudaGroup : public EngineGroup {
+ public:
+  explicit CudaGroup(std::span<const EngineRequest> requests);
+
+  std::size_t size() const override { return models_.size(); }
+  std::vector<ChunkResult> run(std::span<const Chunk> chunks) override;
+  NamedArrays state(std::size_t model) const override;
+  void restore(std::size_t model, const NamedArrays& state) override;
+  NamedArrays parameters(std::size_t model) const override;
+  NamedArrays best_parameters(std::size_t model) const override;
+
+ private:
+  // Rows that several models may share.
+  struct Rows {
+    Array half_features;
+    Array targets;
+  };
+  struct Model {
+    EngineRequest request;
+    Rows training;
+    Rows validation;
+    std::int64_t next_step = 0;
+    bool stopped = false;
+  };
+
+  void make_memory();
+  Rows prepared(const EngineRequest& request, const Dataset& dataset, bool for_training);
+  EpochWork epoch_work(std::size_t model);
+  ModelWork model_work(std::size_t model, std::int64_t offset, std::int64_t steps) const;
+  void run_part(std::span<const Chunk> chunks, std::vector<std::int64_t>& done,
+                std::vector<ChunkResult>& results);
+  void prepare_part(std::span<const Chunk> chunks, const std::vector<std::int64_t>& done,
+                    const std::vector<std::int64_t>& counts);
+  void train_part(const std::vector<std::int64_t>& counts);
+  void collect(std::vector<ChunkResult>& results);
+  std::vector<float> read_flat(const Array& array, std::size_t model) const;
+  void write_flat(Array& array, std::size_t model, const std::vector<float>& flat);
+  double initial_second_moment(const OptimizerSettings& settings) const;
+
+  Plan plan_{};
+  TrainKernel kernel_;
+  Device device_;
+  std::unique_ptr<OwnStream> stream_;
+  std::vector<Model> models_;
+  std::map<std::tuple<const void*, const void*, const void*, bool>, Rows> shared_rows_;
+  std::int64_t most_steps_ = 0;  // of a model in one part
+  std::int64_t most_validation_rows_ = 0;
+
+  // In device memory, model after model.
+  Array parameters_, first_moment_, second_moment_, best_parameters_;
+  Array row_sums_, best_loss_, stopped_, counters_, lines_, validation_parts_;
+  Array rates_, order_, factors_, epoch_works_, flags_;
+};
+
+}  // namespace stoker::fused

@@ -1,0 +1,241 @@
+#include <cuda_runtime.h>
+
+#include "base/random.h"
+#include "engine/fused_cuda/kernels.h"
+#include "engine/fused_cuda/step.cuh"
+#include "engine/kernels/epoch_decision.h"
+
+namespace stoker::fused {
+namespace {
+
+LaunchError last_error() {
+  const cudaError_t status = cudaGetLastError();
+  return status == cudaSuccess ? nullptr : cudaGetErrorString(status);
+}
+
+unsigned blocks_for(std::int64_t elements, int block) {
+  return static_cast<unsigned>((elements + block - 1) / block);
+}
+
+// fp16 ends at 65,504; beyond half of it, sums of a few such values would leave it too.
+constexpr float most_feature = 32'768.0F;
+
+__global__ void prepare_rows_kernel(RowsWork work) {
+  const std::int64_t pairs = work.depth / 2;
+  const std::int64_t index = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t row = index / pairs;
+  if (row >= work.rows) return;
+  const int column = static_cast<int>(index % pairs) * 2;
+  if (column == 0) {
+    const float target =
+        work.float_targets != nullptr ? work.float_targets[row] : static_cast<float>(work.class_targets[row]);
+    work.targets[row] = {target, work.weights != nullptr ? work.weights[row] : 1.0F};
+  }
+  if (work.half_features == nullptr) return;
+  float values[2];
+  for (int i = 0; i < 2; ++i) {
+    values[i] = column + i == work.columns ? 1.0F : 0.0F;
+    if (column + i < work.columns) values[i] = work.features[row * work.columns + column + i];
+    if (fabsf(values[i]) > most_feature) *work.beyond = 1;
+  }
+  reinterpret_cast<Word*>(work.half_features)[index] = pack(values[0], values[1]);
+}
+
+__global__ void prepare_steps_kernel(StepsWork work) {
+  const std::int64_t index = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t offset = index / work.stride, place = index % work.stride;
+  if (offset >= work.steps) return;
+  const std::int64_t step = work.first_step + offset;
+  const std::int64_t epoch = step / work.steps_per_epoch;
+  const std::int64_t position = (step % work.steps_per_epoch) * work.batch + place;
+  const bool there = place < work.batch && position < work.rows;
+  const Permutation permutation(random_key(work.seed, Purpose::shuffle, static_cast<std::uint64_t>(epoch)),
+                                static_cast<std::uint64_t>(work.rows));
+  work.order[index] =
+      there ? static_cast<std::int32_t>(permutation(static_cast<std::uint64_t>(position))) : -1;
+  if (place != 0) return;
+  const double rate = work.rates[offset];
+  const std::int64_t left = work.rows - (step % work.steps_per_epoch) * work.batch;
+  const double batch_rows = static_cast<double>(left < work.batch ? left : work.batch);
+  StepFactors factors{static_cast<float>(-rate), 1.0F, static_cast<float>(work.loss_scale / batch_rows),
+                      static_cast<float>(1.0 / work.loss_scale)};
+  if (work.optimizer != 2) {
+    // The kernel keeps m / (1 - beta1) and v / (1 - beta2): their factors are made up for here.
+    const double number = static_cast<double>(step + 1);
+    const double first = (1.0 - work.beta1) / (1.0 - pow(work.beta1, number));
+    const double second = (1.0 - pow(work.beta2, number)) / (1.0 - work.beta2);
+    factors.rate = static_cast<float>(-rate * first * sqrt(second));
+    if (work.optimizer == 1) factors.keep = static_cast<float>(1.0 - rate * work.weight_decay);
+  }
+  work.factors[offset] = factors;
+}
+
+// ---- validation: plain fp32, a block has 32 rows, a thread one column of eight rows at a time
+constexpr int judge_threads = 256;
+constexpr int row_group = 8;
+
+__device__ float* layer_outputs(const Plan& plan, const float* parameters, int layer, const float* inputs,
+                                int input_stride, float* outputs, int output_stride) {
+  const int deep = plan.width[layer], wide = plan.width[layer + 1], breadth = plan.breadth(layer);
+  const float* matrix = parameters + plan.matrix_at(layer);
+  const float* bias = layer == 0 ? matrix + deep * breadth : parameters + plan.bias_at(layer);
+  const int groups = validation_rows_of_a_block / row_group;
+  for (int unit = static_cast<int>(threadIdx.x); unit < wide * groups; unit += judge_threads) {
+    const int column = unit % wide, first = unit / wide * row_group;
+    float sums[row_group];
+    for (int i = 0; i < row_group; ++i) sums[i] = bias[column];
+    for (int k = 0; k < deep; ++k) {
+      const float weight = matrix[k * breadth + column];
+      for (int i = 0; i < row_group; ++i)
+        sums[i] = fmaf(inputs[(first + i) * input_stride + k], weight, sums[i]);
+    }
+    for (int i = 0; i < row_group; ++i) outputs[(first + i) * output_stride + column] = sums[i];
+  }
+  __syncthreads();
+  return outputs;
+}
+
+__device__ float activated(int kind, float z) {
+  switch (kind) {
+    case 1:
+      return tanhf(z);
+    case 2:
+      return 1.0F / (1.0F + expf(-z));
+    case 3:
+      return 0.5F * z * (1.0F + erff(z * 0.70710678F));
+    case 4:
+      return z / (1.0F + expf(-z));
+    default:
+      return fmaxf(z, 0.0F);
+  }
+}
+
+__device__ float row_loss(const Plan& plan, const float* outputs, RowTarget target, float huber_delta) {
+  if (plan.loss == 2) {
+    const int classes = plan.width[plan.layers];
+    float most = outputs[0], sum = 0;
+    for (int i = 1; i < classes; ++i) most = fmaxf(most, outputs[i]);
+    for (int i = 0; i < classes; ++i) sum += expf(outputs[i] - most);
+    return logf(sum) - (outputs[static_cast<int>(target.target)] - most);
+  }
+  if (plan.loss == 1) return scalar_loss<1>(outputs[0], target.target, huber_delta).loss;
+  if (plan.loss == 3) return scalar_loss<3>(outputs[0], target.target, huber_delta).loss;
+  return scalar_loss<0>(outputs[0], target.target, huber_delta).loss;
+}
+
+__device__ bool epoch_ends(const EpochWork& work, std::int64_t steps) {
+  return steps > 0 && *work.end.stopped == 0 &&
+         (work.end.counters->step + steps) % work.end.steps_per_epoch == 0;
+}
+
+__global__ void __launch_bounds__(judge_threads)
+    validation_kernel(Plan plan, const EpochWork* models, Advance advance) {
+  extern __shared__ float values[];
+  const EpochWork& work = models[blockIdx.y];
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * validation_rows_of_a_block;
+  if (!epoch_ends(work, advance.steps[blockIdx.y]) || first >= work.end.validation_rows) return;
+  const int stride = plan.widest() + 1;
+  float* now = values;
+  float* next = values + validation_rows_of_a_block * stride;
+  const int columns = plan.width[0];
+  for (int i = static_cast<int>(threadIdx.x); i < validation_rows_of_a_block * columns; i += judge_threads) {
+    const std::int64_t row = first + i / columns;
+    now[i / columns * stride + i % columns] =
+        row < work.end.validation_rows ? work.features[row * columns + i % columns] : 0;
+  }
+  __syncthreads();
+  for (int layer = 0; layer < plan.layers; ++layer) {
+    layer_outputs(plan, work.end.parameters, layer, now, stride, next, stride);
+    const int wide = plan.width[layer + 1];
+    if (layer < plan.hidden()) {
+      for (int i = static_cast<int>(threadIdx.x); i < validation_rows_of_a_block * wide; i += judge_threads) {
+        float& value = next[i / wide * stride + i % wide];
+        value = activated(plan.activation, value);
+      }
+      __syncthreads();
+    }
+    float* swap = now;
+    now = next;
+    next = swap;
+  }
+  if (threadIdx.x >= 32) return;
+  const std::int64_t row = first + threadIdx.x;
+  double loss = 0;
+  if (row < work.end.validation_rows) {
+    const RowTarget target = work.targets[row];
+    loss = row_loss(plan, now + threadIdx.x * stride, target, work.huber_delta) * target.weight;
+  }
+  for (int away = 16; away > 0; away /= 2) loss += __shfl_down_sync(~0U, loss, away);
+  if (threadIdx.x == 0) work.validation_parts[blockIdx.x] = loss;
+}
+
+__device__ double taken_sum(double* values, std::int64_t count) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    sum += values[i];
+    values[i] = 0;
+  }
+  return sum;
+}
+
+__global__ void __launch_bounds__(judge_threads) decide_kernel(const EpochWork* models, Advance advance) {
+  __shared__ bool is_best;
+  const EpochWork& work = models[blockIdx.x];
+  const std::int64_t steps = advance.steps[blockIdx.x];
+  if (steps == 0 || *work.end.stopped != 0) return;
+  const bool ends = epoch_ends(work, steps);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    work.end.counters->step += steps;
+    is_best = false;
+    if (ends) {
+      const double train = taken_sum(work.end.row_sums, work.end.row_sum_count);
+      const double validation =
+          work.end.validation_rows > 0 ? taken_sum(work.validation_parts, work.end.validation_sum_count) : 0;
+      is_best = kernels::decide_epoch(work.end, train, validation);
+    }
+  }
+  __syncthreads();
+  if (!is_best) return;
+  for (std::int64_t i = threadIdx.x; i < work.end.parameter_count; i += judge_threads)
+    work.end.best_parameters[i] = work.end.parameters[i];
+}
+
+__global__ void not_finite_kernel(const float* parameters, std::int64_t each, std::uint32_t* flags) {
+  const float* mine = parameters + blockIdx.x * each;
+  for (std::int64_t i = threadIdx.x; i < each; i += blockDim.x)
+    if (!isfinite(mine[i])) flags[blockIdx.x] = 1;
+}
+
+}  // namespace
+
+LaunchError prepare_rows(const RowsWork& work, Stream stream) {
+  prepare_rows_kernel<<<blocks_for(work.rows * work.depth / 2, 256), 256, 0, stream>>>(work);
+  return last_error();
+}
+
+LaunchError prepare_steps(const StepsWork& work, Stream stream) {
+  prepare_steps_kernel<<<blocks_for(work.steps * work.stride, 256), 256, 0, stream>>>(work);
+  return last_error();
+}
+
+LaunchError judge_epochs(const Plan& plan, const EpochWork* models, const Advance& advance, int count,
+                         std::int64_t most_validation_rows, Stream stream) {
+  if (most_validation_rows > 0) {
+    const int bytes = 2 * validation_rows_of_a_block * (plan.widest() + 1) * 4;
+    cudaFuncSetAttribute(validation_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    const dim3 grid(blocks_for(most_validation_rows, validation_rows_of_a_block),
+                    static_cast<unsigned>(count));
+    validation_kernel<<<grid, judge_threads, static_cast<unsigned>(bytes), stream>>>(plan, models, advance);
+  }
+  decide_kernel<<<static_cast<unsigned>(count), judge_threads, 0, stream>>>(models, advance);
+  return last_error();
+}
+
+LaunchError find_not_finite(const float* parameters, std::int64_t each, int count, std::uint32_t* flags,
+                            Stream stream) {
+  not_finite_kernel<<<static_cast<unsigned>(count), 256, 0, stream>>>(parameters, each, flags);
+  return last_error();
+}
+
+}  // namespace stoker::fused

@@ -1,0 +1,18 @@
+#include "base/error.h"
+#include "engine/fused_cuda/fused_cuda.h"
+
+namespace stoker::fused {
+
+std::string cuda_refusal(const EngineRequest&) {
+  return "this program was built without CUDA";
+}
+
+std::unique_ptr<Engine> make_cuda(const EngineRequest& request) {
+  refuse("{}", cuda_refusal(request));
+}
+
+std::unique_ptr<EngineGroup> make_cuda_group(std::span<const EngineRequest>) {
+  refuse("this program was built without CUDA");
+}
+
+}  // namespace stoker::fused

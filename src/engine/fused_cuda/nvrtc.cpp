@@ -1,0 +1,117 @@
+#include "engine/fused_cuda/nvrtc.h"
+
+#include <array>
+#include <cstdlib>
+#include <vector>
+
+#include <dlfcn.h>
+
+#include "base/error.h"
+#include "engine/fused_cuda/sources.h"
+
+namespace stoker::fused {
+namespace {
+
+// NVRTC by name, not linked: a machine without it trains with the other engines. Its few functions are
+// declared here, so that building needs no header of it either.
+using Program = struct ProgramOfNvrtc*;
+struct Nvrtc {
+  void* library = nullptr;
+  int (*create)(Program*, const char* source, const char* name, int headers, const char* const* texts,
+                const char* const* names) = nullptr;
+  int (*compile)(Program, int options, const char* const* values) = nullptr;
+  int (*log_size)(Program, std::size_t*) = nullptr;
+  int (*log)(Program, char*) = nullptr;
+  int (*size)(Program, std::size_t*) = nullptr;
+  int (*code)(Program, char*) = nullptr;
+  int (*destroy)(Program*) = nullptr;
+};
+
+template <class Function>
+bool find(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  return function != nullptr;
+}
+
+Nvrtc load() {
+  Nvrtc nvrtc;
+  const char* chosen = std::getenv("STOKER_NVRTC");
+  const std::vector<const char*> names =
+      chosen != nullptr ? std::vector<const char*>{chosen}
+                        : std::vector<const char*>{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"
+#ifdef STOKER_NVRTC_PATH
+                                                   ,
+                                                   STOKER_NVRTC_PATH
+#endif
+                          };
+  for (const char* name : names) {
+    nvrtc.library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (nvrtc.library != nullptr) break;
+  }
+  if (nvrtc.library == nullptr) return nvrtc;
+  const bool whole = find(nvrtc.library, "nvrtcCreateProgram", nvrtc.create) &&
+                     find(nvrtc.library, "nvrtcCompileProgram", nvrtc.compile) &&
+                     find(nvrtc.library, "nvrtcGetProgramLogSize", nvrtc.log_size) &&
+                     find(nvrtc.library, "nvrtcGetProgramLog", nvrtc.log) &&
+                     find(nvrtc.library, "nvrtcGetCUBINSize", nvrtc.size) &&
+                     find(nvrtc.library, "nvrtcGetCUBIN", nvrtc.code) &&
+                     find(nvrtc.library, "nvrtcDestroyProgram", nvrtc.destroy);
+  if (!whole) nvrtc.library = nullptr;
+  return nvrtc;
+}
+
+// What the kernels' headers ask for of the standard library.
+constexpr const char* integers =
+    "namespace std {\n"
+    "using uint8_t = unsigned char; using uint16_t = unsigned short; using uint32_t = unsigned int;\n"
+    "using uint64_t = unsigned long long; using int32_t = int; using int64_t = long long;\n"
+    "}\n";
+constexpr const char* mathematics =
+    "namespace std { inline __device__ double sqrt(double x) { return ::sqrt(x); }\n"
+    "inline __device__ double log(double x) { return ::log(x); }\n"
+    "inline __device__ double cos(double x) { return ::cos(x); } }\n";
+
+}  // namespace
+
+std::string compiled(const std::string& source, const std::string& architecture, std::string& why_not) {
+  static const Nvrtc nvrtc = load();
+  if (nvrtc.library == nullptr) {
+    why_not = "this shape needs CUDA's run-time compiler (libnvrtc), which is not installed";
+    return "";
+  }
+  const std::string random(sources::random), plan(sources::plan), ptx(sources::ptx), step(sources::step),
+      work(sources::work);
+  const std::array<const char*, 7> texts{random.c_str(), plan.c_str(), ptx.c_str(), step.c_str(),
+                                         work.c_str(),   integers,     mathematics};
+  const std::array<const char*, 7> names{"base/random.h",
+                                         "engine/fused_cuda/plan.h",
+                                         "engine/fused_cuda/ptx.cuh",
+                                         "engine/fused_cuda/step.cuh",
+                                         "engine/fused_cuda/work.h",
+                                         "cstdint",
+                                         "cmath"};
+  Program program = nullptr;
+  if (nvrtc.create(&program, source.c_str(), "fused.cu", static_cast<int>(names.size()), texts.data(),
+                   names.data()) != 0)
+    fail("CUDA's run-time compiler does not start");
+  const std::string target = "--gpu-architecture=" + architecture;
+  const std::array<const char*, 3> options{target.c_str(), "--std=c++17",
+                                           "--device-as-default-execution-space"};
+  std::string code;
+  if (nvrtc.compile(program, static_cast<int>(options.size()), options.data()) == 0) {
+    std::size_t bytes = 0;
+    nvrtc.size(program, &bytes);
+    code.resize(bytes);
+    nvrtc.code(program, code.data());
+    nvrtc.destroy(&program);
+    return code;
+  }
+  std::size_t length = 0;
+  nvrtc.log_size(program, &length);
+  std::string log(length, '\0');
+  nvrtc.log(program, log.data());
+  nvrtc.destroy(&program);
+  fail("the fused kernel does not compile for {}: {}", architecture, log);
+}
+
+}  // namespace stoker::fused

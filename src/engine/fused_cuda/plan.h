@@ -1,0 +1,168 @@
+#pragma once
+
+// How a network is laid over one block. The kernel knows it when it is compiled, the host when it chooses
+// one, so everything is a constexpr function of a few numbers.
+namespace stoker::fused {
+
+constexpr int warps = 16;
+constexpr int threads = 32 * warps;
+constexpr int rows = 32;   // of a batch, that a block works on at once
+constexpr int stages = 4;  // batches in flight: one trained on, one ready, two on their way
+
+constexpr int round_up(int value, int multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+constexpr int divide_up(int value, int by) {
+  return (value + by - 1) / by;
+}
+
+struct Plan {
+  static constexpr int most_layers = 9;  // weight matrices: up to eight hidden layers
+  int layers;
+  int width[most_layers + 1];  // inputs, hidden layers, outputs
+  int activation;              // as Activation counts
+  int loss;                    // as Loss counts
+  int optimizer;               // as Optimizer counts
+  bool has_dropout;
+  bool has_decay;  // of weights
+  int pitch;       // halves from row to row, the same for every matrix; 0: each its own
+
+  constexpr int hidden() const { return layers - 1; }
+  constexpr bool scalar() const { return width[layers] == 1; }  // one output: a dot product, no matrix
+  // The last layer whose deltas are a matrix in shared memory.
+  constexpr int top() const { return scalar() ? hidden() : layers; }
+  constexpr bool is_relu() const { return activation == 0; }
+
+  // Weight matrix `layer` is [depth, breadth], padded with zeros so that tensor cores see whole tiles. The
+  // bias of the first layer is its row width[0], the input column of ones; the others have one of their own.
+  constexpr int depth(int layer) const { return round_up(width[layer] + (layer == 0 ? 1 : 0), 16); }
+  constexpr int breadth(int layer) const {
+    return layer == hidden() && scalar() ? 1 : round_up(width[layer + 1], 16);
+  }
+  constexpr int columns(int layer) const { return breadth(layer) / 8; }  // tiles of 8
+  // In the flat order: matrix 0, matrix 1, bias 1, matrix 2, bias 2 ... each begun at a multiple of 16.
+  constexpr int matrix_at(int layer) const {
+    int at = 0;
+    for (int i = 0; i < layer; ++i)
+      at += round_up(depth(i) * breadth(i), 16) + (i > 0 ? round_up(breadth(i), 16) : 0);
+    return at;
+  }
+  constexpr int bias_at(int layer) const {
+    return matrix_at(layer) + round_up(depth(layer) * breadth(layer), 16);
+  }
+  constexpr int parameters() const { return matrix_at(layers); }
+
+  // Shared memory, in bytes. Rows are 8 halves longer than the matrix is wide, so that the eight rows that
+  // ldmatrix reads at once fall into different banks. One pitch for all wastes memory and saves registers:
+  // the lanes' parts of the addresses are then the same for every matrix.
+  constexpr int widest() const {
+    int most = depth(0);
+    for (int i = 1; i <= layers; ++i) most = round_up(width[i], 16) > most ? round_up(width[i], 16) : most;
+    return most;
+  }
+  constexpr int stride(int columns_) const { return pitch > 0 ? pitch : columns_ + 8; }
+  constexpr int x_stride() const { return stride(depth(0)); }
+  constexpr int a_stride(int layer) const { return stride(depth(layer)); }  // activations that enter `layer`
+  constexpr int x_at() const { return 0; }
+  constexpr int x_bytes() const { return rows * x_stride() * 2; }
+  constexpr int target_at() const { return x_at() + stages * x_bytes(); }
+  // Activations of hidden layer h enter matrix h; those of the first exist twice, since the next step's are
+  // made while this step's are still read.
+  constexpr int a_copies(int h) const { return h == 1 ? 2 : 1; }
+  constexpr int a_bytes(int h) const { return rows * a_stride(h) * 2; }
+  constexpr int factors_at() const { return target_at() + stages * rows * 8; }
+  constexpr int a_at(int h) const {
+    int at = factors_at() + stages * 16;
+    for (int i = 1; i < h; ++i) at += a_copies(i) * a_bytes(i);
+    return at;
+  }
+  // Slopes of the activations; ReLU's are read off the activation itself.
+  constexpr int slope_at(int h) const {
+    int at = a_at(layers);
+    for (int i = 1; i < h && !is_relu(); ++i) at += a_copies(i) * a_bytes(i);
+    return at;
+  }
+  // Deltas of layers 2 .. top; those of the first stay in registers.
+  constexpr int d_stride(int h) const { return stride(round_up(width[h], 16)); }
+  constexpr int d_at(int h) const {
+    int at = slope_at(layers);
+    for (int i = 2; i < h; ++i) at += rows * d_stride(i) * 2;
+    return at;
+  }
+  constexpr int matrices() const {
+    return scalar() ? hidden() : layers;
+  }  // that lie in shared memory, the first one apart
+  constexpr int w_stride(int layer) const { return stride(breadth(layer)); }
+  constexpr int w_bytes(int layer) const { return depth(layer) * w_stride(layer) * 2; }
+  // Twice: the update writes one copy while the deltas still read the other.
+  constexpr int w_at(int layer) const {
+    int at = d_at(top() + 1);
+    for (int i = 1; i < layer; ++i) at += 2 * w_bytes(i);
+    return at;
+  }
+  // Biases, and the weights of a single output, with both moments behind them: too few for registers.
+  constexpr int bias_bytes(int layer) const { return round_up(breadth(layer), 16) * 4; }
+  constexpr int b_at(int layer) const {
+    int at = w_at(matrices());
+    for (int i = 1; i < layer; ++i) at += 3 * bias_bytes(i);
+    return at;
+  }
+  constexpr int last() const { return round_up(width[hidden()], 16); }  // width of the last hidden layer
+  constexpr int out_weights_at() const { return b_at(layers); }         // scalar: float [last]
+  constexpr int out_delta_at() const {
+    return out_weights_at() + (scalar() ? 3 * last() * 4 : 0);
+  }  // scalar: half [rows, 8]
+  constexpr int part_stride() const { return last() / 8 < 4 ? 4 : last() / 8 + 1; }
+  constexpr int part_at() const {
+    return out_delta_at() + (scalar() ? rows * 16 : 0);
+  }  // scalar: float [rows, part_stride]
+  constexpr int logit_stride() const { return round_up(width[layers], 16) + 4; }
+  constexpr int logits_at() const { return part_at() + (scalar() ? rows * part_stride() * 4 : 0); }
+  constexpr int sums_at() const {
+    return round_up(logits_at() + (scalar() ? 0 : rows * logit_stride() * 4), 8);
+  }
+  constexpr int masks_at() const { return sums_at() + rows * 8; }
+
+  // Tiles of 16 x 8 that a warp owns. First matrix: whole columns of tiles, warp w has columns w, w + 16 ...
+  constexpr int first_tiles() const { return depth(0) / 16; }
+  constexpr int first_columns() const { return divide_up(columns(0), warps); }
+  // Others: `owned` neighbouring tiles in row-major order.
+  constexpr int tiles(int layer) const { return depth(layer) / 16 * columns(layer); }
+  constexpr int owned(int layer) const { return divide_up(tiles(layer), warps); }
+  constexpr int owned_at(int layer) const {
+    int at = first_tiles() * first_columns();
+    for (int i = 1; i < layer; ++i) at += owned(i);
+    return at;
+  }
+  constexpr int owned_tiles() const { return owned_at(matrices()); }
+  // Bias columns (8 wide) of matrices 1 .. layers - 1 go round the warps.
+  constexpr int bias_unit_at(int layer) const {
+    int at = 0;
+    for (int i = 1; i < layer; ++i) at += divide_up(breadth(i), 8);
+    return at;
+  }
+  constexpr int bias_slots() const { return divide_up(bias_unit_at(layers), warps); }
+  // Scalar: tiles of the last weights, 16 of them each, from the end of the warps.
+  constexpr int out_slots() const { return scalar() ? divide_up(last() / 16, warps) : 0; }
+
+  // Forward tiles (16 rows x 8 columns) of a hidden layer that one warp makes.
+  constexpr int forward_tiles(int h) const {
+    return h == 1 ? 2 * first_columns() : divide_up(2 * columns(h - 1), warps);
+  }
+  // Dropout decisions: four bits for each tile, eight tiles in a word, all layers after each other.
+  constexpr int mask_tile_at(int h) const {
+    int at = 0;
+    for (int i = 1; i < h; ++i) at += forward_tiles(i);
+    return at;
+  }
+  constexpr int mask_words() const { return has_dropout ? divide_up(mask_tile_at(layers), 8) : 0; }
+  constexpr int shared_bytes() const { return masks_at() + 2 * mask_words() * threads * 4; }
+  // Warps that have nothing to do while the last hidden layer and the loss are computed.
+  constexpr int busy_warps() const {
+    return hidden() == 1 || !scalar()
+               ? warps
+               : (2 * columns(hidden() - 1) < warps ? 2 * columns(hidden() - 1) : warps);
+  }
+};
+
+}  // namespace stoker::fused

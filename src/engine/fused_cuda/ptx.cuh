@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+
+// The few instructions that CUDA C++ has no words for. No CUDA header is needed, so the run-time compiler can
+// read this too.
+namespace stoker::fused {
+
+using Word = std::uint32_t;
+
+__device__ __forceinline__ Word shared_address(const void* pointer) {
+  return static_cast<Word>(__cvta_generic_to_shared(pointer));
+}
+
+// Four (two) 8 x 8 matrices of halves; lane i gives the address of a row.
+__device__ __forceinline__ void load_matrices(Word (&out)[4], Word address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
+               : "r"(address)
+               : "memory");
+}
+__device__ __forceinline__ void load_transposed(Word (&out)[4], Word address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
+               : "r"(address)
+               : "memory");
+}
+__device__ __forceinline__ void load_transposed(Word (&out)[2], Word address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];"
+               : "=r"(out[0]), "=r"(out[1])
+               : "r"(address)
+               : "memory");
+}
+__device__ __forceinline__ void load_matrices(Word (&out)[2], Word address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1}, [%2];"
+               : "=r"(out[0]), "=r"(out[1])
+               : "r"(address)
+               : "memory");
+}
+
+// An 8 x 8 matrix of halves, transposed among the lanes of a warp.
+__device__ __forceinline__ Word transpose(Word matrix) {
+  Word out;
+  asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(out) : "r"(matrix));
+  return out;
+}
+
+// c[16 x 8] += a[16 x 16] b[16 x 8], fp16 operands, fp32 sums.
+__device__ __forceinline__ void multiply_add(float (&c)[4], const Word (&a)[4], Word b0, Word b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+__device__ __forceinline__ Word pack(float low, float high) {
+  Word out;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(high), "f"(low));
+  return out;
+}
+__device__ __forceinline__ float low_half(Word pair) {
+  float out;
+  asm("{.reg .b16 l, h; mov.b32 {l, h}, %1; cvt.f32.f16 %0, l;}" : "=f"(out) : "r"(pair));
+  return out;
+}
+__device__ __forceinline__ float high_half(Word pair) {
+  float out;
+  asm("{.reg .b16 l, h; mov.b32 {l, h}, %1; cvt.f32.f16 %0, h;}" : "=f"(out) : "r"(pair));
+  return out;
+}
+
+__device__ __forceinline__ float reciprocal_root(float x) {
+  float out;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(x));
+  return out;
+}
+
+// Copies that arrive later; `bytes` of 0 fills the place with zeros.
+__device__ __forceinline__ void copy_16(Word to, const void* from, Word bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void copy_8(Word to, const void* from, Word bytes) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void end_copies() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+template <int Left>
+__device__ __forceinline__ void wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(Left) : "memory");
+}
+
+// A barrier among the first `count` threads alone.
+__device__ __forceinline__ void wait_among(int count) {
+  asm volatile("bar.sync 1, %0;" ::"r"(count) : "memory");
+}
+
+}  // namespace stoker::fused

@@ -1,0 +1,181 @@
+#include "engine/fused_cuda/train_kernel.h"
+
+#include <cstdlib>
+#include <map>
+#include <mutex>
+
+#include <cuda_runtime_api.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "engine/fused_cuda/built_in.h"
+#include "engine/fused_cuda/nvrtc.h"
+#include "engine/fused_cuda/sources.h"
+
+namespace stoker::fused {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int most_shared_bytes = 232'448 - 1024;  // of a block on sm_80 less, see fits()
+constexpr int most_state_registers = 84;           // of 128: the rest is for addresses and operands
+constexpr std::size_t most_code_bytes = 64 << 20;
+
+int capability_of(Device device) {
+  int major = 0;
+  int minor = 0;
+  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device.index);
+  cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device.index);
+  return major * 10 + minor;
+}
+
+int shared_bytes_of(Device device) {
+  int bytes = 0;
+  cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device.index);
+  return bytes;
+}
+
+std::string architecture_of(Device device) {
+  const int capability = capability_of(device);
+  return fmt::format("sm_{}{}", capability, capability == 90 ? "a" : "");
+}
+
+int state_registers(const Plan& plan) {
+  return plan.owned_tiles() * 4 * (plan.optimizer == 2 ? 2 : 3);
+}
+
+std::string source_of(const Plan& plan) {
+  std::string widths;
+  for (int i = 0; i <= plan.layers; ++i) widths += fmt::format("{}{}", i == 0 ? "" : ", ", plan.width[i]);
+  return fmt::format(
+      "#include \"engine/fused_cuda/step.cuh\"\n"
+      "struct Net {{ static constexpr stoker::fused::Plan plan{{{}, {{{}}}, {}, {}, {}, {}, {}, {}}}; }};\n"
+      "extern \"C\" __global__ void __launch_bounds__(stoker::fused::threads, 1)\n"
+      "stoker_train(const __grid_constant__ stoker::fused::Models models) {{ "
+      "stoker::fused::train<Net>(models); }}\n",
+      plan.layers, widths, plan.activation, plan.loss, plan.optimizer, plan.has_dropout, plan.has_decay,
+      plan.pitch);
+}
+
+// Compiled kernels outlive the program here. No home, no cache: then they are compiled each time.
+std::optional<fs::path> cache_folder() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0')
+    return fs::path(cache) / "stoker" / "kernels";
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0')
+    return fs::path(home) / ".cache" / "stoker" / "kernels";
+  return std::nullopt;
+}
+
+std::string kept_or_compiled(const std::string& source, const std::string& architecture,
+                             std::string& why_not) {
+  Sha256 hash;
+  for (const std::string_view text :
+       {std::string_view(source), std::string_view(architecture), sources::random, sources::plan,
+        sources::ptx, sources::step, sources::work})
+    hash.add(text);
+  const std::string name = hash.finish() + ".cubin";
+  const std::optional<fs::path> folder = cache_folder();
+  try {
+    if (folder && fs::exists(*folder / name)) return read_file(*folder / name, most_code_bytes);
+  } catch (const Error&) {
+    // A cache that cannot be read is no cache.
+  }
+  std::string code = compiled(source, architecture, why_not);
+  if (folder && !code.empty()) {
+    try {
+      make_folder(*folder);
+      write_file(*folder / name, code);
+    } catch (const Error&) {
+      // Nor is one that cannot be written.
+    }
+  }
+  return code;
+}
+
+std::optional<TrainKernel> loaded(const std::string& code) {
+  cudaLibrary_t library = nullptr;
+  cudaKernel_t kernel = nullptr;
+  if (cudaLibraryLoadData(&library, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0) != cudaSuccess ||
+      cudaLibraryGetKernel(&kernel, library, "stoker_train") != cudaSuccess) {
+    cudaGetLastError();
+    return std::nullopt;
+  }
+  return TrainKernel{reinterpret_cast<const void*>(kernel)};
+}
+
+void allow_shared_memory(const TrainKernel& kernel, const Plan& plan) {
+  const cudaError_t status =
+      cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, plan.shared_bytes());
+  if (status != cudaSuccess) fail("CUDA: preparing the fused kernel failed: {}", cudaGetErrorString(status));
+}
+
+}  // namespace
+
+std::optional<Plan> plan_for(const EngineRequest& request, std::string& why_not) {
+  const auto no = [&](std::string reason) {
+    why_not = std::move(reason);
+    return std::nullopt;
+  };
+  const MlpShape& shape = request.shape;
+  if (shape.layer_count() > Plan::most_layers)
+    return no(fmt::format("{} hidden layers; it knows up to 8", shape.hidden_layers.size()));
+  if (request.loss != Loss::cross_entropy && shape.outputs != 1) return no("several targets");
+  if (request.precision == Precision::fp32)
+    return no("it multiplies fp16 operands, and precision fp32 was asked for");
+  if (request.optimizer.max_grad_norm > 0) return no("gradient clipping");
+  if (request.batch_size > rows)
+    return no(fmt::format("batches of {} rows; a block has {}", request.batch_size, rows));
+  Plan plan{};
+  plan.layers = static_cast<int>(shape.layer_count());
+  for (std::size_t i = 0; i <= shape.layer_count(); ++i) {
+    const std::int64_t width = i == 0 ? shape.inputs : shape.layer_outputs(i - 1);
+    if (width > 2048) return no(fmt::format("a layer of {} is wider than a block can hold", width));
+    plan.width[i] = static_cast<int>(width);
+  }
+  plan.activation = static_cast<int>(shape.activation);
+  plan.loss = static_cast<int>(request.loss);
+  plan.optimizer = static_cast<int>(request.optimizer.kind);
+  plan.has_dropout = shape.dropout > 0;
+  plan.has_decay = request.optimizer.weight_decay > 0;
+  const int most = std::min(shared_bytes_of(request.device), most_shared_bytes);
+  if (state_registers(plan) > most_state_registers)
+    return no(fmt::format("{} weights; the registers of one multiprocessor hold about 14,000",
+                          shape.parameter_count()));
+  plan.pitch = plan.widest() + 8;
+  if (plan.shared_bytes() > most) plan.pitch = 0;
+  if (plan.shared_bytes() > most)
+    return no("its activations and weights do not fit one multiprocessor's memory");
+  return plan;
+}
+
+std::optional<TrainKernel> kernel_for(const Plan& plan, Device device, std::string& why_not) {
+  static std::mutex one_at_a_time;
+  static std::map<std::string, TrainKernel> ready;
+  const std::lock_guard lock(one_at_a_time);
+  if (capability_of(device) < 80) {
+    why_not =
+        fmt::format("it needs compute capability 8.0, this GPU has {:.1f}", capability_of(device) / 10.0);
+    return std::nullopt;
+  }
+  const std::string source = source_of(plan);
+  const std::string key = architecture_of(device) + source;
+  if (const auto found = ready.find(key); found != ready.end()) return found->second;
+  std::optional<TrainKernel> kernel;
+  if (const void* built_in = built_in_kernel(plan)) {
+    kernel = TrainKernel{built_in};
+  } else {
+    const std::string code = kept_or_compiled(source, architecture_of(device), why_not);
+    if (code.empty()) return std::nullopt;
+    kernel = loaded(code);
+    if (!kernel) {
+      why_not = "the compiled kernel does not load on this GPU";
+      return std::nullopt;
+    }
+  }
+  allow_shared_memory(*kernel, plan);
+  ready.emplace(key, *kernel);
+  return kernel;
+}
+
+}  // namespace stoker::fused

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+
+// What the fused CUDA kernels read and write: one text for the host, nvcc and the run-time compiler, so plain
+// types only.
+namespace stoker::fused {
+
+// One per training step, made by the host: whatever depends on the step alone.
+struct StepFactors {
+  float rate;  // Adam: -learning rate with both bias corrections; sgd: -learning rate
+  float keep;  // what is left of a weight before its update: 1 - learning rate * weight_decay (adamw), else 1
+  float per_row;  // loss scale / rows of this batch
+  float unscale;  // 1 / loss scale
+};
+
+// A row's target beside its weight: 8 bytes that one asynchronous copy fetches.
+struct RowTarget {
+  float target;  // or the number of its class
+  float weight;
+};
+
+// One model's training, in device memory. Parameters and moments lie flat and padded: see Plan.
+struct ModelWork {
+  const std::uint16_t* features;  // fp16 [rows, Plan::depth(0)]: padded with zeros, 1 behind the last column
+  const RowTarget* targets;       // [rows]
+  const std::int32_t* order;      // [steps, batch]: the rows of each step; -1 where the last batch has none
+  const StepFactors* factors;     // [steps]
+  float* parameters;
+  float* first_moment;
+  float* second_moment;
+  double* row_sums;      // [batch], added to
+  const float* stopped;  // 1: nothing is to be done
+  std::uint64_t seed;
+  std::int64_t first_step;  // of the run: dropout depends on it
+  std::int32_t steps;
+  std::uint32_t dropout_threshold;  // of 65,536
+  float dropout_scale;              // 1 / (1 - probability)
+  float beta1;                      // momentum for sgd
+  float beta2;
+  float epsilon;       // in the form that the second moment carries
+  float weight_decay;  // added to the gradient (adam, sgd); 0 for adamw
+  float huber_delta;
+  float max_grad_norm;  // 0: no clipping
+};
+
+// What one launch trains, as a kernel parameter: constants to the kernel, which costs no registers.
+struct Models {
+  static constexpr int most = 240;
+  ModelWork model[most];
+};
+static_assert(sizeof(Models) <= 32'764);
+
+}  // namespace stoker::fused

@@ -1,0 +1,175 @@
+#include "engine/fused_cuda/fused_cuda.h"
+
+#include <cmath>
+#include <tuple>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "torch/training_case.h"
+
+// The fused engine on CUDA held against the eager engine on the CPU: the same rows, the same dropout, the
+// same updates, with fp16 operands instead of fp32.
+namespace stoker {
+namespace {
+
+struct Case {
+  std::string name;
+  std::int64_t inputs = 6;
+  std::vector<std::int64_t> hidden{128, 64, 32};
+  Activation activation = Activation::relu;
+  Loss loss = Loss::mse;
+  Optimizer optimizer = Optimizer::adam;
+  double dropout = 0;
+  double weight_decay = 0;
+  std::int64_t batch = 32;
+  float rate = 0.001F;
+};
+std::ostream& operator<<(std::ostream& out, const Case& each) {
+  return out << each.name;
+}
+
+EngineRequest request_of(const Case& each, std::int64_t rows) {
+  const bool classes = each.loss == Loss::cross_entropy;
+  EngineRequest request;
+  request.shape = {each.inputs, each.hidden, classes ? 3 : 1, each.activation, each.dropout};
+  request.loss = each.loss;
+  request.huber_delta = 0.3;
+  request.optimizer.kind = each.optimizer;
+  request.optimizer.momentum = each.optimizer == Optimizer::sgd ? 0.9 : 0;
+  request.optimizer.weight_decay = each.weight_decay;
+  request.batch_size = each.batch;
+  request.seed = 5;
+  request.training = test::synthetic_rows(rows, each.inputs, classes, 1);
+  if (each.loss == Loss::binary_cross_entropy)
+    for (DatasetArray& part : request.training.arrays)
+      if (part.role == Role::targets)
+        for (float& target : part.array.as<float>()) target = target > 0 ? 1.0F : 0.0F;
+  request.initial_parameters = initial_parameters(request.shape, 5);
+  return request;
+}
+
+class FusedOnTheGpu : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (!test::first_gpu()) GTEST_SKIP() << "no GPU here";
+  }
+};
+
+// One batch an epoch: then every step has its own loss.
+TEST_P(FusedOnTheGpu, LosesWhatEagerLosesInEveryStep) {
+  const EngineRequest request = request_of(GetParam(), GetParam().batch);
+  const EngineRequest placed = test::placed_on(request, *test::first_gpu(), Memory::device);
+  ASSERT_EQ(fused::cuda_refusal(placed), "");
+  const auto fused = fused::make_cuda(placed);
+  const auto eager = test::make_engine("eager", request);
+  const ChunkResult one = test::run_epochs(*fused, placed, 50, 17, 0, GetParam().rate);
+  const ChunkResult other = test::run_epochs(*eager, request, 50, 17, 0, GetParam().rate);
+  ASSERT_EQ(one.finished_epochs.size(), 50U);
+  for (std::size_t i = 0; i < 50; ++i) {
+    const double expected = other.finished_epochs[i].train_loss;
+    EXPECT_NEAR(one.finished_epochs[i].train_loss, expected, 1e-2 * expected + 1e-4) << "step " << i;
+  }
+}
+
+TEST_P(FusedOnTheGpu, GoesOnBitForBitWhereItStopped) {
+  const EngineRequest request =
+      test::placed_on(request_of(GetParam(), 203), *test::first_gpu(), Memory::device);
+  const auto whole = fused::make_cuda(request);
+  test::run_epochs(*whole, request, 4, 100);
+  const auto first = fused::make_cuda(request);
+  test::run_epochs(*first, request, 2, 3);
+  const auto second = fused::make_cuda(request);
+  second->restore(first->state());
+  test::run_epochs(*second, request, 4, 5, 2 * request.steps_per_epoch());
+  EXPECT_TRUE(test::same_bits(whole->state(), second->state()));
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  const auto add = [&](std::string name, auto&& change) {
+    Case each;
+    change(each);
+    each.name = std::move(name);
+    all.push_back(each);
+  };
+  add("plain", [](Case&) {});
+  add("w1", [](Case& c) { c.inputs = 13; });
+  add("w1_dropout", [](Case& c) { c.inputs = 13, c.dropout = 0.2; });
+  add("one_layer", [](Case& c) { c.hidden = {16}; });
+  add("one_wide_layer", [](Case& c) { c.hidden = {256}, c.dropout = 0.3; });
+  add("two_layers", [](Case& c) { c.hidden = {64, 32}, c.dropout = 0.3; });
+  add("odd_widths", [](Case& c) { c.hidden = {33, 17, 9}, c.dropout = 0.25; });
+  add("eight_layers", [](Case& c) { c.hidden = std::vector<std::int64_t>(8, 20); });
+  add("wide_last", [](Case& c) { c.hidden = {32, 128}, c.dropout = 0.1; });
+  add("many_inputs", [](Case& c) { c.inputs = 70, c.hidden = {64, 16}; });
+  add("tanh", [](Case& c) { c.activation = Activation::tanh, c.dropout = 0.2; });
+  add("sigmoid", [](Case& c) { c.activation = Activation::sigmoid, c.hidden = {30, 20}; });
+  add("gelu", [](Case& c) { c.activation = Activation::gelu; });
+  add("silu", [](Case& c) { c.activation = Activation::silu, c.dropout = 0.2; });
+  add("huber", [](Case& c) { c.loss = Loss::huber; });
+  add("binary", [](Case& c) { c.loss = Loss::binary_cross_entropy; });
+  add("classes", [](Case& c) { c.loss = Loss::cross_entropy; });
+  add("classes_one_layer", [](Case& c) { c.loss = Loss::cross_entropy, c.hidden = {24}, c.dropout = 0.2; });
+  add("adamw", [](Case& c) { c.optimizer = Optimizer::adamw, c.weight_decay = 0.1; });
+  add("adam_decay", [](Case& c) { c.weight_decay = 0.01; });
+  add("sgd", [](Case& c) { c.optimizer = Optimizer::sgd, c.weight_decay = 0.01, c.rate = 0.01F; });
+  add("small_batch", [](Case& c) { c.batch = 7, c.dropout = 0.2; });
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Shapes, FusedOnTheGpu, testing::ValuesIn(cases()),
+                         [](const auto& each) { return each.param.name; });
+
+class FusedGroup : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!test::first_gpu()) GTEST_SKIP() << "no GPU here";
+  }
+};
+
+TEST_F(FusedGroup, ModelsSideBySideTrainAsTheyDoAlone) {
+  std::vector<EngineRequest> requests;
+  for (int i = 0; i < 5; ++i) {
+    Case each;
+    each.dropout = 0.1 * i + 0.05;
+    EngineRequest request = request_of(each, 203);
+    request.seed = static_cast<std::uint64_t>(i);
+    requests.push_back(test::placed_on(request, *test::first_gpu(), Memory::device));
+  }
+  const auto group = fused::make_cuda_group(requests);
+  std::vector<Chunk> chunks;
+  for (int i = 0; i < 5; ++i)
+    chunks.push_back(
+        {0, std::vector<float>(20 + 3 * static_cast<std::size_t>(i), 0.001F * static_cast<float>(i + 1))});
+  const std::vector<ChunkResult> results = group->run(chunks);
+  for (std::size_t i = 0; i < 5; ++i) {
+    const auto alone = fused::make_cuda(requests[i]);
+    const ChunkResult expected = alone->run(chunks[i]);
+    EXPECT_TRUE(test::same_bits(group->state(i), alone->state())) << i;
+    EXPECT_EQ(results[i].finished_epochs.size(), expected.finished_epochs.size());
+  }
+}
+
+TEST_F(FusedGroup, StopsEarlyWithTheBestWeightsAsEagerDoes) {
+  EngineRequest request = test::small_request();
+  request.patience = 3;
+  const EngineRequest placed = test::placed_on(request, *test::first_gpu(), Memory::device);
+  const auto fused = fused::make_cuda(placed);
+  const auto eager = test::make_engine("eager", request);
+  const ChunkResult one = test::run_epochs(*fused, placed, 60, 1000);
+  const ChunkResult other = test::run_epochs(*eager, request, 60, 1000);
+  ASSERT_FALSE(one.finished_epochs.empty());
+  for (std::size_t i = 0; i < std::min<std::size_t>(5, other.finished_epochs.size()); ++i)
+    EXPECT_NEAR(*one.finished_epochs[i].validation_loss, *other.finished_epochs[i].validation_loss,
+                2e-2 * *other.finished_epochs[i].validation_loss);
+}
+
+TEST_F(FusedGroup, RefusesWhatABlockCannotHold) {
+  Case each;
+  each.hidden = {1024, 1024};
+  const EngineRequest request = test::placed_on(request_of(each, 64), *test::first_gpu(), Memory::device);
+  EXPECT_NE(fused::cuda_refusal(request), "");
+}
+
+}  // namespace
+}  // namespace stoker
