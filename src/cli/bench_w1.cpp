@@ -80,7 +80,7 @@ BenchLine measure_w1(const EngineRequest& request, EngineChoice choice, double w
   line.batch = request.batch_size;
   line.engine = std::string(engine->name());
   line.device = request.device.name();
-  line.precision = "fp32";
+  line.precision = line.engine == "fused" && request.device.is_cuda() ? "fp16" : "fp32";
   line.us_per_step = 1e6 * measured.seconds_per_unit;
   line.spread = measured.spread;
   line.samples_per_s = static_cast<double>(request.batch_size) / measured.seconds_per_unit;

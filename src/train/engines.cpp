@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "engine/fused_cuda/fused_cuda.h"
 #include "torch/door.h"
 
 namespace stoker {
@@ -39,7 +40,12 @@ const EngineMaker& first_able(std::span<const EngineMaker> makers, const EngineR
 // All are behind the torch door today. Opening it takes a while, so whoever asks here needs a network
 // trained.
 std::span<const EngineMaker> engines() {
-  return torch_door::engines();
+  static const std::vector<EngineMaker> all = [] {
+    std::vector<EngineMaker> makers{{"fused", fused::cuda_refusal, fused::make_cuda, fused::make_cuda_group}};
+    for (const EngineMaker& maker : torch_door::engines()) makers.push_back(maker);
+    return makers;
+  }();
+  return all;
 }
 
 const EngineMaker& choose_engine(std::span<const EngineMaker> makers, EngineChoice choice,

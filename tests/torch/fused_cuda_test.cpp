@@ -22,6 +22,7 @@ struct Case {
   Optimizer optimizer = Optimizer::adam;
   double dropout = 0;
   double weight_decay = 0;
+  double max_grad_norm = 0;
   std::int64_t batch = 32;
   float rate = 0.001F;
 };
@@ -38,6 +39,7 @@ EngineRequest request_of(const Case& each, std::int64_t rows) {
   request.optimizer.kind = each.optimizer;
   request.optimizer.momentum = each.optimizer == Optimizer::sgd ? 0.9 : 0;
   request.optimizer.weight_decay = each.weight_decay;
+  request.optimizer.max_grad_norm = each.max_grad_norm;
   request.batch_size = each.batch;
   request.seed = 5;
   request.training = test::synthetic_rows(rows, each.inputs, classes, 1);
@@ -68,13 +70,15 @@ TEST_P(FusedOnTheGpu, LosesWhatEagerLosesInEveryStep) {
   ASSERT_EQ(one.finished_epochs.size(), 50U);
   for (std::size_t i = 0; i < 50; ++i) {
     const double expected = other.finished_epochs[i].train_loss;
-    EXPECT_NEAR(one.finished_epochs[i].train_loss, expected, 1e-2 * expected + 1e-4) << "step " << i;
+    EXPECT_NEAR(one.finished_epochs[i].train_loss, expected,
+                1e-2 * expected + 2e-3 * other.finished_epochs[0].train_loss)
+        << "step " << i;
   }
 }
 
 TEST_P(FusedOnTheGpu, GoesOnBitForBitWhereItStopped) {
   const EngineRequest request =
-      test::placed_on(request_of(GetParam(), 203), *test::first_gpu(), Memory::device);
+      test::placed_on(request_of(GetParam(), 203 + 2 * GetParam().batch), *test::first_gpu(), Memory::device);
   const auto whole = fused::make_cuda(request);
   test::run_epochs(*whole, request, 4, 100);
   const auto first = fused::make_cuda(request);
@@ -114,6 +118,15 @@ std::vector<Case> cases() {
   add("adamw", [](Case& c) { c.optimizer = Optimizer::adamw, c.weight_decay = 0.1; });
   add("adam_decay", [](Case& c) { c.weight_decay = 0.01; });
   add("sgd", [](Case& c) { c.optimizer = Optimizer::sgd, c.weight_decay = 0.01, c.rate = 0.01F; });
+  add("clipped", [](Case& c) { c.max_grad_norm = 0.05, c.dropout = 0.2; });
+  add("clipped_sgd", [](Case& c) { c.max_grad_norm = 0.1, c.optimizer = Optimizer::sgd, c.rate = 0.01F; });
+  add("batch_64", [](Case& c) { c.batch = 64, c.dropout = 0.2; });
+  add("batch_100_clipped", [](Case& c) { c.batch = 100, c.max_grad_norm = 0.05; });
+  add("batch_512", [](Case& c) { c.batch = 512, c.inputs = 13, c.dropout = 0.2; });
+  add("batch_1000", [](Case& c) { c.batch = 1000, c.hidden = {48, 16}, c.dropout = 0.3; });
+  add("batch_4096", [](Case& c) { c.batch = 4096, c.inputs = 13, c.dropout = 0.2; });
+  add("batch_9000", [](Case& c) { c.batch = 9000, c.hidden = {24}, c.loss = Loss::cross_entropy; });
+  add("larger_network", [](Case& c) { c.inputs = 40, c.hidden = {128, 128, 32}, c.dropout = 0.1; });
   add("small_batch", [](Case& c) { c.batch = 7, c.dropout = 0.2; });
   return all;
 }

@@ -7,7 +7,7 @@ namespace {
 
 template <int Hidden1, int Hidden2, int Hidden3, bool Dropout>
 struct ThreeLayers {
-  static constexpr Plan plan{4, {13, Hidden1, Hidden2, Hidden3, 1}, 0, 0, 0, Dropout, false, 136};
+  static constexpr Plan plan{4, {13, Hidden1, Hidden2, Hidden3, 1}, 0, 0, 0, Dropout, false, 136, 0};
 };
 
 template <class Net>
@@ -22,7 +22,7 @@ bool same(const Plan& one, const Plan& other) {
     if (one.width[i] != other.width[i]) return false;
   return one.layers == other.layers && one.activation == other.activation && one.loss == other.loss &&
          one.optimizer == other.optimizer && one.has_dropout == other.has_dropout &&
-         one.has_decay == other.has_decay && one.pitch == other.pitch;
+         one.has_decay == other.has_decay && one.pitch == other.pitch && one.team == other.team;
 }
 
 struct BuiltIn {

@@ -73,11 +73,14 @@ CudaGroup::CudaGroup(std::span<const EngineRequest> requests) {
   device_ = requests[0].device;
   stream_ = std::make_unique<OwnStream>(device_);
   std::string why_not;
-  // One kernel for all: it has dropout and decay if any of them has.
+  // One kernel for all: it has what any of them has.
   EngineRequest widest = requests[0];
   for (const EngineRequest& request : requests) {
+    widest.batch_size = std::max(widest.batch_size, request.batch_size);
     widest.shape.dropout = std::max(widest.shape.dropout, request.shape.dropout);
     widest.optimizer.weight_decay = std::max(widest.optimizer.weight_decay, request.optimizer.weight_decay);
+    widest.optimizer.max_grad_norm =
+        std::max(widest.optimizer.max_grad_norm, request.optimizer.max_grad_norm);
   }
   const std::optional<Plan> plan = plan_for(widest, why_not);
   if (!plan) refuse("engine fused: {}", why_not);
@@ -85,6 +88,9 @@ CudaGroup::CudaGroup(std::span<const EngineRequest> requests) {
   if (!kernel) refuse("engine fused: {}", why_not);
   plan_ = *plan;
   kernel_ = *kernel;
+  spread_ = spread_of(plan_, kernel_.function, widest.batch_size);
+  places_ = static_cast<std::size_t>(spread_.batch_places(plan_));
+  sums_ = static_cast<std::size_t>(spread_.blocks(plan_)) * rows;
   for (const EngineRequest& request : requests) models_.push_back({request, {}, {}, 0, false});
   make_memory();
 }
@@ -93,19 +99,22 @@ void CudaGroup::make_memory() {
   const std::size_t count = models_.size();
   const auto each = static_cast<std::size_t>(plan_.parameters());
   // Steps that a part may have: their rows are listed beforehand, in at most 256 MiB for all models.
-  most_steps_ = std::clamp<std::int64_t>((std::int64_t{64} << 20) / (rows * static_cast<std::int64_t>(count)),
-                                         256, 65'536);
+  most_steps_ = std::clamp<std::int64_t>(
+      (std::int64_t{64} << 20) / static_cast<std::int64_t>(places_ * count), 256, 65'536);
   parameters_ = device_memory<float>(count * each, device_);
   first_moment_ = device_memory<float>(count * each, device_);
   second_moment_ = device_memory<float>(count * each, device_);
   best_parameters_ = device_memory<float>(count * each, device_);
-  row_sums_ = device_memory<double>(count * rows, device_);
+  row_sums_ = device_memory<double>(count * sums_, device_);
   best_loss_ = device_memory<double>(count, device_);
   stopped_ = device_memory<float>(count, device_);
   counters_ = device_memory<kernels::StepCounters>(count, device_);
   lines_ = device_memory<kernels::EpochLine>(count * most_epochs, device_);
   rates_ = device_memory<float>(count * static_cast<std::size_t>(most_steps_), device_);
-  order_ = device_memory<std::int32_t>(count * static_cast<std::size_t>(most_steps_ * rows), device_);
+  order_ = device_memory<std::int32_t>(count * static_cast<std::size_t>(most_steps_) * places_, device_);
+  arrivals_ = device_memory<std::uint32_t>(16, device_);
+  exchange_ = device_memory<float>(
+      spread_.clusters > 1 ? static_cast<std::size_t>(2 * spread_.clusters * plan_.fours()) * 4 : 0, device_);
   factors_ = device_memory<StepFactors>(count * static_cast<std::size_t>(most_steps_), device_);
   flags_ = device_memory<std::uint32_t>(count, device_);
   for (const Model& model : models_)
@@ -184,8 +193,8 @@ EpochWork CudaGroup::epoch_work(std::size_t i) {
   const auto each = static_cast<std::size_t>(plan_.parameters());
   EpochWork work;
   kernels::EndEpoch& end = work.end;
-  end.row_sums = pointer<double>(row_sums_, i * rows);
-  end.row_sum_count = rows;
+  end.row_sums = pointer<double>(row_sums_, i * sums_);
+  end.row_sum_count = static_cast<std::int64_t>(sums_);
   end.rows = request.training.rows();
   end.steps_per_epoch = request.steps_per_epoch();
   end.patience = request.patience;
@@ -221,12 +230,12 @@ ModelWork CudaGroup::model_work(std::size_t i, std::int64_t offset, std::int64_t
   ModelWork work{};
   work.features = pointer<std::uint16_t>(model.training.half_features);
   work.targets = pointer<RowTarget>(model.training.targets);
-  work.order = pointer<std::int32_t>(order_, first * rows);
+  work.order = pointer<std::int32_t>(order_, first * places_);
   work.factors = pointer<StepFactors>(factors_, first);
   work.parameters = const_cast<float*>(pointer<float>(parameters_, i * each));
   work.first_moment = const_cast<float*>(pointer<float>(first_moment_, i * each));
   work.second_moment = const_cast<float*>(pointer<float>(second_moment_, i * each));
-  work.row_sums = const_cast<double*>(pointer<double>(row_sums_, i * rows));
+  work.row_sums = const_cast<double*>(pointer<double>(row_sums_, i * sums_));
   work.stopped = pointer<float>(stopped_, i);
   work.seed = model.request.seed;
   work.first_step = model.next_step;
@@ -241,7 +250,33 @@ ModelWork CudaGroup::model_work(std::size_t i, std::int64_t offset, std::int64_t
     work.weight_decay = static_cast<float>(settings.weight_decay * loss_scale);
   if (is_sgd) work.weight_decay = static_cast<float>(settings.weight_decay);
   work.huber_delta = static_cast<float>(model.request.huber_delta);
+  work.max_grad_norm = static_cast<float>(settings.max_grad_norm);
+  work.order_stride = static_cast<std::int32_t>(places_);
+  work.passes = spread_.passes;
+  work.clusters = spread_.clusters;
+  work.arrivals = const_cast<std::uint32_t*>(pointer<std::uint32_t>(arrivals_));
+  work.exchange = reinterpret_cast<float4*>(const_cast<float*>(pointer<float>(exchange_)));
   return work;
+}
+
+// Blocks that meet in device memory must all be running: a cooperative launch waits until they can.
+void CudaGroup::launch(const Models& models, std::size_t count) {
+  std::array<cudaLaunchAttribute, 2> attributes{};
+  attributes[0].id = cudaLaunchAttributeClusterDimension;
+  attributes[0].val.clusterDim = {static_cast<unsigned>(std::max(plan_.team, 1)), 1, 1};
+  attributes[1].id = cudaLaunchAttributeCooperative;
+  attributes[1].val.cooperative = 1;
+  cudaLaunchConfig_t launch{};
+  launch.gridDim = dim3(static_cast<unsigned>(count) * static_cast<unsigned>(spread_.blocks(plan_)));
+  launch.blockDim = dim3(threads);
+  launch.dynamicSmemBytes = static_cast<std::size_t>(plan_.shared_bytes());
+  launch.stream = stream_->get();
+  launch.attrs = attributes.data();
+  launch.numAttrs = plan_.team == 0 ? 0 : spread_.clusters > 1 ? 2 : 1;
+  if (spread_.clusters > 1)
+    check(cudaMemsetAsync(arrivals_.data(), 0, arrivals_.bytes(), stream_->get()), "clearing a counter");
+  void* arguments[] = {const_cast<Models*>(&models)};
+  check(cudaLaunchKernelExC(&launch, kernel_.function, arguments), "starting the fused kernel");
 }
 
 std::vector<ChunkResult> CudaGroup::run(std::span<const Chunk> chunks) {
@@ -296,7 +331,7 @@ void CudaGroup::prepare_part(std::span<const Chunk> chunks, const std::vector<st
     work.seed = request.seed;
     work.rows = request.training.rows();
     work.batch = request.batch_size;
-    work.stride = rows;
+    work.stride = static_cast<std::int64_t>(places_);
     work.steps_per_epoch = request.steps_per_epoch();
     work.first_step = models_[i].next_step;
     work.steps = counts[i];
@@ -306,7 +341,7 @@ void CudaGroup::prepare_part(std::span<const Chunk> chunks, const std::vector<st
     work.beta2 = request.optimizer.beta2;
     work.weight_decay = request.optimizer.weight_decay;
     work.loss_scale = loss_scale;
-    work.order = pointer<std::int32_t>(order_, first * rows);
+    work.order = pointer<std::int32_t>(order_, first * places_);
     work.factors = pointer<StepFactors>(factors_, first);
     check(prepare_steps(work, stream_->get()), "preparing steps");
   }
@@ -316,12 +351,13 @@ void CudaGroup::prepare_part(std::span<const Chunk> chunks, const std::vector<st
 void CudaGroup::train_part(const std::vector<std::int64_t>& counts) {
   const std::size_t total = models_.size();
   std::vector<std::int64_t> offsets(total, 0);
-  static_assert(sizeof(Models) < 32'764);
-  const auto launch = [&](std::size_t first) {
+  // Models whose clusters meet in device memory go one by one: the counters are one model's.
+  const std::size_t at_once = spread_.clusters > 1 ? 1 : Models::most;
+  const auto launch_from = [&](std::size_t first) {
     auto launched = std::make_unique<Models>();
     Advance advance{};
     bool any = false;
-    const std::size_t count = std::min<std::size_t>(total - first, Models::most);
+    const std::size_t count = std::min(total - first, at_once);
     for (std::size_t i = first; i < first + count; ++i) {
       Model& model = models_[i];
       const std::int64_t per_epoch = model.request.steps_per_epoch();
@@ -333,10 +369,7 @@ void CudaGroup::train_part(const std::vector<std::int64_t>& counts) {
       any = any || steps > 0;
     }
     if (!any) return false;
-    void* arguments[] = {launched.get()};
-    check(cudaLaunchKernel(kernel_.function, dim3(static_cast<unsigned>(count)), dim3(threads), arguments,
-                           static_cast<std::size_t>(plan_.shared_bytes()), stream_->get()),
-          "starting the fused kernel");
+    launch(*launched, count);
     check(judge_epochs(plan_, pointer<EpochWork>(epoch_works_, first), advance, static_cast<int>(count),
                        most_validation_rows_, stream_->get()),
           "judging an epoch");
@@ -344,7 +377,7 @@ void CudaGroup::train_part(const std::vector<std::int64_t>& counts) {
   };
   for (bool any = true; any;) {
     any = false;
-    for (std::size_t first = 0; first < total; first += Models::most) any = launch(first) || any;
+    for (std::size_t first = 0; first < total; first += at_once) any = launch_from(first) || any;
   }
 }
 
@@ -397,7 +430,8 @@ NamedArrays CudaGroup::state(std::size_t i) const {
   const auto counters = download<kernels::StepCounters>(counters_, i, 1)[0];
   const std::array<std::int64_t, 3> numbers{counters.step, counters.since_best, models_[i].stopped ? 1 : 0};
   state.push_back({"counters", Array::from<std::int64_t>(numbers, {3})});
-  state.push_back({"row_sums", Array::from<double>(download<double>(row_sums_, i * rows, rows), {rows})});
+  state.push_back({"row_sums", Array::from<double>(download<double>(row_sums_, i * sums_, sums_),
+                                                   {static_cast<std::int64_t>(sums_)})});
   return state;
 }
 
@@ -429,7 +463,8 @@ void CudaGroup::restore(std::size_t i, const NamedArrays& state) {
   upload(counters_, i, &counters, 1, stream_->get());
   const float stopped = numbers[2] != 0 ? 1.0F : 0.0F;
   upload(stopped_, i, &stopped, 1, stream_->get());
-  upload(row_sums_, i * rows, checked("row_sums", DType::float64, {rows}).as<double>().data(), rows,
+  upload(row_sums_, i * sums_,
+         checked("row_sums", DType::float64, {static_cast<std::int64_t>(sums_)}).as<double>().data(), sums_,
          stream_->get());
   stream_->wait();
   models_[i].next_step = counters.step;

@@ -60,6 +60,7 @@ class CudaGroup : public EngineGroup {
   void prepare_part(std::span<const Chunk> chunks, const std::vector<std::int64_t>& done,
                     const std::vector<std::int64_t>& counts);
   void train_part(const std::vector<std::int64_t>& counts);
+  void launch(const Models& models, std::size_t count);
   void collect(std::vector<ChunkResult>& results);
   std::vector<float> read_flat(const Array& array, std::size_t model) const;
   void write_flat(Array& array, std::size_t model, const std::vector<float>& flat);
@@ -67,6 +68,9 @@ class CudaGroup : public EngineGroup {
 
   Plan plan_{};
   TrainKernel kernel_;
+  Spread spread_;
+  std::size_t places_ = 0;  // rows that a step has in the lists
+  std::size_t sums_ = 0;    // of losses that a model has
   Device device_;
   std::unique_ptr<OwnStream> stream_;
   std::vector<Model> models_;
@@ -78,6 +82,7 @@ class CudaGroup : public EngineGroup {
   Array parameters_, first_moment_, second_moment_, best_parameters_;
   Array row_sums_, best_loss_, stopped_, counters_, lines_, validation_parts_;
   Array rates_, order_, factors_, epoch_works_, flags_;
+  Array arrivals_, exchange_;  // where clusters meet
 };
 
 }  // namespace stoker::fused

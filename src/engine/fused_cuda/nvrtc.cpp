@@ -79,19 +79,18 @@ std::string compiled(const std::string& source, const std::string& architecture,
     why_not = "this shape needs CUDA's run-time compiler (libnvrtc), which is not installed";
     return "";
   }
-  const std::string random(sources::random), plan(sources::plan), ptx(sources::ptx), step(sources::step),
-      work(sources::work);
-  const std::array<const char*, 7> texts{random.c_str(), plan.c_str(), ptx.c_str(), step.c_str(),
-                                         work.c_str(),   integers,     mathematics};
-  const std::array<const char*, 7> names{"base/random.h",
-                                         "engine/fused_cuda/plan.h",
-                                         "engine/fused_cuda/ptx.cuh",
-                                         "engine/fused_cuda/step.cuh",
-                                         "engine/fused_cuda/work.h",
-                                         "cstdint",
-                                         "cmath"};
+  std::vector<std::string> texts;
+  std::vector<const char*> names;
+  for (const sources::Text& each : sources::all()) {
+    texts.emplace_back(each.text);
+    names.push_back(each.name);
+  }
+  texts.insert(texts.end(), {integers, mathematics});
+  names.insert(names.end(), {"cstdint", "cmath"});
+  std::vector<const char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(text.c_str());
   Program program = nullptr;
-  if (nvrtc.create(&program, source.c_str(), "fused.cu", static_cast<int>(names.size()), texts.data(),
+  if (nvrtc.create(&program, source.c_str(), "fused.cu", static_cast<int>(names.size()), pointers.data(),
                    names.data()) != 0)
     fail("CUDA's run-time compiler does not start");
   const std::string target = "--gpu-architecture=" + architecture;

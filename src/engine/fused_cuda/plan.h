@@ -26,6 +26,7 @@ struct Plan {
   bool has_dropout;
   bool has_decay;  // of weights
   int pitch;       // halves from row to row, the same for every matrix; 0: each its own
+  int team;        // blocks of a cluster that share a batch and exchange gradients; 0: one block trains alone
 
   constexpr int hidden() const { return layers - 1; }
   constexpr bool scalar() const { return width[layers] == 1; }  // one output: a dot product, no matrix
@@ -68,7 +69,7 @@ struct Plan {
   constexpr int target_at() const { return x_at() + stages * x_bytes(); }
   // Activations of hidden layer h enter matrix h; those of the first exist twice, since the next step's are
   // made while this step's are still read.
-  constexpr int a_copies(int h) const { return h == 1 ? 2 : 1; }
+  constexpr int a_copies(int h) const { return h == 1 && team == 0 ? 2 : 1; }
   constexpr int a_bytes(int h) const { return rows * a_stride(h) * 2; }
   constexpr int factors_at() const { return target_at() + stages * rows * 8; }
   constexpr int a_at(int h) const {
@@ -89,15 +90,17 @@ struct Plan {
     for (int i = 2; i < h; ++i) at += rows * d_stride(i) * 2;
     return at;
   }
-  constexpr int matrices() const {
-    return scalar() ? hidden() : layers;
-  }  // that lie in shared memory, the first one apart
+  // Matrices that lie in shared memory, from the first to before the last: a block alone keeps matrix 0 in
+  // registers, and a single output's weights are no matrix.
+  constexpr int first_matrix() const { return team == 0 ? 1 : 0; }
+  constexpr int matrices() const { return scalar() ? hidden() : layers; }
   constexpr int w_stride(int layer) const { return stride(breadth(layer)); }
   constexpr int w_bytes(int layer) const { return depth(layer) * w_stride(layer) * 2; }
-  // Twice: the update writes one copy while the deltas still read the other.
+  // Alone, twice: the update writes one copy while the deltas still read the other.
+  constexpr int w_copies() const { return team == 0 ? 2 : 1; }
   constexpr int w_at(int layer) const {
     int at = d_at(top() + 1);
-    for (int i = 1; i < layer; ++i) at += 2 * w_bytes(i);
+    for (int i = first_matrix(); i < layer; ++i) at += w_copies() * w_bytes(i);
     return at;
   }
   // Biases, and the weights of a single output, with both moments behind them: too few for registers.
@@ -129,12 +132,25 @@ struct Plan {
   // Others: `owned` neighbouring tiles in row-major order.
   constexpr int tiles(int layer) const { return depth(layer) / 16 * columns(layer); }
   constexpr int owned(int layer) const { return divide_up(tiles(layer), warps); }
-  constexpr int owned_at(int layer) const {
-    int at = first_tiles() * first_columns();
-    for (int i = 1; i < layer; ++i) at += owned(i);
+  // Where they begin: among the warp's own, and at which warp. Matrices that need few warps share a place.
+  struct Home {
+    int tile;
+    int warp;
+  };
+  constexpr Home home(int layer) const {
+    Home at{first_tiles() * first_columns(), 0};
+    for (int i = 1; i <= layer; ++i) {
+      const bool is_small = i < matrices() && tiles(i) < warps;
+      const bool fits = is_small && at.warp > 0 && at.warp + tiles(i) <= warps;
+      if (at.warp > 0 && !fits) at = {at.tile + 1, 0};
+      if (i == layer) break;
+      at = is_small ? Home{at.tile, at.warp + tiles(i)} : Home{at.tile + owned(i), 0};
+      if (at.warp >= warps) at = {at.tile + 1, 0};
+    }
     return at;
   }
-  constexpr int owned_tiles() const { return owned_at(matrices()); }
+  constexpr int owned_at(int layer) const { return home(layer).tile; }
+  constexpr int owned_tiles() const { return home(matrices()).tile; }
   // Bias columns (8 wide) of matrices 1 .. layers - 1 go round the warps.
   constexpr int bias_unit_at(int layer) const {
     int at = 0;
@@ -156,7 +172,25 @@ struct Plan {
     return at;
   }
   constexpr int mask_words() const { return has_dropout ? divide_up(mask_tile_at(layers), 8) : 0; }
-  constexpr int shared_bytes() const { return masks_at() + 2 * mask_words() * threads * 4; }
+  constexpr int solo_bytes() const { return masks_at() + 2 * mask_words() * threads * 4; }
+  // A team's gradients in the flat order, the squares of each block's share, and the sum over a block.
+  constexpr int gradients_at() const { return round_up(solo_bytes(), 16); }
+  constexpr int norms_at() const { return gradients_at() + fours() * 16; }
+  constexpr int shared_bytes() const { return team == 0 ? solo_bytes() : norms_at() + (16 + warps) * 4; }
+  // A team's gradients lie in fours: a lane's part of a tile, tile after tile, then the vectors.
+  constexpr int tile_first(int layer) const {
+    int at = 0;
+    for (int i = 0; i < layer; ++i) at += tiles(i);
+    return at;
+  }
+  constexpr int vector_first(int layer) const {
+    int at = tile_first(matrices()) * 32;
+    for (int i = 1; i < layer; ++i) at += round_up(breadth(i), 16) / 4;
+    return at;
+  }
+  constexpr int fours() const { return vector_first(layers) + (scalar() ? last() / 4 : 0); }
+  constexpr int share() const { return divide_up(fours(), team == 0 ? 1 : team); }
+  constexpr int thread_share() const { return divide_up(share(), threads); }
   // Warps that have nothing to do while the last hidden layer and the loss are computed.
   constexpr int busy_warps() const {
     return hidden() == 1 || !scalar()

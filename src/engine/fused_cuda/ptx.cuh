@@ -95,4 +95,44 @@ __device__ __forceinline__ void wait_among(int count) {
   asm volatile("bar.sync 1, %0;" ::"r"(count) : "memory");
 }
 
+// ---- clusters (sm_90 and later): a block's place in the shared memory of another block of its cluster
+__device__ __forceinline__ Word in_block(Word address, int rank) {
+  Word out;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(out) : "r"(address), "r"(rank));
+  return out;
+}
+__device__ __forceinline__ float4 load_from_block(Word address, int rank) {
+  float4 out;
+  asm volatile("ld.shared::cluster.v4.f32 {%0,%1,%2,%3}, [%4];"
+               : "=f"(out.x), "=f"(out.y), "=f"(out.z), "=f"(out.w)
+               : "r"(in_block(address, rank))
+               : "memory");
+  return out;
+}
+__device__ __forceinline__ void store_in_block(Word address, int rank, Word value) {
+  asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(in_block(address, rank)), "r"(value) : "memory");
+}
+__device__ __forceinline__ void store_in_block(Word address, int rank, float value) {
+  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(in_block(address, rank)), "f"(value) : "memory");
+}
+__device__ __forceinline__ void store_in_block(Word address, int rank, const float4& value) {
+  asm volatile("st.shared::cluster.v4.f32 [%0], {%1,%2,%3,%4};" ::"r"(in_block(address, rank)), "f"(value.x),
+               "f"(value.y), "f"(value.z), "f"(value.w)
+               : "memory");
+}
+// All threads of all blocks of the cluster; what they wrote before is seen after.
+__device__ __forceinline__ void wait_for_cluster() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+// A counter in device memory that blocks of several clusters meet at.
+__device__ __forceinline__ void announce(Word* counter) {
+  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
+}
+__device__ __forceinline__ Word announced(const Word* counter) {
+  Word out;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(out) : "l"(counter) : "memory");
+  return out;
+}
+
 }  // namespace stoker::fused

@@ -1,14 +1,35 @@
 #pragma once
 
+#include <array>
 #include <string_view>
 
 // The kernel's own text, put into the program by embed.cmake: what the run-time compiler reads.
 namespace stoker::fused::sources {
 
 extern const std::string_view random;
+extern const std::string_view block;
+extern const std::string_view math;
 extern const std::string_view plan;
 extern const std::string_view ptx;
+extern const std::string_view solo;
 extern const std::string_view step;
+extern const std::string_view team;
 extern const std::string_view work;
+
+struct Text {
+  const char* name;  // as it is included
+  std::string_view text;
+};
+inline std::array<Text, 9> all() {
+  return {{{"base/random.h", random},
+           {"engine/fused_cuda/block.cuh", block},
+           {"engine/fused_cuda/math.cuh", math},
+           {"engine/fused_cuda/plan.h", plan},
+           {"engine/fused_cuda/ptx.cuh", ptx},
+           {"engine/fused_cuda/solo.cuh", solo},
+           {"engine/fused_cuda/step.cuh", step},
+           {"engine/fused_cuda/team.cuh", team},
+           {"engine/fused_cuda/work.h", work}}};
+}
 
 }  // namespace stoker::fused::sources

@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr int most_shared_bytes = 232'448 - 1024;  // of a block on sm_80 less, see fits()
 constexpr int most_state_registers = 84;           // of 128: the rest is for addresses and operands
+constexpr int most_team_registers = 84;
 constexpr std::size_t most_code_bytes = 64 << 20;
 
 int capability_of(Device device) {
@@ -50,12 +51,13 @@ std::string source_of(const Plan& plan) {
   for (int i = 0; i <= plan.layers; ++i) widths += fmt::format("{}{}", i == 0 ? "" : ", ", plan.width[i]);
   return fmt::format(
       "#include \"engine/fused_cuda/step.cuh\"\n"
-      "struct Net {{ static constexpr stoker::fused::Plan plan{{{}, {{{}}}, {}, {}, {}, {}, {}, {}}}; }};\n"
+      "struct Net {{ static constexpr stoker::fused::Plan plan{{{}, {{{}}}, {}, {}, {}, {}, {}, {}, {}}}; "
+      "}};\n"
       "extern \"C\" __global__ void __launch_bounds__(stoker::fused::threads, 1)\n"
       "stoker_train(const __grid_constant__ stoker::fused::Models models) {{ "
       "stoker::fused::train<Net>(models); }}\n",
       plan.layers, widths, plan.activation, plan.loss, plan.optimizer, plan.has_dropout, plan.has_decay,
-      plan.pitch);
+      plan.pitch, plan.team);
 }
 
 // Compiled kernels outlive the program here. No home, no cache: then they are compiled each time.
@@ -70,10 +72,9 @@ std::optional<fs::path> cache_folder() {
 std::string kept_or_compiled(const std::string& source, const std::string& architecture,
                              std::string& why_not) {
   Sha256 hash;
-  for (const std::string_view text :
-       {std::string_view(source), std::string_view(architecture), sources::random, sources::plan,
-        sources::ptx, sources::step, sources::work})
-    hash.add(text);
+  hash.add(source);
+  hash.add(architecture);
+  for (const sources::Text& each : sources::all()) hash.add(each.text);
   const std::string name = hash.finish() + ".cubin";
   const std::optional<fs::path> folder = cache_folder();
   try {
@@ -104,10 +105,27 @@ std::optional<TrainKernel> loaded(const std::string& code) {
   return TrainKernel{reinterpret_cast<const void*>(kernel)};
 }
 
-void allow_shared_memory(const TrainKernel& kernel, const Plan& plan) {
-  const cudaError_t status =
+void prepare(const TrainKernel& kernel, const Plan& plan) {
+  cudaError_t status =
       cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, plan.shared_bytes());
+  if (status == cudaSuccess && plan.team > 8)
+    status = cudaFuncSetAttribute(kernel.function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
   if (status != cudaSuccess) fail("CUDA: preparing the fused kernel failed: {}", cudaGetErrorString(status));
+}
+
+// Blocks that share a batch: enough for its rows, a power of two, at most a cluster. Sixteen where one
+// cluster is enough for the batch; clusters of eight find more room when there are several.
+int team_for(std::int64_t batch) {
+  const std::int64_t tiles = (batch + rows - 1) / rows;
+  if (tiles > 16) return 8;
+  int team = 1;
+  while (team < tiles) team *= 2;
+  return team;
+}
+
+// Registers of a thread that its share of the parameters takes in a team.
+int team_registers(const Plan& plan) {
+  return plan.thread_share() * 4 * (plan.optimizer == 2 ? 2 : 3);
 }
 
 }  // namespace
@@ -123,9 +141,6 @@ std::optional<Plan> plan_for(const EngineRequest& request, std::string& why_not)
   if (request.loss != Loss::cross_entropy && shape.outputs != 1) return no("several targets");
   if (request.precision == Precision::fp32)
     return no("it multiplies fp16 operands, and precision fp32 was asked for");
-  if (request.optimizer.max_grad_norm > 0) return no("gradient clipping");
-  if (request.batch_size > rows)
-    return no(fmt::format("batches of {} rows; a block has {}", request.batch_size, rows));
   Plan plan{};
   plan.layers = static_cast<int>(shape.layer_count());
   for (std::size_t i = 0; i <= shape.layer_count(); ++i) {
@@ -139,14 +154,43 @@ std::optional<Plan> plan_for(const EngineRequest& request, std::string& why_not)
   plan.has_dropout = shape.dropout > 0;
   plan.has_decay = request.optimizer.weight_decay > 0;
   const int most = std::min(shared_bytes_of(request.device), most_shared_bytes);
-  if (state_registers(plan) > most_state_registers)
-    return no(fmt::format("{} weights; the registers of one multiprocessor hold about 14,000",
-                          shape.parameter_count()));
   plan.pitch = plan.widest() + 8;
   if (plan.shared_bytes() > most) plan.pitch = 0;
-  if (plan.shared_bytes() > most)
-    return no("its activations and weights do not fit one multiprocessor's memory");
+  const bool one_block = request.batch_size <= rows && request.optimizer.max_grad_norm == 0 &&
+                         state_registers(plan) <= most_state_registers && plan.shared_bytes() <= most;
+  if (one_block) return plan;
+  plan.team = team_for(request.batch_size);
+  plan.pitch = 0;
+  // A larger network than one block can update takes more blocks than its batch needs.
+  while (team_registers(plan) > most_team_registers && plan.team < 16) plan.team *= 2;
+  if (capability_of(request.device) < 90)
+    return no(fmt::format(
+        "batches of {} rows, clipping or {} weights need clusters of blocks, which this GPU has not",
+        request.batch_size, shape.parameter_count()));
+  if (plan.shared_bytes() > most || team_registers(plan) > most_team_registers)
+    return no(fmt::format("{} weights do not fit a multiprocessor's memory", shape.parameter_count()));
   return plan;
+}
+
+Spread spread_of(const Plan& plan, const void* kernel, std::int64_t batch) {
+  Spread spread;
+  if (plan.team == 0) return spread;
+  const std::int64_t tiles = (batch + rows - 1) / rows;
+  const std::int64_t wanted = (tiles + plan.team - 1) / plan.team;
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {static_cast<unsigned>(plan.team), 1, 1};
+  cudaLaunchConfig_t launch{};
+  launch.gridDim = dim3(static_cast<unsigned>(plan.team));
+  launch.blockDim = dim3(threads);
+  launch.dynamicSmemBytes = static_cast<std::size_t>(plan.shared_bytes());
+  launch.attrs = &attribute;
+  launch.numAttrs = 1;
+  int most = 1;
+  if (cudaOccupancyMaxActiveClusters(&most, kernel, &launch) != cudaSuccess) cudaGetLastError();
+  spread.clusters = static_cast<int>(std::min<std::int64_t>(wanted, std::max(most, 1)));
+  spread.passes = static_cast<int>((wanted + spread.clusters - 1) / spread.clusters);
+  return spread;
 }
 
 std::optional<TrainKernel> kernel_for(const Plan& plan, Device device, std::string& why_not) {
@@ -173,7 +217,7 @@ std::optional<TrainKernel> kernel_for(const Plan& plan, Device device, std::stri
       return std::nullopt;
     }
   }
-  allow_shared_memory(*kernel, plan);
+  prepare(*kernel, plan);
   ready.emplace(key, *kernel);
   return kernel;
 }

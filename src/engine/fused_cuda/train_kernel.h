@@ -9,8 +9,19 @@
 // Which training kernel a request takes: one that the program brings, or one compiled for its shape.
 namespace stoker::fused {
 
-// How the request's network lies over a block; or why it does not, in `why_not`.
+// How the request's network lies over a block, or over the blocks of a team when its batch or its gradients
+// ask for one; or why it does not, in `why_not`.
 std::optional<Plan> plan_for(const EngineRequest& request, std::string& why_not);
+
+// How a batch is spread: over `clusters` of Plan::team blocks, each of which makes `passes` of 32 rows.
+struct Spread {
+  int clusters = 1;
+  int passes = 1;
+
+  int blocks(const Plan& plan) const { return plan.team == 0 ? 1 : plan.team * clusters; }
+  int batch_places(const Plan& plan) const { return blocks(plan) * passes * rows; }
+};
+Spread spread_of(const Plan& plan, const void* kernel, std::int64_t batch);
 
 struct TrainKernel {
   const void* function = nullptr;  // void(Models), launched with Plan::shared_bytes()

@@ -2,6 +2,10 @@
 
 #include <cstdint>
 
+#ifndef __CUDACC__
+struct float4;
+#endif
+
 // What the fused CUDA kernels read and write: one text for the host, nvcc and the run-time compiler, so plain
 // types only.
 namespace stoker::fused {
@@ -42,11 +46,17 @@ struct ModelWork {
   float weight_decay;  // added to the gradient (adam, sgd); 0 for adamw
   float huber_delta;
   float max_grad_norm;  // 0: no clipping
+  // A team's: rows that a step has in `order`, its clusters, what they meet at.
+  std::int32_t order_stride;
+  std::int32_t passes;  // of 32 rows that each block makes a step
+  std::int32_t clusters;
+  std::uint32_t* arrivals;  // [blocks of a cluster], 0 at the start of a launch
+  float4* exchange;         // [2, clusters, fours]
 };
 
 // What one launch trains, as a kernel parameter: constants to the kernel, which costs no registers.
 struct Models {
-  static constexpr int most = 240;
+  static constexpr int most = 160;
   ModelWork model[most];
 };
 static_assert(sizeof(Models) <= 32'764);
