@@ -35,10 +35,10 @@ const T* pointer(const Array& array, std::size_t offset = 0) {
 }
 
 template <class T>
-Array device_memory(std::size_t count, Device device) {
+Array device_memory(std::size_t count, Device device, Stream stream) {
   const auto bytes = static_cast<std::int64_t>(std::max<std::size_t>(count, 1) * sizeof(T));
   Array array(DType::uint8, {bytes}, Memory::device, device);
-  check(cudaMemset(array.data(), 0, static_cast<std::size_t>(bytes)), "clearing device memory");
+  check(cudaMemsetAsync(array.data(), 0, static_cast<std::size_t>(bytes), stream), "clearing device memory");
   return array;
 }
 
@@ -101,28 +101,31 @@ void CudaGroup::make_memory() {
   // Steps that a part may have: their rows are listed beforehand, in at most 256 MiB for all models.
   most_steps_ = std::clamp<std::int64_t>(
       (std::int64_t{64} << 20) / static_cast<std::int64_t>(places_ * count), 256, 65'536);
-  parameters_ = device_memory<float>(count * each, device_);
-  first_moment_ = device_memory<float>(count * each, device_);
-  second_moment_ = device_memory<float>(count * each, device_);
-  best_parameters_ = device_memory<float>(count * each, device_);
-  row_sums_ = device_memory<double>(count * sums_, device_);
-  best_loss_ = device_memory<double>(count, device_);
-  stopped_ = device_memory<float>(count, device_);
-  counters_ = device_memory<kernels::StepCounters>(count, device_);
-  lines_ = device_memory<kernels::EpochLine>(count * most_epochs, device_);
-  rates_ = device_memory<float>(count * static_cast<std::size_t>(most_steps_), device_);
-  order_ = device_memory<std::int32_t>(count * static_cast<std::size_t>(most_steps_) * places_, device_);
-  arrivals_ = device_memory<std::uint32_t>(16, device_);
-  exchange_ = device_memory<float>(
-      spread_.clusters > 1 ? static_cast<std::size_t>(2 * spread_.clusters * plan_.fours()) * 4 : 0, device_);
-  factors_ = device_memory<StepFactors>(count * static_cast<std::size_t>(most_steps_), device_);
-  flags_ = device_memory<std::uint32_t>(count, device_);
+  parameters_ = device_memory<float>(count * each, device_, stream_->get());
+  first_moment_ = device_memory<float>(count * each, device_, stream_->get());
+  second_moment_ = device_memory<float>(count * each, device_, stream_->get());
+  best_parameters_ = device_memory<float>(count * each, device_, stream_->get());
+  row_sums_ = device_memory<double>(count * sums_, device_, stream_->get());
+  best_loss_ = device_memory<double>(count, device_, stream_->get());
+  stopped_ = device_memory<float>(count, device_, stream_->get());
+  counters_ = device_memory<kernels::StepCounters>(count, device_, stream_->get());
+  lines_ = device_memory<kernels::EpochLine>(count * most_epochs, device_, stream_->get());
+  rates_ = device_memory<float>(count * static_cast<std::size_t>(most_steps_), device_, stream_->get());
+  order_ = device_memory<std::int32_t>(count * static_cast<std::size_t>(most_steps_) * places_, device_,
+                                       stream_->get());
+  arrivals_ = device_memory<std::uint32_t>(16, device_, stream_->get());
+  const std::int64_t meeting =
+      spread_.clusters > 1 ? 2LL * spread_.clusters * plan_.team * (plan_.share() + plan_.vector_fours()) : 0;
+  exchange_ = device_memory<float>(static_cast<std::size_t>(meeting) * 4, device_, stream_->get());
+  factors_ =
+      device_memory<StepFactors>(count * static_cast<std::size_t>(most_steps_), device_, stream_->get());
+  flags_ = device_memory<std::uint32_t>(count, device_, stream_->get());
   for (const Model& model : models_)
     most_validation_rows_ = std::max(most_validation_rows_, model.request.validation.rows());
   const std::int64_t tiles =
       (most_validation_rows_ + validation_rows_of_a_block - 1) / validation_rows_of_a_block;
-  validation_parts_ = device_memory<double>(count * static_cast<std::size_t>(tiles), device_);
-  epoch_works_ = device_memory<EpochWork>(count, device_);
+  validation_parts_ = device_memory<double>(count * static_cast<std::size_t>(tiles), device_, stream_->get());
+  epoch_works_ = device_memory<EpochWork>(count, device_, stream_->get());
 
   std::vector<EpochWork> works;
   const double infinity = std::numeric_limits<double>::infinity();
@@ -159,10 +162,10 @@ CudaGroup::Rows CudaGroup::prepared(const EngineRequest& request, const Dataset&
   if (const auto found = shared_rows_.find(key); found != shared_rows_.end()) return found->second;
   const auto count = static_cast<std::size_t>(dataset.rows());
   Rows made;
-  made.targets = device_memory<RowTarget>(count, device_);
+  made.targets = device_memory<RowTarget>(count, device_, stream_->get());
   if (for_training)
-    made.half_features =
-        device_memory<std::uint16_t>(count * static_cast<std::size_t>(plan_.depth(0)), device_);
+    made.half_features = device_memory<std::uint16_t>(count * static_cast<std::size_t>(plan_.depth(0)),
+                                                      device_, stream_->get());
   RowsWork work;
   work.features = pointer<float>(dataset.features());
   if (request.loss == Loss::cross_entropy) {

@@ -173,10 +173,6 @@ struct Plan {
   }
   constexpr int mask_words() const { return has_dropout ? divide_up(mask_tile_at(layers), 8) : 0; }
   constexpr int solo_bytes() const { return masks_at() + 2 * mask_words() * threads * 4; }
-  // A team's gradients in the flat order, the squares of each block's share, and the sum over a block.
-  constexpr int gradients_at() const { return round_up(solo_bytes(), 16); }
-  constexpr int norms_at() const { return gradients_at() + fours() * 16; }
-  constexpr int shared_bytes() const { return team == 0 ? solo_bytes() : norms_at() + (16 + warps) * 4; }
   // A team's gradients lie in fours: a lane's part of a tile, tile after tile, then the vectors.
   constexpr int tile_first(int layer) const {
     int at = 0;
@@ -188,9 +184,17 @@ struct Plan {
     for (int i = 1; i < layer; ++i) at += round_up(breadth(i), 16) / 4;
     return at;
   }
-  constexpr int fours() const { return vector_first(layers) + (scalar() ? last() / 4 : 0); }
-  constexpr int share() const { return divide_up(fours(), team == 0 ? 1 : team); }
-  constexpr int thread_share() const { return divide_up(share(), threads); }
+  constexpr int tile_fours() const { return tile_first(matrices()) * 32; }
+  constexpr int vector_fours() const {
+    return vector_first(layers) + (scalar() ? last() / 4 : 0) - tile_fours();
+  }
+  constexpr int share() const { return divide_up(tile_fours(), team == 0 ? 1 : team); }  // of a block
+  constexpr int thread_share() const { return divide_up(share() + vector_fours(), threads); }
+  // The gradients, the block's new weights (twice), its sum of squares and the sums of its warps.
+  constexpr int gradients_at() const { return round_up(solo_bytes(), 16); }
+  constexpr int outbox_at() const { return gradients_at() + (tile_fours() + vector_fours()) * 16; }
+  constexpr int norms_at() const { return round_up(outbox_at() + 2 * share() * 8, 16); }
+  constexpr int shared_bytes() const { return team == 0 ? solo_bytes() : norms_at() + (4 + warps) * 4; }
   // Warps that have nothing to do while the last hidden layer and the loss are computed.
   constexpr int busy_warps() const {
     return hidden() == 1 || !scalar()

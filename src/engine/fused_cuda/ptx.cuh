@@ -109,20 +109,23 @@ __device__ __forceinline__ float4 load_from_block(Word address, int rank) {
                : "memory");
   return out;
 }
-__device__ __forceinline__ void store_in_block(Word address, int rank, Word value) {
-  asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(in_block(address, rank)), "r"(value) : "memory");
-}
-__device__ __forceinline__ void store_in_block(Word address, int rank, float value) {
-  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(in_block(address, rank)), "f"(value) : "memory");
-}
-__device__ __forceinline__ void store_in_block(Word address, int rank, const float4& value) {
-  asm volatile("st.shared::cluster.v4.f32 [%0], {%1,%2,%3,%4};" ::"r"(in_block(address, rank)), "f"(value.x),
-               "f"(value.y), "f"(value.z), "f"(value.w)
+__device__ __forceinline__ uint2 load_pair_from_block(Word address, int rank) {
+  uint2 out;
+  asm volatile("ld.shared::cluster.v2.u32 {%0,%1}, [%2];"
+               : "=r"(out.x), "=r"(out.y)
+               : "r"(in_block(address, rank))
                : "memory");
+  return out;
 }
-// All threads of all blocks of the cluster; what they wrote before is seen after.
+// All threads of all blocks of the cluster. What they wrote to their own block's shared memory before is seen
+// after; that is all that it orders, which spares a wait for device memory.
 __device__ __forceinline__ void wait_for_cluster() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+  asm volatile(
+      "fence.release.sync_restrict::shared::cta.cluster;\n"
+      "barrier.cluster.arrive.relaxed.aligned;\n"
+      "barrier.cluster.wait.aligned;\n"
+      "fence.acquire.sync_restrict::shared::cluster.cluster;" ::
+          : "memory");
 }
 
 // A counter in device memory that blocks of several clusters meet at.

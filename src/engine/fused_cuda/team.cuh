@@ -3,10 +3,11 @@
 #include "engine/fused_cuda/block.cuh"
 
 // Larger batches: the blocks of a cluster share a batch, 32 rows (times passes) each, and every block has all
-// weights as fp16. After the backward pass each block owns a share of the parameters: it adds up that share
-// of all blocks' gradients out of their shared memory, updates it, and writes the new weights into every
-// block. Several clusters meet in device memory for one exchange of sums. The order of all additions is
-// fixed.
+// weights as fp16. After the backward pass each block owns a share of the tiles: it adds up that share of all
+// blocks' gradients out of their shared memory, updates it and lays the new weights out for the others to
+// fetch. Biases are few: every block updates all of them. Several clusters meet in device memory for one
+// exchange of sums. The order of all additions is fixed. Data only ever moves by reading another block's
+// memory, so that a cluster's barrier needs to order nothing but a block's own shared memory.
 namespace stoker::fused {
 
 template <class Net>
@@ -18,9 +19,18 @@ struct Team : Block<Net, Team<Net>> {
   using Base::base, Base::block, Base::factors, Base::floats, Base::group, Base::lane, Base::pair,
       Base::passes, Base::shared, Base::thread, Base::warp, Base::work;
 
+  // Where four parameters belong: in the flat order, and in shared memory.
+  struct Place {
+    int flat;
+    int second;  // flat distance of the third and fourth; 2 for a vector
+    int to;
+    int to_second;  // bytes; 0 for a vector
+  };
+
   int rank;     // of the block in its cluster
   int cluster;  // of the model's clusters
   float4 w[P.thread_share()], m[P.thread_share()], v[P.thread_share()];
+  Place places[P.thread_share()];
   bool adds = false;  // to the gradients of an earlier pass
 
   __device__ __forceinline__ Team(const ModelWork& of, char* memory) : Base(of, memory) {
@@ -56,13 +66,6 @@ struct Team : Block<Net, Team<Net>> {
         b, this->template down<P.w_stride(0)>() + P.w_at(0) + k * 16 * P.w_stride(0) * 2 + tile_column * 16);
   }
 
-  // Where four parameters belong: in the flat order, and in shared memory.
-  struct Place {
-    int flat;
-    int second;  // flat distance of the third and fourth; 2 for a vector
-    int to;
-    int to_second;  // bytes; 0 for a vector
-  };
   template <int L>
   __device__ __forceinline__ static Place place_in(int four) {
     if constexpr (L < P.matrices()) {
@@ -90,13 +93,18 @@ struct Team : Block<Net, Team<Net>> {
   }
   __device__ __forceinline__ static Place place(int four) { return place_in<0>(four); }
 
+  // This thread's fours: of the block's share of the tiles, and behind it of the vectors.
   template <class Visit>
   __device__ __forceinline__ void each_four(Visit&& visit) {
 #pragma unroll
     for (int i = 0; i < P.thread_share(); ++i) {
       const int within = thread + i * threads;
-      const int four = rank * P.share() + within;
-      if (within < P.share() && four < P.fours()) visit(i, four);
+      if (within < P.share()) {
+        const int four = rank * P.share() + within;
+        if (four < P.tile_fours()) visit(i, within, four);
+      } else if (within < P.share() + P.vector_fours()) {
+        visit(i, within, P.tile_fours() + within - P.share());
+      }
     }
   }
   __device__ __forceinline__ static float4 fetched(const float* from, const Place& at) {
@@ -114,8 +122,8 @@ struct Team : Block<Net, Team<Net>> {
     this->template each_vector<1>([&](int from, int to, int count, int) {
       for (int i = thread; i < count; i += threads) floats(to)[i] = work.parameters[from + i];
     });
-    each_four([&](int i, int four) {
-      const Place at = place(four);
+    each_four([&](int i, int, int four) {
+      const Place at = places[i] = place(four);
       w[i] = fetched(work.parameters, at);
       m[i] = fetched(work.first_moment, at);
       if constexpr (has_second) v[i] = fetched(work.second_moment, at);
@@ -126,8 +134,8 @@ struct Team : Block<Net, Team<Net>> {
   __device__ __forceinline__ void save_state() {
     // All clusters hold the same; all have read the state before the first exchange.
     if (cluster == 0) {
-      each_four([&](int i, int four) {
-        const Place at = place(four);
+      each_four([&](int i, int, int) {
+        const Place at = places[i];
         stored(work.parameters, at, w[i]);
         stored(work.first_moment, at, m[i]);
         if constexpr (has_second) stored(work.second_moment, at, v[i]);
@@ -138,10 +146,14 @@ struct Team : Block<Net, Team<Net>> {
   }
 
   // ---- the exchange
+  static constexpr int slots = P.share() + P.vector_fours();  // of a block
+  __device__ __forceinline__ float4* meeting(int step, int of_cluster) const {
+    return work.exchange +
+           static_cast<std::int64_t>((step & 1) * work.clusters + of_cluster) * (slots * size) + rank * slots;
+  }
   __device__ __forceinline__ void add_clusters(float4 (&sums)[P.thread_share()], int step) {
-    float4* mine =
-        work.exchange + static_cast<std::int64_t>((step & 1) * work.clusters + cluster) * P.fours();
-    each_four([&](int i, int four) { __stcg(mine + four, sums[i]); });
+    float4* mine = meeting(step, cluster);
+    each_four([&](int i, int within, int) { __stcg(mine + within, sums[i]); });
     __threadfence();
     __syncthreads();
     if (thread == 0) {
@@ -151,12 +163,20 @@ struct Team : Block<Net, Team<Net>> {
       }
     }
     __syncthreads();
-    const float4* all = work.exchange + static_cast<std::int64_t>((step & 1) * work.clusters) * P.fours();
-    each_four([&](int i, int four) {
-      float4 sum = __ldcg(all + four);
-      for (int other = 1; other < work.clusters; ++other) {
-        const float4 part = __ldcg(all + static_cast<std::int64_t>(other) * P.fours() + four);
-        sum.x += part.x, sum.y += part.y, sum.z += part.z, sum.w += part.w;
+    const float4* all = meeting(step, 0);
+    each_four([&](int i, int within, int) {
+      float4 sum = make_float4(0, 0, 0, 0);
+      // Eight at a time on their way; the order of the additions stays that of the clusters.
+      for (int first = 0; first < work.clusters; first += 8) {
+        float4 parts[8];
+#pragma unroll
+        for (int k = 0; k < 8; ++k)
+          parts[k] = first + k < work.clusters
+                         ? __ldcg(all + static_cast<std::int64_t>(first + k) * (slots * size) + within)
+                         : make_float4(0, 0, 0, 0);
+#pragma unroll
+        for (int k = 0; k < 8; ++k)
+          sum.x += parts[k].x, sum.y += parts[k].y, sum.z += parts[k].z, sum.w += parts[k].w;
       }
       sums[i] = sum;
     });
@@ -165,23 +185,26 @@ struct Team : Block<Net, Team<Net>> {
   // As torch.nn.utils.clip_grad_norm_: the factor for all gradients.
   __device__ __forceinline__ float clip_factor(const float4 (&sums)[P.thread_share()]) {
     float squares = 0;
-    each_four([&](int i, int) {
-      squares +=
-          sums[i].x * sums[i].x + sums[i].y * sums[i].y + sums[i].z * sums[i].z + sums[i].w * sums[i].w;
+    each_four([&](int i, int within, int) {
+      // The vectors, which all blocks have, are counted by the first.
+      if (within < P.share() || rank == 0)
+        squares +=
+            sums[i].x * sums[i].x + sums[i].y * sums[i].y + sums[i].z * sums[i].z + sums[i].w * sums[i].w;
     });
 #pragma unroll
     for (int away = 16; away > 0; away /= 2) squares += __shfl_xor_sync(~0U, squares, away);
     float* norms = floats(P.norms_at());
-    if (lane == 0) norms[16 + warp] = squares;
+    if (lane == 0) norms[4 + warp] = squares;
     __syncthreads();
-    if (thread < size) {
+    if (thread == 0) {
       float sum = 0;
-      for (int i = 0; i < warps; ++i) sum += norms[16 + i];
-      store_in_block(base + P.norms_at() + rank * 4, thread, sum);
+      for (int i = 0; i < warps; ++i) sum += norms[4 + i];
+      norms[0] = sum;
     }
     wait_for_cluster();
     float total = 0;
-    for (int i = 0; i < size; ++i) total += norms[i];
+#pragma unroll
+    for (int i = 0; i < size; ++i) total += load_from_block(base + P.norms_at(), i).x;
     const float norm = sqrtf(total) * factors.unscale;
     return fminf(1.0F, work.max_grad_norm / (norm + 1e-6F));
   }
@@ -189,7 +212,7 @@ struct Team : Block<Net, Team<Net>> {
   __device__ __forceinline__ void exchange(int step) {
     wait_for_cluster();
     float4 sums[P.thread_share()];
-    each_four([&](int i, int four) {
+    each_four([&](int i, int, int four) {
       float4 sum = make_float4(0, 0, 0, 0);
 #pragma unroll
       for (int other = 0; other < size; ++other) {
@@ -201,23 +224,37 @@ struct Team : Block<Net, Team<Net>> {
     if (work.clusters > 1) add_clusters(sums, step);
     float factor = 1;
     if (work.max_grad_norm > 0) factor = clip_factor(sums);
-    each_four([&](int i, int four) {
+    // Two outboxes in turn: a slower block may still fetch from the last one.
+    const int outbox = P.outbox_at() + (step & 1) * P.share() * 8;
+    each_four([&](int i, int within, int) {
       update<Net>(w[i].x, m[i].x, v[i].x, sums[i].x * factor, factors);
       update<Net>(w[i].y, m[i].y, v[i].y, sums[i].y * factor, factors);
       update<Net>(w[i].z, m[i].z, v[i].z, sums[i].z * factor, factors);
       update<Net>(w[i].w, m[i].w, v[i].w, sums[i].w * factor, factors);
-      const Place at = place(four);
-#pragma unroll
-      for (int other = 0; other < size; ++other) {
-        if (at.to_second == 0) {
-          store_in_block(base + at.to, other, w[i]);
-        } else {
-          store_in_block(base + at.to, other, pack(w[i].x, w[i].y));
-          store_in_block(base + at.to + at.to_second, other, pack(w[i].z, w[i].w));
-        }
-      }
+      if (within < P.share())
+        reinterpret_cast<uint2*>(shared + outbox)[within] =
+            make_uint2(pack(w[i].x, w[i].y), pack(w[i].z, w[i].w));
+      else
+        *reinterpret_cast<float4*>(shared + places[i].to) = w[i];
     });
     wait_for_cluster();
+    constexpr int rounds = divide_up(P.tile_fours(), threads);
+    uint2 fresh[rounds];
+#pragma unroll
+    for (int round = 0; round < rounds; ++round) {
+      const int four = thread + round * threads;
+      if (four < P.tile_fours())
+        fresh[round] = load_pair_from_block(base + outbox + four % P.share() * 8, four / P.share());
+    }
+#pragma unroll
+    for (int round = 0; round < rounds; ++round) {
+      const int four = thread + round * threads;
+      if (four >= P.tile_fours()) continue;
+      const Place at = place(four);
+      *reinterpret_cast<Word*>(shared + at.to) = fresh[round].x;
+      *reinterpret_cast<Word*>(shared + at.to + at.to_second) = fresh[round].y;
+    }
+    __syncthreads();
   }
 
   __device__ __forceinline__ void run() {

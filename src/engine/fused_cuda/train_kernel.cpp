@@ -188,7 +188,9 @@ Spread spread_of(const Plan& plan, const void* kernel, std::int64_t batch) {
   launch.numAttrs = 1;
   int most = 1;
   if (cudaOccupancyMaxActiveClusters(&most, kernel, &launch) != cudaSuccess) cudaGetLastError();
-  spread.clusters = static_cast<int>(std::min<std::int64_t>(wanted, std::max(most, 1)));
+  // Beyond eight clusters their meeting costs more than a second pass.
+  most = std::clamp(most, 1, 8);
+  spread.clusters = static_cast<int>(std::min<std::int64_t>(wanted, most));
   spread.passes = static_cast<int>((wanted + spread.clusters - 1) / spread.clusters);
   return spread;
 }

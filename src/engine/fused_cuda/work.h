@@ -51,7 +51,7 @@ struct ModelWork {
   std::int32_t passes;  // of 32 rows that each block makes a step
   std::int32_t clusters;
   std::uint32_t* arrivals;  // [blocks of a cluster], 0 at the start of a launch
-  float4* exchange;         // [2, clusters, fours]
+  float4* exchange;         // [2, clusters, blocks of a cluster, fours of a block]
 };
 
 // What one launch trains, as a kernel parameter: constants to the kernel, which costs no registers.
