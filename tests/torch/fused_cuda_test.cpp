@@ -126,7 +126,7 @@ std::vector<Case> cases() {
   add("batch_1000", [](Case& c) { c.batch = 1000, c.hidden = {48, 16}, c.dropout = 0.3; });
   add("batch_4096", [](Case& c) { c.batch = 4096, c.inputs = 13, c.dropout = 0.2; });
   add("batch_9000", [](Case& c) { c.batch = 9000, c.hidden = {24}, c.loss = Loss::cross_entropy; });
-  add("larger_network", [](Case& c) { c.inputs = 40, c.hidden = {128, 128, 32}, c.dropout = 0.1; });
+  add("larger_network", [](Case& c) { c.inputs = 40, c.hidden = {128, 96, 32}, c.dropout = 0.1; });
   add("small_batch", [](Case& c) { c.batch = 7, c.dropout = 0.2; });
   return all;
 }
