@@ -126,11 +126,11 @@ void warn_of_slips(const Table& table, const std::vector<std::string>& chosen_as
     const std::size_t present = slips.numbers + slips.others;
     if (slips.others == 0 || 100 * slips.numbers < least_percent_of_numbers * present) continue;
     notes(Severity::warning,
-          fmt::format("column '{}' is taken as text, although {:.4g} % of its values are numbers: {} are "
-                      "none, the first is '{}' in row {}. Correct the file, or name the column in "
+          fmt::format("column '{}' is taken as text, although {:.4g} % of its values are numbers: {} of {} "
+                      "are none, the first is '{}' in row {}. Correct the file, or name the column in "
                       "number_columns (such values then count as missing) or in text_columns of data_load",
                       name, 100.0 * static_cast<double>(slips.numbers) / static_cast<double>(present),
-                      slips.others, shortened(texts.values[slips.first]),
+                      slips.others, present, shortened(texts.values[slips.first]),
                       table.row_number(static_cast<std::int64_t>(slips.first))));
   }
 }

@@ -118,7 +118,7 @@ void warn_of_unseen(const std::vector<MetClasses::Unseen>& unseen, const std::st
       Severity::warning,
       fmt::format("target_column '{}' holds classes that no row to train on had: {}. Each such row counts as "
                   "a wrong prediction; stratify_column: {} of data_split (--stratify-column {}) gives both "
-                  "parts rows of every class",
+                  "parts rows of every class, if each has two or more",
                   column, join(named, ", "), column, column));
 }
 
