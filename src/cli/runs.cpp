@@ -112,6 +112,7 @@ std::string page_of(const ListedRun& run) {
     text += aligned(metrics, "  ");
   }
   for (const std::string& warning : record.warnings) text += fmt::format("\nwarning: {}\n", warning);
+  for (const std::string& note : record.notes) text += fmt::format("\nnote: {}\n", note);
   return text + fmt::format("\n{}\n", run.paths.folder.string());
 }
 

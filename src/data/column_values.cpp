@@ -311,6 +311,25 @@ TextValues read_texts(const arrow::ChunkedArray& column) {
   return texts;
 }
 
+std::optional<double> number_in(std::string_view text) {
+  const auto begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return std::nullopt;
+  text = text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::string shortened(std::string_view text) {
+  constexpr std::size_t most_bytes = 1000;
+  if (text.size() <= most_bytes) return std::string(text);
+  std::size_t end = most_bytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U)
+    --end;  // not inside a character
+  return std::string(text.substr(0, end)) + "…";
+}
+
 std::string number_text(double number) {
   if (number == 0) return "0";  // -0 too
   std::array<char, 32> text{};

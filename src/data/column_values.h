@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,6 +56,12 @@ struct TextValues {
   std::deque<std::string> written;
 };
 TextValues read_texts(const arrow::ChunkedArray& column);
+
+// The number that a text is, blanks around it aside; none when it is anything else.
+std::optional<double> number_in(std::string_view text);
+
+// A value for a message or a preview: very long ones are cut.
+std::string shortened(std::string_view text);
 
 // The shortest text that reads back as the same number; whole numbers without a fraction.
 std::string number_text(double number);

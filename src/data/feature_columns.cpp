@@ -23,10 +23,18 @@ namespace {
 
 constexpr std::size_t fewest_rows_of_an_identifier = 20;  // below, whole numbers are consecutive by chance
 
-std::vector<std::string> wanted_columns(const Table& training, const PreparationConfig& config) {
+std::vector<std::string> wanted_columns(const Table& training, const PreparationConfig& config,
+                                        const Notes& notes) {
   if (config.feature_columns.empty()) {
     std::vector<std::string> names = training.column_names();
     std::erase(names, config.target_column);
+    // What tells groups apart says nothing about rows of groups to come.
+    if (!training.group_column.empty() && std::erase(names, training.group_column) > 0) {
+      notes(Severity::info,
+            fmt::format("column '{}' is left out: it is the group_column of the split; naming "
+                        "it in feature_columns keeps it",
+                        training.group_column));
+    }
     if (names.empty())
       refuse("the table has no column besides target_column '{}' to predict from", config.target_column);
     return names;
@@ -69,7 +77,7 @@ class Learner {
       : training_(training), config_(config), scaling_(scaling), notes_(notes) {}
 
   std::vector<PreparedColumn> learn() {
-    for (const std::string& name : wanted_columns(training_, config_)) learn_column(name);
+    for (const std::string& name : wanted_columns(training_, config_, notes_)) learn_column(name);
     if (!refused_.empty()) {
       refuse("missing values, which missing_values: refuse does not allow, in {}", join(refused_, ", "));
     }
@@ -120,7 +128,7 @@ class Learner {
           "column '{}' is infinite in row {}: correct the value, or leave the column out by naming the "
           "others in "
           "feature_columns",
-          name, infinite - numbers.begin() + 1);
+          name, training_.row_number(infinite - numbers.begin()));
     }
     std::vector<double> present;
     if (missing > 0) {

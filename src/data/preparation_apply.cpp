@@ -50,6 +50,18 @@ std::vector<std::int32_t> slots_of(const PreparedColumn& column, const arrow::Ch
   return slots;
 }
 
+[[noreturn]] void refuse_text(const std::string& name, const Table& table,
+                              const arrow::ChunkedArray& values) {
+  const TextValues texts = read_texts(values);
+  std::size_t row = 0;
+  while (row < texts.values.size() && (texts.missing[row] != 0 || number_in(texts.values[row]))) ++row;
+  if (row == texts.values.size()) refuse("column '{}' holds text here, where training had numbers", name);
+  refuse(
+      "column '{}' holds text here, where training had numbers: '{}' in row {}; correct the value, or name "
+      "the column in number_columns when the data is read, so that it counts as missing",
+      name, shortened(texts.values[row]), table.row_number(static_cast<std::int64_t>(row)));
+}
+
 ColumnFeed feed_for(const PreparedColumn& column, const Table& table) {
   const arrow::ChunkedArray& values = *table.columns->column(column_position(table, column.name));
   const ColumnKind kind = kind_of(*values.type());
@@ -62,7 +74,7 @@ ColumnFeed feed_for(const PreparedColumn& column, const Table& table) {
   if (column.kind != PreparedColumn::Kind::number) {
     feed.slots = slots_of(column, values, feed.missing);
   } else if (kind == ColumnKind::text) {
-    refuse("column '{}' holds text here, where training had numbers", column.name);
+    refuse_text(column.name, table, values);
   } else {
     feed.numbers.emplace(values);
   }
@@ -117,12 +129,13 @@ void lay_columns(std::vector<ColumnFeed>& feeds, std::span<T> features, std::int
   }
 }
 
-void refuse_unusable(const std::vector<ColumnFeed>& feeds, Missing missing_values, DType type) {
+void refuse_unusable(const std::vector<ColumnFeed>& feeds, const Table& table, Missing missing_values,
+                     DType type) {
   std::vector<std::string> missing;
   for (const ColumnFeed& feed : feeds) {
     if (feed.unusable_row >= 0) {
       refuse("column '{}' is infinite in row {}, or too large for {}", feed.column->name,
-             feed.unusable_row + 1, name_of(type));
+             table.row_number(feed.unusable_row), name_of(type));
     }
     if (feed.missing > 0) missing.push_back(fmt::format("'{}' ({} rows)", feed.column->name, feed.missing));
   }
@@ -166,6 +179,12 @@ std::vector<std::string> Preparation::text_columns() const {
   for (const PreparedColumn& column : columns_) {
     if (column.kind != PreparedColumn::Kind::number) names.push_back(column.name);
   }
+  // Classes that a column of numbers or truths could not have been written as.
+  const auto was_text = [](const std::string& name) {
+    const auto number = number_in(name);
+    return number ? number_text(*number) != name : name != "true" && name != "false";
+  };
+  if (std::any_of(classes_.begin(), classes_.end(), was_text)) names.push_back(target_column_);
   return names;
 }
 
@@ -179,7 +198,7 @@ Dataset Preparation::apply(const Table& table, DType type, bool with_targets) co
   } else {
     lay_columns(feeds, features.as<double>(), width);
   }
-  refuse_unusable(feeds, missing_values_, type);
+  refuse_unusable(feeds, table, missing_values_, type);
   Dataset dataset;
   dataset.arrays.push_back({"features", Role::features, std::move(features)});
   if (!with_targets) return dataset;

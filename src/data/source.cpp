@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "data/declared_types.h"
 #include "data/download.h"
 #include "data/samples.h"
 #include "data/table_files.h"
@@ -149,7 +150,12 @@ SourceConfig Source::config_for(const std::string& location) {
   return config;
 }
 
-Table Source::read(const std::vector<std::string>& text_columns) const {
+bool Source::infers_types() const {
+  return config_.source != SourceKind::sample &&
+         (config_.format == SourceFormat::csv || config_.format == SourceFormat::tsv);
+}
+
+Table Source::read_rows(const std::vector<std::string>& text_columns) const {
   if (config_.source == SourceKind::sample) {
     return make_sample(config_.sample_name, config_.sample_rows.value(), config_.sample_seed);
   }
@@ -157,13 +163,25 @@ Table Source::read(const std::vector<std::string>& text_columns) const {
     case SourceFormat::parquet:
       return checked_columns(read_parquet(file_), description_);
     case SourceFormat::arrow:
-      return checked_columns(read_arrow(file_), description_);
+      return checked_columns(read_arrow_file(file_), description_);
     case SourceFormat::npy:
       return checked_columns(read_npy(file_), description_);
     default:
       return checked_columns(read_csv(file_, told_delimiter(config_, config_.format), text_columns),
                              description_);
   }
+}
+
+Table Source::read(const std::vector<std::string>& text_columns, const Notes& notes) const {
+  std::vector<std::string> texts = config_.text_columns;
+  for (const std::string& name : text_columns) {
+    const auto& numbers = config_.number_columns;
+    if (std::find(numbers.begin(), numbers.end(), name) == numbers.end()) texts.push_back(name);
+  }
+  const Table table =
+      with_declared_types(read_rows(texts), config_.text_columns, config_.number_columns, notes);
+  warn_of_slips(table, texts, notes);
+  return table;
 }
 
 }  // namespace stoker

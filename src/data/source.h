@@ -40,6 +40,8 @@ struct SourceConfig {
   std::uint64_t sample_seed = 42;
   SourceFormat format = SourceFormat::automatic;
   std::string delimiter;  // empty: , for csv, tab for tsv
+  std::vector<std::string> text_columns;
+  std::vector<std::string> number_columns;
   double url_timeout = 60;
   double url_max_megabytes = 1024;
 };
@@ -60,6 +62,12 @@ inline config::Fields fields(SourceConfig& c) {
       config::field("sample_seed", c.sample_seed, "Seed of the sample"),
       config::field("format", c.format, "Format of the file; auto tells it from the name's ending"),
       config::field("delimiter", c.delimiter, "Character between values of a csv file").optional(),
+      config::field("text_columns", c.text_columns,
+                    "Columns to keep as text, even if all their values look like numbers, truths or dates")
+          .optional(),
+      config::field("number_columns", c.number_columns,
+                    "Columns to read as numbers; a value that is none counts as missing")
+          .optional(),
       config::field("url_timeout", c.url_timeout, "Seconds a download may take").above(0),
       config::field("url_max_megabytes", c.url_max_megabytes, "Size at which a download is refused").above(0),
   };
@@ -79,9 +87,14 @@ class Source {
   // Refuses empty files, ragged rows (with the line), equal column names, no rows.
   // `text_columns` of a CSV or TSV stay the text they are: a model that learnt texts must meet 007 and True
   // again, not the 7 and true that a file with nothing else in the column would be taken for.
-  Table read(const std::vector<std::string>& text_columns = {}) const;
+  // Warns of text columns that would be numbers but for a few values.
+  Table read(const std::vector<std::string>& text_columns = {}, const Notes& notes = no_notes()) const;
+  // Whether types are told by the look of the values, so that another file may have others.
+  bool infers_types() const;
 
  private:
+  Table read_rows(const std::vector<std::string>& text_columns) const;
+
   SourceConfig config_;
   std::filesystem::path file_;
   std::shared_ptr<void> keeps_download_;

@@ -19,15 +19,6 @@ namespace stoker {
 namespace {
 
 constexpr std::int64_t preview_rows = 100;
-constexpr std::size_t preview_bytes = 1000;  // of one value
-
-std::string shortened(std::string text) {
-  if (text.size() <= preview_bytes) return text;
-  std::size_t end = preview_bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U)
-    --end;  // not inside a character
-  return text.substr(0, end) + "…";
-}
 
 std::string value_text(const arrow::Scalar& value) {
   if (!value.is_valid) return "";
@@ -55,6 +46,10 @@ bool Table::has_column(const std::string& name) const {
   return columns && columns->schema()->GetFieldIndex(name) >= 0;
 }
 
+std::int64_t Table::row_number(std::int64_t row) const {
+  return (source_rows ? source_rows->at(static_cast<std::size_t>(row)) : row) + 1;
+}
+
 int column_position(const Table& table, const std::string& name) {
   const int position = table.columns ? table.columns->schema()->GetFieldIndex(name) : -1;
   if (position < 0) {
@@ -63,6 +58,16 @@ int column_position(const Table& table, const std::string& name) {
            names.empty() ? "no columns" : shortened(join(names, ", ")), did_you_mean(name, names));
   }
   return position;
+}
+
+std::vector<std::string> columns_not_text(const Table& table, const std::vector<std::string>& names) {
+  std::vector<std::string> result;
+  for (const std::string& name : names) {
+    const int position = table.columns->schema()->GetFieldIndex(name);
+    if (position >= 0 && kind_of(*table.columns->field(position)->type()) != ColumnKind::text)
+      result.push_back(name);
+  }
+  return result;
 }
 
 Table take_rows(const Table& table, const std::vector<std::int64_t>& rows) {
@@ -74,7 +79,11 @@ Table take_rows(const Table& table, const std::vector<std::int64_t>& rows) {
   const arrow::Datum taken = or_fail(arrow::compute::Take(table.columns, arrow::Datum(indices),
                                                           arrow::compute::TakeOptions::NoBoundsCheck()),
                                      "taking rows of a table");
-  return {taken.table()};
+  auto source_rows = std::make_shared<std::vector<std::int64_t>>(rows);
+  if (table.source_rows) {
+    for (std::int64_t& row : *source_rows) row = (*table.source_rows)[static_cast<std::size_t>(row)];
+  }
+  return {taken.table(), std::move(source_rows), table.group_column};
 }
 
 Preview preview(const Table& table) {

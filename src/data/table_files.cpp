@@ -7,6 +7,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include <arrow/array.h>
+#include <arrow/buffer.h>
 #include <arrow/chunked_array.h>
 #include <arrow/csv/api.h>
 #include <arrow/io/file.h>
@@ -14,6 +16,7 @@
 #include <arrow/ipc/writer.h>
 #include <arrow/table.h>
 #include <arrow/util/compression.h>
+#include <arrow/util/key_value_metadata.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/writer.h>
 #include <parquet/exception.h>
@@ -67,10 +70,48 @@ void write_atomically(const std::filesystem::path& path, Write write) {
   file.commit();
 }
 
-arrow::Status write_ipc(const Table& table, const std::shared_ptr<AtomicOutput>& output) {
-  ARROW_ASSIGN_OR_RAISE(const auto writer, arrow::ipc::MakeFileWriter(output, table.columns->schema()));
-  ARROW_RETURN_NOT_OK(writer->WriteTable(*table.columns));
+arrow::Status write_ipc(const arrow::Table& columns, const std::shared_ptr<AtomicOutput>& output) {
+  ARROW_ASSIGN_OR_RAISE(const auto writer, arrow::ipc::MakeFileWriter(output, columns.schema()));
+  ARROW_RETURN_NOT_OK(writer->WriteTable(columns));
   return writer->Close();
+}
+
+// What a kept table knows of its source stands beside its columns: names in the schema's metadata, the rows
+// as a last column that the metadata tells from one of the table's own.
+constexpr const char* rows_key = "stoker.source_rows";
+constexpr const char* group_key = "stoker.group_column";
+
+arrow::Result<std::shared_ptr<arrow::Table>> with_origin(const Table& table) {
+  std::shared_ptr<arrow::Table> columns = table.columns;
+  const auto metadata = std::make_shared<arrow::KeyValueMetadata>();
+  if (table.source_rows) {
+    const auto rows =
+        std::make_shared<arrow::Int64Array>(table.rows(), arrow::Buffer::Wrap(*table.source_rows));
+    ARROW_ASSIGN_OR_RAISE(columns,
+                          columns->AddColumn(columns->num_columns(), arrow::field(rows_key, arrow::int64()),
+                                             std::make_shared<arrow::ChunkedArray>(rows)));
+    metadata->Append(rows_key, "last column");
+  }
+  if (!table.group_column.empty()) metadata->Append(group_key, table.group_column);
+  return columns->ReplaceSchemaMetadata(metadata);
+}
+
+Table with_origin_told(const Table& read, const std::string& name) {
+  const auto metadata = read.columns->schema()->metadata();
+  if (!metadata) return read;
+  Table table{read.columns->ReplaceSchemaMetadata(nullptr)};
+  if (metadata->Contains(group_key)) table.group_column = or_fail(metadata->Get(group_key), name);
+  const int last = table.columns->num_columns() - 1;
+  if (!metadata->Contains(rows_key) || last < 0) return table;
+  std::vector<std::int64_t> rows;
+  for (const auto& chunk : table.columns->column(last)->chunks()) {
+    if (chunk->type_id() != arrow::Type::INT64) refuse("{} is damaged: its rows are no numbers", name);
+    const auto* values = static_cast<const arrow::Int64Array&>(*chunk).raw_values();
+    rows.insert(rows.end(), values, values + chunk->length());
+  }
+  table.columns = or_fail(table.columns->RemoveColumn(last), name);
+  table.source_rows = std::make_shared<const std::vector<std::int64_t>>(std::move(rows));
+  return table;
 }
 
 arrow::Status write_text(const Table& table, char delimiter, const std::shared_ptr<AtomicOutput>& output) {
@@ -126,7 +167,8 @@ Table validated(std::shared_ptr<arrow::Table> columns, const std::string& name) 
 }  // namespace
 
 void write_arrow(const Table& table, const std::filesystem::path& path) {
-  write_atomically(path, [&](const auto& output) { return write_ipc(table, output); });
+  const auto columns = or_fail(with_origin(table), "writing " + path.string());
+  write_atomically(path, [&](const auto& output) { return write_ipc(*columns, output); });
 }
 
 void write_table(const Table& table, const std::filesystem::path& path) {
@@ -139,7 +181,7 @@ void write_table(const Table& table, const std::filesystem::path& path) {
   } else if (ending == ".parquet" || ending == ".pq") {
     write_atomically(path, [&](const auto& output) { return write_parquet(table, output); });
   } else if (ending == ".arrow" || ending == ".feather" || ending == ".ipc") {
-    write_arrow(table, path);
+    write_atomically(path, [&](const auto& output) { return write_ipc(*table.columns, output); });
   } else {
     refuse("'{}': tables are written as .csv, .tsv, .parquet, .arrow or .feather, told by the name's ending",
            path.string());
@@ -147,6 +189,10 @@ void write_table(const Table& table, const std::filesystem::path& path) {
 }
 
 Table read_arrow(const std::filesystem::path& path) {
+  return with_origin_told(read_arrow_file(path), path.string());
+}
+
+Table read_arrow_file(const std::filesystem::path& path) {
   const auto file = open_file(path);
   const std::string what = path.string() + " is no Arrow IPC file or stream that can be read";
   return validated(or_refuse(read_ipc(file), what), path.string());

@@ -9,6 +9,7 @@
 // The formats that Arrow reads by itself, and the checks that every table from outside goes through.
 namespace stoker {
 
+Table read_arrow_file(const std::filesystem::path& path);  // of anyone
 Table read_parquet(const std::filesystem::path& path);
 // Types are inferred, but for `text_columns`, which stay text; names that the file lacks do not matter.
 Table read_csv(const std::filesystem::path& path, char delimiter,

@@ -1,7 +1,6 @@
 #include "data/target_column.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -19,16 +18,10 @@
 namespace stoker {
 namespace {
 
+constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t most_whole_number_classes = 20;
 // Nobody asked for classes by name under task: auto, and what a run keeps grows with their square.
 constexpr std::size_t most_guessed_classes = 1000;
-
-std::optional<double> number_in(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 const arrow::ChunkedArray& target_values(const Table& table, const std::string& column) {
   const arrow::ChunkedArray& values = *table.columns->column(column_position(table, column));
@@ -41,41 +34,51 @@ const arrow::ChunkedArray& target_values(const Table& table, const std::string& 
   return values;
 }
 
-TextValues complete_texts(const arrow::ChunkedArray& values, const std::string& column) {
-  TextValues texts = read_texts(values);
+TextValues complete_texts(const Table& table, const std::string& column) {
+  TextValues texts = read_texts(target_values(table, column));
   const auto missing = std::find(texts.missing.begin(), texts.missing.end(), 1);
   if (missing != texts.missing.end()) {
     refuse("target_column '{}': the value in row {} is missing; remove the rows without a target", column,
-           missing - texts.missing.begin() + 1);
+           table.row_number(missing - texts.missing.begin()));
   }
   return texts;
 }
 
-// A text column that is nearly all numbers is a column of numbers with a slip in it, not a set of classes.
-void refuse_slips(const TextValues& texts, const std::string& column, TaskChoice task) {
+// What a text column holds of numbers, and the first value that is none.
+struct NumbersInText {
   std::size_t numbers = 0;
-  std::optional<std::size_t> slip;
-  for (std::size_t row = 0; row < texts.values.size(); ++row) {
-    if (number_in(texts.values[row])) {
-      ++numbers;
-    } else if (!slip) {
-      slip = row;
+  std::size_t others = 0;
+  std::string first_other;
+  std::int64_t row_of_first_other = 0;
+
+  void count(const Table& table, const TextValues& texts) {
+    for (std::size_t row = 0; row < texts.values.size(); ++row) {
+      if (number_in(texts.values[row])) {
+        ++numbers;
+      } else if (others++ == 0) {
+        first_other = shortened(texts.values[row]);
+        row_of_first_other = table.row_number(static_cast<std::int64_t>(row));
+      }
     }
   }
-  if (!slip) return;  // numbers kept as text are classes
+};
+
+// A text column that is nearly all numbers is a column of numbers with a slip in it, not a set of classes.
+void refuse_slips(const NumbersInText& found, const std::string& column, TaskChoice task) {
+  if (found.others == 0) return;  // numbers kept as text are classes
   if (task == TaskChoice::regression) {
     refuse(
         "target_column '{}' holds '{}' in row {}: a non-numeric target for regression; correct the value or "
         "set task "
         "to binary or multiclass",
-        column, texts.values[*slip], *slip + 1);
+        column, found.first_other, found.row_of_first_other);
   }
-  if (task == TaskChoice::automatic && numbers >= 9 * (texts.values.size() - numbers)) {
+  if (task == TaskChoice::automatic && found.numbers >= 9 * found.others) {
     refuse(
         "target_column '{}' holds numbers, but '{}' in row {}; correct the value, or set task to multiclass "
         "if the "
         "values are classes",
-        column, texts.values[*slip], *slip + 1);
+        column, found.first_other, found.row_of_first_other);
   }
 }
 
@@ -101,7 +104,16 @@ LearntTarget learn_classes(const TextValues& texts, const PreparationConfig& con
         "apart",
         column, *distinct.begin());
   }
-  if (distinct.size() == texts.values.size() && texts.values.size() >= 20) {
+  const bool all_different = distinct.size() == texts.values.size() && texts.values.size() >= 20;
+  const bool all_numbers = std::all_of(distinct.begin(), distinct.end(), [](auto x) { return number_in(x); });
+  if (all_different && all_numbers) {
+    refuse(
+        "target_column '{}' was read as text, although its {} values to train on are numbers: rows that are "
+        "not trained on hold a value that is none, or text_columns names the column; correct that value, or "
+        "name the column in number_columns of data_load",
+        column, texts.values.size());
+  }
+  if (all_different) {
     refuse(
         "target_column '{}' has a class of its own in every one of the {} rows: nothing can be learnt from "
         "that",
@@ -173,8 +185,10 @@ LearntTarget learn_target(const Table& training, const PreparationConfig& config
   const arrow::ChunkedArray& values = target_values(training, column);
   const ColumnKind kind = kind_of(*values.type());
   if (kind == ColumnKind::text) {
-    const TextValues texts = complete_texts(values, column);
-    refuse_slips(texts, column, config.task);
+    const TextValues texts = complete_texts(training, column);
+    NumbersInText found;
+    found.count(training, texts);
+    refuse_slips(found, column, config.task);
     if (config.task == TaskChoice::regression) {
       refuse(
           "target_column '{}' is text: a non-numeric target for regression; set task to binary or multiclass",
@@ -188,7 +202,7 @@ LearntTarget learn_target(const Table& training, const PreparationConfig& config
       guessed ? kind == ColumnKind::boolean || (kind == ColumnKind::integer && few_whole_numbers(numbers))
               : config.task != TaskChoice::regression;
   if (!classes) return learn_regression(numbers, column, scaling, notes);
-  LearntTarget target = learn_classes(complete_texts(values, column), config);
+  LearntTarget target = learn_classes(complete_texts(training, column), config);
   if (guessed && kind == ColumnKind::integer) {
     notes(
         Severity::info,
@@ -209,7 +223,7 @@ std::vector<double> target_numbers(const Table& table, const std::string& column
   const auto wrong = std::find_if(numbers.begin(), numbers.end(), [](double x) { return !std::isfinite(x); });
   if (wrong != numbers.end()) {
     refuse("target_column '{}': the value in row {} is {}; remove the rows without a usable target", column,
-           wrong - numbers.begin() + 1, std::isnan(*wrong) ? "missing or NaN" : "infinite");
+           table.row_number(wrong - numbers.begin()), std::isnan(*wrong) ? "missing or NaN" : "infinite");
   }
   return numbers;
 }
@@ -219,17 +233,70 @@ std::vector<std::int64_t> target_class_numbers(const Table& table, const std::st
   std::unordered_map<std::string_view, std::int64_t> number_of;
   for (const std::string& name : classes)
     number_of.emplace(name, static_cast<std::int64_t>(number_of.size()));
-  const TextValues texts = complete_texts(target_values(table, column), column);
+  const TextValues texts = complete_texts(table, column);
   std::vector<std::int64_t> numbers(texts.values.size());
   for (std::size_t row = 0; row < numbers.size(); ++row) {
     const auto found = number_of.find(texts.values[row]);
     if (found == number_of.end()) {
       refuse("target_column '{}': '{}' in row {} is none of the {} classes of the training rows", column,
-             texts.values[row], row + 1, classes.size());
+             shortened(texts.values[row]), table.row_number(static_cast<std::int64_t>(row)), classes.size());
     }
     numbers[row] = found->second;
   }
   return numbers;
+}
+
+MetClasses meet_classes(const Table& table, const std::string& column,
+                        const std::vector<std::string>& classes) {
+  std::unordered_map<std::string_view, std::int64_t> number_of;
+  for (const std::string& name : classes)
+    number_of.emplace(name, static_cast<std::int64_t>(number_of.size()));
+  const TextValues texts = complete_texts(table, column);
+  MetClasses met;
+  for (const std::string_view value : texts.values) {
+    const auto [found, is_new] = number_of.try_emplace(value, static_cast<std::int64_t>(number_of.size()));
+    if (is_new) met.unseen.push_back({std::string(value), 0});
+    met.numbers.push_back(found->second);
+    const auto number = static_cast<std::size_t>(found->second);
+    if (number >= classes.size()) ++met.unseen[number - classes.size()].rows;
+  }
+  return met;
+}
+
+std::vector<double> target_numbers_or_nan(const Table& table, const std::string& column) {
+  const arrow::ChunkedArray& values = target_values(table, column);
+  std::vector<double> numbers;
+  if (kind_of(*values.type()) == ColumnKind::text) {
+    const TextValues texts = read_texts(values);
+    for (const std::string_view text : texts.values)
+      numbers.push_back(number_in(text).value_or(missing_number));
+  } else {
+    numbers = read_numbers(values);
+  }
+  for (double& number : numbers) {
+    if (!std::isfinite(number)) number = missing_number;
+  }
+  return numbers;
+}
+
+std::vector<std::uint8_t> missing_targets(const Table& table, const std::string& column) {
+  return read_texts(target_values(table, column)).missing;
+}
+
+void refuse_unusable_targets(const Table& test, const Table& training, const PreparationConfig& config) {
+  const std::string& column = config.target_column;
+  if (!training.has_column(column)) return;  // which the training tells
+  const ColumnKind kind = kind_of(*target_values(test, column).type());
+  if (kind != ColumnKind::text) {
+    target_numbers(test, column);
+    return;
+  }
+  NumbersInText found;
+  for (const Table* part : {&training, &test}) {
+    if (kind_of(*target_values(*part, column).type()) != ColumnKind::text) return;
+    found.count(*part, complete_texts(*part, column));
+  }
+  refuse_slips(found, column, config.task);
 }
 
 }  // namespace stoker

@@ -26,6 +26,27 @@ std::vector<double> target_numbers(const Table& table, const std::string& column
 std::vector<std::int64_t> target_class_numbers(const Table& table, const std::string& column,
                                                const std::vector<std::string>& classes);
 
+// The same for rows that nothing is learnt from, where a class that training did not have is no error: such
+// classes are counted on behind the known ones, in the order of their first rows.
+struct MetClasses {
+  struct Unseen {
+    std::string name;
+    std::int64_t rows = 0;
+  };
+  std::vector<std::int64_t> numbers;
+  std::vector<Unseen> unseen;
+};
+MetClasses meet_classes(const Table& table, const std::string& column,
+                        const std::vector<std::string>& classes);
+
+// NaN where the target is missing, infinite or no number.
+std::vector<double> target_numbers_or_nan(const Table& table, const std::string& column);
+// 1 where it is missing.
+std::vector<std::uint8_t> missing_targets(const Table& table, const std::string& column);
+
+// Refuses, before time is spent on a training, rows to test with whose target cannot be compared.
+void refuse_unusable_targets(const Table& test, const Table& training, const PreparationConfig& config);
+
 // Mean and standard deviation over the rows (divided by their number, as scikit-learn's StandardScaler does);
 // the scale of a constant column is 1.
 struct MeanAndScale {

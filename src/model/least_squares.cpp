@@ -111,7 +111,7 @@ LeastSquares solve_orthogonally(const MatrixView& x, std::span<const double> y, 
   targets.head(factor.rows()) = factor.col(x.columns);
 
   Vector coefficients = Vector::Zero(x.columns);
-  bool many_solutions = false;
+  Index dependencies = 0;
   if (count > 0) {
     Eigen::ColPivHouseholderQR<Matrix> qr;
     qr.setThreshold(alpha > 0 ? std::numeric_limits<double>::epsilon() : rank_tolerance);
@@ -121,9 +121,9 @@ LeastSquares solve_orthogonally(const MatrixView& x, std::span<const double> y, 
     const Matrix r = qr.matrixR().topRows(qr.rank());
     coefficients(varying) =
         qr.colsPermutation() * shortest_solution(r, targets.head(qr.rank()), pivoted_scale);
-    many_solutions = qr.rank() < count;
+    dependencies = count - qr.rank();
   }
-  LeastSquares result{dense::to_vector(coefficients), 0, "complete orthogonal decomposition", many_solutions};
+  LeastSquares result{dense::to_vector(coefficients), 0, "complete orthogonal decomposition", dependencies};
   result.intercept = intercept_of(columns, result.coefficients);
   return result;
 }
@@ -179,7 +179,7 @@ LeastSquares solve_narrow(const MatrixView& x, std::span<const double> y, const 
   const Columns columns = columns_of(system);
   const auto coefficients = solve_by_cholesky(system, alpha);
   if (!coefficients) return solve_orthogonally(x, y, columns, alpha);
-  LeastSquares result{dense::to_vector(*coefficients), 0, "cholesky", false};
+  LeastSquares result{dense::to_vector(*coefficients), 0, "cholesky", 0};
   result.intercept = intercept_of(columns, result.coefficients);
   return result;
 }
@@ -189,7 +189,10 @@ LeastSquares solve_wide(const MatrixView& x, std::span<const double> y, double a
   const Columns columns = columns_of(rows);
   const auto coefficients = solve_by_rows(rows, alpha, centre);
   if (!coefficients) return solve_orthogonally(x, y, columns, alpha);
-  LeastSquares result{dense::to_vector(*coefficients), 0, "cholesky", alpha == 0};
+  // The products of the rows could be inverted, so there are no fewer directions than rows.
+  const Index varying = (columns.scale.array() > 0).count();
+  const Index dependencies = alpha == 0 ? std::max<Index>(0, varying - (x.rows - (centre ? 1 : 0))) : 0;
+  LeastSquares result{dense::to_vector(*coefficients), 0, "cholesky", dependencies};
   result.intercept = intercept_of(columns, result.coefficients);
   return result;
 }

@@ -15,7 +15,7 @@ struct LeastSquares {
   std::vector<double> coefficients;
   double intercept = 0;
   std::string method;
-  bool many_solutions = false;  // the columns depend on each other: the shortest solution was taken
+  std::int64_t dependencies = 0;  // of the columns on each other: above 0, the shortest solution was taken
 };
 
 // Both minimise ||y - xw||² + alpha ||w||² about the means (if centred); of all minimisers the shortest.

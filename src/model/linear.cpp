@@ -43,7 +43,7 @@ void refuse_wrong_settings(LinearKind kind, const LinearConfig& config) {
 }
 
 LinearFit fit_least_squares(const MatrixView& x, std::span<const double> y, double alpha, bool centre,
-                            const Notes& notes) {
+                            const Notes& notes, std::int64_t expected_dependencies) {
   LeastSquares solution;
   if (x.rows <= x.columns) {
     refuse_unless_finite(x, y);
@@ -53,7 +53,7 @@ LinearFit fit_least_squares(const MatrixView& x, std::span<const double> y, doub
     refuse_unless_finite(system, x, y);
     solution = solve_narrow(x, y, system, alpha);
   }
-  if (solution.many_solutions) {
+  if (solution.dependencies > expected_dependencies) {
     notes(Severity::warning,
           "The columns depend on each other, so many solutions fit equally well; the one with the smallest "
           "coefficients was taken");
@@ -62,9 +62,10 @@ LinearFit fit_least_squares(const MatrixView& x, std::span<const double> y, doub
 }
 
 LinearFit fit_single_lasso(const MatrixView& x, std::span<const double> y, const LinearConfig& config,
-                           const Notes& notes) {
+                           const Notes& notes, std::int64_t expected_dependencies) {
   // Without a penalty the lasso is least squares, which has a solver that does not have to converge.
-  if (config.alpha == 0) return fit_least_squares(x, y, 0, config.fit_intercept, notes);
+  if (config.alpha == 0)
+    return fit_least_squares(x, y, 0, config.fit_intercept, notes, expected_dependencies);
   if (!descends_on_gram(x)) {
     refuse_unless_finite(x, y);
     return fit_lasso(x, y, nullptr, config, notes);
@@ -120,16 +121,16 @@ config::Fields linear_fields(LinearKind kind, LinearConfig& c) {
 }
 
 LinearFit fit_linear(LinearKind kind, const MatrixView& x, std::span<const double> y,
-                     const LinearConfig& config, const Notes& notes) {
+                     const LinearConfig& config, const Notes& notes, std::int64_t expected_dependencies) {
   refuse_wrong_sizes(x, y);
   refuse_wrong_settings(kind, config);
   switch (kind) {
     case LinearKind::linear_regression:
-      return fit_least_squares(x, y, 0, config.fit_intercept, notes);
+      return fit_least_squares(x, y, 0, config.fit_intercept, notes, expected_dependencies);
     case LinearKind::ridge:
-      return fit_least_squares(x, y, config.alpha, config.fit_intercept, notes);
+      return fit_least_squares(x, y, config.alpha, config.fit_intercept, notes, expected_dependencies);
     case LinearKind::lasso:
-      return fit_single_lasso(x, y, config, notes);
+      return fit_single_lasso(x, y, config, notes, expected_dependencies);
     case LinearKind::ridge_cv:
       return fit_ridge_cv(x, y, config, notes);
     case LinearKind::lasso_cv:

@@ -45,8 +45,10 @@ struct LinearFit {
 // Regression of y on the columns of x. Agrees with scikit-learn's estimators of the same names, but for one
 // thing: linear_regression keeps a column of very small numbers beside very large ones, which scikit-learn
 // (seen in 1.9.1, whose tol is 1e-6) leaves out.
+// Warns of columns that depend on each other, unless there are no more such dependencies than `expected` from
+// the way in which the columns were made.
 LinearFit fit_linear(LinearKind kind, const MatrixView& x, std::span<const double> y,
-                     const LinearConfig& config, const Notes& notes);
+                     const LinearConfig& config, const Notes& notes, std::int64_t expected_dependencies = 0);
 
 }  // namespace stoker
 

@@ -32,6 +32,8 @@ struct CardContext {
   const PortValues& inputs;
   const Outside& outside;
   const std::filesystem::path& document_folder;
+  // The rows on which the model that this card trains is to be evaluated, as far as they are there already.
+  std::vector<Table> tables_to_evaluate;
   std::filesystem::path checkpoints;  // of this card, inside the run folder
   bool resume = false;
   TrainingListener& listener;
@@ -60,6 +62,10 @@ struct CardType {
   Outside (*look_outside)(const config::Value& config,
                           const std::filesystem::path& document_folder) = nullptr;
   PortValues (*run)(const CardContext& context) = nullptr;
+  // For a card that infers types: its table once more, with these columns as the text they are. None where
+  // there is nothing to infer.
+  std::optional<Table> (*read_as_text)(const Outside& outside,
+                                       const std::vector<std::string>& columns) = nullptr;
 };
 
 std::span<const CardType> card_types();

@@ -167,9 +167,10 @@ void RunFolder::epoch_finished(const std::string& card, const EpochReport& epoch
 void RunFolder::note(const std::string& card, Severity severity, const std::string& message) {
   const std::lock_guard lock(mutex_);
   const bool is_warning = severity == Severity::warning;
-  // A run that is resumed hears the warnings of its cards again.
-  const bool is_known = std::ranges::find(record_.warnings, message) != record_.warnings.end();
-  if (is_warning && !is_known) record_.warnings.push_back(message);
+  std::vector<std::string>& said = is_warning ? record_.warnings : record_.notes;
+  // A run that is resumed hears the notes of its cards again. What is no card's is about this call alone.
+  const bool is_known = std::ranges::find(said, message) != said.end();
+  if (!is_known && (is_warning || !card.empty())) said.push_back(message);
   json details{{"severity", is_warning ? "warning" : "info"}, {"message", message}};
   if (!card.empty()) details["card"] = card;
   event("note", details);

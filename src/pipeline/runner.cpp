@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "pipeline/cache.h"
 #include "pipeline/graph.h"
+#include "pipeline/rows_to_come.h"
 #include "pipeline/run_folder.h"
 #include "pipeline/time_limit.h"
 #include "pipeline/training_report.h"
@@ -46,9 +47,10 @@ class Recorder : public TrainingListener {
   }
   void note(Severity severity, const std::string& message) override {
     notes_.emplace_back(severity, message);
-    folder_.note(card_, severity, message);
+    record(severity, message);
     listener_.note(severity, message);
   }
+  void record(Severity severity, const std::string& message) { folder_.note(card_, severity, message); }
 
  private:
   RunFolder& folder_;
@@ -75,6 +77,7 @@ class Outputs {
   }
 
   const std::string& identity(const std::string& card) const { return cards_.at(card).identity; }
+  bool are_there(const std::string& card) const { return !cards_.at(card).identity.empty(); }
 
   const PortValue& get(const std::string& card, const Port& output) {
     Entry& entry = cards_.at(card);
@@ -179,7 +182,8 @@ class Run {
           type.look_outside == nullptr ? Outside{} : type.look_outside(card.config, document_.folder);
       const std::string identity = identity_of(card, type, outside);
       outcome.reused = can_reuse(card, type, identity);
-      if (outcome.reused) repeat_warnings(identity);
+      if (outcome.reused) repeat_notes(identity);
+      outside_[card.id] = outside;
       outputs_.add(card.id, identity,
                    outcome.reused ? PortValues{} : run_anew(card, type, identity, outside, limit));
     }
@@ -211,24 +215,28 @@ class Run {
     return state == Cache::State::whole;
   }
 
-  // What was wrong with an output still is when it is used again; how it came about is told once.
-  void repeat_warnings(const std::string& identity) {
+  // What was wrong with an output still is when it is used again; how it came about stands in the record, but
+  // is told once.
+  void repeat_notes(const std::string& identity) {
     for (const auto& [severity, message] : cache_.notes(identity)) {
-      if (severity == Severity::warning) recorder_.note(severity, message);
+      if (severity == Severity::warning) {
+        recorder_.note(severity, message);
+      } else {
+        recorder_.record(severity, message);
+      }
     }
   }
 
   PortValues run_anew(const Card& card, const CardType& type, const std::string& identity,
                       const Outside& outside, TimeLimit& limit) {
     PortValues inputs;
-    for (const auto& [name, connection] : card.inputs) {
-      const CardType& source = *find_card_type(card_named(connection.card).type);
-      inputs.emplace(name, outputs_.get(connection.card, *find_port(source.outputs, connection.output)));
-    }
+    for (const auto& [name, connection] : card.inputs) inputs.emplace(name, value_at(connection));
+    read_in_types_of_model(card, inputs);
     const CardContext context{.config = card.config,
                               .inputs = inputs,
                               .outside = outside,
                               .document_folder = document_.folder,
+                              .tables_to_evaluate = tables_to_evaluate(card),
                               .checkpoints = folder_->checkpoints_of(card.id),
                               .resume = options_.resume.has_value(),
                               .listener = recorder_,
@@ -248,11 +256,28 @@ class Run {
     return values;
   }
 
-  const Card& card_named(const std::string& id) const {
-    for (const Card& card : document_.cards) {
-      if (card.id == id) return card;
+  const PortValue& value_at(const Connection& connection) {
+    const CardType& source = *find_card_type(card_named(document_, connection.card).type);
+    return outputs_.get(connection.card, *find_port(source.outputs, connection.output));
+  }
+
+  std::vector<Table> tables_to_evaluate(const Card& training) {
+    std::vector<Table> tables;
+    for (const Connection& test : tests_of_model(document_, needed_, training.id)) {
+      if (outputs_.are_there(test.card)) tables.push_back(std::get<Table>(value_at(test)));
     }
-    fail("there is no card {}", id);
+    return tables;
+  }
+
+  void read_in_types_of_model(const Card& card, PortValues& inputs) {
+    const auto model = inputs.find("trained_model");
+    if (model == inputs.end()) return;
+    const Preparation& learnt = std::get<std::shared_ptr<const Model>>(model->second)->preparation;
+    for (auto& [name, value] : inputs) {
+      if (Table* table = std::get_if<Table>(&value)) {
+        *table = in_learnt_types(*table, learnt, document_, card.inputs.at(name), outside_);
+      }
+    }
   }
 
   void keep_in_folder(const Card& card, const CardType& type, bool reused) {
@@ -327,6 +352,7 @@ class Run {
   std::unique_ptr<RunFolder> folder_;
   Recorder recorder_;
   RunSummary summary_;
+  std::map<std::string, Outside> outside_;  // by card, for who must read it again
   Clock::time_point started_ = Clock::now();
   bool trained_ = false;
 };

@@ -71,6 +71,7 @@ std::string body_of(const RunContents& contents) {
   body += error_section(contents.record);
   body += metrics_section(contents);
   body += warnings_section(contents);
+  body += notes_section(contents.record);
   if (!contents.curves.empty() || !contents.evaluations.empty())
     body +=
         "<noscript><section>The plots need JavaScript; everything else is here without "

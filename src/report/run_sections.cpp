@@ -83,6 +83,13 @@ std::string warnings_section(const RunContents& contents) {
   return fmt::format("<section class=\"warnings\">\n<h2>Warnings</h2>\n<ul>\n{}</ul>\n</section>\n", items);
 }
 
+std::string notes_section(const RunRecord& record) {
+  if (record.notes.empty()) return "";
+  std::string items;
+  for (const std::string& note : record.notes) items += fmt::format("<li>{}</li>\n", html_escaped(note));
+  return fmt::format("<section class=\"notes\">\n<h2>Notes</h2>\n<ul>\n{}</ul>\n</section>\n", items);
+}
+
 std::string trainings_section(const RunRecord& record) {
   if (record.trainings.empty()) return "";
   std::string tables;

@@ -12,6 +12,7 @@ namespace stoker {
 std::string title_section(const RunContents& contents);
 std::string error_section(const RunRecord& record);
 std::string warnings_section(const RunContents& contents);
+std::string notes_section(const RunRecord& record);
 std::string trainings_section(const RunRecord& record);
 std::string cards_section(const RunRecord& record);
 std::string machine_section(const RunRecord& record);

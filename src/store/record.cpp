@@ -183,21 +183,26 @@ void read_lists(const Part& part, RunRecord& record) {
   part.each("warnings", [&](const json& entry, const std::string& place) {
     record.warnings.push_back(Part::text_of(entry, place));
   });
+  part.each("notes", [&](const json& entry, const std::string& place) {
+    record.notes.push_back(Part::text_of(entry, place));
+  });
 }
 
 // What is written can be read again: a run that warns at every row must not lose its record to its warnings.
 void hold_to_bounds(RunRecord& record) {
-  constexpr std::size_t most_warnings = 1'000;
+  constexpr std::size_t most_messages = 1'000;
   constexpr std::size_t longest_message = 4'096;
-  const std::size_t warned = record.warnings.size();
-  if (warned > most_warnings) {
-    record.warnings.resize(most_warnings);
-    record.warnings.push_back(fmt::format("and {} more, which events.jsonl has", warned - most_warnings));
-  }
   const auto cut = [](std::string& text) {
     if (text.size() > longest_message) text = text.substr(0, longest_message) + " …";
   };
-  std::for_each(record.warnings.begin(), record.warnings.end(), cut);
+  for (std::vector<std::string>* list : {&record.warnings, &record.notes}) {
+    const std::size_t said = list->size();
+    if (said > most_messages) {
+      list->resize(most_messages);
+      list->push_back(fmt::format("and {} more, which events.jsonl has", said - most_messages));
+    }
+    std::for_each(list->begin(), list->end(), cut);
+  }
   cut(record.error);
 }
 
@@ -232,7 +237,8 @@ json RunRecord::to_json() const {
           {"cards", std::move(card_lines)},
           {"trainings", std::move(training_list)},
           {"results", std::move(result_list)},
-          {"warnings", warnings}};
+          {"warnings", warnings},
+          {"notes", notes}};
 }
 
 RunRecord RunRecord::from_json(const json& json, const std::string& name) {

@@ -74,13 +74,14 @@ struct RunRecord {
   std::vector<Training> trainings;
   std::vector<Result> results;
   std::vector<std::string> warnings;
+  std::vector<std::string> notes;  // what was decided for the user: values imputed, columns left out, …
 
   nlohmann::json to_json() const;
   static RunRecord from_json(const nlohmann::json& json, const std::string& name);  // refuses what is not one
 };
 
 // Atomically. A record whose status is running gets the calling process written into it, so that readers can
-// tell a run that goes on from one whose process is gone. Very long messages and lists of warnings are cut.
+// tell a run that goes on from one whose process is gone. Very long messages and lists of them are cut.
 void write_record(const RunPaths& paths, const RunRecord& record);
 RunRecord read_record(const RunPaths& paths);
 

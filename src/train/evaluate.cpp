@@ -1,11 +1,14 @@
 #include "train/evaluate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "data/target_column.h"
 
 namespace stoker {
 namespace {
@@ -75,6 +78,65 @@ Evaluation evaluation_from(const json& value) {
   return evaluation;
 }
 
+Table with_usable_targets(const Table& table, const Preparation& preparation, const Notes& notes) {
+  const std::string& column = preparation.target_column();
+  std::vector<std::uint8_t> unusable;
+  if (preparation.task() == Task::regression) {
+    for (const double each : target_numbers_or_nan(table, column))
+      unusable.push_back(std::isnan(each) ? 1 : 0);
+  } else {
+    unusable = missing_targets(table, column);
+  }
+  const auto first = std::find(unusable.begin(), unusable.end(), 1) - unusable.begin();
+  if (first == table.rows()) return table;
+  std::vector<std::int64_t> rows;
+  for (std::int64_t row = 0; row < table.rows(); ++row) {
+    if (unusable[static_cast<std::size_t>(row)] == 0) rows.push_back(row);
+  }
+  if (rows.empty()) refuse("target_column '{}' has no usable value in the rows to evaluate on", column);
+  notes(
+      Severity::warning,
+      fmt::format("target_column '{}' is missing or unusable in {} of {} rows, the first is row {}: they are "
+                  "left out of the evaluation",
+                  column, table.rows() - static_cast<std::int64_t>(rows.size()), table.rows(),
+                  table.row_number(first)));
+  return take_rows(table, rows);
+}
+
+void warn_of_unseen(const std::vector<MetClasses::Unseen>& unseen, const std::string& column,
+                    const Notes& notes) {
+  constexpr std::size_t most_named = 10;
+  if (unseen.empty()) return;
+  std::vector<std::string> named;
+  for (const MetClasses::Unseen& each : unseen) {
+    if (named.size() == most_named) break;
+    named.push_back(
+        fmt::format("'{}' ({} {})", each.name.substr(0, 100), each.rows, each.rows == 1 ? "row" : "rows"));
+  }
+  if (unseen.size() > most_named) named.push_back(fmt::format("{} more", unseen.size() - most_named));
+  notes(
+      Severity::warning,
+      fmt::format("target_column '{}' holds classes that no row to train on had: {}. Each such row counts as "
+                  "a wrong prediction; stratify_column: {} of data_split (--stratify-column {}) gives both "
+                  "parts rows of every class, if each has two or more",
+                  column, join(named, ", "), column, column));
+}
+
+// The model gives a class that it has never heard of the probability 0.
+Predictions with_unseen(Predictions predictions, const std::vector<MetClasses::Unseen>& unseen) {
+  if (unseen.empty()) return predictions;
+  const std::size_t known = predictions.class_names.size();
+  const std::size_t all = known + unseen.size();
+  std::vector<double> probabilities(predictions.classes.size() * all);
+  for (std::size_t row = 0; row < predictions.classes.size(); ++row) {
+    std::copy_n(predictions.probabilities.begin() + static_cast<std::ptrdiff_t>(row * known), known,
+                probabilities.begin() + static_cast<std::ptrdiff_t>(row * all));
+  }
+  predictions.probabilities = std::move(probabilities);
+  for (const MetClasses::Unseen& each : unseen) predictions.class_names.push_back(each.name);
+  return predictions;
+}
+
 }  // namespace
 
 json Evaluation::to_json() const {
@@ -112,20 +174,23 @@ std::vector<std::pair<std::string, double>> Evaluation::metrics() const {
   return list;
 }
 
-Evaluation evaluate(const Model& model, const Table& table) {
+Evaluation evaluate(const Model& model, const Table& whole_table, const Notes& notes) {
   Evaluation evaluation;
   evaluation.task = model.preparation.task();
-  evaluation.rows = table.rows();
   evaluation.target = model.preparation.target_column();
+  const Table table = with_usable_targets(whole_table, model.preparation, notes);
+  evaluation.rows = table.rows();
   if (evaluation.task == Task::regression) {
-    const std::vector<double> actual = model.preparation.real_targets(table);
+    const std::vector<double> actual = target_numbers_or_nan(table, evaluation.target);
     const std::vector<double> predicted = predict(model, table).values;
     evaluation.regression = regression_metrics(actual, predicted);
     evaluation.actual = even_sample(actual);
     evaluation.predicted = even_sample(predicted);
   } else {
-    const std::vector<std::int64_t> actual = model.preparation.class_targets(table);
-    evaluation.classification = classification_metrics(actual, predict(model, table));
+    const MetClasses actual = meet_classes(table, evaluation.target, model.preparation.classes());
+    warn_of_unseen(actual.unseen, evaluation.target, notes);
+    evaluation.classification =
+        classification_metrics(actual.numbers, with_unseen(predict(model, table), actual.unseen));
   }
   return evaluation;
 }

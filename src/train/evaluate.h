@@ -50,7 +50,9 @@ RegressionMetrics regression_metrics(std::span<const double> actual, std::span<c
 // Macro F1 is the mean over the classes that occur, as actual or as predicted.
 ClassificationMetrics classification_metrics(std::span<const std::int64_t> actual, const Predictions& predictions);
 
-// Refuses a table without rows or target, and classes that training did not have.
-Evaluation evaluate(const Model& model, const Table& table);
+// Refuses a table without rows or target. Warns of what it must make do with: rows whose target is missing or
+// unusable are left out; a class that training did not have is a wrong prediction in each of its rows, as one
+// to which the model gives the probability 0.
+Evaluation evaluate(const Model& model, const Table& table, const Notes& notes = no_notes());
 
 }  // namespace stoker

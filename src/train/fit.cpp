@@ -64,6 +64,17 @@ Model linear_model(const std::string& type, Preparation preparation, const Linea
   return model;
 }
 
+// The columns of a one-hot encoding sum to 1 in every row, as the intercept's does: that is how they are
+// made, and nothing to warn of. A text with a single value is a constant, which only the intercept could
+// repeat.
+std::int64_t dependencies_of_encoding(const Preparation& preparation, bool fit_intercept) {
+  const auto& columns = preparation.columns();
+  const std::int64_t encoded = std::count_if(columns.begin(), columns.end(), [&](const PreparedColumn& each) {
+    return each.kind == PreparedColumn::Kind::one_hot && (!fit_intercept || each.categories.size() > 1);
+  });
+  return fit_intercept ? encoded : std::max<std::int64_t>(0, encoded - 1);
+}
+
 FitResult fit_linear_spec(const FitRequest& request, const LinearSpec& spec, TrainingListener& listener,
                           const StopSignal& stop) {
   const Notes notes = notes_to(listener);
@@ -78,7 +89,8 @@ FitResult fit_linear_spec(const FitRequest& request, const LinearSpec& spec, Tra
   FitResult result;
   const auto begin = std::chrono::steady_clock::now();
   const MatrixView x{data.features().as<double>(), data.rows(), preparation.feature_count()};
-  result.linear = fit_linear(spec.kind, x, data.targets().as<double>(), spec.config, notes);
+  result.linear = fit_linear(spec.kind, x, data.targets().as<double>(), spec.config, notes,
+                             dependencies_of_encoding(preparation, spec.config.fit_intercept));
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.model = linear_model(type, std::move(preparation), *result.linear);
   result.engine = result.linear->method;

@@ -48,6 +48,18 @@ TEST(Output, PredictionsToAFolderThatIsNotThereAreRefused) {
   EXPECT_THAT(finished.errors, HasSubstr("/dev/null/p.csv"));
 }
 
+TEST(Output, OfAQuietRunStillNotesWhatWasFilledIn) {
+  const Workplace place;
+  std::string table = small_table(60);
+  for (int i = 0; i < 20; ++i) table += ",2,flat,1.5\n";
+  place.write("houses.csv", table);
+  place.write("pipeline.yaml", ridge_document());
+  const Finished finished = place.stoker({"run", "pipeline.yaml", "--quiet"});
+  ASSERT_EQ(finished.code, 0) << finished.errors;
+  EXPECT_THAT(finished.errors, testing::Not(HasSubstr("filled with")));
+  EXPECT_THAT(place.stoker({"runs", "show", "latest"}).output, HasSubstr("note: column 'a'"));
+}
+
 TEST(Output, AFullFileSystemIsOneErrorAndNothingHalfWritten) {
   const Workplace place;
   place.write("pipeline.yaml", ridge_document());

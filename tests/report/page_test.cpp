@@ -48,6 +48,7 @@ std::string policy_hash(const std::string& element) {
 TEST(Report, OfARegressionTellsEverythingOfTheRun) {
   RunFolder run;
   run.record().warnings = {"the column ID was left out"};
+  run.record().notes = {"3 values were filled in"};
   run.save();
   run.write_document("version: 1\nname: boston-housing\n");
   run.write_metrics({"train"}, true);
@@ -55,6 +56,7 @@ TEST(Report, OfARegressionTellsEverythingOfTheRun) {
   write_report(run.paths());
   const std::string page = run.report();
   for (const char* part : {"<title>boston-housing</title>",
+                           "<li>3 values were filled in</li>",
                            "2026-11-15_10-20-30_boston-housing",
                            "2026-11-15 10:20:30 UTC",
                            "1 min 04 s",
@@ -169,6 +171,7 @@ TEST(Report, EscapesEveryTextFromOutside) {
   run.record().name = evil;
   run.record().error = evil;
   run.record().warnings = {evil};
+  run.record().notes = {evil};
   run.record().cpu = run.record().gpu = run.record().torch_version = run.record().stoker_version = evil;
   run.record().started = evil;
   run.record().cards = {{evil, evil, false, 1}};

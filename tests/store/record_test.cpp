@@ -34,6 +34,7 @@ RunRecord full_record() {
       {"train", "neural_network", "graph", "cuda:0", "device", "stopped_early", 50, 41, 62500, 12161, 10.5}};
   record.results = {{"evaluate", 10000, {{"rmse", 11.5}, {"mae", 9.25}, {"r2", 0.98}}}};
   record.warnings = {"the column ID was left out", "a second one"};
+  record.notes = {"3 values were filled in"};
   return record;
 }
 
@@ -72,6 +73,7 @@ TEST(RunRecord, ComesBackFromItsFileAsItWasWritten) {
   ASSERT_EQ(read.trainings.size(), 1U);
   EXPECT_EQ(read.trainings[0].best_epoch, 41);
   EXPECT_EQ(read.warnings, full_record().warnings);
+  EXPECT_EQ(read.notes, full_record().notes);
 }
 
 TEST(RunRecord, KeepsTheOrderOfMetrics) {
@@ -101,12 +103,14 @@ TEST(RunRecord, CanBeReadAgainHoweverMuchWentWrong) {
   RunRecord record = full_record();
   record.warnings.assign(50'000, "a row is odd");
   record.warnings[0] = std::string(1U << 20, 'x');
+  record.notes = record.warnings;
   record.error = std::string(1U << 20, 'y');
   write_record({folder.path()}, record);
   const RunRecord read = read_record({folder.path()});
   ASSERT_EQ(read.warnings.size(), 1'001U);
   EXPECT_EQ(read.warnings[1], "a row is odd");
   EXPECT_THAT(read.warnings.back(), HasSubstr("49000 more"));
+  EXPECT_EQ(read.notes, read.warnings);
   EXPECT_LT(read.error.size(), 5'000U);
 }
 

@@ -25,7 +25,16 @@ Outside look_outside(const config::Value& config, const std::filesystem::path& d
 }
 
 PortValues run(const CardContext& context) {
-  return {{"dataset", static_cast<const Source*>(context.outside.opened.get())->read()}};
+  const Notes notes = [&context](Severity severity, const std::string& message) {
+    context.listener.note(severity, message);
+  };
+  return {{"dataset", static_cast<const Source*>(context.outside.opened.get())->read({}, notes)}};
+}
+
+std::optional<Table> read_as_text(const Outside& outside, const std::vector<std::string>& columns) {
+  const auto& source = *static_cast<const Source*>(outside.opened.get());
+  if (!source.infers_types()) return std::nullopt;
+  return source.read(columns);
 }
 
 }  // namespace
@@ -40,7 +49,8 @@ CardType data_load() {
           .describe = described<SourceConfig>,
           .check = check,
           .look_outside = look_outside,
-          .run = run};
+          .run = run,
+          .read_as_text = read_as_text};
 }
 
 }  // namespace stoker::cards

@@ -23,14 +23,19 @@ config::Value check(const config::Value& config, const std::string& path, config
 
 PortValues run(const CardContext& context) {
   const Table& table = input<Table>(context, "dataset");
-  const SplitRows rows = split_rows(table, settings_of<SplitConfig>(context.config));
-  return {{"train_dataset", take_rows(table, rows.first)}, {"test_dataset", take_rows(table, rows.second)}};
+  const auto settings = settings_of<SplitConfig>(context.config);
+  const SplitRows rows = split_rows(table, settings);
+  Table train = take_rows(table, rows.first);
+  Table test = take_rows(table, rows.second);
+  if (!settings.group_column.empty()) train.group_column = test.group_column = settings.group_column;
+  return {{"train_dataset", std::move(train)}, {"test_dataset", std::move(test)}};
 }
 
 }  // namespace
 
 CardType data_split() {
   return {.name = "data_split",
+          .version = 2,
           .title = "Split data",
           .help = "Shuffles the rows and splits them into a part to train on and a part to test with.",
           .inputs = {{"dataset", PortType::table, "The rows to split"}},

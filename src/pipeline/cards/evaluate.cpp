@@ -28,8 +28,11 @@ nlohmann::json chart_of(const Evaluation& evaluation) {
 }
 
 PortValues run(const CardContext& context) {
+  const Notes notes = [&context](Severity severity, const std::string& message) {
+    context.listener.note(severity, message);
+  };
   const Evaluation evaluation =
-      stoker::evaluate(input_model(context, "trained_model"), input<Table>(context, "test_dataset"));
+      stoker::evaluate(input_model(context, "trained_model"), input<Table>(context, "test_dataset"), notes);
   return {{"eval_report", std::make_shared<const nlohmann::json>(evaluation.to_json())},
           {"eval_chart", std::make_shared<const nlohmann::json>(chart_of(evaluation))}};
 }
@@ -39,6 +42,7 @@ PortValues run(const CardContext& context) {
 CardType evaluate() {
   return {
       .name = "evaluate",
+      .version = 2,
       .title = "Evaluate",
       .help =
           "Measures a trained model on rows that it has not seen: MSE, RMSE, MAE and R2 in real units, or "

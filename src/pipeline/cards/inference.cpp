@@ -31,6 +31,7 @@ PortValues run(const CardContext& context) {
 CardType inference() {
   return {
       .name = "inference",
+      .version = 2,
       .title = "Predict",
       .help =
           "Predicts each row of a table with a trained model, in the order of the rows and in real units. "

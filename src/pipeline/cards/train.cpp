@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "data/target_column.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
 #include "pipeline/training_report.h"
@@ -51,6 +52,9 @@ PortValues run(const CardContext& context) {
                            .config = settings.fit,
                            .checkpoints = context.checkpoints,
                            .resume = context.resume};
+  for (const Table& test : context.tables_to_evaluate) {
+    refuse_unusable_targets(test, training, settings.preparation);
+  }
   const FitResult result = fit(request, context.listener, context.stop);
   context.work_returned();
   const Evaluation on_training_rows = stoker::evaluate(result.model, training);

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "data/preparation.h"
+#include "pipeline/card.h"
+#include "pipeline/document.h"
+
+// Rows that a model meets after its training: where they come from, and how they must be read.
+namespace stoker {
+
+const Card& card_named(const Document& document, const std::string& id);
+
+// The inputs test_dataset of those of the `running` cards that evaluate the model of this card.
+std::vector<Connection> tests_of_model(const Document& document, const std::set<std::string>& running,
+                                       const std::string& training_card);
+
+// The table at this connection with the columns that the model learnt as text as the text they are. A file of
+// its own may hold nothing but digits where the training's had words too, so that its reader took 007 for 7:
+// then it is read again. `outside` has what each card has read.
+Table in_learnt_types(const Table& table, const Preparation& learnt, const Document& document,
+                      const Connection& connection, const std::map<std::string, Outside>& outside);
+
+}  // namespace stoker
