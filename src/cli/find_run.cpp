@@ -24,8 +24,7 @@ bool is_folder(const std::string& name) {
 ListedRun run_named(const std::string& name, const std::filesystem::path& out) {
   const std::filesystem::path folder = without_trailing_slash(name);
   if (is_folder(folder.string()) && holds(folder, "run.json")) {
-    const RunPaths paths{folder};
-    return {std::filesystem::weakly_canonical(folder).filename().string(), paths, read_record(paths)};
+    return read_run(folder);
   }
   if (name.find('/') != std::string::npos) refuse("{} is not a run folder: it has no run.json", name);
   return find_run(out, name);

@@ -72,11 +72,11 @@ std::string first_training_of(const Document& document) {
   return "";
 }
 
-void refuse_if_it_goes_on(const RunRecord& record, const fs::path& folder) {
-  if (record.status != RunStatus::running || !record.process || !is_alive(*record.process)) return;
-  if (record.process->id == this_process().id) return;
-  refuse("the run {} is still going on (process {} on {}); stop it first", folder.string(),
-         record.process->id, record.process->host);
+RunLock lock_to_work_on(const fs::path& folder) {
+  std::optional<RunLock> lock = RunLock::take(folder);
+  if (!lock)
+    refuse("the run {} is still going on ({}); stop it first", folder.string(), holder_of_lock(folder));
+  return std::move(*lock);
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ std::unique_ptr<RunFolder> RunFolder::make(const fs::path& out, const Document& 
   fs::path folder;
   try {
     folder = made_under_free_name(out, document.name);
-    std::unique_ptr<RunFolder> run(new RunFolder(folder, document, std::nullopt));
+    std::unique_ptr<RunFolder> run(new RunFolder(folder, lock_to_work_on(folder), document, std::nullopt));
     run->made_out_ = !out_was_there;
     return run;
   } catch (const Error&) {
@@ -99,18 +99,22 @@ std::unique_ptr<RunFolder> RunFolder::make(const fs::path& out, const Document& 
 }
 
 std::unique_ptr<RunFolder> RunFolder::reopen(const fs::path& folder, const Document& document) {
+  read_record({folder});  // refuses what is no run before anything is written there
+  RunLock lock = lock_to_work_on(folder);
   RunRecord earlier = read_record({folder});
-  refuse_if_it_goes_on(earlier, folder);
   if (document_of_run(folder).to_yaml() != document.to_yaml()) {
     refuse(
         "this is not the document that {} was started with; start a new run, or resume it with its own: {}",
         folder.string(), RunPaths{folder}.document().string());
   }
-  return std::unique_ptr<RunFolder>(new RunFolder(folder, document, std::move(earlier)));
+  return std::unique_ptr<RunFolder>(new RunFolder(folder, std::move(lock), document, std::move(earlier)));
 }
 
-RunFolder::RunFolder(fs::path folder, const Document& document, std::optional<RunRecord> earlier)
-    : paths_{std::move(folder)}, record_(earlier ? std::move(*earlier) : new_record(document)) {
+RunFolder::RunFolder(fs::path folder, RunLock lock, const Document& document,
+                     std::optional<RunRecord> earlier)
+    : paths_{std::move(folder)},
+      lock_(std::move(lock)),
+      record_(earlier ? std::move(*earlier) : new_record(document)) {
   was_finished_ = record_.status == RunStatus::finished;
   first_training_ = first_training_of(document);
   earlier_seconds_ = record_.seconds;

@@ -13,6 +13,7 @@
 #include "pipeline/document.h"
 #include "pipeline/metrics_file.h"
 #include "pipeline/runner.h"
+#include "store/run_lock.h"
 #include "store/runs.h"
 
 namespace stoker {
@@ -49,11 +50,13 @@ class RunFolder {
   void remove();
 
  private:
-  RunFolder(std::filesystem::path folder, const Document& document, std::optional<RunRecord> earlier);
+  RunFolder(std::filesystem::path folder, RunLock lock, const Document& document,
+            std::optional<RunRecord> earlier);
   void event(const char* name, const nlohmann::json& details);
   void save_record();
 
   RunPaths paths_;
+  RunLock lock_;  // for as long as this process works on the run
   std::mutex mutex_;
   RunRecord record_;
   double earlier_seconds_ = 0;
