@@ -19,7 +19,7 @@ nlohmann::json chart_of(const Evaluation& evaluation) {
   if (evaluation.classification) {
     return {{"kind", "confusion_matrix"},
             {"classes", evaluation.classification->class_names},
-            {"counts", evaluation.classification->confusion}};
+            {"counts", confusion_rows(*evaluation.classification)}};
   }
   return {{"kind", "predicted_against_actual"},
           {"target", evaluation.target},
@@ -39,6 +39,7 @@ PortValues run(const CardContext& context) {
 CardType evaluate() {
   return {
       .name = "evaluate",
+      .version = 2,
       .title = "Evaluate",
       .help =
           "Measures a trained model on rows that it has not seen: MSE, RMSE, MAE and R2 in real units, or "
