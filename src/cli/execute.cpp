@@ -34,7 +34,7 @@ nlohmann::json metrics_json(const Evaluation& evaluation) {
                          {"metrics", std::move(metrics)}};
   if (evaluation.classification) {
     json["classes"] = evaluation.classification->class_names;
-    json["confusion"] = evaluation.classification->confusion;
+    json["confusion"] = confusion_rows(*evaluation.classification);
   }
   return json;
 }
@@ -46,6 +46,7 @@ nlohmann::json as_json(const Document& document, const RunSummary& summary) {
                          {"folder", summary.folder.string()},
                          {"seconds", summary.seconds},
                          {"cards", nlohmann::json::array()},
+                         {"trainings", nlohmann::json::array()},
                          {"evaluations", nlohmann::json::object()}};
   if (exists(paths.model())) json["model"] = paths.model().string();
   if (exists(summary.report)) json["report"] = summary.report.string();
@@ -54,6 +55,8 @@ nlohmann::json as_json(const Document& document, const RunSummary& summary) {
     json["cards"].push_back(
         {{"id", card.id}, {"type", card.type}, {"reused", card.reused}, {"seconds", card.seconds}});
   }
+  for (const RunRecord::Training& training : summary.trainings)
+    json["trainings"].push_back(training.to_json());
   for (const auto& [card, evaluation] : summary.evaluations) {
     json["evaluations"][card] = metrics_json(evaluation);
   }
@@ -68,6 +71,13 @@ std::string metrics_text(const std::string& card, const Evaluation& evaluation) 
                      coloured_output(Colour::bold, fmt::format("{}: {} on {} rows", card, evaluation.target,
                                                                human_count(count))),
                      aligned(rows, "  "));
+}
+
+// The penalty that was asked for, or that cross-validation chose.
+std::string alpha_text(const RunRecord::Training& training) {
+  const bool chosen = training.model_type.ends_with("_cv");
+  return fmt::format("{:.6g}{} ({} {})", *training.alpha, chosen ? ", chosen by cross-validation" : "",
+                     training.card, training.model_type);
 }
 
 std::string reused_text(const RunSummary& summary) {
@@ -85,6 +95,9 @@ std::string as_text(const RunSummary& summary) {
   std::vector<std::vector<std::string>> rows{{"run", summary.folder.string()}};
   const std::string reused = reused_text(summary);
   const std::size_t pictures = pictures_in(paths.plots());
+  for (const RunRecord::Training& training : summary.trainings) {
+    if (training.alpha) rows.push_back({"alpha", alpha_text(training)});
+  }
   if (!reused.empty()) rows.push_back({"reused", reused});
   if (exists(paths.model())) rows.push_back({"model", paths.model().string()});
   if (pictures > 0)

@@ -77,7 +77,8 @@ std::string training_text(const RunRecord::Training& training) {
                   human_count(static_cast<std::uint64_t>(std::max<std::int64_t>(0, training.parameters))),
                   training.engine, training.device, human_seconds(training.seconds));
   if (training.epochs > 0) text += fmt::format(", {} epochs", training.epochs);
-  if (training.best_epoch >= 0) text += fmt::format(", best {}", training.best_epoch + 1);
+  if (training.best_epoch > 0) text += fmt::format(", best {}", training.best_epoch);
+  if (training.alpha) text += fmt::format(", alpha {:.6g}", *training.alpha);
   return text + fmt::format(", {}\n", training.end);
 }
 

@@ -160,7 +160,7 @@ void RunFolder::epoch_finished(const std::string& card, const EpochReport& epoch
   const std::lock_guard lock(mutex_);
   metrics_->add(card, epoch);
   json details{{"card", card},
-               {"epoch", epoch.record.epoch},
+               {"epoch", epoch.record.epoch + 1},
                {"train_loss", epoch.record.train_loss},
                {"learning_rate", epoch.learning_rate},
                {"seconds", epoch.seconds}};
@@ -179,8 +179,8 @@ void RunFolder::note(const std::string& card, Severity severity, const std::stri
   event("note", details);
 }
 
-void RunFolder::keep_training(const std::string& card, const Model& model, const json& report,
-                              bool trained_here) {
+RunRecord::Training RunFolder::keep_training(const std::string& card, const Model& model, const json& report,
+                                             bool trained_here) {
   const std::lock_guard lock(mutex_);
   const RunRecord::Training line = training_line(report, card);
   save_model(model, card == first_training_ ? paths_.model() : paths_.folder / ("model-" + card));
@@ -188,6 +188,7 @@ void RunFolder::keep_training(const std::string& card, const Model& model, const
   if (trained_here && model.network) record_.torch_version = torch_door::version();
   if (line.device.starts_with("cuda")) record_.gpu = gpu_model(line.device);
   record_.trainings.push_back(line);
+  return line;
 }
 
 void RunFolder::keep_evaluation(const std::string& card, const Evaluation& evaluation) {
@@ -215,14 +216,16 @@ void RunFolder::keep_preview(const std::string& card, const std::string& output,
              whole.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-void RunFolder::end(RunStatus status, const std::string& error, double seconds) {
+double RunFolder::end(RunStatus status, const std::string& error, double seconds) {
   const std::lock_guard lock(mutex_);
   record_.status = status;
   record_.error = error;
   record_.seconds = earlier_seconds_ + seconds;
   save_record();
   event(("run_" + std::string(status_name(status))).c_str(),
-        error.empty() ? json{{"seconds", seconds}} : json{{"seconds", seconds}, {"error", error}});
+        error.empty() ? json{{"seconds", record_.seconds}}
+                      : json{{"seconds", record_.seconds}, {"error", error}});
+  return record_.seconds;
 }
 
 void RunFolder::remove() {

@@ -37,15 +37,15 @@ class RunFolder {
   void note(const std::string& card, Severity severity, const std::string& message);
 
   // What cards put out, as files that people look for.
-  void keep_training(const std::string& card, const Model& model, const nlohmann::json& report,
-                     bool trained_here);
+  RunRecord::Training keep_training(const std::string& card, const Model& model, const nlohmann::json& report,
+                                    bool trained_here);
   void keep_evaluation(const std::string& card, const Evaluation& evaluation);
   void keep_predictions(const std::string& card, const Table& predictions);
 
   void keep_preview(const std::string& card, const std::string& output, const Table& table);
 
-  // Writes the end into run.json and events.jsonl.
-  void end(RunStatus status, const std::string& error, double seconds);
+  // Writes the end into run.json and events.jsonl. Returns the seconds of all sittings together.
+  double end(RunStatus status, const std::string& error, double seconds);
   // As if the run had never been.
   void remove();
 

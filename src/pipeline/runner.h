@@ -8,6 +8,7 @@
 #include "base/stop.h"
 #include "pipeline/card.h"
 #include "pipeline/document.h"
+#include "store/runs.h"
 #include "train/evaluate.h"
 
 namespace stoker {
@@ -32,7 +33,8 @@ struct RunSummary {
   std::filesystem::path report;  // report.html
   std::vector<CardOutcome> cards;
   std::vector<std::pair<std::string, Evaluation>> evaluations;  // by card
-  double seconds = 0;
+  std::vector<RunRecord::Training> trainings;
+  double seconds = 0;  // of all sittings of the run, as run.json has it
 };
 
 // Who watches a run: the terminal, a test, later a service.

@@ -47,10 +47,13 @@ struct RunRecord {
     std::string placement;
     std::string end;          // finished, stopped_early, time_limit
     std::int64_t epochs = 0;
-    std::int64_t best_epoch = -1;
+    std::int64_t best_epoch = 0;  // counted from 1; 0: none was the best
     std::int64_t steps = 0;
     std::int64_t parameters = 0;
     double seconds = 0;
+    std::optional<double> alpha = std::nullopt;  // linear models with a penalty: the one used or chosen
+
+    nlohmann::json to_json() const;
   };
   struct Result {             // one per evaluate card
     std::string card;

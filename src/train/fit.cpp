@@ -61,7 +61,8 @@ void refuse_classes(const Preparation& preparation, std::string_view type) {
 }
 
 Model linear_model(const std::string& type, Preparation preparation, const LinearFit& fit) {
-  Model model{type, std::move(preparation), std::nullopt, {}, fit.alpha};
+  Model model{type, std::move(preparation), std::nullopt, {}, std::nullopt};
+  if (type != config::name_of(LinearKind::linear_regression)) model.alpha = fit.alpha;
   const std::span<const double> coefficients(fit.coefficients);
   const std::span<const double> intercept(&fit.intercept, 1);
   model.parameters.push_back(
