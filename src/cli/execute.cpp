@@ -1,12 +1,15 @@
 #include "cli/execute.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "cli/interrupt.h"
 #include "cli/progress_view.h"
@@ -68,8 +71,8 @@ std::string metrics_text(const std::string& card, const Evaluation& evaluation) 
   for (const auto& [name, value] : evaluation.metrics()) rows.push_back({name, number(value)});
   const auto count = static_cast<std::uint64_t>(evaluation.rows);
   return fmt::format("{}\n{}",
-                     coloured_output(Colour::bold, fmt::format("{}: {} on {} rows", card, evaluation.target,
-                                                               human_count(count))),
+                     coloured_output(Colour::bold, fmt::format("{}: {} on {}", card, evaluation.target,
+                                                               counted(count, "row"))),
                      aligned(rows, "  "));
 }
 
@@ -110,15 +113,33 @@ std::string as_text(const RunSummary& summary) {
   return text + aligned(rows);
 }
 
+// What the cache may hold, from the environment: it is shared by all runs of a folder.
+std::uint64_t cache_bytes(std::uint64_t usual) {
+  const char* text = std::getenv("STOKER_CACHE_GIB");
+  if (text == nullptr || *text == '\0') return usual;
+  const std::string_view number(text);
+  double gib = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), gib);
+  if (error != std::errc() || end != number.data() + number.size() || !(gib >= 0 && gib <= 1e6)) {
+    refuse(
+        "STOKER_CACHE_GIB is '{}'; it must be a number from 0 to 1000000, the gibibytes that the cache may "
+        "hold",
+        number);
+  }
+  return static_cast<std::uint64_t>(gib * 1073741824.0);
+}
+
 }  // namespace
 
 ExitCode execute(const Document& document, const RunOptions& options, const ShowOptions& show) {
+  RunOptions bounded = options;
+  bounded.cache_bytes = cache_bytes(options.cache_bytes);
   StopSignal stop;
   RunSummary summary;
   {
     const InterruptGuard guard(stop);
     ProgressView view(document, show.quiet);
-    summary = run_pipeline(document, options, view, stop);
+    summary = run_pipeline(document, bounded, view, stop);
   }
   if (show.json) {
     print_json(as_json(document, summary));

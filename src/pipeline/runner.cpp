@@ -284,8 +284,18 @@ class Run {
     };
     // Before the end is written, so that what the pictures cost and warn of is part of the record.
     draw_plots(folder_->paths(), notes);
+    shrink_cache(notes);
     summary_.seconds = folder_->end(RunStatus::finished, "", seconds_since(started_));
     write_report(folder_->paths());
+  }
+
+  // The cache is a convenience: what goes wrong with it costs a warning.
+  void shrink_cache(const Notes& notes) {
+    try {
+      cache_.shrink_to(options_.cache_bytes);
+    } catch (const fs::filesystem_error& error) {
+      notes(Severity::warning, fmt::format("the cache could not be made smaller: {}", error.what()));
+    }
   }
 
   // A request that was wrong from the start leaves nothing behind; anything else says in run.json how it

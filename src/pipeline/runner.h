@@ -18,6 +18,7 @@ struct RunOptions {
   std::optional<std::filesystem::path> resume;  // an earlier run folder to go on with
   std::string only;                             // run this card and what it needs
   bool use_cache = true;
+  std::uint64_t cache_bytes = std::uint64_t{4} << 30;  // what the cache may hold when the run is over
 };
 
 // What happened to one card.

@@ -75,6 +75,7 @@ CardType train_card(const std::string& name, const std::string& title) {
                   {"train_metrics", PortType::report,
                    "How the training went, and how well the training rows fit"}},
       .file_settings = {},
+      .passing_settings = {"checkpoint_seconds"},
       .describe = described<TrainSettings>,
       .check = check,
       .run = run};
