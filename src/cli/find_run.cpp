@@ -1,6 +1,7 @@
 #include "cli/find_run.h"
 
 #include "base/error.h"
+#include "cli/terminal.h"
 
 namespace stoker::cli {
 namespace {
@@ -17,6 +18,22 @@ std::filesystem::path without_trailing_slash(const std::filesystem::path& path) 
 bool is_folder(const std::string& name) {
   std::error_code ignored;
   return std::filesystem::is_directory(name, ignored);
+}
+
+// Of the newest run that has a model; one that has none, such as after --only, is passed over by name.
+std::filesystem::path newest_model(const std::filesystem::path& out) {
+  std::vector<std::string> damaged;
+  const std::vector<ListedRun> runs = list_runs(out, damaged);
+  for (const ListedRun& run : runs) {
+    if (!holds(run.paths.folder, "model")) continue;
+    if (run.id != runs.front().id) {
+      tell(fmt::format("the newest run, {}, has no model; this is that of {}", runs.front().id, run.id));
+    }
+    return run.paths.model();
+  }
+  if (runs.empty()) refuse("there are no runs in {}", out.string());
+  refuse("no run in {} has a model: {} is the newest, and it trained none, or did not finish", out.string(),
+         runs.front().id);
 }
 
 }  // namespace
@@ -39,6 +56,7 @@ std::filesystem::path model_named(const std::string& name, const std::filesystem
     return folder;  // load_model says what is missing in it
   }
   if (name.find('/') != std::string::npos) refuse("no model folder and no run folder at {}", name);
+  if (name == "latest") return newest_model(out);
   const ListedRun run = find_run(out, name);
   if (!holds(run.paths.folder, "model")) {
     refuse("the run {} has no model: it trained none, or did not finish", run.id);
