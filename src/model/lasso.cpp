@@ -40,9 +40,9 @@ LinearFit fit_on(const Data& data, const LinearConfig& config, const Notes& note
     make_exact(data, settings, result.sweeps, fit.coefficients, stop);
   } else if (result.out_of_time) {
     notes(Severity::warning,
-          fmt::format("lasso: the time limit was reached after {} sweeps of coordinate descent; the "
+          fmt::format("lasso: the time limit was reached after {} {} of coordinate descent; the "
                       "coefficients so far are kept",
-                      result.sweeps));
+                      result.sweeps, result.sweeps == 1 ? "sweep" : "sweeps"));
   } else {
     notes(Severity::warning,
           fmt::format("lasso: coordinate descent stopped after {} sweeps before it reached the "

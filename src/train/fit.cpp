@@ -56,7 +56,8 @@ void refuse_classes(const Preparation& preparation, std::string_view type) {
   if (preparation.task() == Task::regression) return;
   refuse(
       "{} predicts numbers, but the target column '{}' has {} classes; use model_type neural_network or "
-      "deep_neural_network for classes, or set task: regression if its values are quantities",
+      "deep_neural_network for classes (--model neural_network), or set task: regression if its values are "
+      "quantities (--task regression)",
       type, preparation.target_column(), preparation.classes().size());
 }
 

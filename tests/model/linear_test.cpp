@@ -330,7 +330,7 @@ TEST(Linear, KeepsTheLassoSoFarWhenTimeIsUpAndFailsWhereThereIsNoSolutionYet) {
   const LinearFit lasso = fit_linear(LinearKind::lasso, rows.view(), rows.y, config, notes.listener(), stop);
   EXPECT_TRUE(lasso.out_of_time);
   EXPECT_EQ(lasso.iterations, 1);
-  EXPECT_THAT(notes.warnings, testing::ElementsAre(HasSubstr("time limit was reached after 1 sweeps")));
+  EXPECT_THAT(notes.warnings, testing::ElementsAre(HasSubstr("time limit was reached after 1 sweep of")));
   for (const LinearKind kind : {LinearKind::ridge_cv, LinearKind::lasso_cv, LinearKind::ridge}) {
     try {
       fit_linear(kind, rows.view(), rows.y, {}, no_notes(), stop);
