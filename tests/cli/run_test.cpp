@@ -212,5 +212,19 @@ TEST_F(Interrupted, ARequestToEndLeavesACheckpointToo) {
   EXPECT_THAT(files_below(place_.folder() / "stopped" / run), testing::Contains(testing::EndsWith("DONE")));
 }
 
+// With no tolerance and all the sweeps in the world, descent goes on until it is stopped.
+TEST_F(Interrupted, ALinearSolverStopsToo) {
+  place_.write("houses.csv", small_table(120));
+  Program program({STOKER_PROGRAM, "train", "houses.csv", "--target", "y", "--model", "lasso_cv",
+                   "--tolerance", "0", "--max-iterations", "1000000000"},
+                  place_.folder());
+  while (program.errors_so_far().find("model_define") == std::string::npos)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  program.send(SIGINT);
+  const Finished stopped = program.wait();
+  EXPECT_EQ(stopped.code, 130) << stopped.errors;
+  EXPECT_THAT(stopped.errors, HasSubstr("--resume"));
+}
+
 }  // namespace
 }  // namespace stoker::test
