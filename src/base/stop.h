@@ -15,9 +15,13 @@ class StopSignal {
   void interrupt() { interrupted_.store(true); }
   void set_deadline(std::chrono::steady_clock::time_point deadline) { deadline_ = deadline; }
   void clear_deadline() { deadline_.reset(); }
+  // For work inside work: stops when `outer` does too. `outer` must live as long.
+  void heed(const StopSignal& outer) { outer_ = &outer; }
 
   StopReason reason() const {
     if (interrupted_.load()) return StopReason::interrupted;
+    const StopReason outside = outer_ == nullptr ? StopReason::none : outer_->reason();
+    if (outside != StopReason::none) return outside;
     if (deadline_ && std::chrono::steady_clock::now() >= *deadline_) return StopReason::time_limit;
     return StopReason::none;
   }
@@ -25,6 +29,7 @@ class StopSignal {
  private:
   std::atomic<bool> interrupted_{false};  // lock-free, so a signal handler may set it
   std::optional<std::chrono::steady_clock::time_point> deadline_;
+  const StopSignal* outer_ = nullptr;
 };
 
 }  // namespace stoker

@@ -1,12 +1,15 @@
 #include "cli/execute.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "cli/interrupt.h"
 #include "cli/progress_view.h"
@@ -34,7 +37,7 @@ nlohmann::json metrics_json(const Evaluation& evaluation) {
                          {"metrics", std::move(metrics)}};
   if (evaluation.classification) {
     json["classes"] = evaluation.classification->class_names;
-    json["confusion"] = evaluation.classification->confusion;
+    json["confusion"] = confusion_rows(*evaluation.classification);
   }
   return json;
 }
@@ -46,6 +49,7 @@ nlohmann::json as_json(const Document& document, const RunSummary& summary) {
                          {"folder", summary.folder.string()},
                          {"seconds", summary.seconds},
                          {"cards", nlohmann::json::array()},
+                         {"trainings", nlohmann::json::array()},
                          {"evaluations", nlohmann::json::object()}};
   if (exists(paths.model())) json["model"] = paths.model().string();
   if (exists(summary.report)) json["report"] = summary.report.string();
@@ -54,6 +58,8 @@ nlohmann::json as_json(const Document& document, const RunSummary& summary) {
     json["cards"].push_back(
         {{"id", card.id}, {"type", card.type}, {"reused", card.reused}, {"seconds", card.seconds}});
   }
+  for (const RunRecord::Training& training : summary.trainings)
+    json["trainings"].push_back(training.to_json());
   for (const auto& [card, evaluation] : summary.evaluations) {
     json["evaluations"][card] = metrics_json(evaluation);
   }
@@ -65,9 +71,16 @@ std::string metrics_text(const std::string& card, const Evaluation& evaluation) 
   for (const auto& [name, value] : evaluation.metrics()) rows.push_back({name, number(value)});
   const auto count = static_cast<std::uint64_t>(evaluation.rows);
   return fmt::format("{}\n{}",
-                     coloured_output(Colour::bold, fmt::format("{}: {} on {} rows", card, evaluation.target,
-                                                               human_count(count))),
+                     coloured_output(Colour::bold, fmt::format("{}: {} on {}", card, evaluation.target,
+                                                               counted(count, "row"))),
                      aligned(rows, "  "));
+}
+
+// The penalty that was asked for, or that cross-validation chose.
+std::string alpha_text(const RunRecord::Training& training) {
+  const bool chosen = training.model_type.ends_with("_cv");
+  return fmt::format("{:.6g}{} ({} {})", *training.alpha, chosen ? ", chosen by cross-validation" : "",
+                     training.card, training.model_type);
 }
 
 std::string reused_text(const RunSummary& summary) {
@@ -85,6 +98,9 @@ std::string as_text(const RunSummary& summary) {
   std::vector<std::vector<std::string>> rows{{"run", summary.folder.string()}};
   const std::string reused = reused_text(summary);
   const std::size_t pictures = pictures_in(paths.plots());
+  for (const RunRecord::Training& training : summary.trainings) {
+    if (training.alpha) rows.push_back({"alpha", alpha_text(training)});
+  }
   if (!reused.empty()) rows.push_back({"reused", reused});
   if (exists(paths.model())) rows.push_back({"model", paths.model().string()});
   if (pictures > 0)
@@ -97,15 +113,33 @@ std::string as_text(const RunSummary& summary) {
   return text + aligned(rows);
 }
 
+// What the cache may hold, from the environment: it is shared by all runs of a folder.
+std::uint64_t cache_bytes(std::uint64_t usual) {
+  const char* text = std::getenv("STOKER_CACHE_GIB");
+  if (text == nullptr || *text == '\0') return usual;
+  const std::string_view number(text);
+  double gib = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), gib);
+  if (error != std::errc() || end != number.data() + number.size() || !(gib >= 0 && gib <= 1e6)) {
+    refuse(
+        "STOKER_CACHE_GIB is '{}'; it must be a number from 0 to 1000000, the gibibytes that the cache may "
+        "hold",
+        number);
+  }
+  return static_cast<std::uint64_t>(gib * 1073741824.0);
+}
+
 }  // namespace
 
 ExitCode execute(const Document& document, const RunOptions& options, const ShowOptions& show) {
+  RunOptions bounded = options;
+  bounded.cache_bytes = cache_bytes(options.cache_bytes);
   StopSignal stop;
   RunSummary summary;
   {
     const InterruptGuard guard(stop);
     ProgressView view(document, show.quiet);
-    summary = run_pipeline(document, options, view, stop);
+    summary = run_pipeline(document, bounded, view, stop);
   }
   if (show.json) {
     print_json(as_json(document, summary));

@@ -1,6 +1,7 @@
 #include "cli/find_run.h"
 
 #include "base/error.h"
+#include "cli/terminal.h"
 
 namespace stoker::cli {
 namespace {
@@ -19,13 +20,28 @@ bool is_folder(const std::string& name) {
   return std::filesystem::is_directory(name, ignored);
 }
 
+// Of the newest run that has a model; one that has none, such as after --only, is passed over by name.
+std::filesystem::path newest_model(const std::filesystem::path& out) {
+  std::vector<std::string> damaged;
+  const std::vector<ListedRun> runs = list_runs(out, damaged);
+  for (const ListedRun& run : runs) {
+    if (!holds(run.paths.folder, "model")) continue;
+    if (run.id != runs.front().id) {
+      tell(fmt::format("the newest run, {}, has no model; this is that of {}", runs.front().id, run.id));
+    }
+    return run.paths.model();
+  }
+  if (runs.empty()) refuse("there are no runs in {}", out.string());
+  refuse("no run in {} has a model: {} is the newest, and it trained none, or did not finish", out.string(),
+         runs.front().id);
+}
+
 }  // namespace
 
 ListedRun run_named(const std::string& name, const std::filesystem::path& out) {
   const std::filesystem::path folder = without_trailing_slash(name);
   if (is_folder(folder.string()) && holds(folder, "run.json")) {
-    const RunPaths paths{folder};
-    return {std::filesystem::weakly_canonical(folder).filename().string(), paths, read_record(paths)};
+    return read_run(folder);
   }
   if (name.find('/') != std::string::npos) refuse("{} is not a run folder: it has no run.json", name);
   return find_run(out, name);
@@ -40,6 +56,7 @@ std::filesystem::path model_named(const std::string& name, const std::filesystem
     return folder;  // load_model says what is missing in it
   }
   if (name.find('/') != std::string::npos) refuse("no model folder and no run folder at {}", name);
+  if (name == "latest") return newest_model(out);
   const ListedRun run = find_run(out, name);
   if (!holds(run.paths.folder, "model")) {
     refuse("the run {} has no model: it trained none, or did not finish", run.id);

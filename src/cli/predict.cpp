@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <array>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,6 +10,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/find_run.h"
+#include "cli/reading_settings.h"
 #include "cli/terminal.h"
 #include "config/flags.h"
 #include "data/source.h"
@@ -24,30 +23,11 @@ struct PredictCommand {
   std::string model;
   std::string data;
   std::string output;
-  std::string out = "runs";
+  std::string runs = "runs";
   bool include_features = false;
   bool json = false;
   config::Value reading;  // settings of the source, by their names
 };
-
-// How DATA is read; where it lies is said by DATA itself.
-config::Fields reading_settings(SourceConfig& source) {
-  constexpr std::array<std::string_view, 4> where{"source", "path", "url", "sample_name"};
-  config::Fields settings = fields(source);
-  std::erase_if(settings, [&](const config::Field& field) {
-    return std::find(where.begin(), where.end(), field.name) != where.end();
-  });
-  return settings;
-}
-
-SourceConfig source_of(const PredictCommand& command) {
-  SourceConfig source = Source::config_for(command.data);
-  if (command.reading.is_null()) return source;
-  config::Diagnostics diagnostics("");
-  config::read_fields(reading_settings(source), command.reading, "", diagnostics);
-  diagnostics.refuse_if_any();
-  return source;
-}
 
 constexpr const char* prediction_name = "prediction";
 
@@ -91,9 +71,14 @@ ExitCode predict_and_show(const PredictCommand& command) {
   if (command.json && command.include_features && command.output.empty()) {
     refuse("--json prints predictions alone; for the input columns beside them, add --output FILE");
   }
-  const Model model = load_model(model_named(command.model, command.out));
-  const Table input = Source::open(source_of(command), std::filesystem::current_path())
-                          .read(model.preparation.text_columns());
+  if (std::filesystem::is_directory(command.output)) {
+    refuse("--output {} is a folder; give a file, or --runs DIR for the folder in which runs are looked for",
+           command.output);
+  }
+  const Model model = load_model(model_named(command.model, command.runs));
+  const Table input =
+      Source::open(source_named(command.data, command.reading), std::filesystem::current_path())
+          .read(model.preparation.text_columns());
   const Predictions predictions = predict(model, input);
   if (!command.output.empty()) {
     write_table(predictions_table(predictions, input, command.include_features, prediction_name),
@@ -102,7 +87,7 @@ ExitCode predict_and_show(const PredictCommand& command) {
     if (command.json) {
       print_json({{"output", command.output}, {"rows", rows}});
     } else {
-      print(fmt::format("{}: {} predictions of {}\n", command.output, human_count(rows),
+      print(fmt::format("{}: {} of {}\n", command.output, counted(rows, "prediction"),
                         model.preparation.target_column()));
     }
   } else if (command.json) {
@@ -120,10 +105,10 @@ Action declare_predict(CLI::App& app) {
   app.add_option("MODEL", command->model, "Model folder, run folder, id of a run, or latest")->required();
   app.add_option("DATA", command->data, "File, URL or sample:NAME with the columns that the model needs")
       ->required();
-  app.add_option("--output", command->output,
+  app.add_option("--output,--out", command->output,
                  "File to write: .csv, .tsv, .parquet, .arrow; else CSV is printed");
   app.add_flag("--include-features", command->include_features, "Put the columns of DATA in front");
-  app.add_option("--out", command->out, "Folder in which runs are looked for")->capture_default_str();
+  app.add_option("--runs", command->runs, "Folder in which runs are looked for")->capture_default_str();
   app.add_flag("--json", command->json, "Print one JSON object instead of CSV");
   SourceConfig usual;
   app.option_defaults()->group("Settings of the data");

@@ -7,7 +7,9 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/reading_settings.h"
 #include "cli/terminal.h"
+#include "config/flags.h"
 #include "data/source.h"
 #include "data/table.h"
 
@@ -18,6 +20,7 @@ struct PreviewCommand {
   std::string data;
   std::size_t rows = 10;
   bool json = false;
+  config::Value reading;  // settings of the source, by their names
 };
 
 nlohmann::json as_json(const Preview& shown) {
@@ -40,13 +43,14 @@ std::string as_text(const Preview& shown, const std::string& description) {
     first.emplace_back();
     for (const std::string& cell : row) first.back().push_back(cut_to_width(cell, 24));
   }
-  return fmt::format("{}: {} rows, {} columns\n\n{}\n{}", description,
-                     human_count(static_cast<std::uint64_t>(shown.rows)), shown.columns.size(),
-                     aligned(columns), aligned(first));
+  return fmt::format("{}: {}, {}\n\n{}\n{}", description,
+                     counted(static_cast<std::uint64_t>(shown.rows), "row"),
+                     counted(shown.columns.size(), "column"), aligned(columns), aligned(first));
 }
 
 ExitCode show(const PreviewCommand& command) {
-  const Source source = Source::open(Source::config_for(command.data), std::filesystem::current_path());
+  const Source source =
+      Source::open(source_named(command.data, command.reading), std::filesystem::current_path());
   Preview shown = preview(source.read());
   shown.first_rows.resize(std::min(shown.first_rows.size(), command.rows));
   if (command.json) {
@@ -66,6 +70,9 @@ Action declare_preview(CLI::App& app) {
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
   app.add_flag("--json", command->json, "Print one JSON object");
+  SourceConfig usual;
+  app.option_defaults()->group("Settings of the data");
+  config::add_flags(app, reading_settings(usual), command->reading);
   app.footer("Examples:\n  stoker preview houses.csv\n  stoker preview sample:friedman --rows 100 --json");
   return [command] { return show(*command); };
 }

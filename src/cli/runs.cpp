@@ -72,12 +72,13 @@ ExitCode list(const RunsCommand& command) {
 }
 
 std::string training_text(const RunRecord::Training& training) {
-  std::string text =
-      fmt::format("{}: {} with {} parameters, {} on {}, {}", training.card, training.model_type,
-                  human_count(static_cast<std::uint64_t>(std::max<std::int64_t>(0, training.parameters))),
-                  training.engine, training.device, human_seconds(training.seconds));
-  if (training.epochs > 0) text += fmt::format(", {} epochs", training.epochs);
-  if (training.best_epoch >= 0) text += fmt::format(", best {}", training.best_epoch + 1);
+  std::string text = fmt::format(
+      "{}: {} with {}, {} on {}, {}", training.card, training.model_type,
+      counted(static_cast<std::uint64_t>(std::max<std::int64_t>(0, training.parameters)), "parameter"),
+      training.engine, training.device, human_seconds(training.seconds));
+  if (training.epochs > 0) text += ", " + counted(static_cast<std::uint64_t>(training.epochs), "epoch");
+  if (training.best_epoch > 0) text += fmt::format(", best {}", training.best_epoch);
+  if (training.alpha) text += fmt::format(", alpha {:.6g}", *training.alpha);
   return text + fmt::format(", {}\n", training.end);
 }
 
@@ -90,7 +91,8 @@ std::string page_of(const ListedRun& run) {
       {"started", record.started},
       {"time", human_seconds(record.seconds) + " in all"},
       {"memory", human_bytes(record.peak_memory_bytes) + " at most"},
-      {"machine", fmt::format("{}, {} cores", record.cpu, record.cores)},
+      {"machine",
+       fmt::format("{}, {}", record.cpu, counted(static_cast<std::uint64_t>(record.cores), "core"))},
       {"version", "stoker " + record.stoker_version}};
   if (!record.error.empty()) rows.insert(rows.begin() + 3, {"error", record.error});
   if (!record.gpu.empty()) rows.push_back({"gpu", record.gpu});
@@ -105,8 +107,7 @@ std::string page_of(const ListedRun& run) {
   if (!record.trainings.empty()) text += "\nTraining\n";
   for (const auto& training : record.trainings) text += "  " + training_text(training);
   for (const auto& result : record.results) {
-    text +=
-        fmt::format("\n{} ({} rows)\n", result.card, human_count(static_cast<std::uint64_t>(result.rows)));
+    text += fmt::format("\n{} ({})\n", result.card, counted(static_cast<std::uint64_t>(result.rows), "row"));
     std::vector<std::vector<std::string>> metrics;
     for (const auto& [name, value] : result.metrics) metrics.push_back({name, number(value)});
     text += aligned(metrics, "  ");

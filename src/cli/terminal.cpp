@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace stoker::cli {
 namespace {
@@ -125,6 +126,10 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows, std::stri
     text += line + "\n";
   }
   return text;
+}
+
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", human_count(count), noun, count == 1 ? "" : "s");
 }
 
 std::string number(double value) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,9 @@ std::string cut_to_width(std::string_view text, std::size_t columns);
 
 // Columns side by side, two spaces apart; cells that read as numbers are set to the right.
 std::string aligned(const std::vector<std::vector<std::string>>& rows, std::string_view indent = "");
+
+// "1 row", "50,000 rows".
+std::string counted(std::uint64_t count, std::string_view noun);
 
 // A metric or loss for people: six significant digits.
 std::string number(double value);

@@ -27,6 +27,7 @@ struct TrainCommand {
   std::string model = "neural_network";
   std::string name;
   std::string out = "runs";
+  bool no_cache = false;
   ShowOptions show;
   config::Value load;
   config::Value split;
@@ -193,6 +194,7 @@ ExitCode train(const TrainCommand& command) {
   }
   RunOptions options;
   options.out = command.out;
+  options.use_cache = !command.no_cache;
   return execute(build_document(command), options, command.show);
 }
 
@@ -205,6 +207,7 @@ Action declare_train(CLI::App& app) {
   app.add_option("--model", command->model, "One of " + join(model_names(), ", "))->capture_default_str();
   app.add_option("--name", command->name, "Name of the run; from the data and the model if not given");
   app.add_option("--out", command->out, "Folder of the run folders and the cache")->capture_default_str();
+  app.add_flag("--no-cache", command->no_cache, "Run every card, whether its output is known or not");
   app.add_flag("--json", command->show.json, "Print one JSON object instead of text");
   app.add_flag("--quiet", command->show.quiet, "No progress, warnings and results alone");
   add_setting_flags(app, *command);

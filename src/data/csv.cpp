@@ -121,8 +121,11 @@ void refuse_faults(const std::filesystem::path& path, char delimiter) {
   const auto fault = find_fault(path, delimiter);
   if (!fault) return;
   if (fault->open_quote) refuse("{}:{}: a quoted value begins in this row and never ends", name, fault->line);
-  refuse("{}:{}: this row has {} values, the header has {}", name, fault->line, fault->values,
-         fault->expected);
+  const char* hint = fault->expected > 1 ? ""
+                                         : "; if another character stands between the values, set delimiter "
+                                           "(--delimiter)";
+  refuse("{}:{}: this row has {} values, the header has {}{}", name, fault->line, fault->values,
+         fault->expected, hint);
 }
 
 // Two-byte encodings put zero bytes between the letters; Arrow would read nonsense without complaint.

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -171,22 +172,32 @@ class Download {
   DownloadLimits limits_;
 };
 
+// A download with all that it needs, so that it can be left behind as a whole.
+struct Transfer {
+  explicit Transfer(Download download) : work(std::move(download)) {}
+  Download work;
+  std::exception_ptr error;
+  bool done = false;
+  asio::io_context context{1};  // the last member: what runs in it uses the others
+};
+
 }  // namespace
 
 void download(const std::string& url, const std::filesystem::path& target, const DownloadLimits& limits) {
-  Download work(url, target, limits);
-  std::exception_ptr error;
-  bool done = false;
-  asio::io_context context(1);
-  asio::co_spawn(context, work.run(), [&](std::exception_ptr thrown) {
-    error = thrown;
-    done = true;
+  auto transfer = std::make_unique<Transfer>(Download(url, target, limits));
+  asio::co_spawn(transfer->context, transfer->work.run(), [&transfer = *transfer](std::exception_ptr thrown) {
+    transfer.error = thrown;
+    transfer.done = true;
   });
   // One clock over everything: name, connection, handshake, redirects and body.
-  context.run_for(std::chrono::milliseconds(std::llround(std::clamp(limits.seconds, 0.001, 1e6) * 1000)));
-  if (!done)
+  transfer->context.run_for(
+      std::chrono::milliseconds(std::llround(std::clamp(limits.seconds, 0.001, 1e6) * 1000)));
+  if (!transfer->done) {
+    // Its end waits for the lookup of a name, which nothing can cut short: nobody else waits for it.
+    std::thread([abandoned = std::move(transfer)]() mutable { abandoned.reset(); }).detach();
     refuse("{}: not finished after the {} that url_timeout allows", url, human_seconds(limits.seconds));
-  if (error) std::rethrow_exception(error);
+  }
+  if (transfer->error) std::rethrow_exception(transfer->error);
 }
 
 std::string file_name_of_url(const std::string& url) {

@@ -12,7 +12,8 @@ struct DownloadLimits {
 };
 
 // Fetches an http or https address into a new file. Certificates are verified, up to five redirects are
-// followed (never from https to http), and both limits hold for what really arrives.
+// followed (never from https to http), and both limits hold for what really arrives; that of time also while
+// a name is looked up.
 void download(const std::string& url, const std::filesystem::path& target, const DownloadLimits& limits);
 
 // The last part of the address's path without its query, for telling the format: "houses.csv.gz".

@@ -91,6 +91,19 @@ std::string content_fingerprint(const fs::path& file, SourceFormat format, char 
       fmt::format("{} {} {}", sha256_of_file(file), config::name_of(format), int{delimiter}));
 }
 
+// A table that is one column under a name like a;b;c was meant to be three.
+void refuse_other_delimiter(const SourceConfig& config, const Table& table, const std::string& name) {
+  const std::vector<std::string> columns = table.column_names();
+  if (!config.delimiter.empty() || columns.size() != 1) return;
+  const std::size_t found = columns.front().find_first_of(";\t");
+  if (found == std::string::npos) return;
+  const bool is_tab = columns.front()[found] == '\t';
+  refuse(
+      "{} has one column, '{}': its values seem to be separated by {}. Set delimiter (--delimiter {}), or to "
+      "',' if it is one column",
+      name, columns.front(), is_tab ? "tabs" : "';'", is_tab ? "$'\\t'" : "';'");
+}
+
 }  // namespace
 
 Source Source::open(const SourceConfig& config, const fs::path& base) {
@@ -167,9 +180,11 @@ Table Source::read_rows(const std::vector<std::string>& text_columns) const {
     case SourceFormat::npy:
       return checked_columns(read_npy(file_), description_);
     default:
-      return checked_columns(read_csv(file_, told_delimiter(config_, config_.format), text_columns),
-                             description_);
+      break;
   }
+  const Table table = read_csv(file_, told_delimiter(config_, config_.format), text_columns);
+  refuse_other_delimiter(config_, table, description_);
+  return checked_columns(table, description_);
 }
 
 Table Source::read(const std::vector<std::string>& text_columns, const Notes& notes) const {

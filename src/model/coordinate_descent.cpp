@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/asked_to_stop.h"
 #include "model/dense.h"
 
 namespace stoker {
@@ -99,21 +100,23 @@ class Descent {
     candidates_.conservativeResize(count);
   }
 
-  DescentResult run() {
+  DescentResult run(const StopSignal& stop) {
     const double goal = settings_.tolerance * problem_.target_square();
     double gap = update_gap();
-    if (gap >= 0 && gap <= goal) return {0, gap, true};
+    if (gap >= 0 && gap <= goal) return {0, gap, true, false};
     screen(gap);
     std::int64_t sweeps = 0;
     while (sweeps < settings_.most_sweeps) {
       const double relative_change = sweep();
       ++sweeps;
+      heed_interruption(stop);
+      if (stop.reason() == StopReason::time_limit) return {sweeps, update_gap(), false, true};
       if (relative_change > settings_.tolerance && sweeps < settings_.most_sweeps) continue;
       gap = update_gap();
-      if (gap <= goal) return {sweeps, gap, true};
+      if (gap <= goal) return {sweeps, gap, true, false};
       screen(gap);
     }
-    return {sweeps, gap, false};
+    return {sweeps, gap, false, false};
   }
 
   const Vector& w() const { return w_; }
@@ -176,10 +179,11 @@ class Descent {
 };
 
 template <class Problem, class Data>
-DescentResult descend_on(const Data& data, const DescentSettings& settings, std::vector<double>& w) {
+DescentResult descend_on(const Data& data, const DescentSettings& settings, std::vector<double>& w,
+                         const StopSignal& stop) {
   const Vector start = dense::view(std::span<const double>(w));
   Descent<Problem> descent(Problem(data, start), settings, start);
-  const DescentResult result = descent.run();
+  const DescentResult result = descent.run(stop);
   w = dense::to_vector(descent.w());
   return result;
 }
@@ -262,11 +266,13 @@ ColumnData column_data(const MatrixView& x, std::span<const double> y, RowRange 
   return data;
 }
 
-DescentResult descend(const GramSystem& system, const DescentSettings& settings, std::vector<double>& w) {
-  return descend_on<GramProblem>(system, settings, w);
+DescentResult descend(const GramSystem& system, const DescentSettings& settings, std::vector<double>& w,
+                      const StopSignal& stop) {
+  return descend_on<GramProblem>(system, settings, w, stop);
 }
-DescentResult descend(const ColumnData& data, const DescentSettings& settings, std::vector<double>& w) {
-  return descend_on<ColumnProblem>(data, settings, w);
+DescentResult descend(const ColumnData& data, const DescentSettings& settings, std::vector<double>& w,
+                      const StopSignal& stop) {
+  return descend_on<ColumnProblem>(data, settings, w, stop);
 }
 bool polish(const GramSystem& system, double penalty, std::vector<double>& w) {
   return polish_on<GramProblem>(system, penalty, w);

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "base/stop.h"
 #include "model/gram.h"
 #include "model/linear.h"
 
@@ -21,6 +22,7 @@ struct DescentResult {
   std::int64_t sweeps = 0;
   double gap = 0;
   bool converged = false;
+  bool out_of_time = false;
 };
 
 // Centred (or not) columns and target, for data with too many columns for a Gram matrix. Column-major.
@@ -39,9 +41,12 @@ struct ColumnData {
 // Of all rows but those of `left_out`.
 ColumnData column_data(const MatrixView& x, std::span<const double> y, RowRange left_out, bool centre);
 
-// `w` is where the descent starts and where it ended.
-DescentResult descend(const GramSystem& system, const DescentSettings& settings, std::vector<double>& w);
-DescentResult descend(const ColumnData& data, const DescentSettings& settings, std::vector<double>& w);
+// `w` is where the descent starts and where it ended. Looks at `stop` after every sweep: interrupted means
+// Error with exit code 130, out of time means the coefficients so far.
+DescentResult descend(const GramSystem& system, const DescentSettings& settings, std::vector<double>& w,
+                      const StopSignal& stop = {});
+DescentResult descend(const ColumnData& data, const DescentSettings& settings, std::vector<double>& w,
+                      const StopSignal& stop = {});
 
 // Given which coefficients are not zero, and their signs, the minimum is the solution of a linear system.
 // Takes it instead of `w` if it keeps the signs and no other column wants in: then w is exact, where descent

@@ -14,11 +14,11 @@ std::vector<RowRange> contiguous_folds(std::int64_t rows, std::int64_t folds);
 
 // The alpha of the least mean squared error over the folds, then the lasso with it on all rows.
 LinearFit fit_lasso_cv(const MatrixView& x, std::span<const double> y, const LinearConfig& config,
-                       const Notes& notes);
+                       const Notes& notes, const StopSignal& stop);
 
 // The alpha of the least squared leave-one-out error, which has a closed form, then ridge with it on all
 // rows.
 LinearFit fit_ridge_cv(const MatrixView& x, std::span<const double> y, const LinearConfig& config,
-                       const Notes& notes);
+                       const Notes& notes, const StopSignal& stop);
 
 }  // namespace stoker

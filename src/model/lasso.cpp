@@ -13,28 +13,36 @@ namespace {
 // Which coefficients are zero may still be undecided at the tolerance. As long as it costs no more than a few
 // times what the descent did, going on finds out, and the solution becomes exact.
 template <class Data>
-void make_exact(const Data& data, DescentSettings settings, std::int64_t sweeps, std::vector<double>& w) {
+void make_exact(const Data& data, DescentSettings settings, std::int64_t sweeps, std::vector<double>& w,
+                const StopSignal& stop) {
   std::int64_t left = std::min(settings.most_sweeps - sweeps, std::max<std::int64_t>(1000, 3 * sweeps));
   const double least_tolerance = 1e-6 * settings.tolerance;
-  while (!polish(data, settings.penalty, w) && left > 0 && settings.tolerance > least_tolerance) {
+  while (stop.reason() != StopReason::time_limit && !polish(data, settings.penalty, w) && left > 0 &&
+         settings.tolerance > least_tolerance) {
     settings.tolerance /= 10;
     settings.most_sweeps = left;
-    left -= descend(data, settings, w).sweeps;
+    left -= descend(data, settings, w, stop).sweeps;
   }
 }
 
 template <class Data>
-LinearFit fit_on(const Data& data, const LinearConfig& config, const Notes& notes) {
+LinearFit fit_on(const Data& data, const LinearConfig& config, const Notes& notes, const StopSignal& stop) {
   LinearFit fit;
   fit.method = "coordinate descent";
   fit.alpha = config.alpha;
   fit.coefficients.assign(static_cast<std::size_t>(data.columns), 0.0);
   const double penalty = config.alpha * static_cast<double>(data.rows);
   const DescentSettings settings{penalty, config.tolerance, config.max_iterations};
-  const DescentResult result = descend(data, settings, fit.coefficients);
+  const DescentResult result = descend(data, settings, fit.coefficients, stop);
   fit.iterations = result.sweeps;
+  fit.out_of_time = result.out_of_time;
   if (result.converged) {
-    make_exact(data, settings, result.sweeps, fit.coefficients);
+    make_exact(data, settings, result.sweeps, fit.coefficients, stop);
+  } else if (result.out_of_time) {
+    notes(Severity::warning,
+          fmt::format("lasso: the time limit was reached after {} {} of coordinate descent; the "
+                      "coefficients so far are kept",
+                      result.sweeps, result.sweeps == 1 ? "sweep" : "sweeps"));
   } else {
     notes(Severity::warning,
           fmt::format("lasso: coordinate descent stopped after {} sweeps before it reached the "
@@ -55,9 +63,9 @@ bool descends_on_gram(const MatrixView& x) {
 }
 
 LinearFit fit_lasso(const MatrixView& x, std::span<const double> y, const GramSystem* total,
-                    const LinearConfig& config, const Notes& notes) {
-  if (total != nullptr) return fit_on(*total, config, notes);
-  return fit_on(column_data(x, y, {0, 0}, config.fit_intercept), config, notes);
+                    const LinearConfig& config, const Notes& notes, const StopSignal& stop) {
+  if (total != nullptr) return fit_on(*total, config, notes, stop);
+  return fit_on(column_data(x, y, {0, 0}, config.fit_intercept), config, notes, stop);
 }
 
 }  // namespace stoker

@@ -12,6 +12,6 @@ bool descends_on_gram(const MatrixView& x);
 
 // `total` is the system of all rows where descends_on_gram(x), else nothing.
 LinearFit fit_lasso(const MatrixView& x, std::span<const double> y, const GramSystem* total,
-                    const LinearConfig& config, const Notes& notes);
+                    const LinearConfig& config, const Notes& notes, const StopSignal& stop);
 
 }  // namespace stoker

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "model/asked_to_stop.h"
 #include "model/coordinate_descent.h"
 #include "model/cross_validation.h"
 #include "model/dense.h"
@@ -46,12 +47,15 @@ struct PathErrors {
 // Descends along the alphas, each from where the one before ended; `error` measures a fit on the fold.
 template <class Data>
 PathErrors follow_path(const Data& data, const std::vector<double>& alphas, const LinearConfig& config,
+                       const StopSignal& stop,
                        const std::function<double(const std::vector<double>&)>& error) {
   PathErrors path;
   std::vector<double> w(static_cast<std::size_t>(data.columns), 0.0);
   for (const double alpha : alphas) {
     const double penalty = alpha * static_cast<double>(data.rows);
-    const DescentResult result = descend(data, {penalty, config.tolerance, config.max_iterations}, w);
+    const DescentSettings settings{penalty, config.tolerance, config.max_iterations};
+    const DescentResult result = descend(data, settings, w, stop);
+    refuse_to_go_on(stop, "lasso_cv");
     if (!result.converged) ++path.not_converged;
     path.mean_squares.push_back(error(w));
   }
@@ -103,7 +107,8 @@ struct CrossValidation {
 };
 
 CrossValidation validate_on_gram(const MatrixView& x, std::span<const double> y,
-                                 const std::vector<RowRange>& folds, const LinearConfig& config) {
+                                 const std::vector<RowRange>& folds, const LinearConfig& config,
+                                 const StopSignal& stop) {
   const std::vector<double> shift = provisional_means(x, y, config.fit_intercept);
   const std::vector<Moments> parts = accumulate_moments(x, y, shift, folds);
   Moments sum;
@@ -120,14 +125,15 @@ CrossValidation validate_on_gram(const MatrixView& x, std::span<const double> y,
     }
     const GramSystem training = gram_system(others, config.fit_intercept);
     validation.paths[fold] =
-        follow_path(training, validation.alphas, config,
+        follow_path(training, validation.alphas, config, stop,
                     [&](const std::vector<double>& w) { return error_by_moments(parts[fold], training, w); });
   });
   return validation;
 }
 
 CrossValidation validate_on_columns(const MatrixView& x, std::span<const double> y,
-                                    const std::vector<RowRange>& folds, const LinearConfig& config) {
+                                    const std::vector<RowRange>& folds, const LinearConfig& config,
+                                    const StopSignal& stop) {
   refuse_unless_finite(x, y);
   std::vector<double> moments;
   {
@@ -141,7 +147,7 @@ CrossValidation validate_on_columns(const MatrixView& x, std::span<const double>
     const auto fold = static_cast<std::size_t>(i);
     const ColumnData training = column_data(x, y, folds[fold], config.fit_intercept);
     validation.paths[fold] = follow_path(
-        training, validation.alphas, config,
+        training, validation.alphas, config, stop,
         [&](const std::vector<double>& w) { return error_by_rows(x, y, folds[fold], training, w); });
   });
   return validation;
@@ -161,7 +167,7 @@ std::vector<RowRange> contiguous_folds(std::int64_t rows, std::int64_t folds) {
 }
 
 LinearFit fit_lasso_cv(const MatrixView& x, std::span<const double> y, const LinearConfig& config,
-                       const Notes& notes) {
+                       const Notes& notes, const StopSignal& stop) {
   if (config.folds < 2 || config.folds > x.rows) {
     refuse(
         "lasso_cv: {} folds were asked for and there are {} rows; folds must be from 2 to the number of rows",
@@ -171,7 +177,7 @@ LinearFit fit_lasso_cv(const MatrixView& x, std::span<const double> y, const Lin
   // The products of every fold are kept at once: at most 512 MiB.
   const bool on_gram = descends_on_gram(x) && config.folds <= (1LL << 26) / (x.columns * x.columns);
   const CrossValidation validation =
-      on_gram ? validate_on_gram(x, y, folds, config) : validate_on_columns(x, y, folds, config);
+      on_gram ? validate_on_gram(x, y, folds, config, stop) : validate_on_columns(x, y, folds, config, stop);
 
   std::vector<double> mean_errors(validation.alphas.size(), 0.0);
   std::int64_t not_converged = 0;
@@ -190,7 +196,7 @@ LinearFit fit_lasso_cv(const MatrixView& x, std::span<const double> y, const Lin
   const auto best = std::min_element(mean_errors.begin(), mean_errors.end()) - mean_errors.begin();
   LinearConfig chosen = config;
   chosen.alpha = validation.alphas[static_cast<std::size_t>(best)];
-  LinearFit fit = fit_lasso(x, y, on_gram ? &validation.total : nullptr, chosen, notes);
+  LinearFit fit = fit_lasso(x, y, on_gram ? &validation.total : nullptr, chosen, notes, stop);
   fit.path_alphas = validation.alphas;
   fit.path_mean_errors = mean_errors;
   return fit;

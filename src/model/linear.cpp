@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "model/asked_to_stop.h"
 #include "model/cross_validation.h"
 #include "model/finite.h"
 #include "model/lasso.h"
@@ -43,7 +44,7 @@ void refuse_wrong_settings(LinearKind kind, const LinearConfig& config) {
 }
 
 LinearFit fit_least_squares(const MatrixView& x, std::span<const double> y, double alpha, bool centre,
-                            const Notes& notes, std::int64_t expected_dependencies) {
+                            const Notes& notes, const StopSignal& stop, std::int64_t expected_dependencies) {
   LeastSquares solution;
   if (x.rows <= x.columns) {
     refuse_unless_finite(x, y);
@@ -51,6 +52,7 @@ LinearFit fit_least_squares(const MatrixView& x, std::span<const double> y, doub
   } else {
     const GramSystem system = gram_system(x, y, centre);
     refuse_unless_finite(system, x, y);
+    refuse_to_go_on(stop, "a linear model");
     solution = solve_narrow(x, y, system, alpha);
   }
   if (solution.dependencies > expected_dependencies) {
@@ -58,21 +60,26 @@ LinearFit fit_least_squares(const MatrixView& x, std::span<const double> y, doub
           "The columns depend on each other, so many solutions fit equally well; the one with the smallest "
           "coefficients was taken");
   }
-  return {solution.coefficients, solution.intercept, alpha, 0, solution.method, {}, {}};
+  LinearFit fit;
+  fit.coefficients = solution.coefficients;
+  fit.intercept = solution.intercept;
+  fit.alpha = alpha;
+  fit.method = solution.method;
+  return fit;
 }
 
 LinearFit fit_single_lasso(const MatrixView& x, std::span<const double> y, const LinearConfig& config,
-                           const Notes& notes, std::int64_t expected_dependencies) {
+                           const Notes& notes, const StopSignal& stop, std::int64_t expected_dependencies) {
   // Without a penalty the lasso is least squares, which has a solver that does not have to converge.
   if (config.alpha == 0)
-    return fit_least_squares(x, y, 0, config.fit_intercept, notes, expected_dependencies);
+    return fit_least_squares(x, y, 0, config.fit_intercept, notes, stop, expected_dependencies);
   if (!descends_on_gram(x)) {
     refuse_unless_finite(x, y);
-    return fit_lasso(x, y, nullptr, config, notes);
+    return fit_lasso(x, y, nullptr, config, notes, stop);
   }
   const GramSystem system = gram_system(x, y, config.fit_intercept);
   refuse_unless_finite(system, x, y);
-  return fit_lasso(x, y, &system, config, notes);
+  return fit_lasso(x, y, &system, config, notes, stop);
 }
 
 }  // namespace
@@ -121,20 +128,22 @@ config::Fields linear_fields(LinearKind kind, LinearConfig& c) {
 }
 
 LinearFit fit_linear(LinearKind kind, const MatrixView& x, std::span<const double> y,
-                     const LinearConfig& config, const Notes& notes, std::int64_t expected_dependencies) {
+                     const LinearConfig& config, const Notes& notes, const StopSignal& stop,
+                     std::int64_t expected_dependencies) {
   refuse_wrong_sizes(x, y);
   refuse_wrong_settings(kind, config);
+  heed_interruption(stop);
   switch (kind) {
     case LinearKind::linear_regression:
-      return fit_least_squares(x, y, 0, config.fit_intercept, notes, expected_dependencies);
+      return fit_least_squares(x, y, 0, config.fit_intercept, notes, stop, expected_dependencies);
     case LinearKind::ridge:
-      return fit_least_squares(x, y, config.alpha, config.fit_intercept, notes, expected_dependencies);
+      return fit_least_squares(x, y, config.alpha, config.fit_intercept, notes, stop, expected_dependencies);
     case LinearKind::lasso:
-      return fit_single_lasso(x, y, config, notes, expected_dependencies);
+      return fit_single_lasso(x, y, config, notes, stop, expected_dependencies);
     case LinearKind::ridge_cv:
-      return fit_ridge_cv(x, y, config, notes);
+      return fit_ridge_cv(x, y, config, notes, stop);
     case LinearKind::lasso_cv:
-      return fit_lasso_cv(x, y, config, notes);
+      return fit_lasso_cv(x, y, config, notes, stop);
   }
   return {};
 }

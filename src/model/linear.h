@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/notes.h"
+#include "base/stop.h"
 #include "config/field.h"
 
 namespace stoker {
@@ -37,6 +38,7 @@ struct LinearFit {
   double intercept = 0;
   double alpha = 0;                 // the one used, or chosen by cross-validation
   std::int64_t iterations = 0;      // of coordinate descent
+  bool out_of_time = false;         // these are the coefficients so far
   std::string method;               // "cholesky", "complete orthogonal decomposition", "coordinate descent"
   std::vector<double> path_alphas;  // cross-validation: alphas tried, and the mean squared error of each
   std::vector<double> path_mean_errors;
@@ -46,9 +48,11 @@ struct LinearFit {
 // thing: linear_regression keeps a column of very small numbers beside very large ones, which scikit-learn
 // (seen in 1.9.1, whose tol is 1e-6) leaves out.
 // Warns of columns that depend on each other, unless there are no more such dependencies than `expected` from
-// the way in which the columns were made.
+// the way in which the columns were made. Interrupted: Error with exit code 130. Out of time: the lasso gives its
+// coefficients so far, a model that has no solution yet fails.
 LinearFit fit_linear(LinearKind kind, const MatrixView& x, std::span<const double> y,
-                     const LinearConfig& config, const Notes& notes, std::int64_t expected_dependencies = 0);
+                     const LinearConfig& config, const Notes& notes, const StopSignal& stop = {},
+                     std::int64_t expected_dependencies = 0);
 
 }  // namespace stoker
 

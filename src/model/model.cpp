@@ -46,9 +46,12 @@ MlpShape network_from_json(const json& text) {
 }
 
 json to_json(const Model& model) {
-  json text = {{"format", format_name}, {"version", format_version},
-               {"type", model.type},    {"task", config::name_of(model.preparation.task())},
-               {"alpha", model.alpha},  {"preparation", model.preparation.to_json()}};
+  json text = {{"format", format_name},
+               {"version", format_version},
+               {"type", model.type},
+               {"task", config::name_of(model.preparation.task())},
+               {"preparation", model.preparation.to_json()}};
+  if (model.alpha) text["alpha"] = *model.alpha;
   if (model.network) text["network"] = network_to_json(*model.network);
   return text;
 }
@@ -67,8 +70,9 @@ Model from_json(const json& text) {
   Model model;
   model.type = text.at("type").get<std::string>();
   model.preparation = Preparation::from_json(text.at("preparation"));
-  model.alpha = text.at("alpha").get<double>();
   if (text.contains("network")) model.network = network_from_json(text.at("network"));
+  // Earlier versions wrote a zero for networks, which have none.
+  if (!model.network && text.contains("alpha")) model.alpha = text.at("alpha").get<double>();
   if (text.at("task").get<std::string>() != config::name_of(model.preparation.task())) {
     refuse("its task and its preparation do not fit each other");
   }

@@ -20,7 +20,7 @@ struct Model {
   std::optional<MlpShape>
       network;  // networks; linear models have "coefficients" [columns] and "intercept" [1], float64
   NamedArrays parameters;
-  double alpha = 0;  // linear models with a penalty: the one used
+  std::optional<double> alpha = std::nullopt;  // linear models with a penalty: the one used
 };
 
 // model/ of a run folder: model.safetensors and model.json. Saved as a whole or not at all.

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "model/asked_to_stop.h"
 #include "model/cross_validation.h"
 #include "model/dense.h"
 #include "model/finite.h"
@@ -58,13 +59,17 @@ Vector block_errors(const MatrixView& x, std::span<const double> y, const GramSy
 }
 
 Vector errors_of_narrow(const MatrixView& x, std::span<const double> y, const GramSystem& system,
-                        const std::vector<double>& alphas, bool centre) {
+                        const std::vector<double>& alphas, bool centre, const StopSignal& stop) {
   constexpr std::int64_t block_rows = 1024;
   std::vector<AlphaFit> fits;
-  for (const double alpha : alphas) fits.push_back(fit_alpha(system, alpha));
+  for (const double alpha : alphas) {
+    refuse_to_go_on(stop, "ridge_cv");
+    fits.push_back(fit_alpha(system, alpha));
+  }
   const std::int64_t blocks = (x.rows + block_rows - 1) / block_rows;
   std::vector<Vector> sums(static_cast<std::size_t>(blocks));
   share_among_cores(blocks, [&](std::int64_t i) {
+    refuse_to_go_on(stop, "ridge_cv");
     const RowRange block{i * block_rows, std::min(x.rows, (i + 1) * block_rows)};
     sums[static_cast<std::size_t>(i)] = block_errors(x, y, system, block, fits, centre);
   });
@@ -76,7 +81,7 @@ Vector errors_of_narrow(const MatrixView& x, std::span<const double> y, const Gr
 // With g = (x xᵀ + alpha I)⁻¹ the leave-one-out errors are g y over the diagonal of g, without the part of g
 // that belongs to the mean. That part is made small first (see solve_by_rows), or it would cost digits.
 Vector errors_of_wide(const MatrixView& x, std::span<const double> y, const std::vector<double>& alphas,
-                      bool centre) {
+                      bool centre, const StopSignal& stop) {
   const dense::CentredRows rows = dense::centred_rows(x, y, centre);
   const Index count = x.rows;
   const auto size = static_cast<double>(count);
@@ -85,6 +90,7 @@ Vector errors_of_wide(const MatrixView& x, std::span<const double> y, const std:
   products.array() += lift;
   Vector errors(static_cast<Index>(alphas.size()));
   for (std::size_t i = 0; i < alphas.size(); ++i) {
+    refuse_to_go_on(stop, "ridge_cv");
     Matrix shifted = products;
     shifted.diagonal().array() += alphas[i];
     const Eigen::LLT<Matrix> factor(shifted);
@@ -103,7 +109,7 @@ Vector errors_of_wide(const MatrixView& x, std::span<const double> y, const std:
 }  // namespace
 
 LinearFit fit_ridge_cv(const MatrixView& x, std::span<const double> y, const LinearConfig& config,
-                       const Notes& notes) {
+                       const Notes& notes, const StopSignal& stop) {
   const std::vector<double> alphas =
       config.alphas.empty() ? std::vector<double>{0.1, 1.0, 10.0} : config.alphas;
   const bool wide = x.rows <= x.columns;
@@ -114,8 +120,8 @@ LinearFit fit_ridge_cv(const MatrixView& x, std::span<const double> y, const Lin
     system = gram_system(x, y, config.fit_intercept);
     refuse_unless_finite(system, x, y);
   }
-  Vector errors = wide ? errors_of_wide(x, y, alphas, config.fit_intercept)
-                       : errors_of_narrow(x, y, system, alphas, config.fit_intercept);
+  Vector errors = wide ? errors_of_wide(x, y, alphas, config.fit_intercept, stop)
+                       : errors_of_narrow(x, y, system, alphas, config.fit_intercept, stop);
   for (Index i = 0; i < errors.size(); ++i) {
     if (std::isfinite(errors[i])) continue;
     errors[i] = unusable;
@@ -134,8 +140,14 @@ LinearFit fit_ridge_cv(const MatrixView& x, std::span<const double> y, const Lin
   const double alpha = alphas[static_cast<std::size_t>(best)];
   const LeastSquares solution =
       wide ? solve_wide(x, y, alpha, config.fit_intercept) : solve_narrow(x, y, system, alpha);
-  return {solution.coefficients,   solution.intercept, alpha, 0, solution.method, alphas,
-          dense::to_vector(errors)};
+  LinearFit fit;
+  fit.coefficients = solution.coefficients;
+  fit.intercept = solution.intercept;
+  fit.alpha = alpha;
+  fit.method = solution.method;
+  fit.path_alphas = alphas;
+  fit.path_mean_errors = dense::to_vector(errors);
+  return fit;
 }
 
 }  // namespace stoker

@@ -70,6 +70,7 @@ std::string identity_of_card(const CardType& type, const config::Value& settings
   if (!outside.empty()) {
     for (const std::string& name : type.file_settings) identifying.erase(name);
   }
+  for (const std::string& name : type.passing_settings) identifying.erase(name);
   // Objects are written with sorted keys, so that equal content gives equal text.
   const json whole{{"type", type.name},
                    {"version", type.version},
@@ -89,9 +90,13 @@ fs::path Cache::entry(const std::string& identity) const {
 
 Cache::State Cache::state_of(const std::string& identity, const CardType& type) const {
   const fs::path folder = entry(identity);
+  if (!fs::exists(folder_)) return State::absent;
+  hold();
   if (!fs::exists(folder)) return State::absent;
   try {
-    return holds_what_it_lists(folder, type) ? State::whole : State::damaged;
+    if (!holds_what_it_lists(folder, type)) return State::damaged;
+    mark_used(folder);
+    return State::whole;
   } catch (const std::exception&) {  // a file that is gone, cut short or not JSON: all mean the same here
     return State::damaged;
   }
@@ -101,6 +106,7 @@ void Cache::keep(const std::string& identity, const CardType& type, const PortVa
                  const CardNotes& notes) const {
   const fs::path path = entry(identity);
   make_folder(path.parent_path());
+  hold();
   AtomicFolder folder(path);
   for (const Port& output : type.outputs) write_port_value(outputs.at(output.name), output, folder.folder());
   const json listed{{"format", entry_format},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -11,7 +12,7 @@
 namespace stoker {
 
 // What a card's output depends on, as one hash: type, version, settings, inputs and what it reads from
-// outside. Ids, names and layout are no part of it.
+// outside. Ids, names, layout and settings that do not change the output are no part of it.
 std::string identity_of_card(const CardType& type, const config::Value& settings,
                              const std::map<std::string, std::string>& inputs, const std::string& outside);
 
@@ -22,10 +23,14 @@ std::string identity_of_output(const std::string& card_identity, const std::stri
 using CardNotes = std::vector<std::pair<Severity, std::string>>;
 
 // Outputs of cards that have run, under the identity of the card: <folder>/ab/ab12…/. An entry is there as a
-// whole or not at all; it lists its files with their hashes.
+// whole or not at all; it lists its files with their hashes. Whoever uses entries holds a shared lock on
+// <folder>/lock, so that none is removed under a run that goes on.
 class Cache {
  public:
   explicit Cache(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  Cache(const Cache&) = delete;
+  Cache& operator=(const Cache&) = delete;
+  ~Cache();
 
   enum class State { absent, whole, damaged };
   State state_of(const std::string& identity, const CardType& type) const;
@@ -36,10 +41,17 @@ class Cache {
   PortValue load(const std::string& identity, const Port& output) const;
   void drop(const std::string& identity) const;
 
+  // Removes the entries that were not used for longest until the rest is at most this large, and what killed
+  // runs left half written. Leaves everything to the last of several runs that use the cache at a time.
+  void shrink_to(std::uint64_t bytes);
+
  private:
   std::filesystem::path entry(const std::string& identity) const;
+  void hold() const;
+  void mark_used(const std::filesystem::path& entry_folder) const;
 
   std::filesystem::path folder_;
+  mutable int lock_ = -1;  // taken with the first entry that is looked at
 };
 
 }  // namespace stoker

@@ -54,6 +54,8 @@ struct CardType {
   // Settings that name a file. The fingerprint of its content stands for them in the card's identity, and a
   // document that is kept elsewhere holds them as absolute paths.
   std::vector<std::string> file_settings;
+  // Settings that do not change what the card puts out; they are no part of its identity.
+  std::vector<std::string> passing_settings = {};
   DescribedSettings (*describe)() = nullptr;
   // Checks the settings and returns them with every default written out.
   config::Value (*check)(const config::Value& config, const std::string& path,

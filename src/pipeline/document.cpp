@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "config/quote.h"
 #include "pipeline/card.h"
@@ -186,6 +187,21 @@ Value card_value(const Card& card, const std::filesystem::path& folder) {
   return value;
 }
 
+// A setting of a card that is not there is a slip; a whole new card may be given as cards.NAME={...}.
+void refuse_unknown_card(const Value& document, const std::string& assignment) {
+  const std::string path = assignment.substr(0, assignment.find('='));
+  const std::vector<std::string> parts = split_text(path, '.');
+  const Value* cards = document.find("cards");
+  const auto* known = cards == nullptr ? nullptr : cards->get_if<Value::Map>();
+  if (known == nullptr || parts.size() < 3 || parts[0] != "cards" || cards->find(parts[1]) != nullptr) return;
+  std::vector<std::string> ids;
+  for (const Entry& entry : *known) ids.push_back(entry.key);
+  std::string hint = did_you_mean(parts[1], ids);
+  if (hint.empty()) hint = ".";
+  refuse("--set {}: there is no card {}{} The cards are {}", config::shown(path), in_quotes(parts[1]), hint,
+         join(ids, ", "));
+}
+
 }  // namespace
 
 std::string Document::to_yaml() const {
@@ -216,7 +232,10 @@ Document load_pipeline(const std::filesystem::path& path, const std::vector<std:
   Diagnostics diagnostics(path.string());
   if (!assignments.empty() && is_seed_form(value)) value = from_seed_form(value, diagnostics);
   diagnostics.refuse_if_any();
-  for (const std::string& assignment : assignments) config::set_path(value, assignment);
+  for (const std::string& assignment : assignments) {
+    refuse_unknown_card(value, assignment);
+    config::set_path(value, assignment);
+  }
   return read_document(value, path.string(), path.parent_path());
 }
 

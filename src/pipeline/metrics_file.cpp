@@ -13,9 +13,13 @@ namespace {
 constexpr std::size_t largest_file = 1U << 30;
 const std::string header = "epoch,card,train_loss,validation_loss,learning_rate,seconds,rows_per_second";
 
+std::int64_t number_of(const EpochReport& epoch) {
+  return epoch.record.epoch + 1;
+}
+
 std::string line_text(const std::string& card, const EpochReport& epoch) {
   const auto& validation = epoch.record.validation_loss;
-  return fmt::format("{},{},{},{},{},{:.6g},{:.6g}", epoch.record.epoch, card, epoch.record.train_loss,
+  return fmt::format("{},{},{},{},{},{:.6g},{:.6g}", number_of(epoch), card, epoch.record.train_loss,
                      validation ? fmt::format("{}", *validation) : "", epoch.learning_rate, epoch.seconds,
                      epoch.rows_per_second);
 }
@@ -38,9 +42,9 @@ MetricsFile::MetricsFile(std::filesystem::path path) : path_(std::move(path)) {
 
 void MetricsFile::add(const std::string& card, const EpochReport& epoch) {
   const std::size_t before = lines_.size();
-  remove_from(card, epoch.record.epoch);
+  remove_from(card, number_of(epoch));
   const bool repeated = lines_.size() != before;
-  lines_.push_back({epoch.record.epoch, card, line_text(card, epoch)});
+  lines_.push_back({number_of(epoch), card, line_text(card, epoch)});
   if (repeated) {
     rewrite();
   } else {
@@ -51,7 +55,7 @@ void MetricsFile::add(const std::string& card, const EpochReport& epoch) {
 void MetricsFile::replace(const std::string& card, const std::vector<EpochReport>& epochs) {
   remove_from(card, 0);
   for (const EpochReport& epoch : epochs) {
-    lines_.push_back({epoch.record.epoch, card, line_text(card, epoch)});
+    lines_.push_back({number_of(epoch), card, line_text(card, epoch)});
   }
   rewrite();
 }

@@ -11,8 +11,8 @@
 
 namespace stoker {
 
-// metrics.csv of a run: one line per epoch of each training card, appended as the epochs finish. A training
-// that goes on from a checkpoint repeats epochs; their earlier lines are replaced.
+// metrics.csv of a run: one line per epoch of each training card, counted from 1, appended as they finish. A
+// training that goes on from a checkpoint repeats epochs; their earlier lines are replaced.
 class MetricsFile {
  public:
   // Goes on with the lines that are there; passes over what is none, such as one cut short.

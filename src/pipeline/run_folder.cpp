@@ -72,11 +72,11 @@ std::string first_training_of(const Document& document) {
   return "";
 }
 
-void refuse_if_it_goes_on(const RunRecord& record, const fs::path& folder) {
-  if (record.status != RunStatus::running || !record.process || !is_alive(*record.process)) return;
-  if (record.process->id == this_process().id) return;
-  refuse("the run {} is still going on (process {} on {}); stop it first", folder.string(),
-         record.process->id, record.process->host);
+RunLock lock_to_work_on(const fs::path& folder) {
+  std::optional<RunLock> lock = RunLock::take(folder);
+  if (!lock)
+    refuse("the run {} is still going on ({}); stop it first", folder.string(), holder_of_lock(folder));
+  return std::move(*lock);
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ std::unique_ptr<RunFolder> RunFolder::make(const fs::path& out, const Document& 
   fs::path folder;
   try {
     folder = made_under_free_name(out, document.name);
-    std::unique_ptr<RunFolder> run(new RunFolder(folder, document, std::nullopt));
+    std::unique_ptr<RunFolder> run(new RunFolder(folder, lock_to_work_on(folder), document, std::nullopt));
     run->made_out_ = !out_was_there;
     return run;
   } catch (const Error&) {
@@ -99,18 +99,22 @@ std::unique_ptr<RunFolder> RunFolder::make(const fs::path& out, const Document& 
 }
 
 std::unique_ptr<RunFolder> RunFolder::reopen(const fs::path& folder, const Document& document) {
+  read_record({folder});  // refuses what is no run before anything is written there
+  RunLock lock = lock_to_work_on(folder);
   RunRecord earlier = read_record({folder});
-  refuse_if_it_goes_on(earlier, folder);
   if (document_of_run(folder).to_yaml() != document.to_yaml()) {
     refuse(
         "this is not the document that {} was started with; start a new run, or resume it with its own: {}",
         folder.string(), RunPaths{folder}.document().string());
   }
-  return std::unique_ptr<RunFolder>(new RunFolder(folder, document, std::move(earlier)));
+  return std::unique_ptr<RunFolder>(new RunFolder(folder, std::move(lock), document, std::move(earlier)));
 }
 
-RunFolder::RunFolder(fs::path folder, const Document& document, std::optional<RunRecord> earlier)
-    : paths_{std::move(folder)}, record_(earlier ? std::move(*earlier) : new_record(document)) {
+RunFolder::RunFolder(fs::path folder, RunLock lock, const Document& document,
+                     std::optional<RunRecord> earlier)
+    : paths_{std::move(folder)},
+      lock_(std::move(lock)),
+      record_(earlier ? std::move(*earlier) : new_record(document)) {
   was_finished_ = record_.status == RunStatus::finished;
   first_training_ = first_training_of(document);
   earlier_seconds_ = record_.seconds;
@@ -156,7 +160,7 @@ void RunFolder::epoch_finished(const std::string& card, const EpochReport& epoch
   const std::lock_guard lock(mutex_);
   metrics_->add(card, epoch);
   json details{{"card", card},
-               {"epoch", epoch.record.epoch},
+               {"epoch", epoch.record.epoch + 1},
                {"train_loss", epoch.record.train_loss},
                {"learning_rate", epoch.learning_rate},
                {"seconds", epoch.seconds}};
@@ -176,8 +180,8 @@ void RunFolder::note(const std::string& card, Severity severity, const std::stri
   event("note", details);
 }
 
-void RunFolder::keep_training(const std::string& card, const Model& model, const json& report,
-                              bool trained_here) {
+RunRecord::Training RunFolder::keep_training(const std::string& card, const Model& model, const json& report,
+                                             bool trained_here) {
   const std::lock_guard lock(mutex_);
   const RunRecord::Training line = training_line(report, card);
   save_model(model, card == first_training_ ? paths_.model() : paths_.folder / ("model-" + card));
@@ -185,6 +189,7 @@ void RunFolder::keep_training(const std::string& card, const Model& model, const
   if (trained_here && model.network) record_.torch_version = torch_door::version();
   if (line.device.starts_with("cuda")) record_.gpu = gpu_model(line.device);
   record_.trainings.push_back(line);
+  return line;
 }
 
 void RunFolder::keep_evaluation(const std::string& card, const Evaluation& evaluation) {
@@ -212,14 +217,16 @@ void RunFolder::keep_preview(const std::string& card, const std::string& output,
              whole.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-void RunFolder::end(RunStatus status, const std::string& error, double seconds) {
+double RunFolder::end(RunStatus status, const std::string& error, double seconds) {
   const std::lock_guard lock(mutex_);
   record_.status = status;
   record_.error = error;
   record_.seconds = earlier_seconds_ + seconds;
   save_record();
   event(("run_" + std::string(status_name(status))).c_str(),
-        error.empty() ? json{{"seconds", seconds}} : json{{"seconds", seconds}, {"error", error}});
+        error.empty() ? json{{"seconds", record_.seconds}}
+                      : json{{"seconds", record_.seconds}, {"error", error}});
+  return record_.seconds;
 }
 
 void RunFolder::remove() {

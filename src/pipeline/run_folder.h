@@ -13,6 +13,7 @@
 #include "pipeline/document.h"
 #include "pipeline/metrics_file.h"
 #include "pipeline/runner.h"
+#include "store/run_lock.h"
 #include "store/runs.h"
 
 namespace stoker {
@@ -36,24 +37,26 @@ class RunFolder {
   void note(const std::string& card, Severity severity, const std::string& message);
 
   // What cards put out, as files that people look for.
-  void keep_training(const std::string& card, const Model& model, const nlohmann::json& report,
-                     bool trained_here);
+  RunRecord::Training keep_training(const std::string& card, const Model& model, const nlohmann::json& report,
+                                    bool trained_here);
   void keep_evaluation(const std::string& card, const Evaluation& evaluation);
   void keep_predictions(const std::string& card, const Table& predictions);
 
   void keep_preview(const std::string& card, const std::string& output, const Table& table);
 
-  // Writes the end into run.json and events.jsonl.
-  void end(RunStatus status, const std::string& error, double seconds);
+  // Writes the end into run.json and events.jsonl. Returns the seconds of all sittings together.
+  double end(RunStatus status, const std::string& error, double seconds);
   // As if the run had never been.
   void remove();
 
  private:
-  RunFolder(std::filesystem::path folder, const Document& document, std::optional<RunRecord> earlier);
+  RunFolder(std::filesystem::path folder, RunLock lock, const Document& document,
+            std::optional<RunRecord> earlier);
   void event(const char* name, const nlohmann::json& details);
   void save_record();
 
   RunPaths paths_;
+  RunLock lock_;  // for as long as this process works on the run
   std::mutex mutex_;
   RunRecord record_;
   double earlier_seconds_ = 0;

@@ -288,8 +288,8 @@ class Run {
     }
     if (const Port* metrics = find_port(type.outputs, "train_metrics")) {
       const PortValue& model = outputs_.get(card.id, *find_port(type.outputs, "trained_model"));
-      folder_->keep_training(card.id, *std::get<std::shared_ptr<const Model>>(model), *report(*metrics),
-                             !reused);
+      summary_.trainings.push_back(folder_->keep_training(
+          card.id, *std::get<std::shared_ptr<const Model>>(model), *report(*metrics), !reused));
     }
     if (const Port* evaluation = find_port(type.outputs, "eval_report")) {
       summary_.evaluations.emplace_back(card.id, Evaluation::from_json(*report(*evaluation)));
@@ -304,13 +304,23 @@ class Run {
     recorder_.begin("");
     summary_.folder = folder_->paths().folder;
     summary_.report = folder_->paths().report();
-    folder_->end(RunStatus::finished, "", seconds_since(started_));
     const Notes notes = [this](Severity severity, const std::string& message) {
       recorder_.note(severity, message);
     };
+    // Before the end is written, so that what the pictures cost and warn of is part of the record.
     draw_plots(folder_->paths(), notes);
+    shrink_cache(notes);
+    summary_.seconds = folder_->end(RunStatus::finished, "", seconds_since(started_));
     write_report(folder_->paths());
-    summary_.seconds = seconds_since(started_);
+  }
+
+  // The cache is a convenience: what goes wrong with it costs a warning.
+  void shrink_cache(const Notes& notes) {
+    try {
+      cache_.shrink_to(options_.cache_bytes);
+    } catch (const fs::filesystem_error& error) {
+      notes(Severity::warning, fmt::format("the cache could not be made smaller: {}", error.what()));
+    }
   }
 
   // A request that was wrong from the start leaves nothing behind; anything else says in run.json how it

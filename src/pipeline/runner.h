@@ -8,6 +8,7 @@
 #include "base/stop.h"
 #include "pipeline/card.h"
 #include "pipeline/document.h"
+#include "store/runs.h"
 #include "train/evaluate.h"
 
 namespace stoker {
@@ -17,6 +18,7 @@ struct RunOptions {
   std::optional<std::filesystem::path> resume;  // an earlier run folder to go on with
   std::string only;                             // run this card and what it needs
   bool use_cache = true;
+  std::uint64_t cache_bytes = std::uint64_t{4} << 30;  // what the cache may hold when the run is over
 };
 
 // What happened to one card.
@@ -32,7 +34,8 @@ struct RunSummary {
   std::filesystem::path report;  // report.html
   std::vector<CardOutcome> cards;
   std::vector<std::pair<std::string, Evaluation>> evaluations;  // by card
-  double seconds = 0;
+  std::vector<RunRecord::Training> trainings;
+  double seconds = 0;  // of all sittings of the run, as run.json has it
 };
 
 // Who watches a run: the terminal, a test, later a service.

@@ -22,7 +22,7 @@ std::string end_text(TrainingEnd end) {
 }
 
 json epoch_json(const EpochReport& epoch) {
-  json line{{"epoch", epoch.record.epoch},     {"train_loss", epoch.record.train_loss},
+  json line{{"epoch", epoch.record.epoch + 1}, {"train_loss", epoch.record.train_loss},
             {"is_best", epoch.record.is_best}, {"learning_rate", epoch.learning_rate},
             {"seconds", epoch.seconds},        {"rows_per_second", epoch.rows_per_second},
             {"validation_loss", json(nullptr)}};
@@ -47,7 +47,7 @@ json coefficients_json(const Model& model, const LinearFit& fit) {
 void add_linear(json& report, const Model& model, const LinearFit& fit) {
   report["coefficients"] = coefficients_json(model, fit);
   report["intercept"] = fit.intercept;
-  report["alpha"] = fit.alpha;
+  if (model.alpha) report["alpha"] = *model.alpha;
   report["iterations"] = fit.iterations;
   report["path_alphas"] = fit.path_alphas;
   report["path_mean_errors"] = fit.path_mean_errors;
@@ -71,7 +71,7 @@ json training_report(const FitResult& result, const Evaluation& on_training_rows
               {"device", result.device},
               {"placement", result.placement},
               {"end", end_text(result.end)},
-              {"best_epoch", result.best_epoch},
+              {"best_epoch", result.best_epoch < 0 ? json() : json(result.best_epoch + 1)},
               {"steps", result.steps},
               {"seconds", result.seconds},
               {"parameters", parameter_count(result.model)}};
@@ -84,24 +84,29 @@ json training_report(const FitResult& result, const Evaluation& on_training_rows
 }
 
 RunRecord::Training training_line(const json& report, const std::string& card) {
-  return {.card = card,
-          .model_type = report.at("model_type"),
-          .engine = report.at("engine"),
-          .device = report.at("device"),
-          .placement = report.at("placement"),
-          .end = report.at("end"),
-          .epochs = static_cast<std::int64_t>(report.at("epochs").size()),
-          .best_epoch = report.at("best_epoch"),
-          .steps = report.at("steps"),
-          .parameters = report.at("parameters"),
-          .seconds = report.at("seconds")};
+  const auto whole = [&](const char* name) {
+    return report.at(name).is_null() ? std::int64_t{0} : report.at(name).get<std::int64_t>();
+  };
+  RunRecord::Training line{.card = card,
+                           .model_type = report.at("model_type"),
+                           .engine = report.at("engine"),
+                           .device = report.at("device"),
+                           .placement = report.at("placement"),
+                           .end = report.at("end"),
+                           .epochs = static_cast<std::int64_t>(report.at("epochs").size()),
+                           .best_epoch = whole("best_epoch"),
+                           .steps = report.at("steps"),
+                           .parameters = report.at("parameters"),
+                           .seconds = report.at("seconds")};
+  if (report.contains("alpha")) line.alpha = report.at("alpha").get<double>();
+  return line;
 }
 
 std::vector<EpochReport> epochs_of(const json& report) {
   std::vector<EpochReport> epochs;
   for (const json& line : report.at("epochs")) {
     EpochReport epoch;
-    epoch.record.epoch = line.at("epoch");
+    epoch.record.epoch = line.at("epoch").get<std::int64_t>() - 1;
     epoch.record.train_loss = number_or_nan(line.at("train_loss"));
     epoch.record.is_best = line.at("is_best");
     if (!line.at("validation_loss").is_null()) epoch.record.validation_loss = line.at("validation_loss");

@@ -10,7 +10,7 @@
 #include "train/fit.h"
 
 // The report train_metrics: all that is known of a training, so that a run whose training comes from the
-// cache tells the same as the one that trained.
+// cache tells the same as the one that trained. Epochs count from 1 in it.
 namespace stoker {
 
 nlohmann::json training_report(const FitResult& result, const Evaluation& on_training_rows);

@@ -29,9 +29,10 @@ Evaluation read_evaluation(const fs::path& file) {
   } catch (const Error& error) {
     refuse("{}: {}", file.string(), error.what());
   }
-  if (evaluation.actual.size() != evaluation.predicted.size())
-    refuse("{}: {} actual values, but {} predictions", file.string(), evaluation.actual.size(),
-           evaluation.predicted.size());
+  const std::size_t actual = evaluation.actual.size() + evaluation.actual_classes.size();
+  const std::size_t predicted = evaluation.predicted.size() + evaluation.predicted_classes.size();
+  if (actual != predicted)
+    refuse("{}: {} actual values, but {} predictions", file.string(), actual, predicted);
   if (evaluation.classification) {
     const std::vector<std::int64_t>& confusion = evaluation.classification->confusion;
     if (std::any_of(confusion.begin(), confusion.end(), [](std::int64_t count) { return count < 0; }))
@@ -72,7 +73,7 @@ void put_in_order(std::vector<CardEvaluation>& evaluations, const RunRecord& rec
 void mark_best_epochs(std::vector<LossCurve>& curves, const RunRecord& record) {
   for (LossCurve& curve : curves) {
     for (const RunRecord::Training& training : record.trainings) {
-      if (training.card == curve.card) curve.best_epoch = static_cast<double>(training.best_epoch + 1);
+      if (training.card == curve.card) curve.best_epoch = static_cast<double>(training.best_epoch);
     }
   }
 }

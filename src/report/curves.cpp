@@ -67,7 +67,7 @@ double number(const std::string& text, const Place& place) {
 std::int64_t epoch_number(const std::string& text, const Place& place) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0)
+  if (error != std::errc() || end != text.data() + text.size() || value < 1)
     refuse("{}:{}: '{}' is not an epoch", place.file.string(), place.line, text.substr(0, 40));
   return value;
 }
@@ -91,10 +91,8 @@ class CurveReader {
     for (const auto& [card, epochs] : cards_) {
       LossCurve& curve = curves.emplace_back();
       curve.card = card;
-      // Records count from 0.
-      const double shift = epochs.begin()->first == 0 ? 1 : 0;
       for (const auto& [epoch, values] : epochs) {
-        curve.epochs.push_back(static_cast<double>(epoch) + shift);
+        curve.epochs.push_back(static_cast<double>(epoch));
         curve.training.push_back(values.training);
         curve.validation.push_back(values.validation);
         curve.learning_rate.push_back(values.learning_rate);

@@ -34,7 +34,8 @@ std::string axis_around(double lowest, double highest) {
 
 std::string regression_line(const Evaluation& evaluation) {
   std::string text = fmt::format(
-      "{} rows", human_count(static_cast<std::uint64_t>(std::max<std::int64_t>(0, evaluation.rows))));
+      "{} {}", human_count(static_cast<std::uint64_t>(std::max<std::int64_t>(0, evaluation.rows))),
+      evaluation.rows == 1 ? "row" : "rows");
   if (evaluation.regression)
     text += fmt::format("    R² {:.4f}    RMSE {:.4g}    MAE {:.4g}", evaluation.regression->r2,
                         evaluation.regression->rmse, evaluation.regression->mae);

@@ -34,13 +34,11 @@ class Drawer {
   Drawer(fs::path gnuplot, fs::path folder, const Notes& notes)
       : gnuplot_(std::move(gnuplot)), folder_(std::move(folder)), notes_(notes) {}
 
-  // A picture that gnuplot cannot draw costs a warning, not the run; a folder that cannot be written to is an
-  // error.
+  // A picture that cannot be drawn or written costs a warning, not the run.
   void draw(const GnuplotPicture& picture, const std::string& name) {
     try {
       stoker::draw(gnuplot_, picture, folder_ / name);
     } catch (const Error& error) {
-      if (error.code() != ExitCode::run_failed) throw;
       notes_(Severity::warning, error.what());
     }
   }

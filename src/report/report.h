@@ -12,7 +12,8 @@ namespace stoker {
 // pipeline.yaml), so that they can be made again at any time.
 
 // plots/*.png with gnuplot: loss curve, predicted against actual, residuals, confusion matrix; whichever
-// there is data for. Without gnuplot on the path: a note, and nothing is drawn.
+// there is data for. Without gnuplot on the path: a note, and nothing is drawn. A picture that cannot be
+// drawn or written costs a warning.
 void draw_plots(const RunPaths& paths, const Notes& notes);
 
 // report.html: one file with interactive plots, metrics, settings, hardware and timings; needs nothing else.

@@ -32,12 +32,13 @@ std::string end_text(const std::string& end) {
 std::string training_table(const RunRecord::Training& training) {
   std::string rows = fact("Model", training.model_type);
   rows += fact("Parameters", count_text(training.parameters));
+  if (training.alpha) rows += fact("Alpha", fmt::format("{:.6g}", *training.alpha));
   rows += fact("Engine", training.engine);
   rows += fact("Device", training.device);
   rows += fact("Data placed in", training.placement);
   rows += fact("Ended", end_text(training.end));
   if (training.epochs > 0) rows += fact("Epochs", count_text(training.epochs));
-  if (training.best_epoch >= 0) rows += fact("Best epoch", count_text(training.best_epoch + 1));
+  if (training.best_epoch > 0) rows += fact("Best epoch", count_text(training.best_epoch));
   if (training.steps > 0) rows += fact("Steps", count_text(training.steps));
   rows += fact("Training time", human_seconds(training.seconds));
   if (training.steps > 0 && training.seconds > 0)

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "store/run_lock.h"
 #include "store/runs.h"
 
 namespace stoker {
@@ -19,19 +20,16 @@ bool has_record(const fs::path& folder) {
   return fs::is_regular_file(fs::symlink_status(RunPaths{folder}.record(), error));
 }
 
-bool goes_on(const RunRecord& record) {
+// The lock says it; where there are no locks, the record's word and a look at the process have to do.
+bool goes_on(const RunRecord& record, const fs::path& folder) {
+  const Held held = lock_of(folder);
+  if (held != Held::unknown) return held == Held::yes;
   return record.status == RunStatus::running && record.process && is_alive(*record.process);
 }
 
 void mark_died(RunRecord& record) {
   record.status = RunStatus::failed;
   record.error = "died: the process that ran it is gone and wrote no end";
-}
-
-ListedRun read_run(const fs::path& folder) {
-  ListedRun run{folder.filename().string(), {folder}, read_record({folder})};
-  if (run.record.status == RunStatus::running && !goes_on(run.record)) mark_died(run.record);
-  return run;
 }
 
 // The folders under `out` that hold a record. Hidden ones are not looked at: the cache, and what is being
@@ -77,6 +75,16 @@ std::string first_names(const std::vector<const ListedRun*>& runs) {
 
 }  // namespace
 
+ListedRun read_run(const fs::path& folder) {
+  ListedRun run{fs::weakly_canonical(folder).filename().string(), {folder}, read_record({folder})};
+  if (goes_on(run.record, folder)) {
+    run.record.status = RunStatus::running;  // also when a finished run is gone through once more
+  } else if (run.record.status == RunStatus::running) {
+    mark_died(run.record);
+  }
+  return run;
+}
+
 std::vector<ListedRun> list_runs(const fs::path& out, std::vector<std::string>& damaged) {
   std::vector<ListedRun> runs;
   for (const fs::path& folder : run_folders(out)) {
@@ -107,18 +115,29 @@ ListedRun find_run(const fs::path& out, const std::string& id) {
   return *matches.front();
 }
 
+namespace {
+
+std::optional<RunLock> locked_to_delete(const ListedRun& run) {
+  // Read anew: the listing may be old, and the run may have been resumed since.
+  const fs::path& folder = run.paths.folder;
+  const bool is_running = read_run(folder).record.status == RunStatus::running;
+  std::optional<RunLock> lock = is_running ? std::nullopt : RunLock::take(folder);
+  if (!lock) {
+    refuse("the run {} is still running ({}); stop it first, or delete it all the same with --force", run.id,
+           holder_of_lock(folder));
+  }
+  return lock;
+}
+
+}  // namespace
+
 void delete_run(const ListedRun& run, bool force) {
   const fs::path& folder = run.paths.folder;
   const std::string name = folder.filename().string();
   if (!is_plain_folder(folder) || !has_record(folder) || name.empty() || name == "." || name == "..")
     refuse("{} is not deleted: it is not a run folder (a folder with a run.json)", folder.string());
-  if (!force) {
-    // Read anew: the listing may be old, and the run may have been resumed since.
-    const ListedRun now = read_run(folder);
-    if (now.record.status == RunStatus::running)
-      refuse("the run {} is still running (process {} on {}); stop it first, or force the deletion", run.id,
-             now.record.process->id, now.record.process->host);
-  }
+  // Kept to the end, so that nobody resumes what is being deleted.
+  const std::optional<RunLock> lock = force ? std::nullopt : locked_to_delete(run);
   // Out of sight first, so that an interrupted deletion leaves no half run in the list.
   const fs::path aside = folder.parent_path() / (".deleted-" + name);
   std::error_code error;

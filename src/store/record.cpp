@@ -125,15 +125,6 @@ ProcessIdentity process_from(const Part& part) {
           part.text("process_space")};
 }
 
-json to_json(const RunRecord::Training& training) {
-  return {{"card", training.card},           {"model_type", training.model_type},
-          {"engine", training.engine},       {"device", training.device},
-          {"placement", training.placement}, {"end", training.end},
-          {"epochs", training.epochs},       {"best_epoch", training.best_epoch},
-          {"steps", training.steps},         {"parameters", training.parameters},
-          {"seconds", training.seconds}};
-}
-
 RunRecord::Training training_from(const Part& part) {
   RunRecord::Training training;
   training.card = part.text("card");
@@ -143,10 +134,11 @@ RunRecord::Training training_from(const Part& part) {
   training.placement = part.text("placement");
   training.end = part.text("end");
   training.epochs = part.whole("epochs", 0, 0);
-  training.best_epoch = part.whole("best_epoch", -1, -1);
+  training.best_epoch = part.whole("best_epoch", 1, 0);
   training.steps = part.whole("steps", 0, 0);
   training.parameters = part.whole("parameters", 0, 0);
   training.seconds = part.seconds("seconds");
+  if (part.has("alpha")) training.alpha = part.number("alpha");
   return training;
 }
 
@@ -212,13 +204,24 @@ std::string_view status_name(RunStatus status) {
   return status_names.at(static_cast<std::size_t>(status));
 }
 
+json RunRecord::Training::to_json() const {
+  json line{{"card", card},           {"model_type", model_type},
+            {"engine", engine},       {"device", device},
+            {"placement", placement}, {"end", end},
+            {"epochs", epochs},       {"best_epoch", best_epoch > 0 ? json(best_epoch) : json()},
+            {"steps", steps},         {"parameters", parameters},
+            {"seconds", seconds}};
+  if (alpha) line["alpha"] = *alpha;
+  return line;
+}
+
 json RunRecord::to_json() const {
   json card_lines = json::array();
   for (const CardLine& card : cards)
     card_lines.push_back(
         {{"id", card.id}, {"type", card.type}, {"reused", card.reused}, {"seconds", card.seconds}});
   json training_list = json::array();
-  for (const Training& training : trainings) training_list.push_back(stoker::to_json(training));
+  for (const Training& training : trainings) training_list.push_back(training.to_json());
   json result_list = json::array();
   for (const Result& result : results) result_list.push_back(stoker::to_json(result));
   return {{"format", format},

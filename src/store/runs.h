@@ -47,10 +47,13 @@ struct RunRecord {
     std::string placement;
     std::string end;          // finished, stopped_early, time_limit
     std::int64_t epochs = 0;
-    std::int64_t best_epoch = -1;
+    std::int64_t best_epoch = 0;  // counted from 1; 0: none was the best
     std::int64_t steps = 0;
     std::int64_t parameters = 0;
     double seconds = 0;
+    std::optional<double> alpha = std::nullopt;  // linear models with a penalty: the one used or chosen
+
+    nlohmann::json to_json() const;
   };
   struct Result {             // one per evaluate card
     std::string card;
@@ -60,7 +63,7 @@ struct RunRecord {
   int format = 1;
   std::string name;
   RunStatus status = RunStatus::running;
-  std::optional<ProcessIdentity> process;  // who runs it; write_record() fills it in while status is running
+  std::optional<ProcessIdentity> process;  // who runs it, for people; write_record() fills it in while status is running
   std::string error;
   std::string started;        // ISO 8601, UTC
   double seconds = 0;
@@ -90,13 +93,15 @@ struct ListedRun {
   RunPaths paths;
   RunRecord record;
 };
+// A run as it stands: one that somebody works on is running whatever its record says; one that says it is
+// running, but whose process is gone, is failed, and its error says so.
+ListedRun read_run(const std::filesystem::path& folder);
 // Newest first. Folders that are not runs are passed over, links too; damaged ones are reported in `damaged`.
-// A run that says it is running, but whose process is gone, is listed as failed, and its error says so.
 std::vector<ListedRun> list_runs(const std::filesystem::path& out, std::vector<std::string>& damaged);
 // By full name, unique prefix, or "latest"; refuses with the nearest name.
 ListedRun find_run(const std::filesystem::path& out, const std::string& id);
 // Removes a run folder whole, links inside it as links; refuses what is not a run folder, and one that is still
-// running (its process lives) or whose record cannot be read unless forced.
+// running (somebody holds its lock) or whose record cannot be read unless forced.
 void delete_run(const ListedRun& run, bool force);
 
 }  // namespace stoker

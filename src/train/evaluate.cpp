@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include <nlohmann/json.hpp>
 
@@ -18,9 +19,10 @@ using nlohmann::json;
 constexpr std::size_t most_points = 5'000;
 
 // Evenly spaced over all rows, so that a sorted table is drawn from end to end.
-std::vector<double> even_sample(const std::vector<double>& values) {
+template <class Value>
+std::vector<Value> even_sample(const std::vector<Value>& values) {
   if (values.size() <= most_points) return values;
-  std::vector<double> sample(most_points);
+  std::vector<Value> sample(most_points);
   for (std::size_t i = 0; i < most_points; ++i) sample[i] = values[i * values.size() / most_points];
   return sample;
 }
@@ -43,10 +45,42 @@ Task task_named(const std::string& name) {
 }
 
 json metrics_json(const ClassificationMetrics& metrics) {
-  return {
-      {"accuracy", metrics.accuracy},   {"macro_f1", metrics.macro_f1},
-      {"log_loss", metrics.log_loss},   {"roc_auc", metrics.roc_auc ? json(*metrics.roc_auc) : json(nullptr)},
-      {"confusion", metrics.confusion}, {"class_names", metrics.class_names}};
+  return {{"accuracy", metrics.accuracy},
+          {"macro_f1", metrics.macro_f1},
+          {"log_loss", metrics.log_loss},
+          {"roc_auc", metrics.roc_auc ? json(*metrics.roc_auc) : json(nullptr)},
+          {"confusion", confusion_rows(metrics)},
+          {"classes", metrics.class_names}};
+}
+
+json names_of(const std::vector<std::int64_t>& numbers, const std::vector<std::string>& names) {
+  json list = json::array();
+  for (const std::int64_t number : numbers) list.push_back(names.at(static_cast<std::size_t>(number)));
+  return list;
+}
+
+std::vector<std::int64_t> classes_named(const json& list, const std::vector<std::string>& names) {
+  std::map<std::string, std::int64_t> numbers;
+  for (const std::string& name : names) numbers.emplace(name, static_cast<std::int64_t>(numbers.size()));
+  std::vector<std::int64_t> classes;
+  for (const json& each : list) {
+    const auto found = numbers.find(each.get<std::string>());
+    if (found == numbers.end()) refuse("it holds a class that is not in its list of classes");
+    classes.push_back(found->second);
+  }
+  return classes;
+}
+
+std::vector<std::int64_t> confusion_from(const json& rows, std::size_t classes) {
+  std::vector<std::int64_t> counts;
+  bool fits = rows.is_array() && rows.size() == classes;
+  for (const json& row : rows) {
+    const auto of_row = row.get<std::vector<std::int64_t>>();
+    fits = fits && of_row.size() == classes;
+    counts.insert(counts.end(), of_row.begin(), of_row.end());
+  }
+  if (!fits) refuse("its confusion matrix does not fit its {} classes", classes);
+  return counts;
 }
 
 ClassificationMetrics classification_from(const json& value) {
@@ -54,11 +88,10 @@ ClassificationMetrics classification_from(const json& value) {
                                 number(value.at("macro_f1")),
                                 number(value.at("log_loss")),
                                 std::nullopt,
-                                value.at("confusion").get<std::vector<std::int64_t>>(),
-                                value.at("class_names").get<std::vector<std::string>>()};
+                                {},
+                                value.at("classes").get<std::vector<std::string>>()};
   if (!value.at("roc_auc").is_null()) metrics.roc_auc = value.at("roc_auc").get<double>();
-  if (metrics.confusion.size() != metrics.class_names.size() * metrics.class_names.size())
-    refuse("its confusion matrix does not fit its {} classes", metrics.class_names.size());
+  metrics.confusion = confusion_from(value.at("confusion"), metrics.class_names.size());
   return metrics;
 }
 
@@ -67,14 +100,18 @@ Evaluation evaluation_from(const json& value) {
   evaluation.task = task_named(value.at("task").get<std::string>());
   evaluation.rows = value.at("rows").get<std::int64_t>();
   evaluation.target = value.at("target").get<std::string>();
-  evaluation.actual = numbers(value.at("actual"));
-  evaluation.predicted = numbers(value.at("predicted"));
   const json& metrics = value.at("metrics");
-  if (evaluation.task != Task::regression)
+  if (evaluation.task != Task::regression) {
     evaluation.classification = classification_from(metrics);
-  else
+    const std::vector<std::string>& names = evaluation.classification->class_names;
+    evaluation.actual_classes = classes_named(value.at("actual"), names);
+    evaluation.predicted_classes = classes_named(value.at("predicted"), names);
+  } else {
+    evaluation.actual = numbers(value.at("actual"));
+    evaluation.predicted = numbers(value.at("predicted"));
     evaluation.regression = {number(metrics.at("mse")), number(metrics.at("rmse")), number(metrics.at("mae")),
                              number(metrics.at("r2"))};
+  }
   return evaluation;
 }
 
@@ -139,6 +176,14 @@ Predictions with_unseen(Predictions predictions, const std::vector<MetClasses::U
 
 }  // namespace
 
+json confusion_rows(const ClassificationMetrics& metrics) {
+  json rows = json::array();
+  const auto width = static_cast<std::ptrdiff_t>(metrics.class_names.size());
+  for (auto row = metrics.confusion.begin(); row != metrics.confusion.end(); row += width)
+    rows.push_back(std::vector<std::int64_t>(row, row + width));
+  return rows;
+}
+
 json Evaluation::to_json() const {
   json metrics;
   if (regression)
@@ -146,9 +191,19 @@ json Evaluation::to_json() const {
                {"rmse", regression->rmse},
                {"mae", regression->mae},
                {"r2", regression->r2}};
-  if (classification) metrics = metrics_json(*classification);
-  return {{"task", config::name_of(task)}, {"rows", rows},     {"target", target},
-          {"metrics", std::move(metrics)}, {"actual", actual}, {"predicted", predicted}};
+  json all_actual = actual;
+  json all_predicted = predicted;
+  if (classification) {
+    metrics = metrics_json(*classification);
+    all_actual = names_of(actual_classes, classification->class_names);
+    all_predicted = names_of(predicted_classes, classification->class_names);
+  }
+  return {{"task", config::name_of(task)},
+          {"rows", rows},
+          {"target", target},
+          {"metrics", std::move(metrics)},
+          {"actual", std::move(all_actual)},
+          {"predicted", std::move(all_predicted)}};
 }
 
 Evaluation Evaluation::from_json(const json& value) {
@@ -189,8 +244,10 @@ Evaluation evaluate(const Model& model, const Table& whole_table, const Notes& n
   } else {
     const MetClasses actual = meet_classes(table, evaluation.target, model.preparation.classes());
     warn_of_unseen(actual.unseen, evaluation.target, notes);
-    evaluation.classification =
-        classification_metrics(actual.numbers, with_unseen(predict(model, table), actual.unseen));
+    const Predictions predictions = with_unseen(predict(model, table), actual.unseen);
+    evaluation.classification = classification_metrics(actual.numbers, predictions);
+    evaluation.actual_classes = even_sample(actual.numbers);
+    evaluation.predicted_classes = even_sample(predictions.classes);
   }
   return evaluation;
 }

@@ -37,7 +37,10 @@ struct Evaluation {
   std::optional<ClassificationMetrics> classification;
   std::vector<double> actual;     // regression: of all rows, or an even sample of at most 5,000
   std::vector<double> predicted;
+  std::vector<std::int64_t> actual_classes;  // classification: numbers of the classes, of such rows
+  std::vector<std::int64_t> predicted_classes;
 
+  // actual and predicted hold numbers, or names of classes.
   nlohmann::json to_json() const;
   static Evaluation from_json(const nlohmann::json& json);
   // Name and value of each metric, in the order in which people want them.
@@ -49,6 +52,9 @@ struct Evaluation {
 RegressionMetrics regression_metrics(std::span<const double> actual, std::span<const double> predicted);
 // Macro F1 is the mean over the classes that occur, as actual or as predicted.
 ClassificationMetrics classification_metrics(std::span<const std::int64_t> actual, const Predictions& predictions);
+
+// The confusion matrix as a list of rows, one per actual class.
+nlohmann::json confusion_rows(const ClassificationMetrics& metrics);
 
 // Refuses a table without rows or target. Warns of what it must make do with: rows whose target is missing or
 // unusable are left out; a class that training did not have is a wrong prediction in each of its rows, as one

@@ -22,8 +22,14 @@ void say_what_is_not_used(const FitConfig& config, std::string_view type, const 
   if (config.engine != EngineChoice::automatic)
     notes(Severity::info,
           fmt::format("{} needs no engine; engine {} is not used", type, config::name_of(config.engine)));
-  if (config.time_limit > 0)
-    notes(Severity::info, fmt::format("{} is solved in one go; time_limit is not used", type));
+}
+
+void limit_time(const FitConfig& config, StopSignal& stop) {
+  constexpr double longest_limit = 1e9;  // seconds; a clock cannot add much more
+  if (config.time_limit <= 0) return;
+  const auto limit = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+      std::chrono::duration<double>(std::min(config.time_limit, longest_limit)));
+  stop.set_deadline(std::chrono::steady_clock::now() + limit);
 }
 
 bool are_whole_numbers(const std::vector<std::string>& classes) {
@@ -50,12 +56,14 @@ void refuse_classes(const Preparation& preparation, std::string_view type) {
   if (preparation.task() == Task::regression) return;
   refuse(
       "{} predicts numbers, but the target column '{}' has {} classes; use model_type neural_network or "
-      "deep_neural_network for classes, or set task: regression if its values are quantities",
+      "deep_neural_network for classes (--model neural_network), or set task: regression if its values are "
+      "quantities (--task regression)",
       type, preparation.target_column(), preparation.classes().size());
 }
 
 Model linear_model(const std::string& type, Preparation preparation, const LinearFit& fit) {
-  Model model{type, std::move(preparation), std::nullopt, {}, fit.alpha};
+  Model model{type, std::move(preparation), std::nullopt, {}, std::nullopt};
+  if (type != config::name_of(LinearKind::linear_regression)) model.alpha = fit.alpha;
   const std::span<const double> coefficients(fit.coefficients);
   const std::span<const double> intercept(&fit.intercept, 1);
   model.parameters.push_back(
@@ -83,14 +91,16 @@ FitResult fit_linear_spec(const FitRequest& request, const LinearSpec& spec, Tra
   Preparation preparation = prepared_for_numbers(request, notes);
   refuse_classes(preparation, type);
   const Dataset data = preparation.apply(request.training, DType::float64, true);
-  if (stop.reason() == StopReason::interrupted)
-    throw Error(ExitCode::interrupted, "interrupted; resume with stoker run --resume");
+  StopSignal limited;
+  limited.heed(stop);
+  limit_time(request.config, limited);
 
   FitResult result;
   const auto begin = std::chrono::steady_clock::now();
   const MatrixView x{data.features().as<double>(), data.rows(), preparation.feature_count()};
-  result.linear = fit_linear(spec.kind, x, data.targets().as<double>(), spec.config, notes,
+  result.linear = fit_linear(spec.kind, x, data.targets().as<double>(), spec.config, notes, limited,
                              dependencies_of_encoding(preparation, spec.config.fit_intercept));
+  if (result.linear->out_of_time) result.end = TrainingEnd::time_limit;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.model = linear_model(type, std::move(preparation), *result.linear);
   result.engine = result.linear->method;

@@ -45,7 +45,7 @@ inline config::Fields fields(FitConfig& c) {
   return {
       config::field("device", c.device, "auto, cpu, cuda or cuda:N; auto takes a GPU if there is one"),
       config::field("engine", c.engine, "What runs the steps; auto takes the fastest that can"),
-      config::field("time_limit", c.time_limit, "Seconds after which training stops and keeps the best model so far; 0: none").at_least(0),
+      config::field("time_limit", c.time_limit, "Seconds after which training stops and keeps the best model so far, or fails if there is none; 0: none").at_least(0),
       config::field("checkpoint_seconds", c.checkpoint_seconds, "Seconds between two checkpoints; 0: as often as possible").at_least(0),
   };
 }

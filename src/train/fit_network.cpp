@@ -159,7 +159,7 @@ std::optional<Checkpoint> resumed_from(const FitRequest& request, Checkpoints& c
 FitResult result_of(TrainingOutcome outcome, std::string type, Preparation preparation, MlpShape shape) {
   FitResult result;
   result.model = {std::move(type), std::move(preparation), std::move(shape), std::move(outcome.parameters),
-                  0};
+                  std::nullopt};
   result.end = outcome.end;
   for (const EpochReport& epoch : outcome.progress.epochs)
     if (epoch.record.is_best) result.best_epoch = epoch.record.epoch;

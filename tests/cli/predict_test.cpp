@@ -96,6 +96,31 @@ TEST_F(Predict, ReadsTheDataAsTheFlagsSay) {
   expect_refused({"latest", "new.dat", "--url-timeout", "0"}, {"url"});
 }
 
+TEST_F(Predict, WritesAFileUnderEitherNameOfTheFlag) {
+  place_.write("new.csv", "kind,b,a\nflat,0,5\n");
+  for (const std::string flag : {"--output", "--out"}) {
+    const Finished finished = place_.stoker({"predict", "latest", "new.csv", flag, "y" + flag + ".csv"});
+    EXPECT_EQ(finished.code, 0) << finished.errors;
+    EXPECT_EQ(finished.output, "y" + flag + ".csv: 1 prediction of y\n");
+    EXPECT_EQ(lines_of(place_.read("y" + flag + ".csv")).size(), 2U);
+  }
+  expect_refused({"latest", "new.csv", "--out", "runs"}, {"is a folder", "--runs"});
+  fs::rename(place_.folder() / "runs", place_.folder() / "elsewhere");
+  EXPECT_EQ(place_.stoker({"predict", "latest", "new.csv", "--runs", "elsewhere"}).code, 0);
+}
+
+TEST_F(Predict, LatestPassesOverARunWithoutAModel) {
+  place_.write("pipeline.yaml", ridge_document());
+  const std::string trained = model_.parent_path().filename().string();
+  const auto only = nlohmann::json::parse(
+      place_.stoker({"run", "pipeline.yaml", "--only", "split", "--json", "--quiet"}).output);
+  const Finished finished = place_.stoker({"predict", "latest", "houses.csv"});
+  EXPECT_EQ(finished.code, 0) << finished.errors;
+  EXPECT_THAT(finished.errors, testing::AllOf(HasSubstr(only.at("run")), HasSubstr(trained)));
+  fs::remove_all(model_);
+  expect_refused({"latest", "houses.csv"}, {"no run in runs has a model", only.at("run")});
+}
+
 TEST_F(Predict, KnowsItsTextsAgainInAFileThatHasOnlySomeOfThem) {
   std::string rows = "a,c,y\n";
   for (int i = 0; i < 60; ++i) {

@@ -1,6 +1,7 @@
 // A run as a person starts it: results, run folders, cache, Ctrl-C and resume.
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -65,6 +66,47 @@ TEST_F(Run, ASecondRunReusesWhatDidNotChange) {
 TEST_F(Run, OnlyRunsACardAndWhatItNeeds) {
   const auto json = run_json({"--only", "split"});
   EXPECT_EQ(json.at("cards").size(), 2U);
+}
+
+TEST_F(Run, TellsThePenaltyThatWasChosen) {
+  const std::vector<std::string> words{"train",    "houses.csv", "--target", "y",      "--model",
+                                       "ridge_cv", "--alphas",   "0.25",     "--quiet"};
+  EXPECT_THAT(place_.stoker(words).output,
+              testing::ContainsRegex("alpha +0.25, chosen by cross-validation \\(train ridge_cv\\)"));
+  EXPECT_THAT(place_.stoker({"runs", "show", "latest"}).output, HasSubstr("alpha 0.25"));
+  std::vector<std::string> as_json = words;
+  as_json.push_back("--json");
+  const auto json = nlohmann::json::parse(place_.stoker(as_json).output);
+  EXPECT_EQ(json.at("trainings").at(0).at("alpha"), 0.25);
+}
+
+TEST_F(Run, TrainRunsEveryCardAgainWithoutTheCache) {
+  const std::vector<std::string> words{"train", "houses.csv", "--target", "y",         "--model",
+                                       "ridge", "--json",     "--quiet",  "--no-cache"};
+  place_.stoker(words);
+  const auto json = nlohmann::json::parse(place_.stoker(words).output);
+  for (const auto& card : json.at("cards")) EXPECT_FALSE(card.at("reused").get<bool>());
+}
+
+TEST_F(Run, TellsTheSameTimeAtItsEndAndInTheList) {
+  const auto json = run_json();
+  const auto listed = nlohmann::json::parse(place_.stoker({"runs", "--json"}).output);
+  EXPECT_EQ(listed.at("runs").at(0).at("seconds"), json.at("seconds"));
+}
+
+TEST_F(Run, ALinearModelOfClassesSaysWhichFlagsHelp) {
+  const Finished finished = place_.stoker({"train", "houses.csv", "--target", "kind", "--model", "ridge"});
+  EXPECT_EQ(finished.code, 2);
+  EXPECT_THAT(finished.errors,
+              testing::AllOf(HasSubstr("--model neural_network"), HasSubstr("--task regression")));
+}
+
+TEST_F(Run, RefusesABoundOfTheCacheThatIsNoNumber) {
+  ::setenv("STOKER_CACHE_GIB", "much", 1);
+  const Finished finished = place_.stoker({"run", "pipeline.yaml"});
+  ::unsetenv("STOKER_CACHE_GIB");
+  EXPECT_EQ(finished.code, 2);
+  EXPECT_THAT(finished.errors, HasSubstr("STOKER_CACHE_GIB is 'much'"));
 }
 
 TEST_F(Run, RunsCanBeListedShownComparedAndDeleted) {
@@ -168,6 +210,20 @@ TEST_F(Interrupted, ARequestToEndLeavesACheckpointToo) {
   EXPECT_EQ(stopped.code, 130) << stopped.errors;
   const std::string run = only_run_in("stopped");
   EXPECT_THAT(files_below(place_.folder() / "stopped" / run), testing::Contains(testing::EndsWith("DONE")));
+}
+
+// With no tolerance and all the sweeps in the world, descent goes on until it is stopped.
+TEST_F(Interrupted, ALinearSolverStopsToo) {
+  place_.write("houses.csv", small_table(120));
+  Program program({STOKER_PROGRAM, "train", "houses.csv", "--target", "y", "--model", "lasso_cv",
+                   "--tolerance", "0", "--max-iterations", "1000000000"},
+                  place_.folder());
+  while (program.errors_so_far().find("model_define") == std::string::npos)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  program.send(SIGINT);
+  const Finished stopped = program.wait();
+  EXPECT_EQ(stopped.code, 130) << stopped.errors;
+  EXPECT_THAT(stopped.errors, HasSubstr("--resume"));
 }
 
 }  // namespace

@@ -111,5 +111,14 @@ TEST(Usage, CardsListsShowsAndGivesASchema) {
   EXPECT_THAT(unknown.errors, HasSubstr("did you mean data_split?"));
 }
 
+TEST(Usage, PreviewCountsAndReadsAsTheFlagsSay) {
+  const Workplace place;
+  place.write("one.csv", "a;b\n1;2\n");
+  const Finished refused = place.stoker({"preview", "one.csv"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("--delimiter ';'"));
+  EXPECT_THAT(place.stoker({"preview", "one.csv", "--delimiter", ";"}).output, HasSubstr("1 row, 2 columns"));
+}
+
 }  // namespace
 }  // namespace stoker::test

@@ -1,13 +1,43 @@
 #include "data/download.h"
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <string_view>
+#include <thread>
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netdb.h>
 
 #include "data/fixtures.h"
 #include "data/loopback_server.h"
 #include "data/url.h"
+
+// Lookups of names go through here, so that one of them can hang as it does where no name server answers.
+namespace {
+
+std::atomic<bool> lookup_may_end{false};
+std::atomic<bool> lookup_has_ended{false};
+
+void hang() {
+  constexpr int most_waits = 1'000;  // then the test fails instead of standing still
+  for (int i = 0; i < most_waits && !lookup_may_end; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  lookup_has_ended = true;
+}
+
+}  // namespace
+
+extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo* hints, addrinfo** found) {
+  if (host != nullptr && std::string_view(host) == "hangs.invalid") {
+    hang();
+    return EAI_AGAIN;
+  }
+  static const auto real = reinterpret_cast<decltype(&::getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
+  return real(host, service, hints, found);
+}
 
 namespace stoker {
 namespace {
@@ -53,6 +83,13 @@ TEST(Download, IsReadAsATableInTheFormatOfItsName) {
       [](const auto&, const auto& write) { write(answer("200 OK", "", "a\tb\n1\t2\n")); });
   const Source source = Source::open(Source::config_for(server.url("/houses.tsv?x=1")), ".");
   EXPECT_EQ(source.read().column_names(), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(Download, DoesNotWaitForALookupThatHangs) {
+  EXPECT_THAT(refusal([] { fetched("http://hangs.invalid/x.csv", {.seconds = 0.05}); }),
+              HasSubstr("not finished after"));
+  EXPECT_FALSE(lookup_has_ended);
+  lookup_may_end = true;
 }
 
 TEST(Download, FollowsRedirects) {

@@ -7,6 +7,32 @@
 namespace stoker {
 namespace {
 
+TEST(CoordinateDescent, StopsAfterASweepWhenAskedTo) {
+  const Rows rows = random_rows(60, 8, 3);
+  const GramSystem system = gram_system(rows.view(), rows.y, true);
+  const ColumnData columns = column_data(rows.view(), rows.y, {0, 0}, true);
+  StopSignal out_of_time;
+  out_of_time.set_deadline(std::chrono::steady_clock::now());
+  StopSignal interrupted;
+  interrupted.interrupt();
+  const auto stops = [&](const auto& data) {
+    std::vector<double> w(8, 0.0);
+    const DescentResult result = descend(data, {0.5, 1e-12, 10'000}, w, out_of_time);
+    EXPECT_EQ(result.sweeps, 1);
+    EXPECT_TRUE(result.out_of_time);
+    EXPECT_FALSE(result.converged);
+    EXPECT_NE(w, std::vector<double>(8, 0.0));
+    try {
+      descend(data, {0.5, 1e-12, 10'000}, w, interrupted);
+      ADD_FAILURE() << "went on";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::interrupted);
+    }
+  };
+  stops(system);
+  stops(columns);
+}
+
 TEST(CoordinateDescent, TakesTheSameStepsOnProductsAndOnColumns) {
   const Rows rows = random_rows(80, 12, 1, 3);
   const GramSystem system = gram_system(rows.view(), rows.y, true);

@@ -320,5 +320,47 @@ TEST(LinearFields, AreThoseThatTheKindReads) {
               ElementsAre("alphas", "alpha_count", "folds", "fit_intercept", "max_iterations", "tolerance"));
 }
 
+TEST(Linear, KeepsTheLassoSoFarWhenTimeIsUpAndFailsWhereThereIsNoSolutionYet) {
+  const Rows rows = random_rows(80, 6, 5);
+  StopSignal stop;
+  stop.set_deadline(std::chrono::steady_clock::now());
+  LinearConfig config;
+  config.alpha = 0.001;
+  HeardNotes notes;
+  const LinearFit lasso = fit_linear(LinearKind::lasso, rows.view(), rows.y, config, notes.listener(), stop);
+  EXPECT_TRUE(lasso.out_of_time);
+  EXPECT_EQ(lasso.iterations, 1);
+  EXPECT_THAT(notes.warnings, testing::ElementsAre(HasSubstr("time limit was reached after 1 sweep of")));
+  for (const LinearKind kind : {LinearKind::ridge_cv, LinearKind::lasso_cv, LinearKind::ridge}) {
+    try {
+      fit_linear(kind, rows.view(), rows.y, {}, no_notes(), stop);
+      ADD_FAILURE() << config::name_of(kind) << " went on";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::run_failed);
+      EXPECT_THAT(error.what(), HasSubstr("raise time_limit"));
+    }
+  }
+}
+
+TEST(Linear, EndsWhenItIsInterrupted) {
+  const Rows tall = random_rows(80, 6, 5);
+  const Rows wide = random_rows(6, 20, 5);
+  StopSignal outer;
+  StopSignal stop;
+  stop.heed(outer);
+  stop.set_deadline(std::chrono::steady_clock::now());
+  outer.interrupt();
+  for (const Rows* rows : {&tall, &wide}) {
+    for (const LinearKind kind : {LinearKind::lasso, LinearKind::ridge_cv, LinearKind::lasso_cv}) {
+      try {
+        fit_linear(kind, rows->view(), rows->y, {}, no_notes(), stop);
+        ADD_FAILURE() << config::name_of(kind) << " went on";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::interrupted);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace stoker

@@ -88,7 +88,7 @@ TEST_F(ModelFolder, OfAnotherProgramOrVersionIsRefused) {
   changed["version"] = 2;
   describe(changed);
   EXPECT_THAT(refusal_to_load(), HasSubstr("version 2"));
-  for (const char* key : {"type", "task", "preparation", "alpha", "version"}) {
+  for (const char* key : {"type", "task", "preparation", "version"}) {
     changed = whole;
     changed.erase(key);
     describe(changed);
@@ -97,6 +97,19 @@ TEST_F(ModelFolder, OfAnotherProgramOrVersionIsRefused) {
     describe(changed);
     EXPECT_THAT(refusal_to_load(), HasSubstr("model.json")) << key;
   }
+  changed = whole;
+  changed["alpha"] = "much";
+  describe(changed);
+  EXPECT_THAT(refusal_to_load(), HasSubstr("model.json"));
+}
+
+TEST_F(ModelFolder, OfANetworkHasNoPenaltyAndIsReadWithTheZeroOfEarlierVersions) {
+  save_model(network_model(Task::regression), folder());
+  EXPECT_FALSE(description().contains("alpha"));
+  json earlier = description();
+  earlier["alpha"] = 0.0;
+  describe(earlier);
+  EXPECT_FALSE(load_model(folder()).alpha);
 }
 
 TEST_F(ModelFolder, WhoseFilesDoNotFitEachOtherIsRefused) {

@@ -140,5 +140,54 @@ TEST(Cache, IsLeftAloneWhenAskedTo) {
   EXPECT_EQ(run_watched(document, options).watcher.ran, all_cards);
 }
 
+TEST(Cache, IsAsLargeAsItMayBeAndKeepsWhatWasUsedLast) {
+  const TemporaryFolder folder;
+  const auto load = [](int rows) {
+    return document_of(fmt::format(
+        "version: 1\ncards: {{ a: {{ type: data_load, config: {{ source: sample, sample_rows: {} }} }} }}\n",
+        rows));
+  };
+  RunOptions options = options_in(folder.path());
+  for (const int rows : {1000, 1001, 1002}) run_watched(load(rows), options);
+  EXPECT_THAT(run_watched(load(1000), options).watcher.reused, ElementsAre("a"));  // now the last one used
+  std::uint64_t entry = 0;
+  for (const auto& each : fs::recursive_directory_iterator(folder.path() / ".cache"))
+    if (each.is_regular_file()) entry += each.file_size();
+  fs::create_directories(folder.path() / ".cache" / "ab" / "ab00.partial-1-1");
+  options.cache_bytes = entry * 3 / 4;  // room for two of three
+  EXPECT_THAT(run_watched(load(1002), options).watcher.reused, ElementsAre("a"));
+  EXPECT_FALSE(fs::exists(folder.path() / ".cache" / "ab" / "ab00.partial-1-1"));
+  options.cache_bytes = std::uint64_t{1} << 30;
+  EXPECT_THAT(run_watched(load(1002), options).watcher.reused, ElementsAre("a"));
+  EXPECT_THAT(run_watched(load(1000), options).watcher.reused, ElementsAre("a"));
+  EXPECT_THAT(run_watched(load(1001), options).watcher.ran, ElementsAre("a"));
+}
+
+TEST(Cache, LosesNothingWhileAnotherRunGoesOn) {
+  const TemporaryFolder folder;
+  const Document document = SmallPipeline().document();
+  const RunOptions options = options_in(folder.path());
+  RunOptions tight = options;
+  tight.cache_bytes = 0;
+  run_watched(document, options);
+  Watcher first;
+  first.at_card = [&](const std::string& card) {
+    if (card == "split") run_watched(document, tight);
+  };
+  StopSignal stop;
+  run_pipeline(document, options, first, stop);
+  EXPECT_EQ(first.reused, all_cards);
+  run_watched(document, tight);
+  EXPECT_EQ(run_watched(document, options).watcher.ran, all_cards);
+}
+
+TEST(Cache, DoesNotCareHowOftenCheckpointsAreWritten) {
+  const TemporaryFolder folder;
+  SmallPipeline pipeline;
+  run_watched(pipeline.document(), options_in(folder.path()));
+  pipeline.train = "target_column: MEDV, checkpoint_seconds: 7";
+  EXPECT_EQ(run_watched(pipeline.document(), options_in(folder.path())).watcher.reused, all_cards);
+}
+
 }  // namespace
 }  // namespace stoker

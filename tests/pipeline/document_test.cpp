@@ -254,5 +254,26 @@ TEST(Document, HasAReferencePageWithEveryCardAndHyperparameter) {
   EXPECT_THAT(page, HasSubstr("Hyperparameters of `lasso_cv`"));
 }
 
+TEST(Document, NamesTheNearestCardToASettingOfNone) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "small.yaml";
+  write_file(file, SmallPipeline().text());
+  const auto refusal_to_set = [&](const std::string& assignment) -> std::string {
+    try {
+      load_pipeline(file, {assignment});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal_to_set("cards.splti.config.random_seed=3"),
+            "--set cards.splti.config.random_seed: there is no card 'splti'; did you mean split? The cards "
+            "are load, "
+            "split, model, train, evaluate");
+  EXPECT_THAT(refusal_to_set("cards.xyzzyx.type=train"), HasSubstr("no card 'xyzzyx'. The cards are load"));
+  EXPECT_EQ(refusal_to_set("cards.split.config.random_seed=3"), "");
+  EXPECT_EQ(refusal_to_set("cards.more={type: data_load, config: {source: sample}}"), "");
+}
+
 }  // namespace
 }  // namespace stoker

@@ -53,7 +53,7 @@ void expect_complete_folder(const fs::path& folder) {
   const std::vector<std::string> metrics = lines_of(paths.metrics());
   ASSERT_EQ(metrics.size(), 7U);
   EXPECT_EQ(metrics[0], "epoch,card,train_loss,validation_loss,learning_rate,seconds,rows_per_second");
-  EXPECT_THAT(metrics[6], testing::StartsWith("5,train,"));
+  EXPECT_THAT(metrics[6], testing::StartsWith("6,train,"));
   EXPECT_EQ(load_model(paths.model()).type, "neural_network");
   const nlohmann::json evaluation =
       nlohmann::json::parse(read_file(paths.evaluations() / "evaluate.json", 1U << 24));
@@ -65,8 +65,14 @@ void expect_complete_folder(const fs::path& folder) {
   EXPECT_EQ(seen.at("columns").size(), 14U);
   EXPECT_EQ(seen.at("first_rows").size(), 100U);
   EXPECT_TRUE(fs::exists(paths.report()));
-  for (const std::string& line : lines_of(paths.events()))
-    EXPECT_TRUE(nlohmann::json::parse(line).contains("event"));
+  EXPECT_THAT(metrics[1], testing::StartsWith("1,train,"));
+  for (const std::string& line : lines_of(paths.events())) {
+    const nlohmann::json event = nlohmann::json::parse(line);
+    EXPECT_TRUE(event.contains("event"));
+    if (!event.contains("epoch")) continue;
+    EXPECT_GE(event.at("epoch").get<int>(), 1);
+    EXPECT_LE(event.at("epoch").get<int>(), 6);
+  }
 }
 
 TEST(Run, FillsItsFolderWhetherCardsRunOrAreReused) {
@@ -94,6 +100,33 @@ TEST(Run, WritesEventsInTheOrderInWhichThingsHappen) {
   EXPECT_EQ(events[1], "card_started");
   EXPECT_EQ(events[2], "card_finished");
   EXPECT_EQ(events.back(), "run_finished");
+}
+
+TEST(Run, TellsThePenaltyThatCrossValidationChose) {
+  const TemporaryFolder folder;
+  SmallPipeline pipeline;
+  pipeline.model_card =
+      "{ type: model_define, config: { model_type: ridge_cv, hyperparameters: { alphas: [0.25] } } }";
+  for (int pass = 0; pass < 2; ++pass) {  // the second comes from the cache
+    const Watched run = run_watched(pipeline.document(), options_in(folder.path()));
+    ASSERT_EQ(run.summary.trainings.size(), 1U);
+    EXPECT_EQ(run.summary.trainings[0].alpha, 0.25);
+    EXPECT_EQ(read_record({run.summary.folder}).trainings.at(0).alpha, 0.25);
+    EXPECT_EQ(load_model(run.summary.folder / "model").alpha, 0.25);
+    EXPECT_THAT(read_file(run.summary.report, 1U << 24),
+                HasSubstr("<th scope=\"row\">Alpha</th><td>0.25</td>"));
+  }
+}
+
+TEST(Run, TellsTheSameTimeInItsSummaryAndItsRecord) {
+  const TemporaryFolder folder;
+  const Watched run = run_watched(SmallPipeline().document(), options_in(folder.path()));
+  EXPECT_EQ(run.summary.seconds, read_record({run.summary.folder}).seconds);
+  RunOptions options = options_in(folder.path());
+  options.resume = run.summary.folder;
+  const Watched again = run_watched(SmallPipeline().document(), options);
+  EXPECT_GT(again.summary.seconds, run.summary.seconds);
+  EXPECT_EQ(again.summary.seconds, read_record({run.summary.folder}).seconds);
 }
 
 TEST(Run, KeepsTheModelOfEveryTrainCard) {

@@ -6,6 +6,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "base/files.h"
 #include "pipeline/time_limit.h"
@@ -82,6 +83,28 @@ TEST(Stop, AFinishedRunIsResumedFromWhatIsKept) {
   options.resume = first.summary.folder / ".";
   EXPECT_EQ(run_watched(document, options).watcher.reused.size(), 5U);
   EXPECT_FALSE(fs::exists(first.summary.folder / ".cache"));
+}
+
+TEST(Stop, ARunIsHeldByOneProcessAtATimeAndAFinishedOneRunsAgainWhileItIsResumed) {
+  const TemporaryFolder folder;
+  const Document document = SmallPipeline().document();
+  RunOptions options = options_in(folder.path());
+  options.resume = run_watched(document, options).summary.folder;
+  EXPECT_EQ(read_run(*options.resume).record.status, RunStatus::finished);
+  std::vector<RunStatus> seen;
+  std::string refused;
+  Watcher watcher;
+  watcher.at_card = [&](const std::string&) {
+    seen.push_back(read_run(*options.resume).record.status);
+    Watcher second;
+    refused = failure_of(document, options, second).what();
+  };
+  StopSignal stop;
+  run_pipeline(document, options, watcher, stop);
+  EXPECT_THAT(seen, testing::ElementsAre(RunStatus::running, RunStatus::running, RunStatus::running,
+                                         RunStatus::running, RunStatus::running));
+  EXPECT_THAT(refused, HasSubstr("still going on (process " + std::to_string(::getpid())));
+  EXPECT_EQ(read_run(*options.resume).record.status, RunStatus::finished);
 }
 
 TEST(Stop, AFinishedRunKeepsItsRecordWhenResumingItFails) {

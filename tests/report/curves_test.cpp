@@ -40,7 +40,7 @@ TEST(Curves, AreNoneWithoutAFile) {
 
 TEST(Curves, AreOnePerCardAndCountEpochsFromOne) {
   const std::vector<LossCurve> curves = curves_of(
-      header + "0,first,0.5,0.6,0.001,1,100\n0,\"a, b\",2,,0.01,1,100\n1,first,0.25,0.5,0.001,1,100\n");
+      header + "1,first,0.5,0.6,0.001,1,100\n1,\"a, b\",2,,0.01,1,100\n2,first,0.25,0.5,0.001,1,100\n");
   ASSERT_EQ(curves.size(), 2U);
   EXPECT_EQ(curves[0].card, "first");
   EXPECT_THAT(curves[0].epochs, ElementsAre(1, 2));
@@ -53,7 +53,7 @@ TEST(Curves, AreOnePerCardAndCountEpochsFromOne) {
 
 TEST(Curves, TakeTheLastWordOnAnEpochAndLeaveAnUnfinishedLineOut) {
   const std::vector<LossCurve> curves =
-      curves_of(header + "0,t,4,,1,1,1\n1,t,3,,1,1,1\n1,t,2,,1,1,1\n2,t,nan,,1,1,1\n3,t,1.");
+      curves_of(header + "1,t,4,,1,1,1\n2,t,3,,1,1,1\n2,t,2,,1,1,1\n3,t,nan,,1,1,1\n4,t,1.");
   ASSERT_EQ(curves.size(), 1U);
   EXPECT_THAT(curves[0].epochs, ElementsAre(1, 2, 3));
   EXPECT_EQ(curves[0].training[1], 2);
@@ -62,10 +62,10 @@ TEST(Curves, TakeTheLastWordOnAnEpochAndLeaveAnUnfinishedLineOut) {
 
 TEST(Curves, RefuseWhatIsNoMetricsFileByItsLine) {
   EXPECT_THAT(refusal_of("a,b\n1,2\n"), HasSubstr("does not begin with"));
-  EXPECT_THAT(refusal_of(header + "0,t,1,,1,1\n"), HasSubstr("metrics.csv:2: 6 fields"));
-  EXPECT_THAT(refusal_of(header + "0,t,1,,1,1,1\n1,t,x,,1,1,1\n"),
+  EXPECT_THAT(refusal_of(header + "1,t,1,,1,1\n"), HasSubstr("metrics.csv:2: 6 fields"));
+  EXPECT_THAT(refusal_of(header + "1,t,1,,1,1,1\n2,t,x,,1,1,1\n"),
               HasSubstr("metrics.csv:3: 'x' is not a number"));
-  EXPECT_THAT(refusal_of(header + "-1,t,1,,1,1,1\n"), HasSubstr("'-1' is not an epoch"));
+  EXPECT_THAT(refusal_of(header + "0,t,1,,1,1,1\n"), HasSubstr("'0' is not an epoch"));
 }
 
 TEST(Curves, WantALogAxisFromTwoDecadesOn) {

@@ -144,6 +144,13 @@ TEST_F(Plots, ThatFailSayWhatGnuplotSaid) {
   EXPECT_FALSE(fs::exists(run_.paths().plots() / "x.png"));
 }
 
+TEST_F(Plots, ThatCannotBeWrittenCostAWarningEach) {
+  run_.write_metrics({"train"}, true);
+  run_.write_evaluation("evaluate", testing::regression_of("MEDV"));
+  write_file(run_.paths().plots(), "a file where the folder should be");
+  EXPECT_THAT(draw(), ElementsAre(HasSubstr("plots"), HasSubstr("plots"), HasSubstr("plots")));
+}
+
 TEST(PlotsWithoutGnuplot, CostOneNote) {
   RunFolder run;
   run.write_metrics({"train"}, true);

@@ -26,7 +26,7 @@ RunFolder::RunFolder() : paths_{folder_.path() / "2026-11-15_10-20-30_boston-hou
                    {"train", "train_gpu", false, 61.3},
                    {"evaluate", "evaluate", false, 0.21}};
   record_.trainings = {
-      {"train", "neural_network", "eager", "cpu", "host", "stopped_early", 50, 40, 62500, 12161, 60.9}};
+      {"train", "neural_network", "eager", "cpu", "host", "stopped_early", 50, 41, 62500, 12161, 60.9}};
   record_.results = {
       {"evaluate", 10'000, {{"r2", 0.98321}, {"rmse", 11.4271}, {"mae", 9.1034}, {"mse", 130.58}}}};
   save();
@@ -42,7 +42,7 @@ void RunFolder::write_metrics(const std::vector<std::string>& cards, bool with_v
     for (int epoch = 0; epoch < 50; ++epoch) {
       const double loss = std::pow(factor, epoch) + 0.01;
       const double validation = loss * 0.9 + 0.0004 * (epoch - 40) * (epoch - 40) / 40;
-      text += fmt::format("{},{},{},{},0.001,1.25,32000\n", epoch, card, loss,
+      text += fmt::format("{},{},{},{},0.001,1.25,32000\n", epoch + 1, card, loss,
                           with_validation ? fmt::format("{}", validation) : "");
     }
   }

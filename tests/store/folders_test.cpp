@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "store/run_lock.h"
 #include "store/runs.h"
 
 namespace stoker {
@@ -31,12 +32,20 @@ class Runs : public testing::Test {
     return folder;
   }
 
+  // A run that this process works on.
+  fs::path add_running(const std::string& id, RunStatus recorded = RunStatus::running) {
+    const fs::path folder = add(id, "2026-11-15T10:00:00.000Z", recorded);
+    locks_.push_back(std::move(*RunLock::take(folder)));
+    return folder;
+  }
+
   // A run whose process began, wrote its record and was gone.
   fs::path add_dead(const std::string& id) {
     const pid_t child = ::fork();
     if (child == 0) {
       add(id, "2026-01-01T00:00:00.000Z", RunStatus::running);
-      ::_exit(0);
+      const std::optional<RunLock> lock = RunLock::take(out() / id);
+      ::_exit(lock ? 0 : 1);
     }
     ::waitpid(child, nullptr, 0);
     return out() / id;
@@ -63,6 +72,7 @@ class Runs : public testing::Test {
 
   TemporaryFolder folder_;
   std::vector<std::string> damaged_;
+  std::vector<RunLock> locks_;
 };
 
 TEST_F(Runs, AreListedNewestFirst) {
@@ -93,7 +103,7 @@ TEST_F(Runs, PassOverWhatIsNoRunAndReportWhatIsDamaged) {
 
 TEST_F(Runs, WhoseProcessIsGoneAreListedAsFailed) {
   add_dead("dead");
-  add("alive", "2026-11-15T10:00:00.000Z", RunStatus::running);
+  add_running("alive");
   const ListedRun dead = find_run(out(), "dead");
   EXPECT_EQ(dead.record.status, RunStatus::failed);
   EXPECT_THAT(dead.record.error, HasSubstr("died"));
@@ -139,13 +149,14 @@ TEST_F(Runs, AreNotDeletedThroughALinkOrWithoutARecord) {
 }
 
 TEST_F(Runs, ThatStillGoOnAreDeletedOnlyByForce) {
-  add("alive", "2026-11-15T10:00:00.000Z", RunStatus::running);
+  add_running("alive");
   const ListedRun run = find_run(out(), "alive");
   try {
     delete_run(run, false);
     FAIL() << "a running run was deleted";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("still running"));
+    EXPECT_THAT(error.what(), HasSubstr("still running (process " + std::to_string(::getpid())));
+    EXPECT_THAT(error.what(), HasSubstr("--force"));
   }
   EXPECT_THAT(ids(), ElementsAre("alive"));
   delete_run(run, true);
@@ -156,6 +167,42 @@ TEST_F(Runs, ThatDiedCanBeDeleted) {
   add_dead("dead");
   delete_run(find_run(out(), "dead"), false);
   EXPECT_THAT(ids(), IsEmpty());
+}
+
+// As after a crash in a container or on another machine: there is no process to look at.
+TEST_F(Runs, KilledWhereTheirProcessCannotBeSeenAreKnownToBeOver) {
+  const fs::path folder = add_dead("elsewhere");
+  std::string record = read_file(folder / "run.json", 1U << 16);
+  for (const std::string key : {"boot", "host", "process_space"}) {
+    const std::size_t value = record.find('"', record.find("\"" + key + "\": ") + key.size() + 4) + 1;
+    record.insert(value, "another-");
+  }
+  write_file(folder / "run.json", record);
+  ASSERT_TRUE(is_alive(*read_record({folder}).process)) << "nothing but the lock tells";
+  EXPECT_EQ(find_run(out(), "elsewhere").record.status, RunStatus::failed);
+  delete_run(find_run(out(), "elsewhere"), false);
+  EXPECT_THAT(ids(), IsEmpty());
+}
+
+TEST_F(Runs, ThatWereFinishedAreRunningWhileTheyAreGoneThroughAgain) {
+  add_running("again", RunStatus::finished);
+  EXPECT_EQ(find_run(out(), "again").record.status, RunStatus::running);
+  EXPECT_THROW(delete_run(find_run(out(), "again"), false), Error);
+  locks_.clear();
+  EXPECT_EQ(find_run(out(), "again").record.status, RunStatus::finished);
+}
+
+TEST(RunLock, IsTakenOnceAndFreeAgainWhenItsHolderIsGone) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(lock_of(folder.path()), Held::no);
+  {
+    const std::optional<RunLock> lock = RunLock::take(folder.path());
+    ASSERT_TRUE(lock);
+    EXPECT_EQ(lock_of(folder.path()), Held::yes);
+    EXPECT_FALSE(RunLock::take(folder.path()));
+  }
+  EXPECT_EQ(lock_of(folder.path()), Held::no);
+  EXPECT_TRUE(RunLock::take(folder.path()));
 }
 
 TEST(Process, OfAnotherMachineCountsAsAliveAndOfAnEarlierStartAsGone) {

@@ -31,7 +31,8 @@ RunRecord full_record() {
   record.gpu = "A GPU";
   record.cards = {{"load", "data_load", true, 0.25}, {"train", "train_gpu", false, 11}};
   record.trainings = {
-      {"train", "neural_network", "graph", "cuda:0", "device", "stopped_early", 50, 41, 62500, 12161, 10.5}};
+      {"train", "neural_network", "graph", "cuda:0", "device", "stopped_early", 50, 41, 62500, 12161, 10.5},
+      {"linear", "lasso_cv", "coordinate descent", "cpu", "host", "finished", 0, 0, 0, 14, 0.5, 0.125}};
   record.results = {{"evaluate", 10000, {{"rmse", 11.5}, {"mae", 9.25}, {"r2", 0.98}}}};
   record.warnings = {"the column ID was left out", "a second one"};
   record.notes = {"3 values were filled in"};
@@ -70,8 +71,12 @@ TEST(RunRecord, ComesBackFromItsFileAsItWasWritten) {
   EXPECT_EQ(read.name, "boston-housing");
   EXPECT_EQ(read.status, RunStatus::finished);
   EXPECT_EQ(read.peak_memory_bytes, 5'000'000'000U);
-  ASSERT_EQ(read.trainings.size(), 1U);
+  ASSERT_EQ(read.trainings.size(), 2U);
   EXPECT_EQ(read.trainings[0].best_epoch, 41);
+  EXPECT_FALSE(read.trainings[0].alpha);
+  EXPECT_EQ(read.trainings[1].best_epoch, 0);
+  EXPECT_TRUE(read.trainings[1].to_json().at("best_epoch").is_null());
+  EXPECT_EQ(read.trainings[1].alpha, 0.125);
   EXPECT_EQ(read.warnings, full_record().warnings);
   EXPECT_EQ(read.notes, full_record().notes);
 }

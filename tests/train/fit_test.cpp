@@ -171,6 +171,19 @@ TEST(FitNetwork, KeepsTheModelOfATrainingWhoseTimeIsUp) {
   EXPECT_TRUE(std::isfinite(evaluate(result.model, table).regression->rmse));
 }
 
+TEST(FitLinear, KeepsTheCoefficientsOfALassoWhoseTimeIsUp) {
+  const Table table = sample(SampleName::friedman, 300);
+  LinearSpec spec{LinearKind::lasso, {}};
+  spec.config.alpha = 1e-4;
+  FitRequest request = request_for(table, spec);
+  request.config.time_limit = 1e-9;
+  RecordingListener listener;
+  const FitResult result = fit(request, listener, StopSignal{});
+  EXPECT_EQ(result.end, TrainingEnd::time_limit);
+  EXPECT_EQ(listener.warnings.size(), 1U);
+  EXPECT_TRUE(std::isfinite(evaluate(result.model, table).regression->rmse));
+}
+
 TEST(FitNetwork, FailsClearlyWhenTrainingDiverges) {
   const Table table = sample(SampleName::friedman, 300);
   NetworkSpec spec = small_network();

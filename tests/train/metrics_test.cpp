@@ -100,11 +100,37 @@ TEST(Evaluation, OfClassesComesBackFromJsonAsItWas) {
   evaluation.task = Task::binary;
   evaluation.classification =
       ClassificationMetrics{0.75, 0.7, 0.4, std::nullopt, {2, 1, 0, 1}, {"no", "yes"}};
+  evaluation.actual_classes = {0, 1, 0};
+  evaluation.predicted_classes = {0, 1, 1};
+  const json written = evaluation.to_json();
+  EXPECT_EQ(written.at("metrics").at("confusion"), json::parse("[[2, 1], [0, 1]]"));
+  EXPECT_EQ(written.at("metrics").at("classes"), json::parse(R"(["no", "yes"])"));
+  EXPECT_EQ(written.at("actual"), json::parse(R"(["no", "yes", "no"])"));
+  EXPECT_EQ(written.at("predicted"), json::parse(R"(["no", "yes", "yes"])"));
   const Evaluation back = Evaluation::from_json(json::parse(evaluation.to_json().dump()));
   EXPECT_EQ(back.task, Task::binary);
   EXPECT_EQ(back.classification->confusion, evaluation.classification->confusion);
+  EXPECT_EQ(back.actual_classes, evaluation.actual_classes);
+  EXPECT_EQ(back.predicted_classes, evaluation.predicted_classes);
   EXPECT_FALSE(back.classification->roc_auc.has_value());
   EXPECT_EQ(back.metrics().size(), 3U);
+}
+
+TEST(Evaluation, RefusesAConfusionMatrixAndClassesThatDoNotFit) {
+  Evaluation evaluation;
+  evaluation.task = Task::binary;
+  evaluation.classification =
+      ClassificationMetrics{0.75, 0.7, 0.4, std::nullopt, {2, 1, 0, 1}, {"no", "yes"}};
+  const json whole = evaluation.to_json();
+  for (const char* rows :
+       {"[]", "[2, 1, 0, 1]", "[[2, 1], [0]]", "[[2, 1]]", "[[2, 1], [0, 1], [1, 1]]", "{}"}) {
+    json changed = whole;
+    changed["metrics"]["confusion"] = json::parse(rows);
+    test::error_of(ExitCode::wrong_request, [&] { Evaluation::from_json(changed); });
+  }
+  json changed = whole;
+  changed["actual"] = {"perhaps"};
+  test::error_of(ExitCode::wrong_request, [&] { Evaluation::from_json(changed); });
 }
 
 TEST(Evaluation, RefusesJsonThatIsNoEvaluation) {

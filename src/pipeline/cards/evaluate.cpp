@@ -19,7 +19,7 @@ nlohmann::json chart_of(const Evaluation& evaluation) {
   if (evaluation.classification) {
     return {{"kind", "confusion_matrix"},
             {"classes", evaluation.classification->class_names},
-            {"counts", evaluation.classification->confusion}};
+            {"counts", confusion_rows(*evaluation.classification)}};
   }
   return {{"kind", "predicted_against_actual"},
           {"target", evaluation.target},

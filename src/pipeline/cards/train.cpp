@@ -67,6 +67,7 @@ PortValues run(const CardContext& context) {
 CardType train_card(const std::string& name, const std::string& title) {
   return {
       .name = name,
+      .version = 2,
       .title = title,
       .help =
           "Trains the model on the rows: values are imputed, encoded and scaled as the training rows say, "
@@ -78,6 +79,7 @@ CardType train_card(const std::string& name, const std::string& title) {
                   {"train_metrics", PortType::report,
                    "How the training went, and how well the training rows fit"}},
       .file_settings = {},
+      .passing_settings = {"checkpoint_seconds"},
       .describe = described<TrainSettings>,
       .check = check,
       .run = run};

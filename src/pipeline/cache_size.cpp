@@ -1,0 +1,107 @@
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "pipeline/cache.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* const half_written = ".partial-";
+
+bool locked(int descriptor, int operation) {
+  while (::flock(descriptor, operation) != 0) {
+    if (errno != EINTR) return false;
+  }
+  return true;
+}
+
+struct Entry {
+  fs::path folder;
+  fs::file_time_type used;
+  std::uint64_t bytes = 0;
+};
+
+std::uint64_t bytes_in(const fs::path& folder) {
+  std::uint64_t sum = 0;
+  for (const fs::directory_entry& each : fs::recursive_directory_iterator(folder)) {
+    if (each.is_regular_file()) sum += each.file_size();
+  }
+  return sum;
+}
+
+bool is_half_written(const fs::path& folder) {
+  return folder.filename().string().find(half_written) != std::string::npos;
+}
+
+// Those that were used last come first.
+std::vector<Entry> entries_in(const fs::path& cache) {
+  std::vector<Entry> entries;
+  for (const fs::directory_entry& group : fs::directory_iterator(cache)) {
+    if (!group.is_directory()) continue;
+    for (const fs::directory_entry& each : fs::directory_iterator(group)) {
+      if (!each.is_directory() || is_half_written(each.path())) continue;
+      std::error_code none;
+      const fs::file_time_type used = fs::last_write_time(each.path() / "entry.json", none);
+      entries.push_back({each.path(), none ? fs::file_time_type::min() : used, bytes_in(each.path())});
+    }
+  }
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used > b.used; });
+  return entries;
+}
+
+// Under another name first: what a kill leaves of it is then no damaged entry.
+void remove_entry(const fs::path& folder) {
+  fs::path aside = folder;
+  aside += std::string(half_written) + "removed";
+  fs::rename(folder, aside);
+  fs::remove_all(aside);
+}
+
+void remove_half_written(const fs::path& cache) {
+  std::vector<fs::path> found;
+  for (const fs::directory_entry& group : fs::directory_iterator(cache)) {
+    if (!group.is_directory()) continue;
+    for (const fs::directory_entry& each : fs::directory_iterator(group)) {
+      if (is_half_written(each.path())) found.push_back(each.path());
+    }
+  }
+  for (const fs::path& each : found) fs::remove_all(each);
+}
+
+}  // namespace
+
+Cache::~Cache() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+void Cache::hold() const {
+  if (lock_ >= 0) return;
+  // A cache that cannot be written to has no lock, and nobody removes anything from it.
+  lock_ = ::open((folder_ / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock_ >= 0) locked(lock_, LOCK_SH);
+}
+
+void Cache::mark_used(const fs::path& entry_folder) const {
+  std::error_code not_ours;  // then its owner's use alone counts
+  fs::last_write_time(entry_folder / "entry.json", fs::file_time_type::clock::now(), not_ours);
+}
+
+void Cache::shrink_to(std::uint64_t bytes) {
+  if (lock_ < 0 || !locked(lock_, LOCK_EX | LOCK_NB)) return;
+  remove_half_written(folder_);
+  std::uint64_t sum = 0;
+  for (const Entry& entry : entries_in(folder_)) {
+    sum += entry.bytes;
+    if (sum > bytes) remove_entry(entry.folder);
+  }
+  locked(lock_, LOCK_SH);
+}
+
+}  // namespace stoker
