@@ -89,6 +89,25 @@ TEST_P(FusedOnTheGpu, GoesOnBitForBitWhereItStopped) {
   EXPECT_TRUE(test::same_bits(whole->state(), second->state()));
 }
 
+// The plain kernel, which is also what precision fp32 trains with.
+TEST_P(FusedOnTheGpu, LosesTheSameAsEagerInFp32) {
+  if (GetParam().batch > 128) GTEST_SKIP() << "large batches in fp32 are the graph engine's";
+  EngineRequest request = request_of(GetParam(), GetParam().batch);
+  request.precision = Precision::fp32;
+  const EngineRequest placed = test::placed_on(request, *test::first_gpu(), Memory::device);
+  ASSERT_EQ(fused::cuda_refusal(placed), "");
+  const auto fused = fused::make_cuda(placed);
+  const auto eager = test::make_engine("eager", request);
+  const ChunkResult one = test::run_epochs(*fused, placed, 200, 61, 0, 3e-4F);
+  const ChunkResult other = test::run_epochs(*eager, request, 200, 61, 0, 3e-4F);
+  for (std::size_t i = 0; i < 200; ++i) {
+    const double expected = other.finished_epochs[i].train_loss;
+    EXPECT_NEAR(one.finished_epochs[i].train_loss, expected,
+                1e-3 * expected + 1e-4 * other.finished_epochs[0].train_loss)
+        << "step " << i;
+  }
+}
+
 std::vector<Case> cases() {
   std::vector<Case> all;
   const auto add = [&](std::string name, auto&& change) {
@@ -175,6 +194,32 @@ TEST_F(FusedGroup, StopsEarlyWithTheBestWeightsAsEagerDoes) {
   for (std::size_t i = 0; i < std::min<std::size_t>(5, other.finished_epochs.size()); ++i)
     EXPECT_NEAR(*one.finished_epochs[i].validation_loss, *other.finished_epochs[i].validation_loss,
                 2e-2 * *other.finished_epochs[i].validation_loss);
+}
+
+void expect_fp32_losses(EngineRequest request) {
+  const EngineRequest placed = test::placed_on(request, *test::first_gpu(), Memory::device);
+  const auto fused = fused::make_cuda(placed);
+  const auto eager = test::make_engine("eager", request);
+  const ChunkResult one = test::run_epochs(*fused, placed, 20, 7, 0, 1e-4F);
+  const ChunkResult other = test::run_epochs(*eager, request, 20, 7, 0, 1e-4F);
+  ASSERT_EQ(one.finished_epochs.size(), other.finished_epochs.size());
+  for (std::size_t i = 0; i < one.finished_epochs.size(); ++i)
+    EXPECT_NEAR(one.finished_epochs[i].train_loss, other.finished_epochs[i].train_loss,
+                2e-3 * other.finished_epochs[i].train_loss);
+}
+
+TEST_F(FusedGroup, GoesOnInFp32WhenGradientsLeaveTheRangeOfFp16) {
+  EngineRequest request = request_of(Case{}, 64);
+  for (DatasetArray& part : request.training.arrays)
+    if (part.role == Role::targets)
+      for (float& target : part.array.as<float>()) target = 5000 + 1000 * target;
+  expect_fp32_losses(request);
+}
+
+TEST_F(FusedGroup, TrainsOnFeaturesThatFp16CannotHold) {
+  EngineRequest request = request_of(Case{}, 64);
+  request.training.arrays[0].array.as<float>()[3] = 50'000;
+  expect_fp32_losses(request);
 }
 
 TEST_F(FusedGroup, RefusesWhatABlockCannotHold) {

@@ -27,6 +27,7 @@ struct Block {
 
   Word mask[P.mask_words() + 1];  // this step's dropout, then the next one's first layer
   Factors factors;
+  const float dropout_scale = work.dropout_scale;
 
   __device__ __forceinline__ Block(const ModelWork& of, char* memory) : work(of), shared(memory) {}
   __device__ __forceinline__ Self& self() { return static_cast<Self&>(*this); }
@@ -149,9 +150,11 @@ struct Block {
 #pragma unroll
       for (int i = 0; i < P.forward_tiles(H); ++i) {
         constexpr int first_tile = P.mask_tile_at(H);
-        const int unit = of_warp + i * warps;
-        const int tile_row = H == 1 ? i & 1 : unit / P.columns(H - 1);
-        const int tile_column = H == 1 ? of_warp + (i >> 1) * warps : unit % P.columns(H - 1);
+        constexpr int pair_of = P.pair_of(H), across_units = P.columns(H - 1) / pair_of;
+        const int unit = of_warp + i / pair_of * warps;
+        const int tile_row = H == 1 ? i & 1 : unit / across_units;
+        const int tile_column =
+            H == 1 ? of_warp + (i >> 1) * warps : unit % across_units * pair_of + i % pair_of;
         Word& word = bits[(first_tile + i) / 8];
         const int shift = (first_tile + i) % 8 * 4;
 #pragma unroll
@@ -177,14 +180,17 @@ struct Block {
   __device__ __forceinline__ Word* masks(int step) const {
     return reinterpret_cast<Word*>(shared + P.masks_at()) + (step & 1) * P.mask_words() * threads;
   }
-  // Warps that wait for the loss anyway draw for all: FirstWarp is the first of them.
+  // Warps from FirstWarp on draw for all, in rounds.
+  static constexpr int draw_rounds(int first_warp) {
+    return divide_up(warps, warps - first_warp);
+  }
   template <int FirstWarp>
-  __device__ __forceinline__ void draw_masks(int step) const {
+  __device__ __forceinline__ void draw_masks(int step, int first_round, int end_round) const {
     if constexpr (P.has_dropout) {
       const std::int64_t number = work.first_step + step_of(step);
       const RandomKey key = dropout_key(work.seed, static_cast<std::uint64_t>(number), 0);
 #pragma unroll
-      for (int round = 0; round < divide_up(warps, warps - FirstWarp); ++round) {
+      for (int round = first_round; round < end_round; ++round) {
         const int of_warp = warp - FirstWarp + round * (warps - FirstWarp);
         if (warps % (warps - FirstWarp) != 0 && of_warp >= warps) break;
         Word bits[P.mask_words() + 1] = {};
@@ -214,14 +220,14 @@ struct Block {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const auto a = activate<P.activation>(c[i]);
-      const bool is_real = P.width[H] % 16 == 0 || tile_column * 8 + pair + (i & 1) < P.width[H];
-      float scale = is_real ? 1.0F : 0.0F;
-      if constexpr (P.has_dropout) {
-        const bool kept = (mask[mask_tile / 8] >> ((mask_tile % 8) * 4 + i)) & 1U;
-        scale = kept && is_real ? work.dropout_scale : 0.0F;
-      }
-      c[i] = P.has_dropout || P.width[H] % 16 != 0 ? a.value * scale : a.value;
-      slope[i] = a.slope * scale;
+      bool kept = P.width[H] % 16 == 0 || tile_column * 8 + pair + (i & 1) < P.width[H];
+      if constexpr (P.has_dropout)
+        kept = kept && ((mask[mask_tile / 8] >> ((mask_tile % 8) * 4 + i)) & 1U) != 0;
+      // Scaled first, chosen after: a choice between two scales would be loaded lane by lane.
+      const float value = P.has_dropout ? a.value * dropout_scale : a.value;
+      c[i] = kept ? value : 0.0F;
+      if constexpr (!P.is_relu())
+        slope[i] = kept ? (P.has_dropout ? a.slope * dropout_scale : a.slope) : 0.0F;
     }
     put<P.a_stride(H)>(a_at<H>(step) + tile_at<P.a_stride(H)>(tile_row, tile_column), c);
     if constexpr (!P.is_relu())
@@ -239,7 +245,7 @@ struct Block {
       if constexpr (P.is_relu()) {
         // Left out or not active: the activation is 0.
         const Word a = held<stride>(a_at<H>(step) + at + half * 8 * stride * 2);
-        const float scale = P.has_dropout ? work.dropout_scale : 1.0F;
+        const float scale = P.has_dropout ? dropout_scale : 1.0F;
         c[2 * half] = (a & 0x7fffU) != 0 ? c[2 * half] * scale : 0.0F;
         c[2 * half + 1] = (a & 0x7fff0000U) != 0 ? c[2 * half + 1] * scale : 0.0F;
       } else {
@@ -305,22 +311,86 @@ struct Block {
     }
   }
 
+  // Two tiles beside each other: what forward_tile does, with the activations read once.
+  template <int L>
+  __device__ __forceinline__ void forward_pair(float (&c)[2][4], int tile_row, int tile_column,
+                                               int step) const {
+    constexpr int deep = P.depth(L);
+    const Word a_from = by_rows<P.a_stride(L)>() + a_at<L>(step) + tile_at<P.a_stride(L)>(tile_row, 0);
+    const Word w_from = down<P.w_stride(L)>() + w_at<L>(step) + tile_column * 16;
+    float other[2][4] = {};
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const float2 bias =
+          *reinterpret_cast<const float2*>(shared + P.b_at(L) + ((tile_column + half) * 8 + pair) * 4);
+      c[half][0] = c[half][2] = bias.x;
+      c[half][1] = c[half][3] = bias.y;
+    }
+#pragma unroll
+    for (int k = 0; k < deep; k += 32) {
+      Word a[4], a_next[4];
+      load_matrices(a, a_from + k * 2);
+      if (k + 32 <= deep) load_matrices(a_next, a_from + (k + 16) * 2);
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const Word from = w_from + k * P.w_stride(L) * 2 + half * 16;
+        if (k + 32 <= deep) {
+          Word b[4];
+          load_transposed(b, from);
+          multiply_add(c[half], a, b[0], b[1]);
+          multiply_add(other[half], a_next, b[2], b[3]);
+        } else {
+          Word b[2];
+          load_transposed(b, from);
+          multiply_add(c[half], a, b[0], b[1]);
+        }
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < 8; ++i) c[i / 4][i % 4] += other[i / 4][i % 4];
+  }
+
   template <int H>
   __device__ __forceinline__ void forward(int step) {
+    constexpr int pair_of = P.pair_of(H), across_units = P.columns(H - 1) / pair_of;
 #pragma unroll
-    for (int i = 0; i < P.forward_tiles(H); ++i) {
+    for (int i = 0; i < divide_up(P.units(H), warps); ++i) {
       const int unit = warp + i * warps;
-      if ((2 * P.columns(H - 1)) % warps != 0 && unit >= 2 * P.columns(H - 1)) break;
-      const int tile_row = unit / P.columns(H - 1), tile_column = unit % P.columns(H - 1);
-      float c[4];
-      forward_tile<H - 1>(c, tile_row, tile_column, step);
-      finish_tile<H>(c, tile_row, tile_column, P.mask_tile_at(H) + i, step);
+      if (P.units(H) % warps != 0 && unit >= P.units(H)) break;
+      const int tile_row = unit / across_units, tile_column = unit % across_units * pair_of;
+      const int mask_tile = P.mask_tile_at(H) + i * pair_of;
+      if constexpr (pair_of == 2) {
+        float c[2][4];
+        forward_pair<H - 1>(c, tile_row, tile_column, step);
+        finish_tile<H>(c[0], tile_row, tile_column, mask_tile, step);
+        finish_tile<H>(c[1], tile_row, tile_column + 1, mask_tile + 1, step);
+      } else {
+        float c[4];
+        forward_tile<H - 1>(c, tile_row, tile_column, step);
+        finish_tile<H>(c, tile_row, tile_column, mask_tile, step);
+      }
     }
+  }
+  // While some warps compute, idle ones look ahead: at the rows of the step after next and at the dropout of
+  // the next.
+  template <int FirstWarp>
+  __device__ __forceinline__ void look_ahead(int step) {
+    fetch(step + 2);
+    look_up(step + 3);
+    draw_masks<FirstWarp>(step + 1, 0, P.draws_twice() ? 1 : draw_rounds(FirstWarp));
+    wait_for_copies<1>();
   }
   template <int H>
   __device__ __forceinline__ void forward_up_to_last(int step) {
     if constexpr (H < P.hidden() || (H == P.hidden() && !P.scalar())) {
-      forward<H>(step);
+      if constexpr (H == P.ahead_layer()) {
+        if (warp < P.units(H))
+          forward<H>(step);
+        else
+          look_ahead<P.units(H)>(step);
+      } else {
+        forward<H>(step);
+      }
       __syncthreads();
       forward_up_to_last<H + 1>(step);
     }
@@ -650,26 +720,20 @@ struct Block {
     factors.decay = work.weight_decay;
   }
 
-  // The last hidden layer, the loss and its deltas; warps that this leaves idle look ahead meanwhile: the
-  // rows of the step after next, the dropout of the next.
-  __device__ __forceinline__ void output_and_ahead(int step) {
-    constexpr bool has_idle = P.busy_warps() < warps;
-    const auto ahead = [&] {
-      fetch(step + 2);
-      look_up(step + 3);
-      draw_masks<has_idle ? P.busy_warps() : 0>(step + 1);
-      wait_for_copies<1>();
-    };
+  // The last hidden layer, the loss and its deltas.
+  __device__ __forceinline__ void output(int step) {
+    constexpr bool looked_ahead = P.ahead_layer() != 0, has_idle = P.busy_warps() < warps;
     if constexpr (!P.scalar()) {
       class_output(step);
-      ahead();
-    } else if constexpr (!has_idle) {
+    } else if (!has_idle || warp < P.busy_warps()) {
       scalar_output(step);
-      ahead();
-    } else if (warp < P.busy_warps()) {
-      scalar_output(step);
-    } else {
-      ahead();
+    }
+    if constexpr (!looked_ahead && !has_idle) {
+      look_ahead<0>(step);
+    } else if constexpr (!looked_ahead) {
+      if (warp >= P.busy_warps()) look_ahead<P.busy_warps()>(step);
+    } else if constexpr (P.draws_twice()) {
+      if (warp >= P.busy_warps()) draw_masks<P.busy_warps()>(step + 1, 1, 2);
     }
   }
   __device__ __forceinline__ void begin() {
@@ -678,7 +742,7 @@ struct Block {
     look_up(1);
     fetch(1);
     look_up(2);
-    draw_masks<0>(0);
+    draw_masks<0>(0, 0, 1);
     wait_for_copies<1>();
     __syncthreads();
     take_masks(0);

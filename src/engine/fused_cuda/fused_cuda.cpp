@@ -58,7 +58,8 @@ std::string cuda_refusal(const EngineRequest& request) {
     problem = dataset_problem(request, request.validation);
   if (!problem.empty()) return problem;
   const std::optional<Plan> plan = plan_for(request, problem);
-  if (plan && kernel_for(*plan, request.device, problem)) return "";
+  if (!plan) return problem;
+  if (request.precision == Precision::fp32 || kernel_for(*plan, request.device, problem)) return "";
   return problem;
 }
 

@@ -9,51 +9,14 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "engine/fused_cuda/device_memory.h"
 #include "engine/fused_cuda/flat.h"
+#include "engine/fused_cuda/plain.h"
 
 namespace stoker::fused {
 namespace {
 
-// Keeps the gradients of fp16 in its range: what is smaller than 6e-8 / 1024 counts as 0.
-constexpr double loss_scale = 1024;
 constexpr std::int64_t most_epochs = 1024;  // that the device keeps between two looks of the host
-
-void check(cudaError_t status, const char* what) {
-  if (status != cudaSuccess) fail("CUDA: {} failed: {}", what, cudaGetErrorString(status));
-}
-void check(LaunchError error, const char* what) {
-  if (error != nullptr) fail("CUDA: {} failed: {}", what, error);
-}
-
-template <class T>
-T* pointer(Array& array, std::size_t offset = 0) {
-  return reinterpret_cast<T*>(array.data()) + offset;
-}
-template <class T>
-const T* pointer(const Array& array, std::size_t offset = 0) {
-  return reinterpret_cast<const T*>(array.data()) + offset;
-}
-
-template <class T>
-Array device_memory(std::size_t count, Device device, Stream stream) {
-  const auto bytes = static_cast<std::int64_t>(std::max<std::size_t>(count, 1) * sizeof(T));
-  Array array(DType::uint8, {bytes}, Memory::device, device);
-  check(cudaMemsetAsync(array.data(), 0, static_cast<std::size_t>(bytes), stream), "clearing device memory");
-  return array;
-}
-
-template <class T>
-void upload(Array& array, std::size_t offset, const T* values, std::size_t count, Stream stream) {
-  check(cudaMemcpyAsync(pointer<T>(array, offset), values, count * sizeof(T), cudaMemcpyHostToDevice, stream),
-        "copying to the GPU");
-}
-template <class T>
-std::vector<T> download(const Array& array, std::size_t offset, std::size_t count) {
-  std::vector<T> values(count);
-  check(cudaMemcpy(values.data(), pointer<T>(array, offset), count * sizeof(T), cudaMemcpyDeviceToHost),
-        "copying from the GPU");
-  return values;
-}
 
 }  // namespace
 
@@ -84,14 +47,19 @@ CudaGroup::CudaGroup(std::span<const EngineRequest> requests) {
   }
   const std::optional<Plan> plan = plan_for(widest, why_not);
   if (!plan) refuse("engine fused: {}", why_not);
-  const std::optional<TrainKernel> kernel = kernel_for(*plan, device_, why_not);
-  if (!kernel) refuse("engine fused: {}", why_not);
   plan_ = *plan;
-  kernel_ = *kernel;
-  spread_ = spread_of(plan_, kernel_.function, widest.batch_size);
+  is_plain_ = widest.precision == Precision::fp32;
+  for (const EngineRequest& request : requests) models_.push_back({request, {}, {}, 0, false});
+  if (is_plain_) {
+    spread_ = plain_spread();
+  } else {
+    const std::optional<TrainKernel> kernel = kernel_for(*plan, device_, why_not);
+    if (!kernel) refuse("engine fused: {}", why_not);
+    kernel_ = *kernel;
+    spread_ = spread_of(plan_, kernel_.function, widest.batch_size);
+  }
   places_ = static_cast<std::size_t>(spread_.batch_places(plan_));
   sums_ = static_cast<std::size_t>(spread_.blocks(plan_)) * rows;
-  for (const EngineRequest& request : requests) models_.push_back({request, {}, {}, 0, false});
   make_memory();
 }
 
@@ -120,6 +88,7 @@ void CudaGroup::make_memory() {
   factors_ =
       device_memory<StepFactors>(count * static_cast<std::size_t>(most_steps_), device_, stream_->get());
   flags_ = device_memory<std::uint32_t>(count, device_, stream_->get());
+  gradients_ = device_memory<float>(count * each, device_, stream_->get());
   for (const Model& model : models_)
     most_validation_rows_ = std::max(most_validation_rows_, model.request.validation.rows());
   const std::int64_t tiles =
@@ -127,13 +96,16 @@ void CudaGroup::make_memory() {
   validation_parts_ = device_memory<double>(count * static_cast<std::size_t>(tiles), device_, stream_->get());
   epoch_works_ = device_memory<EpochWork>(count, device_, stream_->get());
 
-  std::vector<EpochWork> works;
-  const double infinity = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < count; ++i) {
-    Model& model = models_[i];
+  // Rows first: what they hold may decide on the kernel, and that on the form of the moments.
+  for (Model& model : models_) {
     model.training = prepared(model.request, model.request.training, true);
     if (model.request.validation.rows() > 0)
       model.validation = prepared(model.request, model.request.validation, false);
+  }
+  std::vector<EpochWork> works;
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < count; ++i) {
+    const Model& model = models_[i];
     std::vector<float> flat(each, 0.0F);
     to_flat(plan_, model.request.initial_parameters, "", flat);
     write_flat(parameters_, i, flat);
@@ -147,12 +119,30 @@ void CudaGroup::make_memory() {
   stream_->wait();
 }
 
-// The kernel carries Adam's epsilon within the second moment: v / (1 - beta2) + epsilon^2 / (1 - beta2), both
-// times the loss scale squared.
+// Keeps fp16's gradients in its range: what is smaller than 6e-8 / 1024 counts as 0.
+double CudaGroup::loss_scale() const {
+  return is_plain_ ? 1 : 1024;
+}
+
+// The fast kernels carry Adam's epsilon within the second moment: v / (1 - beta2) + epsilon^2 / (1 - beta2),
+// both times the loss scale squared.
 double CudaGroup::initial_second_moment(const OptimizerSettings& settings) const {
-  if (settings.kind == Optimizer::sgd) return 0;
-  const double scaled = settings.epsilon * loss_scale;
+  if (settings.kind == Optimizer::sgd || is_plain_) return 0;
+  const double scaled = settings.epsilon * loss_scale();
   return std::max(scaled * scaled / (1.0 - settings.beta2), 1e-30);
+}
+
+void CudaGroup::become_plain_for_large_features() {
+  std::string why_not;
+  if (!plain_plan_for(models_.front().request, why_not))
+    refuse(
+        "engine fused: a feature is larger than 32,768, which fp16 operands cannot hold, and with fp32 ones: "
+        "{}; "
+        "choose engine graph",
+        why_not);
+  is_plain_ = true;
+  plan_.team = 0;
+  spread_ = plain_spread();
 }
 
 CudaGroup::Rows CudaGroup::prepared(const EngineRequest& request, const Dataset& dataset, bool for_training) {
@@ -163,7 +153,8 @@ CudaGroup::Rows CudaGroup::prepared(const EngineRequest& request, const Dataset&
   const auto count = static_cast<std::size_t>(dataset.rows());
   Rows made;
   made.targets = device_memory<RowTarget>(count, device_, stream_->get());
-  if (for_training)
+  const bool as_half = for_training && !is_plain_;
+  if (as_half)
     made.half_features = device_memory<std::uint16_t>(count * static_cast<std::size_t>(plan_.depth(0)),
                                                       device_, stream_->get());
   RowsWork work;
@@ -177,16 +168,12 @@ CudaGroup::Rows CudaGroup::prepared(const EngineRequest& request, const Dataset&
   work.rows = dataset.rows();
   work.columns = plan_.width[0];
   work.depth = plan_.depth(0);
-  work.half_features = for_training ? pointer<std::uint16_t>(made.half_features) : nullptr;
+  work.half_features = as_half ? pointer<std::uint16_t>(made.half_features) : nullptr;
   work.targets = pointer<RowTarget>(made.targets);
   work.beyond = pointer<std::uint32_t>(flags_);
   check(prepare_rows(work, stream_->get()), "preparing rows");
   stream_->wait();
-  if (download<std::uint32_t>(flags_, 0, 1)[0] != 0)
-    refuse(
-        "engine fused: a feature is larger than 32,768, which fp16 operands cannot hold; scale the features "
-        "or "
-        "choose precision fp32");
+  if (download<std::uint32_t>(flags_, 0, 1)[0] != 0) become_plain_for_large_features();
   shared_rows_.emplace(key, made);
   return made;
 }
@@ -250,7 +237,7 @@ ModelWork CudaGroup::model_work(std::size_t i, std::int64_t offset, std::int64_t
   work.beta2 = static_cast<float>(settings.beta2);
   work.epsilon = static_cast<float>(initial_second_moment(settings) * (1.0 - settings.beta2));
   if (settings.kind == Optimizer::adam)
-    work.weight_decay = static_cast<float>(settings.weight_decay * loss_scale);
+    work.weight_decay = static_cast<float>(settings.weight_decay * loss_scale());
   if (is_sgd) work.weight_decay = static_cast<float>(settings.weight_decay);
   work.huber_delta = static_cast<float>(model.request.huber_delta);
   work.max_grad_norm = static_cast<float>(settings.max_grad_norm);
@@ -263,7 +250,7 @@ ModelWork CudaGroup::model_work(std::size_t i, std::int64_t offset, std::int64_t
 }
 
 // Blocks that meet in device memory must all be running: a cooperative launch waits until they can.
-void CudaGroup::launch(const Models& models, std::size_t count) {
+void CudaGroup::launch_fast(const Models& models, std::size_t count) {
   std::array<cudaLaunchAttribute, 2> attributes{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
   attributes[0].val.clusterDim = {static_cast<unsigned>(std::max(plan_.team, 1)), 1, 1};
@@ -280,6 +267,26 @@ void CudaGroup::launch(const Models& models, std::size_t count) {
     check(cudaMemsetAsync(arrivals_.data(), 0, arrivals_.bytes(), stream_->get()), "clearing a counter");
   void* arguments[] = {const_cast<Models*>(&models)};
   check(cudaLaunchKernelExC(&launch, kernel_.function, arguments), "starting the fused kernel");
+}
+
+void CudaGroup::launch_plain(std::size_t first, std::size_t count, const Models& models,
+                             const std::vector<std::int64_t>& offsets) {
+  auto plain = std::make_unique<PlainModels>();
+  for (std::size_t i = 0; i < count; ++i) {
+    const EngineRequest& request = models_[first + i].request;
+    const OptimizerSettings& settings = request.optimizer;
+    PlainWork& work = plain->model[i];
+    work.model = models.model[i];
+    work.features = pointer<float>(request.training.features());
+    work.gradients = pointer<float>(gradients_, (first + i) * static_cast<std::size_t>(plan_.parameters()));
+    work.rates = pointer<float>(rates_, (first + i) * static_cast<std::size_t>(most_steps_) +
+                                            static_cast<std::size_t>(offsets[first + i]));
+    work.beta1 = settings.kind == Optimizer::sgd ? settings.momentum : settings.beta1;
+    work.beta2 = settings.beta2;
+    work.epsilon = settings.epsilon;
+    work.weight_decay = settings.weight_decay;
+  }
+  check(train_plainly(plan_, *plain, static_cast<int>(count), stream_->get()), "starting the plain kernel");
 }
 
 std::vector<ChunkResult> CudaGroup::run(std::span<const Chunk> chunks) {
@@ -316,8 +323,14 @@ void CudaGroup::run_part(std::span<const Chunk> chunks, std::vector<std::int64_t
     const std::int64_t by_epochs = models_[i].request.steps_per_epoch() * (most_epochs - 1);
     counts[i] = std::min({left, most_steps_, by_epochs});
   }
+  if (!is_plain_) keep_copy();
   prepare_part(chunks, done, counts);
   train_part(counts);
+  if (!is_plain_ && has_run_out_of_range()) {
+    go_back_to_plain();
+    prepare_part(chunks, done, counts);
+    train_part(counts);
+  }
   for (std::size_t i = 0; i < models_.size(); ++i) done[i] += counts[i];
   collect(results);
 }
@@ -343,44 +356,51 @@ void CudaGroup::prepare_part(std::span<const Chunk> chunks, const std::vector<st
     work.beta1 = request.optimizer.beta1;
     work.beta2 = request.optimizer.beta2;
     work.weight_decay = request.optimizer.weight_decay;
-    work.loss_scale = loss_scale;
+    work.loss_scale = loss_scale();
     work.order = pointer<std::int32_t>(order_, first * places_);
     work.factors = pointer<StepFactors>(factors_, first);
     check(prepare_steps(work, stream_->get()), "preparing steps");
   }
 }
 
+void CudaGroup::launch(std::size_t first, std::size_t count, const std::vector<std::int64_t>& offsets,
+                       const std::vector<std::int64_t>& steps) {
+  auto works = std::make_unique<Models>();
+  Advance advance{};
+  for (std::size_t i = 0; i < count; ++i) {
+    works->model[i] = model_work(first + i, offsets[first + i], steps[first + i]);
+    advance.steps[i] = static_cast<std::int32_t>(steps[first + i]);
+  }
+  if (is_plain_) {
+    launch_plain(first, count, *works, offsets);
+  } else {
+    launch_fast(*works, count);
+  }
+  check(judge_epochs(plan_, pointer<EpochWork>(epoch_works_, first), advance, static_cast<int>(count),
+                     most_validation_rows_, stream_->get()),
+        "judging an epoch");
+}
+
 // Launches run to each model's next epoch end, where its validation is.
 void CudaGroup::train_part(const std::vector<std::int64_t>& counts) {
   const std::size_t total = models_.size();
-  std::vector<std::int64_t> offsets(total, 0);
   // Models whose clusters meet in device memory go one by one: the counters are one model's.
-  const std::size_t at_once = spread_.clusters > 1 ? 1 : Models::most;
-  const auto launch_from = [&](std::size_t first) {
-    auto launched = std::make_unique<Models>();
-    Advance advance{};
-    bool any = false;
-    const std::size_t count = std::min(total - first, at_once);
-    for (std::size_t i = first; i < first + count; ++i) {
-      Model& model = models_[i];
-      const std::int64_t per_epoch = model.request.steps_per_epoch();
-      const std::int64_t steps = std::min(counts[i] - offsets[i], per_epoch - model.next_step % per_epoch);
-      launched->model[i - first] = model_work(i, offsets[i], steps);
-      advance.steps[i - first] = static_cast<std::int32_t>(steps);
-      offsets[i] += steps;
-      model.next_step += steps;
-      any = any || steps > 0;
+  const std::size_t at_once = spread_.clusters > 1 ? 1 : is_plain_ ? PlainModels::most : Models::most;
+  std::vector<std::int64_t> offsets(total, 0), steps(total, 0);
+  for (;;) {
+    std::int64_t most = 0;
+    for (std::size_t i = 0; i < total; ++i) {
+      const std::int64_t per_epoch = models_[i].request.steps_per_epoch();
+      steps[i] = std::min(counts[i] - offsets[i], per_epoch - models_[i].next_step % per_epoch);
+      most = std::max(most, steps[i]);
     }
-    if (!any) return false;
-    launch(*launched, count);
-    check(judge_epochs(plan_, pointer<EpochWork>(epoch_works_, first), advance, static_cast<int>(count),
-                       most_validation_rows_, stream_->get()),
-          "judging an epoch");
-    return true;
-  };
-  for (bool any = true; any;) {
-    any = false;
-    for (std::size_t first = 0; first < total; first += at_once) any = launch_from(first) || any;
+    if (most == 0) return;
+    for (std::size_t first = 0; first < total; first += at_once)
+      launch(first, std::min(total - first, at_once), offsets, steps);
+    for (std::size_t i = 0; i < total; ++i) {
+      offsets[i] += steps[i];
+      models_[i].next_step += steps[i];
+    }
   }
 }
 
@@ -408,84 +428,6 @@ void CudaGroup::collect(std::vector<ChunkResult>& results) {
   }
   upload(counters_, 0, cleared.data(), cleared.size(), stream_->get());
   stream_->wait();
-}
-
-std::vector<float> CudaGroup::read_flat(const Array& array, std::size_t model) const {
-  const auto each = static_cast<std::size_t>(plan_.parameters());
-  return download<float>(array, model * each, each);
-}
-
-void CudaGroup::write_flat(Array& array, std::size_t model, const std::vector<float>& flat) {
-  upload(array, model * flat.size(), flat.data(), flat.size(), stream_->get());
-  stream_->wait();
-}
-
-NamedArrays CudaGroup::state(std::size_t i) const {
-  NamedArrays state;
-  append_from_flat(plan_, read_flat(parameters_, i).data(), "parameters.", state);
-  append_from_flat(plan_, read_flat(first_moment_, i).data(), "first_moment.", state);
-  if (plan_.optimizer != 2)
-    append_from_flat(plan_, read_flat(second_moment_, i).data(), "second_moment.", state);
-  if (models_[i].request.validation.rows() > 0) {
-    append_from_flat(plan_, read_flat(best_parameters_, i).data(), "best_parameters.", state);
-    state.push_back({"best_validation_loss", Array::from<double>(download<double>(best_loss_, i, 1), {1})});
-  }
-  const auto counters = download<kernels::StepCounters>(counters_, i, 1)[0];
-  const std::array<std::int64_t, 3> numbers{counters.step, counters.since_best, models_[i].stopped ? 1 : 0};
-  state.push_back({"counters", Array::from<std::int64_t>(numbers, {3})});
-  state.push_back({"row_sums", Array::from<double>(download<double>(row_sums_, i * sums_, sums_),
-                                                   {static_cast<std::int64_t>(sums_)})});
-  return state;
-}
-
-void CudaGroup::restore(std::size_t i, const NamedArrays& state) {
-  const auto checked = [&](const std::string& name, DType type, const Shape& shape) -> const Array& {
-    const Array& array = find_array(state, name);
-    if (array.type() != type || array.shape() != shape)
-      refuse("the array '{}' of the saved state does not fit this training: it belongs to another one", name);
-    return array;
-  };
-  const auto restore_flat = [&](Array& array, const std::string& prefix) {
-    std::vector<float> flat = read_flat(array, i);
-    to_flat(plan_, state, prefix, flat);
-    write_flat(array, i, flat);
-  };
-  restore_flat(parameters_, "parameters.");
-  restore_flat(first_moment_, "first_moment.");
-  if (plan_.optimizer != 2) restore_flat(second_moment_, "second_moment.");
-  if (models_[i].request.validation.rows() > 0) {
-    restore_flat(best_parameters_, "best_parameters.");
-    upload(best_loss_, i, checked("best_validation_loss", DType::float64, {1}).as<double>().data(), 1,
-           stream_->get());
-  }
-  const auto numbers = checked("counters", DType::int64, {3}).as<std::int64_t>();
-  if (numbers[0] < 0 || numbers[1] < 0) refuse("the saved state counts negative steps");
-  kernels::StepCounters counters;
-  counters.step = numbers[0];
-  counters.since_best = numbers[1];
-  upload(counters_, i, &counters, 1, stream_->get());
-  const float stopped = numbers[2] != 0 ? 1.0F : 0.0F;
-  upload(stopped_, i, &stopped, 1, stream_->get());
-  upload(row_sums_, i * sums_,
-         checked("row_sums", DType::float64, {static_cast<std::int64_t>(sums_)}).as<double>().data(), sums_,
-         stream_->get());
-  stream_->wait();
-  models_[i].next_step = counters.step;
-  models_[i].stopped = stopped != 0;
-}
-
-NamedArrays CudaGroup::parameters(std::size_t i) const {
-  NamedArrays arrays;
-  append_from_flat(plan_, read_flat(parameters_, i).data(), "", arrays);
-  return arrays;
-}
-
-NamedArrays CudaGroup::best_parameters(std::size_t i) const {
-  const bool has_best =
-      models_[i].request.validation.rows() > 0 && std::isfinite(download<double>(best_loss_, i, 1)[0]);
-  NamedArrays arrays;
-  append_from_flat(plan_, read_flat(has_best ? best_parameters_ : parameters_, i).data(), "", arrays);
-  return arrays;
 }
 
 }  // namespace stoker::fused

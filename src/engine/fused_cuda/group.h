@@ -60,7 +60,18 @@ class CudaGroup : public EngineGroup {
   void prepare_part(std::span<const Chunk> chunks, const std::vector<std::int64_t>& done,
                     const std::vector<std::int64_t>& counts);
   void train_part(const std::vector<std::int64_t>& counts);
-  void launch(const Models& models, std::size_t count);
+  void launch(std::size_t first, std::size_t count, const std::vector<std::int64_t>& offsets,
+              const std::vector<std::int64_t>& steps);
+  void launch_fast(const Models& models, std::size_t count);
+  void launch_plain(std::size_t first, std::size_t count, const Models& models,
+                    const std::vector<std::int64_t>& offsets);
+  // fp16 ends at 65,504. Training that runs out of it goes back to the last look of the host and on in fp32.
+  void become_plain_for_large_features();
+  void keep_copy();
+  bool has_run_out_of_range();
+  void go_back_to_plain();
+  double loss_scale() const;
+  Spread plain_spread() const;
   void collect(std::vector<ChunkResult>& results);
   std::vector<float> read_flat(const Array& array, std::size_t model) const;
   void write_flat(Array& array, std::size_t model, const std::vector<float>& flat);
@@ -68,6 +79,7 @@ class CudaGroup : public EngineGroup {
 
   Plan plan_{};
   TrainKernel kernel_;
+  bool is_plain_ = false;  // fp32, by the plain kernel
   Spread spread_;
   std::size_t places_ = 0;  // rows that a step has in the lists
   std::size_t sums_ = 0;    // of losses that a model has
@@ -83,6 +95,10 @@ class CudaGroup : public EngineGroup {
   Array row_sums_, best_loss_, stopped_, counters_, lines_, validation_parts_;
   Array rates_, order_, factors_, epoch_works_, flags_;
   Array arrivals_, exchange_;  // where clusters meet
+  Array gradients_;            // of the plain kernel
+  std::vector<Array> copies_;  // of changing_arrays()
+  std::vector<std::int64_t> copied_steps_;
+  std::vector<Array*> changing_arrays();
 };
 
 }  // namespace stoker::fused

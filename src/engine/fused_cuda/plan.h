@@ -161,9 +161,17 @@ struct Plan {
   // Scalar: tiles of the last weights, 16 of them each, from the end of the warps.
   constexpr int out_slots() const { return scalar() ? divide_up(last() / 16, warps) : 0; }
 
-  // Forward tiles (16 rows x 8 columns) of a hidden layer that one warp makes.
+  // Forward: a unit is a tile of 16 rows x 8 columns, or two beside each other where there are enough of
+  // them: they share the operand that is read most. The last hidden layer before a single output has no
+  // pairs.
+  constexpr int pair_of(int h) const {
+    const bool before_scalar = scalar() && h == hidden();
+    return h >= 2 && !before_scalar && columns(h - 1) % 2 == 0 && 2 * columns(h - 1) >= warps ? 2 : 1;
+  }
+  constexpr int units(int h) const { return 2 * columns(h - 1) / pair_of(h); }
+  // Tiles of a hidden layer that one warp makes.
   constexpr int forward_tiles(int h) const {
-    return h == 1 ? 2 * first_columns() : divide_up(2 * columns(h - 1), warps);
+    return h == 1 ? 2 * first_columns() : pair_of(h) * divide_up(units(h), warps);
   }
   // Dropout decisions: four bits for each tile, eight tiles in a word, all layers after each other.
   constexpr int mask_tile_at(int h) const {
@@ -195,11 +203,19 @@ struct Plan {
   constexpr int outbox_at() const { return gradients_at() + (tile_fours() + vector_fours()) * 16; }
   constexpr int norms_at() const { return round_up(outbox_at() + 2 * share() * 8, 16); }
   constexpr int shared_bytes() const { return team == 0 ? solo_bytes() : norms_at() + (4 + warps) * 4; }
-  // Warps that have nothing to do while the last hidden layer and the loss are computed.
+  // The hidden layer whose forward pass leaves half of the warps free to look ahead; 0: there is none.
+  constexpr int ahead_layer() const {
+    for (int h = 2; h < (scalar() ? hidden() : layers); ++h)
+      if (units(h) <= warps / 2) return h;
+    return 0;
+  }
+  // Both leave the same half of the warps free: each then draws half of the dropout.
+  constexpr bool draws_twice() const {
+    return ahead_layer() != 0 && scalar() && units(ahead_layer()) == warps / 2 && busy_warps() == warps / 2;
+  }
+  // Warps that the last hidden layer and a single output's loss keep busy; the others look ahead then.
   constexpr int busy_warps() const {
-    return hidden() == 1 || !scalar()
-               ? warps
-               : (2 * columns(hidden() - 1) < warps ? 2 * columns(hidden() - 1) : warps);
+    return hidden() == 1 || !scalar() || units(hidden()) > warps ? warps : units(hidden());
   }
 };
 

@@ -127,24 +127,50 @@ struct Solo : Block<Net, Solo<Net>> {
       work.row_sums[i] = reinterpret_cast<const double*>(shared + P.sums_at())[i];
   }
 
+  // Cycles that the first warp spends in each phase, for whoever tunes the kernel.
+#ifdef STOKER_FUSED_CLOCKS
+  std::int64_t clock_before = 0;
+  __device__ __forceinline__ void end_of_phase(int phase) {
+    if (thread != 0) return;
+    const std::int64_t now = clock64();
+    if (clock_before != 0) work.clocks[phase] += now - clock_before;
+    clock_before = now;
+  }
+#else
+  __device__ __forceinline__ void end_of_phase(int) {}
+#endif
+
   __device__ __forceinline__ void run() {
     load_state();
     this->take_settings();
     this->begin();
+    const bool waits_first = (warp >> 2 & 1) == 0;  // schedulers have warps w, w + 4 ...
 #pragma unroll 1
     for (int step = 0; step < work.steps; ++step) {
       this->template forward_up_to_last<2>(step);
-      this->output_and_ahead(step);
+      end_of_phase(0);
+      this->output(step);
       __syncthreads();
+      end_of_phase(1);
       this->take_factors(step);
       this->template backward_from<P.top() - 1>(step);
+      end_of_phase(2);
       this->take_masks(step + 1);
-      this->delta_first(step);
-      if constexpr (P.scalar() && P.top() <= 2) this->output_gradient(step);
-      this->gradient_first(step);
-      if (step + 1 < work.steps) this->forward_first(step + 1);
-      if constexpr (P.top() >= 2) this->template gradient_of<1>(step);
+      // One part waits for results most of the time, the other has much to compute, and neither needs the
+      // other: half of the warps begin with the one, half with the other.
+#pragma unroll 1
+      for (int part = 0; part < 2; ++part) {
+        if ((part == 0) == waits_first) {
+          this->delta_first(step);
+          if constexpr (P.scalar() && P.top() <= 2) this->output_gradient(step);
+          this->gradient_first(step);
+          if (step + 1 < work.steps) this->forward_first(step + 1);
+        } else if constexpr (P.top() >= 2) {
+          this->template gradient_of<1>(step);
+        }
+      }
       __syncthreads();
+      end_of_phase(3);
     }
     save_state();
   }

@@ -270,7 +270,7 @@ struct Team : Block<Net, Team<Net>> {
         __syncthreads();
       }
       this->template forward_up_to_last<2>(step);
-      this->output_and_ahead(step);
+      this->output(step);
       __syncthreads();
       adds = this->pass_of(step) > 0;
       this->template backward_from<P.top() - 1>(step);

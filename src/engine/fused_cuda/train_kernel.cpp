@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "engine/fused_cuda/built_in.h"
 #include "engine/fused_cuda/nvrtc.h"
+#include "engine/fused_cuda/plain.h"
 #include "engine/fused_cuda/sources.h"
 
 namespace stoker::fused {
@@ -21,6 +22,7 @@ namespace fs = std::filesystem;
 constexpr int most_shared_bytes = 232'448 - 1024;  // of a block on sm_80 less, see fits()
 constexpr int most_state_registers = 84;           // of 128: the rest is for addresses and operands
 constexpr int most_team_registers = 84;
+constexpr std::int64_t most_plain_batch = 128;
 constexpr std::size_t most_code_bytes = 64 << 20;
 
 int capability_of(Device device) {
@@ -128,9 +130,8 @@ int team_registers(const Plan& plan) {
   return plan.thread_share() * 4 * (plan.optimizer == 2 ? 2 : 3);
 }
 
-}  // namespace
-
-std::optional<Plan> plan_for(const EngineRequest& request, std::string& why_not) {
+// The shape of the network as kernels know it.
+std::optional<Plan> shape_of(const EngineRequest& request, std::string& why_not) {
   const auto no = [&](std::string reason) {
     why_not = std::move(reason);
     return std::nullopt;
@@ -139,8 +140,6 @@ std::optional<Plan> plan_for(const EngineRequest& request, std::string& why_not)
   if (shape.layer_count() > Plan::most_layers)
     return no(fmt::format("{} hidden layers; it knows up to 8", shape.hidden_layers.size()));
   if (request.loss != Loss::cross_entropy && shape.outputs != 1) return no("several targets");
-  if (request.precision == Precision::fp32)
-    return no("it multiplies fp16 operands, and precision fp32 was asked for");
   Plan plan{};
   plan.layers = static_cast<int>(shape.layer_count());
   for (std::size_t i = 0; i <= shape.layer_count(); ++i) {
@@ -153,6 +152,36 @@ std::optional<Plan> plan_for(const EngineRequest& request, std::string& why_not)
   plan.optimizer = static_cast<int>(request.optimizer.kind);
   plan.has_dropout = shape.dropout > 0;
   plan.has_decay = request.optimizer.weight_decay > 0;
+  return plan;
+}
+
+}  // namespace
+
+std::optional<Plan> plain_plan_for(const EngineRequest& request, std::string& why_not) {
+  std::optional<Plan> plan = shape_of(request, why_not);
+  if (!plan) return std::nullopt;
+  if (plain_shared_bytes(*plan) > shared_bytes_of(request.device)) {
+    why_not = fmt::format("{} weights do not fit a multiprocessor's memory as fp32",
+                          request.shape.parameter_count());
+    return std::nullopt;
+  }
+  if (request.batch_size > most_plain_batch) {
+    why_not = fmt::format("fp32 operands and batches of {} rows, which the graph engine is faster with",
+                          request.batch_size);
+    return std::nullopt;
+  }
+  return plan;
+}
+
+std::optional<Plan> plan_for(const EngineRequest& request, std::string& why_not) {
+  if (request.precision == Precision::fp32) return plain_plan_for(request, why_not);
+  const auto no = [&](std::string reason) {
+    why_not = std::move(reason);
+    return std::nullopt;
+  };
+  const std::optional<Plan> shape = shape_of(request, why_not);
+  if (!shape) return std::nullopt;
+  Plan plan = *shape;
   const int most = std::min(shared_bytes_of(request.device), most_shared_bytes);
   plan.pitch = plan.widest() + 8;
   if (plan.shared_bytes() > most) plan.pitch = 0;
@@ -166,9 +195,10 @@ std::optional<Plan> plan_for(const EngineRequest& request, std::string& why_not)
   if (capability_of(request.device) < 90)
     return no(fmt::format(
         "batches of {} rows, clipping or {} weights need clusters of blocks, which this GPU has not",
-        request.batch_size, shape.parameter_count()));
+        request.batch_size, request.shape.parameter_count()));
   if (plan.shared_bytes() > most || team_registers(plan) > most_team_registers)
-    return no(fmt::format("{} weights do not fit a multiprocessor's memory", shape.parameter_count()));
+    return no(
+        fmt::format("{} weights do not fit a multiprocessor's memory", request.shape.parameter_count()));
   return plan;
 }
 

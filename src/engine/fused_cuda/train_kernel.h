@@ -13,6 +13,9 @@ namespace stoker::fused {
 // ask for one; or why it does not, in `why_not`.
 std::optional<Plan> plan_for(const EngineRequest& request, std::string& why_not);
 
+// The same for the plain kernel, which has no fp16 operands and shares no batch among blocks.
+std::optional<Plan> plain_plan_for(const EngineRequest& request, std::string& why_not);
+
 // How a batch is spread: over `clusters` of Plan::team blocks, each of which makes `passes` of 32 rows.
 struct Spread {
   int clusters = 1;

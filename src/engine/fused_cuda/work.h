@@ -51,6 +51,7 @@ struct ModelWork {
   std::int32_t passes;  // of 32 rows that each block makes a step
   std::int32_t clusters;
   std::uint32_t* arrivals;  // [blocks of a cluster], 0 at the start of a launch
+  std::int64_t* clocks;     // [phases]: cycles of each, where the kernel is compiled to count them
   float4* exchange;         // [2, clusters, blocks of a cluster, fours of a block]
 };
 

@@ -1,0 +1,161 @@
+#include <array>
+#include <cmath>
+
+#include "base/error.h"
+#include "engine/fused_cuda/device_memory.h"
+#include "engine/fused_cuda/flat.h"
+#include "engine/fused_cuda/group.h"
+
+// What a group gives, takes and goes back to.
+namespace stoker::fused {
+
+std::vector<float> CudaGroup::read_flat(const Array& array, std::size_t model) const {
+  const auto each = static_cast<std::size_t>(plan_.parameters());
+  return download<float>(array, model * each, each);
+}
+
+void CudaGroup::write_flat(Array& array, std::size_t model, const std::vector<float>& flat) {
+  upload(array, model * flat.size(), flat.data(), flat.size(), stream_->get());
+  stream_->wait();
+}
+
+NamedArrays CudaGroup::state(std::size_t i) const {
+  NamedArrays state;
+  append_from_flat(plan_, read_flat(parameters_, i).data(), "parameters.", state);
+  append_from_flat(plan_, read_flat(first_moment_, i).data(), "first_moment.", state);
+  if (plan_.optimizer != 2)
+    append_from_flat(plan_, read_flat(second_moment_, i).data(), "second_moment.", state);
+  if (models_[i].request.validation.rows() > 0) {
+    append_from_flat(plan_, read_flat(best_parameters_, i).data(), "best_parameters.", state);
+    state.push_back({"best_validation_loss", Array::from<double>(download<double>(best_loss_, i, 1), {1})});
+  }
+  const auto counters = download<kernels::StepCounters>(counters_, i, 1)[0];
+  const std::array<std::int64_t, 4> numbers{counters.step, counters.since_best, models_[i].stopped ? 1 : 0,
+                                            is_plain_ ? 1 : 0};
+  state.push_back({"counters", Array::from<std::int64_t>(numbers, {4})});
+  state.push_back({"row_sums", Array::from<double>(download<double>(row_sums_, i * sums_, sums_),
+                                                   {static_cast<std::int64_t>(sums_)})});
+  return state;
+}
+
+void CudaGroup::restore(std::size_t i, const NamedArrays& state) {
+  const auto checked = [&](const std::string& name, DType type, const Shape& shape) -> const Array& {
+    const Array& array = find_array(state, name);
+    if (array.type() != type || array.shape() != shape)
+      refuse("the array '{}' of the saved state does not fit this training: it belongs to another one", name);
+    return array;
+  };
+  const auto restore_flat = [&](Array& array, const std::string& prefix) {
+    std::vector<float> flat = read_flat(array, i);
+    to_flat(plan_, state, prefix, flat);
+    write_flat(array, i, flat);
+  };
+  const auto numbers = checked("counters", DType::int64, {4}).as<std::int64_t>();
+  if (numbers[0] < 0 || numbers[1] < 0) refuse("the saved state counts negative steps");
+  // The moments are saved as the kernel keeps them.
+  if (numbers[3] != 0 && !is_plain_) {
+    keep_copy();
+    go_back_to_plain();
+  }
+  if ((numbers[3] != 0) != is_plain_) refuse("the saved state was trained with another precision");
+  restore_flat(parameters_, "parameters.");
+  restore_flat(first_moment_, "first_moment.");
+  if (plan_.optimizer != 2) restore_flat(second_moment_, "second_moment.");
+  if (models_[i].request.validation.rows() > 0) {
+    restore_flat(best_parameters_, "best_parameters.");
+    upload(best_loss_, i, checked("best_validation_loss", DType::float64, {1}).as<double>().data(), 1,
+           stream_->get());
+  }
+  kernels::StepCounters counters;
+  counters.step = numbers[0];
+  counters.since_best = numbers[1];
+  upload(counters_, i, &counters, 1, stream_->get());
+  const float stopped = numbers[2] != 0 ? 1.0F : 0.0F;
+  upload(stopped_, i, &stopped, 1, stream_->get());
+  upload(row_sums_, i * sums_,
+         checked("row_sums", DType::float64, {static_cast<std::int64_t>(sums_)}).as<double>().data(), sums_,
+         stream_->get());
+  stream_->wait();
+  models_[i].next_step = counters.step;
+  models_[i].stopped = stopped != 0;
+}
+
+NamedArrays CudaGroup::parameters(std::size_t i) const {
+  NamedArrays arrays;
+  append_from_flat(plan_, read_flat(parameters_, i).data(), "", arrays);
+  return arrays;
+}
+
+NamedArrays CudaGroup::best_parameters(std::size_t i) const {
+  const bool has_best =
+      models_[i].request.validation.rows() > 0 && std::isfinite(download<double>(best_loss_, i, 1)[0]);
+  NamedArrays arrays;
+  append_from_flat(plan_, read_flat(has_best ? best_parameters_ : parameters_, i).data(), "", arrays);
+  return arrays;
+}
+
+// ---- out of fp16's range
+std::vector<Array*> CudaGroup::changing_arrays() {
+  return {&parameters_, &first_moment_, &second_moment_, &best_parameters_, &row_sums_, &best_loss_,
+          &stopped_,    &counters_,     &lines_};
+}
+
+void CudaGroup::keep_copy() {
+  const std::vector<Array*> arrays = changing_arrays();
+  if (copies_.empty())
+    for (const Array* array : arrays)
+      copies_.push_back(device_memory<std::uint8_t>(array->bytes(), device_, stream_->get()));
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    check(cudaMemcpyAsync(copies_[i].data(), arrays[i]->data(), arrays[i]->bytes(), cudaMemcpyDeviceToDevice,
+                          stream_->get()),
+          "keeping a copy");
+  copied_steps_.clear();
+  for (const Model& model : models_) copied_steps_.push_back(model.next_step);
+}
+
+bool CudaGroup::has_run_out_of_range() {
+  check(cudaMemsetAsync(flags_.data(), 0, flags_.bytes(), stream_->get()), "clearing flags");
+  check(find_not_finite(pointer<float>(parameters_), plan_.parameters(), static_cast<int>(models_.size()),
+                        pointer<std::uint32_t>(flags_), stream_->get()),
+        "looking for infinities");
+  stream_->wait();
+  const std::vector<std::uint32_t> flags = download<std::uint32_t>(flags_, 0, models_.size());
+  if (std::all_of(flags.begin(), flags.end(), [](std::uint32_t flag) { return flag == 0; })) return false;
+  // Without room for fp32 there is no way back: the training has diverged.
+  std::string why_not;
+  return plain_plan_for(models_.front().request, why_not).has_value();
+}
+
+// The copy's moments in the form of the plain kernel; batches lie in its passes from now on.
+void CudaGroup::go_back_to_plain() {
+  const std::vector<Array*> arrays = changing_arrays();
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    check(cudaMemcpyAsync(arrays[i]->data(), copies_[i].data(), arrays[i]->bytes(), cudaMemcpyDeviceToDevice,
+                          stream_->get()),
+          "going back to a copy");
+  stream_->wait();
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    models_[i].next_step = copied_steps_[i];
+    if (plan_.optimizer == 2) continue;
+    const OptimizerSettings& settings = models_[i].request.optimizer;
+    const double scale = loss_scale();
+    const double offset = initial_second_moment(settings);
+    std::vector<float> first = read_flat(first_moment_, i), second = read_flat(second_moment_, i);
+    for (float& value : first) value = static_cast<float>(value * (1.0 - settings.beta1) / scale);
+    for (float& value : second)
+      value = static_cast<float>(std::max(0.0, value - offset) * (1.0 - settings.beta2) / (scale * scale));
+    write_flat(first_moment_, i, first);
+    write_flat(second_moment_, i, second);
+  }
+  is_plain_ = true;
+  plan_.team = 0;
+  spread_ = plain_spread();
+}
+
+Spread CudaGroup::plain_spread() const {
+  std::int64_t most = 1;
+  for (const Model& model : models_) most = std::max(most, model.request.batch_size);
+  return {1, static_cast<int>((most + rows - 1) / rows)};
+}
+
+}  // namespace stoker::fused
