@@ -1,9 +1,11 @@
 #include "train/engines.h"
 
+#include <array>
 #include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "engine/fused_cpu/fused_cpu_engine.h"
 #include "torch/door.h"
 
 namespace stoker {
@@ -34,12 +36,23 @@ const EngineMaker& first_able(std::span<const EngineMaker> makers, const EngineR
   refuse("no engine can run this training on {}: {}", request.device.name(), join(refusals, "; "));
 }
 
+// An engine behind the torch door, which opens when this one is asked: LibTorch takes about a second and a
+// hundred megabytes, and most trainings do not need it.
+template <const std::string_view& name>
+constexpr EngineMaker behind_the_door() {
+  return {name,
+          [](const EngineRequest& request) { return named(torch_door::engines(), name).refusal(request); },
+          [](const EngineRequest& request) { return named(torch_door::engines(), name).make(request); }};
+}
+
+constexpr std::string_view graph = "graph";
+constexpr std::string_view eager = "eager";
+
 }  // namespace
 
-// All are behind the torch door today. Opening it takes a while, so whoever asks here needs a network
-// trained.
 std::span<const EngineMaker> engines() {
-  return torch_door::engines();
+  static const std::array makers{fused_cpu::maker(), behind_the_door<graph>(), behind_the_door<eager>()};
+  return makers;
 }
 
 const EngineMaker& choose_engine(std::span<const EngineMaker> makers, EngineChoice choice,

@@ -63,7 +63,7 @@ struct FitRequest {
 struct FitResult {
   Model model;
   TrainingEnd end = TrainingEnd::finished;
-  std::string engine;                 // "eager", "graph", or the method of a linear solver
+  std::string engine;                 // "fused", "graph", "eager", or the method of a linear solver
   std::string device;                 // "cpu", "cuda:0"
   std::string placement;              // "host", "pinned", "device"
   std::vector<EpochReport> epochs;

@@ -1,0 +1,394 @@
+#include "engine/fused_cpu/fused_cpu_engine.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "engine/fused_cpu/layout.h"
+
+namespace stoker::fused_cpu {
+namespace {
+
+// Batches of up to this many rows are one slice, whose gradients go straight into the weights.
+constexpr std::int64_t most_rows_at_once = 128;
+// What the values of a slice may take of the cache in larger batches.
+constexpr std::int64_t slice_bytes = 160 * 1024;
+
+bool has_first_moment(const OptimizerSettings& settings) {
+  return settings.kind != Optimizer::sgd || settings.momentum > 0;
+}
+
+std::int64_t rows_per_slice(const Network& network, std::int64_t batch) {
+  if (batch <= most_rows_at_once) return padded(batch, row_block);
+  std::int64_t row_bytes = 0;
+  for (int i = 0; i < network.layer_count; ++i) row_bytes += 8 * network.layers[i].outputs;
+  const std::int64_t fitting = slice_bytes / row_bytes / row_block * row_block;
+  return std::clamp<std::int64_t>(fitting, 2 * row_block, most_rows_at_once);
+}
+
+void refuse_unknown_classes(const EngineRequest& request) {
+  if (request.loss != Loss::cross_entropy) return;
+  for (const Dataset* dataset : {&request.training, &request.validation}) {
+    if (dataset->rows() == 0) continue;
+    const auto classes = dataset->targets().as<std::int64_t>();
+    const auto [low, high] = std::ranges::minmax(classes);
+    if (low < 0 || high >= request.shape.outputs) {
+      refuse("the targets hold classes from {} to {}; a network with {} outputs knows 0 to {}", low, high,
+             request.shape.outputs, request.shape.outputs - 1);
+    }
+  }
+}
+
+float* floats(Array& array) {
+  return static_cast<float*>(array.data());
+}
+
+}  // namespace
+
+FusedCpuEngine::FusedCpuEngine(const EngineRequest& request, const Kernels& kernels)
+    : request_(request),
+      kernels_(kernels),
+      network_(network_of(request.shape)),
+      slice_rows_(rows_per_slice(network_, std::min(request.batch_size, request.training.rows()))),
+      has_validation_(request.validation.rows() > 0),
+      best_loss_(std::numeric_limits<double>::infinity()) {
+  refuse_unknown_classes(request);
+  make_buffers();
+  make_workspace();
+  make_losses();
+}
+
+void FusedCpuEngine::make_buffers() {
+  parameters_ = zeros(network_.size);
+  pack(request_.shape, network_, request_.initial_parameters, "", parameters_);
+  network_.parameters = floats(parameters_);
+  if (has_first_moment(request_.optimizer)) {
+    first_moment_ = zeros(network_.size);
+    network_.first_moment = floats(first_moment_);
+  }
+  if (request_.optimizer.kind != Optimizer::sgd) {
+    second_moment_ = zeros(network_.size);
+    network_.second_moment = floats(second_moment_);
+  }
+  best_parameters_ = parameters_.clone();
+  transposed_ = zeros(transposed_size(network_));
+  network_.transposed = floats(transposed_);
+  kernels_.transpose(network_);
+}
+
+void FusedCpuEngine::make_workspace() {
+  const auto buffer = [this](std::int64_t width) {
+    buffers_.push_back(zeros(padded(slice_rows_ * width, panel)));
+    return floats(buffers_.back());
+  };
+  workspace_.active[0] = buffer(network_.layers[0].inputs);
+  for (int i = 0; i < network_.layer_count; ++i) {
+    const std::int64_t width = network_.layers[i].outputs;
+    workspace_.active[i + 1] = buffer(width);
+    workspace_.deltas[i] = buffer(width);
+    workspace_.slopes[i] = request_.shape.activation == Activation::relu ? nullptr : buffer(width);
+  }
+  const std::int64_t batch = std::min(request_.batch_size, request_.training.rows());
+  if (batch > slice_rows_ || request_.optimizer.max_grad_norm > 0) {
+    gradients_ = zeros(network_.size);
+    workspace_.gradients = floats(gradients_);
+  }
+  chosen_.resize(static_cast<std::size_t>(batch));
+}
+
+void FusedCpuEngine::make_losses() {
+  const auto rows = static_cast<std::size_t>(slice_rows_);
+  const Layer& last = network_.layers[network_.layer_count - 1];
+  losses_.loss = request_.loss;
+  losses_.huber_delta = static_cast<float>(request_.huber_delta);
+  losses_.outputs = workspace_.active[network_.layer_count];
+  losses_.width = last.width;
+  losses_.stride = last.outputs;
+  losses_.stopped = &stopped_;
+  if (request_.loss == Loss::cross_entropy) {
+    batch_class_targets_.resize(rows);
+  } else {
+    batch_float_targets_.resize(rows * static_cast<std::size_t>(last.width));
+  }
+  if (request_.training.find(Role::weights) != nullptr) batch_row_weights_.resize(rows);
+  row_sums_.resize(static_cast<std::size_t>(request_.batch_size));
+  validation_sums_.resize(rows);
+  dropout_.threshold = dropout_threshold(static_cast<float>(request_.shape.dropout));
+  dropout_.is_on = dropout_.threshold > 0;
+  dropout_.scale = 1.0F / (1.0F - static_cast<float>(request_.shape.dropout));
+}
+
+std::int64_t FusedCpuEngine::batch_rows(std::int64_t step) const {
+  const std::int64_t first = step % request_.steps_per_epoch() * request_.batch_size;
+  return std::min(request_.batch_size, request_.training.rows() - first);
+}
+
+// Which rows a step takes; called for the next step while this one runs, so that they are on their way to the
+// cache.
+void FusedCpuEngine::choose_rows(std::int64_t step) {
+  if (chosen_step_ == step) return;
+  const std::int64_t per_epoch = request_.steps_per_epoch();
+  const RandomKey key =
+      random_key(request_.seed, Purpose::shuffle, static_cast<std::uint64_t>(step / per_epoch));
+  const Permutation permutation(key, static_cast<std::uint64_t>(request_.training.rows()));
+  const auto first = static_cast<std::uint64_t>(step % per_epoch * request_.batch_size);
+  const auto* features = static_cast<const float*>(request_.training.features().data());
+  const auto count = static_cast<std::size_t>(batch_rows(step));
+  for (std::size_t i = 0; i < count; ++i) {
+    chosen_[i] = static_cast<std::int64_t>(permutation(first + i));
+    __builtin_prefetch(features + chosen_[i] * request_.shape.inputs);
+  }
+  chosen_step_ = step;
+}
+
+// Rows first .. first + count of the batch into the workspace.
+void FusedCpuEngine::gather(std::int64_t first, std::int64_t count) {
+  const std::int64_t columns = request_.shape.inputs;
+  const std::int64_t stride = network_.layers[0].inputs;
+  const auto* features = static_cast<const float*>(request_.training.features().data());
+  const void* targets = request_.training.targets().data();
+  const Array* weights = request_.training.find(Role::weights);
+  const std::int64_t width = request_.shape.outputs;
+  for (std::int64_t row = 0; row < count; ++row) {
+    const std::int64_t source = chosen_[static_cast<std::size_t>(first + row)];
+    std::copy_n(features + source * columns, columns, workspace_.active[0] + row * stride);
+    if (request_.loss == Loss::cross_entropy) {
+      batch_class_targets_[static_cast<std::size_t>(row)] = static_cast<const std::int64_t*>(targets)[source];
+    } else {
+      std::copy_n(static_cast<const float*>(targets) + source * width, width,
+                  batch_float_targets_.begin() + row * width);
+    }
+    if (weights != nullptr)
+      batch_row_weights_[static_cast<std::size_t>(row)] = static_cast<const float*>(weights->data())[source];
+  }
+  const std::int64_t rest = padded(count, row_block) - count;
+  std::fill_n(workspace_.active[0] + count * stride, rest * stride, 0.0F);
+}
+
+Dropout FusedCpuEngine::dropout_of(std::int64_t step) const {
+  Dropout dropout = dropout_;
+  if (!dropout.is_on) return dropout;
+  for (int i = 0; i + 1 < network_.layer_count; ++i) {
+    const RandomKey key =
+        dropout_key(request_.seed, static_cast<std::uint64_t>(step), static_cast<std::uint32_t>(i));
+    dropout.key_first[i] = key.first;
+    dropout.key_second[i] = key.second;
+  }
+  return dropout;
+}
+
+Update FusedCpuEngine::update_of(std::int64_t step, float rate) const {
+  const OptimizerSettings& s = request_.optimizer;
+  Update update;
+  update.decays = s.weight_decay > 0;
+  update.decay = static_cast<float>(s.weight_decay);
+  if (s.kind == Optimizer::sgd) {
+    update.kind = s.momentum > 0 ? Update::Kind::momentum : Update::Kind::sgd;
+    update.first_keep = static_cast<float>(s.momentum);
+    update.rate = -rate;
+    return update;
+  }
+  // torch divides both moments by their bias corrections; here the second one's is taken out of the root.
+  const auto number = static_cast<double>(step + 1);
+  const double first_bias = 1 - std::pow(s.beta1, number);
+  const double second_bias = std::sqrt(1 - std::pow(s.beta2, number));
+  update.kind = s.kind == Optimizer::adam ? Update::Kind::adam : Update::Kind::adamw;
+  update.first_keep = static_cast<float>(1 - s.beta1);
+  update.second_take = static_cast<float>(1 - s.beta2);
+  update.rate = static_cast<float>(-rate * second_bias / first_bias);
+  update.epsilon = static_cast<float>(s.epsilon * second_bias);
+  if (s.kind == Optimizer::adamw) update.decay = static_cast<float>(1 - rate * s.weight_decay);
+  return update;
+}
+
+void FusedCpuEngine::run_slice(std::int64_t first, std::int64_t count, std::int64_t rows,
+                               const Update& update, bool updates_at_once) {
+  gather(first, count);
+  if (first + count == rows) choose_rows(counters_.step + 1);
+  workspace_.rows = padded(count, row_block);
+  dropout_.first_row = static_cast<std::uint32_t>(first);
+  kernels_.forward(network_, workspace_, dropout_, true);
+
+  float* deltas = workspace_.deltas[network_.layer_count - 1];
+  kernels::Losses losses = losses_;
+  losses.float_targets = batch_float_targets_.data();
+  losses.class_targets = batch_class_targets_.data();
+  losses.row_weights = batch_row_weights_.empty() ? nullptr : batch_row_weights_.data();
+  losses.rows = count;
+  losses.mean_rows = rows;
+  losses.row_sums = row_sums_.data() + first;
+  losses.gradients = deltas;
+  kernels::losses(losses);
+  std::fill_n(deltas + count * losses_.stride, (workspace_.rows - count) * losses_.stride, 0.0F);
+
+  const Gradients what = updates_at_once ? Gradients::updated
+                         : first == 0    ? Gradients::stored
+                                         : Gradients::added;
+  kernels_.backward(network_, workspace_, dropout_, what, update);
+}
+
+void FusedCpuEngine::run_step(float rate) {
+  const std::int64_t step = counters_.step;
+  const std::int64_t rows = batch_rows(step);
+  choose_rows(step);
+  dropout_ = dropout_of(step);
+  Update update = update_of(step, rate);
+  const double limit = request_.optimizer.max_grad_norm;
+  const bool updates_at_once = rows <= slice_rows_ && limit <= 0;
+  for (std::int64_t first = 0; first < rows; first += slice_rows_)
+    run_slice(first, std::min(slice_rows_, rows - first), rows, update, updates_at_once);
+  if (!updates_at_once) {
+    if (limit > 0) {
+      // As torch.nn.utils.clip_grad_norm_.
+      const double norm = std::sqrt(kernels_.squared_norm(workspace_.gradients, network_.size));
+      const auto factor = static_cast<float>(limit / (norm + 1e-6));
+      update.gradient_scale = factor > 1 ? 1 : factor;  // a NaN stays
+    }
+    kernels_.update(network_, workspace_.gradients, update);
+  }
+  counters_.current_step = step;
+  counters_.step = step + 1;
+}
+
+void FusedCpuEngine::validate() {
+  const Dataset& dataset = request_.validation;
+  const std::int64_t columns = request_.shape.inputs;
+  const std::int64_t stride = network_.layers[0].inputs;
+  const auto* features = static_cast<const float*>(dataset.features().data());
+  const Array* weights = dataset.find(Role::weights);
+  for (std::int64_t first = 0; first < dataset.rows(); first += slice_rows_) {
+    const std::int64_t count = std::min(slice_rows_, dataset.rows() - first);
+    for (std::int64_t row = 0; row < count; ++row)
+      std::copy_n(features + (first + row) * columns, columns, workspace_.active[0] + row * stride);
+    workspace_.rows = padded(count, row_block);
+    kernels_.forward(network_, workspace_, dropout_, false);
+    kernels::Losses losses = losses_;
+    if (request_.loss == Loss::cross_entropy) {
+      losses.class_targets = static_cast<const std::int64_t*>(dataset.targets().data()) + first;
+    } else {
+      losses.float_targets = static_cast<const float*>(dataset.targets().data()) + first * losses.width;
+    }
+    if (weights != nullptr) losses.row_weights = static_cast<const float*>(weights->data()) + first;
+    losses.rows = count;
+    losses.row_sums = validation_sums_.data();
+    kernels::losses(losses);
+  }
+}
+
+kernels::EndEpoch FusedCpuEngine::end_epoch_work() {
+  kernels::EndEpoch end;
+  end.row_sums = row_sums_.data();
+  end.row_sum_count = static_cast<std::int64_t>(row_sums_.size());
+  end.rows = request_.training.rows();
+  if (has_validation_) {
+    end.validation_sums = validation_sums_.data();
+    end.validation_sum_count = static_cast<std::int64_t>(validation_sums_.size());
+    end.validation_rows = request_.validation.rows();
+  }
+  end.steps_per_epoch = request_.steps_per_epoch();
+  end.patience = request_.patience;
+  end.min_delta = request_.min_delta;
+  end.counters = &counters_;
+  end.lines = &line_;
+  end.line_capacity = 1;
+  end.best_loss = &best_loss_;
+  end.stopped = &stopped_;
+  end.parameters = floats(parameters_);
+  end.best_parameters = floats(best_parameters_);
+  end.parameter_count = network_.size;
+  return end;
+}
+
+void FusedCpuEngine::end_epoch(ChunkResult& result) {
+  if (has_validation_) validate();
+  counters_.record_count = 0;
+  kernels::end_epoch(end_epoch_work());
+  EpochRecord record;
+  record.epoch = line_.epoch;
+  record.train_loss = line_.train_loss;
+  if (has_validation_) record.validation_loss = line_.validation_loss;
+  record.is_best = line_.is_best != 0;
+  result.finished_epochs.push_back(record);
+}
+
+ChunkResult FusedCpuEngine::run(const Chunk& chunk) {
+  ChunkResult result;
+  if (stopped_ == 0 && chunk.first_step != counters_.step)
+    fail("a chunk that begins with step {} cannot follow step {}", chunk.first_step, counters_.step);
+  for (const float rate : chunk.learning_rates) {
+    if (stopped_ != 0) break;
+    run_step(rate);
+    if (counters_.step % request_.steps_per_epoch() == 0) end_epoch(result);
+  }
+  result.stopped_early = stopped_ != 0;
+  return result;
+}
+
+NamedArrays FusedCpuEngine::state() const {
+  NamedArrays state;
+  append_unpacked(request_.shape, network_, parameters_, "parameters.", state);
+  if (network_.first_moment != nullptr)
+    append_unpacked(request_.shape, network_, first_moment_, "first_moment.", state);
+  if (network_.second_moment != nullptr)
+    append_unpacked(request_.shape, network_, second_moment_, "second_moment.", state);
+  if (has_validation_) {
+    append_unpacked(request_.shape, network_, best_parameters_, "best_parameters.", state);
+    state.push_back({"best_validation_loss", Array::from<double>(std::array{best_loss_}, {1})});
+  }
+  const std::array<std::int64_t, 3> numbers{counters_.step, counters_.since_best, stopped_ != 0 ? 1 : 0};
+  state.push_back({"counters", Array::from<std::int64_t>(numbers, {3})});
+  state.push_back({"row_sums", Array::from<double>(row_sums_, {request_.batch_size})});
+  return state;
+}
+
+void FusedCpuEngine::restore(const NamedArrays& state) {
+  const auto checked = [&](const std::string& name, DType type, const Shape& shape) -> const Array& {
+    const Array& array = find_array(state, name);
+    if (array.type() != type || array.shape() != shape)
+      refuse("the array '{}' of the saved state does not fit this training: it belongs to another one", name);
+    return array;
+  };
+  pack(request_.shape, network_, state, "parameters.", parameters_);
+  if (network_.first_moment != nullptr) pack(request_.shape, network_, state, "first_moment.", first_moment_);
+  if (network_.second_moment != nullptr)
+    pack(request_.shape, network_, state, "second_moment.", second_moment_);
+  if (has_validation_) {
+    pack(request_.shape, network_, state, "best_parameters.", best_parameters_);
+    best_loss_ = checked("best_validation_loss", DType::float64, {1}).as<double>()[0];
+  }
+  const auto numbers = checked("counters", DType::int64, {3}).as<std::int64_t>();
+  if (numbers[0] < 0 || numbers[1] < 0) refuse("the saved state counts negative steps");
+  counters_ = {};
+  counters_.step = numbers[0];
+  counters_.since_best = numbers[1];
+  stopped_ = numbers[2] != 0 ? 1.0F : 0.0F;
+  std::ranges::copy(checked("row_sums", DType::float64, {request_.batch_size}).as<double>(),
+                    row_sums_.begin());
+  kernels_.transpose(network_);
+}
+
+NamedArrays FusedCpuEngine::parameters() const {
+  NamedArrays arrays;
+  append_unpacked(request_.shape, network_, parameters_, "", arrays);
+  return arrays;
+}
+
+NamedArrays FusedCpuEngine::best_parameters() const {
+  // A run without validation has no best; nor has one whose every validation loss was not a number.
+  const bool has_best = has_validation_ && std::isfinite(best_loss_);
+  NamedArrays arrays;
+  append_unpacked(request_.shape, network_, has_best ? best_parameters_ : parameters_, "", arrays);
+  return arrays;
+}
+
+EngineMaker maker() {
+  return {"fused", refusal, [](const EngineRequest& request) -> std::unique_ptr<Engine> {
+            return std::make_unique<FusedCpuEngine>(request);
+          }};
+}
+
+}  // namespace stoker::fused_cpu

@@ -1,0 +1,439 @@
+#pragma once
+
+#include "engine/fused_cpu/curves.h"
+#include "engine/fused_cpu/dropout_hash.h"
+#include "engine/fused_cpu/optimizers.h"
+#include "engine/fused_cpu/step.h"
+#include "engine/fused_cpu/tiles.h"
+
+// The kernels of a training step, for the instruction set of the including file.
+namespace stoker::fused_cpu {
+namespace {
+
+template <Update::Kind, bool>
+struct Chosen {};
+
+constexpr int tile_size = tile_rows * static_cast<int>(panel);
+
+STOKER_INLINE void keep_tile(const Tile& tile, float* held) {
+  for (int r = 0; r < tile_rows; ++r)
+    for (int q = 0; q < tile_vectors; ++q) store(held + r * panel + lanes * q, tile.sums[r][q]);
+}
+
+STOKER_INLINE void decide(const Layer& layer, const Dropout& dropout, int number, std::int64_t row,
+                          std::int64_t column, I* keep) {
+  const DropoutKey key{dropout.key_first[number], dropout.key_second[number],
+                       static_cast<std::uint16_t>(dropout.threshold - 1)};
+  const auto element = static_cast<std::uint32_t>((dropout.first_row + row) * layer.width + column);
+  if (layer.width % 2 == 0) {
+    decide_even(key, element, keep);
+  } else {
+    decide_any(key, element, keep);
+  }
+}
+
+// How a layer's output leaves the tile, whose sums are in `held`. Kept out of the loops of products: their
+// registers are full.
+template <Activation activation, bool is_training, bool drops>
+__attribute__((noinline)) void put_out(const float* held, const Layer& layer, std::int64_t row,
+                                       std::int64_t column, float* active, float* slopes,
+                                       const Dropout& dropout, int number) {
+  for (int r = 0; r < tile_rows; ++r) {
+    const std::int64_t place = (row + r) * layer.outputs + column;
+    [[maybe_unused]] I keep[tile_vectors];
+    if constexpr (drops) decide(layer, dropout, number, row + r, column, keep);
+    for (int q = 0; q < tile_vectors; ++q) {
+      Bent bent = bend<activation>(load(held + r * panel + lanes * q));
+      if constexpr (drops) {
+        bent.value = kept(bent.value * dropout.scale, keep[q]);
+        if (activation != Activation::relu) bent.slope = kept(bent.slope * dropout.scale, keep[q]);
+      }
+      store(active + place + lanes * q, bent.value);
+      if (is_training && activation != Activation::relu) store(slopes + place + lanes * q, bent.slope);
+    }
+  }
+}
+
+// sigmoid(0) is not 0, and padding must stay 0.
+void clear_padding(const Layer& layer, std::int64_t rows, float* active) {
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t column = layer.width; column < layer.outputs; ++column)
+      active[row * layer.outputs + column] = 0;
+}
+
+STOKER_INLINE void start_with(Tile& tile, const float* biases) {
+  for (int q = 0; q < tile_vectors; ++q) {
+    const V bias = load(biases + lanes * q);
+    for (int r = 0; r < tile_rows; ++r) tile.sums[r][q] = bias;
+  }
+}
+
+template <Activation activation, bool is_training, bool drops>
+void forward_hidden(const Network& network, const Workspace& space, const Dropout& dropout, int number) {
+  const Layer& layer = network.layers[number];
+  const float* input = space.active[number];
+  float* active = space.active[number + 1];
+  [[maybe_unused]] alignas(64) float held[tile_size];
+  for (std::int64_t column = 0; column < layer.outputs; column += panel) {
+    const float* weights = network.parameters + layer.weights + column * layer.inputs;
+    for (std::int64_t row = 0; row < space.rows; row += tile_rows) {
+      Tile tile;
+      start_with(tile, network.parameters + layer.biases + column);
+      multiply_rows(tile, input + row * layer.inputs, layer.inputs, weights, layer.inputs);
+      if constexpr (activation == Activation::relu && !drops) {
+        for (int r = 0; r < tile_rows; ++r)
+          for (int q = 0; q < tile_vectors; ++q)
+            store(active + (row + r) * layer.outputs + column + lanes * q,
+                  bend<activation>(tile.sums[r][q]).value);
+      } else {
+        keep_tile(tile, held);
+        put_out<activation, is_training, drops>(held, layer, row, column, active, space.slopes[number],
+                                                dropout, number);
+      }
+    }
+  }
+  if (activation == Activation::sigmoid && layer.width != layer.outputs)
+    clear_padding(layer, space.rows, active);
+}
+
+template <Activation activation>
+void forward_activated(const Network& network, const Workspace& space, const Dropout& dropout,
+                       bool is_training, int number) {
+  if (!is_training) {
+    forward_hidden<activation, false, false>(network, space, dropout, number);
+  } else if (dropout.is_on) {
+    forward_hidden<activation, true, true>(network, space, dropout, number);
+  } else {
+    forward_hidden<activation, true, false>(network, space, dropout, number);
+  }
+}
+
+void forward_outputs(const Network& network, const Workspace& space, int number) {
+  const Layer& layer = network.layers[number];
+  const float* input = space.active[number];
+  float* outputs = space.active[number + 1];
+  const float* weights = network.parameters + layer.weights;
+  const float* biases = network.parameters + layer.biases;
+  if (layer.is_single()) {
+    for (std::int64_t row = 0; row < space.rows; ++row) {
+      V sum{};
+      for (std::int64_t k = 0; k < layer.inputs; k += lanes)
+        sum += load(input + row * layer.inputs + k) * load(weights + k);
+      outputs[row] = sum_of(sum) + biases[0];
+    }
+    return;
+  }
+  for (std::int64_t column = 0; column < layer.outputs; column += panel) {
+    for (std::int64_t row = 0; row < space.rows; row += tile_rows) {
+      Tile tile;
+      start_with(tile, biases + column);
+      multiply_rows(tile, input + row * layer.inputs, layer.inputs, weights + column * layer.inputs,
+                    layer.inputs);
+      for (int r = 0; r < tile_rows; ++r)
+        for (int q = 0; q < tile_vectors; ++q)
+          store(outputs + (row + r) * layer.outputs + column + lanes * q, tile.sums[r][q]);
+    }
+  }
+}
+
+void forward(const Network& network, const Workspace& space, const Dropout& dropout, bool is_training) {
+  for (int number = 0; number + 1 < network.layer_count; ++number) {
+    switch (network.activation) {
+      case Activation::relu:
+        forward_activated<Activation::relu>(network, space, dropout, is_training, number);
+        break;
+      case Activation::tanh:
+        forward_activated<Activation::tanh>(network, space, dropout, is_training, number);
+        break;
+      case Activation::sigmoid:
+        forward_activated<Activation::sigmoid>(network, space, dropout, is_training, number);
+        break;
+      case Activation::gelu:
+        forward_activated<Activation::gelu>(network, space, dropout, is_training, number);
+        break;
+      case Activation::silu:
+        forward_activated<Activation::silu>(network, space, dropout, is_training, number);
+        break;
+    }
+  }
+  forward_outputs(network, space, network.layer_count - 1);
+}
+
+// What the activation and its dropout let through of a gradient.
+template <bool is_relu>
+STOKER_INLINE V through(V gradient, const float* active, const float* slopes, float scale) {
+  if constexpr (is_relu) {
+    return as_floats(bits_of(gradient * scale) & ~(load(active) <= 0.0F));
+  } else {
+    return gradient * load(slopes);
+  }
+}
+
+// Deltas of the layer below: this layer's deltas times its weights.
+template <bool is_relu>
+void deltas_below(const Network& network, const Workspace& space, float scale, int number) {
+  const Layer& layer = network.layers[number];
+  const float* deltas = space.deltas[number];
+  const float* active = space.active[number];
+  const float* slopes = space.slopes[number - 1];
+  float* below = space.deltas[number - 1];
+  if (layer.is_single()) {
+    const float* weights = network.parameters + layer.weights;
+    for (std::int64_t row = 0; row < space.rows; ++row) {
+      for (std::int64_t k = 0; k < layer.inputs; k += lanes) {
+        const std::int64_t place = row * layer.inputs + k;
+        store(below + place,
+              through<is_relu>(deltas[row] * load(weights + k), active + place, slopes + place, scale));
+      }
+    }
+    return;
+  }
+  for (std::int64_t column = 0; column < layer.inputs; column += panel) {
+    const float* weights = network.transposed + layer.transposed + column * layer.outputs;
+    for (std::int64_t row = 0; row < space.rows; row += tile_rows) {
+      Tile tile;
+      clear(tile);
+      multiply_rows(tile, deltas + row * layer.outputs, layer.outputs, weights, layer.outputs);
+      for (int r = 0; r < tile_rows; ++r) {
+        for (int q = 0; q < tile_vectors; ++q) {
+          const std::int64_t place = (row + r) * layer.inputs + column + lanes * q;
+          store(below + place, through<is_relu>(tile.sums[r][q], active + place, slopes + place, scale));
+        }
+      }
+    }
+  }
+}
+
+// Where a tile of weights lies in the flat buffers and in the transpose.
+struct TilePlace {
+  std::int64_t weights;
+  float* transposed;  // null where the layer has none
+};
+
+STOKER_INLINE TilePlace place_of(const Network& network, const Layer& layer, bool has_transpose,
+                                 std::int64_t k, std::int64_t column) {
+  float* transposed =
+      network.transposed + layer.transposed + ((k - k % panel) * layer.outputs + column * panel) + k % panel;
+  return {layer.weights + column * layer.inputs + k * panel, has_transpose ? transposed : nullptr};
+}
+
+// The weight gradient of a layer, straight into the optimiser. A tile's update waits until the next tile is
+// summed up and is done among those sums, a vector every two rows: square roots and divisions have a unit of
+// their own, which works while the multipliers do.
+template <Update::Kind kind, bool decays>
+void update_weights(const Network& network, const Workspace& space, const Update& update, int number) {
+  const Layer& layer = network.layers[number];
+  const float* input = space.active[number];
+  const float* deltas = space.deltas[number];
+  const Buffers buffers{network.parameters, network.first_moment, network.second_moment};
+  const Factors factors = factors_of(update);
+  alignas(64) float held[tile_size];
+  TilePlace waiting{-1, nullptr};
+  const auto finish = [&](int vector) {
+    for (; vector < tile_size; vector += lanes)
+      update_vector<kind, decays>(buffers, waiting.weights + vector, load(held + vector), factors);
+    if (waiting.transposed != nullptr)
+      transpose_into(waiting.transposed, network.parameters + waiting.weights, tile_rows);
+  };
+  for (std::int64_t column = 0; column < layer.outputs; column += panel) {
+    for (std::int64_t k = 0; k < layer.inputs; k += tile_rows) {
+      Tile tile;
+      clear(tile);
+      std::int64_t row = 0;
+      const float* left = input + k;
+      const float* right = deltas + column;
+      if (waiting.weights >= 0) {
+        int vector = 0;
+        for (; vector < tile_size && row < space.rows; vector += lanes, row += 2) {
+          add_outer(tile, left, right);
+          add_outer(tile, left + layer.inputs, right + layer.outputs);
+          update_vector<kind, decays>(buffers, waiting.weights + vector, load(held + vector), factors);
+          left += 2 * layer.inputs;
+          right += 2 * layer.outputs;
+        }
+        finish(vector);
+      }
+      for (; row < space.rows; ++row) {
+        add_outer(tile, left, right);
+        left += layer.inputs;
+        right += layer.outputs;
+      }
+      keep_tile(tile, held);
+      waiting = place_of(network, layer, number > 0, k, column);
+    }
+  }
+  finish(0);
+}
+
+void sum_weights(const Network& network, const Workspace& space, bool adds, int number) {
+  const Layer& layer = network.layers[number];
+  for (std::int64_t column = 0; column < layer.outputs; column += panel) {
+    for (std::int64_t k = 0; k < layer.inputs; k += tile_rows) {
+      float* sums = space.gradients + place_of(network, layer, false, k, column).weights;
+      Tile tile;
+      clear(tile);
+      if (adds) {
+        for (int r = 0; r < tile_rows; ++r)
+          for (int q = 0; q < tile_vectors; ++q) tile.sums[r][q] = load(sums + r * panel + lanes * q);
+      }
+      const float* left = space.active[number] + k;
+      const float* right = space.deltas[number] + column;
+      for (std::int64_t row = 0; row < space.rows; ++row) {
+        add_outer(tile, left, right);
+        left += layer.inputs;
+        right += layer.outputs;
+      }
+      keep_tile(tile, sums);
+    }
+  }
+}
+
+// Weights of a single output: rows of the input, weighed by their deltas. `use` gets each vector of it.
+template <class Use>
+STOKER_INLINE void single_gradient(const Workspace& space, const Layer& layer, int number, Use use) {
+  const float* input = space.active[number];
+  const float* deltas = space.deltas[number];
+  for (std::int64_t k = 0; k < layer.inputs; k += panel) {
+    V sums[tile_vectors]{};
+    for (std::int64_t row = 0; row < space.rows; ++row)
+      for (int q = 0; q < tile_vectors; ++q)
+        sums[q] += deltas[row] * load(input + row * layer.inputs + k + lanes * q);
+    for (int q = 0; q < tile_vectors; ++q) use(layer.weights + k + lanes * q, sums[q]);
+  }
+}
+
+template <class Use>
+STOKER_INLINE void bias_gradient(const Workspace& space, const Layer& layer, int number, Use use) {
+  const float* deltas = space.deltas[number];
+  if (layer.is_single()) {
+    float sum = 0;
+    for (std::int64_t row = 0; row < space.rows; ++row) sum += deltas[row];
+    V first{};
+    first[0] = sum;
+    use(layer.biases, first);
+    return;
+  }
+  for (std::int64_t column = 0; column < layer.outputs; column += panel) {
+    V sums[tile_vectors]{};
+    for (std::int64_t row = 0; row < space.rows; ++row)
+      for (int q = 0; q < tile_vectors; ++q)
+        sums[q] += load(deltas + row * layer.outputs + column + lanes * q);
+    for (int q = 0; q < tile_vectors; ++q) use(layer.biases + column + lanes * q, sums[q]);
+  }
+}
+
+template <Update::Kind kind, bool decays>
+void update_layer(const Network& network, const Workspace& space, const Update& update, int number) {
+  const Layer& layer = network.layers[number];
+  const Buffers buffers{network.parameters, network.first_moment, network.second_moment};
+  const Factors factors = factors_of(update);
+  const auto use = [&](std::int64_t place, V gradient) {
+    update_vector<kind, decays>(buffers, place, gradient, factors);
+  };
+  if (layer.is_single()) {
+    single_gradient(space, layer, number, use);
+  } else {
+    update_weights<kind, decays>(network, space, update, number);
+  }
+  bias_gradient(space, layer, number, use);
+}
+
+void sum_layer(const Network& network, const Workspace& space, bool adds, int number) {
+  const Layer& layer = network.layers[number];
+  const auto use = [&](std::int64_t place, V gradient) {
+    float* sums = space.gradients + place;
+    store(sums, adds ? load(sums) + gradient : gradient);
+  };
+  if (layer.is_single()) {
+    single_gradient(space, layer, number, use);
+  } else {
+    sum_weights(network, space, adds, number);
+  }
+  bias_gradient(space, layer, number, use);
+}
+
+// Calls work with the optimiser as a type, so that loops are compiled for each.
+template <class Work>
+STOKER_INLINE void with_kind(const Update& update, Work work) {
+  using Kind = Update::Kind;
+  const bool d = update.decays;
+  switch (update.kind) {
+    case Kind::adam:
+      return d ? work(Chosen<Kind::adam, true>{}) : work(Chosen<Kind::adam, false>{});
+    case Kind::adamw:
+      return d ? work(Chosen<Kind::adamw, true>{}) : work(Chosen<Kind::adamw, false>{});
+    case Kind::sgd:
+      return d ? work(Chosen<Kind::sgd, true>{}) : work(Chosen<Kind::sgd, false>{});
+    case Kind::momentum:
+      return d ? work(Chosen<Kind::momentum, true>{}) : work(Chosen<Kind::momentum, false>{});
+  }
+}
+
+void backward(const Network& network, const Workspace& space, const Dropout& dropout, Gradients what,
+              const Update& update) {
+  for (int number = network.layer_count - 1; number >= 0; --number) {
+    if (number > 0) {
+      if (network.activation == Activation::relu) {
+        deltas_below<true>(network, space, dropout.is_on ? dropout.scale : 1.0F, number);
+      } else {
+        deltas_below<false>(network, space, 1.0F, number);
+      }
+    }
+    if (what == Gradients::updated) {
+      with_kind(update, [&]<Update::Kind kind, bool decays>(Chosen<kind, decays>) {
+        update_layer<kind, decays>(network, space, update, number);
+      });
+    } else {
+      sum_layer(network, space, what == Gradients::added, number);
+    }
+  }
+}
+
+template <Update::Kind kind, bool decays>
+void update_all(const Network& network, const float* gradients, const Update& update) {
+  const Buffers buffers{network.parameters, network.first_moment, network.second_moment};
+  const Factors factors = factors_of(update);
+  for (std::int64_t place = 0; place < network.size; place += lanes)
+    update_vector<kind, decays>(buffers, place, load(gradients + place) * update.gradient_scale, factors);
+}
+
+void transpose_weights(const Network& network) {
+  for (int number = 1; number < network.layer_count; ++number) {
+    const Layer& layer = network.layers[number];
+    if (layer.is_single()) continue;
+    for (std::int64_t column = 0; column < layer.outputs; column += panel) {
+      for (std::int64_t k = 0; k < layer.inputs; k += tile_rows) {
+        const TilePlace place = place_of(network, layer, true, k, column);
+        transpose_into(place.transposed, network.parameters + place.weights, tile_rows);
+      }
+    }
+  }
+}
+
+void update_from(const Network& network, const float* gradients, const Update& update) {
+  with_kind(update, [&]<Update::Kind kind, bool decays>(Chosen<kind, decays>) {
+    update_all<kind, decays>(network, gradients, update);
+  });
+  transpose_weights(network);
+}
+
+double squared_norm(const float* values, std::int64_t count) {
+  double sum = 0;
+  for (std::int64_t first = 0; first < count; first += panel) {
+    V part{};
+    for (std::int64_t i = first; i < first + panel; i += lanes) part += load(values + i) * load(values + i);
+    sum += static_cast<double>(sum_of(part));
+  }
+  return sum;
+}
+
+void add(float* sum, const float* values, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; i += lanes) store(sum + i, load(sum + i) + load(values + i));
+}
+
+constexpr Kernels kernels_named(const char* name) {
+  return {name, forward, backward, update_from, transpose_weights, squared_norm, add};
+}
+
+}  // namespace
+}  // namespace stoker::fused_cpu
