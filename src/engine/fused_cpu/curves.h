@@ -79,7 +79,7 @@ struct Bent {
 template <Activation activation>
 STOKER_INLINE Bent bend(V x) {
   if constexpr (activation == Activation::relu) {
-    return {as_floats(bits_of(x) & ~(x < 0.0F)), V{}};  // a NaN stays
+    return {at_least_zero(x), V{}};
   } else if constexpr (activation == Activation::tanh) {
     const V y = hyperbolic_tangent(x);
     return {y, 1.0F - y * y};

@@ -5,10 +5,12 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <thread>
 
 #include "base/error.h"
 #include "base/random.h"
 #include "engine/fused_cpu/layout.h"
+#include "engine/fused_cpu/row_order.h"
 
 namespace stoker::fused_cpu {
 namespace {
@@ -17,6 +19,10 @@ namespace {
 constexpr std::int64_t most_rows_at_once = 128;
 // What the values of a slice may take of the cache in larger batches.
 constexpr std::int64_t slice_bytes = 160 * 1024;
+constexpr std::int64_t most_benches = 16;
+constexpr std::int64_t most_gradient_bytes = 256 << 20;
+// Multiply-adds of a step that are worth another thread: some 200 µs.
+constexpr std::int64_t work_per_thread = 4'000'000;
 
 bool has_first_moment(const OptimizerSettings& settings) {
   return settings.kind != Optimizer::sgd || settings.momentum > 0;
@@ -28,6 +34,24 @@ std::int64_t rows_per_slice(const Network& network, std::int64_t batch) {
   for (int i = 0; i < network.layer_count; ++i) row_bytes += 8 * network.layers[i].outputs;
   const std::int64_t fitting = slice_bytes / row_bytes / row_block * row_block;
   return std::clamp<std::int64_t>(fitting, 2 * row_block, most_rows_at_once);
+}
+
+std::int64_t rows_in_batch(const EngineRequest& request) {
+  return std::min(request.batch_size, request.training.rows());
+}
+
+// Partial sums of a batch's gradients: a number that follows from the request alone, not from the machine.
+std::int64_t bench_count(const Network& network, std::int64_t slices) {
+  const std::int64_t fitting = most_gradient_bytes / (4 * network.size);
+  return std::min(slices, std::clamp<std::int64_t>(fitting, 1, most_benches));
+}
+
+int threads_for(const EngineRequest& request, const Network& network, int wanted) {
+  const std::int64_t worth = 3 * rows_in_batch(request) * network.size / work_per_thread;
+  const auto cores = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
+  const std::int64_t slices = (rows_in_batch(request) + most_rows_at_once - 1) / most_rows_at_once;
+  if (slices == 1) return 1;
+  return wanted > 0 ? wanted : static_cast<int>(std::clamp<std::int64_t>(worth, 1, std::min(cores, slices)));
 }
 
 void refuse_unknown_classes(const EngineRequest& request) {
@@ -49,16 +73,17 @@ float* floats(Array& array) {
 
 }  // namespace
 
-FusedCpuEngine::FusedCpuEngine(const EngineRequest& request, const Kernels& kernels)
+FusedCpuEngine::FusedCpuEngine(const EngineRequest& request, const Kernels& kernels, int threads)
     : request_(request),
       kernels_(kernels),
       network_(network_of(request.shape)),
-      slice_rows_(rows_per_slice(network_, std::min(request.batch_size, request.training.rows()))),
+      slice_rows_(rows_per_slice(network_, rows_in_batch(request))),
       has_validation_(request.validation.rows() > 0),
-      best_loss_(std::numeric_limits<double>::infinity()) {
+      best_loss_(std::numeric_limits<double>::infinity()),
+      pool_(threads_for(request, network_, threads)) {
   refuse_unknown_classes(request);
   make_buffers();
-  make_workspace();
+  make_benches();
   make_losses();
 }
 
@@ -80,43 +105,47 @@ void FusedCpuEngine::make_buffers() {
   kernels_.transpose(network_);
 }
 
-void FusedCpuEngine::make_workspace() {
-  const auto buffer = [this](std::int64_t width) {
-    buffers_.push_back(zeros(padded(slice_rows_ * width, panel)));
-    return floats(buffers_.back());
+void FusedCpuEngine::make_benches() {
+  const std::int64_t batch = rows_in_batch(request_);
+  chosen_.resize(static_cast<std::size_t>(batch));
+  benches_.resize(static_cast<std::size_t>(bench_count(network_, (batch + slice_rows_ - 1) / slice_rows_)));
+  for (Bench& bench : benches_) make_bench(bench);
+}
+
+void FusedCpuEngine::make_bench(Bench& bench) {
+  const auto buffer = [&](std::int64_t width) {
+    bench.buffers.push_back(zeros(padded(slice_rows_ * width, panel)));
+    return floats(bench.buffers.back());
   };
-  workspace_.active[0] = buffer(network_.layers[0].inputs);
+  bench.space.active[0] = buffer(network_.layers[0].inputs);
   for (int i = 0; i < network_.layer_count; ++i) {
     const std::int64_t width = network_.layers[i].outputs;
-    workspace_.active[i + 1] = buffer(width);
-    workspace_.deltas[i] = buffer(width);
-    workspace_.slopes[i] = request_.shape.activation == Activation::relu ? nullptr : buffer(width);
+    bench.space.active[i + 1] = buffer(width);
+    bench.space.deltas[i] = buffer(width);
+    bench.space.slopes[i] = request_.shape.activation == Activation::relu ? nullptr : buffer(width);
   }
-  const std::int64_t batch = std::min(request_.batch_size, request_.training.rows());
-  if (batch > slice_rows_ || request_.optimizer.max_grad_norm > 0) {
-    gradients_ = zeros(network_.size);
-    workspace_.gradients = floats(gradients_);
+  if (rows_in_batch(request_) > slice_rows_ || request_.optimizer.max_grad_norm > 0) {
+    bench.gradients = zeros(network_.size);
+    bench.space.gradients = floats(bench.gradients);
   }
-  chosen_.resize(static_cast<std::size_t>(batch));
+  const auto rows = static_cast<std::size_t>(slice_rows_);
+  if (request_.loss == Loss::cross_entropy) {
+    bench.class_targets.resize(rows);
+  } else {
+    bench.float_targets.resize(rows * static_cast<std::size_t>(request_.shape.outputs));
+  }
+  if (request_.training.find(Role::weights) != nullptr) bench.row_weights.resize(rows);
 }
 
 void FusedCpuEngine::make_losses() {
-  const auto rows = static_cast<std::size_t>(slice_rows_);
   const Layer& last = network_.layers[network_.layer_count - 1];
   losses_.loss = request_.loss;
   losses_.huber_delta = static_cast<float>(request_.huber_delta);
-  losses_.outputs = workspace_.active[network_.layer_count];
   losses_.width = last.width;
   losses_.stride = last.outputs;
   losses_.stopped = &stopped_;
-  if (request_.loss == Loss::cross_entropy) {
-    batch_class_targets_.resize(rows);
-  } else {
-    batch_float_targets_.resize(rows * static_cast<std::size_t>(last.width));
-  }
-  if (request_.training.find(Role::weights) != nullptr) batch_row_weights_.resize(rows);
   row_sums_.resize(static_cast<std::size_t>(request_.batch_size));
-  validation_sums_.resize(rows);
+  validation_sums_.resize(static_cast<std::size_t>(slice_rows_));
   dropout_.threshold = dropout_threshold(static_cast<float>(request_.shape.dropout));
   dropout_.is_on = dropout_.threshold > 0;
   dropout_.scale = 1.0F / (1.0F - static_cast<float>(request_.shape.dropout));
@@ -134,19 +163,16 @@ void FusedCpuEngine::choose_rows(std::int64_t step) {
   const std::int64_t per_epoch = request_.steps_per_epoch();
   const RandomKey key =
       random_key(request_.seed, Purpose::shuffle, static_cast<std::uint64_t>(step / per_epoch));
-  const Permutation permutation(key, static_cast<std::uint64_t>(request_.training.rows()));
   const auto first = static_cast<std::uint64_t>(step % per_epoch * request_.batch_size);
   const auto* features = static_cast<const float*>(request_.training.features().data());
-  const auto count = static_cast<std::size_t>(batch_rows(step));
-  for (std::size_t i = 0; i < count; ++i) {
-    chosen_[i] = static_cast<std::int64_t>(permutation(first + i));
-    __builtin_prefetch(features + chosen_[i] * request_.shape.inputs);
-  }
+  const std::span rows(chosen_.data(), static_cast<std::size_t>(batch_rows(step)));
+  permuted_rows(key, static_cast<std::uint64_t>(request_.training.rows()), first, rows);
+  for (const std::int64_t row : rows) __builtin_prefetch(features + row * request_.shape.inputs);
   chosen_step_ = step;
 }
 
-// Rows first .. first + count of the batch into the workspace.
-void FusedCpuEngine::gather(std::int64_t first, std::int64_t count) {
+// Rows first .. first + count of the batch to the bench.
+void FusedCpuEngine::gather(Bench& bench, std::int64_t first, std::int64_t count) const {
   const std::int64_t columns = request_.shape.inputs;
   const std::int64_t stride = network_.layers[0].inputs;
   const auto* features = static_cast<const float*>(request_.training.features().data());
@@ -155,18 +181,18 @@ void FusedCpuEngine::gather(std::int64_t first, std::int64_t count) {
   const std::int64_t width = request_.shape.outputs;
   for (std::int64_t row = 0; row < count; ++row) {
     const std::int64_t source = chosen_[static_cast<std::size_t>(first + row)];
-    std::copy_n(features + source * columns, columns, workspace_.active[0] + row * stride);
+    std::copy_n(features + source * columns, columns, bench.space.active[0] + row * stride);
     if (request_.loss == Loss::cross_entropy) {
-      batch_class_targets_[static_cast<std::size_t>(row)] = static_cast<const std::int64_t*>(targets)[source];
+      bench.class_targets[static_cast<std::size_t>(row)] = static_cast<const std::int64_t*>(targets)[source];
     } else {
       std::copy_n(static_cast<const float*>(targets) + source * width, width,
-                  batch_float_targets_.begin() + row * width);
+                  bench.float_targets.begin() + row * width);
     }
     if (weights != nullptr)
-      batch_row_weights_[static_cast<std::size_t>(row)] = static_cast<const float*>(weights->data())[source];
+      bench.row_weights[static_cast<std::size_t>(row)] = static_cast<const float*>(weights->data())[source];
   }
   const std::int64_t rest = padded(count, row_block) - count;
-  std::fill_n(workspace_.active[0] + count * stride, rest * stride, 0.0F);
+  std::fill_n(bench.space.active[0] + count * stride, rest * stride, 0.0F);
 }
 
 Dropout FusedCpuEngine::dropout_of(std::int64_t step) const {
@@ -205,30 +231,55 @@ Update FusedCpuEngine::update_of(std::int64_t step, float rate) const {
   return update;
 }
 
-void FusedCpuEngine::run_slice(std::int64_t first, std::int64_t count, std::int64_t rows,
-                               const Update& update, bool updates_at_once) {
-  gather(first, count);
-  if (first + count == rows) choose_rows(counters_.step + 1);
-  workspace_.rows = padded(count, row_block);
-  dropout_.first_row = static_cast<std::uint32_t>(first);
-  kernels_.forward(network_, workspace_, dropout_, true);
+void FusedCpuEngine::run_slice(Bench& bench, std::int64_t first, std::int64_t count, std::int64_t rows,
+                               Gradients what, const Update& update) {
+  bench.space.rows = padded(count, row_block);
+  bench.dropout = dropout_;
+  bench.dropout.first_row = static_cast<std::uint32_t>(first);
+  kernels_.forward(network_, bench.space, bench.dropout, true);
 
-  float* deltas = workspace_.deltas[network_.layer_count - 1];
+  float* deltas = bench.space.deltas[network_.layer_count - 1];
   kernels::Losses losses = losses_;
-  losses.float_targets = batch_float_targets_.data();
-  losses.class_targets = batch_class_targets_.data();
-  losses.row_weights = batch_row_weights_.empty() ? nullptr : batch_row_weights_.data();
+  losses.outputs = bench.space.active[network_.layer_count];
+  losses.float_targets = bench.float_targets.data();
+  losses.class_targets = bench.class_targets.data();
+  losses.row_weights = bench.row_weights.empty() ? nullptr : bench.row_weights.data();
   losses.rows = count;
   losses.mean_rows = rows;
   losses.row_sums = row_sums_.data() + first;
   losses.gradients = deltas;
   kernels::losses(losses);
-  std::fill_n(deltas + count * losses_.stride, (workspace_.rows - count) * losses_.stride, 0.0F);
+  std::fill_n(deltas + count * losses_.stride, (bench.space.rows - count) * losses_.stride, 0.0F);
+  kernels_.backward(network_, bench.space, bench.dropout, what, update);
+}
 
-  const Gradients what = updates_at_once ? Gradients::updated
-                         : first == 0    ? Gradients::stored
-                                         : Gradients::added;
-  kernels_.backward(network_, workspace_, dropout_, what, update);
+// Gradients of the batch to the first bench.
+void FusedCpuEngine::sum_slices(std::int64_t rows) {
+  const std::int64_t slices = (rows + slice_rows_ - 1) / slice_rows_;
+  const std::int64_t used = std::min(slices, static_cast<std::int64_t>(benches_.size()));
+  auto work = [&](std::int64_t number) {
+    Bench& bench = benches_[static_cast<std::size_t>(number)];
+    for (std::int64_t slice = number * slices / used; slice < (number + 1) * slices / used; ++slice) {
+      const std::int64_t first = slice * slice_rows_;
+      const std::int64_t count = std::min(slice_rows_, rows - first);
+      gather(bench, first, count);
+      run_slice(bench, first, count, rows,
+                slice == number * slices / used ? Gradients::stored : Gradients::added, {});
+    }
+  };
+  pool_.share(used, work);
+  for (std::int64_t i = 1; i < used; ++i)
+    kernels_.add(benches_[0].space.gradients, benches_[static_cast<std::size_t>(i)].space.gradients,
+                 network_.size);
+}
+
+// As torch.nn.utils.clip_grad_norm_.
+void FusedCpuEngine::clip(Update& update) const {
+  const double limit = request_.optimizer.max_grad_norm;
+  if (limit <= 0) return;
+  const double norm = std::sqrt(kernels_.squared_norm(benches_[0].space.gradients, network_.size));
+  const auto factor = static_cast<float>(limit / (norm + 1e-6));
+  update.gradient_scale = factor > 1 ? 1 : factor;  // a NaN stays
 }
 
 void FusedCpuEngine::run_step(float rate) {
@@ -237,18 +288,15 @@ void FusedCpuEngine::run_step(float rate) {
   choose_rows(step);
   dropout_ = dropout_of(step);
   Update update = update_of(step, rate);
-  const double limit = request_.optimizer.max_grad_norm;
-  const bool updates_at_once = rows <= slice_rows_ && limit <= 0;
-  for (std::int64_t first = 0; first < rows; first += slice_rows_)
-    run_slice(first, std::min(slice_rows_, rows - first), rows, update, updates_at_once);
-  if (!updates_at_once) {
-    if (limit > 0) {
-      // As torch.nn.utils.clip_grad_norm_.
-      const double norm = std::sqrt(kernels_.squared_norm(workspace_.gradients, network_.size));
-      const auto factor = static_cast<float>(limit / (norm + 1e-6));
-      update.gradient_scale = factor > 1 ? 1 : factor;  // a NaN stays
-    }
-    kernels_.update(network_, workspace_.gradients, update);
+  if (rows <= slice_rows_ && request_.optimizer.max_grad_norm <= 0) {
+    gather(benches_[0], 0, rows);
+    choose_rows(step + 1);
+    run_slice(benches_[0], 0, rows, rows, Gradients::updated, update);
+  } else {
+    sum_slices(rows);
+    choose_rows(step + 1);
+    clip(update);
+    kernels_.update(network_, benches_[0].space.gradients, update);
   }
   counters_.current_step = step;
   counters_.step = step + 1;
@@ -260,13 +308,15 @@ void FusedCpuEngine::validate() {
   const std::int64_t stride = network_.layers[0].inputs;
   const auto* features = static_cast<const float*>(dataset.features().data());
   const Array* weights = dataset.find(Role::weights);
+  Workspace& space = benches_[0].space;
   for (std::int64_t first = 0; first < dataset.rows(); first += slice_rows_) {
     const std::int64_t count = std::min(slice_rows_, dataset.rows() - first);
     for (std::int64_t row = 0; row < count; ++row)
-      std::copy_n(features + (first + row) * columns, columns, workspace_.active[0] + row * stride);
-    workspace_.rows = padded(count, row_block);
-    kernels_.forward(network_, workspace_, dropout_, false);
+      std::copy_n(features + (first + row) * columns, columns, space.active[0] + row * stride);
+    space.rows = padded(count, row_block);
+    kernels_.forward(network_, space, dropout_, false);
     kernels::Losses losses = losses_;
+    losses.outputs = space.active[network_.layer_count];
     if (request_.loss == Loss::cross_entropy) {
       losses.class_targets = static_cast<const std::int64_t*>(dataset.targets().data()) + first;
     } else {

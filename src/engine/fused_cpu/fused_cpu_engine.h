@@ -7,6 +7,7 @@
 
 #include "engine/engine.h"
 #include "engine/fused_cpu/step.h"
+#include "engine/fused_cpu/worker_pool.h"
 #include "engine/kernels/end_epoch.h"
 #include "engine/kernels/losses.h"
 
@@ -20,7 +21,10 @@ std::string refusal(const EngineRequest& request);
 // order.
 class FusedCpuEngine : public Engine {
  public:
-  explicit FusedCpuEngine(const EngineRequest& request, const Kernels& kernels = best_kernels());
+  // threads: at most this many; 0: as many as the machine has and the batch is worth. Results do not depend
+  // on it.
+  explicit FusedCpuEngine(const EngineRequest& request, const Kernels& kernels = best_kernels(),
+                          int threads = 0);
 
   std::string_view name() const override { return "fused"; }
   ChunkResult run(const Chunk& chunk) override;
@@ -31,16 +35,31 @@ class FusedCpuEngine : public Engine {
 
  private:
   void make_buffers();
-  void make_workspace();
+  // What one slice of a batch at a time is worked on in. A batch of many slices is dealt out to a fixed
+  // number of these, each of which sums up its own slices.
+  struct Bench {
+    Workspace space;
+    Dropout dropout;
+    std::vector<float> float_targets;
+    std::vector<std::int64_t> class_targets;
+    std::vector<float> row_weights;
+    Array gradients;
+    std::vector<Array> buffers;
+  };
+
+  void make_benches();
+  void make_bench(Bench& bench);
   void make_losses();
   kernels::EndEpoch end_epoch_work();
 
   void run_step(float rate);
   void choose_rows(std::int64_t step);
   std::int64_t batch_rows(std::int64_t step) const;
-  void run_slice(std::int64_t first, std::int64_t count, std::int64_t rows, const Update& update,
-                 bool updates_at_once);
-  void gather(std::int64_t first, std::int64_t count);
+  void gather(Bench& bench, std::int64_t first, std::int64_t count) const;
+  void run_slice(Bench& bench, std::int64_t first, std::int64_t count, std::int64_t rows, Gradients what,
+                 const Update& update);
+  void sum_slices(std::int64_t rows);
+  void clip(Update& update) const;
   void validate();
   void end_epoch(ChunkResult& result);
   Update update_of(std::int64_t step, float rate) const;
@@ -49,7 +68,6 @@ class FusedCpuEngine : public Engine {
   EngineRequest request_;
   const Kernels& kernels_;
   Network network_;
-  Workspace workspace_;
   std::int64_t slice_rows_ = 0;
   bool has_validation_ = false;
 
@@ -65,17 +83,14 @@ class FusedCpuEngine : public Engine {
 
   // Made anew by every step.
   Array transposed_;
-  Array gradients_;
-  std::vector<Array> buffers_;  // of the workspace
+  std::vector<Bench> benches_;
   Dropout dropout_;
   std::vector<std::int64_t> chosen_;  // rows of the batch, in their order
   std::int64_t chosen_step_ = -1;
-  std::vector<float> batch_float_targets_;
-  std::vector<std::int64_t> batch_class_targets_;
-  std::vector<float> batch_row_weights_;
   kernels::Losses losses_;
   std::vector<double> validation_sums_;
   kernels::EpochLine line_;
+  WorkerPool pool_;
 };
 
 // The maker for tables of engines.

@@ -52,7 +52,8 @@ Network network_of(const MlpShape& shape) {
   for (int i = 0; i < network.layer_count; ++i) {
     const auto number = static_cast<std::size_t>(i);
     Layer& layer = network.layers[i];
-    layer.inputs = padded(shape.layer_inputs(number), panel);
+    layer.depth = shape.layer_inputs(number);
+    layer.inputs = padded(layer.depth, panel);
     layer.width = shape.layer_outputs(number);
     const bool is_single = i + 1 == network.layer_count && layer.width == 1;
     layer.outputs = is_single ? 1 : padded(layer.width, panel);

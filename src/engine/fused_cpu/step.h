@@ -21,6 +21,7 @@ constexpr std::int64_t padded(std::int64_t size, std::int64_t unit) {
 struct Layer {
   std::int64_t inputs = 0;   // padded
   std::int64_t outputs = 0;  // padded; 1 for a single output
+  std::int64_t depth = 0;    // inputs without the padding
   std::int64_t width = 0;    // outputs without the padding
   std::int64_t weights = 0;  // where they begin in the flat buffers
   std::int64_t biases = 0;

@@ -2,6 +2,7 @@
 
 #include "engine/fused_cpu/curves.h"
 #include "engine/fused_cpu/dropout_hash.h"
+#include "engine/fused_cpu/neon_adam.h"
 #include "engine/fused_cpu/optimizers.h"
 #include "engine/fused_cpu/step.h"
 #include "engine/fused_cpu/tiles.h"
@@ -62,10 +63,8 @@ void clear_padding(const Layer& layer, std::int64_t rows, float* active) {
 }
 
 STOKER_INLINE void start_with(Tile& tile, const float* biases) {
-  for (int q = 0; q < tile_vectors; ++q) {
-    const V bias = load(biases + lanes * q);
-    for (int r = 0; r < tile_rows; ++r) tile.sums[r][q] = bias;
-  }
+  for (int r = 0; r < tile_rows; ++r)
+    for (int q = 0; q < tile_vectors; ++q) tile.sums[r][q] = load_again(biases + lanes * q);
 }
 
 template <Activation activation, bool is_training, bool drops>
@@ -79,7 +78,7 @@ void forward_hidden(const Network& network, const Workspace& space, const Dropou
     for (std::int64_t row = 0; row < space.rows; row += tile_rows) {
       Tile tile;
       start_with(tile, network.parameters + layer.biases + column);
-      multiply_rows(tile, input + row * layer.inputs, layer.inputs, weights, layer.inputs);
+      multiply_rows(tile, input + row * layer.inputs, layer.inputs, weights, layer.depth);
       if constexpr (activation == Activation::relu && !drops) {
         for (int r = 0; r < tile_rows; ++r)
           for (int q = 0; q < tile_vectors; ++q)
@@ -160,17 +159,17 @@ void forward(const Network& network, const Workspace& space, const Dropout& drop
 }
 
 // What the activation and its dropout let through of a gradient.
-template <bool is_relu>
+template <bool is_relu, bool drops>
 STOKER_INLINE V through(V gradient, const float* active, const float* slopes, float scale) {
   if constexpr (is_relu) {
-    return as_floats(bits_of(gradient * scale) & ~(load(active) <= 0.0F));
+    return as_floats(bits_of(drops ? gradient * scale : gradient) & ~(load(active) <= 0.0F));
   } else {
     return gradient * load(slopes);
   }
 }
 
 // Deltas of the layer below: this layer's deltas times its weights.
-template <bool is_relu>
+template <bool is_relu, bool drops>
 void deltas_below(const Network& network, const Workspace& space, float scale, int number) {
   const Layer& layer = network.layers[number];
   const float* deltas = space.deltas[number];
@@ -182,8 +181,8 @@ void deltas_below(const Network& network, const Workspace& space, float scale, i
     for (std::int64_t row = 0; row < space.rows; ++row) {
       for (std::int64_t k = 0; k < layer.inputs; k += lanes) {
         const std::int64_t place = row * layer.inputs + k;
-        store(below + place,
-              through<is_relu>(deltas[row] * load(weights + k), active + place, slopes + place, scale));
+        store(below + place, through<is_relu, drops>(deltas[row] * load(weights + k), active + place,
+                                                     slopes + place, scale));
       }
     }
     return;
@@ -193,11 +192,12 @@ void deltas_below(const Network& network, const Workspace& space, float scale, i
     for (std::int64_t row = 0; row < space.rows; row += tile_rows) {
       Tile tile;
       clear(tile);
-      multiply_rows(tile, deltas + row * layer.outputs, layer.outputs, weights, layer.outputs);
+      multiply_rows(tile, deltas + row * layer.outputs, layer.outputs, weights, layer.width);
       for (int r = 0; r < tile_rows; ++r) {
         for (int q = 0; q < tile_vectors; ++q) {
           const std::int64_t place = (row + r) * layer.inputs + column + lanes * q;
-          store(below + place, through<is_relu>(tile.sums[r][q], active + place, slopes + place, scale));
+          store(below + place,
+                through<is_relu, drops>(tile.sums[r][q], active + place, slopes + place, scale));
         }
       }
     }
@@ -219,39 +219,60 @@ STOKER_INLINE TilePlace place_of(const Network& network, const Layer& layer, boo
 
 // The weight gradient of a layer, straight into the optimiser. A tile's update waits until the next tile is
 // summed up and is done among those sums, a vector every two rows: square roots and divisions have a unit of
-// their own, which works while the multipliers do.
+// their own, which works while the multipliers do. Each vector's update ends two rows after it began, so that
+// the time that its root and its division take stalls nothing.
 template <Update::Kind kind, bool decays>
 void update_weights(const Network& network, const Workspace& space, const Update& update, int number) {
   const Layer& layer = network.layers[number];
-  const float* input = space.active[number];
-  const float* deltas = space.deltas[number];
   const Buffers buffers{network.parameters, network.first_moment, network.second_moment};
   const Factors factors = factors_of(update);
   alignas(64) float held[tile_size];
+  alignas(64) float nowhere[lanes]{};
   TilePlace waiting{-1, nullptr};
-  const auto finish = [&](int vector) {
-    for (; vector < tile_size; vector += lanes)
-      update_vector<kind, decays>(buffers, waiting.weights + vector, load(held + vector), factors);
-    if (waiting.transposed != nullptr)
-      transpose_into(waiting.transposed, network.parameters + waiting.weights, tile_rows);
+  TilePlace finished{-1, nullptr};
+  Pending pending{all(0), all(1), nowhere};
+  const auto begin = [&](int vector) {
+    end_vector<kind, decays>(pending, factors);
+    pending = begin_vector<kind, decays>(buffers, waiting.weights + vector, held + vector, factors);
+  };
+  const auto transpose = [&](const TilePlace& place) {
+    if (place.transposed != nullptr)
+      transpose_into(place.transposed, network.parameters + place.weights, tile_rows);
   };
   for (std::int64_t column = 0; column < layer.outputs; column += panel) {
     for (std::int64_t k = 0; k < layer.inputs; k += tile_rows) {
+      const float* left = space.active[number] + k;
+      const float* right = space.deltas[number] + column;
+#if defined(__aarch64__)
+      if (kind == Update::Kind::adam && !decays && waiting.weights >= 0 && space.rows >= neon_adam_rows) {
+        end_vector<kind, decays>(pending, factors);
+        pending.weights = nowhere;
+        transpose(finished);
+        const NeonAdam adam{network.parameters + waiting.weights,
+                            network.first_moment + waiting.weights,
+                            network.second_moment + waiting.weights,
+                            {update.first_keep, update.second_take, update.rate, 0},
+                            update.epsilon};
+        sum_tile_and_update(adam, left, layer.inputs, right, layer.outputs, space.rows, held);
+        finished = waiting;
+        waiting = place_of(network, layer, number > 0, k, column);
+        continue;
+      }
+#endif
       Tile tile;
       clear(tile);
       std::int64_t row = 0;
-      const float* left = input + k;
-      const float* right = deltas + column;
       if (waiting.weights >= 0) {
         int vector = 0;
         for (; vector < tile_size && row < space.rows; vector += lanes, row += 2) {
           add_outer(tile, left, right);
+          begin(vector);
           add_outer(tile, left + layer.inputs, right + layer.outputs);
-          update_vector<kind, decays>(buffers, waiting.weights + vector, load(held + vector), factors);
           left += 2 * layer.inputs;
           right += 2 * layer.outputs;
         }
-        finish(vector);
+        for (; vector < tile_size; vector += lanes) begin(vector);
+        transpose(finished);
       }
       for (; row < space.rows; ++row) {
         add_outer(tile, left, right);
@@ -259,10 +280,14 @@ void update_weights(const Network& network, const Workspace& space, const Update
         right += layer.outputs;
       }
       keep_tile(tile, held);
+      finished = waiting;
       waiting = place_of(network, layer, number > 0, k, column);
     }
   }
-  finish(0);
+  for (int vector = 0; vector < tile_size; vector += lanes) begin(vector);
+  end_vector<kind, decays>(pending, factors);
+  transpose(finished);
+  transpose(waiting);
 }
 
 void sum_weights(const Network& network, const Workspace& space, bool adds, int number) {
@@ -328,7 +353,9 @@ void update_layer(const Network& network, const Workspace& space, const Update& 
   const Buffers buffers{network.parameters, network.first_moment, network.second_moment};
   const Factors factors = factors_of(update);
   const auto use = [&](std::int64_t place, V gradient) {
-    update_vector<kind, decays>(buffers, place, gradient, factors);
+    alignas(64) float held[lanes];
+    store(held, gradient);
+    end_vector<kind, decays>(begin_vector<kind, decays>(buffers, place, held, factors), factors);
   };
   if (layer.is_single()) {
     single_gradient(space, layer, number, use);
@@ -373,10 +400,12 @@ void backward(const Network& network, const Workspace& space, const Dropout& dro
               const Update& update) {
   for (int number = network.layer_count - 1; number >= 0; --number) {
     if (number > 0) {
-      if (network.activation == Activation::relu) {
-        deltas_below<true>(network, space, dropout.is_on ? dropout.scale : 1.0F, number);
+      if (network.activation != Activation::relu) {
+        deltas_below<false, false>(network, space, 1.0F, number);
+      } else if (dropout.is_on) {
+        deltas_below<true, true>(network, space, dropout.scale, number);
       } else {
-        deltas_below<false>(network, space, 1.0F, number);
+        deltas_below<true, false>(network, space, 1.0F, number);
       }
     }
     if (what == Gradients::updated) {
@@ -393,8 +422,11 @@ template <Update::Kind kind, bool decays>
 void update_all(const Network& network, const float* gradients, const Update& update) {
   const Buffers buffers{network.parameters, network.first_moment, network.second_moment};
   const Factors factors = factors_of(update);
-  for (std::int64_t place = 0; place < network.size; place += lanes)
-    update_vector<kind, decays>(buffers, place, load(gradients + place) * update.gradient_scale, factors);
+  alignas(64) float held[lanes];
+  for (std::int64_t place = 0; place < network.size; place += lanes) {
+    store(held, load(gradients + place) * update.gradient_scale);
+    end_vector<kind, decays>(begin_vector<kind, decays>(buffers, place, held, factors), factors);
+  }
 }
 
 void transpose_weights(const Network& network) {

@@ -49,11 +49,22 @@ STOKER_INLINE void add_outer(Tile& tile, const float* left, const float* right) 
   V d[tile_vectors];
   for (int q = 0; q < tile_vectors; ++q) d[q] = load(right + lanes * q);
 #if defined(__aarch64__)
-  const float32x4_t factors = vld1q_f32(left);
-  for (int q = 0; q < 4; ++q) tile.sums[0][q] = vfmaq_laneq_f32(tile.sums[0][q], d[q], factors, 0);
-  for (int q = 0; q < 4; ++q) tile.sums[1][q] = vfmaq_laneq_f32(tile.sums[1][q], d[q], factors, 1);
-  for (int q = 0; q < 4; ++q) tile.sums[2][q] = vfmaq_laneq_f32(tile.sums[2][q], d[q], factors, 2);
-  for (int q = 0; q < 4; ++q) tile.sums[3][q] = vfmaq_laneq_f32(tile.sums[3][q], d[q], factors, 3);
+  // Eight multiplications in one piece: left to itself, the compiler copies sums from register to register.
+  const V factors = load(left);
+  for (int q = 0; q < 4; q += 2) {
+    asm("fmla %0.4s, %8.4s, %10.s[0]\n\t"
+        "fmla %1.4s, %8.4s, %10.s[1]\n\t"
+        "fmla %2.4s, %8.4s, %10.s[2]\n\t"
+        "fmla %3.4s, %8.4s, %10.s[3]\n\t"
+        "fmla %4.4s, %9.4s, %10.s[0]\n\t"
+        "fmla %5.4s, %9.4s, %10.s[1]\n\t"
+        "fmla %6.4s, %9.4s, %10.s[2]\n\t"
+        "fmla %7.4s, %9.4s, %10.s[3]"
+        : "+w"(tile.sums[0][q]), "+w"(tile.sums[1][q]), "+w"(tile.sums[2][q]), "+w"(tile.sums[3][q]),
+          "+w"(tile.sums[0][q + 1]), "+w"(tile.sums[1][q + 1]), "+w"(tile.sums[2][q + 1]),
+          "+w"(tile.sums[3][q + 1])
+        : "w"(d[q]), "w"(d[q + 1]), "w"(factors));
+  }
 #else
   for (int r = 0; r < tile_rows; ++r)
     for (int q = 0; q < tile_vectors; ++q) tile.sums[r][q] += left[r] * d[q];
@@ -62,7 +73,7 @@ STOKER_INLINE void add_outer(Tile& tile, const float* left, const float* right) 
 
 STOKER_INLINE void clear(Tile& tile) {
   for (int r = 0; r < tile_rows; ++r)
-    for (int q = 0; q < tile_vectors; ++q) tile.sums[r][q] = V{};
+    for (int q = 0; q < tile_vectors; ++q) tile.sums[r][q] = zero();
 }
 
 // Writes rows of 16 at `from` (`count` of them, a multiple of 4) as columns: target row n gets element n of
