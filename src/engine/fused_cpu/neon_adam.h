@@ -6,13 +6,16 @@
 #include "engine/fused_cpu/tiles.h"
 
 // The loop that a step spends most of its time in, by hand for ARM: the sums of one tile of a weight
-// gradient, with Adam's update of the tile before in between. Compilers find the instructions but not their
+// gradient, with Adam's update of the tile before, and the
+// transposing of the one before that, in between. Compilers find the instructions but not their
 // order, and copy registers; by hand it is a tenth faster.
 namespace stoker::fused_cpu {
 namespace {
 
 struct NeonAdam {
-  float* weights;  // of the waiting tile
+  const float* finished;  // a tile of weights to transpose
+  float* transposed;      // to here, rows of 16
+  float* weights;         // of the waiting tile
   float* first;
   float* second;
   float factors[4];  // 1 - beta1, 1 - beta2, rate
@@ -41,21 +44,31 @@ constexpr std::int64_t neon_adam_rows = 32;  // two for each vector of the waiti
   "add %[left], %[left], %[left_stride]\n\t" \
   "add %[right], %[right], %[right_stride]\n\t"
 
+// A column of the finished tile to a row of its transpose, past the vector units, which are busy.
+#define STOKER_COLUMN                     \
+  "ldr w9, [%[finished]]\n\t"             \
+  "ldr w10, [%[finished], #64]\n\t"       \
+  "ldr w11, [%[finished], #128]\n\t"      \
+  "ldr w12, [%[finished], #192]\n\t"      \
+  "add %[finished], %[finished], #4\n\t"  \
+  "stp w9, w10, [%[transposed]]\n\t"      \
+  "stp w11, w12, [%[transposed], #8]\n\t" \
+  "add %[transposed], %[transposed], #64\n\t"
 // Two rows, and a vector of the waiting tile: its moments to v`m` and memory, its divisor to v23. The vector
 // before it, whose first moment is in v`before`, is divided and its weight written.
-#define STOKER_TWO_ROWS(m, end_divide, end_write)                                 \
-  STOKER_ROW end_divide                                                           \
-      "ldr q26, [%[held]], #16\n\t"                                               \
-      "ldr q" #m ", [%[first]]\n\t" STOKER_SUM_0                                  \
-      "ldr q28, [%[second]]\n\t"                                                  \
-      "ldr q29, [%[second]]\n\t" STOKER_SUM_1 "fsub v30.4s, v26.4s, v" #m         \
-      ".4s\n\t"                                                                   \
-      "fmls v29.4s, v26.4s, v26.4s\n\t" STOKER_SUM_2 STOKER_SUM_3 "fmla v" #m     \
-      ".4s, v30.4s, v22.s[0]\n\t"                                                 \
-      "fmls v28.4s, v29.4s, v22.s[1]\n\t" STOKER_ROW STOKER_SUM_0 "str q" #m      \
-      ", [%[first]], #16\n\t"                                                     \
-      "str q28, [%[second]], #16\n\t"                                             \
-      "fsqrt v28.4s, v28.4s\n\t" STOKER_SUM_1 end_write STOKER_SUM_2 STOKER_SUM_3 \
+#define STOKER_TWO_ROWS(m, end_divide, end_write)                                           \
+  STOKER_ROW end_divide                                                                     \
+      "ldr q26, [%[held]], #16\n\t"                                                         \
+      "ldr q" #m ", [%[first]]\n\t" STOKER_SUM_0                                            \
+      "ldr q28, [%[second]]\n\t"                                                            \
+      "ldr q29, [%[second]]\n\t" STOKER_SUM_1 "fsub v30.4s, v26.4s, v" #m                   \
+      ".4s\n\t"                                                                             \
+      "fmls v29.4s, v26.4s, v26.4s\n\t" STOKER_SUM_2 STOKER_COLUMN STOKER_SUM_3 "fmla v" #m \
+      ".4s, v30.4s, v22.s[0]\n\t"                                                           \
+      "fmls v28.4s, v29.4s, v22.s[1]\n\t" STOKER_ROW STOKER_SUM_0 "str q" #m                \
+      ", [%[first]], #16\n\t"                                                               \
+      "str q28, [%[second]], #16\n\t"                                                       \
+      "fsqrt v28.4s, v28.4s\n\t" STOKER_SUM_1 end_write STOKER_SUM_2 STOKER_SUM_3           \
       "fadd v23.4s, v28.4s, v21.4s\n\t"
 #define STOKER_DIVIDE(before) "fdiv v31.4s, v" #before ".4s, v23.4s\n\t"
 #define STOKER_WRITE                  \
@@ -97,16 +110,18 @@ STOKER_INLINE void sum_tile_and_update(NeonAdam adam, const float* left, std::in
       "stp q12, q13, [%[sums], #192]\n\t stp q14, q15, [%[sums], #224]\n\t"
       STOKER_WRITE
       : [left] "+&r"(left), [right] "+&r"(right), [held] "+&r"(gradients), [weights] "+&r"(adam.weights),
-        [first] "+&r"(adam.first), [second] "+&r"(adam.second), [count] "+&r"(count), [rest] "+&r"(rest)
+        [first] "+&r"(adam.first), [second] "+&r"(adam.second), [count] "+&r"(count), [rest] "+&r"(rest),
+        [finished] "+&r"(adam.finished), [transposed] "+&r"(adam.transposed)
       : [left_stride] "r"(4 * left_stride), [right_stride] "r"(4 * right_stride), [sums] "r"(held),
         [factors] "r"(adam.factors), [epsilon] "r"(&adam.epsilon)
-      : "memory", "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12",
+      : "memory", "cc", "x9", "x10", "x11", "x12", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12",
         "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26",
         "v27", "v28", "v29", "v30", "v31");
 }
 
 #undef STOKER_WRITE
 #undef STOKER_DIVIDE
+#undef STOKER_COLUMN
 #undef STOKER_TWO_ROWS
 #undef STOKER_ROW
 #undef STOKER_SUM_3

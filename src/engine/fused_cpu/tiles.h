@@ -103,5 +103,12 @@ STOKER_INLINE void transpose_into(float* to, const float* from, int count) {
   }
 }
 
+constexpr int tile_size = tile_rows * static_cast<int>(panel);
+
+STOKER_INLINE void keep_tile(const Tile& tile, float* held) {
+  for (int r = 0; r < tile_rows; ++r)
+    for (int q = 0; q < tile_vectors; ++q) store(held + r * panel + lanes * q, tile.sums[r][q]);
+}
+
 }  // namespace
 }  // namespace stoker::fused_cpu
