@@ -170,17 +170,24 @@ void FusedCpuEngine::choose_rows(std::int64_t step) {
   const RandomKey key =
       random_key(request_.seed, Purpose::shuffle, static_cast<std::uint64_t>(step / per_epoch));
   const auto first = static_cast<std::uint64_t>(step % per_epoch * request_.batch_size);
-  const auto* features = static_cast<const float*>(request_.training.features().data());
   const std::span rows(chosen_.data(), static_cast<std::size_t>(batch_rows(step)));
   permuted_rows(key, static_cast<std::uint64_t>(request_.training.rows()), first, rows);
+  chosen_step_ = step;
+  fetch_rows(static_cast<std::int64_t>(rows.size()));
+}
+
+// Asks for the chosen rows: once a step ahead, which brings them near, and again when they are about to be
+// read, since the step in between has filled the first cache with other things.
+void FusedCpuEngine::fetch_rows(std::int64_t count) const {
+  const auto* features = static_cast<const float*>(request_.training.features().data());
   const Array& targets = request_.training.targets();
   const std::int64_t target_bytes = static_cast<std::int64_t>(targets.bytes()) / targets.dimension(0);
-  for (const std::int64_t row : rows) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t row = chosen_[static_cast<std::size_t>(i)];
     __builtin_prefetch(features + row * request_.shape.inputs);
     __builtin_prefetch(features + (row + 1) * request_.shape.inputs - 1);
     __builtin_prefetch(static_cast<const char*>(targets.data()) + row * target_bytes);
   }
-  chosen_step_ = step;
 }
 
 // Rows first .. first + count of the batch to the bench.
@@ -298,6 +305,7 @@ void FusedCpuEngine::run_step(float rate) {
   const std::int64_t step = counters_.step;
   const std::int64_t rows = batch_rows(step);
   choose_rows(step);
+  if (rows <= slice_rows_) fetch_rows(rows);
   dropout_ = dropout_of(step);
   Update update = update_of(step, rate);
   if (rows <= slice_rows_ && request_.optimizer.max_grad_norm <= 0) {
