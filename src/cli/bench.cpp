@@ -26,7 +26,7 @@ void add_w1_flags(CLI::App& app, BenchOptions& options) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{bench_rows}))
       ->capture_default_str();
   app.add_option("--device", options.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
-  app.add_option("--engine", options.engine, "auto, graph or eager")->capture_default_str();
+  app.add_option("--engine", options.engine, "auto, fused, graph or eager")->capture_default_str();
   app.add_option("--dropout", options.dropout, "Share of hidden outputs left out")
       ->check(CLI::Range(0.0, 0.99))
       ->capture_default_str();

@@ -85,14 +85,15 @@ BenchLine measure_w1(const EngineRequest& request, EngineChoice choice, double w
   line.spread = measured.spread;
   line.samples_per_s = static_cast<double>(request.batch_size) / measured.seconds_per_unit;
   line.peak_bytes = used_bytes(request.device, free_before);
-  line.versions = {{"stoker", STOKER_VERSION}, {"torch", torch_door::version()}};
+  line.versions = {{"stoker", STOKER_VERSION}};
+  if (line.engine != "fused") line.versions.emplace_back("torch", torch_door::version());
   return line;
 }
 
 EngineChoice engine_named(const std::string& name) {
   const auto& names = config::names<EngineChoice>;
   const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) refuse("no engine '{}'; there are auto, graph and eager", name);
+  if (found == names.end()) refuse("no engine '{}'; there are auto, fused, graph and eager", name);
   return static_cast<EngineChoice>(found - names.begin());
 }
 

@@ -76,7 +76,7 @@ Action declare_run(CLI::App& app) {
   app.add_option("--set", command->assignments, "PATH=VALUE: change a setting; may be repeated")
       ->allow_extra_args(false);
   app.add_option("--device", command->device, "auto, cpu, cuda or cuda:N, for every card that trains");
-  app.add_option("--engine", command->engine, "auto, graph or eager, for every card that trains");
+  app.add_option("--engine", command->engine, "auto, fused, graph or eager, for every card that trains");
   app.add_option("--out", command->out, "Folder of the run folders and the cache")->capture_default_str();
   app.add_option("--resume", command->resume,
                  "Go on with this run: folder, id, beginning of an id, or latest");

@@ -8,10 +8,9 @@
 
 #include "config/field.h"
 #include "device/array.h"
+#include "model/activation.h"
 
 namespace stoker {
-
-enum class Activation { relu, tanh, sigmoid, gelu, silu };
 
 // A multi-layer perceptron: inputs, hidden layers with activation and dropout, linear outputs.
 struct MlpShape {

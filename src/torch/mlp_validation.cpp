@@ -31,27 +31,30 @@ std::int64_t rows_per_slice(const MlpShape& shape, std::int64_t rows, Device dev
 
 }  // namespace
 
-MlpValidation::MlpValidation(const MlpShape& shape, Loss loss, std::vector<MlpLayer> layers,
-                             const Dataset& dataset, const kernels::Place& place, const float* stopped)
-    : shape_(shape),
+MlpValidation::MlpValidation(const EngineRequest& request, std::vector<MlpLayer> layers,
+                             const kernels::Place& place, const float* stopped)
+    : shape_(request.shape),
       layers_(std::move(layers)),
       place_(place),
-      rows_(dataset.rows()),
-      slice_rows_(rows_per_slice(shape, rows_, place.device)),
-      features_(view_of(dataset.features())) {
-  const std::int64_t width = widest_layer(shape);
+      rows_(request.validation.rows()),
+      slice_rows_(rows_per_slice(shape_, rows_, place.device)),
+      features_(view_of(request.validation.features())) {
+  const std::int64_t width = widest_layer(shape_);
   even_ = at::empty({slice_rows_ * width}, floats_on(place.device));
   odd_ = at::empty({slice_rows_ * width}, floats_on(place.device));
   row_sums_ = at::zeros({slice_rows_}, doubles_on(place.device));
   if (features_.device().type() != torch_device(place.device).type()) {
-    features_slice_ = at::empty({slice_rows_, shape.inputs}, floats_on(place.device));
+    features_slice_ = at::empty({slice_rows_, shape_.inputs}, floats_on(place.device));
   }
-  losses_.loss = loss;
-  losses_.width = shape.outputs;
+  losses_.loss = request.loss;
+  losses_.huber_delta = static_cast<float>(request.huber_delta);
+  losses_.width = shape_.outputs;
   losses_.stopped = stopped;
   losses_.row_sums = row_sums_.mutable_data_ptr<double>();
-  const Array& targets = dataset.targets();
-  if (loss == Loss::cross_entropy) {
+  if (const Array* weights = request.validation.find(Role::weights))
+    losses_.row_weights = static_cast<const float*>(weights->data());
+  const Array& targets = request.validation.targets();
+  if (request.loss == Loss::cross_entropy) {
     losses_.class_targets = static_cast<const std::int64_t*>(targets.data());
   } else {
     losses_.float_targets = static_cast<const float*>(targets.data());
@@ -90,6 +93,7 @@ void MlpValidation::run_slice(std::int64_t first, std::int64_t count) {
   slice.outputs = input.const_data_ptr<float>();
   if (slice.float_targets != nullptr) slice.float_targets += first * shape_.outputs;
   if (slice.class_targets != nullptr) slice.class_targets += first;
+  if (slice.row_weights != nullptr) slice.row_weights += first;
   kernels::losses(slice, place_);
 }
 

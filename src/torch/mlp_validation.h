@@ -4,7 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "data/dataset.h"
+#include "engine/engine.h"
 #include "engine/kernels/losses.h"
 #include "engine/kernels/place.h"
 #include "model/mlp.h"
@@ -15,8 +15,8 @@ namespace stoker::torch_door {
 // The loss over the validation rows, in slices that bound the memory between the layers.
 class MlpValidation {
  public:
-  MlpValidation(const MlpShape& shape, Loss loss, std::vector<MlpLayer> layers, const Dataset& dataset,
-                const kernels::Place& place, const float* stopped);
+  MlpValidation(const EngineRequest& request, std::vector<MlpLayer> layers, const kernels::Place& place,
+                const float* stopped);
 
   std::int64_t rows() const { return rows_; }
   const at::Tensor& row_sums() const { return row_sums_; }  // one per place in a slice

@@ -31,8 +31,11 @@ std::string dataset_problem(const EngineRequest& request, const Dataset& dataset
   std::string problem = array_problem(dataset.features(), "features", DType::float32,
                                       {rows, request.shape.inputs}, request.device);
   if (!problem.empty()) return problem;
-  return array_problem(dataset.targets(), "targets", classes ? DType::int64 : DType::float32,
-                       classes ? Shape{rows} : Shape{rows, request.shape.outputs}, request.device);
+  problem = array_problem(dataset.targets(), "targets", classes ? DType::int64 : DType::float32,
+                          classes ? Shape{rows} : Shape{rows, request.shape.outputs}, request.device);
+  const Array* weights = dataset.find(Role::weights);
+  if (!problem.empty() || weights == nullptr) return problem;
+  return array_problem(*weights, "row weights", DType::float32, {rows}, request.device);
 }
 
 }  // namespace

@@ -85,6 +85,8 @@ void TorchEngine::make_tensors() {
   batch_targets_ = request_.loss == Loss::cross_entropy
                        ? at::empty({request_.batch_size}, integers_on(device))
                        : at::empty({request_.batch_size, request_.shape.outputs}, floats);
+  if (request_.training.find(Role::weights) != nullptr)
+    batch_row_weights_ = at::empty({request_.batch_size}, floats);
 }
 
 void TorchEngine::make_work() {
@@ -101,8 +103,7 @@ void TorchEngine::make_work() {
   if (rows >= request_.batch_size) fill(full_, request_.batch_size);
   if (rows % request_.batch_size != 0) fill(last_, rows % request_.batch_size);
   if (request_.validation.rows() > 0) {
-    validation_.emplace(request_.shape, request_.loss, layers, request_.validation, place_,
-                        stopped_.const_data_ptr<float>());
+    validation_.emplace(request_, layers, place_, stopped_.const_data_ptr<float>());
   }
   update_.emplace(request_.optimizer, Update::Tensors{parameters_, gradients_, first_moment_, second_moment_,
                                                       learning_rate_, update_number_, stopped_});
@@ -119,6 +120,10 @@ kernels::BeginStep TorchEngine::begin_step_of(std::int64_t rows) const {
     begin.float_targets = static_cast<const float*>(request_.training.targets().data());
     begin.batch_float_targets = batch_targets_.mutable_data_ptr<float>();
     begin.target_columns = request_.shape.outputs;
+  }
+  if (const Array* weights = request_.training.find(Role::weights)) {
+    begin.row_weights = static_cast<const float*>(weights->data());
+    begin.batch_row_weights = batch_row_weights_.mutable_data_ptr<float>();
   }
   begin.rows = request_.training.rows();
   begin.columns = request_.shape.inputs;
@@ -146,6 +151,7 @@ kernels::Losses TorchEngine::losses_of(const MlpStep& step, std::int64_t rows) c
   } else {
     losses.float_targets = batch_targets_.const_data_ptr<float>();
   }
+  if (batch_row_weights_.defined()) losses.row_weights = batch_row_weights_.const_data_ptr<float>();
   losses.rows = rows;
   losses.width = request_.shape.outputs;
   losses.stopped = stopped_.const_data_ptr<float>();

@@ -84,6 +84,7 @@ class TorchEngine : public Engine {
   at::Tensor lines_;  // kernels::EpochLine
   at::Tensor batch_features_;
   at::Tensor batch_targets_;
+  at::Tensor batch_row_weights_;  // undefined where rows have none
 
   BatchWork full_;
   BatchWork last_;

@@ -1,9 +1,11 @@
 #include "train/engines.h"
 
+#include <array>
 #include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "engine/fused_cpu/fused_cpu_engine.h"
 #include "engine/fused_cuda/fused_cuda.h"
 #include "torch/door.h"
 
@@ -35,17 +37,36 @@ const EngineMaker& first_able(std::span<const EngineMaker> makers, const EngineR
   refuse("no engine can run this training on {}: {}", request.device.name(), join(refusals, "; "));
 }
 
+// An engine behind the torch door, which opens when this one is asked: LibTorch takes about a second and a
+// hundred megabytes, and most trainings do not need it.
+template <const std::string_view& name>
+constexpr EngineMaker behind_the_door() {
+  return {name,
+          [](const EngineRequest& request) { return named(torch_door::engines(), name).refusal(request); },
+          [](const EngineRequest& request) { return named(torch_door::engines(), name).make(request); }};
+}
+
+// One name, two engines: the request's device says which.
+EngineMaker fused_maker() {
+  return {"fused",
+          [](const EngineRequest& request) {
+            return request.device.is_cuda() ? fused::cuda_refusal(request)
+                                            : fused_cpu::maker().refusal(request);
+          },
+          [](const EngineRequest& request) {
+            return request.device.is_cuda() ? fused::make_cuda(request) : fused_cpu::maker().make(request);
+          },
+          fused::make_cuda_group};
+}
+
+constexpr std::string_view graph = "graph";
+constexpr std::string_view eager = "eager";
+
 }  // namespace
 
-// All are behind the torch door today. Opening it takes a while, so whoever asks here needs a network
-// trained.
 std::span<const EngineMaker> engines() {
-  static const std::vector<EngineMaker> all = [] {
-    std::vector<EngineMaker> makers{{"fused", fused::cuda_refusal, fused::make_cuda, fused::make_cuda_group}};
-    for (const EngineMaker& maker : torch_door::engines()) makers.push_back(maker);
-    return makers;
-  }();
-  return all;
+  static const std::array makers{fused_maker(), behind_the_door<graph>(), behind_the_door<eager>()};
+  return makers;
 }
 
 const EngineMaker& choose_engine(std::span<const EngineMaker> makers, EngineChoice choice,

@@ -8,7 +8,8 @@
 
 namespace stoker {
 
-// Every engine there is, in the order in which `auto` tries them.
+// Every engine there is, in the order in which `auto` tries them. LibTorch is loaded when one of its engines is
+// asked whether it can run a request.
 std::span<const EngineMaker> engines();
 
 // The engine for a request: the first that can run it, or the one asked for. One that cannot is refused with

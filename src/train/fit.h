@@ -37,6 +37,7 @@ std::string model_type(const ModelSpec& spec);
 struct FitConfig {
   std::string device = "auto";
   EngineChoice engine = EngineChoice::automatic;
+  Precision precision = Precision::automatic;
   double time_limit = 0;           // seconds; 0: none
   double checkpoint_seconds = 30;  // between two checkpoints; 0: after every chunk
 };
@@ -45,6 +46,7 @@ inline config::Fields fields(FitConfig& c) {
   return {
       config::field("device", c.device, "auto, cpu, cuda or cuda:N; auto takes a GPU if there is one"),
       config::field("engine", c.engine, "What runs the steps; auto takes the fastest that can"),
+      config::field("precision", c.precision, "Of the operands of matrix products; auto: what the engine is fastest with, fp32: not rounded"),
       config::field("time_limit", c.time_limit, "Seconds after which training stops and keeps the best model so far, or fails if there is none; 0: none").at_least(0),
       config::field("checkpoint_seconds", c.checkpoint_seconds, "Seconds between two checkpoints; 0: as often as possible").at_least(0),
   };
@@ -63,7 +65,7 @@ struct FitRequest {
 struct FitResult {
   Model model;
   TrainingEnd end = TrainingEnd::finished;
-  std::string engine;                 // "eager", "graph", or the method of a linear solver
+  std::string engine;                 // "fused", "graph", "eager", or the method of a linear solver
   std::string device;                 // "cpu", "cuda:0"
   std::string placement;              // "host", "pinned", "device"
   std::vector<EpochReport> epochs;

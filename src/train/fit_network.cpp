@@ -85,7 +85,10 @@ PreparedData prepare_with_validation(const FitRequest& request, const NetworkCon
   return prepare(take_rows(table, rows.first), &validation, settings, notes);
 }
 
-Loss loss_of(Task task) {
+Loss loss_of(Task task, LossChoice choice) {
+  if (task != Task::regression && choice != LossChoice::automatic)
+    refuse("loss {} is for quantities, and the target holds classes: leave loss at auto",
+           config::name_of(choice));
   switch (task) {
     case Task::binary:
       return Loss::binary_cross_entropy;
@@ -94,7 +97,7 @@ Loss loss_of(Task task) {
     case Task::regression:
       break;
   }
-  return Loss::mse;
+  return choice == LossChoice::huber ? Loss::huber : Loss::mse;
 }
 
 MlpShape shape_of(const NetworkConfig& config, const Preparation& preparation) {
@@ -107,7 +110,8 @@ MlpShape shape_of(const NetworkConfig& config, const Preparation& preparation) {
 EngineRequest engine_request(const NetworkConfig& config, const PreparedData& data, Device device) {
   EngineRequest request;
   request.shape = shape_of(config, data.preparation);
-  request.loss = loss_of(data.preparation.task());
+  request.loss = loss_of(data.preparation.task(), config.loss);
+  request.huber_delta = config.huber_delta;
   request.optimizer.kind = config.optimizer;
   request.optimizer.momentum = config.optimizer == Optimizer::sgd ? config.momentum : 0;
   request.optimizer.weight_decay = config.weight_decay;
@@ -177,6 +181,7 @@ FitResult fit_network(const FitRequest& request, const NetworkSpec& spec, Traini
   const Device device = choose_device(request.config.device, notes);
   PreparedData data = prepare_with_validation(request, spec.config, notes);
   EngineRequest wanted = engine_request(spec.config, data, device);
+  wanted.precision = request.config.precision;
   Checkpoints checkpoints(request.checkpoints, identity_of(wanted), notes);
   std::optional<Checkpoint> checkpoint = resumed_from(request, checkpoints, notes);
 

@@ -46,6 +46,8 @@ Identity identity_of(const EngineRequest& request) {
       {"activation", std::string(config::name_of(request.shape.activation))},
       {"dropout", fmt::format("{}", request.shape.dropout)},
       {"loss", std::string(config::name_of(request.loss))},
+      {"huber_delta", fmt::format("{}", request.loss == Loss::huber ? request.huber_delta : 0)},
+      {"precision", std::string(config::name_of(request.precision))},
       {"optimizer", std::string(config::name_of(optimizer.kind))},
       {"momentum", fmt::format("{}", optimizer.momentum)},
       {"weight_decay", fmt::format("{}", optimizer.weight_decay)},

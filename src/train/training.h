@@ -15,11 +15,15 @@
 namespace stoker {
 
 enum class Schedule { constant, cosine, step, plateau };
+// What a regression makes small; classes have the cross-entropy.
+enum class LossChoice { automatic, mse, huber };
 
 }  // namespace stoker
 
 template <>
 inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::Schedule>{"constant", "cosine", "step", "plateau"};
+template <>
+inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::LossChoice>{"auto", "mse", "huber"};
 
 namespace stoker {
 
@@ -28,6 +32,8 @@ struct NetworkConfig {
   std::vector<std::int64_t> hidden_layers{64, 32};
   Activation activation = Activation::relu;
   double dropout = 0.2;
+  LossChoice loss = LossChoice::automatic;
+  double huber_delta = 1;
   Optimizer optimizer = Optimizer::adam;
   double learning_rate = 0.001;
   double momentum = 0.9;
@@ -52,6 +58,8 @@ inline config::Fields fields(NetworkConfig& c) {
       config::field("hidden_layers", c.hidden_layers, "Width of each hidden layer").within(1, 65536).not_empty(),
       config::field("activation", c.activation, "Non-linearity after each hidden layer"),
       config::field("dropout", c.dropout, "Share of each hidden layer's outputs that a training step leaves out").at_least(0).below(1),
+      config::field("loss", c.loss, "What training makes small; auto: mse for quantities, cross-entropy for classes; huber, for quantities, minds outliers less"),
+      config::field("huber_delta", c.huber_delta, "loss huber: where it turns from squared to linear, in standard deviations of the target").above(0),
       config::field("optimizer", c.optimizer, "How gradients change the weights"),
       config::field("learning_rate", c.learning_rate, "Size of a step, after warm-up and before decay").above(0),
       config::field("momentum", c.momentum, "Momentum of sgd").at_least(0).below(1),

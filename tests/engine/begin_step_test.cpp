@@ -80,6 +80,19 @@ TEST(BeginStep, TakesTheRowsOfThePermutationInTheirOrder) {
   }
 }
 
+TEST(BeginStep, TakesTheWeightsOfItsRows) {
+  Gather gather;
+  std::vector<float> weights(Gather::rows);
+  std::iota(weights.begin(), weights.end(), 7000.0F);
+  std::vector<float> batch_weights(Gather::batch);
+  BeginStep work = gather.work(Gather::batch, false);
+  work.row_weights = weights.data();
+  work.batch_row_weights = batch_weights.data();
+  kernels::begin_step(work);
+  for (std::size_t i = 0; i < Gather::batch; ++i)
+    EXPECT_EQ(batch_weights[i] - 7000, gather.batch_targets[i] - 1000);
+}
+
 TEST(BeginStep, SeesEveryRowOnceInAnEpoch) {
   Gather gather;
   std::set<std::int64_t> seen;

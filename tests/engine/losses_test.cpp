@@ -53,7 +53,7 @@ struct Rows {
   }
 };
 
-const std::vector<Loss> every_loss{Loss::mse, Loss::binary_cross_entropy, Loss::cross_entropy};
+const std::vector<Loss> every_loss{Loss::mse, Loss::binary_cross_entropy, Loss::cross_entropy, Loss::huber};
 
 TEST(Losses, AreThoseOfTheTextbook) {
   Rows mse(Loss::mse);
@@ -85,6 +85,46 @@ TEST(Losses, HaveTheGradientOfTheirMean) {
       EXPECT_NEAR(gradients[i], (above - below) / 0.02, 1e-4) << static_cast<int>(loss) << " output " << i;
     }
   }
+}
+
+TEST(Losses, OfHuberIsSquaredNearAndLinearFarAway) {
+  Rows rows(Loss::huber);
+  rows.outputs = {0.8F, 1, -3, 6};  // 0.3, 0, -3 and 5 away from the targets
+  rows.mean();
+  EXPECT_NEAR(rows.sums[0], 0.5 * 0.3 * 0.3, 1e-6);
+  EXPECT_NEAR(rows.sums[2], 3 - 0.5, 1e-6);
+  EXPECT_NEAR(rows.sums[3], 5 - 0.5, 1e-6);
+  EXPECT_NEAR(rows.gradients[2], -1 / 4.0, 1e-6);
+}
+
+TEST(Losses, AreMultipliedByTheWeightsOfTheirRows) {
+  for (const Loss loss : every_loss) {
+    Rows plain(loss);
+    kernels::losses(plain.work());
+    Rows weighted(loss);
+    const std::vector<float> weights{0, 0.5F, 1, 3};
+    Losses work = weighted.work();
+    work.row_weights = weights.data();
+    kernels::losses(work);
+    for (std::size_t row = 0; row < 4; ++row) {
+      EXPECT_NEAR(weighted.sums[row], weights[row] * plain.sums[row], 1e-6);
+      for (std::size_t i = 0; i < static_cast<std::size_t>(plain.width); ++i) {
+        const std::size_t place = row * static_cast<std::size_t>(plain.width) + i;
+        EXPECT_NEAR(weighted.gradients[place], weights[row] * plain.gradients[place], 1e-6);
+      }
+    }
+  }
+}
+
+TEST(Losses, OfASliceAreDividedByTheRowsOfTheWholeBatch) {
+  Rows whole(Loss::cross_entropy);
+  kernels::losses(whole.work());
+  Rows slice(Loss::cross_entropy);
+  Losses work = slice.work();
+  work.rows = 2;
+  work.mean_rows = 4;
+  kernels::losses(work);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(slice.gradients[i], whole.gradients[i]);
 }
 
 TEST(Losses, StayFiniteForLargeLogits) {

@@ -77,7 +77,7 @@ ACTIVATIONS = {"relu": torch.relu, "tanh": torch.tanh, "sigmoid": torch.sigmoid,
                "gelu": torch.nn.functional.gelu, "silu": torch.nn.functional.silu}
 
 DEFAULTS = {"activation": "relu", "loss": "mse", "optimizer": "adam", "momentum": 0, "weight_decay": 0,
-            "max_grad_norm": 0, "dropout": 0, "rate": 0.01}
+            "max_grad_norm": 0, "dropout": 0, "rate": 0.01, "huber_delta": 1, "weighted": False}
 CASES = [
     {"name": "relu"},
     {"name": "tanh", "activation": "tanh"},
@@ -93,6 +93,11 @@ CASES = [
     {"name": "sgd_clipped", "optimizer": "sgd", "rate": 0.2, "max_grad_norm": 0.3},
     {"name": "adam_clipped", "max_grad_norm": 0.05},
     {"name": "dropout", "dropout": 0.25, "activation": "gelu"},
+    {"name": "huber", "loss": "huber", "huber_delta": 0.4},
+    {"name": "weighted_mse", "weighted": True},
+    {"name": "weighted_huber", "loss": "huber", "huber_delta": 0.6, "weighted": True, "optimizer": "sgd", "rate": 0.1},
+    {"name": "weighted_binary_cross_entropy", "loss": "binary_cross_entropy", "weighted": True},
+    {"name": "weighted_cross_entropy", "loss": "cross_entropy", "weighted": True, "max_grad_norm": 0.4},
     {"name": "everything", "activation": "tanh", "loss": "cross_entropy", "optimizer": "adamw",
      "weight_decay": 0.1, "max_grad_norm": 0.4, "dropout": 0.5},
 ]
@@ -109,6 +114,7 @@ def make_data(generator):
     value = features[:, 0] * features[:, 1] - features[:, 2] + 0.3 * noise
     return features, {
         "mse": torch.tensor(rounded(value)).reshape(-1, 1),
+        "huber": torch.tensor(rounded(value)).reshape(-1, 1),
         "binary_cross_entropy": (value > 0).float().reshape(-1, 1),
         "cross_entropy": (value > -0.5).long() + (value > 0.7).long(),
     }
@@ -136,10 +142,15 @@ def outputs_of(weights, features, case, step=None):
             values = values * dropout_mask(SEED, step, layer, *values.shape, case["dropout"])
 
 
-def loss_of(outputs, targets, case):
-    return {"mse": torch.nn.functional.mse_loss,
-            "binary_cross_entropy": torch.nn.functional.binary_cross_entropy_with_logits,
-            "cross_entropy": torch.nn.functional.cross_entropy}[case["loss"]](outputs, targets)
+def loss_of(outputs, targets, case, rows):
+    functions = torch.nn.functional
+    losses = {
+        "mse": lambda: functions.mse_loss(outputs, targets, reduction="none"),
+        "huber": lambda: functions.huber_loss(outputs, targets, reduction="none", delta=case["huber_delta"]),
+        "binary_cross_entropy": lambda: functions.binary_cross_entropy_with_logits(outputs, targets, reduction="none"),
+        "cross_entropy": lambda: functions.cross_entropy(outputs, targets, reduction="none"),
+    }[case["loss"]]().reshape(-1)
+    return (losses * row_weights[rows]).mean() if case["weighted"] else losses.mean()
 
 
 def make_optimizer(weights, case):
@@ -164,7 +175,7 @@ def train(case, features, targets):
             step = epoch * STEPS + batch
             optimizer.param_groups[0]["lr"] = case["learning_rates"][step]
             optimizer.zero_grad()
-            loss = loss_of(outputs_of(weights, features[rows], case, step), targets[rows], case)
+            loss = loss_of(outputs_of(weights, features[rows], case, step), targets[rows], case, rows)
             loss.backward()
             if case["max_grad_norm"] > 0:
                 torch.nn.utils.clip_grad_norm_(weights.values(), case["max_grad_norm"])
@@ -173,7 +184,8 @@ def train(case, features, targets):
         case["train_losses"].append(total / ROWS)
         with torch.no_grad():
             case["validation_losses"].append(
-                loss_of(outputs_of(weights, features[ROWS:], case), targets[ROWS:], case).item())
+                loss_of(outputs_of(weights, features[ROWS:], case), targets[ROWS:], case,
+                        slice(ROWS, None)).item())
     case["final"] = {name: tensor.flatten().tolist() for name, tensor in weights.items()}
     return case
 
@@ -190,11 +202,13 @@ def short(value):
 
 
 features, targets = make_data(torch.Generator().manual_seed(1))
+row_weights = torch.tensor(rounded(2 * torch.rand(len(features), generator=torch.Generator().manual_seed(3))))
 document = {
     "made_by": f"tests/reference/engine_mlp.py with torch {torch.__version__.split('+')[0]}",
     "rows": ROWS, "validation_rows": VALIDATION_ROWS, "columns": COLUMNS, "batch": BATCH, "epochs": EPOCHS,
     "seed": SEED, "hidden": HIDDEN,
     "features": features.flatten().tolist(),
+    "row_weights": row_weights.tolist(),
     "targets": {name: values.flatten().tolist() for name, values in targets.items()},
     "cases": [train({**DEFAULTS, **case}, features, targets[case.get("loss", "mse")]) for case in CASES],
 }

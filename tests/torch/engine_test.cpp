@@ -236,7 +236,8 @@ TEST_P(EngineBehaviour, RefusesClassesThatTheNetworkDoesNotHave) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, EngineBehaviour,
-                         testing::Values(Way{"EagerOnTheCpu", "eager", false, Memory::host},
+                         testing::Values(Way{"FusedOnTheCpu", "fused", false, Memory::host},
+                                         Way{"EagerOnTheCpu", "eager", false, Memory::host},
                                          Way{"EagerOnTheGpu", "eager", true, Memory::device},
                                          Way{"Graph", "graph", true, Memory::device},
                                          Way{"GraphFromPinnedMemory", "graph", true, Memory::pinned}),

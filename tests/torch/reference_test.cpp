@@ -30,7 +30,8 @@ Array floats(const nlohmann::json& values, Shape shape) {
   return Array::from<float>(list, std::move(shape));
 }
 
-Dataset rows_of(const std::string& loss, std::int64_t first, std::int64_t count) {
+Dataset rows_of(const nlohmann::json& settings, std::int64_t first, std::int64_t count) {
+  const std::string loss = settings["loss"];
   const auto columns = document()["columns"].get<std::int64_t>();
   const auto all = document()["features"].get<std::vector<float>>();
   const auto slice = std::span(all).subspan(static_cast<std::size_t>(first * columns),
@@ -45,8 +46,14 @@ Dataset rows_of(const std::string& loss, std::int64_t first, std::int64_t count)
     const auto values = document()["targets"][loss].get<std::vector<float>>();
     targets = Array::from<float>(std::span(values).subspan(begin, length), {count, 1});
   }
-  return {{{"features", Role::features, Array::from<float>(slice, {count, columns})},
-           {"targets", Role::targets, targets}}};
+  Dataset dataset{{{"features", Role::features, Array::from<float>(slice, {count, columns})},
+                   {"targets", Role::targets, targets}}};
+  if (settings["weighted"].get<bool>()) {
+    const auto weights = document()["row_weights"].get<std::vector<float>>();
+    dataset.arrays.push_back(
+        {"weights", Role::weights, Array::from<float>(std::span(weights).subspan(begin, length), {count})});
+  }
+  return dataset;
 }
 
 EngineRequest request_of(const nlohmann::json& c) {
@@ -55,6 +62,7 @@ EngineRequest request_of(const nlohmann::json& c) {
   request.shape.inputs = d["columns"];
   request.shape.hidden_layers = d["hidden"].get<std::vector<std::int64_t>>();
   request.loss = named<Loss>(c["loss"]);
+  request.huber_delta = c["huber_delta"];
   request.shape.outputs = request.loss == Loss::cross_entropy ? 3 : 1;
   request.shape.activation = named<Activation>(c["activation"]);
   request.shape.dropout = c["dropout"];
@@ -64,8 +72,8 @@ EngineRequest request_of(const nlohmann::json& c) {
   request.optimizer.max_grad_norm = c["max_grad_norm"];
   request.batch_size = d["batch"];
   request.seed = d["seed"];
-  request.training = rows_of(c["loss"], 0, d["rows"]);
-  request.validation = rows_of(c["loss"], d["rows"], d["validation_rows"]);
+  request.training = rows_of(c, 0, d["rows"]);
+  request.validation = rows_of(c, d["rows"], d["validation_rows"]);
   for (std::size_t i = 0; i < request.shape.layer_count(); ++i) {
     const std::int64_t outputs = request.shape.layer_outputs(i);
     const std::string name = "layers." + std::to_string(i);
@@ -101,6 +109,11 @@ class Reference : public testing::TestWithParam<std::size_t> {
 
 TEST_P(Reference, EagerOnTheCpuTrainsAsPyTorchDoes) {
   const auto engine = test::make_engine("eager", request_of(settings()));
+  expect_as_pytorch(*engine, settings());
+}
+
+TEST_P(Reference, FusedOnTheCpuTrainsAsPyTorchDoes) {
+  const auto engine = test::make_engine("fused", request_of(settings()));
   expect_as_pytorch(*engine, settings());
 }
 

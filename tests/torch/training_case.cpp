@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "engine/fused_cpu/fused_cpu_engine.h"
 #include "torch/door.h"
 
 namespace stoker::test {
@@ -59,7 +60,9 @@ std::optional<Device> first_gpu() {
 }
 
 std::unique_ptr<Engine> make_engine(std::string_view name, const EngineRequest& request) {
-  for (const EngineMaker& maker : torch_door::engines()) {
+  std::vector<EngineMaker> makers{fused_cpu::maker()};
+  makers.insert(makers.end(), torch_door::engines().begin(), torch_door::engines().end());
+  for (const EngineMaker& maker : makers) {
     if (maker.name != name) continue;
     const std::string refusal = maker.refusal(request);
     if (!refusal.empty()) refuse("{}", refusal);

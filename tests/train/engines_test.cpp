@@ -67,5 +67,11 @@ TEST(EngineChoice, AResumedRunKeepsTheEngineItBeganWith) {
       AllOf(HasSubstr("no engine 'fused'"), HasSubstr("graph, eager")));
 }
 
+TEST(EngineChoice, TriesTheFusedEngineFirst) {
+  std::vector<std::string_view> names;
+  for (const EngineMaker& maker : engines()) names.push_back(maker.name);
+  EXPECT_THAT(names, testing::ElementsAre("fused", "graph", "eager"));
+}
+
 }  // namespace
 }  // namespace stoker

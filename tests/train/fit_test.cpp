@@ -47,7 +47,7 @@ TEST(FitNetwork, LearnsANonLinearRegression) {
   spec.config.schedule = Schedule::cosine;
   const FitResult result = fitted(sample(SampleName::friedman, 3000, 1), spec);
   EXPECT_EQ(result.end, TrainingEnd::finished);
-  EXPECT_EQ(result.engine, "eager");
+  EXPECT_EQ(result.engine, "fused");
   EXPECT_EQ(result.device, "cpu");
   EXPECT_EQ(result.placement, "host");
   EXPECT_EQ(result.steps, 40 * 94);
@@ -217,6 +217,35 @@ TEST(FitNetwork, RefusesAnEngineThatNeedsAGpu) {
   FitRequest request = request_for(table, small_network());
   request.config.engine = EngineChoice::graph;
   EXPECT_THAT(refusal(request), HasSubstr("engine graph"));
+}
+
+TEST(FitNetwork, TrainsOnTheCpuWithoutLoadingLibTorch) {
+  const bool loaded_before = libtorch_is_loaded();
+  EXPECT_EQ(fitted(sample(SampleName::friedman, 200), small_network()).engine, "fused");
+  EXPECT_EQ(libtorch_is_loaded(), loaded_before);
+}
+
+TEST(FitNetwork, MindsOutliersLessWithTheHuberLoss) {
+  std::string csv = "x,y\n";
+  for (int i = 0; i < 400; ++i)
+    csv += fmt::format("{},{}\n", i * 0.01, i % 20 == 0 ? 400.5 : i * 0.01 + 0.001);
+  const Table table = table_from_csv(csv);
+  const auto typical_error = [&](LossChoice loss) {
+    NetworkSpec spec = small_network();
+    spec.config.loss = loss;
+    spec.config.huber_delta = 0.05;
+    spec.config.epochs = 60;
+    const FitResult result = fitted(table, spec);
+    return evaluate(result.model, table).regression->mae;
+  };
+  EXPECT_LT(typical_error(LossChoice::huber), 0.8 * typical_error(LossChoice::mse));
+}
+
+TEST(FitNetwork, RefusesARegressionsLossForClasses) {
+  NetworkSpec spec = small_network();
+  spec.config.loss = LossChoice::huber;
+  const Table table = sample(SampleName::blobs, 100);
+  EXPECT_THAT(refusal(request_for(table, spec)), AllOf(HasSubstr("loss huber"), HasSubstr("auto")));
 }
 
 TEST(FitLinear, FindsTheLineWithoutLoadingLibTorch) {

@@ -12,6 +12,7 @@ namespace {
 void copy_row(const BeginStep& work, std::int64_t target, std::int64_t source) {
   std::memcpy(work.batch_features + target * work.columns, work.features + source * work.columns,
               static_cast<std::size_t>(work.columns) * sizeof(float));
+  if (work.row_weights != nullptr) work.batch_row_weights[target] = work.row_weights[source];
   if (work.class_targets != nullptr) {
     work.batch_class_targets[target] = work.class_targets[source];
   } else {

@@ -50,6 +50,9 @@ __global__ void __launch_bounds__(threads) begin_step_kernel(BeginStep work) {
   }
   __syncthreads();
   gather(work.features, work.batch_features + block_row * work.columns, chosen, count, work.columns);
+  if (work.row_weights != nullptr && threadIdx.x < count) {
+    work.batch_row_weights[block_row + threadIdx.x] = work.row_weights[chosen[threadIdx.x]];
+  }
   if (work.class_targets != nullptr) {
     if (threadIdx.x < count) {
       work.batch_class_targets[block_row + threadIdx.x] = work.class_targets[chosen[threadIdx.x]];

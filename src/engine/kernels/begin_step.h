@@ -23,6 +23,7 @@ struct BeginStep {
   const float* features = nullptr;              // [rows, columns]
   const float* float_targets = nullptr;         // [rows, target_columns]
   const std::int64_t* class_targets = nullptr;  // [rows]
+  const float* row_weights = nullptr;           // [rows]; null where rows have none
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t target_columns = 1;
@@ -41,6 +42,7 @@ struct BeginStep {
   float* batch_features = nullptr;
   float* batch_float_targets = nullptr;
   std::int64_t* batch_class_targets = nullptr;
+  float* batch_row_weights = nullptr;
 };
 
 void begin_step(const BeginStep& work);

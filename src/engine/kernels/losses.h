@@ -16,12 +16,15 @@ struct Losses {
   const float* outputs = nullptr;               // [rows, width]
   const float* float_targets = nullptr;         // mse, huber: [rows, width]; binary_cross_entropy: [rows, 1]
   const std::int64_t* class_targets = nullptr;  // cross_entropy: [rows]
+  const float* row_weights = nullptr;           // [rows], factors of the losses; null: 1 each
   std::int64_t rows = 0;
   std::int64_t width = 1;
+  std::int64_t stride = 0;         // from a row of outputs or gradients to the next; 0: width
+  std::int64_t mean_rows = 0;      // of the batch that these rows are a slice of; 0: rows
   const float* stopped = nullptr;  // 1: nothing is added
 
   double* row_sums = nullptr;  // [rows], added to
-  float* gradients = nullptr;  // of the mean over the rows, [rows, width]; null when not wanted
+  float* gradients = nullptr;  // of the mean over mean_rows, as the outputs lie; null when not wanted
 };
 
 void losses(const Losses& work);

@@ -1,0 +1,277 @@
+#pragma once
+
+#include "engine/fused_cpu/neon_adam.h"
+#include "engine/fused_cpu/optimizers.h"
+#include "engine/fused_cpu/step.h"
+#include "engine/fused_cpu/tiles.h"
+
+// The outputs' deltas to gradients and updated weights, for the instruction set of the including file.
+namespace stoker::fused_cpu {
+namespace {
+
+template <Update::Kind, bool>
+struct Chosen {};
+
+// What the activation and its dropout let through of a gradient.
+template <bool is_relu, bool drops>
+STOKER_INLINE V through(V gradient, const float* active, const float* slopes, float scale) {
+  if constexpr (is_relu) {
+    return as_floats(bits_of(drops ? gradient * scale : gradient) & ~(load(active) <= 0.0F));
+  } else {
+    return gradient * load(slopes);
+  }
+}
+
+// Deltas of the layer below: this layer's deltas times its weights.
+template <bool is_relu, bool drops>
+void deltas_below(const Network& network, const Workspace& space, float scale, int number) {
+  const Layer& layer = network.layers[number];
+  const float* deltas = space.deltas[number];
+  const float* active = space.active[number];
+  const float* slopes = space.slopes[number - 1];
+  float* below = space.deltas[number - 1];
+  if (layer.is_single()) {
+    const float* weights = network.parameters + layer.weights;
+    for (std::int64_t row = 0; row < space.rows; ++row) {
+      for (std::int64_t k = 0; k < layer.inputs; k += lanes) {
+        const std::int64_t place = row * layer.inputs + k;
+        store(below + place, through<is_relu, drops>(deltas[row] * load(weights + k), active + place,
+                                                     slopes + place, scale));
+      }
+    }
+    return;
+  }
+  for (std::int64_t column = 0; column < layer.inputs; column += panel) {
+    const float* weights = network.transposed + layer.transposed + column * layer.outputs;
+    for (std::int64_t row = 0; row < space.rows; row += tile_rows) {
+      Tile tile;
+      clear(tile);
+      multiply_rows(tile, deltas + row * layer.outputs, layer.outputs, weights, layer.width);
+      for (int r = 0; r < tile_rows; ++r) {
+        for (int q = 0; q < tile_vectors; ++q) {
+          const std::int64_t place = (row + r) * layer.inputs + column + lanes * q;
+          store(below + place,
+                through<is_relu, drops>(tile.sums[r][q], active + place, slopes + place, scale));
+        }
+      }
+    }
+  }
+}
+
+// Where a tile of weights lies in the flat buffers and in the transpose.
+struct TilePlace {
+  std::int64_t weights;
+  float* transposed;  // null where the layer has none
+};
+
+STOKER_INLINE TilePlace place_of(const Network& network, const Layer& layer, bool has_transpose,
+                                 std::int64_t k, std::int64_t column) {
+  float* transposed =
+      network.transposed + layer.transposed + ((k - k % panel) * layer.outputs + column * panel) + k % panel;
+  return {layer.weights + column * layer.inputs + k * panel, has_transpose ? transposed : nullptr};
+}
+
+// The weight gradient of a layer, straight into the optimiser. A tile's update waits until the next tile is
+// summed up and is done among those sums, a vector every two rows: square roots and divisions have a unit of
+// their own, which works while the multipliers do. Each vector's update ends two rows after it began, so that
+// the time that its root and its division take stalls nothing.
+template <Update::Kind kind, bool decays>
+void update_weights(const Network& network, const Workspace& space, const Update& update, int number) {
+  const Layer& layer = network.layers[number];
+  const Buffers buffers{network.parameters, network.first_moment, network.second_moment};
+  const Factors factors = factors_of(update);
+  alignas(64) float held[tile_size];
+  alignas(64) float nowhere[lanes]{};
+  [[maybe_unused]] alignas(64) float scratch[panel * panel];
+  TilePlace waiting{-1, nullptr};
+  TilePlace finished{-1, nullptr};
+  Pending pending{all(0), all(1), nowhere};
+  const auto begin = [&](int vector) {
+    end_vector<kind, decays>(pending, factors);
+    pending = begin_vector<kind, decays>(buffers, waiting.weights + vector, held + vector, factors);
+  };
+  const auto transpose = [&](const TilePlace& place) {
+    if (place.transposed != nullptr)
+      transpose_into(place.transposed, network.parameters + place.weights, tile_rows);
+  };
+  for (std::int64_t column = 0; column < layer.outputs; column += panel) {
+    for (std::int64_t k = 0; k < layer.inputs; k += tile_rows) {
+      const float* left = space.active[number] + k;
+      const float* right = space.deltas[number] + column;
+#if defined(__aarch64__)
+      if (kind == Update::Kind::adam && !decays && waiting.weights >= 0 && space.rows >= neon_adam_rows) {
+        const bool transposes = finished.transposed != nullptr;
+        const NeonAdam adam{network.parameters + (transposes ? finished.weights : waiting.weights),
+                            transposes ? finished.transposed : scratch,
+                            network.parameters + waiting.weights,
+                            network.first_moment + waiting.weights,
+                            network.second_moment + waiting.weights,
+                            {update.first_keep, update.second_take, update.rate, 0},
+                            update.epsilon};
+        sum_tile_and_update(adam, left, layer.inputs, right, layer.outputs, space.rows, held);
+        finished = waiting;
+        waiting = place_of(network, layer, number > 0, k, column);
+        continue;
+      }
+#endif
+      Tile tile;
+      clear(tile);
+      std::int64_t row = 0;
+      if (waiting.weights >= 0) {
+        int vector = 0;
+        for (; vector < tile_size && row < space.rows; vector += lanes, row += 2) {
+          add_outer(tile, left, right);
+          begin(vector);
+          add_outer(tile, left + layer.inputs, right + layer.outputs);
+          left += 2 * layer.inputs;
+          right += 2 * layer.outputs;
+        }
+        for (; vector < tile_size; vector += lanes) begin(vector);
+        transpose(finished);
+      }
+      for (; row < space.rows; ++row) {
+        add_outer(tile, left, right);
+        left += layer.inputs;
+        right += layer.outputs;
+      }
+      keep_tile(tile, held);
+      finished = waiting;
+      waiting = place_of(network, layer, number > 0, k, column);
+    }
+  }
+  for (int vector = 0; vector < tile_size; vector += lanes) begin(vector);
+  end_vector<kind, decays>(pending, factors);
+  transpose(finished);
+  transpose(waiting);
+}
+
+void sum_weights(const Network& network, const Workspace& space, bool adds, int number) {
+  const Layer& layer = network.layers[number];
+  for (std::int64_t column = 0; column < layer.outputs; column += panel) {
+    for (std::int64_t k = 0; k < layer.inputs; k += tile_rows) {
+      float* sums = space.gradients + place_of(network, layer, false, k, column).weights;
+      Tile tile;
+      clear(tile);
+      if (adds) {
+        for (int r = 0; r < tile_rows; ++r)
+          for (int q = 0; q < tile_vectors; ++q) tile.sums[r][q] = load(sums + r * panel + lanes * q);
+      }
+      const float* left = space.active[number] + k;
+      const float* right = space.deltas[number] + column;
+      for (std::int64_t row = 0; row < space.rows; ++row) {
+        add_outer(tile, left, right);
+        left += layer.inputs;
+        right += layer.outputs;
+      }
+      keep_tile(tile, sums);
+    }
+  }
+}
+
+// Weights of a single output: rows of the input, weighed by their deltas. `use` gets each vector of it.
+template <class Use>
+STOKER_INLINE void single_gradient(const Workspace& space, const Layer& layer, int number, Use use) {
+  const float* input = space.active[number];
+  const float* deltas = space.deltas[number];
+  for (std::int64_t k = 0; k < layer.inputs; k += panel) {
+    V sums[tile_vectors]{};
+    for (std::int64_t row = 0; row < space.rows; ++row)
+      for (int q = 0; q < tile_vectors; ++q)
+        sums[q] += deltas[row] * load(input + row * layer.inputs + k + lanes * q);
+    for (int q = 0; q < tile_vectors; ++q) use(layer.weights + k + lanes * q, sums[q]);
+  }
+}
+
+template <class Use>
+STOKER_INLINE void bias_gradient(const Workspace& space, const Layer& layer, int number, Use use) {
+  const float* deltas = space.deltas[number];
+  if (layer.is_single()) {
+    float sum = 0;
+    for (std::int64_t row = 0; row < space.rows; ++row) sum += deltas[row];
+    V first{};
+    first[0] = sum;
+    use(layer.biases, first);
+    return;
+  }
+  for (std::int64_t column = 0; column < layer.outputs; column += panel) {
+    V sums[tile_vectors]{};
+    for (std::int64_t row = 0; row < space.rows; ++row)
+      for (int q = 0; q < tile_vectors; ++q)
+        sums[q] += load(deltas + row * layer.outputs + column + lanes * q);
+    for (int q = 0; q < tile_vectors; ++q) use(layer.biases + column + lanes * q, sums[q]);
+  }
+}
+
+template <Update::Kind kind, bool decays>
+void update_layer(const Network& network, const Workspace& space, const Update& update, int number) {
+  const Layer& layer = network.layers[number];
+  const Buffers buffers{network.parameters, network.first_moment, network.second_moment};
+  const Factors factors = factors_of(update);
+  const auto use = [&](std::int64_t place, V gradient) {
+    alignas(64) float held[lanes];
+    store(held, gradient);
+    end_vector<kind, decays>(begin_vector<kind, decays>(buffers, place, held, factors), factors);
+  };
+  if (layer.is_single()) {
+    single_gradient(space, layer, number, use);
+  } else {
+    update_weights<kind, decays>(network, space, update, number);
+  }
+  bias_gradient(space, layer, number, use);
+}
+
+void sum_layer(const Network& network, const Workspace& space, bool adds, int number) {
+  const Layer& layer = network.layers[number];
+  const auto use = [&](std::int64_t place, V gradient) {
+    float* sums = space.gradients + place;
+    store(sums, adds ? load(sums) + gradient : gradient);
+  };
+  if (layer.is_single()) {
+    single_gradient(space, layer, number, use);
+  } else {
+    sum_weights(network, space, adds, number);
+  }
+  bias_gradient(space, layer, number, use);
+}
+
+// Calls work with the optimiser as a type, so that loops are compiled for each.
+template <class Work>
+STOKER_INLINE void with_kind(const Update& update, Work work) {
+  using Kind = Update::Kind;
+  const bool d = update.decays;
+  switch (update.kind) {
+    case Kind::adam:
+      return d ? work(Chosen<Kind::adam, true>{}) : work(Chosen<Kind::adam, false>{});
+    case Kind::adamw:
+      return d ? work(Chosen<Kind::adamw, true>{}) : work(Chosen<Kind::adamw, false>{});
+    case Kind::sgd:
+      return d ? work(Chosen<Kind::sgd, true>{}) : work(Chosen<Kind::sgd, false>{});
+    case Kind::momentum:
+      return d ? work(Chosen<Kind::momentum, true>{}) : work(Chosen<Kind::momentum, false>{});
+  }
+}
+
+void backward(const Network& network, const Workspace& space, const Dropout& dropout, Gradients what,
+              const Update& update) {
+  for (int number = network.layer_count - 1; number >= 0; --number) {
+    if (number > 0) {
+      if (network.activation != Activation::relu) {
+        deltas_below<false, false>(network, space, 1.0F, number);
+      } else if (dropout.is_on) {
+        deltas_below<true, true>(network, space, dropout.scale, number);
+      } else {
+        deltas_below<true, false>(network, space, 1.0F, number);
+      }
+    }
+    if (what == Gradients::updated) {
+      with_kind(update, [&]<Update::Kind kind, bool decays>(Chosen<kind, decays>) {
+        update_layer<kind, decays>(network, space, update, number);
+      });
+    } else {
+      sum_layer(network, space, what == Gradients::added, number);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stoker::fused_cpu

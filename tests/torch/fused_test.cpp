@@ -1,0 +1,82 @@
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "torch/training_case.h"
+
+// The fused engine's losses against the eager engine's, step by step.
+namespace stoker {
+namespace {
+
+using test::make_engine;
+using test::small_request;
+
+// One batch per epoch, so that every step has a record of its own.
+EngineRequest single_batches(EngineRequest request, std::int64_t rows) {
+  request.training = test::synthetic_rows(rows, 6, request.loss == Loss::cross_entropy, 1);
+  request.validation = test::synthetic_rows(70, 6, request.loss == Loss::cross_entropy, 2);
+  request.batch_size = rows;
+  request.initial_parameters = initial_parameters(request.shape, 5);
+  return request;
+}
+
+void expect_the_same_curve(const EngineRequest& request, double relative) {
+  const auto fused = make_engine("fused", request);
+  const auto eager = make_engine("eager", request);
+  const ChunkResult one = test::run_epochs(*fused, request, 200, 50, 0, 0.001F);
+  const ChunkResult other = test::run_epochs(*eager, request, 200, 50, 0, 0.001F);
+  ASSERT_EQ(one.finished_epochs.size(), 200U);
+  for (std::size_t i = 0; i < 200; ++i) {
+    const double expected = other.finished_epochs[i].train_loss;
+    ASSERT_NEAR(one.finished_epochs[i].train_loss, expected, relative * expected) << "step " << i;
+    ASSERT_NEAR(*one.finished_epochs[i].validation_loss, *other.finished_epochs[i].validation_loss,
+                relative * *other.finished_epochs[i].validation_loss)
+        << "step " << i;
+  }
+}
+
+TEST(FusedAndEager, HaveTheSameLossesOver200Steps) {
+  for (const Activation activation :
+       {Activation::relu, Activation::tanh, Activation::sigmoid, Activation::gelu, Activation::silu}) {
+    EngineRequest request = small_request();
+    request.shape.dropout = 0;
+    request.shape.activation = activation;
+    request.shape.hidden_layers = {128, 64, 32};
+    SCOPED_TRACE(config::name_of(activation));
+    expect_the_same_curve(single_batches(request, 32), 1e-3);
+  }
+}
+
+TEST(FusedAndEager, DrawTheSameDropout) {
+  for (const std::vector<std::int64_t>& hidden : {std::vector<std::int64_t>{24, 10}, {7, 19, 33}}) {
+    EngineRequest request = small_request();
+    request.shape.hidden_layers = hidden;
+    request.shape.activation = Activation::gelu;
+    expect_the_same_curve(single_batches(request, 40), 1e-3);
+  }
+}
+
+TEST(FusedAndEager, AgreeOnBatchesOfManySlices) {
+  for (const double limit : {0.0, 0.5}) {
+    EngineRequest request = small_request();
+    request.loss = Loss::cross_entropy;
+    request.shape.outputs = 3;
+    request.shape.hidden_layers = {40, 17};
+    request.optimizer.max_grad_norm = limit;
+    expect_the_same_curve(single_batches(request, 1003), 1e-3);
+  }
+}
+
+TEST(FusedAndEager, StopAtTheSameEpoch) {
+  EngineRequest request = small_request();
+  request.shape.dropout = 0;
+  request.validation.arrays[1].array = test::synthetic_rows(50, 6, false, 123).targets();
+  request.patience = 3;
+  const ChunkResult one = test::run_epochs(*make_engine("fused", request), request, 100, 40);
+  const ChunkResult other = test::run_epochs(*make_engine("eager", request), request, 100, 40);
+  EXPECT_TRUE(one.stopped_early);
+  EXPECT_EQ(one.finished_epochs.size(), other.finished_epochs.size());
+}
+
+}  // namespace
+}  // namespace stoker
