@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "sweep/score.h"
 #include "torch/door.h"
+#include "train/engines.h"
 
 namespace stoker {
 namespace {
@@ -55,6 +56,17 @@ std::string end_text(MemberEnd end) {
       break;
   }
   return "failed";
+}
+
+// Null where models of such a request cannot train side by side. A request that no engine runs says so when it
+// is trained alone.
+const EngineMaker* group_maker(const EngineRequest& request, EngineChoice choice) {
+  try {
+    const EngineMaker& maker = choose_engine(engines(), choice, std::nullopt, request);
+    return maker.make_group == nullptr ? nullptr : &maker;
+  } catch (const Error&) {
+    return nullptr;
+  }
 }
 
 FoldResult result_line(std::size_t trial, std::int64_t fold, std::int64_t rung, std::string end) {
@@ -224,8 +236,8 @@ void Search::run_group(std::int64_t rung, const std::vector<Job>& jobs, const st
                        const std::vector<Member>& members) {
   std::vector<MemberResult> trained;
   const EngineChoice choice = works.empty() ? EngineChoice::automatic : works.front().settings.fit.engine;
-  const bool together = members.size() > 1 && trains_in_groups(members.front().request, choice);
-  if (together) trained = train_group(members, choice, stop_);
+  const bool together = members.size() > 1 && group_maker(members.front().request, choice) != nullptr;
+  if (together) trained = train_group(members, *group_maker(members.front().request, choice), stop_);
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (!together && i > 0 && time_is_up()) return;
     const MemberResult result = together ? std::move(trained[i]) : train_member(members[i], choice, stop_);

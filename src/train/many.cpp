@@ -48,10 +48,6 @@ class OneOfGroup : public Engine {
   std::string_view name_;
 };
 
-const EngineMaker& maker_for(const EngineRequest& request, EngineChoice engine) {
-  return choose_engine(engines(), engine, std::nullopt, request);
-}
-
 // Where a member stands when it begins; the engine is brought there.
 Progress begun(Engine& engine, Checkpoints& checkpoints) {
   std::optional<Checkpoint> checkpoint = checkpoints.newest();
@@ -210,7 +206,7 @@ std::vector<MemberResult> all_failed(std::size_t count, const std::string& reaso
 MemberResult train_member(const Member& member, EngineChoice choice, const StopSignal& stop) {
   return guarded([&] {
     NobodyListens nobody;
-    const std::unique_ptr<Engine> engine = maker_for(member.request, choice).make(member.request);
+    const std::unique_ptr<Engine> engine = choose_engine(engines(), choice, std::nullopt, member.request).make(member.request);
     Checkpoints checkpoints(member.checkpoints, member.identity, no_notes());
     Progress progress = begun(*engine, checkpoints);
     return result_of(*engine, member,
@@ -225,15 +221,11 @@ std::string group_key(const EngineRequest& request) {
                      request.batch_size);
 }
 
-bool trains_in_groups(const EngineRequest& request, EngineChoice engine) {
-  return maker_for(request, engine).make_group != nullptr;
-}
-
-std::vector<MemberResult> train_group(std::span<const Member> members, EngineChoice engine,
+std::vector<MemberResult> train_group(std::span<const Member> members, const EngineMaker& maker,
                                       const StopSignal& stop) {
   if (members.empty()) return {};
   try {
-    return Group(members, maker_for(members.front().request, engine), stop).train();
+    return Group(members, maker, stop).train();
   } catch (const OutOfMemory& error) {
     if (members.size() == 1) return all_failed(1, error.what());
   } catch (const Error& error) {
@@ -241,8 +233,8 @@ std::vector<MemberResult> train_group(std::span<const Member> members, EngineCho
     return all_failed(members.size(), error.what());
   }
   const std::size_t half = members.size() / 2;
-  std::vector<MemberResult> results = train_group(members.first(half), engine, stop);
-  for (MemberResult& result : train_group(members.subspan(half), engine, stop))
+  std::vector<MemberResult> results = train_group(members.first(half), maker, stop);
+  for (MemberResult& result : train_group(members.subspan(half), maker, stop))
     results.push_back(std::move(result));
   return results;
 }

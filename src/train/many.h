@@ -40,11 +40,9 @@ MemberResult train_member(const Member& member, EngineChoice engine, const StopS
 
 // Members that may form a group: one device, layers, loss and batch size.
 std::string group_key(const EngineRequest& request);
-// Whether the engine of this request trains models side by side.
-bool trains_in_groups(const EngineRequest& request, EngineChoice engine);
-// Trains all side by side, each with its own schedule; those that end early rest. A group that does not fit
-// the device is halved.
-std::vector<MemberResult> train_group(std::span<const Member> members, EngineChoice engine,
+// Trains all side by side, each with its own schedule; those that end early rest. The maker has make_group. A
+// group that does not fit the device is halved.
+std::vector<MemberResult> train_group(std::span<const Member> members, const EngineMaker& maker,
                                       const StopSignal& stop);
 
 // Calls work(0) … work(count - 1) on that many threads, the caller's included, and rethrows the first error.
