@@ -86,6 +86,8 @@ ExitCode show_many(const BenchOptions& options, const std::vector<ManyLine>& lin
 }
 
 ExitCode run_w1(const BenchOptions& options) {
+  if (options.models > 0 && options.peers)
+    refuse("--models measures many models beside one of Stoker's own; leave out --peers");
   if (options.models > 0) return show_many(options, bench_w1_many(options));
   const std::vector<BenchLine> own = bench_w1(options);
   std::vector<BenchLine> peers;

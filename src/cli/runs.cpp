@@ -105,8 +105,10 @@ std::string page_of(const ListedRun& run) {
   if (!record.trainings.empty()) text += "\nTraining\n";
   for (const auto& training : record.trainings) text += "  " + training_text(training);
   for (const auto& result : record.results) {
-    text +=
-        fmt::format("\n{} ({} rows)\n", result.card, human_count(static_cast<std::uint64_t>(result.rows)));
+    text += "\n" + result.card;
+    if (result.rows > 0)
+      text += fmt::format(" ({} rows)", human_count(static_cast<std::uint64_t>(result.rows)));
+    text += "\n";
     std::vector<std::vector<std::string>> metrics;
     for (const auto& [name, value] : result.metrics) metrics.push_back({name, number(value)});
     text += aligned(metrics, "  ");

@@ -14,6 +14,7 @@ using config::Diagnostics;
 using config::Value;
 
 constexpr std::int64_t usual_draws = 32;
+constexpr std::int64_t most_trainings = 1'000'000;
 
 int line_of_sweep(const Value& document, const char* setting) {
   const Value* section = document.find("sweep");
@@ -141,6 +142,9 @@ SweepDocument read_sweep(const Value& written, const std::string& file_name,
   finish_reading(sweep.base, file_name, folder);
   sweep.train_card = only_training_card(sweep.base, file_name);
   check_scoring(sweep);
+  if (sweep.candidate_count() > most_trainings / std::max<std::int64_t>(1, sweep.config.folds))
+    refuse("{}: {} candidates on {} folds are more than {} trainings, which is the most", file_name,
+           sweep.candidate_count(), sweep.config.folds, most_trainings);
   return sweep;
 }
 

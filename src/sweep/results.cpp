@@ -58,7 +58,7 @@ FoldResult result_from(const json& line) {
 
 }  // namespace
 
-Results::Results(std::filesystem::path path) {
+Results::Results(const std::filesystem::path& path, const std::string& identity) {
   bool cut_short = false;
   if (std::filesystem::exists(path)) {
     const std::string text = read_file(path, largest_file);
@@ -66,13 +66,24 @@ Results::Results(std::filesystem::path path) {
     for (const std::string& line : split_text(text, '\n'))
       if (!line.empty()) read_line(line);
   }
+  if (!identity_.empty() && identity_ != identity)
+    refuse("{} holds the results of another sweep: sweep.yaml was changed; start a new sweep", path.string());
   file_.emplace(path);
   if (cut_short) file_->append_line("");
+  if (identity_.empty()) file_->append_line(json{{"sweep", identity}}.dump());
 }
 
 void Results::read_line(const std::string& line) {
   try {
     const json parsed = json::parse(line);
+    if (parsed.contains("sweep")) {
+      identity_ = parsed.at("sweep").get<std::string>();
+      return;
+    }
+    if (parsed.contains("searched_seconds")) {
+      searched_seconds_ += parsed.at("searched_seconds").get<double>();
+      return;
+    }
     if (parsed.contains("winner")) {
       winner_ = {parsed.at("winner").get<std::size_t>(), parsed.at("run").get<std::string>()};
       return;
@@ -89,6 +100,11 @@ void Results::add(const FoldResult& result) {
   results_[{result.trial, result.fold}][result.rung] = result;
 }
 
+void Results::add_searched(double seconds) {
+  file_->append_line(json{{"searched_seconds", seconds}}.dump());
+  searched_seconds_ += seconds;
+}
+
 void Results::add_winner(std::size_t trial, const std::filesystem::path& run) {
   file_->append_line(json{{"winner", trial}, {"run", run.string()}}.dump());
   winner_ = {trial, run};
@@ -99,6 +115,13 @@ const FoldResult* Results::find(std::size_t trial, std::int64_t fold, std::int64
   if (found == results_.end()) return nullptr;
   const auto behind = found->second.upper_bound(rung);
   return behind == found->second.begin() ? nullptr : &std::prev(behind)->second;
+}
+
+std::int64_t Results::count() const {
+  std::int64_t count = 0;
+  for (const auto& [job, rungs] : results_)
+    for (const auto& [rung, result] : rungs) count += result.was_cut_short() ? 0 : 1;
+  return count;
 }
 
 bool Results::has(std::size_t trial, std::int64_t fold, std::int64_t rung) const {

@@ -40,15 +40,20 @@ struct FoldResult {
 class Results {
  public:
   // Goes on with the lines that are there; passes over one that was cut short.
-  explicit Results(std::filesystem::path path);
+  // Refuses those of another sweep: `identity` stands for all that the candidates and their scores depend on.
+  Results(const std::filesystem::path& path, const std::string& identity);
 
   void add(const FoldResult& result);
+  // A sitting has searched so long.
+  void add_searched(double seconds);
+  double searched_seconds() const { return searched_seconds_; }
   void add_winner(std::size_t trial, const std::filesystem::path& run);
 
   // The newest at this rung or before; null when there is none.
   const FoldResult* find(std::size_t trial, std::int64_t fold, std::int64_t rung) const;
   // Whether there is nothing left to train for it until the end of this rung.
   bool has(std::size_t trial, std::int64_t fold, std::int64_t rung) const;
+  std::int64_t count() const;  // of trainings that were not cut short
   // The run that the winner was last refitted in, and the winner.
   const std::optional<std::pair<std::size_t, std::filesystem::path>>& winner() const { return winner_; }
 
@@ -57,6 +62,8 @@ class Results {
 
   std::map<std::pair<std::size_t, std::int64_t>, std::map<std::int64_t, FoldResult>> results_;
   std::optional<std::pair<std::size_t, std::filesystem::path>> winner_;
+  double searched_seconds_ = 0;
+  std::string identity_;  // as the file says it
   std::optional<AppendedFile> file_;
 };
 

@@ -58,8 +58,8 @@ std::string end_text(MemberEnd end) {
   return "failed";
 }
 
-// Null where models of such a request cannot train side by side. A request that no engine runs says so when it
-// is trained alone.
+// Null where models of such a request cannot train side by side. A request that no engine runs says so when
+// it is trained alone.
 const EngineMaker* group_maker(const EngineRequest& request, EngineChoice choice) {
   try {
     const EngineMaker& maker = choose_engine(engines(), choice, std::nullopt, request);

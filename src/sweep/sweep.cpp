@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "pipeline/run_folder.h"
 #include "report/sweep_report.h"
@@ -38,8 +40,10 @@ std::unique_ptr<RunFolder> folder_for(const SweepDocument& sweep, const SweepOpt
   return RunFolder::reopen(*options.resume, document_of_folder(sweep));
 }
 
-double seconds_before(const SweepOptions& options) {
-  return options.resume ? read_record({*options.resume}).seconds : 0;
+// More time changes no candidate.
+std::string identity_of(SweepDocument sweep) {
+  sweep.config.time_budget = 0;
+  return sha256_of_text(sweep.to_yaml());
 }
 
 // Tells where the winner's run is before it is over, so that a resumed sweep goes on with it.
@@ -74,9 +78,8 @@ class Sweep {
         options_(options),
         listener_(listener),
         stop_(stop),
-        earlier_seconds_(seconds_before(options)),
         folder_(folder_for(sweep, options)),
-        results_(folder_->paths().folder / "results.jsonl"),
+        results_(folder_->paths().folder / "results.jsonl", identity_of(sweep)),
         search_(
             sweep, folder_->paths().checkpoints(), options.threads, results_,
             [this](Severity severity, const std::string& message) { note(severity, message); }, stop) {}
@@ -102,32 +105,47 @@ class Sweep {
   const fs::path& folder() const { return folder_->paths().folder; }
 
   void note(Severity severity, const std::string& message) {
+    const std::lock_guard lock(telling_);
     folder_->note("", severity, message);
     listener_.note(severity, message);
   }
 
   void search() {
     const double budget = sweep_.config.time_budget;
+    earlier_seconds_ = results_.searched_seconds();
     if (budget > 0)
       stop_.set_deadline(started_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
                                         std::clamp(budget - earlier_seconds_, 0.0, 1e9))));
     progress_.total = search_.trainings();
+    progress_.done = results_.count();
+    for (std::size_t i = 0; progress_.done > 0 && i < search_.candidates().size(); ++i) look_at(i, INT64_MAX);
     search_.on_result = [this](const FoldResult& result) { advance(result); };
-    search_.run();
+    try {
+      search_.run();
+    } catch (const Error&) {
+      results_.add_searched(seconds_since(started_));
+      throw;
+    }
+    results_.add_searched(seconds_since(started_));
     stop_.clear_deadline();
     summary_.trials = search_.trials();
     summary_.budget_reached = search_.budget_reached();
   }
 
-  // Called by one thread at a time.
-  void advance(const FoldResult& result) {
-    ++progress_.done;
-    ++done_here_;
-    Trial trial = trial_of(result.trial, search_.candidates()[result.trial], sweep_.config.folds, result.rung,
-                           results_);
+  // The best so far may be of a resumed sweep's earlier sittings.
+  void look_at(std::size_t candidate, std::int64_t rung) {
+    Trial trial = trial_of(candidate, search_.candidates()[candidate], sweep_.config.folds, rung, results_);
     const bool higher = higher_is_better(sweep_.config.metric);
     if (trial.score && (!progress_.best || is_better(trial, *progress_.best, higher)))
       progress_.best = std::move(trial);
+  }
+
+  // Called by one training's thread at a time.
+  void advance(const FoldResult& result) {
+    const std::lock_guard lock(telling_);
+    ++progress_.done;
+    ++done_here_;
+    look_at(result.trial, result.rung);
     const auto left = static_cast<double>(std::max<std::int64_t>(0, progress_.total - progress_.done));
     progress_.seconds_left = seconds_since(started_) / static_cast<double>(done_here_) * left;
     if (sweep_.config.time_budget > 0)
@@ -281,10 +299,11 @@ class Sweep {
   SweepListener& listener_;
   StopSignal& stop_;
   Clock::time_point started_ = Clock::now();
-  double earlier_seconds_;
+  double earlier_seconds_ = 0;  // searched in earlier sittings
   std::unique_ptr<RunFolder> folder_;
   Results results_;
   Search search_;
+  std::mutex telling_;  // notes come from threads that prepare, progress from those that have trained
   SweepProgress progress_;
   std::int64_t done_here_ = 0;
   SweepSummary summary_;

@@ -90,7 +90,7 @@ TEST_F(Sweep, KilledAndResumedItGivesTheSameTable) {
       if (!fs::exists(place_.folder() / "runs")) return false;
       const std::string folder = sweep_folder();
       std::error_code ignored;
-      return !folder.empty() && fs::file_size(fs::path(folder) / "results.jsonl", ignored) > 0 && !ignored;
+      return !folder.empty() && fs::file_size(fs::path(folder) / "results.jsonl", ignored) > 600 && !ignored;
     };
     while (!some_results()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     program.send(SIGKILL);

@@ -168,6 +168,19 @@ TEST_F(Sweeps, ALineCutShortByAKillIsTrainedAgain) {
   EXPECT_EQ(table(swept(sweep_of_folder(first.folder), first.folder)), table(first));
 }
 
+TEST_F(Sweeps, ResultsOfAnotherSpaceAreNotGoneOnWith) {
+  const SweepSummary first = swept(sweep_of(network_sweep(halving_model, halving)));
+  std::string text = read_file(first.folder / "sweep.yaml", 1U << 20);
+  text.replace(text.find("models: 9"), 9, "models: 8");
+  write_file(first.folder / "sweep.yaml", text);
+  try {
+    swept(sweep_of_folder(first.folder), first.folder);
+    FAIL() << "was resumed";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("another sweep"));
+  }
+}
+
 TEST_F(Sweeps, CandidatesThatDivergeOrContradictThemselvesDoNotEndIt) {
   const SweepSummary summary =
       swept(sweep_of(network_sweep("validation_ratio: 0.2, optimizer: sgd, epochs: 3, learning_rate: {grid: "
