@@ -27,13 +27,13 @@ void add_w1_flags(CLI::App& app, BenchOptions& options) {
       ->capture_default_str();
   app.add_option("--device", options.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
   app.add_option("--engine", options.engine, "auto, fused, graph or eager")->capture_default_str();
+  app.add_option("--dropout", options.dropout, "Share of hidden outputs left out")
+      ->check(CLI::Range(0.0, 0.99))
+      ->capture_default_str();
   app.add_option("--models", options.models, "Measure so many models side by side, beside one alone")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
   app.add_option("--threads", options.threads, "With --models on the CPU: threads; 0: one per core")
       ->check(CLI::Range(0, 4096));
-  app.add_option("--dropout", options.dropout, "Share of hidden outputs left out")
-      ->check(CLI::Range(0.0, 0.99))
-      ->capture_default_str();
 }
 
 // The scripts take one batch size at a time.

@@ -49,13 +49,6 @@ EngineRequest w1_request(const Dataset& placed, Device device, std::int64_t batc
   return request;
 }
 
-EngineChoice engine_named(const std::string& name) {
-  const auto& names = config::names<EngineChoice>;
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) refuse("no engine '{}'; there are auto, fused, graph and eager", name);
-  return static_cast<EngineChoice>(found - names.begin());
-}
-
 namespace {
 
 std::uint64_t free_bytes_on(Device device) {
@@ -99,6 +92,13 @@ BenchLine measure_w1(const EngineRequest& request, EngineChoice choice, double w
 }
 
 }  // namespace
+
+EngineChoice engine_named(const std::string& name) {
+  const auto& names = config::names<EngineChoice>;
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) refuse("no engine '{}'; there are auto, graph and eager", name);
+  return static_cast<EngineChoice>(found - names.begin());
+}
 
 std::vector<BenchLine> bench_w1(const BenchOptions& options) {
   const EngineChoice choice = engine_named(options.engine);

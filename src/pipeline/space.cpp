@@ -47,17 +47,6 @@ bool is_whole(double value) {
   return std::floor(value) == value && std::abs(value) < 9007199254740992.0;  // 2^53
 }
 
-// Values that a range may give, for the setting's own check: its ends and one inside.
-std::vector<Value> samples_of(const SearchedSetting& setting, int line) {
-  if (setting.kind == SearchKind::int_uniform)
-    return {Value(static_cast<std::int64_t>(setting.low), line),
-            Value(static_cast<std::int64_t>(setting.high), line)};
-  std::vector<Value> samples{Value(setting.low, line), Value(setting.high, line)};
-  if (setting.high > setting.low)
-    samples.emplace_back(setting.low + (setting.high - setting.low) * 0.381966, line);
-  return samples;
-}
-
 class SpaceReader {
  public:
   SpaceReader(const Value& document, Diagnostics& diagnostics)
@@ -108,7 +97,7 @@ class SpaceReader {
     setting.kind = *kind_named(map.front().key);
     const bool right = setting.is_list() ? read_list(map.front(), setting) : read_range(map.front(), setting);
     const std::size_t found_before = diagnostics_.found().size();
-    if (right) check_values(setting, entry.line);
+    if (right) check_values(setting);
     if (right && diagnostics_.found().size() == found_before) space_.push_back(std::move(setting));
   }
 
@@ -180,16 +169,15 @@ class SpaceReader {
     return true;
   }
 
-  // With the setting's own field; a setting inside a map (hyperparameters) has none that is known here, and
-  // the check of the whole card finds what is wrong with the candidates.
-  void check_values(const SearchedSetting& setting, int line) {
+  // With the setting's own field. A setting inside a map (hyperparameters) has none that is known here: the
+  // check of the whole card, when the rest has been read, finds what is wrong.
+  void check_values(const SearchedSetting& setting) {
     const CardType* type = find_card_type(card_type_);
     if (type == nullptr || setting.parts.size() != 4) return;
     const DescribedSettings settings = type->describe();
     for (const config::Field& field : settings.fields) {
       if (field.name != setting.parts.back()) continue;
-      for (const Value& value : setting.is_list() ? setting.values : samples_of(setting, line))
-        field.read(value, path_, diagnostics_);
+      for (const Value& value : setting.samples()) field.read(value, path_, diagnostics_);
     }
   }
 
@@ -233,6 +221,16 @@ std::string SearchedSetting::path() const {
 
 std::string SearchedSetting::name() const {
   return config::shown(parts.at(1)) + "." + config::shown(parts.back());
+}
+
+std::vector<Value> SearchedSetting::samples() const {
+  if (is_list()) return values;
+  const int line = written.line();
+  if (kind == SearchKind::int_uniform)
+    return {Value(static_cast<std::int64_t>(low), line), Value(static_cast<std::int64_t>(high), line)};
+  std::vector<Value> ends{Value(low, line), Value(high, line)};
+  if (high > low) ends.emplace_back(low + (high - low) * 0.381966, line);
+  return ends;
 }
 
 Value SearchedSetting::first() const {

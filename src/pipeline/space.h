@@ -84,8 +84,10 @@ struct SearchedSetting {
   double high = 0;
 
   bool is_list() const { return kind == SearchKind::grid || kind == SearchKind::choice; }
-  std::string path() const;     // cards.model.config.dropout
-  std::string name() const;     // model.dropout
+  std::string path() const;  // cards.model.config.dropout
+  std::string name() const;  // model.dropout
+  // For the setting's own check: all of a list, of a range its ends and one inside.
+  std::vector<config::Value> samples() const;
   config::Value first() const;  // a value that stands for all of them
 };
 

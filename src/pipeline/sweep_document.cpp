@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "pipeline/card.h"
 #include "pipeline/seed_form.h"
 
 namespace stoker {
@@ -54,6 +55,22 @@ void check_strategy(const Value& document, const SweepConfig& config,
     diagnostics.add(setting.written.line(), setting.path(),
                     "changes what the validation loss measures, so losses could not be compared; set "
                     "sweep.metric, for example to rmse");
+  }
+}
+
+// Settings inside a map, such as hyperparameters, are known to the card's own check alone.
+void check_inner_values(const SweepDocument& sweep, Diagnostics& diagnostics) {
+  if (!diagnostics.empty()) return;
+  for (const SearchedSetting& setting : sweep.space) {
+    if (setting.parts.size() <= 4) continue;
+    const Value& card = *sweep.value.find("cards")->find(setting.parts[1]);
+    const CardType& type = *find_card_type(*card.find("type")->get_if<std::string>());
+    const std::vector<std::string> inner(setting.parts.begin() + 3, setting.parts.end());
+    for (const Value& value : setting.samples()) {
+      Value settings = *card.find("config");
+      put(settings, inner, value);
+      type.check(settings, "cards." + setting.parts[1] + ".config", diagnostics);
+    }
   }
 }
 
@@ -138,6 +155,7 @@ SweepDocument read_sweep(const Value& written, const std::string& file_name,
   for (const SearchedSetting& setting : sweep.space) put(sweep.value, setting.parts, setting.first());
   take_space_out(sweep.value);  // what is wrong and has been said
   sweep.base = read_document(sweep.value, diagnostics);
+  check_inner_values(sweep, diagnostics);
   diagnostics.refuse_if_any();
   finish_reading(sweep.base, file_name, folder);
   sweep.train_card = only_training_card(sweep.base, file_name);

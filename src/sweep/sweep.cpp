@@ -169,7 +169,7 @@ class Sweep {
     if (!summary_.budget_reached) return;
     note(Severity::warning,
          fmt::format(
-             "the time budget of {} s is over: {} of {} candidates were trained to their end; the best "
+             "the time budget of {} s is over: {} of {} candidates were done; the best "
              "so far is refitted",
              sweep_.config.time_budget, count_of(TrialStatus::finished) + count_of(TrialStatus::pruned),
              summary_.trials.size()));

@@ -48,6 +48,18 @@ TEST(Space, ChecksEveryValueWithTheSettingsOwnField) {
                              HasSubstr("no such choice 'rlu'")));
 }
 
+TEST(Space, ChecksValuesInsideHyperparametersToo) {
+  std::string text = network_sweep("", "strategy: grid, folds: 4");
+  const std::size_t model = text.find("    type: model_define_gpu");
+  text.replace(
+      model, text.find("  train:") - model,
+      "    type: model_define\n    config: { model_type: ridge, hyperparameters: { alpha: {grid: [1, much, "
+      "-1]} } }\n");
+  EXPECT_THAT(refusal_of(text),
+              AllOf(HasSubstr("hyperparameters.alpha: must be a number, found the text 'much'"),
+                    HasSubstr("the number -1 is out of range")));
+}
+
 TEST(Space, AWholeNumberIsNotDrawnFromARangeOfNumbers) {
   EXPECT_THAT(refusal_of(network_sweep(validated + "epochs: {uniform: [1, 9]}", "strategy: random")),
               HasSubstr("epochs: must be a whole number"));
