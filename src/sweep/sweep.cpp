@@ -119,6 +119,7 @@ class Sweep {
     progress_.total = search_.trainings();
     progress_.done = results_.count();
     for (std::size_t i = 0; progress_.done > 0 && i < search_.candidates().size(); ++i) look_at(i, INT64_MAX);
+    say_if_nobody_is_given_up();
     search_.on_result = [this](const FoldResult& result) { advance(result); };
     try {
       search_.run();
@@ -130,6 +131,16 @@ class Sweep {
     stop_.clear_deadline();
     summary_.trials = search_.trials();
     summary_.budget_reached = search_.budget_reached();
+  }
+
+  void say_if_nobody_is_given_up() {
+    const auto candidates = static_cast<std::int64_t>(search_.candidates().size());
+    const std::int64_t in_one_go = candidates * std::max<std::int64_t>(1, sweep_.config.folds);
+    if (sweep_.config.strategy != Strategy::halving || candidates == 1 || progress_.total != in_one_go)
+      return;
+    note(Severity::warning,
+         fmt::format("halving gives up no candidate: sweep.min_epochs, {}, is not below epochs",
+                     sweep_.config.min_epochs));
   }
 
   // The best so far may be of a resumed sweep's earlier sittings.
@@ -167,12 +178,12 @@ class Sweep {
     if (best == nullptr) say_why_there_is_none();
     summary_.winner = best->number - 1;
     if (!summary_.budget_reached) return;
-    note(Severity::warning,
-         fmt::format(
-             "the time budget of {} s is over: {} of {} candidates were done; the best "
-             "so far is refitted",
-             sweep_.config.time_budget, count_of(TrialStatus::finished) + count_of(TrialStatus::pruned),
-             summary_.trials.size()));
+    note(
+        Severity::warning,
+        fmt::format("the time budget of {} s is over: {} of {} candidates were done; the best "
+                    "so far is refitted",
+                    sweep_.config.time_budget,
+                    count_of(TrialStatus::finished) + count_of(TrialStatus::pruned), summary_.trials.size()));
   }
 
   [[noreturn]] void say_why_there_is_none() {
