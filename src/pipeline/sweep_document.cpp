@@ -147,11 +147,10 @@ SweepDocument read_sweep(const Value& written, const std::string& file_name,
   sweep.value = is_seed_form(written) ? from_seed_form(written, diagnostics) : written;
   sweep.file_name = file_name;
   sweep.space = read_space(sweep.value, diagnostics);
-  if (const Value* section = sweep.value.find("sweep")) {
-    Diagnostics said_below("");  // when the document is read
+  Diagnostics said_below("");  // when the document is read
+  if (const Value* section = sweep.value.find("sweep"))
     sweep.config = config::read<SweepConfig>(*section, "sweep", said_below);
-  }
-  check_strategy(sweep.value, sweep.config, sweep.space, diagnostics);
+  if (said_below.empty()) check_strategy(sweep.value, sweep.config, sweep.space, diagnostics);
   for (const SearchedSetting& setting : sweep.space) put(sweep.value, setting.parts, setting.first());
   take_space_out(sweep.value);  // what is wrong and has been said
   sweep.base = read_document(sweep.value, diagnostics);

@@ -78,7 +78,8 @@ SweepContents contents_from(const json& whole) {
     contents.curves.push_back({curve.at("trial").get<std::int64_t>(), numbers(curve.at("epochs")),
                                numbers(curve.at("validation"))});
   for (const SweepContents::Curve& curve : contents.curves)
-    if (curve.epochs.size() != curve.losses.size()) refuse("a curve has as many losses as epochs");
+    if (curve.epochs.size() != curve.losses.size())
+      refuse("sweep.json: a curve has {} epochs but {} losses", curve.epochs.size(), curve.losses.size());
   if (!whole.at("winner").is_null()) {
     contents.winner = whole.at("winner").at("trial").get<std::int64_t>();
     contents.winner_run = whole.at("winner").at("run").get<std::string>();
