@@ -63,7 +63,7 @@ ExitCode show(const BenchOptions& options, const std::vector<BenchLine>& own,
 }
 
 ExitCode show_many(const BenchOptions& options, const std::vector<ManyLine>& lines) {
-  std::vector<std::vector<std::string>> rows{{"models", "model-steps/s", "µs/model-step", "threads",
+  std::vector<std::vector<std::string>> rows{{"models", "model-steps/s", "µs/model-step", "CPU µs", "threads",
                                               "× threads, of one alone", "spread", "batch", "engine",
                                               "device"}};
   for (const ManyLine& many : lines) {
@@ -71,13 +71,15 @@ ExitCode show_many(const BenchOptions& options, const std::vector<ManyLine>& lin
     if (options.json) {
       nlohmann::json json = to_json(line);
       json["threads"] = many.threads;
+      json["processor_us_per_step"] = many.processor_us_per_step;
       json["model_steps_per_s"] = 1e6 / line.us_per_step;
       json["times_single"] = many.times_single;
       print(json.dump() + "\n");
       continue;
     }
     rows.push_back({fmt::format("{}", line.models), fmt::format("{:.0f}", 1e6 / line.us_per_step),
-                    fmt::format("{:.3f}", line.us_per_step), fmt::format("{}", many.threads),
+                    fmt::format("{:.3f}", line.us_per_step),
+                    fmt::format("{:.3f}", many.processor_us_per_step), fmt::format("{}", many.threads),
                     fmt::format("{:.3f}", many.times_single), fmt::format("{:.0f} %", 100 * line.spread),
                     fmt::format("{}", line.batch), line.engine, line.device});
   }

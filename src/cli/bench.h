@@ -38,7 +38,8 @@ EngineChoice engine_named(const std::string& name);
 struct ManyLine {
   BenchLine line;  // us_per_step: of the clock per model-step
   int threads = 1;
-  double times_single = 1;  // time per model-step × threads, in units of a single model's
+  double processor_us_per_step = 0;  // of the CPU per model-step, all threads together; 0 in a GPU's group
+  double times_single = 1;           // time per model-step × threads, in units of a single model's
 };
 std::vector<ManyLine> bench_w1_many(const BenchOptions& options);
 // linear_regression, ridge, lasso, lasso_cv on the same table in memory. One line per model.

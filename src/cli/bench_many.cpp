@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <ctime>
 #include <memory>
 #include <vector>
 
@@ -19,16 +20,37 @@ Chunk chunk_of(std::int64_t first_step, std::int64_t steps) {
   return {first_step, std::vector<float>(static_cast<std::size_t>(steps), learning_rate)};
 }
 
+// Of all threads together: on a machine that others use as well, it tells what the clock cannot.
+class ProcessorTime {
+ public:
+  template <class Work>
+  void add(std::int64_t steps, Work work) {
+    const std::clock_t start = std::clock();
+    work();
+    seconds_ += static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    steps_ += steps;
+  }
+  double seconds_per_step() const {
+    return seconds_ / static_cast<double>(std::max<std::int64_t>(1, steps_));
+  }
+
+ private:
+  double seconds_ = 0;
+  std::int64_t steps_ = 0;
+};
+
 // Models on engines of their own, each a thread's while it runs its steps.
 Measured measure_on_threads(const std::vector<EngineRequest>& requests, const EngineMaker& maker, int threads,
-                            double seconds) {
+                            double seconds, ProcessorTime& processor) {
   std::vector<std::unique_ptr<Engine>> engines;
   for (const EngineRequest& request : requests) engines.push_back(maker.make(request));
   std::int64_t next_step = 0;
   return measure(
       [&](std::int64_t steps) {
         const Chunk chunk = chunk_of(next_step, steps);
-        share_among_threads(engines.size(), threads, [&](std::size_t i) { engines[i]->run(chunk); });
+        processor.add(steps, [&] {
+          share_among_threads(engines.size(), threads, [&](std::size_t i) { engines[i]->run(chunk); });
+        });
         next_step += steps;
       },
       seconds);
@@ -57,8 +79,10 @@ ManyLine measure_many(const Dataset& placed, Device device, std::int64_t batch, 
   ManyLine many;
   const bool in_group = device.is_cuda() && maker.make_group != nullptr && models > 1;
   if (!device.is_cuda() && models > 1) many.threads = options.threads > 0 ? options.threads : cpu_cores();
-  const Measured measured = in_group ? measure_group(requests, maker, options.seconds)
-                                     : measure_on_threads(requests, maker, many.threads, options.seconds);
+  ProcessorTime processor;
+  const Measured measured =
+      in_group ? measure_group(requests, maker, options.seconds)
+               : measure_on_threads(requests, maker, many.threads, options.seconds, processor);
   BenchLine& line = many.line;
   line.workload = "w1";
   line.batch = batch;
@@ -66,6 +90,7 @@ ManyLine measure_many(const Dataset& placed, Device device, std::int64_t batch, 
   line.device = device.name();
   line.precision = "fp32";
   line.us_per_step = 1e6 * measured.seconds_per_unit / static_cast<double>(models);
+  many.processor_us_per_step = 1e6 * processor.seconds_per_step() / static_cast<double>(models);
   line.spread = measured.spread;
   line.samples_per_s = 1e6 * static_cast<double>(batch) / line.us_per_step;
   line.models = models;
