@@ -30,6 +30,10 @@ void add_w1_flags(CLI::App& app, BenchOptions& options) {
   app.add_option("--dropout", options.dropout, "Share of hidden outputs left out")
       ->check(CLI::Range(0.0, 0.99))
       ->capture_default_str();
+  app.add_option("--models", options.models, "Measure so many models side by side, beside one alone")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
+  app.add_option("--threads", options.threads, "With --models on the CPU: threads; 0: one per core")
+      ->check(CLI::Range(0, 4096));
 }
 
 // The scripts take one batch size at a time.
@@ -58,7 +62,35 @@ ExitCode show(const BenchOptions& options, const std::vector<BenchLine>& own,
   return ExitCode::done;
 }
 
+ExitCode show_many(const BenchOptions& options, const std::vector<ManyLine>& lines) {
+  std::vector<std::vector<std::string>> rows{{"models", "model-steps/s", "µs/model-step", "CPU µs", "threads",
+                                              "× threads, of one alone", "spread", "batch", "engine",
+                                              "device"}};
+  for (const ManyLine& many : lines) {
+    const BenchLine& line = many.line;
+    if (options.json) {
+      nlohmann::json json = to_json(line);
+      json["threads"] = many.threads;
+      json["processor_us_per_step"] = many.processor_us_per_step;
+      json["model_steps_per_s"] = 1e6 / line.us_per_step;
+      json["times_single"] = many.times_single;
+      print(json.dump() + "\n");
+      continue;
+    }
+    rows.push_back({fmt::format("{}", line.models), fmt::format("{:.0f}", 1e6 / line.us_per_step),
+                    fmt::format("{:.3f}", line.us_per_step),
+                    fmt::format("{:.3f}", many.processor_us_per_step), fmt::format("{}", many.threads),
+                    fmt::format("{:.3f}", many.times_single), fmt::format("{:.0f} %", 100 * line.spread),
+                    fmt::format("{}", line.batch), line.engine, line.device});
+  }
+  if (!options.json) print(aligned(rows));
+  return ExitCode::done;
+}
+
 ExitCode run_w1(const BenchOptions& options) {
+  if (options.models > 0 && options.peers)
+    refuse("--models measures many models beside one of Stoker's own; leave out --peers");
+  if (options.models > 0) return show_many(options, bench_w1_many(options));
   const std::vector<BenchLine> own = bench_w1(options);
   std::vector<BenchLine> peers;
   if (options.peers) peers = run_w1_peers(options, own);
@@ -88,6 +120,7 @@ Action declare_bench(CLI::App& app) {
       "Examples:\n"
       "  stoker bench w1 --batch 32 --batch 512 --device cpu\n"
       "  stoker bench w1 --device cuda --engine graph --peers\n"
+      "  stoker bench w1 --device cpu --models 32\n"
       "  stoker bench linear --peers");
   return [=] { return w1->parsed() ? run_w1(*options) : run_linear(*options); };
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/bench_line.h"
+#include "engine/engine.h"
 
 namespace stoker::cli {
 
@@ -13,7 +14,9 @@ struct BenchOptions {
   std::string device = "auto";
   std::string engine = "auto";
   double dropout = 0.2;
-  double seconds = 0.25;  // of a window
+  double seconds = 0.25;    // of a window
+  std::int64_t models = 0;  // side by side; 0: one model alone
+  int threads = 0;          // that models share on the CPU; 0: one per core
   bool peers = false;
   bool json = false;
 };
@@ -24,6 +27,21 @@ constexpr std::int64_t bench_columns = 13;
 
 // w1: 13 → [128, 64, 32] → 1, ReLU, dropout, Adam 1e-3, MSE. One line per batch size.
 std::vector<BenchLine> bench_w1(const BenchOptions& options);
+// Its parts, for many such models.
+Dataset w1_table();
+EngineRequest w1_request(const Dataset& placed, Device device, std::int64_t batch, double dropout,
+                         std::uint64_t seed);
+EngineChoice engine_named(const std::string& name);
+
+// w1 alone, then `models` of them side by side, by batch size. On the CPU they share its threads, on a GPU
+// they train in groups where the engine can.
+struct ManyLine {
+  BenchLine line;  // us_per_step: of the clock per model-step
+  int threads = 1;
+  double processor_us_per_step = 0;  // of the CPU per model-step, all threads together; 0 in a GPU's group
+  double times_single = 1;           // time per model-step × threads, in units of a single model's
+};
+std::vector<ManyLine> bench_w1_many(const BenchOptions& options);
 // linear_regression, ridge, lasso, lasso_cv on the same table in memory. One line per model.
 std::vector<BenchLine> bench_linear(const BenchOptions& options);
 

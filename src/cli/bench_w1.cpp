@@ -15,10 +15,9 @@
 #include "train/engines.h"
 
 namespace stoker::cli {
-namespace {
 
 // Standard normal features; the target is linear in them with a little noise, of variance about 1.
-Dataset synthetic_table() {
+Dataset w1_table() {
   Array features(DType::float32, {bench_rows, bench_columns});
   Array targets(DType::float32, {bench_rows, 1});
   const RandomKey key = random_key(42, Purpose::sample, 0);
@@ -37,17 +36,20 @@ Dataset synthetic_table() {
   return {{{"features", Role::features, features}, {"targets", Role::targets, targets}}};
 }
 
-EngineRequest w1_request(const Dataset& placed, Device device, std::int64_t batch, double dropout) {
+EngineRequest w1_request(const Dataset& placed, Device device, std::int64_t batch, double dropout,
+                         std::uint64_t seed) {
   EngineRequest request;
   request.shape = {bench_columns, {128, 64, 32}, 1, Activation::relu, dropout};
   request.loss = Loss::mse;
   request.batch_size = batch;
-  request.seed = 42;
+  request.seed = seed;
   request.device = device;
   request.training = placed;
   request.initial_parameters = initial_parameters(request.shape, request.seed);
   return request;
 }
+
+namespace {
 
 std::uint64_t free_bytes_on(Device device) {
   for (const DeviceInfo& info : list_devices().devices) {
@@ -90,6 +92,8 @@ BenchLine measure_w1(const EngineRequest& request, EngineChoice choice, double w
   return line;
 }
 
+}  // namespace
+
 EngineChoice engine_named(const std::string& name) {
   const auto& names = config::names<EngineChoice>;
   const auto found = std::find(names.begin(), names.end(), name);
@@ -97,17 +101,15 @@ EngineChoice engine_named(const std::string& name) {
   return static_cast<EngineChoice>(found - names.begin());
 }
 
-}  // namespace
-
 std::vector<BenchLine> bench_w1(const BenchOptions& options) {
   const EngineChoice choice = engine_named(options.engine);
   const Notes notes = [](Severity, const std::string& message) { tell(message); };
   const Device device = choose_device(options.device, notes);
   const std::uint64_t free_before = free_bytes_on(device);
-  const Placement placed = place(synthetic_table(), device, notes);
+  const Placement placed = place(w1_table(), device, notes);
   std::vector<BenchLine> lines;
   for (const std::int64_t batch : options.batches) {
-    lines.push_back(measure_w1(w1_request(placed.dataset, device, batch, options.dropout), choice,
+    lines.push_back(measure_w1(w1_request(placed.dataset, device, batch, options.dropout, 42), choice,
                                options.seconds, free_before));
   }
   return lines;

@@ -23,6 +23,7 @@ struct Command {
 
 Action declare_run(CLI::App& app);
 Action declare_train(CLI::App& app);
+Action declare_sweep(CLI::App& app);
 Action declare_predict(CLI::App& app);
 Action declare_preview(CLI::App& app);
 Action declare_validate(CLI::App& app);

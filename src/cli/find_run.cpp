@@ -47,10 +47,22 @@ ListedRun run_named(const std::string& name, const std::filesystem::path& out) {
   return find_run(out, name);
 }
 
+std::filesystem::path sweep_named(const std::string& name, const std::filesystem::path& out) {
+  if (name == "latest") {
+    std::vector<std::string> damaged;
+    for (const ListedRun& run : list_runs(out, damaged))
+      if (holds(run.paths.folder, "sweep.yaml")) return run.paths.folder;
+    refuse("there are no sweeps in {}", out.string());
+  }
+  return run_named(name, out).paths.folder;
+}
+
 std::filesystem::path model_named(const std::string& name, const std::filesystem::path& out) {
   const std::filesystem::path folder = without_trailing_slash(name);
   if (is_folder(name)) {
     if (holds(folder, "model")) return folder / "model";
+    if (holds(folder, "sweep.yaml"))
+      refuse("{} is a sweep; its winner's model is in a run of its own, which sweep.json names", name);
     if (holds(folder, "run.json"))
       refuse("the run {} has no model: it trained none, or did not finish", name);
     return folder;  // load_model says what is missing in it

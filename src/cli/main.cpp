@@ -19,6 +19,7 @@ namespace {
 constexpr std::array commands{
     Command{"run", "Run a pipeline document", declare_run},
     Command{"train", "Train a model on a file, a URL or a sample, without a document", declare_train},
+    Command{"sweep", "Train many candidates of a document, compare them and keep the best", declare_sweep},
     Command{"predict", "Predict with a trained model", declare_predict},
     Command{"preview", "Show the first rows of a file, a URL or a sample, with types and missing values",
             declare_preview},

@@ -38,10 +38,6 @@ std::string bar(double share, std::size_t cells) {
 
 ProgressView::ProgressView(const Document& document, bool quiet) : document_(document), quiet_(quiet) {}
 
-ProgressView::~ProgressView() {
-  clear_live();
-}
-
 void ProgressView::run_started(const std::filesystem::path& folder) {
   heading_ = fmt::format("{} → {}", document_.name, folder.string());
 }
@@ -51,17 +47,17 @@ void ProgressView::card_started(const Card& card) {
   total_epochs_ = epochs_of(document_, card);
   last_epoch_.reset();
   last_plain_line_ = std::chrono::steady_clock::now();
-  if (!quiet_) show_live(fmt::format("{} …", card.id));
+  if (!quiet_) live_.show(fmt::format("{} …", card.id));
 }
 
 void ProgressView::card_finished(const Card& card, const CardOutcome& outcome) {
   if (quiet_) return;
   // Not before a card is done: a run that is refused at its first card leaves no folder.
-  if (!heading_.empty()) say(heading_);
+  if (!heading_.empty()) live_.say(heading_);
   heading_.clear();
   const std::string what = outcome.reused ? coloured_error(Colour::grey, "reused from the cache")
                                           : coloured_error(Colour::green, human_seconds(outcome.seconds));
-  say(fmt::format("  {:<12} {:<18} {}", card.id, card.type, what));
+  live_.say(fmt::format("  {:<12} {:<18} {}", card.id, card.type, what));
 }
 
 void ProgressView::epoch_finished(const EpochReport& report) {
@@ -71,20 +67,20 @@ void ProgressView::epoch_finished(const EpochReport& report) {
 void ProgressView::advanced(std::int64_t step, std::int64_t total_steps, double steps_per_second) {
   if (quiet_) return;
   if (error_is_terminal()) {
-    show_live(training_line(step, total_steps, steps_per_second));
+    live_.show(training_line(step, total_steps, steps_per_second));
     return;
   }
   const auto now = std::chrono::steady_clock::now();
   if (now - last_plain_line_ < between_plain_lines) return;
   last_plain_line_ = now;
-  say(training_line(step, total_steps, steps_per_second));
+  live_.say(training_line(step, total_steps, steps_per_second));
 }
 
 void ProgressView::note(Severity severity, const std::string& message) {
   if (severity == Severity::warning) {
-    say(fmt::format("  {} {}", coloured_error(Colour::yellow, "warning:"), message));
+    live_.say(fmt::format("  {} {}", coloured_error(Colour::yellow, "warning:"), message));
   } else if (!quiet_) {
-    say(fmt::format("  {}", message));
+    live_.say(fmt::format("  {}", message));
   }
 }
 
@@ -107,28 +103,6 @@ std::string ProgressView::training_line(std::int64_t step, std::int64_t total_st
                         human_seconds(std::max(0.0, left)));
   }
   return line;
-}
-
-void ProgressView::show_live(const std::string& line) {
-  if (!error_is_terminal()) return;
-  // One column is left free: a full last column makes some terminals wrap.
-  const std::string cut = cut_to_width(line, terminal_width() - 1);
-  const std::string whole = "\r\033[K" + cut;
-  std::fwrite(whole.data(), 1, whole.size(), stderr);
-  std::fflush(stderr);
-  live_shown_ = true;
-}
-
-void ProgressView::clear_live() {
-  if (!live_shown_) return;
-  std::fputs("\r\033[K", stderr);
-  std::fflush(stderr);
-  live_shown_ = false;
-}
-
-void ProgressView::say(const std::string& line) {
-  clear_live();
-  tell(line);
 }
 
 }  // namespace stoker::cli

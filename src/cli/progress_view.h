@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/live_line.h"
 #include "pipeline/runner.h"
 
 namespace stoker::cli {
@@ -15,7 +16,6 @@ namespace stoker::cli {
 class ProgressView : public RunListener {
  public:
   ProgressView(const Document& document, bool quiet);
-  ~ProgressView() override;
 
   void run_started(const std::filesystem::path& folder) override;
   void card_started(const Card& card) override;
@@ -25,14 +25,11 @@ class ProgressView : public RunListener {
   void note(Severity severity, const std::string& message) override;
 
  private:
-  void show_live(const std::string& line);
-  void clear_live();
-  void say(const std::string& line);
   std::string training_line(std::int64_t step, std::int64_t total_steps, double steps_per_second) const;
 
   const Document& document_;
   bool quiet_;
-  bool live_shown_ = false;
+  LiveLine live_;
   std::string heading_;  // what runs and where, until it has been said
   std::string card_;
   std::int64_t total_epochs_ = 0;

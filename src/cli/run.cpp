@@ -59,6 +59,9 @@ ExitCode run(const RunCommand& command) {
   options.use_cache = !command.no_cache;
   if (!command.resume.empty()) {
     const ListedRun earlier = run_named(command.resume, command.out);
+    if (exists(earlier.paths.folder / "sweep.yaml"))
+      refuse("{} is a sweep; go on with it by: stoker sweep --resume {}", earlier.id,
+             earlier.paths.folder.string());
     options.resume = earlier.paths.folder;
     options.out = earlier.paths.folder.parent_path();
     if (options.out.empty()) options.out = ".";

@@ -107,7 +107,10 @@ std::string page_of(const ListedRun& run) {
   if (!record.trainings.empty()) text += "\nTraining\n";
   for (const auto& training : record.trainings) text += "  " + training_text(training);
   for (const auto& result : record.results) {
-    text += fmt::format("\n{} ({})\n", result.card, counted(static_cast<std::uint64_t>(result.rows), "row"));
+    text += "\n" + result.card;
+    if (result.rows > 0)
+      text += fmt::format(" ({})", counted(static_cast<std::uint64_t>(result.rows), "row"));
+    text += "\n";
     std::vector<std::vector<std::string>> metrics;
     for (const auto& [name, value] : result.metrics) metrics.push_back({name, number(value)});
     text += aligned(metrics, "  ");

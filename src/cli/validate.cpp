@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "pipeline/document.h"
+#include "pipeline/seed_form.h"
+#include "pipeline/sweep_document.h"
 
 namespace stoker::cli {
 namespace {
@@ -33,11 +36,32 @@ std::string as_text(const ValidateOptions& options, const Document& document) {
                      join(order, ", "));
 }
 
+std::string as_text(const ValidateOptions& options, const SweepDocument& sweep) {
+  std::vector<std::string> searched;
+  for (const SearchedSetting& setting : sweep.space) searched.push_back(setting.path());
+  return fmt::format("{} is valid: stoker sweep tries {} candidates, searching {}\n", options.document,
+                     sweep.candidate_count(), join(searched, ", "));
+}
+
+// A document with searched settings is one for stoker sweep.
+std::optional<SweepDocument> sweep_in(const ValidateOptions& options) {
+  config::Value value = config::load_document(options.document);
+  for (const std::string& assignment : options.assignments)
+    if (!is_seed_form(value)) config::set_path(value, assignment);
+  if (take_space_out(value).empty()) return std::nullopt;
+  return load_sweep(options.document, options.assignments);
+}
+
 ExitCode validate(const ValidateOptions& options) {
   try {
-    const Document document = load_pipeline(options.document, options.assignments);
-    if (options.json) {
-      print_json(as_json(document));
+    const std::optional<SweepDocument> sweep = sweep_in(options);
+    const Document document = sweep ? sweep->base : load_pipeline(options.document, options.assignments);
+    if (sweep && !options.json) {
+      print(as_text(options, *sweep));
+    } else if (options.json) {
+      nlohmann::json json = as_json(document);
+      if (sweep) json["candidates"] = sweep->candidate_count();
+      print_json(json);
     } else {
       print(as_text(options, document));
     }

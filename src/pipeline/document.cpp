@@ -12,6 +12,7 @@
 #include "pipeline/document_keys.h"
 #include "pipeline/graph.h"
 #include "pipeline/seed_form.h"
+#include "pipeline/space.h"
 
 namespace stoker {
 namespace {
@@ -50,6 +51,7 @@ class DocumentReader {
     document.cards = read_cards(keys.cards);
     document.layout = keys.layout;
     check_layout(document);
+    config::read<SweepConfig>(keys.sweep, "sweep", diagnostics_);  // says what is wrong with it
     check_connections(document.cards, diagnostics_);
     document.cards = in_running_order(document.cards, diagnostics_);
     return document;
@@ -215,15 +217,28 @@ std::string Document::to_yaml() const {
   return config::to_yaml(document);
 }
 
-Document read_document(const Value& value, const std::string& file_name,
-                       const std::filesystem::path& folder) {
-  Diagnostics diagnostics(file_name);
-  const bool is_seed = is_seed_form(value);
-  Document document = DocumentReader(diagnostics).read(is_seed ? from_seed_form(value, diagnostics) : value);
-  diagnostics.refuse_if_any();
+Document read_document(const Value& value, Diagnostics& diagnostics) {
+  return DocumentReader(diagnostics).read(value);
+}
+
+void finish_reading(Document& document, const std::string& file_name, const std::filesystem::path& folder) {
   document.folder = folder;
   if (document.name.empty()) document.name = std::filesystem::path(file_name).stem().string();
   if (document.name.empty()) document.name = "pipeline";
+}
+
+Document read_document(const Value& written, const std::string& file_name,
+                       const std::filesystem::path& folder) {
+  Diagnostics diagnostics(file_name);
+  Value value = is_seed_form(written) ? from_seed_form(written, diagnostics) : written;
+  for (const auto& [path, line] : take_space_out(value)) {
+    diagnostics.add(line, path,
+                    fmt::format("is searched; run the document with: stoker sweep {}, or give one value",
+                                file_name.empty() ? "DOC" : file_name));
+  }
+  Document document = read_document(value, diagnostics);
+  diagnostics.refuse_if_any();
+  finish_reading(document, file_name, folder);
   return document;
 }
 

@@ -37,9 +37,14 @@ struct Document {
   std::string to_yaml() const;
 };
 
-// Checks everything and reports all errors at once. Takes seed 000's {nodes, edges} form too.
+// Checks everything and reports all errors at once. Takes seed 000's {nodes, edges} form too. Refuses a
+// document of which settings are searched: that is for read_sweep().
 Document read_document(const config::Value& value, const std::string& file_name,
                        const std::filesystem::path& folder);
+// The two halves of it, for whoever has more to say about the document: errors are collected, then the
+// document gets its folder and, where it has none, a name.
+Document read_document(const config::Value& value, config::Diagnostics& diagnostics);
+void finish_reading(Document& document, const std::string& file_name, const std::filesystem::path& folder);
 // Loads, applies "cards.model.config.epochs=5" assignments, then checks.
 Document load_pipeline(const std::filesystem::path& path, const std::vector<std::string>& assignments = {});
 

@@ -16,6 +16,7 @@ struct DocumentKeys {
   std::string name;
   config::Value cards;
   config::Value layout;
+  config::Value sweep;
 };
 
 inline config::Fields fields(DocumentKeys& c) {
@@ -26,6 +27,7 @@ inline config::Fields fields(DocumentKeys& c) {
       config::field("cards", c.cards, "The cards by their ids").required(),
       config::field("layout", c.layout,
                     "Places of the cards on a canvas, as id: [x, y]; changes nothing else"),
+      config::field("sweep", c.sweep, "How `stoker sweep` searches; see below"),
   };
 }
 

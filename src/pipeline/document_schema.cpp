@@ -3,15 +3,46 @@
 #include "pipeline/card.h"
 #include "pipeline/document.h"
 #include "pipeline/document_keys.h"
+#include "pipeline/space.h"
 
 namespace stoker {
 namespace {
 
 using nlohmann::json;
 
+json sweep_schema() {
+  SweepConfig config;
+  json schema = config::json_schema(fields(config));
+  schema.erase("$schema");
+  return schema;
+}
+
+// {grid: […]} and the like.
+json search_schema() {
+  json kinds = json::array();
+  for (const std::string_view name : config::names<SearchKind>) {
+    const bool is_list = name == "grid" || name == "choice";
+    json values{{"type", "array"}, {"minItems", is_list ? 1 : 2}};
+    if (!is_list) values.update({{"maxItems", 2}, {"items", {{"type", "number"}}}});
+    kinds.push_back({{"type", "object"},
+                     {"properties", {{std::string(name), std::move(values)}}},
+                     {"required", {name}},
+                     {"additionalProperties", false}});
+  }
+  return {{"oneOf", std::move(kinds)}, {"description", "Values that `stoker sweep` tries"}};
+}
+
 json settings_schema(const CardType& type) {
   json schema = config::json_schema(type.describe().fields);
   schema.erase("$schema");
+  if (!can_be_searched(type.name)) return schema;
+  for (auto& [name, property] : schema["properties"].items()) {
+    if (!can_be_searched(type.name, name)) continue;
+    json either{{"anyOf", json::array({property, {{"$ref", "#/$defs/search"}}})}};
+    for (const char* key : {"description", "default"})
+      if (property.contains(key)) either[key] = property[key];
+    property = std::move(either);
+  }
   return schema;
 }
 
@@ -60,6 +91,8 @@ json document_schema() {
   json schema = config::json_schema(fields(keys));
   schema["title"] = "Stoker pipeline";
   schema["properties"]["version"] = {{"const", document_version}, {"description", "Version of this form"}};
+  schema["properties"]["sweep"] = sweep_schema();
+  schema["$defs"]["search"] = search_schema();
   json& cards = schema["properties"]["cards"];
   cards["minProperties"] = 1;
   cards["maxProperties"] = most_cards;

@@ -4,6 +4,7 @@
 #include "pipeline/card.h"
 #include "pipeline/document.h"
 #include "pipeline/document_keys.h"
+#include "pipeline/space.h"
 
 namespace stoker {
 namespace {
@@ -38,6 +39,15 @@ std::string card_section(const CardType& type) {
   return text + "\n";
 }
 
+std::string sweep_section() {
+  SweepConfig sweep;
+  return "## A sweep\n\n"
+         "In a document for `stoker sweep`, any setting of a card that defines, trains or splits may be "
+         "`{grid: [..]}`, `{choice: [..]}`, `{uniform: [lo, hi]}`, `{log_uniform: [lo, hi]}` or "
+         "`{int_uniform: [lo, hi]}`. The section `sweep` says how they are searched:\n\n" +
+         config::reference_table(fields(sweep)) + "\n";
+}
+
 }  // namespace
 
 std::string reference_page() {
@@ -50,6 +60,7 @@ std::string reference_page() {
       "## The document\n\n";
   text += config::reference_table(fields(document));
   text += "\n## A card\n\n" + config::reference_table(fields(card)) + "\n";
+  text += sweep_section();
   for (const CardType& type : card_types()) text += card_section(type);
   text.pop_back();
   return text;

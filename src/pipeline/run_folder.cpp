@@ -201,6 +201,11 @@ void RunFolder::keep_evaluation(const std::string& card, const Evaluation& evalu
   record_.results.push_back({card, evaluation.rows, evaluation.metrics()});
 }
 
+void RunFolder::keep_result(const RunRecord::Result& result) {
+  const std::lock_guard lock(mutex_);
+  record_.results.push_back(result);
+}
+
 void RunFolder::keep_predictions(const std::string& card, const Table& predictions) {
   write_table(predictions, paths_.folder / ("predictions-" + card + ".csv"));
 }

@@ -40,6 +40,7 @@ class RunFolder {
   RunRecord::Training keep_training(const std::string& card, const Model& model, const nlohmann::json& report,
                                     bool trained_here);
   void keep_evaluation(const std::string& card, const Evaluation& evaluation);
+  void keep_result(const RunRecord::Result& result);
   void keep_predictions(const std::string& card, const Table& predictions);
 
   void keep_preview(const std::string& card, const std::string& output, const Table& table);

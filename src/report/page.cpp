@@ -1,3 +1,5 @@
+#include "report/page.h"
+
 #include <algorithm>
 #include <charconv>
 #include <initializer_list>
@@ -88,20 +90,23 @@ std::string body_of(const RunContents& contents) {
 
 }  // namespace
 
+std::string whole_page(const std::string& title, const std::string& body, const std::string& data) {
+  const std::string content_policy = policy();
+  const std::string safe_title = html_escaped(title);
+  return filled(embedded::page, {{"policy", content_policy},
+                                 {"title", safe_title},
+                                 {"plot_style", embedded::plot_style},
+                                 {"style", embedded::style},
+                                 {"body", body},
+                                 {"data", data},
+                                 {"plot_script", embedded::plot_script},
+                                 {"script", embedded::script}});
+}
+
 void write_report(const RunPaths& paths) {
   const RunContents contents = read_contents(paths);
-  const std::string title = html_escaped(contents.record.name.empty() ? contents.id : contents.record.name);
-  const std::string body = body_of(contents);
-  const std::string data = page_data(contents);
-  const std::string content_policy = policy();
-  write_file(paths.report(), filled(embedded::page, {{"policy", content_policy},
-                                                     {"title", title},
-                                                     {"plot_style", embedded::plot_style},
-                                                     {"style", embedded::style},
-                                                     {"body", body},
-                                                     {"data", data},
-                                                     {"plot_script", embedded::plot_script},
-                                                     {"script", embedded::script}}));
+  const std::string& title = contents.record.name.empty() ? contents.id : contents.record.name;
+  write_file(paths.report(), whole_page(title, body_of(contents), page_data(contents)));
 }
 
 }  // namespace stoker

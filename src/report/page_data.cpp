@@ -58,6 +58,8 @@ json histogram_data(const Evaluation& evaluation) {
           {"counts", histogram.counts}};
 }
 
+}  // namespace
+
 // Nothing in it may end the script element or begin a comment; U+2028 and U+2029 end a line in older scripts.
 std::string for_script(const std::string& text) {
   std::string safe;
@@ -75,8 +77,6 @@ std::string for_script(const std::string& text) {
   }
   return safe;
 }
-
-}  // namespace
 
 std::string page_data(const RunContents& contents) {
   json data{{"curves", json::array()}, {"scatters", json::array()}, {"histograms", json::array()}};

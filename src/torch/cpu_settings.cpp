@@ -1,6 +1,7 @@
 #include "torch/cpu_settings.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
@@ -13,7 +14,13 @@ namespace {
 // rows through 12,000 weights is 1.2 million, or about 0.2 ms on one core.
 constexpr std::int64_t work_per_thread = 16'000'000;
 
+std::atomic<int> thread_limit{0};
+
 }  // namespace
+
+void limit_threads(int most) {
+  thread_limit = most;
+}
 
 void settle_cpu_for(const EngineRequest& request) {
   // Cores, or OMP_NUM_THREADS.
@@ -24,7 +31,8 @@ void settle_cpu_for(const EngineRequest& request) {
   }
   const std::int64_t rows = std::min(request.batch_size, request.training.rows());
   const std::int64_t worth = 3 * rows * weights / work_per_thread;
-  const int threads = static_cast<int>(std::clamp<std::int64_t>(worth, 1, most_threads));
+  const int limit = thread_limit > 0 ? std::min<int>(thread_limit, most_threads) : most_threads;
+  const int threads = static_cast<int>(std::clamp<std::int64_t>(worth, 1, limit));
   if (at::get_num_threads() != threads) at::set_num_threads(threads);
 
   // oneDNN on ARM prepares every product anew. addmm of 32 x 13 x 128 on a Neoverse-N1: 650 µs with it, 13 µs

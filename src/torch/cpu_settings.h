@@ -8,4 +8,7 @@ namespace stoker::torch_door {
 // chunk.
 void settle_cpu_for(const EngineRequest& request);
 
+// At most so many threads per chunk from now on, for callers who run models beside each other; 0: no limit.
+void limit_threads(int most);
+
 }  // namespace stoker::torch_door

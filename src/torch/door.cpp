@@ -1,5 +1,6 @@
 #include "torch/door.h"
 
+#include <atomic>
 #include <filesystem>
 #include <string>
 
@@ -37,9 +38,13 @@ const Library& open_library() {
   return *open();
 }
 
+std::atomic<int> thread_limit{0};
+std::atomic<const Library*> opened_library{nullptr};
+
 // Opened once and kept: LibTorch does not survive being unloaded.
 const Library& library() {
   static const Library& opened = open_library();
+  if (opened_library.exchange(&opened) == nullptr) opened.limit_cpu_threads(thread_limit);
   return opened;
 }
 
@@ -47,6 +52,11 @@ const Library& library() {
 
 std::span<const EngineMaker> engines() {
   return {library().makers, library().maker_count};
+}
+
+void limit_cpu_threads(int most) {
+  thread_limit = most;
+  if (const Library* opened = opened_library) opened->limit_cpu_threads(most);
 }
 
 std::string version() {

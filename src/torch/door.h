@@ -15,4 +15,8 @@ std::span<const EngineMaker> engines();
 // "2.13.0", for the run's record; opens the door.
 std::string version();
 
+// At most so many threads per engine from now on, for whoever trains models beside each other; 0: no limit.
+// Does not open the door.
+void limit_cpu_threads(int most);
+
 }  // namespace stoker::torch_door

@@ -11,6 +11,7 @@ struct Library {
   const EngineMaker* makers = nullptr;
   std::size_t maker_count = 0;
   const char* version = nullptr;
+  void (*limit_cpu_threads)(int most) = nullptr;
 };
 
 using OpenLibrary = const Library* (*)();

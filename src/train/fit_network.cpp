@@ -13,18 +13,6 @@
 namespace stoker {
 namespace {
 
-struct PreparedData {
-  Preparation preparation;
-  Dataset training;
-  Dataset validation;  // no arrays when there is none
-};
-
-void refuse_contradictions(const NetworkConfig& config) {
-  config::Diagnostics diagnostics("");
-  check(config, "", diagnostics);
-  diagnostics.refuse_if_any();
-}
-
 TaskChoice choice_of(Task task) {
   switch (task) {
     case Task::binary:
@@ -54,6 +42,25 @@ Dataset dataset_of(const Preparation& preparation, const Table& table) {
   return dataset;
 }
 
+}  // namespace
+
+void refuse_contradictions(const NetworkConfig& config) {
+  config::Diagnostics diagnostics("");
+  check(config, "", diagnostics);
+  diagnostics.refuse_if_any();
+}
+
+// What there is to warn of is said when the preparation is fitted.
+std::vector<std::int64_t> classes_of(const Table& table, PreparationConfig& settings, const Notes& notes) {
+  const Notes guesses = [&notes](Severity severity, const std::string& message) {
+    if (severity == Severity::info) notes(severity, message);
+  };
+  const LearntTarget target = learn_target(table, settings, Scaling::standard, guesses);
+  settings.task = choice_of(target.task);
+  if (target.task == Task::regression) return {};
+  return target_class_numbers(table, settings.target_column, target.classes);
+}
+
 PreparedData prepare(const Table& training, const Table* validation, const PreparationConfig& config,
                      const Notes& notes) {
   if (training.rows() < 2)
@@ -64,21 +71,15 @@ PreparedData prepare(const Table& training, const Table* validation, const Prepa
   return data;
 }
 
+namespace {
+
 PreparedData prepare_with_validation(const FitRequest& request, const NetworkConfig& config,
                                      const Notes& notes) {
   const Table& table = request.training;
   if (config.validation_ratio == 0) return prepare(table, nullptr, request.preparation, notes);
-  // Which row has which class must be known before rows are set aside. What there is to warn of is said when
-  // the preparation is fitted.
-  const Notes guesses = [&notes](Severity severity, const std::string& message) {
-    if (severity == Severity::info) notes(severity, message);
-  };
+  // Which row has which class must be known before rows are set aside.
   PreparationConfig settings = request.preparation;
-  const LearntTarget target = learn_target(table, settings, Scaling::standard, guesses);
-  settings.task = choice_of(target.task);
-  std::vector<std::int64_t> classes;
-  if (target.task != Task::regression)
-    classes = target_class_numbers(table, settings.target_column, target.classes);
+  const std::vector<std::int64_t> classes = classes_of(table, settings, notes);
   const SplitRows rows =
       set_validation_rows_aside(table.rows(), classes, config.validation_ratio, config.seed);
   const Table validation = take_rows(table, rows.second);
@@ -107,6 +108,12 @@ MlpShape shape_of(const NetworkConfig& config, const Preparation& preparation) {
           config.dropout};
 }
 
+std::string placement_name(Memory memory) {
+  return memory == Memory::device ? "device" : memory == Memory::pinned ? "pinned" : "host";
+}
+
+}  // namespace
+
 EngineRequest engine_request(const NetworkConfig& config, const PreparedData& data, Device device) {
   EngineRequest request;
   request.shape = shape_of(config, data.preparation);
@@ -127,11 +134,6 @@ EngineRequest engine_request(const NetworkConfig& config, const PreparedData& da
   return request;
 }
 
-std::string placement_name(Memory memory) {
-  return memory == Memory::device ? "device" : memory == Memory::pinned ? "pinned" : "host";
-}
-
-// Returns where the training rows lie.
 std::string place_data(EngineRequest& request, const Notes& notes) {
   // Validation first: every epoch reads all of it, and it is the smaller part.
   if (!request.validation.arrays.empty())
@@ -141,9 +143,16 @@ std::string place_data(EngineRequest& request, const Notes& notes) {
   return placement_name(placement.memory);
 }
 
+namespace {
+
 TrainingPlan plan_of(const NetworkConfig& config, const FitConfig& fit_config, const EngineRequest& request) {
-  return {config, request.training.rows(), request.steps_per_epoch(), fit_config.time_limit,
-          fit_config.checkpoint_seconds};
+  return {config,
+          request.training.rows(),
+          request.steps_per_epoch(),
+          fit_config.time_limit,
+          fit_config.checkpoint_seconds,
+          0,
+          true};
 }
 
 // Where a resumed training stands, told to the person.

@@ -1,9 +1,31 @@
 #pragma once
 
 #include "base/notes.h"
+#include "engine/engine.h"
+#include "train/checkpoints.h"
 #include "train/fit.h"
+#include "train/loop.h"
 
 namespace stoker {
+
+// The steps of fit_network(), for whoever trains many networks on the same rows.
+
+struct PreparedData {
+  Preparation preparation;
+  Dataset training;
+  Dataset validation;  // no arrays when there is none
+};
+
+// Refuses settings that contradict each other.
+void refuse_contradictions(const NetworkConfig& config);
+// The class of every row, or nothing for regression. Settles the task in `settings` where it was auto.
+std::vector<std::int64_t> classes_of(const Table& table, PreparationConfig& settings, const Notes& notes);
+// Fitted on the training rows, applied to both.
+PreparedData prepare(const Table& training, const Table* validation, const PreparationConfig& config,
+                     const Notes& notes);
+EngineRequest engine_request(const NetworkConfig& config, const PreparedData& data, Device device);
+// Returns where the training rows lie.
+std::string place_data(EngineRequest& request, const Notes& notes);
 
 // fit() of a network; opens the torch door.
 FitResult fit_network(const FitRequest& request, const NetworkSpec& spec, TrainingListener& listener,

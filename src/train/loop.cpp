@@ -16,10 +16,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-bool finished(const TrainingPlan& plan, const Progress& progress) {
-  return progress.stopped_early || progress.next_step >= plan.total_steps();
-}
-
 bool all_finite(const NamedArrays& arrays) {
   return std::all_of(arrays.begin(), arrays.end(), [](const NamedArray& each) {
     if (each.array.type() != DType::float32) return true;
@@ -29,11 +25,10 @@ bool all_finite(const NamedArrays& arrays) {
 }
 
 [[noreturn]] void fail_diverged(const TrainingPlan& plan, std::int64_t epoch, const std::string& what) {
-  fail(
-      "training diverged in epoch {} of {}: {}; lower learning_rate (it is {}), set max_grad_norm, for "
-      "example to "
-      "1, or look for extreme values in the data",
-      epoch + 1, plan.config.epochs, what, plan.config.learning_rate);
+  throw Diverged(
+      fmt::format("training diverged in epoch {} of {}: {}; lower learning_rate (it is {}), set "
+                  "max_grad_norm, for example to 1, or look for extreme values in the data",
+                  epoch + 1, plan.config.epochs, what, plan.config.learning_rate));
 }
 
 NamedArrays sound(NamedArrays parameters, const TrainingPlan& plan, const Progress& progress) {
@@ -61,35 +56,6 @@ void watch_plateau(const TrainingPlan& plan, const EpochRecord& record, Progress
 
 std::int64_t end_of(const Chunk& chunk) {
   return chunk.first_step + static_cast<std::int64_t>(chunk.learning_rates.size());
-}
-
-// The host sees a chunk's time only as a whole, so its epochs share it by their steps.
-void record(const TrainingPlan& plan, const Chunk& chunk, const ChunkResult& result, double seconds,
-            Progress& progress, TrainingListener& listener) {
-  std::int64_t end = end_of(chunk);
-  if (result.stopped_early)
-    end = (result.finished_epochs.at(result.finished_epochs.size() - 1).epoch + 1) * plan.steps_per_epoch;
-  const double step_seconds =
-      seconds / static_cast<double>(std::max<std::int64_t>(end - chunk.first_step, 1));
-  std::int64_t step = chunk.first_step;
-  for (const EpochRecord& epoch : result.finished_epochs) {
-    const std::int64_t epoch_end = (epoch.epoch + 1) * plan.steps_per_epoch;
-    if (!std::isfinite(epoch.train_loss))
-      fail_diverged(plan, epoch.epoch, fmt::format("its loss is {}", epoch.train_loss));
-    EpochReport report{
-        epoch, chunk.learning_rates.at(static_cast<std::size_t>(epoch_end - 1 - chunk.first_step)), 0, 0};
-    report.seconds = progress.unfinished_epoch_seconds + static_cast<double>(epoch_end - step) * step_seconds;
-    report.rows_per_second = static_cast<double>(plan.rows) / std::max(report.seconds, 1e-9);
-    watch_plateau(plan, epoch, progress);
-    progress.epochs.push_back(report);
-    progress.unfinished_epoch_seconds = 0;
-    listener.epoch_finished(report);
-    step = epoch_end;
-  }
-  progress.unfinished_epoch_seconds += static_cast<double>(end - step) * step_seconds;
-  progress.next_step = end;
-  progress.seconds += seconds;
-  progress.stopped_early = result.stopped_early;
 }
 
 [[noreturn]] void stop_interrupted(const Engine& engine, const TrainingPlan& plan, const Progress& progress,
@@ -137,6 +103,49 @@ class Watch {
 
 }  // namespace
 
+bool finished(const TrainingPlan& plan, const Progress& progress) {
+  return progress.stopped_early || progress.next_step >= plan.total_steps();
+}
+
+// The host sees a chunk's time only as a whole, so its epochs share it by their steps.
+void record(const TrainingPlan& plan, const Chunk& chunk, const ChunkResult& result, double seconds,
+            Progress& progress, TrainingListener& listener) {
+  std::int64_t end = end_of(chunk);
+  if (result.stopped_early)
+    end = (result.finished_epochs.at(result.finished_epochs.size() - 1).epoch + 1) * plan.steps_per_epoch;
+  const double step_seconds =
+      seconds / static_cast<double>(std::max<std::int64_t>(end - chunk.first_step, 1));
+  std::int64_t step = chunk.first_step;
+  for (const EpochRecord& epoch : result.finished_epochs) {
+    const std::int64_t epoch_end = (epoch.epoch + 1) * plan.steps_per_epoch;
+    if (!std::isfinite(epoch.train_loss))
+      fail_diverged(plan, epoch.epoch, fmt::format("its loss is {}", epoch.train_loss));
+    EpochReport report{
+        epoch, chunk.learning_rates.at(static_cast<std::size_t>(epoch_end - 1 - chunk.first_step)), 0, 0};
+    report.seconds = progress.unfinished_epoch_seconds + static_cast<double>(epoch_end - step) * step_seconds;
+    report.rows_per_second = static_cast<double>(plan.rows) / std::max(report.seconds, 1e-9);
+    watch_plateau(plan, epoch, progress);
+    progress.epochs.push_back(report);
+    progress.unfinished_epoch_seconds = 0;
+    listener.epoch_finished(report);
+    step = epoch_end;
+  }
+  progress.unfinished_epoch_seconds += static_cast<double>(end - step) * step_seconds;
+  progress.next_step = end;
+  progress.seconds += seconds;
+  progress.stopped_early = result.stopped_early;
+}
+
+TrainingOutcome outcome_of(const Engine& engine, const TrainingPlan& plan, const Progress& progress) {
+  TrainingOutcome outcome{progress, TrainingEnd::finished,
+                          sound(chosen_parameters(engine, progress), plan, progress)};
+  if (progress.stopped_early)
+    outcome.end = TrainingEnd::stopped_early;
+  else if (!finished(plan, progress))
+    outcome.end = TrainingEnd::time_limit;
+  return outcome;
+}
+
 Chunk next_chunk(const TrainingPlan& plan, const Progress& progress, std::int64_t most_steps) {
   std::int64_t end = std::min(progress.next_step + most_steps, plan.total_steps());
   if (plan.config.schedule == Schedule::plateau)
@@ -168,13 +177,8 @@ TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progres
       watch.checkpoint_was_saved();
     }
   }
-  TrainingOutcome outcome{progress, TrainingEnd::finished,
-                          sound(chosen_parameters(engine, progress), plan, progress)};
-  if (progress.stopped_early)
-    outcome.end = TrainingEnd::stopped_early;
-  else if (!finished(plan, progress))
-    outcome.end = TrainingEnd::time_limit;
-  checkpoints.save(engine, progress);
+  TrainingOutcome outcome = outcome_of(engine, plan, progress);
+  if (plan.checkpoint_at_end) checkpoints.save(engine, progress);
   return outcome;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "base/error.h"
 #include "base/stop.h"
 #include "engine/engine.h"
 #include "train/checkpoints.h"
@@ -16,8 +17,20 @@ struct TrainingPlan {
   std::int64_t steps_per_epoch = 1;
   double time_limit = 0;  // seconds over all sittings; 0: none
   double checkpoint_seconds = 30;
+  std::int64_t pause_after_epochs = 0;  // the training is left there, to go on later; 0: no pause
+  bool checkpoint_at_end = true;
 
-  std::int64_t total_steps() const { return config.epochs * steps_per_epoch; }
+  // The schedule of the learning rate knows nothing of a pause.
+  std::int64_t total_steps() const {
+    const bool pauses = pause_after_epochs > 0 && pause_after_epochs < config.epochs;
+    return (pauses ? pause_after_epochs : config.epochs) * steps_per_epoch;
+  }
+};
+
+// A loss or a weight is not finite. Exit code 1.
+class Diverged : public Error {
+ public:
+  explicit Diverged(const std::string& message) : Error(ExitCode::run_failed, message) {}
 };
 
 struct TrainingOutcome {
@@ -28,13 +41,20 @@ struct TrainingOutcome {
 
 // Runs chunks from `progress` to the end of the plan. The engine stands where `progress` says. The outcome
 // does not depend on how the steps fall into chunks. Interrupted: a checkpoint, then Error with exit code
-// 130. Diverged (a loss or a weight that is not finite): Error with exit code 1, and the last good checkpoint
-// stays.
+// 130. A loss or a weight that is not finite: Diverged, and the last good checkpoint stays.
 TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progress, Checkpoints& checkpoints,
                       TrainingListener& listener, const StopSignal& stop);
 
 // The next chunk of at most `most_steps` steps: never beyond the plan's end nor, where what happens in an
 // epoch decides the learning rate of the next (plateau), beyond the epoch's.
 Chunk next_chunk(const TrainingPlan& plan, const Progress& progress, std::int64_t most_steps);
+
+// The parts of train(), for whoever runs several models at once.
+bool finished(const TrainingPlan& plan, const Progress& progress);
+// What a chunk brought, `seconds` after it was begun. Throws Diverged.
+void record(const TrainingPlan& plan, const Chunk& chunk, const ChunkResult& result, double seconds,
+            Progress& progress, TrainingListener& listener);
+// The outcome of a training that stands at `progress`. Throws Diverged.
+TrainingOutcome outcome_of(const Engine& engine, const TrainingPlan& plan, const Progress& progress);
 
 }  // namespace stoker

@@ -43,8 +43,9 @@ TEST(Documentation, ExamplesAreValidAsTheyStand) {
 TEST(Documentation, ExamplesRun) {
   const Workplace place;
   for (const fs::path& example : examples()) {
-    std::vector<std::string> words{"run", example.string(), "--device", "cpu", "--quiet", "--json"};
     const auto cards = nlohmann::json::parse(place.stoker({"validate", example.string(), "--json"}).output);
+    const char* command = cards.contains("candidates") ? "sweep" : "run";
+    std::vector<std::string> words{command, example.string(), "--device", "cpu", "--quiet", "--json"};
     for (const auto& card : cards.at("cards")) {
       const std::string settings = "cards." + card.at("id").get<std::string>() + ".config.";
       if (card.at("type") != "model_define_gpu") continue;

@@ -3,23 +3,13 @@
 #include "data/target_column.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
+#include "pipeline/cards/train_settings.h"
 #include "pipeline/training_report.h"
 #include "train/evaluate.h"
 #include "train/fit.h"
 
 namespace stoker::cards {
 namespace {
-
-struct TrainSettings {
-  PreparationConfig preparation;
-  FitConfig fit;
-};
-
-config::Fields fields(TrainSettings& c) {
-  config::Fields all = stoker::fields(c.preparation);
-  for (config::Field& each : stoker::fields(c.fit)) all.push_back(std::move(each));
-  return all;
-}
 
 bool names_a_device(const std::string& text) {
   if (text == "auto" || text == "cpu" || text == "cuda") return true;

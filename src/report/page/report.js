@@ -85,6 +85,7 @@
     context.clip();
     context.fillStyle = fill;
     for (let i = 0; i < xs.length; ++i) {
+      if (ys[i] === null) continue;
       context.beginPath();
       context.arc(plot.valToPos(xs[i], "x", true), plot.valToPos(ys[i], "y", true), radius * devicePixelRatio, 0, 2 * Math.PI);
       context.fill();
@@ -132,7 +133,59 @@
     }, [centres, counts], holder);
   }
 
+  // Score of every candidate against one searched setting; values that are no numbers stand side by side.
+  function scorePlot(holder, score) {
+    const { xs, finished, pruned, labels } = score;
+    const value = (plot, number) => shown(number);
+    const named = (plot, x) => (x === null || x === undefined ? "–" : labels ? labels[x] ?? "" : shown(x));
+    const [lowest, highest] = [xs[0], xs[xs.length - 1]];
+    const room = (highest - lowest || Math.abs(highest) || 1) * 0.05;
+    const range = (plot, low, high) =>
+      score.log ? [low / 1.2, high * 1.2] : low <= lowest && high >= highest ? [lowest - room, highest + room] : [low, high];
+    const ticks = labels
+      ? { splits: () => labels.map((label, index) => index), values: () => labels }
+      : {};
+    const series = [{ label: score.setting, value: named },
+                    { label: "trained to the end", value, stroke: colour("--training"),
+                      paths: dots(3.5, colour("--training")), points: { show: false } }];
+    const values = [xs, finished];
+    if (pruned.some((each) => each !== null)) {
+      series.push({ label: "given up early", value, stroke: colour("--quiet"), paths: dots(3, colour("--quiet")),
+                    points: { show: false } });
+      values.push(pruned);
+    }
+    return new uPlot({
+      ...base(holder),
+      scales: { x: { time: false, distr: score.log ? 3 : 1, range } },
+      axes: [axis(score.setting, ticks), axis(data.metric, { size: 60 })],
+      series,
+      hooks: score.best === null ? {} : { draw: [mark(score.best, "--validation")] },
+    }, values, holder);
+  }
+
+  // Validation losses of the best candidates, the best first.
+  function candidatesPlot(holder, curves, settings) {
+    const epochs = [...new Set(curves.flatMap((curve) => curve.epochs))].sort((a, b) => a - b);
+    const series = [{ label: "Epoch", value: (plot, value) => shown(value) }];
+    const values = [epochs];
+    curves.forEach((curve, index) => {
+      const at = new Map(curve.epochs.map((epoch, i) => [epoch, curve.losses[i]]));
+      values.push(epochs.map((epoch) => (at.has(epoch) ? at.get(epoch) : undefined)));
+      series.push({ label: `trial ${curve.trial}`, stroke: `hsl(${(215 + index * 47) % 360} 65% 50%)`,
+                    width: index === 0 ? 3 : 1.5, points: { show: epochs.length <= 30, size: 5 },
+                    value: (plot, value) => shown(value) });
+    });
+    return new uPlot({
+      ...base(holder),
+      scales: { x: { time: false }, y: { distr: settings.log ? 3 : 1 } },
+      axes: [axis("Epoch"), axis("Validation loss", { size: 60 })],
+      series,
+    }, values, holder);
+  }
+
   const kinds = {
+    score: (holder, index) => scorePlot(holder, data.scores[index]),
+    candidates: (holder, index, settings) => candidatesPlot(holder, data.candidates, settings),
     loss: (holder, index, settings) => lossPlot(holder, data.curves[index], settings),
     predicted: (holder, index) => predictedPlot(holder, data.scatters[index]),
     residuals: (holder, index) => residualsPlot(holder, data.histograms[index]),

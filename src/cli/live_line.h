@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+namespace stoker::cli {
+
+// The one line on standard error that changes while work goes on; nothing where that is no terminal. Gone
+// with the object.
+class LiveLine {
+ public:
+  LiveLine() = default;
+  LiveLine(const LiveLine&) = delete;
+  LiveLine& operator=(const LiveLine&) = delete;
+  ~LiveLine() { clear(); }
+
+  void show(const std::string& line);
+  void clear();
+  // A line that stays, above the changing one.
+  void say(const std::string& line);
+
+ private:
+  bool shown_ = false;
+};
+
+}  // namespace stoker::cli

@@ -1,0 +1,183 @@
+#include "sweep/sweep.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/execute.h"
+#include "cli/find_run.h"
+#include "cli/interrupt.h"
+#include "cli/sweep_view.h"
+#include "cli/terminal.h"
+
+namespace stoker::cli {
+namespace {
+
+constexpr std::size_t shown_trials = 10;
+
+struct SweepCommand {
+  std::string document;
+  std::vector<std::string> assignments;
+  std::string device;
+  std::string engine;
+  std::string out = "runs";
+  std::string resume;
+  std::int64_t models = -1;
+  double time_budget = -1;
+  int threads = 0;
+  ShowOptions show;
+};
+
+// The flags are settings of the document.
+std::vector<std::string> assignments_of(const SweepCommand& command) {
+  std::vector<std::string> assignments = command.assignments;
+  if (command.models >= 0) assignments.push_back(fmt::format("sweep.models={}", command.models));
+  if (command.time_budget >= 0)
+    assignments.push_back(fmt::format("sweep.time_budget={}", command.time_budget));
+  if (command.device.empty() && command.engine.empty()) return assignments;
+  const std::string card = "cards." + load_sweep(command.document, assignments).train_card + ".config.";
+  if (!command.device.empty()) assignments.push_back(card + "device=" + command.device);
+  if (!command.engine.empty()) assignments.push_back(card + "engine=" + command.engine);
+  return assignments;
+}
+
+SweepDocument document_to_resume(const SweepCommand& command, const std::filesystem::path& folder) {
+  const bool changes = !command.document.empty() || !command.assignments.empty() || !command.device.empty() ||
+                       !command.engine.empty() || command.models >= 0;
+  if (changes)
+    refuse(
+        "a resumed sweep keeps its document and settings: leave out DOC, --set, --device, --engine and "
+        "--models, or start a new sweep");
+  SweepDocument sweep = sweep_of_folder(folder);
+  if (command.time_budget >= 0) sweep.config.time_budget = command.time_budget;
+  return sweep;
+}
+
+std::vector<Trial> best_first(const SweepDocument& sweep, std::vector<Trial> trials) {
+  const bool higher = higher_is_better(sweep.config.metric);
+  std::sort(trials.begin(), trials.end(), [&](const Trial& a, const Trial& b) {
+    const bool pruned_a = a.status == TrialStatus::pruned;
+    if (a.score && b.score && pruned_a != (b.status == TrialStatus::pruned)) return !pruned_a;
+    return is_better(a, b, higher);
+  });
+  return trials;
+}
+
+nlohmann::json as_json(const SweepDocument& sweep, const SweepSummary& summary) {
+  const nlohmann::json trials = trials_json(sweep.space, summary.trials);
+  nlohmann::json json = {{"name", sweep.base.name},
+                         {"folder", summary.folder.string()},
+                         {"metric", std::string(config::name_of(sweep.config.metric))},
+                         {"trials", trials},
+                         {"best", trials.at(summary.winner)},
+                         {"run", summary.run.folder.string()},
+                         {"report", (summary.folder / "report.html").string()},
+                         {"time_budget_reached", summary.budget_reached},
+                         {"seconds", summary.seconds},
+                         {"evaluations", nlohmann::json::object()}};
+  for (const auto& [card, evaluation] : summary.run.evaluations) {
+    for (const auto& [name, value] : evaluation.metrics()) json["evaluations"][card]["metrics"][name] = value;
+  }
+  return json;
+}
+
+std::string table_text(const SweepDocument& sweep, const SweepSummary& summary) {
+  std::vector<std::vector<std::string>> rows{
+      {"trial", "status", std::string(config::name_of(sweep.config.metric))}};
+  if (sweep.config.folds > 0) rows[0].push_back("±");
+  rows[0].push_back("epochs");
+  for (const SearchedSetting& setting : sweep.space) rows[0].push_back(setting.name());
+  for (const Trial& trial : best_first(sweep, summary.trials)) {
+    if (rows.size() > shown_trials) break;
+    std::vector<std::string> row{fmt::format("{}", trial.number), std::string(status_name(trial.status)),
+                                 trial.score ? number(*trial.score) : "–"};
+    if (sweep.config.folds > 0) row.push_back(trial.score ? fmt::format("{:.3g}", trial.spread) : "–");
+    row.push_back(fmt::format("{}", trial.epochs));
+    for (const config::Value& value : trial.values) row.push_back(value_text(value));
+    rows.push_back(std::move(row));
+  }
+  std::string text = aligned(rows);
+  if (summary.trials.size() > shown_trials)
+    text += fmt::format("… and {} more in trials.csv\n", summary.trials.size() - shown_trials);
+  return text;
+}
+
+std::string as_text(const SweepDocument& sweep, const SweepSummary& summary) {
+  std::string text = table_text(sweep, summary) + "\n";
+  for (const auto& [card, evaluation] : summary.run.evaluations) {
+    std::vector<std::string> parts;
+    for (const auto& [name, value] : evaluation.metrics()) parts.push_back(name + " " + number(value));
+    text += fmt::format("the winner refitted, {}: {}\n", card, join(parts, ", "));
+  }
+  return text +
+         aligned({{"sweep", summary.folder.string()},
+                  {"report", (summary.folder / "report.html").string()},
+                  {"run", summary.run.folder.string()},
+                  {"time", human_seconds(summary.seconds) + " in all"},
+                  {"predict", fmt::format("stoker predict {} NEW_DATA.csv", summary.run.folder.string())}});
+}
+
+ExitCode sweep(const SweepCommand& command) {
+  if (command.resume.empty() && command.document.empty())
+    refuse("which document? stoker sweep DOC, or stoker sweep --resume SWEEP");
+  SweepOptions options;
+  options.out = command.out;
+  options.threads = command.threads;
+  if (!command.resume.empty()) options.resume = sweep_named(command.resume, command.out);
+  const SweepDocument document = options.resume ? document_to_resume(command, *options.resume)
+                                                : load_sweep(command.document, assignments_of(command));
+  StopSignal stop;
+  SweepSummary summary;
+  {
+    const InterruptGuard guard(stop);
+    SweepView view(document, command.show.quiet);
+    summary = run_sweep(document, options, view, stop);
+  }
+  if (command.show.json) {
+    print_json(as_json(document, summary));
+  } else {
+    print(as_text(document, summary));
+  }
+  return ExitCode::done;
+}
+
+}  // namespace
+
+Action declare_sweep(CLI::App& app) {
+  const auto command = std::make_shared<SweepCommand>();
+  app.add_option("DOC", command->document, "Pipeline document with searched settings, YAML or JSON");
+  app.add_option("--set", command->assignments, "PATH=VALUE: change a setting; may be repeated")
+      ->allow_extra_args(false);
+  app.add_option("--device", command->device, "auto, cpu, cuda or cuda:N");
+  app.add_option("--engine", command->engine, "auto, fused, graph or eager");
+  app.add_option("--out", command->out, "Folder of the sweep, of the winner's run and of the cache")
+      ->capture_default_str();
+  app.add_option("--models", command->models, "Candidates that random and halving draw: sweep.models")
+      ->check(CLI::Range(std::int64_t{0}, most_candidates));
+  app.add_option("--time-budget", command->time_budget, "Seconds for the search: sweep.time_budget")
+      ->check(CLI::Range(0.0, 1e9));
+  app.add_option("--threads", command->threads, "Models that train at once on the CPU; 0: one per core")
+      ->check(CLI::Range(0, 4096));
+  app.add_option("--resume", command->resume,
+                 "Go on with this sweep: folder, id, beginning of an id, or latest");
+  app.add_flag("--json", command->show.json, "Print one JSON object instead of text");
+  app.add_flag("--quiet", command->show.quiet, "No progress, warnings and results alone");
+  app.footer(
+      "Examples:\n"
+      "  stoker sweep examples/sweep.yaml\n"
+      "  stoker sweep pipeline.yaml --set 'cards.model.config.dropout={grid: [0, 0.1, 0.2]}' --set "
+      "sweep.folds=5\n"
+      "  stoker sweep pipeline.yaml --set 'cards.model.config.learning_rate={log_uniform: [1e-4, 1e-2]}' \\\n"
+      "      --set sweep.strategy=halving --models 64 --time-budget 600\n"
+      "  stoker sweep --resume latest");
+  return [command] { return sweep(*command); };
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,288 @@
+#include "pipeline/space.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "config/quote.h"
+#include "pipeline/card.h"
+
+namespace stoker {
+namespace {
+
+using config::Diagnostics;
+using config::Entry;
+using config::Value;
+
+constexpr std::array searchable_cards{"model_define", "model_define_gpu", "train", "train_gpu", "data_split"};
+// They say where and how long, or what the scores are about; candidates that differ in them cannot be
+// compared.
+constexpr std::array fixed_settings{"device",     "engine",        "checkpoint_seconds",
+                                    "time_limit", "target_column", "task"};
+
+template <class List>
+bool contains(const List& list, const std::string& name) {
+  return std::any_of(list.begin(), list.end(), [&](const char* each) { return name == each; });
+}
+
+std::optional<SearchKind> kind_named(const std::string& name) {
+  const auto& names = config::names<SearchKind>;
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<SearchKind>(found - names.begin());
+}
+
+std::optional<double> number_of(const Value& value) {
+  if (const auto* whole = value.get_if<std::int64_t>()) return static_cast<double>(*whole);
+  if (const auto* number = value.get_if<double>(); number != nullptr && std::isfinite(*number))
+    return *number;
+  return std::nullopt;
+}
+
+bool is_whole(double value) {
+  return std::floor(value) == value && std::abs(value) < 9007199254740992.0;  // 2^53
+}
+
+class SpaceReader {
+ public:
+  SpaceReader(const Value& document, Diagnostics& diagnostics)
+      : document_(document), diagnostics_(diagnostics) {}
+
+  std::vector<SearchedSetting> read() {
+    const Value* cards = document_.find("cards");
+    const auto* entries = cards == nullptr ? nullptr : cards->get_if<Value::Map>();
+    if (entries == nullptr) return {};
+    for (const Entry& card : *entries) {
+      const Value* settings = card.value.find("config");
+      if (settings == nullptr) continue;
+      const Value* type = card.value.find("type");
+      const auto* name = type == nullptr ? nullptr : type->get_if<std::string>();
+      card_type_ = name == nullptr ? "" : *name;
+      walk(*settings, {"cards", card.key, "config"});
+    }
+    return std::move(space_);
+  }
+
+ private:
+  void walk(const Value& map, const std::vector<std::string>& parts) {
+    const auto* entries = map.get_if<Value::Map>();
+    if (entries == nullptr) return;
+    for (const Entry& entry : *entries) {
+      std::vector<std::string> inner = parts;
+      inner.push_back(entry.key);
+      if (is_search(entry.value)) {
+        add(entry, std::move(inner));
+      } else {
+        walk(entry.value, inner);
+      }
+    }
+  }
+
+  void add(const Entry& entry, std::vector<std::string> parts) {
+    SearchedSetting setting;
+    setting.parts = std::move(parts);
+    setting.written = entry.value;
+    const auto& map = *entry.value.get_if<Value::Map>();
+    path_ = setting.path();
+    if (!may_be_searched(entry)) return;
+    if (map.size() != 1) {
+      complain(entry.line,
+               fmt::format("a searched setting has one key, one of {}; found {}", kinds(), map.size()));
+      return;
+    }
+    setting.kind = *kind_named(map.front().key);
+    const bool right = setting.is_list() ? read_list(map.front(), setting) : read_range(map.front(), setting);
+    const std::size_t found_before = diagnostics_.found().size();
+    if (right) check_values(setting);
+    if (right && diagnostics_.found().size() == found_before) space_.push_back(std::move(setting));
+  }
+
+  bool may_be_searched(const Entry& entry) {
+    if (!contains(searchable_cards, card_type_)) {
+      complain(
+          entry.line,
+          fmt::format("a sweep searches the settings of cards that define, train or split ({}); this card "
+                      "is of type {}",
+                      fmt::join(searchable_cards, ", "), config::in_quotes(card_type_)));
+      return false;
+    }
+    if (contains(fixed_settings, entry.key)) {
+      complain(entry.line, "cannot be searched: candidates that differ in it could not be compared");
+      return false;
+    }
+    return true;
+  }
+
+  bool read_list(const Entry& entry, SearchedSetting& setting) {
+    const auto* list = entry.value.get_if<Value::List>();
+    if (list == nullptr || list->empty()) {
+      complain(entry.line, fmt::format("{} needs a list of at least one value, found {}", entry.key,
+                                       list == nullptr ? entry.value.describe() : "an empty one"));
+      return false;
+    }
+    setting.values = *list;
+    for (Value& value : setting.values)
+      if (value.line() == 0) value.set_line(entry.line);
+    return true;
+  }
+
+  bool read_range(const Entry& entry, SearchedSetting& setting) {
+    const auto* list = entry.value.get_if<Value::List>();
+    const bool two = list != nullptr && list->size() == 2 && number_of((*list)[0]) && number_of((*list)[1]);
+    if (!two) {
+      complain(entry.line,
+               fmt::format("{} needs two finite numbers, the lowest and the highest, such as [{}]; "
+                           "found {}",
+                           entry.key, setting.kind == SearchKind::int_uniform ? "1, 8" : "0.001, 0.1",
+                           entry.value.describe()));
+      return false;
+    }
+    setting.low = *number_of((*list)[0]);
+    setting.high = *number_of((*list)[1]);
+    return check_range(entry, setting);
+  }
+
+  bool check_range(const Entry& entry, const SearchedSetting& setting) {
+    if (setting.low > setting.high) {
+      complain(entry.line,
+               fmt::format("the lowest, {}, is above the highest, {}", setting.low, setting.high));
+      return false;
+    }
+    if (setting.kind == SearchKind::log_uniform && setting.low <= 0) {
+      complain(entry.line,
+               fmt::format("the lowest of log_uniform must be above 0, found {}; use uniform", setting.low));
+      return false;
+    }
+    if (setting.kind == SearchKind::int_uniform && (!is_whole(setting.low) || !is_whole(setting.high))) {
+      complain(entry.line,
+               fmt::format("int_uniform needs whole numbers, found {} and {}", setting.low, setting.high));
+      return false;
+    }
+    if (!std::isfinite(setting.high - setting.low)) {
+      complain(entry.line, "the range is too wide");
+      return false;
+    }
+    return true;
+  }
+
+  // With the setting's own field. A setting inside a map (hyperparameters) has none that is known here: the
+  // check of the whole card, when the rest has been read, finds what is wrong.
+  void check_values(const SearchedSetting& setting) {
+    const CardType* type = find_card_type(card_type_);
+    if (type == nullptr || setting.parts.size() != 4) return;
+    const DescribedSettings settings = type->describe();
+    for (const config::Field& field : settings.fields) {
+      if (field.name != setting.parts.back()) continue;
+      for (const Value& value : setting.samples()) field.read(value, path_, diagnostics_);
+    }
+  }
+
+  static std::string kinds() { return fmt::format("{}", fmt::join(config::names<SearchKind>, ", ")); }
+  void complain(int line, std::string message) { diagnostics_.add(line, path_, std::move(message)); }
+
+  const Value& document_;
+  Diagnostics& diagnostics_;
+  std::string card_type_;
+  std::string path_;
+  std::vector<SearchedSetting> space_;
+};
+
+void take_out_of(Value& map, const std::string& path, std::vector<std::pair<std::string, int>>& taken) {
+  auto* entries = map.get_if<Value::Map>();
+  if (entries == nullptr) return;
+  for (auto entry = entries->begin(); entry != entries->end();) {
+    const std::string inner = path + "." + config::shown(entry->key);
+    if (is_search(entry->value)) {
+      taken.emplace_back(inner, entry->line);
+      entry = entries->erase(entry);
+    } else {
+      take_out_of(entry->value, inner, taken);
+      ++entry;
+    }
+  }
+}
+
+}  // namespace
+
+bool higher_is_better(SweepMetric metric) {
+  return metric == SweepMetric::r2 || metric == SweepMetric::accuracy || metric == SweepMetric::macro_f1 ||
+         metric == SweepMetric::roc_auc;
+}
+
+std::string SearchedSetting::path() const {
+  std::vector<std::string> shown;
+  for (const std::string& part : parts) shown.push_back(config::shown(part));
+  return join(shown, ".");
+}
+
+std::string SearchedSetting::name() const {
+  return config::shown(parts.at(1)) + "." + config::shown(parts.back());
+}
+
+std::vector<Value> SearchedSetting::samples() const {
+  if (is_list()) return values;
+  const int line = written.line();
+  if (kind == SearchKind::int_uniform)
+    return {Value(static_cast<std::int64_t>(low), line), Value(static_cast<std::int64_t>(high), line)};
+  std::vector<Value> ends{Value(low, line), Value(high, line)};
+  if (high > low) ends.emplace_back(low + (high - low) * 0.381966, line);
+  return ends;
+}
+
+Value SearchedSetting::first() const {
+  if (is_list()) return values.front();
+  if (kind == SearchKind::int_uniform) return Value(static_cast<std::int64_t>(low), written.line());
+  return Value(low, written.line());
+}
+
+bool can_be_searched(const std::string& card_type, const std::string& setting) {
+  return contains(searchable_cards, card_type) && !contains(fixed_settings, setting);
+}
+
+bool is_search(const Value& value) {
+  const auto* map = value.get_if<Value::Map>();
+  return map != nullptr && std::any_of(map->begin(), map->end(),
+                                       [](const Entry& entry) { return kind_named(entry.key).has_value(); });
+}
+
+std::vector<SearchedSetting> read_space(const Value& document, Diagnostics& diagnostics) {
+  return SpaceReader(document, diagnostics).read();
+}
+
+std::vector<std::pair<std::string, int>> take_space_out(Value& document) {
+  std::vector<std::pair<std::string, int>> taken;
+  Value* cards = document.find("cards");
+  auto* entries = cards == nullptr ? nullptr : cards->get_if<Value::Map>();
+  if (entries == nullptr) return taken;
+  for (Entry& card : *entries) {
+    if (Value* settings = card.value.find("config"))
+      take_out_of(*settings, "cards." + config::shown(card.key) + ".config", taken);
+  }
+  return taken;
+}
+
+std::optional<std::int64_t> combinations(const std::vector<SearchedSetting>& space) {
+  std::int64_t count = 1;
+  for (const SearchedSetting& setting : space) {
+    if (!setting.is_list()) return std::nullopt;
+    const auto size = static_cast<std::int64_t>(setting.values.size());
+    if (size > most_candidates / count) return std::nullopt;
+    count *= size;
+  }
+  return count;
+}
+
+void put(Value& document, const std::vector<std::string>& parts, Value value) {
+  Value* place = &document;
+  for (const std::string& part : parts) {
+    place = place->find(part);
+    if (place == nullptr) fail("there is no {} in the document", join(parts, "."));
+  }
+  *place = std::move(value);
+}
+
+}  // namespace stoker

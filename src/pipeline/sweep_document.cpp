@@ -1,0 +1,177 @@
+#include "pipeline/sweep_document.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "pipeline/card.h"
+#include "pipeline/seed_form.h"
+
+namespace stoker {
+namespace {
+
+using config::Diagnostics;
+using config::Value;
+
+constexpr std::int64_t usual_draws = 32;
+constexpr std::int64_t most_trainings = 1'000'000;
+
+int line_of_sweep(const Value& document, const char* setting) {
+  const Value* section = document.find("sweep");
+  if (section == nullptr) return document.line();
+  const Value* value = section->find(setting);
+  return value != nullptr ? value->line() : section->line();
+}
+
+// Of the strategy and the space; what the settings of the section themselves forbid has been said.
+void check_strategy(const Value& document, const SweepConfig& config,
+                    const std::vector<SearchedSetting>& space, Diagnostics& diagnostics) {
+  const auto at = [&](const char* setting, std::string message) {
+    diagnostics.add(line_of_sweep(document, setting), std::string("sweep.") + setting, std::move(message));
+  };
+  if (config.folds == 1) at("folds", "one fold leaves nothing to train on; use 2 or more, or 0");
+  if (config.strategy == Strategy::grid) {
+    bool ranges = false;
+    for (const SearchedSetting& setting : space) {
+      if (setting.is_list()) continue;
+      ranges = true;
+      diagnostics.add(
+          setting.written.line(), setting.path(),
+          fmt::format("{} has no end of values, and strategy grid tries them all; give a grid, or "
+                      "set sweep.strategy to random",
+                      config::name_of(setting.kind)));
+    }
+    if (!ranges && !combinations(space))
+      at("strategy", fmt::format("the grid has more than {} combinations, which is the most; use random or "
+                                 "halving with models",
+                                 most_candidates));
+    if (config.models > 0) at("models", "is for random and halving; a grid tries every combination");
+  }
+  if (config.metric != SweepMetric::loss) return;
+  for (const SearchedSetting& setting : space) {
+    const std::string& name = setting.parts.back();
+    if (name != "scaling" && name != "loss" && name != "huber_delta") continue;
+    diagnostics.add(setting.written.line(), setting.path(),
+                    "changes what the validation loss measures, so losses could not be compared; set "
+                    "sweep.metric, for example to rmse");
+  }
+}
+
+// Settings inside a map, such as hyperparameters, are known to the card's own check alone.
+void check_inner_values(const SweepDocument& sweep, Diagnostics& diagnostics) {
+  if (!diagnostics.empty()) return;
+  for (const SearchedSetting& setting : sweep.space) {
+    if (setting.parts.size() <= 4) continue;
+    const Value& card = *sweep.value.find("cards")->find(setting.parts[1]);
+    const CardType& type = *find_card_type(*card.find("type")->get_if<std::string>());
+    const std::vector<std::string> inner(setting.parts.begin() + 3, setting.parts.end());
+    for (const Value& value : setting.samples()) {
+      Value settings = *card.find("config");
+      put(settings, inner, value);
+      type.check(settings, "cards." + setting.parts[1] + ".config", diagnostics);
+    }
+  }
+}
+
+const Card& card_named(const Document& document, const std::string& id) {
+  for (const Card& card : document.cards) {
+    if (card.id == id) return card;
+  }
+  fail("there is no card {}", id);
+}
+
+bool is_searched(const std::vector<SearchedSetting>& space, const std::string& card, const char* setting) {
+  return std::any_of(space.begin(), space.end(), [&](const SearchedSetting& each) {
+    return each.parts.at(1) == card && each.parts.back() == setting;
+  });
+}
+
+std::string only_training_card(const Document& document, const std::string& file) {
+  std::vector<std::string> found;
+  for (const Card& card : document.cards)
+    if (card.type == "train" || card.type == "train_gpu") found.push_back(card.id);
+  if (found.size() != 1)
+    refuse("{}: a sweep needs a document with one card that trains, this one has {}", file, found.size());
+  return found.front();
+}
+
+// Candidates are compared on rows that they were not trained on.
+void check_scoring(const SweepDocument& sweep) {
+  const Card& train = card_named(sweep.base, sweep.train_card);
+  const Card& model = card_named(sweep.base, train.inputs.at("model_spec").card);
+  const bool linear = model.type == "model_define";
+  if (linear && sweep.config.strategy == Strategy::halving)
+    refuse(
+        "{}: strategy halving gives up candidates after some epochs, and a linear model has none; use grid "
+        "or random",
+        sweep.file_name);
+  if (sweep.config.folds > 0) return;
+  const Value* ratio = model.config.find("validation_ratio");
+  const auto* share = ratio == nullptr ? nullptr : ratio->get_if<double>();
+  if (share != nullptr && (*share > 0 || is_searched(sweep.space, model.id, "validation_ratio"))) return;
+  refuse(
+      "{}: candidates are compared on rows that they are not trained on: set {}sweep.folds, for example to 5",
+      sweep.file_name,
+      linear ? "" : fmt::format("cards.{}.config.validation_ratio, for example to 0.1, or ", model.id));
+}
+
+}  // namespace
+
+std::int64_t SweepDocument::candidate_count() const {
+  const std::optional<std::int64_t> all = combinations(space);
+  if (space.empty()) return 1;
+  if (config.strategy == Strategy::grid) return all.value_or(0);
+  if (config.strategy == Strategy::halving && config.models == 0 && all) return *all;
+  const std::int64_t wanted = config.models == 0 ? usual_draws : config.models;
+  return all ? std::min(wanted, *all) : wanted;
+}
+
+Document SweepDocument::with(const std::vector<Value>& values) const {
+  Value filled = value;
+  for (std::size_t i = 0; i < space.size(); ++i) put(filled, space[i].parts, values.at(i));
+  return read_document(filled, file_name, base.folder);
+}
+
+std::string SweepDocument::to_yaml() const {
+  Value document = config::parse_yaml(base.to_yaml(), file_name);
+  for (const SearchedSetting& setting : space) put(document, setting.parts, setting.written);
+  document.set("sweep", config::write(config));
+  return config::to_yaml(document);
+}
+
+SweepDocument read_sweep(const Value& written, const std::string& file_name,
+                         const std::filesystem::path& folder) {
+  Diagnostics diagnostics(file_name);
+  SweepDocument sweep;
+  sweep.value = is_seed_form(written) ? from_seed_form(written, diagnostics) : written;
+  sweep.file_name = file_name;
+  sweep.space = read_space(sweep.value, diagnostics);
+  Diagnostics said_below("");  // when the document is read
+  if (const Value* section = sweep.value.find("sweep"))
+    sweep.config = config::read<SweepConfig>(*section, "sweep", said_below);
+  if (said_below.empty()) check_strategy(sweep.value, sweep.config, sweep.space, diagnostics);
+  for (const SearchedSetting& setting : sweep.space) put(sweep.value, setting.parts, setting.first());
+  take_space_out(sweep.value);  // what is wrong and has been said
+  sweep.base = read_document(sweep.value, diagnostics);
+  check_inner_values(sweep, diagnostics);
+  diagnostics.refuse_if_any();
+  finish_reading(sweep.base, file_name, folder);
+  sweep.train_card = only_training_card(sweep.base, file_name);
+  check_scoring(sweep);
+  if (sweep.candidate_count() > most_trainings / std::max<std::int64_t>(1, sweep.config.folds))
+    refuse("{}: {} candidates on {} folds are more than {} trainings, which is the most", file_name,
+           sweep.candidate_count(), sweep.config.folds, most_trainings);
+  return sweep;
+}
+
+SweepDocument load_sweep(const std::filesystem::path& path, const std::vector<std::string>& assignments) {
+  Value value = config::load_document(path);
+  Diagnostics diagnostics(path.string());
+  if (!assignments.empty() && is_seed_form(value)) value = from_seed_form(value, diagnostics);
+  diagnostics.refuse_if_any();
+  for (const std::string& assignment : assignments) config::set_path(value, assignment);
+  return read_sweep(value, path.string(), path.parent_path());
+}
+
+}  // namespace stoker

@@ -1,0 +1,121 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "report/gnuplot.h"
+#include "report/sweep_contents.h"
+#include "report/sweep_report.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::size_t most_labels = 40;
+constexpr std::size_t most_pictures = 40;
+
+std::string ticks_of(const std::vector<std::string>& labels) {
+  if (labels.empty() || labels.size() > most_labels) return "";
+  std::vector<std::string> ticks;
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    ticks.push_back(fmt::format("{} {}", gnuplot_text(labels[i]), i));
+  return fmt::format("set xtics ({}) noenhanced\nset xrange [-0.5:{}]\n", join(ticks, ", "),
+                     static_cast<double>(labels.size()) - 0.5);
+}
+
+GnuplotPicture score_picture(const SweepContents& contents, const SweepContents::Setting& setting) {
+  std::string points;
+  std::string given_up;
+  for (std::size_t i = 0; i < contents.trials.size(); ++i) {
+    const SweepContents::Trial& trial = contents.trials[i];
+    if (!trial.score) continue;
+    (trial.status == "pruned" ? given_up : points) +=
+        fmt::format("{:.9g} {:.9g} {:.9g}\n", setting.x[i], *trial.score, trial.spread);
+  }
+  const SweepContents::Trial* winner = contents.winning();
+  const auto place = static_cast<std::size_t>(std::max<std::int64_t>(1, contents.winner) - 1);
+  std::string lines;
+  if (!given_up.empty())
+    lines +=
+        "'given_up.txt' using 1:2 with points pointtype 7 pointsize 1.1 linecolor rgb '#94a3b8' title "
+        "'given up early', ";
+  lines += fmt::format("'points.txt' {} linecolor rgb '#2563eb' title 'candidates'",
+                       contents.folds > 0 ? "using 1:2:3 with yerrorbars pointtype 7 pointsize 1.3"
+                                          : "using 1:2 with points pointtype 7 pointsize 1.3");
+  if (winner != nullptr && winner->score && place < setting.x.size())
+    lines += fmt::format(
+        ", '-' using 1:2 with points pointtype 6 pointsize 3 linewidth 2 linecolor rgb '#ea580c' title "
+        "'winner'\n{:.9g} {:.9g}\ne",
+        setting.x[place], *winner->score);
+  const std::string log = setting.wants_log_axis ? "set logscale x\nset format x '%g'\n" : "";
+  return {
+      fmt::format(
+          "set title {}\nset xlabel {}\nset ylabel {}\n{}{}set key top right\nset offsets graph 0.05, "
+          "graph 0.05, graph 0.08, graph 0.05\nplot {}\n",
+          gnuplot_text(fmt::format("{} against {}: {}", contents.metric, setting.name, contents.name)),
+          gnuplot_text(setting.name), gnuplot_text(contents.metric), log, ticks_of(setting.labels), lines),
+      {{"points.txt", points.empty() ? "NaN NaN NaN\n" : points}, {"given_up.txt", given_up}}};
+}
+
+GnuplotPicture curves_picture(const SweepContents& contents) {
+  GnuplotPicture picture;
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < contents.curves.size(); ++i) {
+    const SweepContents::Curve& curve = contents.curves[i];
+    std::string data;
+    for (std::size_t point = 0; point < curve.epochs.size(); ++point)
+      data += std::isfinite(curve.losses[point])
+                  ? fmt::format("{} {:.9g}\n", curve.epochs[point], curve.losses[point])
+                  : fmt::format("{} NaN\n", curve.epochs[point]);
+    const std::string file = fmt::format("curve{}.txt", i);
+    lines.push_back(fmt::format("'{}' using 1:2 with lines linewidth {} title 'trial {}'", file,
+                                i == 0 ? 3 : 1.5, curve.trial));
+    picture.files.emplace_back(file, data);
+  }
+  picture.commands = fmt::format(
+      "set title {}\nset xlabel 'Epoch'\nset ylabel 'Validation loss'\nset key top right\nplot {}\n",
+      gnuplot_text("Losses of the best candidates: " + contents.name), join(lines, ", "));
+  return picture;
+}
+
+// A setting's name as part of a file's name.
+std::string plain(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(),
+      [](unsigned char c) {
+        return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_');
+      },
+      '-');
+  return name.substr(0, 100);
+}
+
+}  // namespace
+
+void draw_sweep_plots(const std::filesystem::path& folder, const Notes& notes) {
+  const SweepContents contents = read_sweep_contents(folder);
+  if (contents.settings.empty() && contents.curves.empty()) return;
+  const std::filesystem::path gnuplot = find_gnuplot();
+  if (gnuplot.empty()) {
+    notes(
+        Severity::info,
+        "no pictures are drawn: gnuplot is not installed (Debian, Ubuntu: gnuplot-nox); report.html has its "
+        "plots without it");
+    return;
+  }
+  // A picture that gnuplot cannot draw costs a warning, not the sweep.
+  const auto draw_one = [&](const GnuplotPicture& picture, const std::string& name) {
+    try {
+      draw(gnuplot, picture, folder / "plots" / name);
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::run_failed) throw;
+      notes(Severity::warning, error.what());
+    }
+  };
+  for (std::size_t i = 0; i < std::min(most_pictures, contents.settings.size()); ++i)
+    draw_one(score_picture(contents, contents.settings[i]),
+             "score-" + plain(contents.settings[i].name) + ".png");
+  if (!contents.curves.empty()) draw_one(curves_picture(contents), "curves.png");
+}
+
+}  // namespace stoker

@@ -1,0 +1,165 @@
+#include "sweep/material.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "pipeline/cards/card_settings.h"
+#include "train/folds.h"
+#include "train/validation.h"
+
+namespace stoker {
+namespace {
+
+// Tables and preparations that are kept for later candidates; more are made again when they are needed.
+constexpr std::size_t most_outputs = 64;
+constexpr std::size_t most_prepared = 16;
+
+class SaysNotes : public TrainingListener {
+ public:
+  explicit SaysNotes(const Notes& notes) : notes_(notes) {}
+  void epoch_finished(const EpochReport&) override {}
+  void advanced(std::int64_t, std::int64_t, double) override {}
+  void note(Severity severity, const std::string& message) override { notes_(severity, message); }
+
+ private:
+  const Notes& notes_;
+};
+
+const Card& card_named(const Document& document, const std::string& id) {
+  for (const Card& card : document.cards) {
+    if (card.id == id) return card;
+  }
+  fail("there is no card {}", id);
+}
+
+// A metric of classes says nothing about numbers, and the other way round.
+void refuse_metric(SweepMetric metric, Task task) {
+  const bool of_numbers = metric == SweepMetric::rmse || metric == SweepMetric::mae ||
+                          metric == SweepMetric::mse || metric == SweepMetric::r2;
+  if (metric == SweepMetric::loss || of_numbers == (task == Task::regression)) return;
+  refuse("sweep.metric {} does not fit the task {}; use {}", config::name_of(metric), config::name_of(task),
+         of_numbers ? "loss, accuracy, macro_f1, log_loss or roc_auc" : "loss, rmse, mae, mse or r2");
+}
+
+}  // namespace
+
+Material::Material(const SweepDocument& sweep, Notes notes, const StopSignal& stop)
+    : sweep_(sweep), stop_(stop) {
+  // Every candidate meets the same peculiarities of the data; one is enough to tell.
+  notes_ = [this, notes = std::move(notes)](Severity severity, const std::string& message) {
+    if (said_.insert(message).second) notes(severity, message);
+  };
+}
+
+Device Material::device() {
+  if (!device_) {
+    const Card& train = card_named(sweep_.base, sweep_.train_card);
+    device_ = choose_device(settings_of<cards::TrainSettings>(train.config).fit.device, notes_);
+  }
+  return *device_;
+}
+
+const Outside& Material::outside_of(const Card& card, const CardType& type,
+                                    const std::filesystem::path& folder) {
+  const std::string key = type.name + "\n" + config::to_yaml(card.config);
+  const auto found = outsides_.find(key);
+  if (found != outsides_.end()) return found->second;
+  Outside outside = type.look_outside == nullptr ? Outside{} : type.look_outside(card.config, folder);
+  return outsides_.emplace(key, std::move(outside)).first->second;
+}
+
+const Material::Output& Material::output_of(const Document& document, const std::string& id) {
+  const Card& card = card_named(document, id);
+  const CardType& type = *find_card_type(card.type);
+  PortValues inputs;
+  std::map<std::string, std::string> identities;
+  for (const auto& [name, connection] : card.inputs) {
+    const Output& source = output_of(document, connection.card);
+    inputs.emplace(name, source.values.at(connection.output));
+    identities[name] = identity_of_output(source.identity, connection.output);
+  }
+  const Outside& outside = outside_of(card, type, document.folder);
+  const std::string identity = identity_of_card(type, card.config, identities, outside.fingerprint);
+  const auto found = outputs_.find(identity);
+  if (found != outputs_.end()) return found->second;
+  if (outputs_.size() >= most_outputs) outputs_.clear();
+  SaysNotes listener(notes_);
+  const CardContext context{.config = card.config,
+                            .inputs = inputs,
+                            .outside = outside,
+                            .document_folder = document.folder,
+                            .checkpoints = {},
+                            .resume = false,
+                            .listener = listener,
+                            .stop = stop_};
+  return outputs_.emplace(identity, Output{identity, type.run(context)}).first->second;
+}
+
+PreparedRows Material::made_rows(const Work& work, const Table& table, std::int64_t fold) {
+  PreparedRows made;
+  made.settings = work.settings.preparation;
+  const auto* network = std::get_if<NetworkSpec>(&work.spec);
+  PreparationConfig settled = made.settings;
+  const std::vector<std::int64_t> classes = classes_of(table, settled, no_notes());
+  SplitRows rows;
+  if (sweep_.config.folds > 0) {
+    rows = fold_rows(table.rows(), classes, sweep_.config.folds, sweep_.config.seed)
+               .at(static_cast<std::size_t>(fold));
+  } else {
+    rows = set_validation_rows_aside(table.rows(), classes, network->config.validation_ratio,
+                                     network->config.seed);
+  }
+  made.training = take_rows(table, rows.first);
+  made.validation = take_rows(table, rows.second);
+  if (network == nullptr) return made;
+  made.settings = settled;
+  made.data = prepare(made.training, &made.validation, settled, notes_);
+  made.placed_validation = place(made.data.validation, work.device, notes_).dataset;
+  made.placed_training = place(made.data.training, work.device, notes_).dataset;
+  return made;
+}
+
+std::shared_ptr<const PreparedRows> Material::rows_for(const Work& work, const Table& table,
+                                                       const std::string& identity, std::int64_t fold) {
+  std::string key =
+      fmt::format("{}\n{}\n{}", identity, config::to_yaml(config::write(work.settings.preparation)), fold);
+  const auto* network = std::get_if<NetworkSpec>(&work.spec);
+  if (sweep_.config.folds == 0 && network != nullptr)
+    key += fmt::format("\n{} {}", network->config.validation_ratio, network->config.seed);
+  for (auto entry = prepared_.begin(); entry != prepared_.end(); ++entry) {
+    if (entry->first != key) continue;
+    prepared_.splice(prepared_.begin(), prepared_, entry);
+    return prepared_.front().second;
+  }
+  prepared_.emplace_front(key, std::make_shared<const PreparedRows>(made_rows(work, table, fold)));
+  const auto folds = static_cast<std::size_t>(sweep_.config.folds);
+  if (prepared_.size() > std::max(most_prepared, folds + 1)) prepared_.pop_back();
+  return prepared_.front().second;
+}
+
+Work Material::work_for(const Candidate& candidate, std::int64_t fold) {
+  const Document document = sweep_.with(candidate);
+  const std::lock_guard lock(mutex_);
+  const Card& train = card_named(document, sweep_.train_card);
+  const Connection& data = train.inputs.at("train_dataset");
+  const Connection& model = train.inputs.at("model_spec");
+  Work work;
+  work.settings = settings_of<cards::TrainSettings>(train.config);
+  work.device = device();
+  work.spec = std::get<ModelSpec>(output_of(document, model.card).values.at(model.output));
+  const Output& source = output_of(document, data.card);
+  const Table table = std::get<Table>(source.values.at(data.output));
+  if (const auto* network = std::get_if<NetworkSpec>(&work.spec)) {
+    refuse_contradictions(network->config);
+    if (sweep_.config.folds == 0 && network->config.validation_ratio == 0)
+      refuse("validation_ratio 0 leaves no rows to score this candidate on");
+  }
+  work.rows = rows_for(work, table, identity_of_output(source.identity, data.output), fold);
+  const bool linear = std::holds_alternative<LinearSpec>(work.spec);
+  refuse_metric(sweep_.config.metric, linear ? Task::regression : work.rows->data.preparation.task());
+  return work;
+}
+
+}  // namespace stoker

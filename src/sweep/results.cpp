@@ -1,0 +1,133 @@
+#include "sweep/results.h"
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t largest_file = std::size_t{4} << 30;
+
+json to_json(const FoldResult& result) {
+  json line{{"trial", result.trial},
+            {"fold", result.fold},
+            {"rung", result.rung},
+            {"end", result.end},
+            {"complete", result.complete},
+            {"epochs", result.epochs},
+            {"seconds", result.seconds},
+            {"engine", result.engine},
+            {"curve_epochs", result.curve_epochs},
+            {"training", result.training},
+            {"validation", result.validation}};
+  if (!result.reason.empty()) line["reason"] = result.reason;
+  if (result.score) line["score"] = *result.score;
+  return line;
+}
+
+// A loss that is not finite is written as null.
+std::vector<double> numbers(const json& list) {
+  std::vector<double> values;
+  for (const json& each : list) values.push_back(each.is_number() ? each.get<double>() : std::nan(""));
+  return values;
+}
+
+FoldResult result_from(const json& line) {
+  FoldResult result;
+  result.trial = line.at("trial").get<std::size_t>();
+  result.fold = line.at("fold").get<std::int64_t>();
+  result.rung = line.at("rung").get<std::int64_t>();
+  result.end = line.at("end").get<std::string>();
+  result.reason = line.value("reason", "");
+  result.complete = line.at("complete").get<bool>();
+  if (line.contains("score")) result.score = line.at("score").get<double>();
+  result.epochs = line.at("epochs").get<std::int64_t>();
+  result.seconds = line.at("seconds").get<double>();
+  result.engine = line.at("engine").get<std::string>();
+  result.curve_epochs = line.at("curve_epochs").get<std::vector<std::int64_t>>();
+  result.training = numbers(line.at("training"));
+  result.validation = numbers(line.at("validation"));
+  return result;
+}
+
+}  // namespace
+
+Results::Results(const std::filesystem::path& path, const std::string& identity) {
+  bool cut_short = false;
+  if (std::filesystem::exists(path)) {
+    const std::string text = read_file(path, largest_file);
+    cut_short = !text.empty() && text.back() != '\n';
+    for (const std::string& line : split_text(text, '\n'))
+      if (!line.empty()) read_line(line);
+  }
+  if (!identity_.empty() && identity_ != identity)
+    refuse("{} holds the results of another sweep: sweep.yaml was changed; start a new sweep", path.string());
+  file_.emplace(path);
+  if (cut_short) file_->append_line("");
+  if (identity_.empty()) file_->append_line(json{{"sweep", identity}}.dump());
+}
+
+void Results::read_line(const std::string& line) {
+  try {
+    const json parsed = json::parse(line);
+    if (parsed.contains("sweep")) {
+      identity_ = parsed.at("sweep").get<std::string>();
+      return;
+    }
+    if (parsed.contains("searched_seconds")) {
+      searched_seconds_ += parsed.at("searched_seconds").get<double>();
+      return;
+    }
+    if (parsed.contains("winner")) {
+      winner_ = {parsed.at("winner").get<std::size_t>(), parsed.at("run").get<std::string>()};
+      return;
+    }
+    FoldResult result = result_from(parsed);
+    results_[{result.trial, result.fold}][result.rung] = std::move(result);
+  } catch (const json::exception&) {
+    // Cut short when the process died; what it told of is trained again.
+  }
+}
+
+void Results::add(const FoldResult& result) {
+  file_->append_line(to_json(result).dump(-1, ' ', false, json::error_handler_t::replace));
+  results_[{result.trial, result.fold}][result.rung] = result;
+}
+
+void Results::add_searched(double seconds) {
+  file_->append_line(json{{"searched_seconds", seconds}}.dump());
+  searched_seconds_ += seconds;
+}
+
+void Results::add_winner(std::size_t trial, const std::filesystem::path& run) {
+  file_->append_line(json{{"winner", trial}, {"run", run.string()}}.dump());
+  winner_ = {trial, run};
+}
+
+const FoldResult* Results::find(std::size_t trial, std::int64_t fold, std::int64_t rung) const {
+  const auto found = results_.find({trial, fold});
+  if (found == results_.end()) return nullptr;
+  const auto behind = found->second.upper_bound(rung);
+  return behind == found->second.begin() ? nullptr : &std::prev(behind)->second;
+}
+
+std::int64_t Results::count() const {
+  std::int64_t count = 0;
+  for (const auto& [job, rungs] : results_)
+    for (const auto& [rung, result] : rungs) count += result.was_cut_short() ? 0 : 1;
+  return count;
+}
+
+bool Results::has(std::size_t trial, std::int64_t fold, std::int64_t rung) const {
+  const FoldResult* result = find(trial, fold, rung);
+  if (result == nullptr || result->was_cut_short()) return false;
+  return result->rung == rung || result->complete || !result->has_scored();
+}
+
+}  // namespace stoker

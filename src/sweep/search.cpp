@@ -1,0 +1,324 @@
+#include "sweep/search.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "sweep/score.h"
+#include "torch/door.h"
+#include "train/engines.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of one group on a GPU; more follow in further groups.
+constexpr std::size_t most_in_group = 4096;
+
+const Card& model_card(const SweepDocument& sweep) {
+  std::string id;
+  for (const Card& card : sweep.base.cards)
+    if (card.id == sweep.train_card) id = card.inputs.at("model_spec").card;
+  for (const Card& card : sweep.base.cards)
+    if (card.id == id) return card;
+  fail("there is no card {}", id);
+}
+
+std::int64_t whole(const config::Value* value) {
+  const auto* number = value == nullptr ? nullptr : value->get_if<std::int64_t>();
+  return number == nullptr ? 0 : *number;
+}
+
+// Of any candidate; 0 for models without epochs.
+std::int64_t most_epochs(const SweepDocument& sweep, const std::vector<Candidate>& candidates) {
+  const Card& model = model_card(sweep);
+  for (std::size_t i = 0; i < sweep.space.size(); ++i) {
+    if (sweep.space[i].parts.at(1) != model.id || sweep.space[i].parts.back() != "epochs") continue;
+    std::int64_t most = 0;
+    for (const Candidate& candidate : candidates) most = std::max(most, whole(&candidate[i]));
+    return most;
+  }
+  return whole(model.config.find("epochs"));
+}
+
+std::string end_text(MemberEnd end) {
+  switch (end) {
+    case MemberEnd::finished:
+      return "finished";
+    case MemberEnd::time_limit:
+      return "time_limit";
+    case MemberEnd::diverged:
+      return "diverged";
+    case MemberEnd::failed:
+      break;
+  }
+  return "failed";
+}
+
+// Null where models of such a request cannot train side by side. A request that no engine runs says so when
+// it is trained alone.
+const EngineMaker* group_maker(const EngineRequest& request, EngineChoice choice) {
+  try {
+    const EngineMaker& maker = choose_engine(engines(), choice, std::nullopt, request);
+    return maker.make_group == nullptr ? nullptr : &maker;
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+FoldResult result_line(std::size_t trial, std::int64_t fold, std::int64_t rung, std::string end) {
+  FoldResult result;
+  result.trial = trial;
+  result.fold = fold;
+  result.rung = rung;
+  result.end = std::move(end);
+  return result;
+}
+
+// While models train beside each other, an engine must not take the other cores.
+class ThreadLimit {
+ public:
+  explicit ThreadLimit(int most) { torch_door::limit_cpu_threads(most); }
+  ThreadLimit(const ThreadLimit&) = delete;
+  ThreadLimit& operator=(const ThreadLimit&) = delete;
+  ~ThreadLimit() { torch_door::limit_cpu_threads(0); }
+};
+
+}  // namespace
+
+Search::Search(const SweepDocument& sweep, fs::path checkpoints, int threads, Results& results, Notes notes,
+               const StopSignal& stop)
+    : sweep_(sweep),
+      checkpoints_(std::move(checkpoints)),
+      threads_(threads > 0 ? threads : std::max(1, cpu_cores())),
+      results_(results),
+      stop_(stop),
+      material_(sweep, std::move(notes), stop),
+      candidates_(candidates_of(sweep)),
+      rungs_(rungs_of(sweep.config, static_cast<std::int64_t>(candidates_.size()),
+                      most_epochs(sweep, candidates_))),
+      given_up_in_(candidates_.size(), -1) {
+  for (std::size_t i = 0; i < candidates_.size(); ++i) alive_.push_back(i);
+}
+
+std::int64_t Search::trainings() const {
+  std::int64_t count = 0;
+  for (const Rung& rung : rungs_) count += rung.candidates * folds();
+  return count;
+}
+
+void Search::run() {
+  for (std::int64_t rung = 0; rung < static_cast<std::int64_t>(rungs_.size()); ++rung) {
+    run_rung(rung, jobs_of(rung));
+    if (time_is_up()) return;
+    if (!is_last(rung)) prune(rung);
+  }
+}
+
+std::vector<Search::Job> Search::jobs_of(std::int64_t rung) const {
+  std::vector<Job> jobs;
+  for (const std::size_t trial : alive_) {
+    for (std::int64_t fold = 0; fold < folds(); ++fold)
+      if (!results_.has(trial, fold, rung)) jobs.push_back({trial, fold});
+  }
+  return jobs;
+}
+
+void Search::run_rung(std::int64_t rung, const std::vector<Job>& jobs) {
+  if (jobs.empty()) return;
+  if (material_.device().is_cuda()) {
+    run_side_by_side(rung, jobs);
+  } else {
+    run_on_threads(rung, jobs);
+  }
+}
+
+void Search::run_on_threads(std::int64_t rung, const std::vector<Job>& jobs) {
+  // By all trainings of the rung, not by those that are left: a resumed sweep must compute the same.
+  const auto at_once = static_cast<int>(alive_.size()) * static_cast<int>(folds());
+  const ThreadLimit limit(std::max(1, threads_ / std::max(1, at_once)));
+  share_among_threads(jobs.size(), threads_, [&](std::size_t i) { run_job(rung, jobs[i]); });
+}
+
+bool Search::time_is_up() {
+  if (stop_.reason() == StopReason::interrupted) throw Error(ExitCode::interrupted, "interrupted");
+  if (stop_.reason() == StopReason::time_limit) budget_reached_ = true;
+  return budget_reached_;
+}
+
+std::optional<Work> Search::work_for(std::int64_t rung, const Job& job) {
+  try {
+    return material_.work_for(candidates_[job.trial], job.fold);
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::interrupted) throw;
+    keep_failure(rung, job, error);
+  } catch (const std::bad_alloc&) {
+    keep_failure(rung, job, Error(ExitCode::run_failed, "out of memory"));
+  }
+  return std::nullopt;
+}
+
+void Search::run_job(std::int64_t rung, const Job& job) {
+  if (time_is_up()) return;
+  const std::optional<Work> work = work_for(rung, job);
+  if (!work) return;
+  if (std::holds_alternative<NetworkSpec>(work->spec)) {
+    run_group(rung, {job}, {*work}, {member_for(rung, job, *work)});
+    return;
+  }
+  FoldResult result = result_line(job.trial, job.fold, rung, "finished");
+  try {
+    fit_and_score_linear(*work, sweep_.config.metric, stop_, result);
+    keep(std::move(result));
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::interrupted) throw;
+    keep_failure(rung, job, error);
+  }
+}
+
+Member Search::member_for(std::int64_t rung, const Job& job, const Work& work) const {
+  const NetworkConfig& config = std::get<NetworkSpec>(work.spec).config;
+  Member member;
+  member.request = engine_request(config, work.rows->data, work.device);
+  member.identity = identity_of(member.request);
+  member.request.training = work.rows->placed_training;
+  member.request.validation = work.rows->placed_validation;
+  member.plan = {.config = config,
+                 .rows = member.request.training.rows(),
+                 .steps_per_epoch = member.request.steps_per_epoch(),
+                 .time_limit = work.settings.fit.time_limit,
+                 .checkpoint_seconds = work.settings.fit.checkpoint_seconds,
+                 .pause_after_epochs = rungs_[static_cast<std::size_t>(rung)].epochs,
+                 .checkpoint_at_end = !is_last(rung)};
+  // A refit without validation rows takes the last weights, so they are what is scored.
+  member.keeps_best = config.validation_ratio > 0;
+  member.checkpoints = checkpoints_ / fmt::format("{}-{}", job.trial + 1, job.fold + 1);
+  return member;
+}
+
+void Search::run_side_by_side(std::int64_t rung, const std::vector<Job>& jobs) {
+  struct Waiting {
+    std::vector<Job> jobs;
+    std::vector<Work> works;
+    std::vector<Member> members;
+  };
+  std::map<std::string, Waiting> groups;
+  const auto run_waiting = [&](Waiting& waiting) {
+    run_group(rung, waiting.jobs, waiting.works, waiting.members);
+    waiting = {};
+  };
+  for (const Job& job : jobs) {
+    if (time_is_up()) return;
+    const std::optional<Work> work = work_for(rung, job);
+    if (!work) continue;
+    if (!std::holds_alternative<NetworkSpec>(work->spec)) {
+      run_job(rung, job);
+      continue;
+    }
+    Member member = member_for(rung, job, *work);
+    Waiting& waiting = groups[group_key(member.request)];
+    waiting.jobs.push_back(job);
+    waiting.works.push_back(*work);
+    waiting.members.push_back(std::move(member));
+    if (waiting.jobs.size() == most_in_group) run_waiting(waiting);
+  }
+  for (auto& [key, waiting] : groups) {
+    if (time_is_up()) return;
+    run_waiting(waiting);
+  }
+}
+
+// One on its own engine, or several side by side where the engine can.
+void Search::run_group(std::int64_t rung, const std::vector<Job>& jobs, const std::vector<Work>& works,
+                       const std::vector<Member>& members) {
+  std::vector<MemberResult> trained;
+  const EngineChoice choice = works.empty() ? EngineChoice::automatic : works.front().settings.fit.engine;
+  const bool together = members.size() > 1 && group_maker(members.front().request, choice) != nullptr;
+  if (together) trained = train_group(members, *group_maker(members.front().request, choice), stop_);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (!together && i > 0 && time_is_up()) return;
+    const MemberResult result = together ? std::move(trained[i]) : train_member(members[i], choice, stop_);
+    FoldResult line = result_line(jobs[i].trial, jobs[i].fold, rung, end_text(result.end));
+    line.reason = result.reason;
+    line.engine = result.engine;
+    line.epochs = static_cast<std::int64_t>(result.progress.epochs.size());
+    line.seconds = result.progress.seconds;
+    const TrainingPlan& plan = members[i].plan;
+    const bool own_limit = result.end == MemberEnd::time_limit && stop_.reason() != StopReason::time_limit;
+    line.complete = own_limit || result.progress.stopped_early || line.epochs >= plan.config.epochs;
+    try {
+      if (result.end == MemberEnd::finished || result.end == MemberEnd::time_limit)
+        score_network(works[i], result, members[i].keeps_best, sweep_.config.metric, line);
+      keep(std::move(line));
+    } catch (const Error& error) {
+      keep_failure(rung, jobs[i], error);
+    }
+  }
+}
+
+void Search::keep(FoldResult result) {
+  const std::lock_guard lock(mutex_);
+  const bool goes_on = result.has_scored() && !result.complete;
+  if (!goes_on) {
+    std::error_code ignored;
+    fs::remove_all(checkpoints_ / fmt::format("{}-{}", result.trial + 1, result.fold + 1), ignored);
+  }
+  results_.add(result);
+  on_result(result);
+}
+
+void Search::keep_failure(std::int64_t rung, const Job& job, const Error& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (first_failure_ == ExitCode::done) first_failure_ = error.code();
+  }
+  FoldResult result = result_line(job.trial, job.fold, rung, "failed");
+  result.reason = error.what();
+  keep(std::move(result));
+}
+
+void Search::prune(std::int64_t rung) {
+  std::vector<Trial> ranked;
+  for (const std::size_t trial : alive_)
+    ranked.push_back(trial_of(trial, candidates_[trial], sweep_.config.folds, rung, results_));
+  const bool higher = higher_is_better(sweep_.config.metric);
+  std::sort(ranked.begin(), ranked.end(),
+            [&](const Trial& a, const Trial& b) { return is_better(a, b, higher); });
+  const auto kept = static_cast<std::size_t>(rungs_[static_cast<std::size_t>(rung) + 1].candidates);
+  alive_.clear();
+  for (std::size_t i = 0; i < ranked.size(); ++i) {
+    const std::size_t trial = ranked[i].number - 1;
+    if (i < kept && ranked[i].score) {
+      alive_.push_back(trial);
+      continue;
+    }
+    given_up_in_[trial] = rung;
+    std::error_code ignored;
+    for (std::int64_t fold = 0; fold < folds(); ++fold)
+      fs::remove_all(checkpoints_ / fmt::format("{}-{}", trial + 1, fold + 1), ignored);
+  }
+  std::sort(alive_.begin(), alive_.end());
+}
+
+std::vector<Trial> Search::trials() const {
+  std::vector<Trial> all;
+  const std::int64_t last = static_cast<std::int64_t>(rungs_.size()) - 1;
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    const std::int64_t rung = given_up_in_[i] >= 0 ? given_up_in_[i] : last;
+    Trial trial = trial_of(i, candidates_[i], sweep_.config.folds, rung, results_);
+    bool complete = true;
+    for (std::int64_t fold = 0; fold < folds(); ++fold) {
+      const FoldResult* result = results_.find(i, fold, rung);
+      complete = complete && result != nullptr && result->complete;
+    }
+    if (trial.status == TrialStatus::finished && !complete)
+      trial.status = given_up_in_[i] >= 0 ? TrialStatus::pruned : TrialStatus::time_limit;
+    all.push_back(std::move(trial));
+  }
+  return all;
+}
+
+}  // namespace stoker

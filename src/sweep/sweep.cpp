@@ -1,0 +1,349 @@
+#include "sweep/sweep.h"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "pipeline/run_folder.h"
+#include "report/sweep_report.h"
+#include "store/runs.h"
+#include "sweep/search.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using nlohmann::json;
+
+constexpr std::size_t drawn_curves = 8;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// What stands in the folder's pipeline.yaml and in the list of runs.
+Document document_of_folder(const SweepDocument& sweep) {
+  Document document = sweep.base;
+  document.name += "-sweep";
+  return document;
+}
+
+std::unique_ptr<RunFolder> folder_for(const SweepDocument& sweep, const SweepOptions& options) {
+  if (!options.resume) return RunFolder::make(options.out, document_of_folder(sweep));
+  return RunFolder::reopen(*options.resume, document_of_folder(sweep));
+}
+
+// More time changes no candidate.
+std::string identity_of(SweepDocument sweep) {
+  sweep.config.time_budget = 0;
+  return sha256_of_text(sweep.to_yaml());
+}
+
+// Tells where the winner's run is before it is over, so that a resumed sweep goes on with it.
+class RefitListener : public RunListener {
+ public:
+  RefitListener(RunListener& listener, std::function<void(const fs::path&)> started)
+      : listener_(listener), started_(std::move(started)) {}
+
+  void run_started(const fs::path& folder) override {
+    started_(folder);
+    listener_.run_started(folder);
+  }
+  void card_started(const Card& card) override { listener_.card_started(card); }
+  void card_finished(const Card& card, const CardOutcome& outcome) override {
+    listener_.card_finished(card, outcome);
+  }
+  void epoch_finished(const EpochReport& report) override { listener_.epoch_finished(report); }
+  void advanced(std::int64_t step, std::int64_t total, double rate) override {
+    listener_.advanced(step, total, rate);
+  }
+  void note(Severity severity, const std::string& message) override { listener_.note(severity, message); }
+
+ private:
+  RunListener& listener_;
+  std::function<void(const fs::path&)> started_;
+};
+
+class Sweep {
+ public:
+  Sweep(const SweepDocument& sweep, const SweepOptions& options, SweepListener& listener, StopSignal& stop)
+      : sweep_(sweep),
+        options_(options),
+        listener_(listener),
+        stop_(stop),
+        folder_(folder_for(sweep, options)),
+        results_(folder_->paths().folder / "results.jsonl", identity_of(sweep)),
+        search_(
+            sweep, folder_->paths().checkpoints(), options.threads, results_,
+            [this](Severity severity, const std::string& message) { note(severity, message); }, stop) {}
+
+  SweepSummary whole() {
+    try {
+      write_file(sweep_document_file(folder()), sweep_.to_yaml());
+      listener_.sweep_started(folder(), static_cast<std::int64_t>(search_.candidates().size()));
+      search();
+      choose();
+      refit();
+      finish();
+    } catch (const Error& error) {
+      end_early(error);
+      if (error.code() != ExitCode::interrupted) throw;
+      throw Error(ExitCode::interrupted,
+                  fmt::format("interrupted; go on with: stoker sweep --resume {}", folder().string()));
+    }
+    return std::move(summary_);
+  }
+
+ private:
+  const fs::path& folder() const { return folder_->paths().folder; }
+
+  void note(Severity severity, const std::string& message) {
+    const std::lock_guard lock(telling_);
+    folder_->note("", severity, message);
+    listener_.note(severity, message);
+  }
+
+  void search() {
+    const double budget = sweep_.config.time_budget;
+    earlier_seconds_ = results_.searched_seconds();
+    if (budget > 0)
+      stop_.set_deadline(started_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+                                        std::clamp(budget - earlier_seconds_, 0.0, 1e9))));
+    progress_.total = search_.trainings();
+    progress_.done = results_.count();
+    for (std::size_t i = 0; progress_.done > 0 && i < search_.candidates().size(); ++i) look_at(i, INT64_MAX);
+    say_if_nobody_is_given_up();
+    search_.on_result = [this](const FoldResult& result) { advance(result); };
+    try {
+      search_.run();
+    } catch (const Error&) {
+      results_.add_searched(seconds_since(started_));
+      throw;
+    }
+    results_.add_searched(seconds_since(started_));
+    stop_.clear_deadline();
+    summary_.trials = search_.trials();
+    summary_.budget_reached = search_.budget_reached();
+  }
+
+  void say_if_nobody_is_given_up() {
+    const auto candidates = static_cast<std::int64_t>(search_.candidates().size());
+    const std::int64_t in_one_go = candidates * std::max<std::int64_t>(1, sweep_.config.folds);
+    if (sweep_.config.strategy != Strategy::halving || candidates == 1 || progress_.total != in_one_go)
+      return;
+    note(Severity::warning,
+         fmt::format("halving gives up no candidate: sweep.min_epochs, {}, is not below epochs",
+                     sweep_.config.min_epochs));
+  }
+
+  // The best so far may be of a resumed sweep's earlier sittings.
+  void look_at(std::size_t candidate, std::int64_t rung) {
+    Trial trial = trial_of(candidate, search_.candidates()[candidate], sweep_.config.folds, rung, results_);
+    const bool higher = higher_is_better(sweep_.config.metric);
+    if (trial.score && (!progress_.best || is_better(trial, *progress_.best, higher)))
+      progress_.best = std::move(trial);
+  }
+
+  // Called by one training's thread at a time.
+  void advance(const FoldResult& result) {
+    const std::lock_guard lock(telling_);
+    ++progress_.done;
+    ++done_here_;
+    look_at(result.trial, result.rung);
+    const auto left = static_cast<double>(std::max<std::int64_t>(0, progress_.total - progress_.done));
+    progress_.seconds_left = seconds_since(started_) / static_cast<double>(done_here_) * left;
+    if (sweep_.config.time_budget > 0)
+      progress_.seconds_left =
+          std::min(progress_.seconds_left,
+                   std::max(0.0, sweep_.config.time_budget - earlier_seconds_ - seconds_since(started_)));
+    listener_.advanced(progress_);
+  }
+
+  // Those that were given up early are not compared with those that went on.
+  void choose() {
+    const bool higher = higher_is_better(sweep_.config.metric);
+    const Trial* best = nullptr;
+    for (const Trial& trial : summary_.trials) {
+      const bool counts = trial.status == TrialStatus::finished || trial.status == TrialStatus::time_limit;
+      if (!counts || !trial.score) continue;
+      if (best == nullptr || is_better(trial, *best, higher)) best = &trial;
+    }
+    if (best == nullptr) say_why_there_is_none();
+    summary_.winner = best->number - 1;
+    if (!summary_.budget_reached) return;
+    note(
+        Severity::warning,
+        fmt::format("the time budget of {} s is over: {} of {} candidates were done; the best "
+                    "so far is refitted",
+                    sweep_.config.time_budget,
+                    count_of(TrialStatus::finished) + count_of(TrialStatus::pruned), summary_.trials.size()));
+  }
+
+  [[noreturn]] void say_why_there_is_none() {
+    write_tables();
+    for (const Trial& trial : summary_.trials) {
+      if (trial.reason.empty()) continue;
+      const bool refused = search_.first_failure() == ExitCode::wrong_request;
+      throw Error(refused ? ExitCode::wrong_request : ExitCode::run_failed,
+                  summary_.trials.size() == 1 ? trial.reason
+                                              : fmt::format("no candidate could be scored; candidate {}: {}",
+                                                            trial.number, trial.reason));
+    }
+    fail("the time budget of {} s was over before a candidate had a score; give more",
+         sweep_.config.time_budget);
+  }
+
+  std::size_t count_of(TrialStatus status) const {
+    return static_cast<std::size_t>(
+        std::count_if(summary_.trials.begin(), summary_.trials.end(),
+                      [&](const Trial& trial) { return trial.status == status; }));
+  }
+
+  void refit() {
+    write_tables();
+    const Trial& winner = summary_.trials[summary_.winner];
+    const Document document = sweep_.with(winner.values);
+    RunOptions options;
+    options.out = options_.resume ? folder().parent_path() : options_.out;
+    if (options.out.empty()) options.out = ".";
+    const auto& earlier = results_.winner();
+    if (earlier && earlier->first == summary_.winner && fs::exists(RunPaths{earlier->second}.record()))
+      options.resume = earlier->second;
+    RefitListener listener(listener_.refit(winner, document), [&](const fs::path& run) {
+      results_.add_winner(summary_.winner, fs::absolute(run));
+    });
+    summary_.run = run_pipeline(document, options, listener, stop_);
+  }
+
+  void finish() {
+    const Trial& winner = summary_.trials[summary_.winner];
+    std::error_code ignored;
+    fs::remove_all(folder_->paths().checkpoints(), ignored);
+    folder_->keep_result({fmt::format("trial {} of {}", winner.number, summary_.trials.size()),
+                          0,
+                          {{std::string(config::name_of(sweep_.config.metric)), *winner.score}}});
+    write_tables();
+    folder_->end(RunStatus::finished, "", seconds_since(started_));
+    draw_sweep_plots(folder(),
+                     [this](Severity severity, const std::string& message) { note(severity, message); });
+    write_sweep_report(folder());
+    summary_.folder = folder();
+    summary_.seconds = seconds_since(started_);
+  }
+
+  void write_tables() const {
+    write_file(folder() / "trials.csv", trials_csv(sweep_.space, summary_.trials));
+    write_file(sweep_record_file(folder()),
+               record().dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+  }
+
+  json record() const {
+    json settings = json::array();
+    for (const SearchedSetting& setting : sweep_.space)
+      settings.push_back({{"name", setting.name()},
+                          {"path", setting.path()},
+                          {"kind", config::name_of(setting.kind)},
+                          {"written", config::to_json(setting.written)}});
+    json whole{{"format", 1},
+               {"name", sweep_.base.name},
+               {"strategy", config::name_of(sweep_.config.strategy)},
+               {"metric", config::name_of(sweep_.config.metric)},
+               {"higher_is_better", higher_is_better(sweep_.config.metric)},
+               {"folds", sweep_.config.folds},
+               {"seed", sweep_.config.seed},
+               {"time_budget_reached", summary_.budget_reached},
+               {"settings", std::move(settings)},
+               {"trials", trials_json(sweep_.space, summary_.trials)},
+               {"curves", curves()},
+               {"winner", json(nullptr)}};
+    const auto& winner = results_.winner();
+    if (winner) whole["winner"] = {{"trial", winner->first + 1}, {"run", winner->second.string()}};
+    return whole;
+  }
+
+  // Of the best, on their first fold.
+  json curves() const {
+    std::vector<Trial> ranked = summary_.trials;
+    const bool higher = higher_is_better(sweep_.config.metric);
+    std::sort(ranked.begin(), ranked.end(),
+              [&](const Trial& a, const Trial& b) { return is_better(a, b, higher); });
+    json list = json::array();
+    for (const Trial& trial : ranked) {
+      const FoldResult* result = results_.find(trial.number - 1, 0, INT64_MAX);
+      if (list.size() == drawn_curves || !trial.score || result == nullptr) break;
+      if (result->curve_epochs.empty()) continue;
+      list.push_back({{"trial", trial.number},
+                      {"epochs", result->curve_epochs},
+                      {"training", result->training},
+                      {"validation", result->validation}});
+    }
+    return list;
+  }
+
+  // A request that was wrong from the start leaves nothing behind.
+  void end_early(const Error& error) noexcept {
+    try {
+      stop_.clear_deadline();
+      if (error.code() == ExitCode::wrong_request && !options_.resume && !progress_.best) {
+        folder_->remove();
+        return;
+      }
+      summary_.trials = search_.trials();
+      write_tables();
+      const bool interrupted = error.code() == ExitCode::interrupted;
+      folder_->end(interrupted ? RunStatus::interrupted : RunStatus::failed, error.what(),
+                   seconds_since(started_));
+    } catch (const std::exception&) {
+      // Where the disk is full, the first error is the one to tell.
+    }
+  }
+
+  const SweepDocument& sweep_;
+  const SweepOptions& options_;
+  SweepListener& listener_;
+  StopSignal& stop_;
+  Clock::time_point started_ = Clock::now();
+  double earlier_seconds_ = 0;  // searched in earlier sittings
+  std::unique_ptr<RunFolder> folder_;
+  Results results_;
+  Search search_;
+  std::mutex telling_;  // notes come from threads that prepare, progress from those that have trained
+  SweepProgress progress_;
+  std::int64_t done_here_ = 0;
+  SweepSummary summary_;
+};
+
+}  // namespace
+
+fs::path sweep_document_file(const fs::path& folder) {
+  return folder / "sweep.yaml";
+}
+
+fs::path sweep_record_file(const fs::path& folder) {
+  return folder / "sweep.json";
+}
+
+SweepSummary run_sweep(const SweepDocument& sweep, const SweepOptions& options, SweepListener& listener,
+                       StopSignal& stop) {
+  SweepOptions resolved = options;
+  if (options.resume) resolved.resume = fs::weakly_canonical(*options.resume);
+  return Sweep(sweep, resolved, listener, stop).whole();
+}
+
+SweepDocument sweep_of_folder(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::exists(sweep_document_file(folder), ignored))
+    refuse(
+        "{} is not the folder of a sweep: it has no sweep.yaml; an ordinary run is resumed with stoker run",
+        folder.string());
+  return load_sweep(sweep_document_file(folder));
+}
+
+}  // namespace stoker

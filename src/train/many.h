@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/stop.h"
+#include "engine/engine.h"
+#include "train/checkpoints.h"
+#include "train/loop.h"
+
+// Many networks at once: side by side on one device where its engine can, else a thread each.
+namespace stoker {
+
+struct Member {
+  EngineRequest request;  // data placed
+  TrainingPlan plan;
+  bool keeps_best = true;             // by validation loss; else the last weights count
+  std::filesystem::path checkpoints;  // what is there is gone on from; empty: none are kept
+  Identity identity;                  // of the request, taken before its data was placed
+};
+
+enum class MemberEnd { finished, time_limit, diverged, failed };
+
+// What became of one. finished: at the end of its plan, at its pause, or stopped early.
+struct MemberResult {
+  MemberEnd end = MemberEnd::finished;
+  std::string reason;  // of diverged and failed
+  Progress progress;
+  NamedArrays parameters;
+  std::string engine;
+};
+
+// Trains one on an engine of its own. What goes wrong is in the result; an interruption is thrown, after a
+// checkpoint was written.
+MemberResult train_member(const Member& member, EngineChoice engine, const StopSignal& stop);
+
+// Members that may form a group: one device, layers, loss and batch size.
+std::string group_key(const EngineRequest& request);
+// Trains all side by side, each with its own schedule; those that end early rest. The maker has make_group. A
+// group that does not fit the device is halved.
+std::vector<MemberResult> train_group(std::span<const Member> members, const EngineMaker& maker,
+                                      const StopSignal& stop);
+
+// Calls work(0) … work(count - 1) on that many threads, the caller's included, and rethrows the first error.
+void share_among_threads(std::size_t count, int threads, const std::function<void(std::size_t)>& work);
+
+}  // namespace stoker

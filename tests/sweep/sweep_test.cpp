@@ -1,0 +1,253 @@
+// Whole sweeps: tables, folds, halving, failures, interruption and resume, the winner's run.
+#include "sweep/sweep.h"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "model/model.h"
+#include "pipeline/watchers.h"
+#include "sweep/documents.h"
+
+namespace stoker::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class Watching : public SweepListener {
+ public:
+  void sweep_started(const fs::path& started, std::int64_t) override { folder = started; }
+  void advanced(const SweepProgress& progress) override {
+    done = progress.done;
+    if (at_training) at_training(progress.done);
+  }
+  void note(Severity, const std::string& message) override { notes.push_back(message); }
+  RunListener& refit(const Trial&, const Document&) override { return run; }
+
+  fs::path folder;
+  std::int64_t done = 0;
+  std::vector<std::string> notes;
+  std::function<void(std::int64_t)> at_training;
+  Watcher run;
+};
+
+class Sweeps : public testing::Test {
+ protected:
+  SweepSummary swept(const SweepDocument& sweep, const std::optional<fs::path>& resume = std::nullopt) {
+    SweepOptions options;
+    options.out = folder_.path() / "runs";
+    options.threads = 2;
+    options.resume = resume;
+    StopSignal stop;
+    return run_sweep(sweep, options, watching_, stop);
+  }
+
+  // Everything of the table but the time it took.
+  static std::string table(const SweepSummary& summary) {
+    std::string text;
+    for (const Trial& trial : summary.trials) {
+      text += fmt::format("{} {} {} {} {}", trial.number, status_name(trial.status), trial.score.value_or(-1),
+                          trial.spread, trial.epochs);
+      for (const config::Value& value : trial.values) text += " " + value_text(value);
+      text += "\n";
+    }
+    return text;
+  }
+
+  TemporaryFolder folder_;
+  Watching watching_;
+};
+
+const std::string halving_model =
+    "validation_ratio: 0.2, epochs: 6, learning_rate: {log_uniform: [1e-4, 1e-1]}";
+const std::string halving = "strategy: halving, models: 9, min_epochs: 1, factor: 3";
+
+TEST_F(Sweeps, TheWinnerIsTheBestOfTheTableAndItsRunPredicts) {
+  const SweepDocument sweep = sweep_of(network_sweep(
+      "validation_ratio: 0.2, epochs: 4, learning_rate: {grid: [1e-5, 0.01]}", "strategy: grid"));
+  const SweepSummary summary = swept(sweep);
+  ASSERT_EQ(summary.trials.size(), 2U);
+  EXPECT_EQ(summary.winner, 1U);
+  EXPECT_LT(*summary.trials[1].score, *summary.trials[0].score);
+  for (const char* file : {"trials.csv", "sweep.json", "sweep.yaml", "report.html", "run.json"})
+    EXPECT_TRUE(fs::exists(summary.folder / file)) << file;
+  EXPECT_FALSE(fs::exists(summary.folder / "checkpoints"));
+  // The winner's run is what `stoker run` makes of the document with the winner's values.
+  const Document document = document_of_run(summary.run.folder);
+  const Watched alone = run_watched(document, options_in(folder_.path() / "alone"));
+  EXPECT_EQ(alone.summary.evaluations.at(0).second.regression->rmse,
+            summary.run.evaluations.at(0).second.regression->rmse);
+  EXPECT_EQ(load_model(summary.run.folder / "model").type, "neural_network");
+}
+
+// A candidate is trained as a run of its document would train it.
+TEST_F(Sweeps, TheScoreIsTheBestValidationLossOfTheSameTrainingAlone) {
+  const SweepSummary summary = swept(sweep_of(
+      network_sweep("validation_ratio: 0.2, epochs: 5, learning_rate: {grid: [0.005]}", "strategy: grid")));
+  const auto run = nlohmann::json::parse(read_file(summary.folder / "sweep.json", 1U << 20));
+  const std::vector<std::string> lines =
+      split_text(read_file(summary.run.folder / "metrics.csv", 1U << 20), '\n');
+  const auto& losses = run.at("curves").at(0).at("validation");
+  ASSERT_EQ(losses.size(), 5U);
+  double best = 1e9;
+  for (std::size_t epoch = 0; epoch < losses.size(); ++epoch) {
+    const double loss = losses[epoch].get<double>();
+    EXPECT_NEAR(loss, std::stod(split_text(lines.at(epoch + 1), ',').at(3)), 1e-5 * loss);
+    best = std::min(best, loss);
+  }
+  EXPECT_EQ(*summary.trials[0].score, best);
+}
+
+TEST_F(Sweeps, FoldsGiveMeanAndSpread) {
+  const SweepSummary summary = swept(sweep_of(network_sweep("epochs: 3, activation: {grid: [relu, tanh]}",
+                                                            "strategy: grid, folds: 3, metric: rmse")));
+  for (const Trial& trial : summary.trials) {
+    ASSERT_EQ(trial.fold_scores.size(), 3U);
+    const double mean = (trial.fold_scores[0] + trial.fold_scores[1] + trial.fold_scores[2]) / 3;
+    double squares = 0;
+    for (const double score : trial.fold_scores) squares += (score - mean) * (score - mean);
+    EXPECT_DOUBLE_EQ(*trial.score, mean);
+    EXPECT_NEAR(trial.spread, std::sqrt(squares / 3), 1e-12);  // as numpy.std
+    EXPECT_GT(trial.spread, 0);
+  }
+}
+
+TEST_F(Sweeps, HalvingGivesUpAllButTheBest) {
+  const SweepSummary summary = swept(sweep_of(network_sweep(halving_model, halving)));
+  std::map<std::int64_t, int> by_epochs;
+  for (const Trial& trial : summary.trials) {
+    ++by_epochs[trial.epochs];
+    EXPECT_EQ(trial.status, trial.epochs == 6 ? TrialStatus::finished : TrialStatus::pruned);
+  }
+  EXPECT_EQ(by_epochs, (std::map<std::int64_t, int>{{1, 6}, {3, 2}, {6, 1}}));
+  EXPECT_EQ(summary.trials[summary.winner].epochs, 6);
+}
+
+// The state between two rungs is whole: a candidate that was never given up is as if trained in one go.
+TEST_F(Sweeps, ARungGoesOnExactlyWhereTheLastEnded) {
+  const SweepSummary halved = swept(sweep_of(network_sweep(halving_model, halving)));
+  const SweepSummary whole = swept(sweep_of(network_sweep(halving_model, "strategy: random, models: 9")));
+  EXPECT_EQ(*halved.trials[halved.winner].score, *whole.trials[halved.winner].score);
+}
+
+TEST_F(Sweeps, AnInterruptedSweepGoesOnToTheSameTable) {
+  const SweepDocument sweep = sweep_of(network_sweep(halving_model, halving + ", folds: 2"));
+  const std::string expected = table(swept(sweep));
+  for (const std::int64_t stop_after : {1, 7, 19}) {
+    StopSignal stop;
+    SweepOptions options;
+    options.out = folder_.path() / fmt::format("runs{}", stop_after);
+    options.threads = 2;
+    Watching interrupting;
+    interrupting.at_training = [&](std::int64_t done) {
+      if (done >= stop_after) stop.interrupt();
+    };
+    try {
+      run_sweep(sweep, options, interrupting, stop);
+      FAIL() << "was not interrupted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::interrupted);
+      EXPECT_THAT(error.what(), HasSubstr("stoker sweep --resume"));
+    }
+    const SweepSummary resumed = swept(sweep_of_folder(interrupting.folder), interrupting.folder);
+    EXPECT_EQ(table(resumed), expected);
+  }
+}
+
+TEST_F(Sweeps, ALineCutShortByAKillIsTrainedAgain) {
+  const SweepDocument sweep = sweep_of(network_sweep(halving_model, halving));
+  const SweepSummary first = swept(sweep);
+  const fs::path file = first.folder / "results.jsonl";
+  const std::string text = read_file(file, 1U << 24);
+  write_file(file, text.substr(0, text.size() / 2));
+  EXPECT_EQ(table(swept(sweep_of_folder(first.folder), first.folder)), table(first));
+}
+
+TEST_F(Sweeps, ResultsOfAnotherSpaceAreNotGoneOnWith) {
+  const SweepSummary first = swept(sweep_of(network_sweep(halving_model, halving)));
+  std::string text = read_file(first.folder / "sweep.yaml", 1U << 20);
+  text.replace(text.find("models: 9"), 9, "models: 8");
+  write_file(first.folder / "sweep.yaml", text);
+  try {
+    swept(sweep_of_folder(first.folder), first.folder);
+    FAIL() << "was resumed";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("another sweep"));
+  }
+}
+
+TEST_F(Sweeps, CandidatesThatDivergeOrContradictThemselvesDoNotEndIt) {
+  const SweepSummary summary =
+      swept(sweep_of(network_sweep("validation_ratio: 0.2, optimizer: sgd, epochs: 3, learning_rate: {grid: "
+                                   "[1e20, 0.01]}, warmup_epochs: {grid: [0, 5]}",
+                                   "strategy: grid")));
+  EXPECT_EQ(summary.trials[0].status, TrialStatus::diverged);
+  EXPECT_EQ(summary.trials[1].status, TrialStatus::failed);
+  EXPECT_THAT(summary.trials[1].reason, HasSubstr("warmup_epochs"));
+  EXPECT_EQ(summary.trials[2].status, TrialStatus::finished);
+  EXPECT_EQ(summary.winner, 2U);
+}
+
+TEST_F(Sweeps, WhatIsWrongWithAllOfThemIsRefusedAndLeavesNothing) {
+  std::string text = network_sweep("validation_ratio: 0.2, epochs: {grid: [1, 2]}", "strategy: grid");
+  text.replace(text.find("target_column: y"), 16, "target_column: z");
+  try {
+    swept(sweep_of(text));
+    FAIL() << "was not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::wrong_request) << error.what();
+    EXPECT_THAT(error.what(), HasSubstr("z"));
+  }
+  EXPECT_FALSE(fs::exists(folder_.path() / "runs"));
+}
+
+TEST_F(Sweeps, AMetricOfClassesIsRefusedForNumbersBeforeTraining) {
+  try {
+    swept(sweep_of(network_sweep("validation_ratio: 0.2, epochs: {grid: [1, 2]}", "metric: accuracy")));
+    FAIL() << "was not refused";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("does not fit the task regression"));
+  }
+}
+
+// The budget is over at once, so at most what was begun has a score; there is room for one chunk each.
+TEST_F(Sweeps, ATimeBudgetEndsTheSearchAndTheBestSoFarIsRefitted) {
+  const SweepDocument sweep = sweep_of(network_sweep(
+      "validation_ratio: 0.2, epochs: 200000, seed: {grid: [1, 2, 3, 4]}", "strategy: grid, time_budget: 1"));
+  SweepOptions options;
+  options.out = folder_.path() / "runs";
+  options.threads = 1;
+  StopSignal stop;
+  // The refit would take as long as its epochs say: it is enough that it begins.
+  watching_.run.at_epoch = [&](std::int64_t epoch) {
+    if (epoch > 3) stop.interrupt();
+  };
+  EXPECT_THROW(run_sweep(sweep, options, watching_, stop), Error);
+  const auto record = nlohmann::json::parse(read_file(watching_.folder / "sweep.json", 1U << 24));
+  EXPECT_TRUE(record.at("time_budget_reached").get<bool>());
+  EXPECT_EQ(record.at("trials").at(0).at("status"), "time_limit");
+  EXPECT_EQ(record.at("trials").at(3).at("status"), "not_run");
+  EXPECT_THAT(watching_.notes, testing::Contains(HasSubstr("the time budget of 1 s is over")));
+  EXPECT_GT(watching_.run.epochs.size(), 0U);
+}
+
+TEST_F(Sweeps, LinearModelsAreCrossValidated) {
+  std::string text = network_sweep("", "strategy: grid, folds: 4, metric: rmse");
+  const std::size_t model = text.find("    type: model_define_gpu");
+  text.replace(
+      model, text.find("  train:") - model,
+      "    type: model_define\n    config: { model_type: ridge, hyperparameters: { alpha: {grid: [0.1, 10, "
+      "100000]} } }\n");
+  const SweepSummary summary = swept(sweep_of(text));
+  ASSERT_EQ(summary.trials.size(), 3U);
+  EXPECT_NE(summary.winner, 2U);  // that much of a penalty leaves the mean alone
+  EXPECT_EQ(load_model(summary.run.folder / "model").type, "ridge");
+}
+
+}  // namespace
+}  // namespace stoker::test

@@ -1,0 +1,147 @@
+// Models side by side, on scripted engines: the same as each alone, whoever ends first.
+#include "train/many.h"
+
+#include <atomic>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "train/scripted_engine.h"
+
+namespace stoker::test {
+namespace {
+
+using testing::HasSubstr;
+
+std::atomic<std::size_t> most_models{1000};
+
+ScriptedEngine scripted(const EngineRequest& request) {
+  ScriptedEngine::Script script;
+  script.steps_per_epoch = 4;
+  // The request's seed tells the engines apart: 1 stops early, 2 diverges.
+  for (int epoch = 0; epoch < 100; ++epoch)
+    script.validation_losses.push_back(request.seed == 1 ? 1.0 + epoch : 1.0 / (1 + epoch));
+  script.patience = request.seed == 1 ? 3 : 0;
+  if (request.seed == 2) script.train_losses = std::vector<double>(100, std::nan(""));
+  return ScriptedEngine(script);
+}
+
+class ScriptedGroup : public EngineGroup {
+ public:
+  explicit ScriptedGroup(std::span<const EngineRequest> requests) {
+    for (const EngineRequest& request : requests) engines_.push_back(scripted(request));
+  }
+  std::size_t size() const override { return engines_.size(); }
+  std::vector<ChunkResult> run(std::span<const Chunk> chunks) override {
+    std::vector<ChunkResult> results(chunks.size());
+    for (std::size_t i = 0; i < chunks.size(); ++i)
+      if (!chunks[i].learning_rates.empty()) results[i] = engines_[i].run(chunks[i]);
+    return results;
+  }
+  NamedArrays state(std::size_t model) const override { return engines_[model].state(); }
+  void restore(std::size_t model, const NamedArrays& state) override { engines_[model].restore(state); }
+  NamedArrays parameters(std::size_t model) const override { return engines_[model].parameters(); }
+  NamedArrays best_parameters(std::size_t model) const override { return engines_[model].best_parameters(); }
+
+ private:
+  std::vector<ScriptedEngine> engines_;
+};
+
+std::unique_ptr<EngineGroup> make_group(std::span<const EngineRequest> requests) {
+  if (requests.size() > most_models) throw OutOfMemory("too many");
+  return std::make_unique<ScriptedGroup>(requests);
+}
+
+constexpr EngineMaker maker{"scripted", nullptr, nullptr, make_group};
+
+Member member(std::uint64_t seed, std::int64_t epochs) {
+  Member result;
+  result.request.seed = seed;
+  result.plan.config.epochs = epochs;
+  result.plan.config.learning_rate = 0.01 * static_cast<double>(seed);
+  result.plan.steps_per_epoch = 4;
+  result.plan.rows = 4;
+  return result;
+}
+
+float weight_alone(const Member& member) {
+  ScriptedEngine engine = scripted(member.request);
+  Progress progress;
+  engine.run(next_chunk(member.plan, progress, 1'000'000));
+  return find_array(engine.best_parameters(), "weight").as<float>()[0];
+}
+
+float weight_of(const MemberResult& result) {
+  return find_array(result.parameters, "weight").as<float>()[0];
+}
+
+TEST(Many, AGroupTrainsEachAsIfAloneAndThoseThatEndEarlyRest) {
+  const std::vector<Member> members{member(3, 40), member(1, 40), member(4, 5), member(2, 40)};
+  const StopSignal stop;
+  const std::vector<MemberResult> results = train_group(members, maker, stop);
+  ASSERT_EQ(results.size(), 4U);
+  EXPECT_EQ(results[0].progress.epochs.size(), 40U);
+  EXPECT_TRUE(results[1].progress.stopped_early);
+  EXPECT_EQ(results[2].progress.epochs.size(), 5U);
+  EXPECT_EQ(results[3].end, MemberEnd::diverged);
+  EXPECT_THAT(results[3].reason, HasSubstr("diverged"));
+  for (const std::size_t i : {0U, 2U}) {
+    EXPECT_EQ(results[i].end, MemberEnd::finished);
+    EXPECT_EQ(weight_of(results[i]), weight_alone(members[i]));
+  }
+}
+
+TEST(Many, AGroupThatDoesNotFitIsHalved) {
+  const std::vector<Member> members{member(3, 4), member(4, 4), member(5, 4), member(6, 4), member(7, 4)};
+  const StopSignal stop;
+  most_models = 2;
+  const std::vector<MemberResult> results = train_group(members, maker, stop);
+  most_models = 0;
+  const std::vector<MemberResult> none = train_group(members, maker, stop);
+  most_models = 1000;
+  ASSERT_EQ(results.size(), 5U);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    EXPECT_EQ(weight_of(results[i]), weight_alone(members[i]));
+    EXPECT_EQ(none[i].end, MemberEnd::failed);
+  }
+}
+
+TEST(Many, APausedMemberGoesOnFromItsCheckpoint) {
+  const TemporaryFolder folder;
+  const StopSignal stop;
+  Member whole = member(5, 12);
+  whole.checkpoints = folder.path() / "one";
+  whole.identity = {{"seed", "5"}};
+  Member paused = whole;
+  paused.plan.pause_after_epochs = 5;
+  EXPECT_EQ(train_group(std::vector{paused}, maker, stop)[0].progress.epochs.size(), 5U);
+  const std::vector<MemberResult> rest = train_group(std::vector{whole}, maker, stop);
+  EXPECT_EQ(rest[0].progress.epochs.size(), 12U);
+  EXPECT_EQ(weight_of(rest[0]), weight_alone(whole));
+}
+
+TEST(Many, WithoutKeptBestTheLastWeightsCount) {
+  Member last = member(1, 3);  // its validation loss only rises
+  last.keeps_best = false;
+  const StopSignal stop;
+  const MemberResult result = train_group(std::vector{last}, maker, stop)[0];
+  ScriptedEngine engine = scripted(last.request);
+  engine.run(next_chunk(last.plan, {}, 1'000'000));
+  EXPECT_EQ(weight_of(result), find_array(engine.parameters(), "weight").as<float>()[0]);
+  EXPECT_NE(weight_of(result), find_array(engine.best_parameters(), "weight").as<float>()[0]);
+}
+
+TEST(Many, WorkIsSharedAmongThreadsAndTheFirstErrorComesBack) {
+  std::atomic<int> sum{0};
+  share_among_threads(100, 3, [&](std::size_t i) { sum += static_cast<int>(i); });
+  EXPECT_EQ(sum, 4950);
+  EXPECT_THROW(share_among_threads(10, 4,
+                                   [](std::size_t i) {
+                                     if (i == 3) refuse("three");
+                                   }),
+               Error);
+}
+
+}  // namespace
+}  // namespace stoker::test
