@@ -74,6 +74,7 @@ ManyLine measure_many(const Dataset& placed, Device device, std::int64_t batch, 
   for (std::int64_t i = 0; i < models; ++i)
     requests.push_back(
         w1_request(placed, device, batch, options.dropout, 42 + static_cast<std::uint64_t>(i)));
+  for (EngineRequest& request : requests) request.threads = 1;
   const EngineMaker& maker =
       choose_engine(engines(), engine_named(options.engine), std::nullopt, requests.front());
   ManyLine many;
@@ -88,7 +89,7 @@ ManyLine measure_many(const Dataset& placed, Device device, std::int64_t batch, 
   line.batch = batch;
   line.engine = std::string(maker.name);
   line.device = device.name();
-  line.precision = "fp32";
+  line.precision = line.engine == "fused" && device.is_cuda() ? "fp16" : "fp32";
   line.us_per_step = 1e6 * measured.seconds_per_unit / static_cast<double>(models);
   many.processor_us_per_step = 1e6 * processor.seconds_per_step() / static_cast<double>(models);
   line.spread = measured.spread;

@@ -49,6 +49,7 @@ struct EngineRequest {
   std::int64_t patience = 0;  // epochs without a better validation loss before stopping; 0: never stop early
   double min_delta = 0;       // what counts as better
   Device device;
+  int threads = 0;  // of the CPU, that the engine may use; 0: as many as pay
   // Placed: where the engine reads it. An array of role weights, float [rows], multiplies the loss of each
   // row; a step's loss stays divided by its number of rows, so weights of mean 1 leave its size as it was.
   Dataset training;
@@ -117,8 +118,8 @@ struct EngineMaker {
   // Why this engine cannot run the request, or "".
   std::string (*refusal)(const EngineRequest& request);
   std::unique_ptr<Engine> (*make)(const EngineRequest& request);
-  // Null where models cannot share the device: then they follow each other, or take a thread each. Every
-  // request is one that refusal() lets pass.
+  // On a GPU. Null where models cannot share it: then they follow each other. On the CPU each takes a thread.
+  // Every request is one that refusal() lets pass.
   std::unique_ptr<EngineGroup> (*make_group)(std::span<const EngineRequest> requests) = nullptr;
 };
 

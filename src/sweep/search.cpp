@@ -63,7 +63,7 @@ std::string end_text(MemberEnd end) {
 const EngineMaker* group_maker(const EngineRequest& request, EngineChoice choice) {
   try {
     const EngineMaker& maker = choose_engine(engines(), choice, std::nullopt, request);
-    return maker.make_group == nullptr ? nullptr : &maker;
+    return request.device.is_cuda() && maker.make_group != nullptr ? &maker : nullptr;
   } catch (const Error&) {
     return nullptr;
   }
@@ -183,6 +183,7 @@ Member Search::member_for(std::int64_t rung, const Job& job, const Work& work) c
   const NetworkConfig& config = std::get<NetworkSpec>(work.spec).config;
   Member member;
   member.request = engine_request(config, work.rows->data, work.device);
+  member.request.threads = threads_ > 1 ? 1 : 0;
   member.identity = identity_of(member.request);
   member.request.training = work.rows->placed_training;
   member.request.validation = work.rows->placed_validation;

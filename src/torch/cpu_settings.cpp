@@ -31,7 +31,8 @@ void settle_cpu_for(const EngineRequest& request) {
   }
   const std::int64_t rows = std::min(request.batch_size, request.training.rows());
   const std::int64_t worth = 3 * rows * weights / work_per_thread;
-  const int limit = thread_limit > 0 ? std::min<int>(thread_limit, most_threads) : most_threads;
+  int limit = thread_limit > 0 ? std::min<int>(thread_limit, most_threads) : most_threads;
+  if (request.threads > 0) limit = std::min(limit, request.threads);
   const int threads = static_cast<int>(std::clamp<std::int64_t>(worth, 1, limit));
   if (at::get_num_threads() != threads) at::set_num_threads(threads);
 

@@ -206,7 +206,8 @@ std::vector<MemberResult> all_failed(std::size_t count, const std::string& reaso
 MemberResult train_member(const Member& member, EngineChoice choice, const StopSignal& stop) {
   return guarded([&] {
     NobodyListens nobody;
-    const std::unique_ptr<Engine> engine = choose_engine(engines(), choice, std::nullopt, member.request).make(member.request);
+    const std::unique_ptr<Engine> engine =
+        choose_engine(engines(), choice, std::nullopt, member.request).make(member.request);
     Checkpoints checkpoints(member.checkpoints, member.identity, no_notes());
     Progress progress = begun(*engine, checkpoints);
     return result_of(*engine, member,
@@ -215,10 +216,10 @@ MemberResult train_member(const Member& member, EngineChoice choice, const StopS
 }
 
 std::string group_key(const EngineRequest& request) {
-  return fmt::format("{} {} {} {} {} {} {}", request.device.name(), request.shape.inputs,
-                     request.shape.hidden_layers, request.shape.outputs,
-                     config::name_of(request.shape.activation), config::name_of(request.loss),
-                     request.batch_size);
+  return fmt::format(
+      "{} {} {} {} {} {} {} {} {}", request.device.name(), request.shape.inputs, request.shape.hidden_layers,
+      request.shape.outputs, config::name_of(request.shape.activation), config::name_of(request.loss),
+      request.batch_size, config::name_of(request.optimizer.kind), config::name_of(request.precision));
 }
 
 std::vector<MemberResult> train_group(std::span<const Member> members, const EngineMaker& maker,

@@ -400,7 +400,7 @@ ChunkResult FusedCpuEngine::run(const Chunk& chunk) {
 
 EngineMaker maker() {
   return {"fused", refusal, [](const EngineRequest& request) -> std::unique_ptr<Engine> {
-            return std::make_unique<FusedCpuEngine>(request);
+            return std::make_unique<FusedCpuEngine>(request, best_kernels(), request.threads);
           }};
 }
 
