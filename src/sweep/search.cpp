@@ -183,6 +183,7 @@ Member Search::member_for(std::int64_t rung, const Job& job, const Work& work) c
   const NetworkConfig& config = std::get<NetworkSpec>(work.spec).config;
   Member member;
   member.request = engine_request(config, work.rows->data, work.device);
+  member.request.precision = work.settings.fit.precision;
   member.request.threads = threads_ > 1 ? 1 : 0;
   member.identity = identity_of(member.request);
   member.request.training = work.rows->placed_training;
