@@ -93,7 +93,8 @@ const Material::Output& Material::output_of(const Document& document, const std:
                             .checkpoints = {},
                             .resume = false,
                             .listener = listener,
-                            .stop = stop_};
+                            .stop = stop_,
+                            .tables_to_evaluate = {}};
   return outputs_.emplace(identity, Output{identity, type.run(context)}).first->second;
 }
 
