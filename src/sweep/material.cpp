@@ -90,11 +90,11 @@ const Material::Output& Material::output_of(const Document& document, const std:
                             .inputs = inputs,
                             .outside = outside,
                             .document_folder = document.folder,
+                            .tables_to_evaluate = {},
                             .checkpoints = {},
                             .resume = false,
                             .listener = listener,
-                            .stop = stop_,
-                            .tables_to_evaluate = {}};
+                            .stop = stop_};
   return outputs_.emplace(identity, Output{identity, type.run(context)}).first->second;
 }
 
