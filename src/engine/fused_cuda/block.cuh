@@ -139,13 +139,13 @@ struct Block {
   // ---- dropout
   // As dropout_key() has it: the first word is one for all layers of a step, the second is each layer's own.
   template <int H>
-  __device__ __forceinline__ void draw_layers(const RandomKey& shared_key, std::int64_t step, int row,
-                                              int of_warp, Word (&bits)[P.mask_words() + 1]) const {
+  __device__ __forceinline__ void draw_layers(Word shared_key, std::int64_t step, int row, int of_warp,
+                                              Word (&bits)[P.mask_words() + 1]) const {
     if constexpr (H < P.layers) {
       constexpr int width = P.width[H];
       const auto high =
           static_cast<Word>(static_cast<std::uint64_t>(step) >> 32) | (static_cast<Word>(H - 1) << 16);
-      const RandomKey key{shared_key.first, mix(high + shared_key.first + 0x85ebca6bU)};
+      const RandomKey key{shared_key, mix(high + shared_key + 0x85ebca6bU)};
       const Word limit = work.dropout_threshold << 16;
 #pragma unroll
       for (int i = 0; i < P.forward_tiles(H); ++i) {
@@ -177,6 +177,11 @@ struct Block {
       draw_layers<H + 1>(shared_key, step, row, of_warp, bits);
     }
   }
+  Word next_key = 0;  // of the step whose masks are drawn next
+  __device__ __forceinline__ void look_up_key(int step) {
+    if constexpr (P.has_dropout)
+      if (step < work.steps * passes) next_key = work.factors[step_of(step)].key;
+  }
   __device__ __forceinline__ Word* masks(int step) const {
     return reinterpret_cast<Word*>(shared + P.masks_at()) + (step & 1) * P.mask_words() * threads;
   }
@@ -188,13 +193,12 @@ struct Block {
   __device__ __forceinline__ void draw_masks(int step, int first_round, int end_round) const {
     if constexpr (P.has_dropout) {
       const std::int64_t number = work.first_step + step_of(step);
-      const RandomKey key = dropout_key(work.seed, static_cast<std::uint64_t>(number), 0);
 #pragma unroll
       for (int round = first_round; round < end_round; ++round) {
         const int of_warp = warp - FirstWarp + round * (warps - FirstWarp);
         if (warps % (warps - FirstWarp) != 0 && of_warp >= warps) break;
         Word bits[P.mask_words() + 1] = {};
-        draw_layers<1>(key, number, first_row(step), of_warp, bits);
+        draw_layers<1>(next_key, number, first_row(step), of_warp, bits);
 #pragma unroll
         for (int word = 0; word < P.mask_words(); ++word)
           masks(step)[word * threads + of_warp * 32 + lane] = bits[word];
@@ -378,6 +382,7 @@ struct Block {
     fetch(step + 2);
     look_up(step + 3);
     draw_masks<FirstWarp>(step + 1, 0, P.draws_twice() ? 1 : draw_rounds(FirstWarp));
+    if constexpr (!P.draws_twice()) look_up_key(step + 2);
     wait_for_copies<1>();
   }
   template <int H>
@@ -571,13 +576,45 @@ struct Block {
       for (int i = 0; i < P.first_columns(); ++i) {
         const int tile_column = warp + i * warps;
         if (P.columns(0) % warps != 0 && tile_column >= P.columns(0)) break;
+        float c[2][4];
+        delta_rows<1>(c, tile_column, step);
 #pragma unroll
         for (int tile_row = 0; tile_row < 2; ++tile_row) {
-          float c[4];
-          delta_tile<1>(c, tile_row, tile_column, step);
-          through_activation<1>(c, tile_row, tile_column, step);
-          first_delta[i][tile_row][0] = pack(c[0], c[1]);
-          first_delta[i][tile_row][1] = pack(c[2], c[3]);
+          through_activation<1>(c[tile_row], tile_row, tile_column, step);
+          first_delta[i][tile_row][0] = pack(c[tile_row][0], c[tile_row][1]);
+          first_delta[i][tile_row][1] = pack(c[tile_row][2], c[tile_row][3]);
+        }
+      }
+    }
+  }
+  // What delta_tile does, for all rows: the weights are read once.
+  template <int H>
+  __device__ __forceinline__ void delta_rows(float (&c)[2][4], int tile_column, int step) const {
+    constexpr int deep = P.breadth(H), stride = P.d_stride(H + 1);
+    const Word d_from = by_rows<stride>() + P.d_at(H + 1);
+    const Word w_from = across<P.w_stride(H)>() + w_at<H>(step) + tile_column * 8 * P.w_stride(H) * 2;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) c[i / 4][i % 4] = 0;
+#pragma unroll
+    for (int k = 0; k < deep; k += 32) {
+      const bool whole = k + 32 <= deep;
+      Word b[4];
+      if (whole) {
+        load_matrices(b, w_from + k * 2);
+      } else {
+        Word half[2];
+        load_matrices(half, w_from + k * 2);
+        b[0] = half[0], b[1] = half[1];
+      }
+#pragma unroll
+      for (int tile_row = 0; tile_row < 2; ++tile_row) {
+        const Word from = d_from + tile_at<stride>(tile_row, 0) + k * 2;
+        Word a[4];
+        load_matrices(a, from);
+        multiply_add(c[tile_row], a, b[0], b[1]);
+        if (whole) {
+          load_matrices(a, from + 32);
+          multiply_add(c[tile_row], a, b[2], b[3]);
         }
       }
     }
@@ -711,13 +748,13 @@ struct Block {
     const StepFactors& of = step_factors(step);
     factors.rate = of.rate;
     factors.keep = of.keep;
-    factors.unscale = of.unscale;
   }
   __device__ __forceinline__ void take_settings() {
     factors.beta1 = work.beta1;
     factors.beta2 = work.beta2;
     factors.epsilon = work.epsilon;
     factors.decay = work.weight_decay;
+    factors.unscale = work.unscale;
   }
 
   // The last hidden layer, the loss and its deltas.
@@ -733,7 +770,10 @@ struct Block {
     } else if constexpr (!looked_ahead) {
       if (warp >= P.busy_warps()) look_ahead<P.busy_warps()>(step);
     } else if constexpr (P.draws_twice()) {
-      if (warp >= P.busy_warps()) draw_masks<P.busy_warps()>(step + 1, 1, 2);
+      if (warp >= P.busy_warps()) {
+        draw_masks<P.busy_warps()>(step + 1, 1, 2);
+        look_up_key(step + 2);
+      }
     }
   }
   __device__ __forceinline__ void begin() {
@@ -742,7 +782,9 @@ struct Block {
     look_up(1);
     fetch(1);
     look_up(2);
+    look_up_key(0);
     draw_masks<0>(0, 0, 1);
+    look_up_key(1);
     wait_for_copies<1>();
     __syncthreads();
     take_masks(0);

@@ -58,7 +58,7 @@ __global__ void prepare_steps_kernel(StepsWork work) {
   const std::int64_t left = work.rows - (step % work.steps_per_epoch) * work.batch;
   const double batch_rows = static_cast<double>(left < work.batch ? left : work.batch);
   StepFactors factors{static_cast<float>(-rate), 1.0F, static_cast<float>(work.loss_scale / batch_rows),
-                      static_cast<float>(1.0 / work.loss_scale)};
+                      dropout_key(work.seed, static_cast<std::uint64_t>(step), 0).first};
   if (work.optimizer != 2) {
     // The kernel keeps m / (1 - beta1) and v / (1 - beta2): their factors are made up for here.
     const double number = static_cast<double>(step + 1);

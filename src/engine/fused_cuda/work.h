@@ -14,8 +14,8 @@ namespace stoker::fused {
 struct StepFactors {
   float rate;  // Adam: -learning rate with both bias corrections; sgd: -learning rate
   float keep;  // what is left of a weight before its update: 1 - learning rate * weight_decay (adamw), else 1
-  float per_row;  // loss scale / rows of this batch
-  float unscale;  // 1 / loss scale
+  float per_row;      // loss scale / rows of this batch
+  std::uint32_t key;  // of dropout: the word that all layers of the step share
 };
 
 // A row's target beside its weight: 8 bytes that one asynchronous copy fetches.
@@ -45,6 +45,7 @@ struct ModelWork {
   float epsilon;       // in the form that the second moment carries
   float weight_decay;  // added to the gradient (adam, sgd); 0 for adamw
   float huber_delta;
+  float unscale;        // 1 / loss scale
   float max_grad_norm;  // 0: no clipping
   // A team's: rows that a step has in `order`, its clusters, what they meet at.
   std::int32_t order_stride;
