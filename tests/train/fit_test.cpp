@@ -58,7 +58,7 @@ TEST(FitNetwork, LearnsANonLinearRegression) {
   EXPECT_GT(evaluation.regression->r2, 0.9);
 }
 
-TEST(FitNetwork, TakesTheGraphEngineAndTheDevicesMemoryOnAGpu) {
+TEST(FitNetwork, TakesTheFusedEngineAndTheDevicesMemoryOnAGpu) {
   if (!test::has_gpu()) GTEST_SKIP() << "there is no GPU here";
   const Table table = sample(SampleName::friedman, 3000, 1);
   NetworkSpec spec = small_network();
@@ -68,7 +68,7 @@ TEST(FitNetwork, TakesTheGraphEngineAndTheDevicesMemoryOnAGpu) {
   request.config.device = "auto";
   RecordingListener listener;
   const FitResult result = fit(request, listener, StopSignal{});
-  EXPECT_EQ(result.engine, "graph");
+  EXPECT_EQ(result.engine, "fused");
   EXPECT_EQ(result.device, "cuda:0");
   EXPECT_EQ(result.placement, "device");
   EXPECT_GT(evaluate(result.model, sample(SampleName::friedman, 1000, 2)).regression->r2, 0.9);
