@@ -5,9 +5,9 @@
 namespace stoker::fused {
 namespace {
 
-template <int Hidden1, int Hidden2, int Hidden3, bool Dropout>
+template <bool Dropout, int Team>
 struct ThreeLayers {
-  static constexpr Plan plan{4, {13, Hidden1, Hidden2, Hidden3, 1}, 0, 0, 0, Dropout, false, 136, 0};
+  static constexpr Plan plan{4, {13, 128, 64, 32, 1}, 0, 0, 0, Dropout, false, Team == 0 ? 136 : 0, Team};
 };
 
 template <class Net>
@@ -37,8 +37,8 @@ BuiltIn built_in() {
 }  // namespace
 
 const void* built_in_kernel(const Plan& plan) {
-  const BuiltIn kernels[] = {built_in<ThreeLayers<128, 64, 32, true>>(),
-                             built_in<ThreeLayers<128, 64, 32, false>>()};
+  const BuiltIn kernels[] = {built_in<ThreeLayers<true, 0>>(), built_in<ThreeLayers<false, 0>>(),
+                             built_in<ThreeLayers<true, 8>>(), built_in<ThreeLayers<true, 16>>()};
   for (const BuiltIn& kernel : kernels)
     if (same(kernel.plan, plan)) return kernel.function;
   return nullptr;

@@ -55,7 +55,13 @@ __device__ __forceinline__ void multiply_add(float (&c)[4], const Word (&a)[4], 
 
 __device__ __forceinline__ Word pack(float low, float high) {
   Word out;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  asm("{.reg .b16 l, h; cvt.rn.f16.f32 l, %1; cvt.rn.f16.f32 h, %2; mov.b32 %0, {l, h};}"
+      : "=r"(out)
+      : "f"(low), "f"(high));
+#else
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(high), "f"(low));
+#endif
   return out;
 }
 __device__ __forceinline__ float low_half(Word pair) {
