@@ -434,8 +434,8 @@ struct Block {
         forward_tile<H - 1>(c[i], tile_row, tile_column, step);
         finish_tile<H>(c[i], tile_row, tile_column, P.mask_tile_at(H) + i, step);
       }
-      const float2 wx = *reinterpret_cast<const float2*>(out_weights + tile_column * 8 + pair);
-      float upper = c[i][0] * wx.x + c[i][1] * wx.y, lower = c[i][2] * wx.x + c[i][3] * wx.y;
+      const float2 of = *reinterpret_cast<const float2*>(out_weights + tile_column * 8 + pair);
+      float upper = c[i][0] * of.x + c[i][1] * of.y, lower = c[i][2] * of.x + c[i][3] * of.y;
       upper += __shfl_xor_sync(~0U, upper, 1);
       lower += __shfl_xor_sync(~0U, lower, 1);
       upper += __shfl_xor_sync(~0U, upper, 2);
@@ -445,40 +445,64 @@ struct Block {
         parts[(tile_row * 16 + group + 8) * P.part_stride() + tile_column] = lower;
       }
     }
-    if constexpr (P.busy_warps() == warps)
-      __syncthreads();
-    else
-      wait_among(P.busy_warps() * 32);
-    const float bias = floats(P.b_at(P.layers - 1))[0];
+    // What the loss needs besides: read before the barrier, not after it.
+    const float bias = floats(P.b_at(P.layers - 1))[0], per_row = step_factors(step).per_row;
+    RowTarget wanted[units][2];
+    float2 wx[units];
 #pragma unroll
     for (int i = 0; i < units; ++i) {
       int tile_row, tile_column;
       if (!place(i, tile_row, tile_column)) continue;
-      const float2 wx = *reinterpret_cast<const float2*>(out_weights + tile_column * 8 + pair);
-      float d[4];
+      wx[i] = *reinterpret_cast<const float2*>(out_weights + tile_column * 8 + pair);
+#pragma unroll
+      for (int half = 0; half < 2; ++half) wanted[i][half] = targets(step)[tile_row * 16 + group + half * 8];
+    }
+    if constexpr (P.busy_warps() == warps)
+      __syncthreads();
+    else
+      wait_among(P.busy_warps() * 32);
+#pragma unroll
+    for (int i = 0; i < units; ++i) {
+      int tile_row, tile_column;
+      if (!place(i, tile_row, tile_column)) continue;
+      float d[4], losses[2], slopes[2];
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int row = tile_row * 16 + group + half * 8;
-        float sums[4] = {bias, 0, 0, 0};
+        float4 sum = make_float4(bias, 0, 0, 0);
 #pragma unroll
-        for (int j = 0; j < columns; ++j) sums[j & 3] += parts[row * P.part_stride() + j];
-        const RowTarget target = targets(step)[row];
-        const RowLoss loss =
-            scalar_loss<P.loss>((sums[0] + sums[1]) + (sums[2] + sums[3]), target.target, work.huber_delta);
-        const float slope = loss.slope * target.weight * step_factors(step).per_row;
-        d[2 * half] = slope * wx.x;
-        d[2 * half + 1] = slope * wx.y;
-        if (tile_column == 0 && (lane & 3) == 0) {
-          reinterpret_cast<Word*>(shared + P.out_delta_at())[row * 4] = pack(slope, 0.0F);
-          reinterpret_cast<double*>(shared + P.sums_at())[row] += loss.loss * target.weight;
+        for (int j = 0; j < P.part_stride(); j += 4) {
+          const float4 part = *reinterpret_cast<const float4*>(parts + row * P.part_stride() + j);
+          sum.x += part.x, sum.y += part.y, sum.z += part.z, sum.w += part.w;
         }
+        const RowTarget target = wanted[i][half];
+        const RowLoss loss =
+            scalar_loss<P.loss>((sum.x + sum.y) + (sum.z + sum.w), target.target, work.huber_delta);
+        losses[half] = loss.loss * target.weight;
+        slopes[half] = loss.slope * target.weight * per_row;
+        d[2 * half] = slopes[half] * wx[i].x;
+        d[2 * half + 1] = slopes[half] * wx[i].y;
       }
-      through_activation<H>(d, tile_row, tile_column, step);
+      if constexpr (P.is_relu()) {
+        const float scale = P.has_dropout ? dropout_scale : 1.0F;
+#pragma unroll
+        for (int k = 0; k < 4; ++k) d[k] = c[i][k] > 0 ? d[k] * scale : 0.0F;
+      } else {
+        through_activation<H>(d, tile_row, tile_column, step);
+      }
       if constexpr (H == 1) {
         first_delta[i >> 1][i & 1][0] = pack(d[0], d[1]);
         first_delta[i >> 1][i & 1][1] = pack(d[2], d[3]);
       } else {
         put<P.d_stride(H)>(P.d_at(H) + tile_at<P.d_stride(H)>(tile_row, tile_column), d);
+      }
+      if (tile_column == 0 && (lane & 3) == 0) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const int row = tile_row * 16 + group + half * 8;
+          reinterpret_cast<Word*>(shared + P.out_delta_at())[row * 4] = pack(slopes[half], 0.0F);
+          reinterpret_cast<double*>(shared + P.sums_at())[row] += losses[half];
+        }
       }
     }
   }
@@ -703,15 +727,24 @@ struct Block {
     bias_gradient<P.layers - 1>(base + P.out_delta_at() + lane * 16);
   }
 
-  // Deltas of layers H .. 2; the gradient of the matrix above each is made in the same phase.
+  // Deltas of layers H .. 2, each after the one above it.
   template <int H>
-  __device__ __forceinline__ void backward_from(int step) {
+  __device__ __forceinline__ void deltas_from(int step) const {
     if constexpr (H >= 2) {
       delta<H>(step);
-      if constexpr (H == P.top() - 1 && P.scalar()) output_gradient(step);
-      gradient_of<H>(step);
       __syncthreads();
-      backward_from<H - 1>(step);
+      deltas_from<H - 1>(step);
+    }
+  }
+  // Gradients of all matrices but the first. They need nothing of each other, so they come last, where their
+  // arithmetic fills the gaps of what waits.
+  template <int L>
+  __device__ __forceinline__ void gradients_up_from(int step) {
+    if constexpr (L < P.top()) {
+      gradient_of<L>(step);
+      gradients_up_from<L + 1>(step);
+    } else if constexpr (P.scalar()) {
+      output_gradient(step);
     }
   }
 

@@ -60,6 +60,11 @@ CudaGroup::CudaGroup(std::span<const EngineRequest> requests) {
   }
   places_ = static_cast<std::size_t>(spread_.batch_places(plan_));
   sums_ = static_cast<std::size_t>(spread_.blocks(plan_)) * rows;
+  // A launch fills the multiprocessors once: a few models more would take as long as as many again.
+  int processors = 1;
+  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device_.index), "reading a GPU");
+  at_once_ =
+      std::clamp<std::size_t>(static_cast<std::size_t>(processors / spread_.blocks(plan_)), 1, Models::most);
   make_memory();
 }
 
@@ -386,7 +391,7 @@ void CudaGroup::launch(std::size_t first, std::size_t count, const std::vector<s
 void CudaGroup::train_part(const std::vector<std::int64_t>& counts) {
   const std::size_t total = models_.size();
   // Models whose clusters meet in device memory go one by one: the counters are one model's.
-  const std::size_t at_once = spread_.clusters > 1 ? 1 : is_plain_ ? PlainModels::most : Models::most;
+  const std::size_t at_once = spread_.clusters > 1 ? 1 : is_plain_ ? PlainModels::most : at_once_;
   std::vector<std::int64_t> offsets(total, 0), steps(total, 0);
   for (;;) {
     std::int64_t most = 0;

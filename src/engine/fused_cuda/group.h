@@ -87,6 +87,7 @@ class CudaGroup : public EngineGroup {
   std::unique_ptr<OwnStream> stream_;
   std::vector<Model> models_;
   std::map<std::tuple<const void*, const void*, const void*, bool>, Rows> shared_rows_;
+  std::size_t at_once_ = 1;      // models in a launch
   std::int64_t most_steps_ = 0;  // of a model in one part
   std::int64_t most_validation_rows_ = 0;
 

@@ -41,7 +41,7 @@ __global__ void prepare_rows_kernel(RowsWork work) {
   reinterpret_cast<Word*>(work.half_features)[index] = pack(values[0], values[1]);
 }
 
-__global__ void prepare_steps_kernel(StepsWork work) {
+__global__ void prepare_order_kernel(StepsWork work) {
   const std::int64_t index = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const std::int64_t offset = index / work.stride, place = index % work.stride;
   if (offset >= work.steps) return;
@@ -53,7 +53,13 @@ __global__ void prepare_steps_kernel(StepsWork work) {
                                 static_cast<std::uint64_t>(work.rows));
   work.order[index] =
       there ? static_cast<std::int32_t>(permutation(static_cast<std::uint64_t>(position))) : -1;
-  if (place != 0) return;
+}
+
+// Powers in double precision take long: a thread each, not one of a warp.
+__global__ void prepare_factors_kernel(StepsWork work) {
+  const std::int64_t offset = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (offset >= work.steps) return;
+  const std::int64_t step = work.first_step + offset;
   const double rate = work.rates[offset];
   const std::int64_t left = work.rows - (step % work.steps_per_epoch) * work.batch;
   const double batch_rows = static_cast<double>(left < work.batch ? left : work.batch);
@@ -215,7 +221,8 @@ LaunchError prepare_rows(const RowsWork& work, Stream stream) {
 }
 
 LaunchError prepare_steps(const StepsWork& work, Stream stream) {
-  prepare_steps_kernel<<<blocks_for(work.steps * work.stride, 256), 256, 0, stream>>>(work);
+  prepare_order_kernel<<<blocks_for(work.steps * work.stride, 256), 256, 0, stream>>>(work);
+  prepare_factors_kernel<<<blocks_for(work.steps, 64), 64, 0, stream>>>(work);
   return last_error();
 }
 

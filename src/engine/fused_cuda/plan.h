@@ -115,9 +115,9 @@ struct Plan {
   constexpr int out_delta_at() const {
     return out_weights_at() + (scalar() ? 3 * last() * 4 : 0);
   }  // scalar: half [rows, 8]
-  constexpr int part_stride() const { return last() / 8 < 4 ? 4 : last() / 8 + 1; }
+  constexpr int part_stride() const { return round_up(last() / 8, 4); }
   constexpr int part_at() const {
-    return out_delta_at() + (scalar() ? rows * 16 : 0);
+    return round_up(out_delta_at() + (scalar() ? rows * 16 : 0), 16);
   }  // scalar: float [rows, part_stride]
   constexpr int logit_stride() const { return round_up(width[layers], 16) + 4; }
   constexpr int logits_at() const { return part_at() + (scalar() ? rows * part_stride() * 4 : 0); }

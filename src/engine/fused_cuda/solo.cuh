@@ -7,8 +7,8 @@
 // pass through shared memory; device memory is read for the rows of the batch alone, two steps ahead.
 //
 // A step with three hidden layers, and what separates its phases (| a barrier):
-//   forward 2 | forward 3, output, loss, delta 3 | delta 2, update 3 and output | delta 1, updates 2 and 1,
-//   the next step's forward 1 |
+//   forward 2 | forward 3, output, loss, delta 3 | delta 2 | delta 1, update 1, the next step's forward 1;
+//   beside it updates 2, 3 and output |
 // Nothing stands between delta 1, the first matrix's gradient, its update and the next forward 1: they belong
 // to the same columns of the same warp and go from register to register. The other matrices lie in shared
 // memory twice, so that updates need not wait until all deltas have read the old weights.
@@ -153,7 +153,7 @@ struct Solo : Block<Net, Solo<Net>> {
       __syncthreads();
       end_of_phase(1);
       this->take_factors(step);
-      this->template backward_from<P.top() - 1>(step);
+      this->template deltas_from<P.top() - 1>(step);
       end_of_phase(2);
       this->take_masks(step + 1);
       // One part waits for results most of the time, the other has much to compute, and neither needs the
@@ -162,11 +162,10 @@ struct Solo : Block<Net, Solo<Net>> {
       for (int part = 0; part < 2; ++part) {
         if ((part == 0) == waits_first) {
           this->delta_first(step);
-          if constexpr (P.scalar() && P.top() <= 2) this->output_gradient(step);
           this->gradient_first(step);
           if (step + 1 < work.steps) this->forward_first(step + 1);
-        } else if constexpr (P.top() >= 2) {
-          this->template gradient_of<1>(step);
+        } else {
+          this->template gradients_up_from<1>(step);
         }
       }
       __syncthreads();

@@ -273,11 +273,10 @@ struct Team : Block<Net, Team<Net>> {
       this->output(step);
       __syncthreads();
       adds = this->pass_of(step) > 0;
-      this->template backward_from<P.top() - 1>(step);
+      this->template deltas_from<P.top() - 1>(step);
       this->delta_first(step);
-      if constexpr (P.scalar() && P.top() <= 2) this->output_gradient(step);
       this->gradient_first(step);
-      if constexpr (P.top() >= 2) this->template gradient_of<1>(step);
+      this->template gradients_up_from<1>(step);
       if (this->pass_of(step) == last_pass) {
         this->take_factors(step);
         exchange(this->step_of(step));
