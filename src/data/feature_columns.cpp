@@ -28,6 +28,7 @@ std::vector<std::string> wanted_columns(const Table& training, const Preparation
   if (config.feature_columns.empty()) {
     std::vector<std::string> names = training.column_names();
     std::erase(names, config.target_column);
+    std::erase(names, config.weight_column);
     // What tells groups apart says nothing about rows of groups to come.
     if (!training.group_column.empty() && std::erase(names, training.group_column) > 0) {
       notes(Severity::info,

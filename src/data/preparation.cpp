@@ -11,6 +11,11 @@ namespace stoker {
 Preparation Preparation::fit(const Table& training, const PreparationConfig& config, Scaling default_scaling,
                              const Notes& notes) {
   if (training.rows() == 0) refuse("there are no rows to train on");
+  if (!config.weight_column.empty()) {
+    column_position(training, config.weight_column);
+    if (config.weight_column == config.target_column)
+      refuse("weight_column and target_column are both '{}'", config.target_column);
+  }
   Scaling scaling = config.scaling == Scaling::automatic ? default_scaling : config.scaling;
   if (scaling == Scaling::automatic) scaling = Scaling::standard;
   LearntTarget target = learn_target(training, config, scaling, notes);

@@ -47,6 +47,7 @@ struct PreparationConfig {
   Encoding categorical_encoding = Encoding::one_hot;
   std::int64_t max_categories = 100;
   Scaling scaling = Scaling::automatic;
+  std::string weight_column;  // empty: all rows weigh the same
 };
 
 inline config::Fields fields(PreparationConfig& c) {
@@ -67,6 +68,10 @@ inline config::Fields fields(PreparationConfig& c) {
           .within(1, 100'000),
       config::field("scaling", c.scaling,
                     "Fitted on training rows only; auto: standard for networks, none for linear models"),
+      config::field(
+          "weight_column", c.weight_column,
+          "Column that says how much each row counts in the loss of a network; no feature unless it is "
+          "named; empty: all the same"),
   };
 }
 

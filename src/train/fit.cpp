@@ -88,6 +88,9 @@ FitResult fit_linear_spec(const FitRequest& request, const LinearSpec& spec, Tra
   const Notes notes = notes_to(listener);
   const std::string type(config::name_of(spec.kind));
   say_what_is_not_used(request.config, type, notes);
+  if (!request.preparation.weight_column.empty())
+    refuse("weight_column '{}': {} weighs all rows the same; networks weigh rows (--model neural_network)",
+           request.preparation.weight_column, type);
   Preparation preparation = prepared_for_numbers(request, notes);
   refuse_classes(preparation, type);
   const Dataset data = preparation.apply(request.training, DType::float64, true);

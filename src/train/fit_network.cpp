@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "data/row_weights.h"
 #include "data/target_column.h"
 #include "train/checkpoints.h"
 #include "train/engines.h"
@@ -36,9 +37,11 @@ void make_binary_targets_floats(Dataset& dataset) {
   }
 }
 
-Dataset dataset_of(const Preparation& preparation, const Table& table) {
+Dataset dataset_of(const Preparation& preparation, const Table& table, const std::string& weight_column) {
   Dataset dataset = preparation.apply(table, DType::float32, true);
   if (preparation.task() == Task::binary) make_binary_targets_floats(dataset);
+  if (!weight_column.empty())
+    dataset.arrays.push_back({"weights", Role::weights, row_weights(table, weight_column)});
   return dataset;
 }
 
@@ -66,8 +69,9 @@ PreparedData prepare(const Table& training, const Table* validation, const Prepa
   if (training.rows() < 2)
     refuse("a network needs at least 2 rows to train on, the table has {}", training.rows());
   PreparedData data{Preparation::fit(training, config, Scaling::standard, notes), {}, {}};
-  data.training = dataset_of(data.preparation, training);
-  if (validation != nullptr) data.validation = dataset_of(data.preparation, *validation);
+  data.training = dataset_of(data.preparation, training, config.weight_column);
+  if (validation != nullptr)
+    data.validation = dataset_of(data.preparation, *validation, config.weight_column);
   return data;
 }
 

@@ -74,6 +74,26 @@ TEST(FitNetwork, TakesTheFusedEngineAndTheDevicesMemoryOnAGpu) {
   EXPECT_GT(evaluate(result.model, sample(SampleName::friedman, 1000, 2)).regression->r2, 0.9);
 }
 
+TEST(FitNetwork, LearnsFromTheRowsThatWeigh) {
+  std::string csv = "x,w,y\n", heavy = "x,y\n";
+  for (int i = 0; i < 600; ++i) {
+    const double x = (i % 61) / 30.0 - 1;
+    csv += fmt::format("{},{},{}\n", x, i % 2, i % 2 == 1 ? x : -x);
+    heavy += fmt::format("{},{}\n", x, x);
+  }
+  const Table table = table_from_csv(csv);
+  FitRequest request = request_for(table, small_network());
+  request.preparation.target_column = "y";
+  request.preparation.weight_column = "w";
+  RecordingListener listener;
+  const FitResult result = fit(request, listener, StopSignal{});
+  EXPECT_GT(evaluate(result.model, table_from_csv(heavy)).regression->r2, 0.95);
+
+  FitRequest linear = request_for(table, LinearSpec{});
+  linear.preparation = request.preparation;
+  EXPECT_THAT(refusal(linear), AllOf(HasSubstr("weight_column 'w'"), HasSubstr("neural_network")));
+}
+
 TEST(FitNetwork, TellsManyClassesApart) {
   const Table all = sample(SampleName::blobs, 3000);
   const SplitRows rows = split_rows(all, {0.7, 0.3, 1, "", ""});
