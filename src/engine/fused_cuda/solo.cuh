@@ -1,6 +1,9 @@
 #pragma once
 
 #include "engine/fused_cuda/block.cuh"
+#include "engine/fused_cuda/block_backward.cuh"
+#include "engine/fused_cuda/block_data.cuh"
+#include "engine/fused_cuda/block_forward.cuh"
 
 // Thousands of training steps of one small network in one block. Weights and moments stay in the registers of
 // the warp that computes their gradient's tile, so the optimiser touches no memory; activations and deltas

@@ -1,6 +1,9 @@
 #pragma once
 
 #include "engine/fused_cuda/block.cuh"
+#include "engine/fused_cuda/block_backward.cuh"
+#include "engine/fused_cuda/block_data.cuh"
+#include "engine/fused_cuda/block_forward.cuh"
 
 // Larger batches: the blocks of a cluster share a batch, 32 rows (times passes) each, and every block has all
 // weights as fp16. After the backward pass each block owns a share of the tiles: it adds up that share of all
