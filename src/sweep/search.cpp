@@ -111,6 +111,7 @@ std::int64_t Search::trainings() const {
 }
 
 void Search::run() {
+  results_.belong_to(material_.data_fingerprint());
   for (std::int64_t rung = 0; rung < static_cast<std::int64_t>(rungs_.size()); ++rung) {
     run_rung(rung, jobs_of(rung));
     if (time_is_up()) return;
