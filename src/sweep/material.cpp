@@ -10,7 +10,7 @@
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/rows_to_come.h"
 #include "train/folds.h"
-#include "train/validation.h"
+#include "train/groups.h"
 
 namespace stoker {
 namespace {
@@ -43,6 +43,15 @@ bool needs_a_model(const Document& document, const std::string& id) {
     return find_port(find_card_type(card.type)->outputs, "trained_model") != nullptr &&
            needs(document, id, card.id);
   });
+}
+
+SplitRows rows_of_fold(const Table& table, std::span<const std::int64_t> classes, const SweepConfig& config,
+                       std::int64_t fold) {
+  const std::vector<SplitRows> folds =
+      table.group_column.empty()
+          ? fold_rows(table.rows(), classes, config.folds, config.seed)
+          : fold_groups(rows_by_value(table, table.group_column), classes, config.folds, config.seed);
+  return folds.at(static_cast<std::size_t>(fold));
 }
 
 // A metric of classes says nothing about numbers, and the other way round.
@@ -143,14 +152,8 @@ PreparedRows Material::made_rows(const Work& work, const Table& table, std::int6
   const auto* network = std::get_if<NetworkSpec>(&work.spec);
   PreparationConfig settled = made.settings;
   const std::vector<std::int64_t> classes = classes_of(table, settled, no_notes());
-  SplitRows rows;
-  if (sweep_.config.folds > 0) {
-    rows = fold_rows(table.rows(), classes, sweep_.config.folds, sweep_.config.seed)
-               .at(static_cast<std::size_t>(fold));
-  } else {
-    rows = set_validation_rows_aside(table.rows(), classes, network->config.validation_ratio,
-                                     network->config.seed);
-  }
+  const SplitRows rows = sweep_.config.folds > 0 ? rows_of_fold(table, classes, sweep_.config, fold)
+                                                 : validation_rows(table, classes, network->config);
   made.training = take_rows(table, rows.first);
   made.validation = take_rows(table, rows.second);
   if (network == nullptr) return made;
