@@ -287,6 +287,24 @@ TEST_F(Sweeps, ATimeBudgetEndsTheSearchAndTheBestSoFarIsRefitted) {
   EXPECT_GT(watching_.run.epochs.size(), 0U);
 }
 
+TEST_F(Sweeps, WhoWasGivenUpDoesNotWinWhenTheBudgetIsOver) {
+  const SweepSummary first = swept(sweep_of(network_sweep(halving_model, halving)));
+  // As it was left by a sitting that used the budget up before the last rung.
+  std::string left;
+  for (const std::string& line : split_text(read_file(first.folder / "results.jsonl", 1U << 24), '\n'))
+    if (line.find("\"rung\":2") == std::string::npos && line.find("winner") == std::string::npos)
+      left += line + "\n";
+  write_file(first.folder / "results.jsonl", left + "{\"searched_seconds\": 1000}\n");
+  SweepDocument sweep = sweep_of_folder(first.folder);
+  sweep.config.time_budget = 1;
+  const SweepSummary again = swept(sweep, first.folder);
+  EXPECT_TRUE(again.budget_reached);
+  EXPECT_EQ(again.winner, first.winner);
+  for (std::size_t i = 0; i < first.trials.size(); ++i)
+    EXPECT_EQ(again.trials[i].status, i == first.winner ? TrialStatus::time_limit : first.trials[i].status)
+        << i;
+}
+
 TEST_F(Sweeps, LinearModelsAreCrossValidated) {
   std::string text = network_sweep("", "strategy: grid, folds: 4, metric: rmse");
   const std::size_t model = text.find("    type: model_define_gpu");
