@@ -4,16 +4,11 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
-#include <string_view>
-#include <unordered_map>
-
-#include <arrow/chunked_array.h>
-#include <arrow/table.h>
 
 #include "base/error.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "data/column_values.h"
+#include "data/value_rows.h"
 
 namespace stoker {
 namespace {
@@ -35,32 +30,6 @@ Rows all_rows(std::int64_t count) {
 
 void append(Rows& target, const Rows& source, std::int64_t begin, std::int64_t end) {
   target.insert(target.end(), source.begin() + begin, source.begin() + end);
-}
-
-// Rows of each value of a column, in the order of the values' first rows; missing values are one of them.
-struct ValueRows {
-  std::string value;
-  Rows rows;
-};
-std::vector<ValueRows> rows_by_value(const Table& table, const std::string& column) {
-  const arrow::ChunkedArray& values = *table.columns->column(column_position(table, column));
-  if (kind_of(*values.type()) == ColumnKind::unsupported) {
-    refuse("column '{}' has type {}, by which rows cannot be told apart", column, values.type()->ToString());
-  }
-  const TextValues texts = read_texts(values);
-  std::vector<ValueRows> result;
-  std::unordered_map<std::string_view, std::size_t> position;
-  std::size_t missing = SIZE_MAX;
-  for (std::size_t row = 0; row < texts.values.size(); ++row) {
-    std::size_t* place = &missing;
-    if (texts.missing[row] == 0) place = &position.try_emplace(texts.values[row], SIZE_MAX).first->second;
-    if (*place == SIZE_MAX) {
-      *place = result.size();
-      result.push_back({texts.missing[row] != 0 ? "(missing)" : std::string(texts.values[row]), {}});
-    }
-    result[*place].rows.push_back(static_cast<std::int64_t>(row));
-  }
-  return result;
 }
 
 struct Counts {
@@ -165,7 +134,8 @@ SplitRows split_rows(const Table& table, const SplitConfig& config) {
         "set one of them");
   }
   if (table.rows() < 2)
-    refuse("a table of {} rows is too small to split: both parts need a row", table.rows());
+    refuse("a table of {} {} is too small to split: both parts need a row", table.rows(),
+           table.rows() == 1 ? "row" : "rows");
   SplitRows result;
   if (!config.stratify_column.empty()) {
     result = split_strata(rows_by_value(table, config.stratify_column), config);

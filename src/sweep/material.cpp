@@ -5,9 +5,12 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/hash.h"
+#include "data/target_column.h"
 #include "pipeline/cards/card_settings.h"
+#include "pipeline/rows_to_come.h"
 #include "train/folds.h"
-#include "train/validation.h"
+#include "train/groups.h"
 
 namespace stoker {
 namespace {
@@ -27,11 +30,28 @@ class SaysNotes : public TrainingListener {
   const Notes& notes_;
 };
 
-const Card& card_named(const Document& document, const std::string& id) {
-  for (const Card& card : document.cards) {
-    if (card.id == id) return card;
-  }
-  fail("there is no card {}", id);
+// Whether the card is the other one or is fed by it, over others or not.
+bool needs(const Document& document, const std::string& id, const std::string& other) {
+  if (id == other) return true;
+  const Card& card = card_named(document, id);
+  return std::any_of(card.inputs.begin(), card.inputs.end(),
+                     [&](const auto& input) { return needs(document, input.second.card, other); });
+}
+
+bool needs_a_model(const Document& document, const std::string& id) {
+  return std::any_of(document.cards.begin(), document.cards.end(), [&](const Card& card) {
+    return find_port(find_card_type(card.type)->outputs, "trained_model") != nullptr &&
+           needs(document, id, card.id);
+  });
+}
+
+SplitRows rows_of_fold(const Table& table, std::span<const std::int64_t> classes, const SweepConfig& config,
+                       std::int64_t fold) {
+  const std::vector<SplitRows> folds =
+      table.group_column.empty()
+          ? fold_rows(table.rows(), classes, config.folds, config.seed)
+          : fold_groups(rows_by_value(table, table.group_column), classes, config.folds, config.seed);
+  return folds.at(static_cast<std::size_t>(fold));
 }
 
 // A metric of classes says nothing about numbers, and the other way round.
@@ -98,20 +118,42 @@ const Material::Output& Material::output_of(const Document& document, const std:
   return outputs_.emplace(identity, Output{identity, type.run(context)}).first->second;
 }
 
+std::string Material::data_fingerprint() {
+  const std::lock_guard lock(mutex_);
+  std::string fingerprints;
+  for (const Card& card : sweep_.base.cards) {
+    if (!needs(sweep_.base, sweep_.train_card, card.id)) continue;
+    fingerprints += outside_of(card, *find_card_type(card.type), sweep_.base.folder).fingerprint + "\n";
+  }
+  return sha256_of_text(fingerprints);
+}
+
+// A target that cannot be compared must not come to light only when the winner is refitted.
+void Material::check_tests(const Document& document, const Work& work, const Table& training,
+                           const std::string& identity) {
+  std::set<std::string> cards;
+  for (const Card& card : document.cards) cards.insert(card.id);
+  for (const Connection& test : tests_of_model(document, cards, sweep_.train_card)) {
+    if (needs_a_model(document, test.card)) continue;
+    const Output& source = output_of(document, test.card);
+    const std::string key =
+        fmt::format("{}\n{}\n{}", identity, identity_of_output(source.identity, test.output),
+                    config::to_yaml(config::write(work.settings.preparation)));
+    if (checked_tests_.contains(key)) continue;
+    refuse_unusable_targets(std::get<Table>(source.values.at(test.output)), training,
+                            work.settings.preparation);
+    checked_tests_.insert(key);
+  }
+}
+
 PreparedRows Material::made_rows(const Work& work, const Table& table, std::int64_t fold) {
   PreparedRows made;
   made.settings = work.settings.preparation;
   const auto* network = std::get_if<NetworkSpec>(&work.spec);
   PreparationConfig settled = made.settings;
   const std::vector<std::int64_t> classes = classes_of(table, settled, no_notes());
-  SplitRows rows;
-  if (sweep_.config.folds > 0) {
-    rows = fold_rows(table.rows(), classes, sweep_.config.folds, sweep_.config.seed)
-               .at(static_cast<std::size_t>(fold));
-  } else {
-    rows = set_validation_rows_aside(table.rows(), classes, network->config.validation_ratio,
-                                     network->config.seed);
-  }
+  const SplitRows rows = sweep_.config.folds > 0 ? rows_of_fold(table, classes, sweep_.config, fold)
+                                                 : validation_rows(table, classes, network->config);
   made.training = take_rows(table, rows.first);
   made.validation = take_rows(table, rows.second);
   if (network == nullptr) return made;
@@ -152,12 +194,14 @@ Work Material::work_for(const Candidate& candidate, std::int64_t fold) {
   work.spec = std::get<ModelSpec>(output_of(document, model.card).values.at(model.output));
   const Output& source = output_of(document, data.card);
   const Table table = std::get<Table>(source.values.at(data.output));
+  const std::string identity = identity_of_output(source.identity, data.output);
   if (const auto* network = std::get_if<NetworkSpec>(&work.spec)) {
     refuse_contradictions(network->config);
     if (sweep_.config.folds == 0 && network->config.validation_ratio == 0)
       refuse("validation_ratio 0 leaves no rows to score this candidate on");
   }
-  work.rows = rows_for(work, table, identity_of_output(source.identity, data.output), fold);
+  check_tests(document, work, table, identity);
+  work.rows = rows_for(work, table, identity, fold);
   const bool linear = std::holds_alternative<LinearSpec>(work.spec);
   refuse_metric(sweep_.config.metric, linear ? Task::regression : work.rows->data.preparation.task());
   return work;

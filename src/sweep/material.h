@@ -45,6 +45,8 @@ class Material {
   // Refuses a candidate whose settings contradict each other or do not fit the data.
   Work work_for(const Candidate& candidate, std::int64_t fold);
   Device device();
+  // Of all that the rows to train on are read from.
+  std::string data_fingerprint();
 
  private:
   struct Output {
@@ -56,6 +58,8 @@ class Material {
   const Outside& outside_of(const Card& card, const CardType& type, const std::filesystem::path& folder);
   std::shared_ptr<const PreparedRows> rows_for(const Work& work, const Table& table,
                                                const std::string& identity, std::int64_t fold);
+  void check_tests(const Document& document, const Work& work, const Table& training,
+                   const std::string& identity);
   PreparedRows made_rows(const Work& work, const Table& table, std::int64_t fold);
 
   const SweepDocument& sweep_;
@@ -66,6 +70,7 @@ class Material {
   std::map<std::string, Outside> outsides_;
   std::map<std::string, Output> outputs_;
   std::list<std::pair<std::string, std::shared_ptr<const PreparedRows>>> prepared_;  // newest first
+  std::set<std::string> checked_tests_;
   std::set<std::string> said_;
 };
 

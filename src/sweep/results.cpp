@@ -58,7 +58,7 @@ FoldResult result_from(const json& line) {
 
 }  // namespace
 
-Results::Results(const std::filesystem::path& path, const std::string& identity) {
+Results::Results(const std::filesystem::path& path, const std::string& identity) : path_(path.string()) {
   bool cut_short = false;
   if (std::filesystem::exists(path)) {
     const std::string text = read_file(path, largest_file);
@@ -80,6 +80,10 @@ void Results::read_line(const std::string& line) {
       identity_ = parsed.at("sweep").get<std::string>();
       return;
     }
+    if (parsed.contains("data")) {
+      data_ = parsed.at("data").get<std::string>();
+      return;
+    }
     if (parsed.contains("searched_seconds")) {
       searched_seconds_ += parsed.at("searched_seconds").get<double>();
       return;
@@ -93,6 +97,13 @@ void Results::read_line(const std::string& line) {
   } catch (const json::exception&) {
     // Cut short when the process died; what it told of is trained again.
   }
+}
+
+void Results::belong_to(const std::string& data) {
+  if (!data_.empty() && data_ != data)
+    refuse("{} holds scores on other data: what the sweep reads was changed since; start a new sweep", path_);
+  if (data_.empty()) file_->append_line(json{{"data", data}}.dump());
+  data_ = data;
 }
 
 void Results::add(const FoldResult& result) {

@@ -43,6 +43,8 @@ class Results {
   // Refuses those of another sweep: `identity` stands for all that the candidates and their scores depend on.
   Results(const std::filesystem::path& path, const std::string& identity);
 
+  // Refuses results of other data.
+  void belong_to(const std::string& data);
   void add(const FoldResult& result);
   // A sitting has searched so long.
   void add_searched(double seconds);
@@ -64,6 +66,8 @@ class Results {
   std::optional<std::pair<std::size_t, std::filesystem::path>> winner_;
   double searched_seconds_ = 0;
   std::string identity_;  // as the file says it
+  std::string data_;      // so too
+  std::string path_;
   std::optional<AppendedFile> file_;
 };
 

@@ -111,9 +111,12 @@ std::int64_t Search::trainings() const {
 }
 
 void Search::run() {
+  results_.belong_to(material_.data_fingerprint());
   for (std::int64_t rung = 0; rung < static_cast<std::int64_t>(rungs_.size()); ++rung) {
-    run_rung(rung, jobs_of(rung));
-    if (time_is_up()) return;
+    const std::vector<Job> jobs = jobs_of(rung);
+    run_rung(rung, jobs);
+    // Whom earlier sittings gave up stays so when there is no time left for another.
+    if (!jobs.empty() && time_is_up()) return;
     if (!is_last(rung)) prune(rung);
   }
 }

@@ -13,7 +13,7 @@ namespace stoker::torch_door {
 namespace {
 
 std::string graph_refusal(const EngineRequest& request) {
-  if (!request.device.is_cuda()) return "the engine graph needs an NVIDIA GPU; on a CPU use eager";
+  if (!request.device.is_cuda()) return "the engine graph needs an NVIDIA GPU; on a CPU use eager or fused";
   return request_problem(request);
 }
 

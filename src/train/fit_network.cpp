@@ -8,6 +8,7 @@
 #include "data/target_column.h"
 #include "train/checkpoints.h"
 #include "train/engines.h"
+#include "train/groups.h"
 #include "train/loop.h"
 #include "train/validation.h"
 
@@ -64,6 +65,14 @@ std::vector<std::int64_t> classes_of(const Table& table, PreparationConfig& sett
   return target_class_numbers(table, settings.target_column, target.classes);
 }
 
+SplitRows validation_rows(const Table& table, std::span<const std::int64_t> classes,
+                          const NetworkConfig& config) {
+  if (table.group_column.empty())
+    return set_validation_rows_aside(table.rows(), classes, config.validation_ratio, config.seed);
+  return set_validation_groups_aside(rows_by_value(table, table.group_column), classes,
+                                     config.validation_ratio, config.seed);
+}
+
 PreparedData prepare(const Table& training, const Table* validation, const PreparationConfig& config,
                      const Notes& notes) {
   if (training.rows() < 2)
@@ -84,8 +93,7 @@ PreparedData prepare_with_validation(const FitRequest& request, const NetworkCon
   // Which row has which class must be known before rows are set aside.
   PreparationConfig settings = request.preparation;
   const std::vector<std::int64_t> classes = classes_of(table, settings, notes);
-  const SplitRows rows =
-      set_validation_rows_aside(table.rows(), classes, config.validation_ratio, config.seed);
+  const SplitRows rows = validation_rows(table, classes, config);
   const Table validation = take_rows(table, rows.second);
   return prepare(take_rows(table, rows.first), &validation, settings, notes);
 }

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <span>
+
 #include "base/notes.h"
+#include "data/split.h"
 #include "engine/engine.h"
 #include "train/checkpoints.h"
 #include "train/fit.h"
@@ -20,6 +23,9 @@ struct PreparedData {
 void refuse_contradictions(const NetworkConfig& config);
 // The class of every row, or nothing for regression. Settles the task in `settings` where it was auto.
 std::vector<std::int64_t> classes_of(const Table& table, PreparationConfig& settings, const Notes& notes);
+// Rows to train on and rows to validate on, whole groups where the table's split kept them together.
+SplitRows validation_rows(const Table& table, std::span<const std::int64_t> classes,
+                          const NetworkConfig& config);
 // Fitted on the training rows, applied to both.
 PreparedData prepare(const Table& training, const Table* validation, const PreparationConfig& config,
                      const Notes& notes);

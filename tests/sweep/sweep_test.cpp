@@ -17,6 +17,7 @@ namespace stoker::test {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
 
 class Watching : public SweepListener {
@@ -59,12 +60,31 @@ class Sweeps : public testing::Test {
     return text;
   }
 
+  // The sweep with this file in place of its sample.
+  std::string reading_file(std::string text, const std::string& csv) {
+    const fs::path file = folder_.path() / "table.csv";
+    write_file(file, csv);
+    const std::string sample = "source: sample, sample_name: friedman, sample_rows: 300";
+    if (const auto at = text.find(sample); at != std::string::npos)
+      text.replace(at, sample.size(), "source: file, path: " + file.string());
+    return text;
+  }
+
+  // One of them may read otherwise.
+  static std::string forty_rows(const std::string& other = "", int place = 40) {
+    std::string csv = "x,y\n";
+    for (int row = 1; row <= 40; ++row)
+      csv += row == place && !other.empty() ? other : fmt::format("{},{}.5\n", row * row % 37, row);
+    return csv;
+  }
+
   TemporaryFolder folder_;
   Watching watching_;
 };
 
 const std::string halving_model =
     "validation_ratio: 0.2, epochs: 6, learning_rate: {log_uniform: [1e-4, 1e-1]}";
+const std::string two_trainings = "validation_ratio: 0.2, epochs: 2, learning_rate: {grid: [0.001, 0.01]}";
 const std::string halving = "strategy: halving, models: 9, min_epochs: 1, factor: 3";
 
 TEST_F(Sweeps, TheWinnerIsTheBestOfTheTableAndItsRunPredicts) {
@@ -181,6 +201,37 @@ TEST_F(Sweeps, ResultsOfAnotherSpaceAreNotGoneOnWith) {
   }
 }
 
+TEST_F(Sweeps, ScoresOnOtherDataAreNotGoneOnWith) {
+  const std::string text = reading_file(network_sweep(two_trainings, "strategy: grid"), forty_rows());
+  const SweepSummary first = swept(sweep_of(text));
+  reading_file(text, forty_rows("30,1000\n"));
+  try {
+    swept(sweep_of_folder(first.folder), first.folder);
+    FAIL() << "was resumed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::wrong_request) << error.what();
+    EXPECT_THAT(error.what(), HasSubstr("other data"));
+  }
+  reading_file(text, forty_rows());
+  EXPECT_EQ(table(swept(sweep_of_folder(first.folder), first.folder)), table(first));
+}
+
+// Every row is among the rows to test with or among those to train on.
+TEST_F(Sweeps, ATargetThatCannotBeComparedIsFoundBeforeAnythingTrains) {
+  for (int row = 1; row <= 40; ++row) {
+    const std::string text = reading_file(network_sweep(two_trainings, "strategy: grid"),
+                                          forty_rows(fmt::format("{},nan\n", row), row));
+    try {
+      swept(sweep_of(text));
+      FAIL() << "row " << row << " was not refused";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("no candidate could be scored"),
+                                      HasSubstr(fmt::format("row {} is missing", row))));
+    }
+    EXPECT_FALSE(fs::exists(folder_.path() / "runs"));
+  }
+}
+
 TEST_F(Sweeps, CandidatesThatDivergeOrContradictThemselvesDoNotEndIt) {
   const SweepSummary summary =
       swept(sweep_of(network_sweep("validation_ratio: 0.2, optimizer: sgd, epochs: 3, learning_rate: {grid: "
@@ -234,6 +285,24 @@ TEST_F(Sweeps, ATimeBudgetEndsTheSearchAndTheBestSoFarIsRefitted) {
   EXPECT_EQ(record.at("trials").at(3).at("status"), "not_run");
   EXPECT_THAT(watching_.notes, testing::Contains(HasSubstr("the time budget of 1 s is over")));
   EXPECT_GT(watching_.run.epochs.size(), 0U);
+}
+
+TEST_F(Sweeps, WhoWasGivenUpDoesNotWinWhenTheBudgetIsOver) {
+  const SweepSummary first = swept(sweep_of(network_sweep(halving_model, halving)));
+  // As it was left by a sitting that used the budget up before the last rung.
+  std::string left;
+  for (const std::string& line : split_text(read_file(first.folder / "results.jsonl", 1U << 24), '\n'))
+    if (line.find("\"rung\":2") == std::string::npos && line.find("winner") == std::string::npos)
+      left += line + "\n";
+  write_file(first.folder / "results.jsonl", left + "{\"searched_seconds\": 1000}\n");
+  SweepDocument sweep = sweep_of_folder(first.folder);
+  sweep.config.time_budget = 1;
+  const SweepSummary again = swept(sweep, first.folder);
+  EXPECT_TRUE(again.budget_reached);
+  EXPECT_EQ(again.winner, first.winner);
+  for (std::size_t i = 0; i < first.trials.size(); ++i)
+    EXPECT_EQ(again.trials[i].status, i == first.winner ? TrialStatus::time_limit : first.trials[i].status)
+        << i;
 }
 
 TEST_F(Sweeps, LinearModelsAreCrossValidated) {
