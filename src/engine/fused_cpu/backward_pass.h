@@ -82,7 +82,12 @@ void update_weights(const Network& network, const Workspace& space, const Update
   const Factors factors = factors_of(update);
   alignas(64) float held[tile_size];
   alignas(64) float nowhere[lanes]{};
-  [[maybe_unused]] alignas(64) float scratch[panel * panel];
+#if defined(__aarch64__)
+  // Written once: a tile that wrote them and read them again as vectors would wait for them.
+  alignas(64) float scratch[panel * panel];
+  const float e = update.epsilon;
+  alignas(16) const float neon_factors[]{update.first_keep, update.second_take, update.rate, 0, e, e, e, e};
+#endif
   TilePlace waiting{-1, nullptr};
   TilePlace finished{-1, nullptr};
   Pending pending{all(0), all(1), nowhere};
@@ -106,8 +111,7 @@ void update_weights(const Network& network, const Workspace& space, const Update
                             network.parameters + waiting.weights,
                             network.first_moment + waiting.weights,
                             network.second_moment + waiting.weights,
-                            {update.first_keep, update.second_take, update.rate, 0},
-                            update.epsilon};
+                            neon_factors};
         sum_tile_and_update(adam, left, layer.inputs, right, layer.outputs, space.rows, held);
         finished = waiting;
         waiting = place_of(network, layer, number > 0, k, column);

@@ -18,8 +18,7 @@ struct NeonAdam {
   float* weights;         // of the waiting tile
   float* first;
   float* second;
-  float factors[4];  // 1 - beta1, 1 - beta2, rate
-  float epsilon;
+  const float* factors;  // 1 - beta1, 1 - beta2, rate, 0; four times epsilon
 };
 
 constexpr std::int64_t neon_adam_rows = 32;  // two for each vector of the waiting tile
@@ -84,8 +83,7 @@ STOKER_INLINE void sum_tile_and_update(NeonAdam adam, const float* left, std::in
   std::int64_t rest = rows - neon_adam_rows;
   const float* gradients = held;
   asm volatile(
-      "ldr q22, [%[factors]]\n\t"
-      "ld1r {v21.4s}, [%[epsilon]]\n\t"
+      "ldp q22, q21, [%[factors]]\n\t"
       "movi v0.2d, #0\n\t movi v1.2d, #0\n\t movi v2.2d, #0\n\t movi v3.2d, #0\n\t"
       "movi v4.2d, #0\n\t movi v5.2d, #0\n\t movi v6.2d, #0\n\t movi v7.2d, #0\n\t"
       "movi v8.2d, #0\n\t movi v9.2d, #0\n\t movi v10.2d, #0\n\t movi v11.2d, #0\n\t"
@@ -113,7 +111,7 @@ STOKER_INLINE void sum_tile_and_update(NeonAdam adam, const float* left, std::in
         [first] "+&r"(adam.first), [second] "+&r"(adam.second), [count] "+&r"(count), [rest] "+&r"(rest),
         [finished] "+&r"(adam.finished), [transposed] "+&r"(adam.transposed)
       : [left_stride] "r"(4 * left_stride), [right_stride] "r"(4 * right_stride), [sums] "r"(held),
-        [factors] "r"(adam.factors), [epsilon] "r"(&adam.epsilon)
+        [factors] "r"(adam.factors)
       : "memory", "cc", "x9", "x10", "x11", "x12", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12",
         "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26",
         "v27", "v28", "v29", "v30", "v31");
