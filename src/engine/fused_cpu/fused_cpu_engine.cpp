@@ -19,6 +19,7 @@ constexpr std::int64_t most_rows_at_once = 128;
 // What the values of a slice may take of the cache in larger batches.
 constexpr std::int64_t slice_bytes = 160 * 1024;
 constexpr std::int64_t most_benches = 16;
+constexpr std::int64_t ordered_at_once = 512;  // rows
 constexpr std::int64_t most_gradient_bytes = 256 << 20;
 // Multiply-adds of a step that are worth another thread: some 200 µs.
 constexpr std::int64_t work_per_thread = 4'000'000;
@@ -113,7 +114,6 @@ void FusedCpuEngine::make_buffers() {
 
 void FusedCpuEngine::make_benches() {
   const std::int64_t batch = rows_in_batch(request_);
-  chosen_.resize(static_cast<std::size_t>(batch));
   benches_.resize(static_cast<std::size_t>(bench_count(network_, (batch + slice_rows_ - 1) / slice_rows_)));
   for (Bench& bench : benches_) make_bench(bench);
 }
@@ -162,22 +162,37 @@ std::int64_t FusedCpuEngine::batch_rows(std::int64_t step) const {
   return std::min(request_.batch_size, request_.training.rows() - first);
 }
 
+// Rows of an epoch from its place `first` on, for several steps at once: some must be drawn again and again,
+// and few are drawn as slowly as many.
+void FusedCpuEngine::order_rows(std::int64_t epoch, std::int64_t first) {
+  const std::int64_t rows = request_.training.rows();
+  const std::int64_t steps = std::max<std::int64_t>(1, ordered_at_once / request_.batch_size);
+  order_.resize(static_cast<std::size_t>(std::min(steps * request_.batch_size, rows - first)));
+  const RandomKey key = random_key(request_.seed, Purpose::shuffle, static_cast<std::uint64_t>(epoch));
+  permuted_rows(key, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(first), order_);
+  order_epoch_ = epoch;
+  order_first_ = first;
+}
+
 // Which rows a step takes; called for the next step while this one runs, so that they are on their way to the
 // cache.
 void FusedCpuEngine::choose_rows(std::int64_t step) {
   if (chosen_step_ == step) return;
   const std::int64_t per_epoch = request_.steps_per_epoch();
-  const RandomKey key =
-      random_key(request_.seed, Purpose::shuffle, static_cast<std::uint64_t>(step / per_epoch));
-  const auto first = static_cast<std::uint64_t>(step % per_epoch * request_.batch_size);
-  const std::span rows(chosen_.data(), static_cast<std::size_t>(batch_rows(step)));
-  permuted_rows(key, static_cast<std::uint64_t>(request_.training.rows()), first, rows);
+  const std::int64_t first = step % per_epoch * request_.batch_size;
+  if (step / per_epoch != order_epoch_ || first < order_first_ ||
+      first + batch_rows(step) > order_first_ + static_cast<std::int64_t>(order_.size())) {
+    order_rows(step / per_epoch, first);
+  }
+  chosen_ = std::span(order_).subspan(static_cast<std::size_t>(first - order_first_),
+                                      static_cast<std::size_t>(batch_rows(step)));
   chosen_step_ = step;
-  fetch_rows(static_cast<std::int64_t>(rows.size()));
+  fetch_rows(batch_rows(step));
 }
 
-// Asks for the chosen rows: once a step ahead, which brings them near, and again when they are about to be
-// read, since the step in between has filled the first cache with other things.
+// Asks for the chosen rows: a step ahead, which brings them near; again in the middle of that step, since of
+// so many requests at once the processor drops some; and when they are about to be read, since the step has
+// filled the first cache with other things.
 void FusedCpuEngine::fetch_rows(std::int64_t count) const {
   const auto* features = static_cast<const float*>(request_.training.features().data());
   const Array& targets = request_.training.targets();
@@ -268,6 +283,7 @@ void FusedCpuEngine::run_slice(Bench& bench, std::int64_t first, std::int64_t co
   losses.row_sums = row_sums_.data() + first;
   losses.gradients = deltas;
   kernels::losses(losses);
+  if (what == Gradients::updated) fetch_rows(static_cast<std::int64_t>(chosen_.size()));  // the next step's
   std::fill_n(deltas + count * losses_.stride, (bench.space.rows - count) * losses_.stride, 0.0F);
   kernels_.backward(network_, bench.space, bench.dropout, what, update);
 }

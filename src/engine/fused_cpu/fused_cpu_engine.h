@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,7 @@ class FusedCpuEngine : public Engine {
   kernels::EndEpoch end_epoch_work();
 
   void run_step(float rate);
+  void order_rows(std::int64_t epoch, std::int64_t first);
   void choose_rows(std::int64_t step);
   void fetch_rows(std::int64_t count) const;
   std::int64_t batch_rows(std::int64_t step) const;
@@ -86,7 +88,10 @@ class FusedCpuEngine : public Engine {
   Array transposed_;
   std::vector<Bench> benches_;
   Dropout dropout_;
-  std::vector<std::int64_t> chosen_;  // rows of the batch, in their order
+  std::vector<std::int64_t> order_;  // rows of this step's batch and some that follow
+  std::int64_t order_epoch_ = -1;
+  std::int64_t order_first_ = 0;          // their place in the epoch
+  std::span<const std::int64_t> chosen_;  // rows of the batch, in their order
   std::int64_t chosen_step_ = -1;
   kernels::Losses losses_;
   std::vector<double> validation_sums_;
