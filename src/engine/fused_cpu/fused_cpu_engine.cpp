@@ -187,21 +187,21 @@ void FusedCpuEngine::choose_rows(std::int64_t step) {
   chosen_ = std::span(order_).subspan(static_cast<std::size_t>(first - order_first_),
                                       static_cast<std::size_t>(batch_rows(step)));
   chosen_step_ = step;
-  fetch_rows(batch_rows(step));
+  fetch_rows<2>();
 }
 
-// Asks for the chosen rows: a step ahead, which brings them near; again in the middle of that step, since of
-// so many requests at once the processor drops some; and when they are about to be read, since the step has
-// filled the first cache with other things.
-void FusedCpuEngine::fetch_rows(std::int64_t count) const {
+// Asks for the chosen rows: a step ahead to the second cache, since the step fills the first one with other
+// things and the processor drops requests for it when there are many; to the first one (`nearness` 3) when
+// they are about to be read.
+template <int nearness>
+void FusedCpuEngine::fetch_rows() const {
   const auto* features = static_cast<const float*>(request_.training.features().data());
   const Array& targets = request_.training.targets();
   const std::int64_t target_bytes = static_cast<std::int64_t>(targets.bytes()) / targets.dimension(0);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t row = chosen_[static_cast<std::size_t>(i)];
-    __builtin_prefetch(features + row * request_.shape.inputs);
-    __builtin_prefetch(features + (row + 1) * request_.shape.inputs - 1);
-    __builtin_prefetch(static_cast<const char*>(targets.data()) + row * target_bytes);
+  for (const std::int64_t row : chosen_) {
+    __builtin_prefetch(features + row * request_.shape.inputs, 0, nearness);
+    __builtin_prefetch(features + (row + 1) * request_.shape.inputs - 1, 0, nearness);
+    __builtin_prefetch(static_cast<const char*>(targets.data()) + row * target_bytes, 0, nearness);
   }
 }
 
@@ -283,7 +283,6 @@ void FusedCpuEngine::run_slice(Bench& bench, std::int64_t first, std::int64_t co
   losses.row_sums = row_sums_.data() + first;
   losses.gradients = deltas;
   kernels::losses(losses);
-  if (what == Gradients::updated) fetch_rows(static_cast<std::int64_t>(chosen_.size()));  // the next step's
   std::fill_n(deltas + count * losses_.stride, (bench.space.rows - count) * losses_.stride, 0.0F);
   kernels_.backward(network_, bench.space, bench.dropout, what, update);
 }
@@ -321,7 +320,7 @@ void FusedCpuEngine::run_step(float rate) {
   const std::int64_t step = counters_.step;
   const std::int64_t rows = batch_rows(step);
   choose_rows(step);
-  if (rows <= slice_rows_) fetch_rows(rows);
+  if (rows <= slice_rows_) fetch_rows<3>();
   dropout_ = dropout_of(step);
   Update update = update_of(step, rate);
   if (rows <= slice_rows_ && request_.optimizer.max_grad_norm <= 0) {

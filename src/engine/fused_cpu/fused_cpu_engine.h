@@ -56,7 +56,8 @@ class FusedCpuEngine : public Engine {
   void run_step(float rate);
   void order_rows(std::int64_t epoch, std::int64_t first);
   void choose_rows(std::int64_t step);
-  void fetch_rows(std::int64_t count) const;
+  template <int nearness>
+  void fetch_rows() const;
   std::int64_t batch_rows(std::int64_t step) const;
   void gather(Bench& bench, std::int64_t first, std::int64_t count) const;
   void run_slice(Bench& bench, std::int64_t first, std::int64_t count, std::int64_t rows, Gradients what,
