@@ -23,10 +23,15 @@ struct NeonAdam {
 
 constexpr std::int64_t neon_adam_rows = 32;  // two for each vector of the waiting tile
 
-// Sums v0 … v15, row r of the tile in v4r … v4r+3; four factors in v20, one row of 16 deltas in v16 … v19. The
-// first row is multiplied by fmul, the others by fmla.
-#define STOKER_SUM(op, d, a, b, c, e) \
-  #op " v" #a ".4s, v" #d ".4s, v20.s[0]\n\t" #op " v" #b ".4s, v" #d ".4s, v20.s[1]\n\t" #op " v" #c ".4s, v" #d ".4s, v20.s[2]\n\t" #op " v" #e ".4s, v" #d ".4s, v20.s[3]\n\t"
+// Sums v0 … v15, row r of the tile in v4r … v4r+3; four factors in v20, one row of 16 deltas in v16 … v19.
+// The first row is multiplied by fmul, the others by fmla.
+// clang-format off
+#define STOKER_SUM(op, d, a, b, c, e)             \
+  #op " v" #a ".4s, v" #d ".4s, v20.s[0]\n\t"     \
+  #op " v" #b ".4s, v" #d ".4s, v20.s[1]\n\t"     \
+  #op " v" #c ".4s, v" #d ".4s, v20.s[2]\n\t"     \
+  #op " v" #e ".4s, v" #d ".4s, v20.s[3]\n\t"
+// clang-format on
 #define STOKER_SUM_0(op) STOKER_SUM(op, 16, 0, 4, 8, 12)
 #define STOKER_SUM_1(op) STOKER_SUM(op, 17, 1, 5, 9, 13)
 #define STOKER_SUM_2(op) STOKER_SUM(op, 18, 2, 6, 10, 14)
@@ -50,17 +55,34 @@ constexpr std::int64_t neon_adam_rows = 32;  // two for each vector of the waiti
   "add %[transposed], %[transposed], #64\n\t"
 // Two rows, and a vector of the waiting tile: its moments to v`m` and memory, its divisor to v23. The vector
 // before it, whose first moment is in v`before`, is divided and its weight written.
-#define STOKER_TWO_ROWS(op, m, end_divide, end_write) \
-  STOKER_ROW \
-      "ldr q26, [%[held]], #16\n\t" \
-      "ldr q" #m ", [%[first]]\n\t" STOKER_SUM_0(op) \
-      "ldr q28, [%[second]]\n\t" \
-      "ldr q29, [%[second]]\n\t" STOKER_COLUMN STOKER_SUM_1(op) end_divide "fsub v30.4s, v26.4s, v" #m ".4s\n\t" \
-      "fmls v29.4s, v26.4s, v26.4s\n\t" STOKER_SUM_2(op) STOKER_SUM_3(op) "fmla v" #m ".4s, v30.4s, v22.s[0]\n\t" \
-      "fmls v28.4s, v29.4s, v22.s[1]\n\t" STOKER_ROW STOKER_SUM_0(fmla) "str q" #m ", [%[first]], #16\n\t" \
-      "str q28, [%[second]], #16\n\t" \
-      "fsqrt v28.4s, v28.4s\n\t" STOKER_SUM_1(fmla) end_write STOKER_SUM_2(fmla) STOKER_SUM_3(fmla) \
-      "fadd v23.4s, v28.4s, v21.4s\n\t"
+// clang-format off
+#define STOKER_TWO_ROWS(op, m, end_divide, end_write)  \
+  STOKER_ROW                                           \
+  "ldr q26, [%[held]], #16\n\t"                        \
+  "ldr q" #m ", [%[first]]\n\t"                        \
+  STOKER_SUM_0(op)                                     \
+  "ldr q28, [%[second]]\n\t"                           \
+  "ldr q29, [%[second]]\n\t"                           \
+  STOKER_COLUMN                                        \
+  STOKER_SUM_1(op)                                     \
+  end_divide                                           \
+  "fsub v30.4s, v26.4s, v" #m ".4s\n\t"                \
+  "fmls v29.4s, v26.4s, v26.4s\n\t"                    \
+  STOKER_SUM_2(op)                                     \
+  STOKER_SUM_3(op)                                     \
+  "fmla v" #m ".4s, v30.4s, v22.s[0]\n\t"              \
+  "fmls v28.4s, v29.4s, v22.s[1]\n\t"                  \
+  STOKER_ROW                                           \
+  STOKER_SUM_0(fmla)                                   \
+  "str q" #m ", [%[first]], #16\n\t"                   \
+  "str q28, [%[second]], #16\n\t"                      \
+  "fsqrt v28.4s, v28.4s\n\t"                           \
+  STOKER_SUM_1(fmla)                                   \
+  end_write                                            \
+  STOKER_SUM_2(fmla)                                   \
+  STOKER_SUM_3(fmla)                                   \
+  "fadd v23.4s, v28.4s, v21.4s\n\t"
+// clang-format on
 #define STOKER_DIVIDE(before) "fdiv v31.4s, v" #before ".4s, v23.4s\n\t"
 #define STOKER_WRITE                  \
   "ldr q25, [%[weights]]\n\t"         \
