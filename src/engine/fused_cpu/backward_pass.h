@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "engine/fused_cpu/neon_adam.h"
 #include "engine/fused_cpu/optimizers.h"
 #include "engine/fused_cpu/step.h"
@@ -71,6 +73,14 @@ STOKER_INLINE TilePlace place_of(const Network& network, const Layer& layer, boo
   return {layer.weights + column * layer.inputs + k * panel, has_transpose ? transposed : nullptr};
 }
 
+// How many inputs' weights are worked on in tiles. The first layer has weights that are padding and no
+// transpose: tiles of nothing else are left out, and one or two rows beyond the last full tile go one by one.
+STOKER_INLINE std::int64_t tiled_inputs(const Layer& layer, int number) {
+  if (number > 0) return layer.inputs;
+  const std::int64_t beyond = layer.depth % tile_rows;
+  return beyond <= 2 && layer.depth > tile_rows ? layer.depth - beyond : padded(layer.depth, tile_rows);
+}
+
 // The weight gradient of a layer, straight into the optimiser. A tile's update waits until the next tile is
 // summed up and is done among those sums, a vector every two rows: square roots and divisions have a unit of
 // their own, which works while the multipliers do. Each vector's update ends two rows after it began, so that
@@ -80,9 +90,15 @@ void update_weights(const Network& network, const Workspace& space, const Update
   const Layer& layer = network.layers[number];
   const Buffers buffers{network.parameters, network.first_moment, network.second_moment};
   const Factors factors = factors_of(update);
+  const std::int64_t inputs = tiled_inputs(layer, number);
   alignas(64) float held[tile_size];
   alignas(64) float nowhere[lanes]{};
-  [[maybe_unused]] alignas(64) float scratch[panel * panel];
+#if defined(__aarch64__)
+  // Written once: a tile that wrote them and read them again as vectors would wait for them.
+  alignas(64) float scratch[panel * panel];
+  const float e = update.epsilon;
+  alignas(16) const float neon_factors[]{update.first_keep, update.second_take, update.rate, 0, e, e, e, e};
+#endif
   TilePlace waiting{-1, nullptr};
   TilePlace finished{-1, nullptr};
   Pending pending{all(0), all(1), nowhere};
@@ -95,7 +111,7 @@ void update_weights(const Network& network, const Workspace& space, const Update
       transpose_into(place.transposed, network.parameters + place.weights, tile_rows);
   };
   for (std::int64_t column = 0; column < layer.outputs; column += panel) {
-    for (std::int64_t k = 0; k < layer.inputs; k += tile_rows) {
+    for (std::int64_t k = 0; k < inputs; k += tile_rows) {
       const float* left = space.active[number] + k;
       const float* right = space.deltas[number] + column;
 #if defined(__aarch64__)
@@ -106,8 +122,7 @@ void update_weights(const Network& network, const Workspace& space, const Update
                             network.parameters + waiting.weights,
                             network.first_moment + waiting.weights,
                             network.second_moment + waiting.weights,
-                            {update.first_keep, update.second_take, update.rate, 0},
-                            update.epsilon};
+                            neon_factors};
         sum_tile_and_update(adam, left, layer.inputs, right, layer.outputs, space.rows, held);
         finished = waiting;
         waiting = place_of(network, layer, number > 0, k, column);
@@ -173,33 +188,55 @@ template <class Use>
 STOKER_INLINE void single_gradient(const Workspace& space, const Layer& layer, int number, Use use) {
   const float* input = space.active[number];
   const float* deltas = space.deltas[number];
+  alignas(64) float held[panel];
   for (std::int64_t k = 0; k < layer.inputs; k += panel) {
     V sums[tile_vectors]{};
     for (std::int64_t row = 0; row < space.rows; ++row)
       for (int q = 0; q < tile_vectors; ++q)
         sums[q] += deltas[row] * load(input + row * layer.inputs + k + lanes * q);
-    for (int q = 0; q < tile_vectors; ++q) use(layer.weights + k + lanes * q, sums[q]);
+    for (int q = 0; q < tile_vectors; ++q) {
+      store(held + lanes * q, sums[q]);
+      use(layer.weights + k + lanes * q, held + lanes * q);
+    }
+  }
+}
+
+// One row of a layer's weights, that of input k: the deltas, weighed by that input; or the biases, whose
+// input is 1. `use` gets the vectors of many sums at a time, so that their roots and divisions follow each
+// other.
+template <bool is_bias, class Use>
+STOKER_INLINE void row_gradient(const Workspace& space, const Layer& layer, int number, std::int64_t k,
+                                Use use) {
+  constexpr std::int64_t most_columns = 8 * panel;
+  alignas(64) float held[most_columns];
+  const float* input = space.active[number] + k;
+  for (std::int64_t first = 0; first < layer.outputs; first += most_columns) {
+    const std::int64_t columns = std::min(most_columns, layer.outputs - first);
+    for (std::int64_t column = 0; column < columns; column += panel) {
+      const float* deltas = space.deltas[number] + first + column;
+      V sums[tile_vectors]{};
+      for (std::int64_t row = 0; row < space.rows; ++row)
+        for (int q = 0; q < tile_vectors; ++q) {
+          const V delta = load(deltas + row * layer.outputs + lanes * q);
+          sums[q] += is_bias ? delta : input[row * layer.inputs] * delta;
+        }
+      for (int q = 0; q < tile_vectors; ++q) store(held + column + lanes * q, sums[q]);
+    }
+    for (std::int64_t i = 0; i < columns; i += lanes) {
+      const std::int64_t column = first + i;
+      use(is_bias ? layer.biases + column
+                  : layer.weights + column / panel * panel * layer.inputs + k * panel + column % panel,
+          held + i);
+    }
   }
 }
 
 template <class Use>
 STOKER_INLINE void bias_gradient(const Workspace& space, const Layer& layer, int number, Use use) {
-  const float* deltas = space.deltas[number];
-  if (layer.is_single()) {
-    float sum = 0;
-    for (std::int64_t row = 0; row < space.rows; ++row) sum += deltas[row];
-    V first{};
-    first[0] = sum;
-    use(layer.biases, first);
-    return;
-  }
-  for (std::int64_t column = 0; column < layer.outputs; column += panel) {
-    V sums[tile_vectors]{};
-    for (std::int64_t row = 0; row < space.rows; ++row)
-      for (int q = 0; q < tile_vectors; ++q)
-        sums[q] += load(deltas + row * layer.outputs + column + lanes * q);
-    for (int q = 0; q < tile_vectors; ++q) use(layer.biases + column + lanes * q, sums[q]);
-  }
+  if (!layer.is_single()) return row_gradient<true>(space, layer, number, 0, use);
+  alignas(64) float sum[lanes]{};
+  for (std::int64_t row = 0; row < space.rows; ++row) sum[0] += space.deltas[number][row];
+  use(layer.biases, sum);
 }
 
 template <Update::Kind kind, bool decays>
@@ -207,24 +244,24 @@ void update_layer(const Network& network, const Workspace& space, const Update& 
   const Layer& layer = network.layers[number];
   const Buffers buffers{network.parameters, network.first_moment, network.second_moment};
   const Factors factors = factors_of(update);
-  const auto use = [&](std::int64_t place, V gradient) {
-    alignas(64) float held[lanes];
-    store(held, gradient);
-    end_vector<kind, decays>(begin_vector<kind, decays>(buffers, place, held, factors), factors);
+  const auto use = [&](std::int64_t place, const float* gradients) {
+    end_vector<kind, decays>(begin_vector<kind, decays>(buffers, place, gradients, factors), factors);
   };
   if (layer.is_single()) {
     single_gradient(space, layer, number, use);
   } else {
     update_weights<kind, decays>(network, space, update, number);
+    for (std::int64_t k = tiled_inputs(layer, number); k < layer.depth; ++k)
+      row_gradient<false>(space, layer, number, k, use);
   }
   bias_gradient(space, layer, number, use);
 }
 
 void sum_layer(const Network& network, const Workspace& space, bool adds, int number) {
   const Layer& layer = network.layers[number];
-  const auto use = [&](std::int64_t place, V gradient) {
+  const auto use = [&](std::int64_t place, const float* gradients) {
     float* sums = space.gradients + place;
-    store(sums, adds ? load(sums) + gradient : gradient);
+    store(sums, adds ? load(sums) + load(gradients) : load(gradients));
   };
   if (layer.is_single()) {
     single_gradient(space, layer, number, use);

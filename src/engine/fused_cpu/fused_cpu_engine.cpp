@@ -19,6 +19,7 @@ constexpr std::int64_t most_rows_at_once = 128;
 // What the values of a slice may take of the cache in larger batches.
 constexpr std::int64_t slice_bytes = 160 * 1024;
 constexpr std::int64_t most_benches = 16;
+constexpr std::int64_t ordered_at_once = 512;  // rows
 constexpr std::int64_t most_gradient_bytes = 256 << 20;
 // Multiply-adds of a step that are worth another thread: some 200 µs.
 constexpr std::int64_t work_per_thread = 4'000'000;
@@ -113,7 +114,6 @@ void FusedCpuEngine::make_buffers() {
 
 void FusedCpuEngine::make_benches() {
   const std::int64_t batch = rows_in_batch(request_);
-  chosen_.resize(static_cast<std::size_t>(batch));
   benches_.resize(static_cast<std::size_t>(bench_count(network_, (batch + slice_rows_ - 1) / slice_rows_)));
   for (Bench& bench : benches_) make_bench(bench);
 }
@@ -162,31 +162,46 @@ std::int64_t FusedCpuEngine::batch_rows(std::int64_t step) const {
   return std::min(request_.batch_size, request_.training.rows() - first);
 }
 
+// Rows of an epoch from its place `first` on, for several steps at once: some must be drawn again and again,
+// and few are drawn as slowly as many.
+void FusedCpuEngine::order_rows(std::int64_t epoch, std::int64_t first) {
+  const std::int64_t rows = request_.training.rows();
+  const std::int64_t steps = std::max<std::int64_t>(1, ordered_at_once / request_.batch_size);
+  order_.resize(static_cast<std::size_t>(std::min(steps * request_.batch_size, rows - first)));
+  const RandomKey key = random_key(request_.seed, Purpose::shuffle, static_cast<std::uint64_t>(epoch));
+  permuted_rows(key, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(first), order_);
+  order_epoch_ = epoch;
+  order_first_ = first;
+}
+
 // Which rows a step takes; called for the next step while this one runs, so that they are on their way to the
 // cache.
 void FusedCpuEngine::choose_rows(std::int64_t step) {
   if (chosen_step_ == step) return;
   const std::int64_t per_epoch = request_.steps_per_epoch();
-  const RandomKey key =
-      random_key(request_.seed, Purpose::shuffle, static_cast<std::uint64_t>(step / per_epoch));
-  const auto first = static_cast<std::uint64_t>(step % per_epoch * request_.batch_size);
-  const std::span rows(chosen_.data(), static_cast<std::size_t>(batch_rows(step)));
-  permuted_rows(key, static_cast<std::uint64_t>(request_.training.rows()), first, rows);
+  const std::int64_t first = step % per_epoch * request_.batch_size;
+  if (step / per_epoch != order_epoch_ || first < order_first_ ||
+      first + batch_rows(step) > order_first_ + static_cast<std::int64_t>(order_.size())) {
+    order_rows(step / per_epoch, first);
+  }
+  chosen_ = std::span(order_).subspan(static_cast<std::size_t>(first - order_first_),
+                                      static_cast<std::size_t>(batch_rows(step)));
   chosen_step_ = step;
-  fetch_rows(static_cast<std::int64_t>(rows.size()));
+  fetch_rows<2>();
 }
 
-// Asks for the chosen rows: once a step ahead, which brings them near, and again when they are about to be
-// read, since the step in between has filled the first cache with other things.
-void FusedCpuEngine::fetch_rows(std::int64_t count) const {
+// Asks for the chosen rows: a step ahead to the second cache, since the step fills the first one with other
+// things and the processor drops requests for it when there are many; to the first one (`nearness` 3) when
+// they are about to be read.
+template <int nearness>
+void FusedCpuEngine::fetch_rows() const {
   const auto* features = static_cast<const float*>(request_.training.features().data());
   const Array& targets = request_.training.targets();
   const std::int64_t target_bytes = static_cast<std::int64_t>(targets.bytes()) / targets.dimension(0);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t row = chosen_[static_cast<std::size_t>(i)];
-    __builtin_prefetch(features + row * request_.shape.inputs);
-    __builtin_prefetch(features + (row + 1) * request_.shape.inputs - 1);
-    __builtin_prefetch(static_cast<const char*>(targets.data()) + row * target_bytes);
+  for (const std::int64_t row : chosen_) {
+    __builtin_prefetch(features + row * request_.shape.inputs, 0, nearness);
+    __builtin_prefetch(features + (row + 1) * request_.shape.inputs - 1, 0, nearness);
+    __builtin_prefetch(static_cast<const char*>(targets.data()) + row * target_bytes, 0, nearness);
   }
 }
 
@@ -305,7 +320,7 @@ void FusedCpuEngine::run_step(float rate) {
   const std::int64_t step = counters_.step;
   const std::int64_t rows = batch_rows(step);
   choose_rows(step);
-  if (rows <= slice_rows_) fetch_rows(rows);
+  if (rows <= slice_rows_) fetch_rows<3>();
   dropout_ = dropout_of(step);
   Update update = update_of(step, rate);
   if (rows <= slice_rows_ && request_.optimizer.max_grad_norm <= 0) {

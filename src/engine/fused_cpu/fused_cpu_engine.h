@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,8 +54,10 @@ class FusedCpuEngine : public Engine {
   kernels::EndEpoch end_epoch_work();
 
   void run_step(float rate);
+  void order_rows(std::int64_t epoch, std::int64_t first);
   void choose_rows(std::int64_t step);
-  void fetch_rows(std::int64_t count) const;
+  template <int nearness>
+  void fetch_rows() const;
   std::int64_t batch_rows(std::int64_t step) const;
   void gather(Bench& bench, std::int64_t first, std::int64_t count) const;
   void run_slice(Bench& bench, std::int64_t first, std::int64_t count, std::int64_t rows, Gradients what,
@@ -86,7 +89,10 @@ class FusedCpuEngine : public Engine {
   Array transposed_;
   std::vector<Bench> benches_;
   Dropout dropout_;
-  std::vector<std::int64_t> chosen_;  // rows of the batch, in their order
+  std::vector<std::int64_t> order_;  // rows of this step's batch and some that follow
+  std::int64_t order_epoch_ = -1;
+  std::int64_t order_first_ = 0;          // their place in the epoch
+  std::span<const std::int64_t> chosen_;  // rows of the batch, in their order
   std::int64_t chosen_step_ = -1;
   kernels::Losses losses_;
   std::vector<double> validation_sums_;

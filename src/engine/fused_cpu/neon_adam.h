@@ -18,25 +18,24 @@ struct NeonAdam {
   float* weights;         // of the waiting tile
   float* first;
   float* second;
-  float factors[4];  // 1 - beta1, 1 - beta2, rate
-  float epsilon;
+  const float* factors;  // 1 - beta1, 1 - beta2, rate, 0; four times epsilon
 };
 
 constexpr std::int64_t neon_adam_rows = 32;  // two for each vector of the waiting tile
 
 // Sums v0 … v15, row r of the tile in v4r … v4r+3; four factors in v20, one row of 16 deltas in v16 … v19.
-#define STOKER_SUM(d, a, b, c, e) \
-  "fmla v" #a ".4s, v" #d         \
-  ".4s, v20.s[0]\n\t"             \
-  "fmla v" #b ".4s, v" #d         \
-  ".4s, v20.s[1]\n\t"             \
-  "fmla v" #c ".4s, v" #d         \
-  ".4s, v20.s[2]\n\t"             \
-  "fmla v" #e ".4s, v" #d ".4s, v20.s[3]\n\t"
-#define STOKER_SUM_0 STOKER_SUM(16, 0, 4, 8, 12)
-#define STOKER_SUM_1 STOKER_SUM(17, 1, 5, 9, 13)
-#define STOKER_SUM_2 STOKER_SUM(18, 2, 6, 10, 14)
-#define STOKER_SUM_3 STOKER_SUM(19, 3, 7, 11, 15)
+// The first row is multiplied by fmul, the others by fmla.
+// clang-format off
+#define STOKER_SUM(op, d, a, b, c, e)             \
+  #op " v" #a ".4s, v" #d ".4s, v20.s[0]\n\t"     \
+  #op " v" #b ".4s, v" #d ".4s, v20.s[1]\n\t"     \
+  #op " v" #c ".4s, v" #d ".4s, v20.s[2]\n\t"     \
+  #op " v" #e ".4s, v" #d ".4s, v20.s[3]\n\t"
+// clang-format on
+#define STOKER_SUM_0(op) STOKER_SUM(op, 16, 0, 4, 8, 12)
+#define STOKER_SUM_1(op) STOKER_SUM(op, 17, 1, 5, 9, 13)
+#define STOKER_SUM_2(op) STOKER_SUM(op, 18, 2, 6, 10, 14)
+#define STOKER_SUM_3(op) STOKER_SUM(op, 19, 3, 7, 11, 15)
 #define STOKER_ROW                           \
   "ldr q20, [%[left]]\n\t"                   \
   "ldp q16, q17, [%[right]]\n\t"             \
@@ -56,20 +55,34 @@ constexpr std::int64_t neon_adam_rows = 32;  // two for each vector of the waiti
   "add %[transposed], %[transposed], #64\n\t"
 // Two rows, and a vector of the waiting tile: its moments to v`m` and memory, its divisor to v23. The vector
 // before it, whose first moment is in v`before`, is divided and its weight written.
-#define STOKER_TWO_ROWS(m, end_divide, end_write)                                           \
-  STOKER_ROW end_divide                                                                     \
-      "ldr q26, [%[held]], #16\n\t"                                                         \
-      "ldr q" #m ", [%[first]]\n\t" STOKER_SUM_0                                            \
-      "ldr q28, [%[second]]\n\t"                                                            \
-      "ldr q29, [%[second]]\n\t" STOKER_SUM_1 "fsub v30.4s, v26.4s, v" #m                   \
-      ".4s\n\t"                                                                             \
-      "fmls v29.4s, v26.4s, v26.4s\n\t" STOKER_SUM_2 STOKER_COLUMN STOKER_SUM_3 "fmla v" #m \
-      ".4s, v30.4s, v22.s[0]\n\t"                                                           \
-      "fmls v28.4s, v29.4s, v22.s[1]\n\t" STOKER_ROW STOKER_SUM_0 "str q" #m                \
-      ", [%[first]], #16\n\t"                                                               \
-      "str q28, [%[second]], #16\n\t"                                                       \
-      "fsqrt v28.4s, v28.4s\n\t" STOKER_SUM_1 end_write STOKER_SUM_2 STOKER_SUM_3           \
-      "fadd v23.4s, v28.4s, v21.4s\n\t"
+// clang-format off
+#define STOKER_TWO_ROWS(op, m, end_divide, end_write)  \
+  STOKER_ROW                                           \
+  "ldr q26, [%[held]], #16\n\t"                        \
+  "ldr q" #m ", [%[first]]\n\t"                        \
+  STOKER_SUM_0(op)                                     \
+  "ldr q28, [%[second]]\n\t"                           \
+  "ldr q29, [%[second]]\n\t"                           \
+  STOKER_COLUMN                                        \
+  STOKER_SUM_1(op)                                     \
+  end_divide                                           \
+  "fsub v30.4s, v26.4s, v" #m ".4s\n\t"                \
+  "fmls v29.4s, v26.4s, v26.4s\n\t"                    \
+  STOKER_SUM_2(op)                                     \
+  STOKER_SUM_3(op)                                     \
+  "fmla v" #m ".4s, v30.4s, v22.s[0]\n\t"              \
+  "fmls v28.4s, v29.4s, v22.s[1]\n\t"                  \
+  STOKER_ROW                                           \
+  STOKER_SUM_0(fmla)                                   \
+  "str q" #m ", [%[first]], #16\n\t"                   \
+  "str q28, [%[second]], #16\n\t"                      \
+  "fsqrt v28.4s, v28.4s\n\t"                           \
+  STOKER_SUM_1(fmla)                                   \
+  end_write                                            \
+  STOKER_SUM_2(fmla)                                   \
+  STOKER_SUM_3(fmla)                                   \
+  "fadd v23.4s, v28.4s, v21.4s\n\t"
+// clang-format on
 #define STOKER_DIVIDE(before) "fdiv v31.4s, v" #before ".4s, v23.4s\n\t"
 #define STOKER_WRITE                  \
   "ldr q25, [%[weights]]\n\t"         \
@@ -84,23 +97,18 @@ STOKER_INLINE void sum_tile_and_update(NeonAdam adam, const float* left, std::in
   std::int64_t rest = rows - neon_adam_rows;
   const float* gradients = held;
   asm volatile(
-      "ldr q22, [%[factors]]\n\t"
-      "ld1r {v21.4s}, [%[epsilon]]\n\t"
-      "movi v0.2d, #0\n\t movi v1.2d, #0\n\t movi v2.2d, #0\n\t movi v3.2d, #0\n\t"
-      "movi v4.2d, #0\n\t movi v5.2d, #0\n\t movi v6.2d, #0\n\t movi v7.2d, #0\n\t"
-      "movi v8.2d, #0\n\t movi v9.2d, #0\n\t movi v10.2d, #0\n\t movi v11.2d, #0\n\t"
-      "movi v12.2d, #0\n\t movi v13.2d, #0\n\t movi v14.2d, #0\n\t movi v15.2d, #0\n\t"
-      STOKER_TWO_ROWS(24, "", "")
+      "ldp q22, q21, [%[factors]]\n\t"
+      STOKER_TWO_ROWS(fmul, 24, "", "")
       "1:\n\t"
-      STOKER_TWO_ROWS(27, STOKER_DIVIDE(24), STOKER_WRITE)
-      STOKER_TWO_ROWS(24, STOKER_DIVIDE(27), STOKER_WRITE)
+      STOKER_TWO_ROWS(fmla, 27, STOKER_DIVIDE(24), STOKER_WRITE)
+      STOKER_TWO_ROWS(fmla, 24, STOKER_DIVIDE(27), STOKER_WRITE)
       "subs %[count], %[count], #1\n\t"
       "b.ne 1b\n\t"
-      STOKER_TWO_ROWS(27, STOKER_DIVIDE(24), STOKER_WRITE)
+      STOKER_TWO_ROWS(fmla, 27, STOKER_DIVIDE(24), STOKER_WRITE)
       STOKER_DIVIDE(27)
       "cbz %[rest], 3f\n\t"
       "2:\n\t"
-      STOKER_ROW STOKER_SUM_0 STOKER_SUM_1 STOKER_SUM_2 STOKER_SUM_3
+      STOKER_ROW STOKER_SUM_0(fmla) STOKER_SUM_1(fmla) STOKER_SUM_2(fmla) STOKER_SUM_3(fmla)
       "subs %[rest], %[rest], #1\n\t"
       "b.ne 2b\n\t"
       "3:\n\t"
@@ -113,7 +121,7 @@ STOKER_INLINE void sum_tile_and_update(NeonAdam adam, const float* left, std::in
         [first] "+&r"(adam.first), [second] "+&r"(adam.second), [count] "+&r"(count), [rest] "+&r"(rest),
         [finished] "+&r"(adam.finished), [transposed] "+&r"(adam.transposed)
       : [left_stride] "r"(4 * left_stride), [right_stride] "r"(4 * right_stride), [sums] "r"(held),
-        [factors] "r"(adam.factors), [epsilon] "r"(&adam.epsilon)
+        [factors] "r"(adam.factors)
       : "memory", "cc", "x9", "x10", "x11", "x12", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12",
         "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26",
         "v27", "v28", "v29", "v30", "v31");

@@ -6,7 +6,7 @@
 namespace stoker::fused_cpu {
 namespace {
 
-constexpr std::size_t block = 64;
+constexpr std::size_t block = 256;
 constexpr std::uint64_t largest_size = std::uint64_t{1} << 32;
 
 struct Walk {

@@ -16,21 +16,39 @@ struct Tile {
   V sums[tile_rows][tile_vectors];
 };
 
+#if defined(__aarch64__)
+// tile += one column of the left side, lane `lane` of the factors, times a row of the right side
+template <int lane>
+STOKER_INLINE void add_column(Tile& tile, const float32x4_t* factors, const float* right) {
+  for (int q = 0; q < 4; ++q) {
+    const float32x4_t w = vld1q_f32(right + 4 * q);
+    for (int r = 0; r < tile_rows; ++r)
+      tile.sums[r][q] = vfmaq_laneq_f32(tile.sums[r][q], w, factors[r], lane);
+  }
+}
+#endif
+
 // tile += left [tile_rows x depth, row-major] * right [depth x 16]
 STOKER_INLINE void multiply_rows(Tile& tile, const float* left, std::int64_t stride, const float* right,
                                  std::int64_t depth) {
 #if defined(__aarch64__)
-  // The factors are lanes of registers: to broadcast each would cost a quarter of the multipliers' time. One
-  // column of the left side at a time; more make the compiler shuffle its registers.
+  // The factors are lanes of registers: to broadcast each would cost a quarter of the multipliers' time. Four
+  // columns of the left side at a time, so that loads and addresses leave the multipliers alone.
   const float* rows[tile_rows];
   for (int r = 0; r < tile_rows; ++r) rows[r] = left + r * stride;
-  for (const float* end = right + depth * panel; right != end; right += panel) {
-    float32x4_t w[4];
+  std::int64_t k = 0;
+  for (; k + 4 <= depth; k += 4, right += 4 * panel) {
     float32x4_t factors[tile_rows];
-    for (int r = 0; r < tile_rows; ++r) factors[r] = float32x4_t{*rows[r]++, 0, 0, 0};
-    for (int q = 0; q < 4; ++q) w[q] = vld1q_f32(right + 4 * q);
-    for (int r = 0; r < tile_rows; ++r)
-      for (int q = 0; q < 4; ++q) tile.sums[r][q] = vfmaq_laneq_f32(tile.sums[r][q], w[q], factors[r], 0);
+    for (int r = 0; r < tile_rows; ++r) factors[r] = vld1q_f32(rows[r] + k);
+    add_column<0>(tile, factors, right);
+    add_column<1>(tile, factors, right + panel);
+    add_column<2>(tile, factors, right + 2 * panel);
+    add_column<3>(tile, factors, right + 3 * panel);
+  }
+  for (; k < depth; ++k, right += panel) {
+    float32x4_t factors[tile_rows];
+    for (int r = 0; r < tile_rows; ++r) factors[r] = float32x4_t{rows[r][k], 0, 0, 0};
+    add_column<0>(tile, factors, right);
   }
 #else
   for (std::int64_t k = 0; k < depth; ++k) {
