@@ -32,6 +32,8 @@ Dataset w1_table();
 EngineRequest w1_request(const Dataset& placed, Device device, std::int64_t batch, double dropout,
                          std::uint64_t seed);
 EngineChoice engine_named(const std::string& name);
+// Of the operands: the fused engine rounds them on a GPU.
+std::string precision_of(const std::string& engine, Device device);
 
 // w1 alone, then `models` of them side by side, by batch size. On the CPU they share its threads, on a GPU
 // they train in groups where the engine can.

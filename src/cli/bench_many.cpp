@@ -7,6 +7,7 @@
 #include "cli/measure.h"
 #include "cli/terminal.h"
 #include "device/device.h"
+#include "model/workers.h"
 #include "torch/door.h"
 #include "train/engines.h"
 #include "train/many.h"
@@ -49,7 +50,8 @@ Measured measure_on_threads(const std::vector<EngineRequest>& requests, const En
       [&](std::int64_t steps) {
         const Chunk chunk = chunk_of(next_step, steps);
         processor.add(steps, [&] {
-          share_among_threads(engines.size(), threads, [&](std::size_t i) { engines[i]->run(chunk); });
+          share_among_threads(static_cast<std::int64_t>(engines.size()), threads,
+                              [&](std::int64_t i) { engines[static_cast<std::size_t>(i)]->run(chunk); });
         });
         next_step += steps;
       },
@@ -89,7 +91,7 @@ ManyLine measure_many(const Dataset& placed, Device device, std::int64_t batch, 
   line.batch = batch;
   line.engine = std::string(maker.name);
   line.device = device.name();
-  line.precision = line.engine == "fused" && device.is_cuda() ? "fp16" : "fp32";
+  line.precision = precision_of(line.engine, device);
   line.us_per_step = 1e6 * measured.seconds_per_unit / static_cast<double>(models);
   many.processor_us_per_step = 1e6 * processor.seconds_per_step() / static_cast<double>(models);
   line.spread = measured.spread;

@@ -82,7 +82,7 @@ BenchLine measure_w1(const EngineRequest& request, EngineChoice choice, double w
   line.batch = request.batch_size;
   line.engine = std::string(engine->name());
   line.device = request.device.name();
-  line.precision = line.engine == "fused" && request.device.is_cuda() ? "fp16" : "fp32";
+  line.precision = precision_of(line.engine, request.device);
   line.us_per_step = 1e6 * measured.seconds_per_unit;
   line.spread = measured.spread;
   line.samples_per_s = static_cast<double>(request.batch_size) / measured.seconds_per_unit;
@@ -93,6 +93,10 @@ BenchLine measure_w1(const EngineRequest& request, EngineChoice choice, double w
 }
 
 }  // namespace
+
+std::string precision_of(const std::string& engine, Device device) {
+  return engine == "fused" && device.is_cuda() ? "fp16" : "fp32";
+}
 
 EngineChoice engine_named(const std::string& name) {
   const auto& names = config::names<EngineChoice>;

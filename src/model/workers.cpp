@@ -9,8 +9,7 @@
 
 namespace stoker {
 
-void share_among_cores(std::int64_t count, const std::function<void(std::int64_t)>& work) {
-  const auto cores = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
+void share_among_threads(std::int64_t count, int threads, const std::function<void(std::int64_t)>& work) {
   std::atomic<std::int64_t> next{0};
   std::exception_ptr first_error;
   std::mutex error_lock;
@@ -25,10 +24,14 @@ void share_among_cores(std::int64_t count, const std::function<void(std::int64_t
   };
   {
     std::vector<std::jthread> others;
-    for (std::int64_t i = 1; i < std::min(cores, count); ++i) others.emplace_back(take_items);
+    for (std::int64_t i = 1; i < std::min<std::int64_t>(threads, count); ++i) others.emplace_back(take_items);
     take_items();
   }
   if (first_error) std::rethrow_exception(first_error);
+}
+
+void share_among_cores(std::int64_t count, const std::function<void(std::int64_t)>& work) {
+  share_among_threads(count, static_cast<int>(std::thread::hardware_concurrency()), work);
 }
 
 }  // namespace stoker

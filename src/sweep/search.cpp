@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "model/workers.h"
 #include "sweep/score.h"
 #include "torch/door.h"
 #include "train/engines.h"
@@ -143,7 +144,8 @@ void Search::run_on_threads(std::int64_t rung, const std::vector<Job>& jobs) {
   // By all trainings of the rung, not by those that are left: a resumed sweep must compute the same.
   const auto at_once = static_cast<int>(alive_.size()) * static_cast<int>(folds());
   const ThreadLimit limit(std::max(1, threads_ / std::max(1, at_once)));
-  share_among_threads(jobs.size(), threads_, [&](std::size_t i) { run_job(rung, jobs[i]); });
+  share_among_threads(static_cast<std::int64_t>(jobs.size()), threads_,
+                      [&](std::int64_t i) { run_job(rung, jobs[static_cast<std::size_t>(i)]); });
 }
 
 bool Search::time_is_up() {

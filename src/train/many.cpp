@@ -1,11 +1,8 @@
 #include "train/many.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <exception>
-#include <mutex>
-#include <thread>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -238,28 +235,6 @@ std::vector<MemberResult> train_group(std::span<const Member> members, const Eng
   for (MemberResult& result : train_group(members.subspan(half), maker, stop))
     results.push_back(std::move(result));
   return results;
-}
-
-void share_among_threads(std::size_t count, int threads, const std::function<void(std::size_t)>& work) {
-  std::atomic<std::size_t> next{0};
-  std::exception_ptr first_error;
-  std::mutex error_lock;
-  const auto take_items = [&] {
-    try {
-      for (std::size_t item = next++; item < count; item = next++) work(item);
-    } catch (...) {
-      const std::lock_guard guard(error_lock);
-      if (!first_error) first_error = std::current_exception();
-      next = count;
-    }
-  };
-  {
-    std::vector<std::jthread> others;
-    const std::size_t wanted = std::min(count, static_cast<std::size_t>(std::max(1, threads)));
-    for (std::size_t i = 1; i < wanted; ++i) others.emplace_back(take_items);
-    take_items();
-  }
-  if (first_error) std::rethrow_exception(first_error);
 }
 
 }  // namespace stoker

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,8 +43,5 @@ std::string group_key(const EngineRequest& request);
 // group that does not fit the device is halved.
 std::vector<MemberResult> train_group(std::span<const Member> members, const EngineMaker& maker,
                                       const StopSignal& stop);
-
-// Calls work(0) … work(count - 1) on that many threads, the caller's included, and rethrows the first error.
-void share_among_threads(std::size_t count, int threads, const std::function<void(std::size_t)>& work);
 
 }  // namespace stoker

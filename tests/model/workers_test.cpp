@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
+
 namespace stoker {
 namespace {
 
@@ -21,6 +23,17 @@ TEST(Workers, PassOnTheErrorOfAnItem) {
     if (item == 37) throw std::runtime_error("item 37");
   };
   EXPECT_THROW(share_among_cores(100, work), std::runtime_error);
+}
+
+TEST(Workers, WorkIsSharedAmongThreadsAndTheFirstErrorComesBack) {
+  std::atomic<int> sum{0};
+  share_among_threads(100, 3, [&](std::int64_t i) { sum += static_cast<int>(i); });
+  EXPECT_EQ(sum, 4950);
+  EXPECT_THROW(share_among_threads(10, 4,
+                                   [](std::int64_t i) {
+                                     if (i == 3) refuse("three");
+                                   }),
+               Error);
 }
 
 }  // namespace

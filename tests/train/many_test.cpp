@@ -132,16 +132,5 @@ TEST(Many, WithoutKeptBestTheLastWeightsCount) {
   EXPECT_NE(weight_of(result), find_array(engine.best_parameters(), "weight").as<float>()[0]);
 }
 
-TEST(Many, WorkIsSharedAmongThreadsAndTheFirstErrorComesBack) {
-  std::atomic<int> sum{0};
-  share_among_threads(100, 3, [&](std::size_t i) { sum += static_cast<int>(i); });
-  EXPECT_EQ(sum, 4950);
-  EXPECT_THROW(share_among_threads(10, 4,
-                                   [](std::size_t i) {
-                                     if (i == 3) refuse("three");
-                                   }),
-               Error);
-}
-
 }  // namespace
 }  // namespace stoker::test
