@@ -2,7 +2,7 @@
 
 #include "base/random.h"
 #include "engine/fused_cuda/kernels.h"
-#include "engine/fused_cuda/step.cuh"
+#include "engine/fused_cuda/plain_math.cuh"
 #include "engine/kernels/epoch_decision.h"
 
 namespace stoker::fused {
@@ -101,21 +101,6 @@ __device__ float* layer_outputs(const Plan& plan, const float* parameters, int l
   return outputs;
 }
 
-__device__ float activated(int kind, float z) {
-  switch (kind) {
-    case 1:
-      return tanhf(z);
-    case 2:
-      return 1.0F / (1.0F + expf(-z));
-    case 3:
-      return 0.5F * z * (1.0F + erff(z * 0.70710678F));
-    case 4:
-      return z / (1.0F + expf(-z));
-    default:
-      return fmaxf(z, 0.0F);
-  }
-}
-
 __device__ float row_loss(const Plan& plan, const float* outputs, RowTarget target, float huber_delta) {
   if (plan.loss == 2) {
     const int classes = plan.width[plan.layers];
@@ -124,9 +109,7 @@ __device__ float row_loss(const Plan& plan, const float* outputs, RowTarget targ
     for (int i = 0; i < classes; ++i) sum += expf(outputs[i] - most);
     return logf(sum) - (outputs[static_cast<int>(target.target)] - most);
   }
-  if (plan.loss == 1) return scalar_loss<1>(outputs[0], target.target, huber_delta).loss;
-  if (plan.loss == 3) return scalar_loss<3>(outputs[0], target.target, huber_delta).loss;
-  return scalar_loss<0>(outputs[0], target.target, huber_delta).loss;
+  return scalar_loss(plan.loss, outputs[0], target.target, huber_delta).loss;
 }
 
 __device__ bool epoch_ends(const EpochWork& work, std::int64_t steps) {
@@ -156,7 +139,7 @@ __global__ void __launch_bounds__(judge_threads)
     if (layer < plan.hidden()) {
       for (int i = static_cast<int>(threadIdx.x); i < validation_rows_of_a_block * wide; i += judge_threads) {
         float& value = next[i / wide * stride + i % wide];
-        value = activated(plan.activation, value);
+        value = activated(plan.activation, value).value;
       }
       __syncthreads();
     }

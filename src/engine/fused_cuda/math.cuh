@@ -34,7 +34,6 @@ __device__ __forceinline__ void update(float& w, float& m, float& v, float gradi
   }
 }
 
-template <int Kind>
 struct Activated {
   float value;
   float slope;
@@ -42,7 +41,7 @@ struct Activated {
 
 // relu, tanh, sigmoid, gelu, silu.
 template <int Kind>
-__device__ __forceinline__ Activated<Kind> activate(float z) {
+__device__ __forceinline__ Activated activate(float z) {
   if constexpr (Kind == 0) {
     return {fmaxf(z, 0.0F), 0.0F};
   } else if constexpr (Kind == 1) {

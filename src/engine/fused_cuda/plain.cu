@@ -1,8 +1,8 @@
 #include <cuda_runtime.h>
 
 #include "base/random.h"
-#include "engine/fused_cuda/math.cuh"
 #include "engine/fused_cuda/plain.h"
+#include "engine/fused_cuda/plain_math.cuh"
 
 namespace stoker::fused {
 namespace {
@@ -18,33 +18,6 @@ struct PlainLayout {
   }
   __host__ __device__ int floats(const Plan& plan) const { return deltas_at(plan) + 2 * layer(); }
 };
-
-struct Value {
-  float value;
-  float slope;
-};
-__device__ Value activated(int kind, float z) {
-  switch (kind) {
-    case 1: {
-      const float t = tanhf(z);
-      return {t, 1.0F - t * t};
-    }
-    case 2: {
-      const float s = 1.0F / (1.0F + expf(-z));
-      return {s, s * (1.0F - s)};
-    }
-    case 3: {
-      const float cdf = 0.5F * (1.0F + erff(z * 0.70710678F));
-      return {z * cdf, cdf + z * 0.39894228F * expf(-0.5F * z * z)};
-    }
-    case 4: {
-      const float s = 1.0F / (1.0F + expf(-z));
-      return {z * s, s * (1.0F + z * (1.0F - s))};
-    }
-    default:
-      return {fmaxf(z, 0.0F), z > 0 ? 1.0F : 0.0F};
-  }
-}
 
 struct PlainBlock {
   const Plan& plan;
@@ -90,7 +63,7 @@ struct PlainBlock {
         for (int k = 0; k < deep; ++k)
           sum = fmaf(in[row * layout.stride + k], matrix[k * breadth + column], sum);
         if (is_hidden) {
-          Value value = activated(plan.activation, sum);
+          const Activated value = activated(plan.activation, sum);
           const Word element = static_cast<Word>((first_row + row) * wide + column);
           const bool is_dropped = plan.has_dropout && dropped(random_bits(key, element / 2), element,
                                                               work.model.dropout_threshold);
@@ -121,10 +94,7 @@ struct PlainBlock {
         for (int i = 0; i < classes; ++i)
           outputs[i] = (expf(outputs[i] - most) / sum - (i == wanted ? 1.0F : 0.0F)) * factor;
       } else {
-        const float delta = work.model.huber_delta;
-        const RowLoss one = plan.loss == 1   ? scalar_loss<1>(outputs[0], target.target, delta)
-                            : plan.loss == 3 ? scalar_loss<3>(outputs[0], target.target, delta)
-                                             : scalar_loss<0>(outputs[0], target.target, delta);
+        const RowLoss one = scalar_loss(plan.loss, outputs[0], target.target, work.model.huber_delta);
         loss = one.loss;
         outputs[0] = one.slope * factor;
       }

@@ -157,7 +157,6 @@ struct Plan {
     for (int i = 1; i < layer; ++i) at += divide_up(breadth(i), 8);
     return at;
   }
-  constexpr int bias_slots() const { return divide_up(bias_unit_at(layers), warps); }
   // Scalar: tiles of the last weights, 16 of them each, from the end of the warps.
   constexpr int out_slots() const { return scalar() ? divide_up(last() / 16, warps) : 0; }
 

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int most_shared_bytes = 232'448 - 1024;  // of a block on sm_80 less, see fits()
+constexpr int most_shared_bytes = 232'448 - 1024;  // of a block; older GPUs have less
 constexpr int most_state_registers = 84;           // of 128: the rest is for addresses and operands
 constexpr int most_team_registers = 84;
 constexpr std::int64_t most_plain_batch = 128;
