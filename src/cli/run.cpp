@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/execute.h"
 #include "cli/find_run.h"
+#include "cli/usage.h"
 #include "pipeline/document.h"
 
 namespace stoker::cli {
@@ -85,8 +86,7 @@ Action declare_run(CLI::App& app) {
                  "Go on with this run: folder, id, beginning of an id, or latest");
   app.add_option("--only", command->only, "Run this card and what it needs");
   app.add_flag("--no-cache", command->no_cache, "Run every card, whether its output is known or not");
-  app.add_flag("--json", command->show.json, "Print one JSON object instead of text");
-  app.add_flag("--quiet", command->show.quiet, "No progress, warnings and results alone");
+  add_show_flags(app, command->show);
   app.footer(
       "Examples:\n"
       "  stoker run examples/boston_housing.yaml\n"

@@ -16,6 +16,7 @@
 #include "cli/interrupt.h"
 #include "cli/sweep_view.h"
 #include "cli/terminal.h"
+#include "cli/usage.h"
 
 namespace stoker::cli {
 namespace {
@@ -167,8 +168,7 @@ Action declare_sweep(CLI::App& app) {
       ->check(CLI::Range(0, 4096));
   app.add_option("--resume", command->resume,
                  "Go on with this sweep: folder, id, beginning of an id, or latest");
-  app.add_flag("--json", command->show.json, "Print one JSON object instead of text");
-  app.add_flag("--quiet", command->show.quiet, "No progress, warnings and results alone");
+  add_show_flags(app, command->show);
   app.footer(
       "Examples:\n"
       "  stoker sweep examples/sweep.yaml\n"

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/execute.h"
+#include "cli/usage.h"
 #include "config/flags.h"
 #include "data/source.h"
 #include "model/linear.h"
@@ -208,8 +209,7 @@ Action declare_train(CLI::App& app) {
   app.add_option("--name", command->name, "Name of the run; from the data and the model if not given");
   app.add_option("--out", command->out, "Folder of the run folders and the cache")->capture_default_str();
   app.add_flag("--no-cache", command->no_cache, "Run every card, whether its output is known or not");
-  app.add_flag("--json", command->show.json, "Print one JSON object instead of text");
-  app.add_flag("--quiet", command->show.quiet, "No progress, warnings and results alone");
+  add_show_flags(app, command->show);
   add_setting_flags(app, *command);
   app.footer(
       "The same document that `stoker run` takes is built, kept in the run folder (pipeline.yaml), and run.\n"

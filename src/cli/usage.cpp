@@ -62,4 +62,9 @@ std::string usage_error(const CLI::App& app, const std::string& reason) {
   return fmt::format("{}{}{}", name, reason, help);
 }
 
+void add_show_flags(CLI::App& app, ShowOptions& show) {
+  app.add_flag("--json", show.json, "Print one JSON object instead of text");
+  app.add_flag("--quiet", show.quiet, "No progress, warnings and results alone");
+}
+
 }  // namespace stoker::cli

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "cli/execute.h"
+
 namespace CLI {
 class App;
 }
@@ -11,5 +13,8 @@ namespace stoker::cli {
 // What was wrong with the words on the command line, in one line, with the nearest command or flag.
 // `reason` is the parser's own message, for what it says well enough.
 std::string usage_error(const CLI::App& app, const std::string& reason);
+
+// --json and --quiet, which the commands that train share.
+void add_show_flags(CLI::App& app, ShowOptions& show);
 
 }  // namespace stoker::cli
