@@ -2,7 +2,7 @@
 // multiprocessor, and the cycles of each phase. For whoever tunes it.
 //   nvcc -std=c++17 -O3 --expt-relaxed-constexpr -Isrc -gencode arch=compute_90a,code=sm_90a \
 //     -DSTOKER_FUSED_CLOCKS bench/fused_phases.cu -o build/fused_phases && build/fused_phases
-// Counting costs a few percent; without -DSTOKER_FUSED_CLOCKS only the steps are timed. -DDROPOUT=0 leaves
+// Counting takes time; without -DSTOKER_FUSED_CLOCKS only the steps are timed. -DDROPOUT=0 leaves
 // dropout out.
 #include <algorithm>
 #include <cmath>
