@@ -34,6 +34,26 @@ __device__ __forceinline__ void update(float& w, float& m, float& v, float gradi
   }
 }
 
+// The same in two parts, for whoever has time to spare before the gradient is known.
+template <class Net>
+__device__ __forceinline__ void prepare_update(float& w, float& m, float& v, const Factors& f) {
+  if constexpr (Net::plan.optimizer != 2) v = fmaf(f.beta2, v, f.epsilon);
+  if constexpr (Net::plan.has_decay && Net::plan.optimizer == 1) w *= f.keep;
+}
+template <class Net>
+__device__ __forceinline__ void finish_update(float& w, float& m, float& v, float gradient,
+                                              const Factors& f) {
+  if constexpr (Net::plan.optimizer == 2) {
+    m = fmaf(f.beta1, m, fmaf(gradient, f.unscale, f.decay * w));
+    w = fmaf(f.rate, m, w);
+  } else {
+    if constexpr (Net::plan.has_decay && Net::plan.optimizer == 0) gradient = fmaf(f.decay, w, gradient);
+    m = fmaf(f.beta1, m, gradient);
+    v = fmaf(gradient, gradient, v);
+    w = fmaf(f.rate, m * reciprocal_root(v), w);
+  }
+}
+
 struct Activated {
   float value;
   float slope;

@@ -64,6 +64,26 @@ __device__ __forceinline__ Word pack(float low, float high) {
 #endif
   return out;
 }
+// Negative ones become 0.
+__device__ __forceinline__ Word pack_positive(float low, float high) {
+  Word out;
+  asm("cvt.rn.relu.f16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(high), "f"(low));
+  return out;
+}
+// All bits of a half where it is above 0, none where not.
+__device__ __forceinline__ Word where_positive(Word pair) {
+  Word out;
+  asm("set.gt.u32.f16x2 %0, %1, %2;" : "=r"(out) : "r"(pair), "r"(0U));
+  return out;
+}
+// Four bytes, each all ones or all zeros by the sign of a byte: Which says of which, 8 + 0 .. 3 of the first
+// word, 8 + 4 .. 7 of the second.
+template <Word Which>
+__device__ __forceinline__ Word signs(Word first, Word second) {
+  Word out;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(out) : "r"(first), "r"(second), "n"(Which));
+  return out;
+}
 __device__ __forceinline__ float low_half(Word pair) {
   float out;
   asm("{.reg .b16 l, h; mov.b32 {l, h}, %1; cvt.f32.f16 %0, l;}" : "=f"(out) : "r"(pair));
