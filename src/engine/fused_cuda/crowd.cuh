@@ -195,9 +195,9 @@ struct Crowd {
         own(At.own_slopes_at(Layer), i) =
             pack(kept[0] ? one.slope * scale : 0.0F, kept[1] ? other.slope * scale : 0.0F);
       if constexpr (At.is_exchanged(Layer))
-        __stcg(reinterpret_cast<Word*>(exchanged(At.values_at(Layer), step) +
-                                       ((slab * R + row) * 8 + unit) * 2),
-               both);
+        __stcg(
+            reinterpret_cast<Word*>(exchanged(At.values_at(Layer), step) + ((slab * R + row) * 8 + unit) * 2),
+            both);
     }
     return value;
   }

@@ -35,9 +35,7 @@ struct CrowdLayout {
     const int wanted = few_chunks > many_rows ? few_chunks : many_rows;
     return wanted < tiles() ? wanted : tiles();
   }
-  constexpr int across(int count) const {
-    return count < warps / ways(count) ? count : warps / ways(count);
-  }
+  constexpr int across(int count) const { return count < warps / ways(count) ? count : warps / ways(count); }
   constexpr int way_tiles(int count) const { return divide_up(tiles(), ways(count)); }
   // Lanes that add up one pair of the products' parts.
   constexpr int shares() const { return tiles() == 1 ? 8 : tiles() == 2 ? 4 : tiles() <= 4 ? 2 : 1; }
@@ -55,7 +53,9 @@ struct CrowdLayout {
 
   // ---- shared memory of a block, in bytes
   constexpr int vectors_at() const { return 0; }
-  constexpr int part_stride() const { return batch_rows() * 8 + 8; }  // floats; no two parts on the same banks
+  constexpr int part_stride() const {
+    return batch_rows() * 8 + 8;
+  }  // floats; no two parts on the same banks
   constexpr int parts_at() const { return vectors_at() + 16 * vectors(); }
   constexpr int most_across() const {
     int most = 1;

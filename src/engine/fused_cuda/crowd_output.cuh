@@ -45,8 +45,7 @@ __device__ __forceinline__ void Crowd<Net>::class_output(int step) {
   wait();
   for (int n = 0; n < At.class_slabs(); ++n) {
     if (n > 0) __syncthreads();
-    const char* matrix =
-        exchanged(At.out_matrix_at(), step) + (n * places + quarter) * 128 + group * 16;
+    const char* matrix = exchanged(At.out_matrix_at(), step) + (n * places + quarter) * 128 + group * 16;
     multiply<chunks>(exchanged(At.values_at(H), step),
                      [&](int chunk) { return fetched(matrix + chunk * 4 * 128); });
     __syncthreads();
@@ -82,8 +81,7 @@ __device__ __forceinline__ void Crowd<Net>::class_losses() {
   for (int i = first; i < classes; i += lanes) sum += __expf(logits[i] - most);
 #pragma unroll
   for (int away = 1; away < lanes; away *= 2) sum += __shfl_xor_sync(~0U, sum, away);
-  if (first == 0)
-    floats(At.losses_at())[of_row] = (__logf(sum) - (logits[of_class] - most)) * wanted.weight;
+  if (first == 0) floats(At.losses_at())[of_row] = (__logf(sum) - (logits[of_class] - most)) * wanted.weight;
   __syncwarp();
   for (int i = first; i < At.outputs(); i += lanes) {
     const float chance = __fdividef(__expf(logits[i] - most), sum);

@@ -5,8 +5,8 @@
 // Crowd: weights and moments, where they lie, and their updates.
 namespace stoker::fused {
 
-// Half a chunk of a slab: this lane's inputs k and k + 2, two units each, as a gradient's tile has them. In the
-// flat arrays inputs end with the matrix; those beyond are `beyond`.
+// Half a chunk of a slab: this lane's inputs k and k + 2, two units each, as a gradient's tile has them. In
+// the flat arrays inputs end with the matrix; those beyond are `beyond`.
 template <class Net>
 template <int L>
 __device__ __forceinline__ float4 Crowd<Net>::from_flat(const float* flat, int slab, int chunk, int half,
@@ -191,8 +191,7 @@ __device__ __forceinline__ void Crowd<Net>::each_vector(Visit&& visit) const {
     for (int i = thread; i < 8 * At.deal(H) * outputs; i += threads) {
       int slab;
       if (has_slab<H>(i / outputs / 8, slab))
-        visit(At.out_first() + i,
-              P.matrix_at(H) + (slab * 8 + i / outputs % 8) * P.breadth(H) + i % outputs);
+        visit(At.out_first() + i, P.matrix_at(H) + (slab * 8 + i / outputs % 8) * P.breadth(H) + i % outputs);
     }
     for (int i = thread; i < outputs; i += threads) visit(At.out_bias_first() + i, P.bias_at(H) + i);
   }
