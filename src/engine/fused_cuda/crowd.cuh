@@ -121,15 +121,20 @@ struct Crowd {
     for (int round = 0; round < rounds; ++round) {
       const int chunk = part + round * across;
       if (Chunks % across != 0 && chunk >= Chunks) break;
-      const uint4 b = weights(chunk);
+      uint4 upper[way_tiles], lower[way_tiles];
 #pragma unroll
       for (int t = 0; t < way_tiles; ++t) {
         const int tile = first_tile + t;
         if (T % ways != 0 && tile >= T) break;
         const char* at = from + ((chunk * 4 + quarter) * R + tile * 16 + group) * 16;
-        const uint4 upper = fetched(at), lower = fetched(at + 8 * 16);
-        const Word one[4] = {upper.x, lower.x, upper.y, lower.y};
-        const Word other[4] = {upper.z, lower.z, upper.w, lower.w};
+        upper[t] = fetched(at), lower[t] = fetched(at + 8 * 16);
+      }
+      const uint4 b = weights(chunk);
+#pragma unroll
+      for (int t = 0; t < way_tiles; ++t) {
+        if (T % ways != 0 && first_tile + t >= T) break;
+        const Word one[4] = {upper[t].x, lower[t].x, upper[t].y, lower[t].y};
+        const Word other[4] = {upper[t].z, lower[t].z, upper[t].w, lower[t].w};
         multiply_add(c[t], one, b.x, b.y);
         multiply_add(c[t], other, b.z, b.w);
       }
@@ -210,10 +215,7 @@ struct Crowd {
       int slab;
       if (!has_slab<Layer>(i, slab)) break;
       if (i > 0) __syncthreads();
-      multiply<chunks>(inputs<L>(step), [&](int chunk) {
-        return *reinterpret_cast<const uint4*>(shared + At.operands_at(L) +
-                                               ((i * chunks + chunk) * 32 + lane) * 16);
-      });
+      multiply<chunks>(inputs<L>(step), [&](int chunk) { return operand<L>(i, slab, chunk); });
       __syncthreads();
       if (!finishes) continue;
       float2 z = sum_of_parts<chunks>();
@@ -264,7 +266,7 @@ struct Crowd {
   }
   // The deltas of a layer below the last: those of the layer above times the matrix between, transposed.
   template <int Layer>
-  __device__ __forceinline__ void delta(int step) const {
+  __device__ __forceinline__ void delta(int step) {
     constexpr int chunks = At.chunks(Layer + 1), places = At.places(Layer + 1);
     for (int i = 0; i < At.deal(Layer); ++i) {
       int slab;
@@ -274,13 +276,23 @@ struct Crowd {
           exchanged(At.matrix_at(Layer), step) + (slab * places + quarter) * 128 + group * 16;
       multiply<chunks>(exchanged(At.deltas_at(Layer + 1), step),
                        [&](int chunk) { return fetched(matrix + chunk * 4 * 128); });
+      look_ahead<Layer>(step);
       __syncthreads();
       if (finishes) settle_delta<Layer>(i, slab, sum_of_parts<chunks>(), step);
     }
   }
-  // What belongs to a layer's own deltas: the gradient of the matrix below and of the bias.
+  // What belongs to a layer's own deltas: the gradient of the matrix below and of the bias. Its inputs are
+  // known long before the deltas, so they are fetched while others are waited for.
+  uint4 ahead[CrowdLayout::most_ahead];
+  template <int Layer>
+  __device__ __forceinline__ void look_ahead(int step);
   template <int Layer>
   __device__ __forceinline__ void gradient(int step);
+  template <int L>
+  __device__ __forceinline__ void chunk_gradient(int i, int slab, int chunk, const uint4* upper_and_lower,
+                                                 const Word (&deltas)[T][2], int step);
+  template <int Layer>
+  __device__ __forceinline__ void bias_gradient(int i, const char* own_deltas);
   template <int Layer>
   __device__ __forceinline__ void backward_from(int step) {
     if constexpr (Layer >= 1) {
@@ -315,6 +327,8 @@ struct Crowd {
   template <int L>
   __device__ __forceinline__ void update_chunk(int i, int slab, int chunk, const float (&gradient)[2][4],
                                                int step) const;
+  template <int L>
+  __device__ __forceinline__ uint4 operand(int i, int slab, int chunk) const;
   template <int L>
   __device__ __forceinline__ void publish_chunk(int i, int slab, int chunk, const Word (&words)[4],
                                                 int step) const;
@@ -439,47 +453,86 @@ struct Crowd {
 
 template <class Net>
 template <int Layer>
-__device__ __forceinline__ void Crowd<Net>::gradient(int step) {
+__device__ __forceinline__ void Crowd<Net>::look_ahead(int step) {
   constexpr int L = Layer - 1, chunks = At.chunks(L);
+  int slab;
+  if (!has_slab<Layer>(0, slab)) return;
+#pragma unroll
+  for (int round = 0; round < At.rounds_ahead(Layer); ++round) {
+    const int chunk = warp + round * warps;
+    if (chunks % warps != 0 && chunk >= chunks) break;
+    const char* at = inputs<L>(step) + ((chunk * 4 + quarter) * R + group) * 16;
+#pragma unroll
+    for (int i = 0; i < 2 * T; ++i) ahead[round * 2 * T + i] = fetched(at + i * 128);
+  }
+}
+
+template <class Net>
+template <int L>
+__device__ __forceinline__ void Crowd<Net>::chunk_gradient(int i, int slab, int chunk,
+                                                           const uint4* upper_and_lower,
+                                                           const Word (&deltas)[T][2], int step) {
+  float c[2][4] = {};
+#pragma unroll
+  for (int tile = 0; tile < T; ++tile) {
+    const uint4 upper = upper_and_lower[2 * tile], lower = upper_and_lower[2 * tile + 1];
+    const Word one[4] = {transpose(upper.x), transpose(upper.y), transpose(lower.x), transpose(lower.y)};
+    const Word other[4] = {transpose(upper.z), transpose(upper.w), transpose(lower.z), transpose(lower.w)};
+    multiply_add(c[0], one, deltas[tile][0], deltas[tile][1]);
+    multiply_add(c[1], other, deltas[tile][0], deltas[tile][1]);
+  }
+  settle_chunk<L>(i, slab, chunk, c, step);
+}
+
+template <class Net>
+template <int Layer>
+__device__ __forceinline__ void Crowd<Net>::gradient(int step) {
+  constexpr int L = Layer - 1, chunks = At.chunks(L), rounds_ahead = At.rounds_ahead(Layer);
   for (int i = 0; i < At.deal(Layer); ++i) {
     int slab;
     if (!has_slab<Layer>(i, slab)) break;
-    const Word deltas = shared_address(shared + At.own_deltas_at(Layer) + i * R * 16);
-    Word b[T][2];
+    const char* own_deltas = shared + At.own_deltas_at(Layer) + i * R * 16;
+    Word deltas[T][2];
 #pragma unroll
-    for (int tile = 0; tile < T; ++tile) load_transposed(b[tile], deltas + (tile * 16 + (lane & 15)) * 16);
+    for (int tile = 0; tile < T; ++tile)
+      load_transposed(deltas[tile], shared_address(own_deltas) + (tile * 16 + (lane & 15)) * 16);
+    if constexpr (rounds_ahead > 0) {
+#pragma unroll
+      for (int round = 0; round < rounds_ahead; ++round) {
+        const int chunk = warp + round * warps;
+        if (chunks % warps != 0 && chunk >= chunks) break;
+        chunk_gradient<L>(i, slab, chunk, ahead + round * 2 * T, deltas, step);
+      }
+    } else {
 #pragma unroll 1
-    for (int chunk = warp; chunk < chunks; chunk += warps) {
-      const char* at = inputs<L>(step) + ((chunk * 4 + quarter) * R + group) * 16;
-      float c[2][4] = {};
+      for (int chunk = warp; chunk < chunks; chunk += warps) {
+        const char* at = inputs<L>(step) + ((chunk * 4 + quarter) * R + group) * 16;
+        uint4 now[2 * T];
 #pragma unroll
-      for (int tile = 0; tile < T; ++tile) {
-        const uint4 upper = fetched(at + tile * 256), lower = fetched(at + tile * 256 + 128);
-        const Word one[4] = {transpose(upper.x), transpose(upper.y), transpose(lower.x), transpose(lower.y)};
-        const Word other[4] = {transpose(upper.z), transpose(upper.w), transpose(lower.z),
-                               transpose(lower.w)};
-        multiply_add(c[0], one, b[tile][0], b[tile][1]);
-        multiply_add(c[1], other, b[tile][0], b[tile][1]);
+        for (int k = 0; k < 2 * T; ++k) now[k] = fetched(at + k * 128);
+        chunk_gradient<L>(i, slab, chunk, now, deltas, step);
       }
-      settle_chunk<L>(i, slab, chunk, c, step);
     }
-    // Biases: a warp a unit.
-    if constexpr (Layer > 1) {
-      if (warp >= 8) continue;
-      const auto* halves =
-          reinterpret_cast<const Word*>(shared + At.own_deltas_at(Layer) + i * R * 16) + warp / 2;
-      float sum = 0;
-#pragma unroll
-      for (int first = 0; first < R; first += 32) {
-        if (R % 32 != 0 && first + lane >= R) break;
-        const Word both = halves[(first + lane) * 4];
-        sum += warp % 2 == 0 ? low_half(both) : high_half(both);
-      }
-#pragma unroll
-      for (int away = 16; away > 0; away /= 2) sum += __shfl_xor_sync(~0U, sum, away);
-      if (lane == 0) settle_vector(At.bias_first(Layer) + i * 8 + warp, sum, true);
-    }
+    if constexpr (Layer > 1) bias_gradient<Layer>(i, own_deltas);
   }
+}
+
+// A warp a unit.
+template <class Net>
+template <int Layer>
+__device__ __forceinline__ void Crowd<Net>::bias_gradient(int i, const char* own_deltas) {
+  if (warp >= 8) return;
+  const auto* halves = reinterpret_cast<const Word*>(own_deltas) + warp / 2;
+  float sum = 0;
+#pragma unroll
+  for (int first = 0; first < R; first += 32) {
+    if (R % 32 != 0 && first + lane >= R) break;
+    const Word both = halves[(first + lane) * 4];
+    sum += warp % 2 == 0 ? low_half(both) : high_half(both);
+  }
+#pragma unroll
+  for (int away = 16; away > 0; away /= 2) sum += __shfl_xor_sync(~0U, sum, away);
+  if (lane == 0) settle_vector(At.bias_first(Layer) + i * 8 + warp, sum, true);
 }
 
 template <class Net>

@@ -40,6 +40,13 @@ struct CrowdLayout {
   // Lanes that add up one pair of the products' parts.
   constexpr int shares() const { return tiles() == 1 ? 8 : tiles() == 2 ? 4 : tiles() <= 4 ? 2 : 1; }
 
+  // Inputs of a layer's gradient are fetched ahead where their words fit a thread's registers.
+  static constexpr int most_ahead = 8;  // of 16 bytes
+  constexpr int rounds_ahead(int h) const {
+    const int rounds = divide_up(chunks(h - 1), warps);
+    return deal(h) == 1 && rounds * tiles() * 2 <= most_ahead ? rounds : 0;
+  }
+
   // ---- vectors: biases of layers 2 and up, the weights of the output, its bias; four arrays of them in
   // shared memory: values, both moments, gradients
   constexpr int bias_first(int h) const {
@@ -88,10 +95,16 @@ struct CrowdLayout {
     for (int i = 1; i < h; ++i) at += own_bytes(i);
     return at;
   }
-  // The slabs' weights as the forward product takes them, fp16: 16 bytes of each lane for each chunk.
+  // The forward product takes the slabs' weights out of their fp32 array where that fits; otherwise from a
+  // copy of its own, fp16: 16 bytes of each lane for each chunk.
+  constexpr bool has_operands() const {
+    int bytes = own_deltas_at(hidden() + 1);
+    for (int i = 0; i < hidden(); ++i) bytes += state_bytes(i);
+    return bytes > plan.crowd.memory;
+  }
   constexpr int operands_at(int layer) const {
     int at = own_deltas_at(hidden() + 1);
-    for (int i = 0; i < layer; ++i) at += deal(i + 1) * chunks(i) * 512;
+    for (int i = 0; i < layer && has_operands(); ++i) at += deal(i + 1) * chunks(i) * 512;
     return at;
   }
   // Weights and moments in fp32, as many as fit: array 0 has the weights, 1 and 2 the moments. The others
@@ -101,8 +114,8 @@ struct CrowdLayout {
   constexpr int needed_bytes() const { return operands_at(hidden()); }
   constexpr int state_at(int layer, int array) const {
     int at = needed_bytes();
-    for (int i = 0; i < hidden(); ++i) {
-      for (int k = 0; k < arrays(); ++k) {
+    for (int k = 0; k < arrays(); ++k) {
+      for (int i = 0; i < hidden(); ++i) {
         const bool fits = at + state_bytes(i) <= plan.crowd.memory;
         if (i == layer && k == array) return fits ? at : -1;
         if (fits) at += state_bytes(i);

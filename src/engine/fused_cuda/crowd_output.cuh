@@ -16,6 +16,7 @@ __device__ __forceinline__ void Crowd<Net>::scalar_output(int step, float part) 
     if (share == 0 && unit == 0) __stcg(parts_of_all + block * R + row, part);
   }
   arrive();
+  look_ahead<H>(step);
   wait();
   float* sums = floats(At.parts_at());
   if (thread < takers * R) {
@@ -57,6 +58,7 @@ __device__ __forceinline__ void Crowd<Net>::class_output(int step) {
     to[0] = sum.x + bias[0];
     to[1] = sum.y + bias[1];
   }
+  look_ahead<H>(step);
   __syncthreads();
   class_losses();
   __syncthreads();

@@ -49,14 +49,27 @@ __device__ __forceinline__ void Crowd<Net>::keep(int i, int slab, int chunk, int
     to_flat<L>(flat(Array), slab, chunk, half, value);
 }
 
+// A chunk of a slab's weights for the forward product.
+template <class Net>
+template <int L>
+__device__ __forceinline__ uint4 Crowd<Net>::operand(int i, int slab, int chunk) const {
+  if constexpr (At.has_operands()) {
+    return reinterpret_cast<const uint4*>(shared + At.operands_at(L))[(i * At.chunks(L) + chunk) * 32 + lane];
+  } else {
+    const float4 upper = state<L, 0>(i, slab, chunk, 0), lower = state<L, 0>(i, slab, chunk, 1);
+    return make_uint4(transpose(pack(upper.x, upper.y)), transpose(pack(upper.z, upper.w)),
+                      transpose(pack(lower.x, lower.y)), transpose(pack(lower.z, lower.w)));
+  }
+}
+
 // New weights, as words of two units each: for the own forward product, and for the others' deltas.
 template <class Net>
 template <int L>
 __device__ __forceinline__ void Crowd<Net>::publish_chunk(int i, int slab, int chunk, const Word (&words)[4],
                                                           int step) const {
-  constexpr int chunks = At.chunks(L);
-  reinterpret_cast<uint4*>(shared + At.operands_at(L))[(i * chunks + chunk) * 32 + lane] =
-      make_uint4(transpose(words[0]), transpose(words[1]), transpose(words[2]), transpose(words[3]));
+  if constexpr (At.has_operands())
+    reinterpret_cast<uint4*>(shared + At.operands_at(L))[(i * At.chunks(L) + chunk) * 32 + lane] =
+        make_uint4(transpose(words[0]), transpose(words[1]), transpose(words[2]), transpose(words[3]));
   if constexpr (L > 0) {
     char* to = exchanged(At.matrix_at(L), step) +
                ((chunk * 4 + (group >> 1)) * At.places(L + 1) + slab) * 128 + (group & 1) * 16 + pair * 2;
