@@ -14,6 +14,7 @@ extern const std::string_view block_forward;
 extern const std::string_view crowd;
 extern const std::string_view crowd_layout;
 extern const std::string_view crowd_output;
+extern const std::string_view crowd_product;
 extern const std::string_view crowd_state;
 extern const std::string_view math;
 extern const std::string_view plan;
@@ -27,7 +28,7 @@ struct Text {
   const char* name;  // as it is included
   std::string_view text;
 };
-inline std::array<Text, 16> all() {
+inline std::array<Text, 17> all() {
   return {{{"base/random.h", random},
            {"engine/fused_cuda/block.cuh", block},
            {"engine/fused_cuda/block_backward.cuh", block_backward},
@@ -36,6 +37,7 @@ inline std::array<Text, 16> all() {
            {"engine/fused_cuda/crowd.cuh", crowd},
            {"engine/fused_cuda/crowd_layout.h", crowd_layout},
            {"engine/fused_cuda/crowd_output.cuh", crowd_output},
+           {"engine/fused_cuda/crowd_product.cuh", crowd_product},
            {"engine/fused_cuda/crowd_state.cuh", crowd_state},
            {"engine/fused_cuda/math.cuh", math},
            {"engine/fused_cuda/plan.h", plan},
