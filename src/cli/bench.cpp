@@ -26,7 +26,14 @@ void add_w1_flags(CLI::App& app, BenchOptions& options) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{bench_rows}))
       ->capture_default_str();
   app.add_option("--device", options.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
-  app.add_option("--engine", options.engine, "auto, fused, graph or eager")->capture_default_str();
+  app.add_option("--engine", options.engines, "auto, fused, graph or eager; may be repeated")
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  app.add_option("--hidden", options.hidden, "Widths of the hidden layers, between commas")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{65'536}))
+      ->capture_default_str();
   app.add_option("--dropout", options.dropout, "Share of hidden outputs left out")
       ->check(CLI::Range(0.0, 0.99))
       ->capture_default_str();
@@ -39,7 +46,8 @@ void add_w1_flags(CLI::App& app, BenchOptions& options) {
 // The scripts take one batch size at a time.
 std::vector<BenchLine> run_w1_peers(const BenchOptions& options, const std::vector<BenchLine>& own) {
   std::vector<BenchLine> lines;
-  for (const BenchLine& line : own) {
+  for (std::size_t i = 0; i < own.size(); i += options.engines.size()) {
+    const BenchLine& line = own[i];
     const std::string device = line.device == "cpu" ? "cpu" : "cuda";
     for (BenchLine& peer : run_peers(
              "w1_", {"--batch", fmt::format("{}", line.batch), "--device", device, "--dropout",
@@ -90,6 +98,10 @@ ExitCode show_many(const BenchOptions& options, const std::vector<ManyLine>& lin
 ExitCode run_w1(const BenchOptions& options) {
   if (options.models > 0 && options.peers)
     refuse("--models measures many models beside one of Stoker's own; leave out --peers");
+  if (options.models > 0 && options.engines.size() > 1)
+    refuse("--models measures one engine; {} are given", options.engines.size());
+  if (options.peers && w1_name(options) != "w1")
+    refuse("the peers train the hidden layers 128,64,32 alone; leave out --hidden or --peers");
   if (options.models > 0) return show_many(options, bench_w1_many(options));
   const std::vector<BenchLine> own = bench_w1(options);
   std::vector<BenchLine> peers;
@@ -121,6 +133,7 @@ Action declare_bench(CLI::App& app) {
       "  stoker bench w1 --batch 32 --batch 512 --device cpu\n"
       "  stoker bench w1 --device cuda --engine graph --peers\n"
       "  stoker bench w1 --device cpu --models 32\n"
+      "  stoker bench w1 --device cuda --hidden 1024,1024,1024 --engine fused --engine graph\n"
       "  stoker bench linear --peers");
   return [=] { return w1->parsed() ? run_w1(*options) : run_linear(*options); };
 }

@@ -12,7 +12,8 @@ namespace stoker::cli {
 struct BenchOptions {
   std::vector<std::int64_t> batches{32};
   std::string device = "auto";
-  std::string engine = "auto";
+  std::vector<std::string> engines{"auto"};
+  std::vector<std::int64_t> hidden{128, 64, 32};
   double dropout = 0.2;
   double seconds = 0.25;    // of a window
   std::int64_t models = 0;  // side by side; 0: one model alone
@@ -25,12 +26,14 @@ struct BenchOptions {
 constexpr std::int64_t bench_rows = 40'000;
 constexpr std::int64_t bench_columns = 13;
 
-// w1: 13 → [128, 64, 32] → 1, ReLU, dropout, Adam 1e-3, MSE. One line per batch size.
+// w1: 13 → [128, 64, 32] → 1, ReLU, dropout, Adam 1e-3, MSE. One line per batch size and engine.
 std::vector<BenchLine> bench_w1(const BenchOptions& options);
 // Its parts, for many such models.
 Dataset w1_table();
-EngineRequest w1_request(const Dataset& placed, Device device, std::int64_t batch, double dropout,
-                         std::uint64_t seed);
+EngineRequest w1_request(const Dataset& placed, Device device, std::int64_t batch,
+                         const BenchOptions& options, std::uint64_t seed);
+// w1, and its hidden layers where they are other ones.
+std::string w1_name(const BenchOptions& options);
 EngineChoice engine_named(const std::string& name);
 // Of the operands: the fused engine rounds them on a GPU.
 std::string precision_of(const std::string& engine, Device device);

@@ -1,5 +1,7 @@
 #include "cli/bench_line.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -50,12 +52,17 @@ std::string comparison(const std::vector<BenchLine>& own, const std::vector<Benc
                     fmt::format("{:.0f} %", 100 * line.spread), fmt::format("{}", line.batch), line.workload,
                     line.engine, line.device, line.precision});
   };
-  for (const BenchLine& line : own) {
-    add(line, "1.00");
-    for (const BenchLine& peer : peers) {
-      if (peer.workload != line.workload || peer.batch != line.batch) continue;
-      add(peer, fmt::format("{:.2f}", peer.us_per_step / line.us_per_step));
-    }
+  const auto is_alike = [](const BenchLine& one, const BenchLine& other) {
+    return one.workload == other.workload && one.batch == other.batch;
+  };
+  // Several engines on the same work are compared with the first of them.
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const BenchLine& first =
+        *std::find_if(own.begin(), own.end(), [&](const BenchLine& line) { return is_alike(line, own[i]); });
+    add(own[i], fmt::format("{:.2f}", own[i].us_per_step / first.us_per_step));
+    if (i + 1 < own.size() && is_alike(own[i], own[i + 1])) continue;
+    for (const BenchLine& peer : peers)
+      if (is_alike(peer, first)) add(peer, fmt::format("{:.2f}", peer.us_per_step / first.us_per_step));
   }
   return aligned(rows);
 }

@@ -27,7 +27,8 @@ nlohmann::json to_json(const BenchLine& line);
 // What a peer printed; false when the text is no such line.
 bool read_bench_line(const std::string& text, BenchLine& line);
 
-// Own lines and peers' lines of the same workload and batch side by side, with the ratio first.
+// Own lines and peers' lines of the same workload and batch side by side, with the ratio to the first of them
+// in front.
 std::string comparison(const std::vector<BenchLine>& own, const std::vector<BenchLine>& peers);
 
 // Runs those scripts of bench/peers/ whose names begin with `prefix`, with the first of these Pythons that

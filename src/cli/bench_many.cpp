@@ -74,11 +74,10 @@ ManyLine measure_many(const Dataset& placed, Device device, std::int64_t batch, 
                       const BenchOptions& options) {
   std::vector<EngineRequest> requests;
   for (std::int64_t i = 0; i < models; ++i)
-    requests.push_back(
-        w1_request(placed, device, batch, options.dropout, 42 + static_cast<std::uint64_t>(i)));
+    requests.push_back(w1_request(placed, device, batch, options, 42 + static_cast<std::uint64_t>(i)));
   for (EngineRequest& request : requests) request.threads = 1;
   const EngineMaker& maker =
-      choose_engine(engines(), engine_named(options.engine), std::nullopt, requests.front());
+      choose_engine(engines(), engine_named(options.engines.front()), std::nullopt, requests.front());
   ManyLine many;
   const bool in_group = device.is_cuda() && maker.make_group != nullptr && models > 1;
   if (!device.is_cuda() && models > 1) many.threads = options.threads > 0 ? options.threads : cpu_cores();
@@ -87,7 +86,7 @@ ManyLine measure_many(const Dataset& placed, Device device, std::int64_t batch, 
       in_group ? measure_group(requests, maker, options.seconds)
                : measure_on_threads(requests, maker, many.threads, options.seconds, processor);
   BenchLine& line = many.line;
-  line.workload = "w1";
+  line.workload = w1_name(options);
   line.batch = batch;
   line.engine = std::string(maker.name);
   line.device = device.name();

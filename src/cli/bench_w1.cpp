@@ -2,6 +2,8 @@
 #include <memory>
 #include <vector>
 
+#include <fmt/ranges.h>
+
 #include "base/error.h"
 #include "base/random.h"
 #include "cli/bench.h"
@@ -36,10 +38,15 @@ Dataset w1_table() {
   return {{{"features", Role::features, features}, {"targets", Role::targets, targets}}};
 }
 
-EngineRequest w1_request(const Dataset& placed, Device device, std::int64_t batch, double dropout,
-                         std::uint64_t seed) {
+std::string w1_name(const BenchOptions& options) {
+  if (options.hidden == BenchOptions{}.hidden) return "w1";
+  return fmt::format("w1 {}", fmt::join(options.hidden, "-"));
+}
+
+EngineRequest w1_request(const Dataset& placed, Device device, std::int64_t batch,
+                         const BenchOptions& options, std::uint64_t seed) {
   EngineRequest request;
-  request.shape = {bench_columns, {128, 64, 32}, 1, Activation::relu, dropout};
+  request.shape = {bench_columns, options.hidden, 1, Activation::relu, options.dropout};
   request.loss = Loss::mse;
   request.batch_size = batch;
   request.seed = seed;
@@ -66,7 +73,7 @@ std::uint64_t used_bytes(Device device, std::uint64_t free_before) {
   return free_before > free_now ? free_before - free_now : 0;
 }
 
-BenchLine measure_w1(const EngineRequest& request, EngineChoice choice, double window_seconds,
+BenchLine measure_w1(const EngineRequest& request, EngineChoice choice, const BenchOptions& options,
                      std::uint64_t free_before) {
   const std::unique_ptr<Engine> engine = choose_engine(engines(), choice, {}, request).make(request);
   std::int64_t next_step = 0;
@@ -76,9 +83,9 @@ BenchLine measure_w1(const EngineRequest& request, EngineChoice choice, double w
         engine->run(chunk);
         next_step += steps;
       },
-      window_seconds);
+      options.seconds);
   BenchLine line;
-  line.workload = "w1";
+  line.workload = w1_name(options);
   line.batch = request.batch_size;
   line.engine = std::string(engine->name());
   line.device = request.device.name();
@@ -106,15 +113,17 @@ EngineChoice engine_named(const std::string& name) {
 }
 
 std::vector<BenchLine> bench_w1(const BenchOptions& options) {
-  const EngineChoice choice = engine_named(options.engine);
+  std::vector<EngineChoice> choices;
+  for (const std::string& name : options.engines) choices.push_back(engine_named(name));
   const Notes notes = [](Severity, const std::string& message) { tell(message); };
   const Device device = choose_device(options.device, notes);
   const std::uint64_t free_before = free_bytes_on(device);
   const Placement placed = place(w1_table(), device, notes);
   std::vector<BenchLine> lines;
   for (const std::int64_t batch : options.batches) {
-    lines.push_back(measure_w1(w1_request(placed.dataset, device, batch, options.dropout, 42), choice,
-                               options.seconds, free_before));
+    for (const EngineChoice choice : choices)
+      lines.push_back(
+          measure_w1(w1_request(placed.dataset, device, batch, options, 42), choice, options, free_before));
   }
   return lines;
 }

@@ -25,6 +25,7 @@ struct Case {
   double max_grad_norm = 0;
   std::int64_t batch = 32;
   float rate = 0.001F;
+  std::int64_t classes = 3;
 };
 std::ostream& operator<<(std::ostream& out, const Case& each) {
   return out << each.name;
@@ -33,7 +34,7 @@ std::ostream& operator<<(std::ostream& out, const Case& each) {
 EngineRequest request_of(const Case& each, std::int64_t rows) {
   const bool classes = each.loss == Loss::cross_entropy;
   EngineRequest request;
-  request.shape = {each.inputs, each.hidden, classes ? 3 : 1, each.activation, each.dropout};
+  request.shape = {each.inputs, each.hidden, classes ? each.classes : 1, each.activation, each.dropout};
   request.loss = each.loss;
   request.huber_delta = 0.3;
   request.optimizer.kind = each.optimizer;
@@ -59,14 +60,14 @@ class FusedOnTheGpu : public testing::TestWithParam<Case> {
 };
 
 // One batch an epoch: then every step has its own loss.
-TEST_P(FusedOnTheGpu, LosesWhatEagerLosesInEveryStep) {
-  const EngineRequest request = request_of(GetParam(), GetParam().batch);
+void expect_losses_of_eager(const Case& each) {
+  const EngineRequest request = request_of(each, each.batch);
   const EngineRequest placed = test::placed_on(request, *test::first_gpu(), Memory::device);
   ASSERT_EQ(fused::cuda_refusal(placed), "");
   const auto fused = fused::make_cuda(placed);
   const auto eager = test::make_engine("eager", request);
-  const ChunkResult one = test::run_epochs(*fused, placed, 50, 17, 0, GetParam().rate);
-  const ChunkResult other = test::run_epochs(*eager, request, 50, 17, 0, GetParam().rate);
+  const ChunkResult one = test::run_epochs(*fused, placed, 50, 17, 0, each.rate);
+  const ChunkResult other = test::run_epochs(*eager, request, 50, 17, 0, each.rate);
   ASSERT_EQ(one.finished_epochs.size(), 50U);
   for (std::size_t i = 0; i < 50; ++i) {
     const double expected = other.finished_epochs[i].train_loss;
@@ -76,9 +77,9 @@ TEST_P(FusedOnTheGpu, LosesWhatEagerLosesInEveryStep) {
   }
 }
 
-TEST_P(FusedOnTheGpu, GoesOnBitForBitWhereItStopped) {
+void expect_exact_resume(const Case& each) {
   const EngineRequest request =
-      test::placed_on(request_of(GetParam(), 203 + 2 * GetParam().batch), *test::first_gpu(), Memory::device);
+      test::placed_on(request_of(each, 203 + 2 * each.batch), *test::first_gpu(), Memory::device);
   const auto whole = fused::make_cuda(request);
   test::run_epochs(*whole, request, 4, 100);
   const auto first = fused::make_cuda(request);
@@ -87,6 +88,14 @@ TEST_P(FusedOnTheGpu, GoesOnBitForBitWhereItStopped) {
   second->restore(first->state());
   test::run_epochs(*second, request, 4, 5, 2 * request.steps_per_epoch());
   EXPECT_TRUE(test::same_bits(whole->state(), second->state()));
+}
+
+TEST_P(FusedOnTheGpu, LosesWhatEagerLosesInEveryStep) {
+  expect_losses_of_eager(GetParam());
+}
+
+TEST_P(FusedOnTheGpu, GoesOnBitForBitWhereItStopped) {
+  expect_exact_resume(GetParam());
 }
 
 // The plain kernel, which is also what precision fp32 trains with.
@@ -150,6 +159,70 @@ std::vector<Case> cases() {
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Shapes, FusedOnTheGpu, testing::ValuesIn(cases()),
+                         [](const auto& each) { return each.param.name; });
+
+// Networks that neither a block nor a cluster can hold: all multiprocessors share them. The plain kernel
+// cannot hold them either.
+class WideOnTheGpu : public FusedOnTheGpu {};
+
+TEST_P(WideOnTheGpu, LosesWhatEagerLosesInEveryStep) {
+  expect_losses_of_eager(GetParam());
+}
+
+TEST_P(WideOnTheGpu, GoesOnBitForBitWhereItStopped) {
+  expect_exact_resume(GetParam());
+}
+
+std::vector<Case> wide_cases() {
+  std::vector<Case> all;
+  const auto add = [&](std::string name, auto&& change) {
+    Case each;
+    each.rate = 2e-4F;
+    change(each);
+    each.name = std::move(name);
+    all.push_back(each);
+  };
+  add("two_layers", [](Case& c) { c.inputs = 32, c.hidden = {1024, 1024}; });
+  add("three_layers", [](Case& c) {
+    c.inputs = 13, c.hidden = {1024, 1024, 1024}, c.dropout = 0.2, c.rate = 1e-4F;
+  });
+  add("narrowing", [](Case& c) {
+    c.inputs = 13, c.hidden = {512, 256, 128}, c.batch = 100, c.dropout = 0.2;
+  });
+  add("widening", [](Case& c) { c.hidden = {24, 200, 1000}, c.batch = 64; });
+  add("odd_widths", [](Case& c) { c.inputs = 33, c.hidden = {999, 301, 17}, c.dropout = 0.25, c.batch = 7; });
+  add("one_layer", [](Case& c) { c.inputs = 900, c.hidden = {1024}, c.dropout = 0.1, c.batch = 16; });
+  add("eight_layers", [](Case& c) { c.hidden = std::vector<std::int64_t>(8, 256), c.rate = 1e-4F; });
+  add("tanh_huber", [](Case& c) {
+    c.hidden = {512, 512}, c.activation = Activation::tanh, c.loss = Loss::huber, c.dropout = 0.2;
+  });
+  add("sigmoid_binary", [](Case& c) {
+    c.hidden = {512, 512}, c.activation = Activation::sigmoid, c.loss = Loss::binary_cross_entropy;
+  });
+  add("gelu_classes", [](Case& c) {
+    c.hidden = {600, 300}, c.activation = Activation::gelu, c.loss = Loss::cross_entropy, c.dropout = 0.2,
+    c.classes = 5, c.batch = 48;
+  });
+  add("silu_sgd", [](Case& c) {
+    c.hidden = {1024, 1024}, c.activation = Activation::silu, c.optimizer = Optimizer::sgd,
+    c.weight_decay = 0.01, c.batch = 64, c.rate = 0.01F;
+  });
+  add("three_layers_of_classes", [](Case& c) {
+    c.inputs = 13, c.hidden = {1024, 1024, 1024}, c.loss = Loss::cross_entropy, c.classes = 10,
+    c.dropout = 0.2, c.rate = 1e-4F;
+  });
+  add("many_classes", [](Case& c) {
+    c.hidden = {700, 400}, c.loss = Loss::cross_entropy, c.classes = 64, c.batch = 128;
+  });
+  add("adamw", [](Case& c) { c.hidden = {512, 512}, c.optimizer = Optimizer::adamw, c.weight_decay = 0.1; });
+  add("adam_decay", [](Case& c) { c.hidden = {512, 512}, c.weight_decay = 0.01, c.batch = 128; });
+  add("clipped", [](Case& c) { c.hidden = {512, 512}, c.max_grad_norm = 0.05, c.dropout = 0.2; });
+  add("clipped_classes", [](Case& c) {
+    c.hidden = {300, 1000}, c.max_grad_norm = 0.1, c.loss = Loss::cross_entropy, c.batch = 80;
+  });
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Shapes, WideOnTheGpu, testing::ValuesIn(wide_cases()),
                          [](const auto& each) { return each.param.name; });
 
 class FusedGroup : public testing::Test {
@@ -222,10 +295,55 @@ TEST_F(FusedGroup, TrainsOnFeaturesThatFp16CannotHold) {
   expect_fp32_losses(request);
 }
 
-TEST_F(FusedGroup, RefusesWhatABlockCannotHold) {
+Case wide_case() {
   Case each;
-  each.hidden = {1024, 1024};
-  const EngineRequest request = test::placed_on(request_of(each, 64), *test::first_gpu(), Memory::device);
+  each.hidden = {1024, 512};
+  each.dropout = 0.2;
+  return each;
+}
+
+TEST_F(FusedGroup, WideModelsInOneGroupTrainAsTheyDoAlone) {
+  std::vector<EngineRequest> requests;
+  for (int i = 0; i < 3; ++i) {
+    EngineRequest request = request_of(wide_case(), 203);
+    request.seed = static_cast<std::uint64_t>(i);
+    requests.push_back(test::placed_on(request, *test::first_gpu(), Memory::device));
+  }
+  const auto group = fused::make_cuda_group(requests);
+  const std::vector<Chunk> chunks(3, {0, std::vector<float>(20, 3e-4F)});
+  group->run(chunks);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto alone = fused::make_cuda(requests[i]);
+    alone->run(chunks[i]);
+    EXPECT_TRUE(test::same_bits(group->state(i), alone->state())) << i;
+  }
+}
+
+TEST_F(FusedGroup, JudgesAWideNetworkAsEagerDoes) {
+  EngineRequest request = request_of(wide_case(), 203);
+  request.validation = test::synthetic_rows(77, request.shape.inputs, false, 2);
+  const EngineRequest placed = test::placed_on(request, *test::first_gpu(), Memory::device);
+  const auto fused = fused::make_cuda(placed);
+  const auto eager = test::make_engine("eager", request);
+  const ChunkResult one = test::run_epochs(*fused, placed, 5, 1000, 0, 1e-4F);
+  const ChunkResult other = test::run_epochs(*eager, request, 5, 1000, 0, 1e-4F);
+  ASSERT_EQ(one.finished_epochs.size(), 5U);
+  for (std::size_t i = 0; i < 5; ++i)
+    EXPECT_NEAR(*one.finished_epochs[i].validation_loss, *other.finished_epochs[i].validation_loss,
+                2e-2 * *other.finished_epochs[i].validation_loss);
+}
+
+TEST_F(FusedGroup, RefusesWhatAllMultiprocessorsCannotHold) {
+  Case each = wide_case();
+  each.batch = 4096;
+  EngineRequest request = test::placed_on(request_of(each, 4096), *test::first_gpu(), Memory::device);
+  EXPECT_NE(fused::cuda_refusal(request).find("batches of 4096 rows"), std::string::npos);
+  each = wide_case();
+  each.hidden = {1500, 1500};
+  request = test::placed_on(request_of(each, 64), *test::first_gpu(), Memory::device);
+  EXPECT_NE(fused::cuda_refusal(request).find("a layer of 1500"), std::string::npos);
+  request = test::placed_on(request_of(wide_case(), 64), *test::first_gpu(), Memory::device);
+  request.precision = Precision::fp32;
   EXPECT_NE(fused::cuda_refusal(request), "");
 }
 

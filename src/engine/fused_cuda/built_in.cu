@@ -22,7 +22,8 @@ bool same(const Plan& one, const Plan& other) {
     if (one.width[i] != other.width[i]) return false;
   return one.layers == other.layers && one.activation == other.activation && one.loss == other.loss &&
          one.optimizer == other.optimizer && one.has_dropout == other.has_dropout &&
-         one.has_decay == other.has_decay && one.pitch == other.pitch && one.team == other.team;
+         one.has_decay == other.has_decay && one.pitch == other.pitch && one.team == other.team &&
+         one.crowd.blocks == other.crowd.blocks;
 }
 
 struct BuiltIn {

@@ -59,7 +59,7 @@ CudaGroup::CudaGroup(std::span<const EngineRequest> requests) {
     spread_ = spread_of(plan_, kernel_.function, widest.batch_size);
   }
   places_ = static_cast<std::size_t>(spread_.batch_places(plan_));
-  sums_ = static_cast<std::size_t>(spread_.blocks(plan_)) * rows;
+  sums_ = plan_.crowd.blocks > 0 ? places_ : static_cast<std::size_t>(spread_.blocks(plan_)) * rows;
   // A launch fills the multiprocessors once: a few models more would take as long as as many again.
   int processors = 1;
   check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device_.index), "reading a GPU");
@@ -87,9 +87,8 @@ void CudaGroup::make_memory() {
   order_ = device_memory<std::int32_t>(count * static_cast<std::size_t>(most_steps_) * places_, device_,
                                        stream_->get());
   arrivals_ = device_memory<std::uint32_t>(16, device_, stream_->get());
-  const std::int64_t meeting =
-      spread_.clusters > 1 ? 2LL * spread_.clusters * plan_.team * (plan_.share() + plan_.vector_fours()) : 0;
-  exchange_ = device_memory<float>(static_cast<std::size_t>(meeting) * 4, device_, stream_->get());
+  exchange_ = device_memory<std::uint8_t>(static_cast<std::size_t>(spread_.exchange_bytes(plan_)), device_,
+                                          stream_->get());
   factors_ =
       device_memory<StepFactors>(count * static_cast<std::size_t>(most_steps_), device_, stream_->get());
   flags_ = device_memory<std::uint32_t>(count, device_, stream_->get());
@@ -147,6 +146,7 @@ void CudaGroup::become_plain_for_large_features() {
         why_not);
   is_plain_ = true;
   plan_.team = 0;
+  plan_.crowd = {};
   spread_ = plain_spread();
 }
 
@@ -251,25 +251,31 @@ ModelWork CudaGroup::model_work(std::size_t i, std::int64_t offset, std::int64_t
   work.passes = spread_.passes;
   work.clusters = spread_.clusters;
   work.arrivals = const_cast<std::uint32_t*>(pointer<std::uint32_t>(arrivals_));
-  work.exchange = reinterpret_cast<float4*>(const_cast<float*>(pointer<float>(exchange_)));
+  work.exchange = reinterpret_cast<float4*>(const_cast<std::uint8_t*>(pointer<std::uint8_t>(exchange_)));
   return work;
 }
 
 // Blocks that meet in device memory must all be running: a cooperative launch waits until they can.
 void CudaGroup::launch_fast(const Models& models, std::size_t count) {
+  const bool meets = spread_.meets_in_memory(plan_);
   std::array<cudaLaunchAttribute, 2> attributes{};
-  attributes[0].id = cudaLaunchAttributeClusterDimension;
-  attributes[0].val.clusterDim = {static_cast<unsigned>(std::max(plan_.team, 1)), 1, 1};
-  attributes[1].id = cudaLaunchAttributeCooperative;
-  attributes[1].val.cooperative = 1;
+  unsigned used = 0;
+  if (plan_.team > 0) {
+    attributes[used].id = cudaLaunchAttributeClusterDimension;
+    attributes[used++].val.clusterDim = {static_cast<unsigned>(plan_.team), 1, 1};
+  }
+  if (meets) {
+    attributes[used].id = cudaLaunchAttributeCooperative;
+    attributes[used++].val.cooperative = 1;
+  }
   cudaLaunchConfig_t launch{};
   launch.gridDim = dim3(static_cast<unsigned>(count) * static_cast<unsigned>(spread_.blocks(plan_)));
   launch.blockDim = dim3(threads);
   launch.dynamicSmemBytes = static_cast<std::size_t>(plan_.shared_bytes());
   launch.stream = stream_->get();
   launch.attrs = attributes.data();
-  launch.numAttrs = plan_.team == 0 ? 0 : spread_.clusters > 1 ? 2 : 1;
-  if (spread_.clusters > 1)
+  launch.numAttrs = used;
+  if (meets)
     check(cudaMemsetAsync(arrivals_.data(), 0, arrivals_.bytes(), stream_->get()), "clearing a counter");
   void* arguments[] = {const_cast<Models*>(&models)};
   check(cudaLaunchKernelExC(&launch, kernel_.function, arguments), "starting the fused kernel");
@@ -390,8 +396,8 @@ void CudaGroup::launch(std::size_t first, std::size_t count, const std::vector<s
 // Launches run to each model's next epoch end, where its validation is.
 void CudaGroup::train_part(const std::vector<std::int64_t>& counts) {
   const std::size_t total = models_.size();
-  // Models whose clusters meet in device memory go one by one: the counters are one model's.
-  const std::size_t at_once = spread_.clusters > 1 ? 1 : is_plain_ ? PlainModels::most : at_once_;
+  // Models whose blocks meet in device memory go one by one: the counters are one model's.
+  const std::size_t at_once = spread_.meets_in_memory(plan_) ? 1 : is_plain_ ? PlainModels::most : at_once_;
   std::vector<std::int64_t> offsets(total, 0), steps(total, 0);
   for (;;) {
     std::int64_t most = 0;

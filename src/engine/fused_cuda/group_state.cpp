@@ -149,6 +149,7 @@ void CudaGroup::go_back_to_plain() {
   }
   is_plain_ = true;
   plan_.team = 0;
+  plan_.crowd = {};
   spread_ = plain_spread();
 }
 

@@ -78,24 +78,32 @@ __global__ void prepare_factors_kernel(StepsWork work) {
 
 // ---- validation: plain fp32, a block has 32 rows, a thread one column of eight rows at a time
 constexpr int judge_threads = 256;
+constexpr int decide_threads = 1024;
 constexpr int row_group = 8;
 
-__device__ float* layer_outputs(const Plan& plan, const float* parameters, int layer, const float* inputs,
-                                int input_stride, float* outputs, int output_stride) {
+// Rows whose activations fit into the shared memory that every GPU has for a block: wide networks take the
+// block's rows in several turns.
+int rows_of_a_turn(const Plan& plan) {
+  int count = validation_rows_of_a_block;
+  while (count > row_group && 2 * count * (plan.widest() + 1) * 4 > 99 * 1024) count /= 2;
+  return count;
+}
+
+__device__ float* layer_outputs(const Plan& plan, const float* parameters, int layer, int row_count,
+                                const float* inputs, float* outputs, int stride) {
   const int deep = plan.width[layer], wide = plan.width[layer + 1], breadth = plan.breadth(layer);
   const float* matrix = parameters + plan.matrix_at(layer);
   const float* bias = layer == 0 ? matrix + deep * breadth : parameters + plan.bias_at(layer);
-  const int groups = validation_rows_of_a_block / row_group;
+  const int groups = row_count / row_group;
   for (int unit = static_cast<int>(threadIdx.x); unit < wide * groups; unit += judge_threads) {
     const int column = unit % wide, first = unit / wide * row_group;
     float sums[row_group];
     for (int i = 0; i < row_group; ++i) sums[i] = bias[column];
     for (int k = 0; k < deep; ++k) {
       const float weight = matrix[k * breadth + column];
-      for (int i = 0; i < row_group; ++i)
-        sums[i] = fmaf(inputs[(first + i) * input_stride + k], weight, sums[i]);
+      for (int i = 0; i < row_group; ++i) sums[i] = fmaf(inputs[(first + i) * stride + k], weight, sums[i]);
     }
-    for (int i = 0; i < row_group; ++i) outputs[(first + i) * output_stride + column] = sums[i];
+    for (int i = 0; i < row_group; ++i) outputs[(first + i) * stride + column] = sums[i];
   }
   __syncthreads();
   return outputs;
@@ -117,27 +125,23 @@ __device__ bool epoch_ends(const EpochWork& work, std::int64_t steps) {
          (work.end.counters->step + steps) % work.end.steps_per_epoch == 0;
 }
 
-__global__ void __launch_bounds__(judge_threads)
-    validation_kernel(Plan plan, const EpochWork* models, Advance advance) {
-  extern __shared__ float values[];
-  const EpochWork& work = models[blockIdx.y];
-  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * validation_rows_of_a_block;
-  if (!epoch_ends(work, advance.steps[blockIdx.y]) || first >= work.end.validation_rows) return;
-  const int stride = plan.widest() + 1;
+// The outputs of rows first .. first + row_count - 1, zeros for those behind the last.
+__device__ const float* outputs_of(const Plan& plan, const EpochWork& work, std::int64_t first, int row_count,
+                                   float* values) {
+  const int stride = plan.widest() + 1, columns = plan.width[0];
   float* now = values;
-  float* next = values + validation_rows_of_a_block * stride;
-  const int columns = plan.width[0];
-  for (int i = static_cast<int>(threadIdx.x); i < validation_rows_of_a_block * columns; i += judge_threads) {
+  float* next = values + row_count * stride;
+  for (int i = static_cast<int>(threadIdx.x); i < row_count * columns; i += judge_threads) {
     const std::int64_t row = first + i / columns;
     now[i / columns * stride + i % columns] =
         row < work.end.validation_rows ? work.features[row * columns + i % columns] : 0;
   }
   __syncthreads();
   for (int layer = 0; layer < plan.layers; ++layer) {
-    layer_outputs(plan, work.end.parameters, layer, now, stride, next, stride);
+    layer_outputs(plan, work.end.parameters, layer, row_count, now, next, stride);
     const int wide = plan.width[layer + 1];
     if (layer < plan.hidden()) {
-      for (int i = static_cast<int>(threadIdx.x); i < validation_rows_of_a_block * wide; i += judge_threads) {
+      for (int i = static_cast<int>(threadIdx.x); i < row_count * wide; i += judge_threads) {
         float& value = next[i / wide * stride + i % wide];
         value = activated(plan.activation, value).value;
       }
@@ -147,15 +151,30 @@ __global__ void __launch_bounds__(judge_threads)
     now = next;
     next = swap;
   }
-  if (threadIdx.x >= 32) return;
-  const std::int64_t row = first + threadIdx.x;
-  double loss = 0;
-  if (row < work.end.validation_rows) {
-    const RowTarget target = work.targets[row];
-    loss = row_loss(plan, now + threadIdx.x * stride, target, work.huber_delta) * target.weight;
+  return now;
+}
+
+__global__ void __launch_bounds__(judge_threads)
+    validation_kernel(Plan plan, const EpochWork* models, Advance advance, int row_count) {
+  extern __shared__ float values[];
+  const EpochWork& work = models[blockIdx.y];
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * validation_rows_of_a_block;
+  if (!epoch_ends(work, advance.steps[blockIdx.y]) || first >= work.end.validation_rows) return;
+  const int place = static_cast<int>(threadIdx.x);
+  double loss = 0;  // of row `place` of the block
+  for (int turn = 0; turn < validation_rows_of_a_block; turn += row_count) {
+    const float* outputs = outputs_of(plan, work, first + turn, row_count, values);
+    const bool is_mine = place >= turn && place < turn + row_count;
+    if (is_mine && first + place < work.end.validation_rows) {
+      const RowTarget target = work.targets[first + place];
+      loss = row_loss(plan, outputs + (place - turn) * (plan.widest() + 1), target, work.huber_delta) *
+             target.weight;
+    }
+    __syncthreads();
   }
+  if (place >= 32) return;
   for (int away = 16; away > 0; away /= 2) loss += __shfl_down_sync(~0U, loss, away);
-  if (threadIdx.x == 0) work.validation_parts[blockIdx.x] = loss;
+  if (place == 0) work.validation_parts[blockIdx.x] = loss;
 }
 
 __device__ double taken_sum(double* values, std::int64_t count) {
@@ -167,7 +186,7 @@ __device__ double taken_sum(double* values, std::int64_t count) {
   return sum;
 }
 
-__global__ void __launch_bounds__(judge_threads) decide_kernel(const EpochWork* models, Advance advance) {
+__global__ void __launch_bounds__(decide_threads) decide_kernel(const EpochWork* models, Advance advance) {
   __shared__ bool is_best;
   const EpochWork& work = models[blockIdx.x];
   const std::int64_t steps = advance.steps[blockIdx.x];
@@ -186,13 +205,16 @@ __global__ void __launch_bounds__(judge_threads) decide_kernel(const EpochWork* 
   }
   __syncthreads();
   if (!is_best) return;
-  for (std::int64_t i = threadIdx.x; i < work.end.parameter_count; i += judge_threads)
-    work.end.best_parameters[i] = work.end.parameters[i];
+  // Each model's parameters begin and end at a multiple of 16.
+  const auto* from = reinterpret_cast<const float4*>(work.end.parameters);
+  auto* to = reinterpret_cast<float4*>(work.end.best_parameters);
+#pragma unroll 4
+  for (std::int64_t i = threadIdx.x; i < work.end.parameter_count / 4; i += decide_threads) to[i] = from[i];
 }
 
 __global__ void not_finite_kernel(const float* parameters, std::int64_t each, std::uint32_t* flags) {
   const float* mine = parameters + blockIdx.x * each;
-  for (std::int64_t i = threadIdx.x; i < each; i += blockDim.x)
+  for (std::int64_t i = blockIdx.y * blockDim.x + threadIdx.x; i < each; i += gridDim.y * blockDim.x)
     if (!isfinite(mine[i])) flags[blockIdx.x] = 1;
 }
 
@@ -212,19 +234,22 @@ LaunchError prepare_steps(const StepsWork& work, Stream stream) {
 LaunchError judge_epochs(const Plan& plan, const EpochWork* models, const Advance& advance, int count,
                          std::int64_t most_validation_rows, Stream stream) {
   if (most_validation_rows > 0) {
-    const int bytes = 2 * validation_rows_of_a_block * (plan.widest() + 1) * 4;
+    const int row_count = rows_of_a_turn(plan);
+    const int bytes = 2 * row_count * (plan.widest() + 1) * 4;
     cudaFuncSetAttribute(validation_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     const dim3 grid(blocks_for(most_validation_rows, validation_rows_of_a_block),
                     static_cast<unsigned>(count));
-    validation_kernel<<<grid, judge_threads, static_cast<unsigned>(bytes), stream>>>(plan, models, advance);
+    validation_kernel<<<grid, judge_threads, static_cast<unsigned>(bytes), stream>>>(plan, models, advance,
+                                                                                     row_count);
   }
-  decide_kernel<<<static_cast<unsigned>(count), judge_threads, 0, stream>>>(models, advance);
+  decide_kernel<<<static_cast<unsigned>(count), decide_threads, 0, stream>>>(models, advance);
   return last_error();
 }
 
 LaunchError find_not_finite(const float* parameters, std::int64_t each, int count, std::uint32_t* flags,
                             Stream stream) {
-  not_finite_kernel<<<static_cast<unsigned>(count), 256, 0, stream>>>(parameters, each, flags);
+  const dim3 grid(static_cast<unsigned>(count), blocks_for(each, 256 * 64));
+  not_finite_kernel<<<grid, 256, 0, stream>>>(parameters, each, flags);
   return last_error();
 }
 

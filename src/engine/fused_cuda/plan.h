@@ -16,6 +16,14 @@ constexpr int divide_up(int value, int by) {
   return (value + by - 1) / by;
 }
 
+// A network spread over all multiprocessors: see CrowdLayout.
+struct CrowdShape {
+  int blocks = 0;      // 0: it is not
+  int tiles = 0;       // of 16 rows, that hold the batch
+  bool clips = false;  // gradients wait for their norm
+  int memory = 0;      // bytes of shared memory that a block may take
+};
+
 struct Plan {
   static constexpr int most_layers = 9;  // weight matrices: up to eight hidden layers
   int layers;
@@ -27,6 +35,7 @@ struct Plan {
   bool has_decay;  // of weights
   int pitch;       // halves from row to row, the same for every matrix; 0: each its own
   int team;        // blocks of a cluster that share a batch and exchange gradients; 0: one block trains alone
+  CrowdShape crowd = {};
 
   constexpr int hidden() const { return layers - 1; }
   constexpr bool scalar() const { return width[layers] == 1; }  // one output: a dot product, no matrix
@@ -201,7 +210,10 @@ struct Plan {
   constexpr int gradients_at() const { return round_up(solo_bytes(), 16); }
   constexpr int outbox_at() const { return gradients_at() + (tile_fours() + vector_fours()) * 16; }
   constexpr int norms_at() const { return round_up(outbox_at() + 2 * share() * 8, 16); }
-  constexpr int shared_bytes() const { return team == 0 ? solo_bytes() : norms_at() + (4 + warps) * 4; }
+  constexpr int shared_bytes() const {
+    if (crowd.blocks > 0) return crowd.memory;
+    return team == 0 ? solo_bytes() : norms_at() + (4 + warps) * 4;
+  }
   // The hidden layer whose forward pass leaves half of the warps free to look ahead; 0: there is none.
   constexpr int ahead_layer() const {
     for (int h = 2; h < (scalar() ? hidden() : layers); ++h)

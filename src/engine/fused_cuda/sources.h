@@ -11,6 +11,11 @@ extern const std::string_view block;
 extern const std::string_view block_backward;
 extern const std::string_view block_data;
 extern const std::string_view block_forward;
+extern const std::string_view crowd;
+extern const std::string_view crowd_layout;
+extern const std::string_view crowd_output;
+extern const std::string_view crowd_product;
+extern const std::string_view crowd_state;
 extern const std::string_view math;
 extern const std::string_view plan;
 extern const std::string_view ptx;
@@ -23,12 +28,17 @@ struct Text {
   const char* name;  // as it is included
   std::string_view text;
 };
-inline std::array<Text, 12> all() {
+inline std::array<Text, 17> all() {
   return {{{"base/random.h", random},
            {"engine/fused_cuda/block.cuh", block},
            {"engine/fused_cuda/block_backward.cuh", block_backward},
            {"engine/fused_cuda/block_data.cuh", block_data},
            {"engine/fused_cuda/block_forward.cuh", block_forward},
+           {"engine/fused_cuda/crowd.cuh", crowd},
+           {"engine/fused_cuda/crowd_layout.h", crowd_layout},
+           {"engine/fused_cuda/crowd_output.cuh", crowd_output},
+           {"engine/fused_cuda/crowd_product.cuh", crowd_product},
+           {"engine/fused_cuda/crowd_state.cuh", crowd_state},
            {"engine/fused_cuda/math.cuh", math},
            {"engine/fused_cuda/plan.h", plan},
            {"engine/fused_cuda/ptx.cuh", ptx},

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "engine/fused_cuda/built_in.h"
+#include "engine/fused_cuda/crowd_layout.h"
 #include "engine/fused_cuda/nvrtc.h"
 #include "engine/fused_cuda/plain.h"
 #include "engine/fused_cuda/sources.h"
@@ -23,20 +24,25 @@ constexpr int most_shared_bytes = 232'448 - 1024;  // of a block; older GPUs hav
 constexpr int most_state_registers = 84;           // of 128: the rest is for addresses and operands
 constexpr int most_team_registers = 84;
 constexpr std::int64_t most_plain_batch = 128;
+constexpr std::int64_t most_crowd_batch = 128;
+constexpr int most_crowd_width = 1024;
+constexpr long long most_exchange_bytes = 1LL << 30;
+constexpr int most_crowd_classes = 64;  // every block computes all of them
 constexpr std::size_t most_code_bytes = 64 << 20;
 
+int attribute_of(Device device, cudaDeviceAttr attribute) {
+  int value = 0;
+  cudaDeviceGetAttribute(&value, attribute, device.index);
+  return value;
+}
+
 int capability_of(Device device) {
-  int major = 0;
-  int minor = 0;
-  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device.index);
-  cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device.index);
-  return major * 10 + minor;
+  return attribute_of(device, cudaDevAttrComputeCapabilityMajor) * 10 +
+         attribute_of(device, cudaDevAttrComputeCapabilityMinor);
 }
 
 int shared_bytes_of(Device device) {
-  int bytes = 0;
-  cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device.index);
-  return bytes;
+  return attribute_of(device, cudaDevAttrMaxSharedMemoryPerBlockOptin);
 }
 
 std::string architecture_of(Device device) {
@@ -51,15 +57,17 @@ int state_registers(const Plan& plan) {
 std::string source_of(const Plan& plan) {
   std::string widths;
   for (int i = 0; i <= plan.layers; ++i) widths += fmt::format("{}{}", i == 0 ? "" : ", ", plan.width[i]);
+  const bool is_crowd = plan.crowd.blocks > 0;
   return fmt::format(
-      "#include \"engine/fused_cuda/step.cuh\"\n"
-      "struct Net {{ static constexpr stoker::fused::Plan plan{{{}, {{{}}}, {}, {}, {}, {}, {}, {}, {}}}; "
-      "}};\n"
+      "#include \"engine/fused_cuda/{}\"\n"
+      "struct Net {{ static constexpr stoker::fused::Plan plan{{{}, {{{}}}, {}, {}, {}, {}, {}, {}, {}, "
+      "{{{}, {}, {}, {}}}}}; }};\n"
       "extern \"C\" __global__ void __launch_bounds__(stoker::fused::threads, 1)\n"
       "stoker_train(const __grid_constant__ stoker::fused::Models models) {{ "
-      "stoker::fused::train<Net>(models); }}\n",
-      plan.layers, widths, plan.activation, plan.loss, plan.optimizer, plan.has_dropout, plan.has_decay,
-      plan.pitch, plan.team);
+      "stoker::fused::{}<Net>(models); }}\n",
+      is_crowd ? "crowd.cuh" : "step.cuh", plan.layers, widths, plan.activation, plan.loss, plan.optimizer,
+      plan.has_dropout, plan.has_decay, plan.pitch, plan.team, plan.crowd.blocks, plan.crowd.tiles,
+      plan.crowd.clips, plan.crowd.memory, is_crowd ? "train_in_crowd" : "train");
 }
 
 // Compiled kernels outlive the program here. No home, no cache: then they are compiled each time.
@@ -155,6 +163,37 @@ std::optional<Plan> shape_of(const EngineRequest& request, std::string& why_not)
   return plan;
 }
 
+// Over all multiprocessors, for what fits neither a block nor a cluster, for the reason in `why_not`: as many
+// blocks as give every one the same number of slabs of the widest layer.
+std::optional<Plan> crowd_plan_for(const EngineRequest& request, Plan plan, std::string& why_not) {
+  const auto no = [&](const std::string& reason) {
+    why_not += ", and for all multiprocessors together: " + reason;
+    return std::nullopt;
+  };
+  if (request.batch_size > most_crowd_batch)
+    return no(fmt::format("batches of {} rows; they take up to {}", request.batch_size, most_crowd_batch));
+  if (plan.width[plan.layers] > most_crowd_classes)
+    return no(fmt::format("{} classes; they take up to {}", plan.width[plan.layers], most_crowd_classes));
+  for (int i = 0; i < plan.layers; ++i)
+    if (plan.width[i] > most_crowd_width)
+      return no(fmt::format("a layer of {}; they take up to {}", plan.width[i], most_crowd_width));
+  if (attribute_of(request.device, cudaDevAttrCooperativeLaunch) == 0)
+    return no("their blocks cannot wait for each other on this GPU");
+  const int processors = attribute_of(request.device, cudaDevAttrMultiProcessorCount);
+  int slabs = 1;
+  for (int h = 1; h <= plan.hidden(); ++h) slabs = std::max(slabs, divide_up(plan.width[h], 8));
+  plan.team = 0;
+  plan.pitch = 0;
+  plan.crowd.blocks = divide_up(slabs, divide_up(slabs, processors));
+  plan.crowd.tiles = divide_up(static_cast<int>(request.batch_size), 16);
+  plan.crowd.clips = request.optimizer.max_grad_norm > 0;
+  plan.crowd.memory = std::min(shared_bytes_of(request.device), most_shared_bytes);
+  const CrowdLayout layout{plan};
+  if (layout.needed_bytes() > plan.crowd.memory || layout.exchange_bytes() > most_exchange_bytes)
+    return no("they have not enough memory either");
+  return plan;
+}
+
 }  // namespace
 
 std::optional<Plan> plain_plan_for(const EngineRequest& request, std::string& why_not) {
@@ -175,10 +214,6 @@ std::optional<Plan> plain_plan_for(const EngineRequest& request, std::string& wh
 
 std::optional<Plan> plan_for(const EngineRequest& request, std::string& why_not) {
   if (request.precision == Precision::fp32) return plain_plan_for(request, why_not);
-  const auto no = [&](std::string reason) {
-    why_not = std::move(reason);
-    return std::nullopt;
-  };
   const std::optional<Plan> shape = shape_of(request, why_not);
   if (!shape) return std::nullopt;
   Plan plan = *shape;
@@ -192,14 +227,20 @@ std::optional<Plan> plan_for(const EngineRequest& request, std::string& why_not)
   plan.pitch = 0;
   // A larger network than one block can update takes more blocks than its batch needs.
   while (team_registers(plan) > most_team_registers && plan.team < 16) plan.team *= 2;
-  if (capability_of(request.device) < 90)
-    return no(fmt::format(
-        "batches of {} rows, clipping or {} weights need clusters of blocks, which this GPU has not",
-        request.batch_size, request.shape.parameter_count()));
-  if (plan.shared_bytes() > most || team_registers(plan) > most_team_registers)
-    return no(
-        fmt::format("{} weights do not fit a multiprocessor's memory", request.shape.parameter_count()));
-  return plan;
+  const bool has_clusters = capability_of(request.device) >= 90;
+  if (has_clusters && plan.shared_bytes() <= most && team_registers(plan) <= most_team_registers) return plan;
+  why_not =
+      has_clusters
+          ? fmt::format("{} weights do not fit a multiprocessor's memory", request.shape.parameter_count())
+          : fmt::format(
+                "batches of {} rows, clipping or {} weights need clusters of blocks, which this GPU has not",
+                request.batch_size, request.shape.parameter_count());
+  return crowd_plan_for(request, *shape, why_not);
+}
+
+std::int64_t Spread::exchange_bytes(const Plan& plan) const {
+  if (plan.crowd.blocks > 0) return CrowdLayout{plan}.exchange_bytes();
+  return clusters > 1 ? 2LL * clusters * plan.team * (plan.share() + plan.vector_fours()) * 16 : 0;
 }
 
 Spread spread_of(const Plan& plan, const void* kernel, std::int64_t batch) {

@@ -9,8 +9,8 @@
 // Which training kernel a request takes: one that the program brings, or one compiled for its shape.
 namespace stoker::fused {
 
-// How the request's network lies over a block, or over the blocks of a team when its batch or its gradients
-// ask for one; or why it does not, in `why_not`.
+// How the request's network lies over a block, over the blocks of a team when its batch or its gradients ask
+// for one, or over all multiprocessors when it is too large for those; or why it does not, in `why_not`.
 std::optional<Plan> plan_for(const EngineRequest& request, std::string& why_not);
 
 // The same for the plain kernel, which has no fp16 operands and shares no batch among blocks.
@@ -21,8 +21,17 @@ struct Spread {
   int clusters = 1;
   int passes = 1;
 
-  int blocks(const Plan& plan) const { return plan.team == 0 ? 1 : plan.team * clusters; }
-  int batch_places(const Plan& plan) const { return blocks(plan) * passes * rows; }
+  int blocks(const Plan& plan) const {
+    if (plan.crowd.blocks > 0) return plan.crowd.blocks;
+    return plan.team == 0 ? 1 : plan.team * clusters;
+  }
+  // Rows that a step has in the lists, and the same number of sums of losses.
+  int batch_places(const Plan& plan) const {
+    return plan.crowd.blocks > 0 ? round_up(16 * plan.crowd.tiles, rows) : blocks(plan) * passes * rows;
+  }
+  std::int64_t exchange_bytes(const Plan& plan) const;  // of device memory that blocks meet in
+  // They must then all be running, and one model trains at a time.
+  bool meets_in_memory(const Plan& plan) const { return clusters > 1 || plan.crowd.blocks > 0; }
 };
 Spread spread_of(const Plan& plan, const void* kernel, std::int64_t batch);
 
