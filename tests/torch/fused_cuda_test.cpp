@@ -156,6 +156,25 @@ std::vector<Case> cases() {
   add("batch_9000", [](Case& c) { c.batch = 9000, c.hidden = {24}, c.loss = Loss::cross_entropy; });
   add("larger_network", [](Case& c) { c.inputs = 40, c.hidden = {128, 96, 32}, c.dropout = 0.1; });
   add("small_batch", [](Case& c) { c.batch = 7, c.dropout = 0.2; });
+  // Three hidden layers and one output have a kernel of their own on sm_90: its paddings.
+  add("sixty_four_units", [](Case& c) { c.hidden = {64, 32, 16}, c.dropout = 0.2; });
+  add("odd_gelu", [](Case& c) {
+    c.hidden = {127, 63, 31}, c.activation = Activation::gelu, c.dropout = 0.3;
+  });
+  add("padded_sigmoid", [](Case& c) { c.hidden = {100, 50, 25}, c.activation = Activation::sigmoid; });
+  add("few_units", [](Case& c) { c.inputs = 15, c.hidden = {2, 3, 1}, c.activation = Activation::tanh; });
+  // And the one that takes what that does not.
+  const std::vector<std::int64_t> two{64, 32};
+  add("block_w1", [](Case& c) { c.inputs = 20, c.dropout = 0.2; });
+  add("block_tanh", [&](Case& c) { c.hidden = two, c.activation = Activation::tanh, c.dropout = 0.2; });
+  add("block_gelu", [&](Case& c) { c.hidden = two, c.activation = Activation::gelu; });
+  add("block_silu", [&](Case& c) { c.hidden = two, c.activation = Activation::silu, c.dropout = 0.2; });
+  add("block_huber", [&](Case& c) { c.hidden = two, c.loss = Loss::huber; });
+  add("block_binary", [&](Case& c) { c.hidden = two, c.loss = Loss::binary_cross_entropy; });
+  add("block_adamw", [&](Case& c) { c.hidden = two, c.optimizer = Optimizer::adamw, c.weight_decay = 0.1; });
+  add("block_adam_decay", [&](Case& c) { c.hidden = two, c.weight_decay = 0.01; });
+  add("block_sgd",
+      [&](Case& c) { c.hidden = two, c.optimizer = Optimizer::sgd, c.weight_decay = 0.01, c.rate = 0.01F; });
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Shapes, FusedOnTheGpu, testing::ValuesIn(cases()),
@@ -190,7 +209,9 @@ std::vector<Case> wide_cases() {
     c.inputs = 13, c.hidden = {512, 256, 128}, c.batch = 100, c.dropout = 0.2;
   });
   add("widening", [](Case& c) { c.hidden = {24, 200, 1000}, c.batch = 64; });
-  add("odd_widths", [](Case& c) { c.inputs = 33, c.hidden = {999, 301, 17}, c.dropout = 0.25, c.batch = 7; });
+  add("odd_widths", [](Case& c) {
+    c.inputs = 33, c.hidden = {999, 301, 17}, c.dropout = 0.25, c.batch = 7, c.rate = 1e-4F;
+  });
   add("one_layer", [](Case& c) { c.inputs = 900, c.hidden = {1024}, c.dropout = 0.1, c.batch = 16; });
   add("eight_layers", [](Case& c) { c.hidden = std::vector<std::int64_t>(8, 256), c.rate = 1e-4F; });
   add("tanh_huber", [](Case& c) {

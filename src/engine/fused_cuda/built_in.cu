@@ -1,4 +1,5 @@
 #include "engine/fused_cuda/built_in.h"
+#include "engine/fused_cuda/duet_plan.h"
 #include "engine/fused_cuda/step.cuh"
 
 // Kernels for the shapes that are met most, so that a first run waits for no compiler.
@@ -8,6 +9,13 @@ namespace {
 template <bool Dropout, int Team>
 struct ThreeLayers {
   static constexpr Plan plan{4, {13, 128, 64, 32, 1}, 0, 0, 0, Dropout, false, Team == 0 ? 136 : 0, Team};
+};
+
+template <bool Dropout>
+struct ThreeLayersInDuet {
+  static constexpr Plan shape{4, {13, 128, 64, 32, 1}, 0, 0, 0, Dropout, false, 0, 0};
+  static constexpr Plan plan{4,  {13, 128, 64, 32, 1},          0, 0, 0, Dropout, false, 0, 0,
+                             {}, DuetPlan{shape}.shared_bytes()};
 };
 
 template <class Net>
@@ -23,7 +31,7 @@ bool same(const Plan& one, const Plan& other) {
   return one.layers == other.layers && one.activation == other.activation && one.loss == other.loss &&
          one.optimizer == other.optimizer && one.has_dropout == other.has_dropout &&
          one.has_decay == other.has_decay && one.pitch == other.pitch && one.team == other.team &&
-         one.crowd.blocks == other.crowd.blocks;
+         one.crowd.blocks == other.crowd.blocks && one.duet == other.duet;
 }
 
 struct BuiltIn {
@@ -38,8 +46,9 @@ BuiltIn built_in() {
 }  // namespace
 
 const void* built_in_kernel(const Plan& plan) {
-  const BuiltIn kernels[] = {built_in<ThreeLayers<true, 0>>(), built_in<ThreeLayers<false, 0>>(),
-                             built_in<ThreeLayers<true, 8>>(), built_in<ThreeLayers<true, 16>>()};
+  const BuiltIn kernels[] = {built_in<ThreeLayersInDuet<true>>(), built_in<ThreeLayersInDuet<false>>(),
+                             built_in<ThreeLayers<true, 0>>(),    built_in<ThreeLayers<false, 0>>(),
+                             built_in<ThreeLayers<true, 8>>(),    built_in<ThreeLayers<true, 16>>()};
   for (const BuiltIn& kernel : kernels)
     if (same(kernel.plan, plan)) return kernel.function;
   return nullptr;

@@ -24,6 +24,7 @@ template <class Net>
 struct Duet {
   static constexpr Plan P = Net::plan;
   static constexpr DuetPlan D{P};
+  static_assert(D.fits() && D.shared_bytes() == P.duet);
   static constexpr bool has_second = P.optimizer != 2;
 
   const ModelWork& work;
@@ -31,8 +32,8 @@ struct Duet {
   const Word base = shared_address(shared);
   const int thread = static_cast<int>(threadIdx.x);
   const int warp = __shfl_sync(~0U, thread >> 5, 0);
-  const int party = warp >> 2;     // warpgroup
-  const int quarter = warp & 3;    // warp of the warpgroup
+  const int party = warp >> 2;   // warpgroup
+  const int quarter = warp & 3;  // warp of the warpgroup
   const int lane = thread & 31;
   const int group = lane >> 2;      // row of a tile
   const int pair = 2 * (lane & 3);  // first of two columns of a tile
@@ -53,9 +54,15 @@ struct Duet {
   __device__ __forceinline__ Word x_at(int step) const {
     return base + D.x_at() + (step & (D.places - 1)) * D.x_bytes();
   }
-  __device__ __forceinline__ Word a1_at(int step) const { return base + D.a1_at() + (step & 1) * D.a1_bytes(); }
-  __device__ __forceinline__ Word w2_at(int step) const { return base + D.w2_at() + (step & 1) * D.w2_bytes(); }
-  __device__ __forceinline__ Word a2_at(int step) const { return base + D.a2_at() + (step & 1) * D.a2_bytes(); }
+  __device__ __forceinline__ Word a1_at(int step) const {
+    return base + D.a1_at() + (step & 1) * D.a1_bytes();
+  }
+  __device__ __forceinline__ Word w2_at(int step) const {
+    return base + D.w2_at() + (step & 1) * D.w2_bytes();
+  }
+  __device__ __forceinline__ Word a2_at(int step) const {
+    return base + D.a2_at() + (step & 1) * D.a2_bytes();
+  }
   __device__ __forceinline__ RowTarget* targets(int step) const {
     return reinterpret_cast<RowTarget*>(shared + D.target_at()) + (step & (D.places - 1)) * rows;
   }
@@ -154,8 +161,8 @@ struct Duet {
     return from < P.depth(L) && to < P.breadth(L) ? P.matrix_at(L) + from * P.breadth(L) + to : -1;
   }
 
-  // ---- vectors: biases and the weights of the output. A warp keeps sixteen of them, two for each group of four
-  // lanes, with their moments; shared memory has copies for whoever reads them.
+  // ---- vectors: biases and the weights of the output. A warp keeps sixteen of them, two for each group of
+  // four lanes, with their moments; shared memory has copies for whoever reads them.
   struct Vector {
     float w[2], m[2], v[2];
   };
@@ -204,7 +211,9 @@ struct Duet {
   // ---- activations, two rows of the batch at a time
   // ReLU lets a factor through: dropout's goes where it costs least, to weights and to gradients.
   static constexpr bool scales_late = P.is_relu() && P.has_dropout;
-  __device__ __forceinline__ float late_scale() const { return scales_late ? dropout_scale : 1.0F; }
+  __device__ __forceinline__ float late_scale() const {
+    return scales_late ? dropout_scale : 1.0F;
+  }
   // Which halves of a pair stay: a unit's word of dropout, its bits moved to where signs() finds them.
   template <int H>
   __device__ __forceinline__ Word mask_of(int unit, int step) const {
@@ -267,7 +276,6 @@ struct Duet {
     const Word keep[8] = {kept<0>(mask[0]), kept<0>(mask[1]), kept<1>(mask[0]), kept<1>(mask[1]),
                           kept<2>(mask[0]), kept<2>(mask[1]), kept<3>(mask[0]), kept<3>(mask[1])};
     wait_for_products<0>();
-    mark(step - 1, 14);
     const Word to = a1_at(step) + (Party * 8 + quarter * 2) * D.batch_down() + lane * 16;
     Word values[8];
 #pragma unroll
@@ -294,7 +302,6 @@ struct Duet {
       product<true, false, true>(c, weights + k * 256, deltas + k * 2 * D.batch_down());
     end_products();
     wait_for_products<0>();
-    mark(step, 11);
     Word a[2][4];
 #pragma unroll
     for (int i = 0; i < 8; ++i) a[i / 4][i % 4] = returned(c[2 * i], c[2 * i + 1], first.slopes[i]);
@@ -307,10 +314,9 @@ struct Duet {
     }
     end_products();
     wait_for_products<0>();
-    mark(step, 12);
 #pragma unroll
     for (int k = 0; k < D.input_tiles(); ++k) update_piece(first.weights, k, gradient[k], late_scale());
-    mark(step, 13);
+    mark(step, updated);
   }
   template <int Party>
   __device__ __forceinline__ void prepare_first(First& first) const {
@@ -322,25 +328,27 @@ struct Duet {
   __device__ __forceinline__ void load_first(First& first) const {
     if constexpr (!has_first<Party>) return;
 #pragma unroll
-    for (int k = 0; k < D.input_tiles(); ++k) load_piece(first.weights, k, [=](int row, int column) { return first_flat<Party>(k, row, column); });
+    for (int k = 0; k < D.input_tiles(); ++k)
+      load_piece(first.weights, k, [=](int row, int column) { return first_flat<Party>(k, row, column); });
   }
   template <int Party>
   __device__ __forceinline__ void save_first(const First& first) const {
     if constexpr (!has_first<Party>) return;
 #pragma unroll
-    for (int k = 0; k < D.input_tiles(); ++k) save_piece(first.weights, k, [=](int row, int column) { return first_flat<Party>(k, row, column); });
+    for (int k = 0; k < D.input_tiles(); ++k)
+      save_piece(first.weights, k, [=](int row, int column) { return first_flat<Party>(k, row, column); });
   }
 
   // ---- who waits for whom
   static constexpr int everyone = threads, four_warps = 128;
   // Activations 1 and matrix 2 are ready: group 0 waits. Activations 2, matrix 3 and what
-  // belongs to the output: group 0 waits. Deltas 2, and the next dropout: all wait; group 1, which nobody needs
-  // then, has a barrier of its own.
+  // belongs to the output: group 0 waits. Deltas 2, and the next dropout: all wait; group 1, which nobody
+  // needs then, has a barrier of its own.
   static constexpr int ready_to_go = 1, second_done = 2, deltas_done = 3, deltas_there = 4;
 
   // ---- group 0
-  // Layer 2, then eight rows of the batch for each warp: layer 3, the output, the loss, and the deltas back to
-  // layer 2.
+  // Layer 2, then eight rows of the batch for each warp: layer 3, the output, the loss, and the deltas back
+  // to layer 2.
   __device__ __forceinline__ void update_second_bias(Vector& bias) const {
     const Word one = 0x3c003c00U, ones[4] = {one, one, one, one};
     update_vector(bias, sums_over_batch(base + D.d2_at() + quarter * 2 * D.batch_down(), ones));
@@ -360,7 +368,6 @@ struct Duet {
       for (int k = 1; k < D.first() / 16; ++k)
         product<true, true, true>(c, w2 + k * 2 * D.second_down(), from + k * 2 * D.batch_down());
       end_products();
-      mark(step, 1);
       // Whatever can be done or read while the products are on their way.
       if (step > 0) update_second_bias(second_bias);
       take_factors(step);
@@ -372,23 +379,22 @@ struct Duet {
       const Word keep[8] = {kept<0>(mask[0]), kept<0>(mask[1]), kept<1>(mask[0]), kept<1>(mask[1]),
                             kept<2>(mask[0]), kept<2>(mask[1]), kept<3>(mask[0]), kept<3>(mask[1])};
       wait_for_products<0>();
-      mark(step, 2);
       const Word to = a2_at(step) + quarter * 2 * D.batch_down() + lane * 16;
       Pair made[8];
 #pragma unroll
       for (int i = 0; i < 8; ++i)
-        made[i] = activated(fmaf(c[2 * i], scale, bias[i & 1]), fmaf(c[2 * i + 1], scale, bias[i & 1]), keep[i]);
+        made[i] =
+            activated(fmaf(c[2 * i], scale, bias[i & 1]), fmaf(c[2 * i + 1], scale, bias[i & 1]), keep[i]);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         store_matrices(to + half * D.batch_down(), made[half].values, made[2 + half].values,
                        made[4 + half].values, made[6 + half].values);
         if constexpr (!P.is_relu())
-          store_matrices(base + D.slope2_at() + quarter * 2 * D.batch_down() + lane * 16 + half * D.batch_down(),
-                         made[half].slopes, made[2 + half].slopes, made[4 + half].slopes,
-                         made[6 + half].slopes);
+          store_matrices(
+              base + D.slope2_at() + quarter * 2 * D.batch_down() + lane * 16 + half * D.batch_down(),
+              made[half].slopes, made[2 + half].slopes, made[4 + half].slopes, made[6 + half].slopes);
       }
     }
-    mark(step, 3);
     // Layer 3.
     const float4 wanted = *reinterpret_cast<const float4*>(targets(step) + row);
     const float per_row = step_factors(step).per_row;
@@ -401,7 +407,7 @@ struct Duet {
         if constexpr (P.has_dropout) keep[tile][half] = kept<3>(keep[tile][half] << (24 - quarter * 8));
       }
     meet<second_done, 2 * four_warps>();
-    mark(step, 4);
+    mark(step, has_layer_2);
     float c[tiles][4];
     {
       Word b[2][4];
@@ -434,7 +440,6 @@ struct Duet {
 #pragma unroll
         for (int i = 0; i < 4; ++i) c[tile][i] += other[tile][i];
     }
-    mark(step, 5);
     // For the way back: what layer 2 was, and the weights again.
     float of[tiles][2];
     const float out_bias = *floats(D.out_bias_at());
@@ -468,7 +473,7 @@ struct Duet {
     for (int away = 4; away < 32; away *= 2)
 #pragma unroll
       for (int odd = 0; odd < 2; ++odd) output[odd] += __shfl_xor_sync(~0U, output[odd], away);
-    mark(step, 6);
+    mark(step, has_output);
     const RowLoss one = scalar_loss<P.loss>(output[0] + out_bias, wanted.x, work.huber_delta);
     const RowLoss two = scalar_loss<P.loss>(output[1] + out_bias, wanted.z, work.huber_delta);
     const float down[2] = {one.slope * wanted.y * per_row, two.slope * wanted.w * per_row};
@@ -481,7 +486,7 @@ struct Duet {
             returned(down[0] * of[tile][half], down[1] * of[tile][half], made[tile][half].slopes);
         b[tile][half] = transpose(deltas[tile][half]);
       }
-    // For group 1.
+      // For group 1.
 #pragma unroll
     for (int tile = 0; tile < tiles; ++tile) {
       const Word to = base + quarter * 128 + (tile * 2 + (lane >> 3 & 1)) * D.batch_down() + (lane & 7) * 16 +
@@ -489,7 +494,6 @@ struct Duet {
       store_matrices(to, deltas[tile][0], deltas[tile][1], made[tile][0].values, made[tile][1].values);
     }
     if (group == 0) reinterpret_cast<Word*>(shared + D.out_delta_at())[row / 2] = pack(down[0], down[1]);
-    mark(step, 7);
     // Deltas of layer 2.
     float d[4][4] = {};
 #pragma unroll
@@ -508,7 +512,6 @@ struct Duet {
       store_matrices(base + D.d2_at() + quarter * 128 + column<D.batch_down()>() + i * 4 * D.batch_down(),
                      words[0], words[1], words[2], words[3]);
     }
-    mark(step, 8);
     show_to_products();
     sums[0] += one.loss * wanted.y;
     sums[1] += two.loss * wanted.w;
@@ -528,15 +531,15 @@ struct Duet {
 #pragma unroll 1
     for (int step = 0; step < work.steps; ++step) {
       meet<ready_to_go, everyone>();
-      mark(step, 0);
+      mark(step, begun);
       there_and_back(first, bias, sums, step);
-      mark(step, 9);
+      mark(step, waits);
       meet<deltas_done, 3 * four_warps>();
       pass<deltas_there, 2 * four_warps>();
-      mark(step, 10);
+      mark(step, goes_on);
       backward_first<0>(first, step);
       if (step + 1 < work.steps) forward_first<0>(first, step + 1);
-      mark(step, 15);
+      mark(step, ended);
     }
     update_second_bias(bias);
     save_first<0>(first);
@@ -578,8 +581,12 @@ struct Duet {
     float w, m, v;
   };
   static constexpr int tiles3 = D.third_tiles();
-  __device__ __forceinline__ bool has_bias() const { return quarter < tiles3; }
-  __device__ __forceinline__ int vector_tile() const { return has_bias() ? quarter : quarter - tiles3; }
+  __device__ __forceinline__ bool has_bias() const {
+    return quarter < tiles3;
+  }
+  __device__ __forceinline__ int vector_tile() const {
+    return has_bias() ? quarter : quarter - tiles3;
+  }
   __device__ __forceinline__ int vector_at() const {
     return (has_bias() ? D.b3_at() : D.out_weights_at()) + vector_tile() * 64;
   }
@@ -650,12 +657,12 @@ struct Duet {
 #pragma unroll 1
     for (int step = 0; step < work.steps; ++step) {
       pass<ready_to_go, everyone>();
-      mark(step, 0);
+      mark(step, begun);
       if (step > 0) {
         update_third(third, step - 1);
         update_top(top);
       }
-      mark(step, 6);
+      mark(step, has_matrix_3);
       pass<second_done, 2 * four_warps>();
       fetch(ahead, step + D.ahead);
       look_up(ahead, step + D.ahead + 1);
@@ -667,12 +674,12 @@ struct Duet {
       });
       wait_for_copies<1>();
       show_to_products();
-      mark(step, 9);
+      mark(step, waits);
       meet<deltas_there, 2 * four_warps>();
-      mark(step, 10);
+      mark(step, goes_on);
       backward_first<1>(first, step);
       if (step + 1 < work.steps) forward_first<1>(first, step + 1);
-      mark(step, 15);
+      mark(step, ended);
     }
     update_third(third, work.steps - 1);
     update_top(top);
@@ -701,7 +708,8 @@ struct Duet {
   __device__ __forceinline__ void update_second(Pieces<second_pieces>& second, int step) {
     float c[2][8];
     const Operand units = summed_across<D.batch_down()>(a1_at(step) + second_row() / 8 * D.batch_down()),
-                  deltas = summed_across<D.batch_down()>(base + D.d2_at() + second_column(0) / 8 * D.batch_down());
+                  deltas =
+                      summed_across<D.batch_down()>(base + D.d2_at() + second_column(0) / 8 * D.batch_down());
     const auto begin = [&](int i) {
       begin_products();
       product<false, false, false>(c[i % 2], units, deltas + i * 2 * D.batch_down());
@@ -717,7 +725,6 @@ struct Duet {
       } else {
         wait_for_products<0>();
       }
-      mark(step, 11 + i);
       update_piece(second, i, c[i % 2]);
       store_piece<D.second_down()>(second_at(step + 1, i), second.w[i]);
     }
@@ -733,14 +740,15 @@ struct Duet {
   __device__ __forceinline__ static int row_of(int unit) {
     return unit < rows * pieces ? unit / pieces : unit - rows * pieces;
   }
-  __device__ __forceinline__ int fetch_unit(int round) const { return (thread & 127) + round * four_warps; }
+  __device__ __forceinline__ int fetch_unit(int round) const {
+    return (thread & 127) + round * four_warps;
+  }
   __device__ __forceinline__ void look_up(Ahead& ahead, int step) const {
 #pragma unroll
     for (int round = 0; round < fetch_rounds; ++round) {
       const int unit = fetch_unit(round);
-      ahead.rows_of[round] = unit < fetches - 1 && step < work.steps
-                                 ? work.order[step * work.order_stride + row_of(unit)]
-                                 : -1;
+      ahead.rows_of[round] =
+          unit < fetches - 1 && step < work.steps ? work.order[step * work.order_stride + row_of(unit)] : -1;
     }
   }
   __device__ __forceinline__ void fetch(const Ahead& ahead, int step) const {
@@ -806,31 +814,39 @@ struct Duet {
 #pragma unroll 1
     for (int step = 0; step < work.steps; ++step) {
       pass<ready_to_go, everyone>();
-      mark(step, 0);
-      mark(step, 1);
+      mark(step, begun);
       draw<1>(step_factors(step + 1).key, step + 1);
       take_factors(step);
       at_once([&] {
 #pragma unroll
         for (int i = 0; i < second_pieces; ++i) prepare_piece(second, i);
       });
-      mark(step, 9);
+      mark(step, waits);
       meet<deltas_done, 3 * four_warps>();
-      mark(step, 10);
+      mark(step, goes_on);
       update_second(second, step);
-      mark(step, 15);
+      mark(step, ended);
     }
 #pragma unroll
     for (int i = 0; i < second_pieces; ++i) save_piece(second, i, second_place(i));
   }
 
-  // When each warp passes which point of one step, for whoever tunes the kernel.
+  enum Point { begun, has_matrix_3, has_layer_2, has_output, waits, goes_on, updated, ended, clock_points };
+  // When each warp passes which point of a step, for whoever tunes the kernel: kept behind the shared memory
+  // that the kernel has for itself. The look at shared memory keeps the clock from being read before a
+  // barrier.
 #ifdef STOKER_FUSED_CLOCKS
+  static constexpr int clocked_step = 1000;
   __device__ __forceinline__ void mark(int step, int point) const {
     Word now;
-    asm volatile("{.reg .u32 t; ld.volatile.shared.u32 t, [%1]; and.b32 t, t, 0; mov.u32 %0, %%clock; add.u32 %0, %0, t;}" : "=r"(now) : "r"(base + D.shared_bytes()) : "memory");
-    if (step >= 1000 && step < 1004 && lane == 0)
-      reinterpret_cast<Word*>(shared + D.shared_bytes())[((step - 1000) * warps + warp) * 16 + point] = now;
+    asm volatile(
+        "{.reg .u32 t; ld.volatile.shared.u32 t, [%1]; and.b32 t, t, 0; mov.u32 %0, %%clock; add.u32 %0, %0, "
+        "t;}"
+        : "=r"(now)
+        : "r"(base + D.shared_bytes())
+        : "memory");
+    if (step == clocked_step && lane == 0)
+      reinterpret_cast<Word*>(shared + D.shared_bytes())[warp * clock_points + point] = now;
   }
 #else
   __device__ __forceinline__ void mark(int, int) const {}
@@ -850,9 +866,7 @@ struct Duet {
     }
 #ifdef STOKER_FUSED_CLOCKS
     __syncthreads();
-#endif
-#ifdef STOKER_FUSED_CLOCKS
-    for (int i = thread; i < 4 * warps * 16; i += threads)
+    for (int i = thread; i < warps * clock_points; i += threads)
       work.clocks[i] = reinterpret_cast<Word*>(shared + D.shared_bytes())[i];
 #endif
   }

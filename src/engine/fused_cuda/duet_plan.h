@@ -10,8 +10,8 @@ struct DuetPlan {
   Plan plan;
 
   static constexpr int tall = 64;   // rows of a product
-  static constexpr int places = 8;  // for batches: the one trained on, four to come, and some that were, since
-                                    // whoever fetches does not wait until all have done with them
+  static constexpr int places = 8;  // for batches: the one trained on, four to come, and some that were,
+                                    // since whoever fetches does not wait until all have done with them
   static constexpr int ahead = 4;
   constexpr int input_tiles() const { return plan.depth(0) / 16; }
   constexpr int first_blocks() const { return divide_up(plan.width[1], tall); }  // 1 or 2
@@ -20,7 +20,7 @@ struct DuetPlan {
   constexpr int third_tiles() const { return divide_up(plan.width[3], 16); }
   constexpr int third() const { return third_tiles() * 16; }
 
-  // Whether the kernel has a form for the network at all.
+  // Whether the kernel has a form for the network.
   constexpr bool fits() const {
     return plan.layers == 4 && plan.scalar() && plan.width[1] <= 2 * tall && plan.width[2] <= tall &&
            plan.width[3] <= 32 && input_tiles() == 1;

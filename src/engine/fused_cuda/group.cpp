@@ -147,6 +147,7 @@ void CudaGroup::become_plain_for_large_features() {
   is_plain_ = true;
   plan_.team = 0;
   plan_.crowd = {};
+  plan_.duet = 0;
   spread_ = plain_spread();
 }
 

@@ -150,6 +150,7 @@ void CudaGroup::go_back_to_plain() {
   is_plain_ = true;
   plan_.team = 0;
   plan_.crowd = {};
+  plan_.duet = 0;
   spread_ = plain_spread();
 }
 

@@ -36,6 +36,8 @@ struct Plan {
   int pitch;       // halves from row to row, the same for every matrix; 0: each its own
   int team;        // blocks of a cluster that share a batch and exchange gradients; 0: one block trains alone
   CrowdShape crowd = {};
+  int duet =
+      0;  // bytes of shared memory when the block's halves divide the work, see DuetPlan; 0: they do not
 
   constexpr int hidden() const { return layers - 1; }
   constexpr bool scalar() const { return width[layers] == 1; }  // one output: a dot product, no matrix
@@ -212,6 +214,7 @@ struct Plan {
   constexpr int norms_at() const { return round_up(outbox_at() + 2 * share() * 8, 16); }
   constexpr int shared_bytes() const {
     if (crowd.blocks > 0) return crowd.memory;
+    if (duet > 0) return duet;
     return team == 0 ? solo_bytes() : norms_at() + (4 + warps) * 4;
   }
   // The hidden layer whose forward pass leaves half of the warps free to look ahead; 0: there is none.

@@ -16,19 +16,22 @@ extern const std::string_view crowd_layout;
 extern const std::string_view crowd_output;
 extern const std::string_view crowd_product;
 extern const std::string_view crowd_state;
+extern const std::string_view duet;
+extern const std::string_view duet_plan;
 extern const std::string_view math;
 extern const std::string_view plan;
 extern const std::string_view ptx;
 extern const std::string_view solo;
 extern const std::string_view step;
 extern const std::string_view team;
+extern const std::string_view wgmma;
 extern const std::string_view work;
 
 struct Text {
   const char* name;  // as it is included
   std::string_view text;
 };
-inline std::array<Text, 17> all() {
+inline std::array<Text, 20> all() {
   return {{{"base/random.h", random},
            {"engine/fused_cuda/block.cuh", block},
            {"engine/fused_cuda/block_backward.cuh", block_backward},
@@ -39,12 +42,15 @@ inline std::array<Text, 17> all() {
            {"engine/fused_cuda/crowd_output.cuh", crowd_output},
            {"engine/fused_cuda/crowd_product.cuh", crowd_product},
            {"engine/fused_cuda/crowd_state.cuh", crowd_state},
+           {"engine/fused_cuda/duet.cuh", duet},
+           {"engine/fused_cuda/duet_plan.h", duet_plan},
            {"engine/fused_cuda/math.cuh", math},
            {"engine/fused_cuda/plan.h", plan},
            {"engine/fused_cuda/ptx.cuh", ptx},
            {"engine/fused_cuda/solo.cuh", solo},
            {"engine/fused_cuda/step.cuh", step},
            {"engine/fused_cuda/team.cuh", team},
+           {"engine/fused_cuda/wgmma.cuh", wgmma},
            {"engine/fused_cuda/work.h", work}}};
 }
 

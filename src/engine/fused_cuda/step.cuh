@@ -1,6 +1,9 @@
 #pragma once
 
 #include "engine/fused_cuda/solo.cuh"
+#if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#include "engine/fused_cuda/duet.cuh"
+#endif
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 #include "engine/fused_cuda/team.cuh"
 #endif
@@ -11,7 +14,14 @@ namespace stoker::fused {
 template <class Net>
 __device__ __forceinline__ void train(const Models& models) {
   extern __shared__ __align__(16) char memory[];
-  if constexpr (Net::plan.team == 0) {
+  if constexpr (Net::plan.duet > 0) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    const ModelWork& work = models.model[blockIdx.x];
+    if (work.steps == 0 || *work.stopped != 0) return;
+    Duet<Net> trainer(work, memory);
+    trainer.run();
+#endif
+  } else if constexpr (Net::plan.team == 0) {
     const ModelWork& work = models.model[blockIdx.x];
     if (work.steps == 0 || *work.stopped != 0) return;
     Solo<Net> trainer(work, memory);

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "engine/fused_cuda/built_in.h"
 #include "engine/fused_cuda/crowd_layout.h"
+#include "engine/fused_cuda/duet_plan.h"
 #include "engine/fused_cuda/nvrtc.h"
 #include "engine/fused_cuda/plain.h"
 #include "engine/fused_cuda/sources.h"
@@ -61,13 +62,13 @@ std::string source_of(const Plan& plan) {
   return fmt::format(
       "#include \"engine/fused_cuda/{}\"\n"
       "struct Net {{ static constexpr stoker::fused::Plan plan{{{}, {{{}}}, {}, {}, {}, {}, {}, {}, {}, "
-      "{{{}, {}, {}, {}}}}}; }};\n"
+      "{{{}, {}, {}, {}}}, {}}}; }};\n"
       "extern \"C\" __global__ void __launch_bounds__(stoker::fused::threads, 1)\n"
       "stoker_train(const __grid_constant__ stoker::fused::Models models) {{ "
       "stoker::fused::{}<Net>(models); }}\n",
       is_crowd ? "crowd.cuh" : "step.cuh", plan.layers, widths, plan.activation, plan.loss, plan.optimizer,
       plan.has_dropout, plan.has_decay, plan.pitch, plan.team, plan.crowd.blocks, plan.crowd.tiles,
-      plan.crowd.clips, plan.crowd.memory, is_crowd ? "train_in_crowd" : "train");
+      plan.crowd.clips, plan.crowd.memory, plan.duet, is_crowd ? "train_in_crowd" : "train");
 }
 
 // Compiled kernels outlive the program here. No home, no cache: then they are compiled each time.
@@ -217,11 +218,16 @@ std::optional<Plan> plan_for(const EngineRequest& request, std::string& why_not)
   const std::optional<Plan> shape = shape_of(request, why_not);
   if (!shape) return std::nullopt;
   Plan plan = *shape;
+  const bool is_alone = request.batch_size <= rows && request.optimizer.max_grad_norm == 0;
+  if (is_alone && DuetPlan{plan}.fits() && capability_of(request.device) == 90) {
+    plan.duet = DuetPlan{plan}.shared_bytes();
+    return plan;
+  }
   const int most = std::min(shared_bytes_of(request.device), most_shared_bytes);
   plan.pitch = plan.widest() + 8;
   if (plan.shared_bytes() > most) plan.pitch = 0;
-  const bool one_block = request.batch_size <= rows && request.optimizer.max_grad_norm == 0 &&
-                         state_registers(plan) <= most_state_registers && plan.shared_bytes() <= most;
+  const bool one_block =
+      is_alone && state_registers(plan) <= most_state_registers && plan.shared_bytes() <= most;
   if (one_block) return plan;
   plan.team = team_for(request.batch_size);
   plan.pitch = 0;

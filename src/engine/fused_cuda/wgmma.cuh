@@ -41,25 +41,29 @@ __device__ __forceinline__ void show_to_products() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// c[64 x 16] = or += a[64 x 16] b[16 x 16], a in shared memory or in registers; ADown, BDown: operands made by
-// summed_down.
+// c[64 x 16] = or += a[64 x 16] b[16 x 16], a in shared memory or in registers; ADown, BDown: operands made
+// by summed_down.
 template <bool Adds, bool ADown, bool BDown>
 __device__ __forceinline__ void product(float (&c)[8], Operand a, Operand b) {
   asm volatile(
       "{.reg .pred p; .reg .b64 a, b; setp.ne.b32 p, %12, 0;\n"
       "mov.b64 a, {%8, %9}; mov.b64 b, {%10, %11};\n"
-      "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {%0,%1,%2,%3,%4,%5,%6,%7}, a, b, p, 1, 1, %13, %14;}"
+      "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {%0,%1,%2,%3,%4,%5,%6,%7}, a, b, p, 1, 1, %13, "
+      "%14;}"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7])
-      : "r"(a.low), "r"(a.high), "r"(b.low), "r"(b.high), "n"(Adds ? 1 : 0), "n"(ADown ? 1 : 0), "n"(BDown ? 1 : 0));
+      : "r"(a.low), "r"(a.high), "r"(b.low), "r"(b.high), "n"(Adds ? 1 : 0), "n"(ADown ? 1 : 0),
+        "n"(BDown ? 1 : 0));
 }
 template <bool Adds, bool BDown>
 __device__ __forceinline__ void product(float (&c)[8], const Word (&a)[4], Operand b) {
   asm volatile(
       "{.reg .pred p; .reg .b64 b; setp.ne.b32 p, %14, 0;\n"
       "mov.b64 b, {%12, %13};\n"
-      "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {%0,%1,%2,%3,%4,%5,%6,%7}, {%8,%9,%10,%11}, b, p, 1, 1, %15;}"
+      "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {%0,%1,%2,%3,%4,%5,%6,%7}, {%8,%9,%10,%11}, b, p, "
+      "1, 1, %15;}"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.low), "r"(b.high), "n"(Adds ? 1 : 0), "n"(BDown ? 1 : 0));
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.low), "r"(b.high), "n"(Adds ? 1 : 0),
+        "n"(BDown ? 1 : 0));
 }
 // The same with 32 columns.
 template <bool Adds, bool ADown, bool BDown>
@@ -67,18 +71,24 @@ __device__ __forceinline__ void product(float (&c)[16], Operand a, Operand b) {
   asm volatile(
       "{.reg .pred p; .reg .b64 a, b; setp.ne.b32 p, %20, 0;\n"
       "mov.b64 a, {%16, %17}; mov.b64 b, {%18, %19};\n"
-      "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15}, a, b, p, 1, 1, %21, %22;}"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7]), "+f"(c[8]), "+f"(c[9]), "+f"(c[10]), "+f"(c[11]), "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15])
-      : "r"(a.low), "r"(a.high), "r"(b.low), "r"(b.high), "n"(Adds ? 1 : 0), "n"(ADown ? 1 : 0), "n"(BDown ? 1 : 0));
+      "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 "
+      "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15}, a, b, p, 1, 1, %21, %22;}"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7]),
+        "+f"(c[8]), "+f"(c[9]), "+f"(c[10]), "+f"(c[11]), "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15])
+      : "r"(a.low), "r"(a.high), "r"(b.low), "r"(b.high), "n"(Adds ? 1 : 0), "n"(ADown ? 1 : 0),
+        "n"(BDown ? 1 : 0));
 }
 template <bool Adds, bool BDown>
 __device__ __forceinline__ void product(float (&c)[16], const Word (&a)[4], Operand b) {
   asm volatile(
       "{.reg .pred p; .reg .b64 b; setp.ne.b32 p, %22, 0;\n"
       "mov.b64 b, {%20, %21};\n"
-      "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15}, {%16,%17,%18,%19}, b, p, 1, 1, %23;}"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7]), "+f"(c[8]), "+f"(c[9]), "+f"(c[10]), "+f"(c[11]), "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.low), "r"(b.high), "n"(Adds ? 1 : 0), "n"(BDown ? 1 : 0));
+      "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 "
+      "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15}, {%16,%17,%18,%19}, b, p, 1, 1, %23;}"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7]),
+        "+f"(c[8]), "+f"(c[9]), "+f"(c[10]), "+f"(c[11]), "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.low), "r"(b.high), "n"(Adds ? 1 : 0),
+        "n"(BDown ? 1 : 0));
 }
 
 // Four 8 x 8 matrices of halves from registers; lane i gives the address of a row.
