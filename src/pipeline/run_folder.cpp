@@ -186,8 +186,7 @@ RunRecord::Training RunFolder::keep_training(const std::string& card, const Mode
   const RunRecord::Training line = training_line(report, card);
   save_model(model, card == first_training_ ? paths_.model() : paths_.folder / ("model-" + card));
   metrics_->replace(card, epochs_of(report));
-  if (trained_here && model.network && line.engine != "fused")
-    record_.torch_version = torch_door::version();
+  if (trained_here && model.network && line.engine != "fused") record_.torch_version = torch_door::version();
   if (line.device.starts_with("cuda")) record_.gpu = gpu_model(line.device);
   record_.trainings.push_back(line);
   return line;

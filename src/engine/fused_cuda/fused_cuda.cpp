@@ -63,6 +63,12 @@ std::string cuda_refusal(const EngineRequest& request) {
   return problem;
 }
 
+void compile_ahead(const EngineRequest& request, const StopSignal& stop) {
+  if (!request.device.is_cuda() || request.precision == Precision::fp32) return;
+  std::string why_not;
+  if (const std::optional<Plan> plan = plan_for(request, why_not)) compile_ahead(*plan, request.device, stop);
+}
+
 std::unique_ptr<Engine> make_cuda(const EngineRequest& request) {
   return std::make_unique<CudaEngine>(request);
 }

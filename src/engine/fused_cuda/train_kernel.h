@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "base/stop.h"
 #include "engine/engine.h"
 #include "engine/fused_cuda/plan.h"
 
@@ -32,6 +33,10 @@ struct TrainKernel {
 
 // The kernel for a plan on a device, ready to launch. Compiled with NVRTC when it is not built in and kept on
 // disk for the next time. Without NVRTC: nothing, and the reason.
+// One that is being compiled ahead is waited for.
 std::optional<TrainKernel> kernel_for(const Plan& plan, Device device, std::string& why_not);
+
+// Compiles it for a kernel_for() to come, unless it is built in or kept on disk. Gives up when `stop` is set.
+void compile_ahead(const Plan& plan, Device device, const StopSignal& stop);
 
 }  // namespace stoker::fused
