@@ -224,7 +224,7 @@ Action declare_runs(CLI::App& app) {
   shown->add_option("RUN", command->names, run_help)->required()->expected(1);
   compared->add_option("RUN", command->names, run_help)->required()->expected(2, 1000);
   deleted->add_option("RUN", command->names, run_help)->required()->expected(1);
-  deleted->add_flag("--force", command->force, "Even if the run is still going on");
+  deleted->add_flag("--force", command->force, "Even if the run is still going on; it then stops by itself");
   app.require_subcommand(0, 1);
   app.footer(
       "Examples:\n"

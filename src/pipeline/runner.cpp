@@ -42,7 +42,9 @@ class Recorder : public TrainingListener {
     folder_.epoch_finished(card_, epoch);
     listener_.epoch_finished(epoch);
   }
+  // Once a chunk, and before any checkpoint.
   void advanced(std::int64_t step, std::int64_t total_steps, double steps_per_second) override {
+    folder_.fail_if_gone();
     listener_.advanced(step, total_steps, steps_per_second);
   }
   void note(Severity severity, const std::string& message) override {
@@ -341,6 +343,7 @@ class Run {
     const Notes notes = [this](Severity severity, const std::string& message) {
       recorder_.note(severity, message);
     };
+    folder_->fail_if_gone();
     // Before the end is written, so that what the pictures cost and warn of is part of the record.
     draw_plots(folder_->paths(), notes);
     shrink_cache(notes);
@@ -360,6 +363,7 @@ class Run {
   // A request that was wrong from the start leaves nothing behind; anything else says in run.json how it
   // ended.
   void end_early(const Error& error) noexcept {
+    if (folder_->is_gone()) return folder_->remove_leftovers();
     const bool did_nothing = !options_.resume && !trained_ && !recorder_.heard_of_training();
     if (error.code() == ExitCode::wrong_request && did_nothing) {
       folder_->remove();

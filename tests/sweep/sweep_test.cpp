@@ -179,6 +179,21 @@ TEST_F(Sweeps, AnInterruptedSweepGoesOnToTheSameTable) {
   }
 }
 
+TEST_F(Sweeps, ASweepWhoseFolderIsDeletedStopsAndLeavesNothing) {
+  watching_.at_training = [&](std::int64_t done) {
+    if (done == 2) delete_run(read_run(watching_.folder), true);
+  };
+  try {
+    swept(sweep_of(network_sweep(halving_model, halving)));
+    FAIL() << "went on";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::run_failed);
+    EXPECT_THAT(error.what(), HasSubstr("was deleted or moved"));
+  }
+  EXPECT_FALSE(fs::exists(watching_.folder));
+  EXPECT_LT(watching_.done, 9);
+}
+
 TEST_F(Sweeps, ALineCutShortByAKillIsTrainedAgain) {
   const SweepDocument sweep = sweep_of(network_sweep(halving_model, halving));
   const SweepSummary first = swept(sweep);
