@@ -13,9 +13,9 @@ namespace stoker::fused {
 // Why it cannot run the request, or "". A shape that the program does not bring compiled is compiled here,
 // once.
 std::string cuda_refusal(const EngineRequest& request);
-// Compiles that shape's kernel for a request to come, from a thread of its own: the request has no data yet.
-// Gives up when `stop` is set. Nothing to do on the CPU.
-void compile_ahead(const EngineRequest& request, const StopSignal& stop);
+// Compiles the kernel of a group to come, which may be a single model and needs no data yet, from a thread of
+// its own. Gives up when `stop` is set. Nothing to do on the CPU.
+void compile_ahead(std::span<const EngineRequest> group, const StopSignal& stop);
 std::unique_ptr<Engine> make_cuda(const EngineRequest& request);
 std::unique_ptr<EngineGroup> make_cuda_group(std::span<const EngineRequest> requests);
 

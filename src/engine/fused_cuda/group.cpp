@@ -36,15 +36,7 @@ CudaGroup::CudaGroup(std::span<const EngineRequest> requests) {
   device_ = requests[0].device;
   stream_ = std::make_unique<OwnStream>(device_);
   std::string why_not;
-  // One kernel for all: it has what any of them has.
-  EngineRequest widest = requests[0];
-  for (const EngineRequest& request : requests) {
-    widest.batch_size = std::max(widest.batch_size, request.batch_size);
-    widest.shape.dropout = std::max(widest.shape.dropout, request.shape.dropout);
-    widest.optimizer.weight_decay = std::max(widest.optimizer.weight_decay, request.optimizer.weight_decay);
-    widest.optimizer.max_grad_norm =
-        std::max(widest.optimizer.max_grad_norm, request.optimizer.max_grad_norm);
-  }
+  const EngineRequest widest = widest_of(requests);
   const std::optional<Plan> plan = plan_for(widest, why_not);
   if (!plan) refuse("engine fused: {}", why_not);
   plan_ = *plan;

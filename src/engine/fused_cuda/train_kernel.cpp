@@ -172,6 +172,18 @@ std::optional<Plan> shape_of(const EngineRequest& request, std::string& why_not)
 
 }  // namespace
 
+EngineRequest widest_of(std::span<const EngineRequest> group) {
+  EngineRequest widest = group.front();
+  for (const EngineRequest& request : group) {
+    widest.batch_size = std::max(widest.batch_size, request.batch_size);
+    widest.shape.dropout = std::max(widest.shape.dropout, request.shape.dropout);
+    widest.optimizer.weight_decay = std::max(widest.optimizer.weight_decay, request.optimizer.weight_decay);
+    widest.optimizer.max_grad_norm =
+        std::max(widest.optimizer.max_grad_norm, request.optimizer.max_grad_norm);
+  }
+  return widest;
+}
+
 std::optional<Plan> plain_plan_for(const EngineRequest& request, std::string& why_not) {
   std::optional<Plan> plan = shape_of(request, why_not);
   if (!plan) return std::nullopt;

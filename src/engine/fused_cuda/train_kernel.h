@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/stop.h"
@@ -9,6 +10,9 @@
 
 // Which training kernel a request takes: one that the program brings, or one compiled for its shape.
 namespace stoker::fused {
+
+// One kernel trains a group: it has what any of its models has.
+EngineRequest widest_of(std::span<const EngineRequest> group);
 
 // How the request's network lies over a block, or over the blocks of a team when its batch or its gradients
 // ask for one; or why it does not, in `why_not`.
