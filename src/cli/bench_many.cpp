@@ -61,9 +61,13 @@ Measured measure_on_threads(const std::vector<EngineRequest>& requests, const En
 Measured measure_group(const std::vector<EngineRequest>& requests, const EngineMaker& maker, double seconds) {
   const std::unique_ptr<EngineGroup> group = maker.make_group(requests);
   std::int64_t next_step = 0;
+  std::vector<Chunk> chunks(requests.size());
   return measure(
       [&](std::int64_t steps) {
-        const std::vector<Chunk> chunks(requests.size(), chunk_of(next_step, steps));
+        for (Chunk& chunk : chunks) {
+          chunk.first_step = next_step;
+          chunk.learning_rates.resize(static_cast<std::size_t>(steps), learning_rate);
+        }
         group->run(chunks);
         next_step += steps;
       },

@@ -37,11 +37,12 @@ nlohmann::json as_json(const ListedRun& run) {
   return json;
 }
 
-// "rmse 10.2, mae 8.1, …": the first metrics of the first evaluation.
-std::string short_result(const RunRecord& record) {
-  if (record.results.empty()) return "";
+// "rmse 10.2, mae 8.1, …": the first metrics of the first evaluation; or how to come to one.
+std::string short_result(const ListedRun& run) {
+  if (!run.to_go_on.empty()) return "go on with: " + run.to_go_on;
+  if (run.record.results.empty()) return "";
   std::vector<std::string> parts;
-  for (const auto& [name, value] : record.results.front().metrics) {
+  for (const auto& [name, value] : run.record.results.front().metrics) {
     if (parts.size() < 4) parts.push_back(fmt::format("{} {:.4g}", name, value));
   }
   return join(parts, ", ");
@@ -65,7 +66,7 @@ ExitCode list(const RunsCommand& command) {
   }
   std::vector<std::vector<std::string>> rows{{"run", "status", "time", "result"}};
   for (const ListedRun& run : runs) {
-    rows.push_back({run.id, status_of(run), human_seconds(run.record.seconds), short_result(run.record)});
+    rows.push_back({run.id, status_of(run), human_seconds(run.record.seconds), short_result(run)});
   }
   print(aligned(rows));
   return ExitCode::done;
@@ -224,7 +225,7 @@ Action declare_runs(CLI::App& app) {
   shown->add_option("RUN", command->names, run_help)->required()->expected(1);
   compared->add_option("RUN", command->names, run_help)->required()->expected(2, 1000);
   deleted->add_option("RUN", command->names, run_help)->required()->expected(1);
-  deleted->add_flag("--force", command->force, "Even if the run is still going on");
+  deleted->add_flag("--force", command->force, "Even if the run is still going on; it then stops by itself");
   app.require_subcommand(0, 1);
   app.footer(
       "Examples:\n"

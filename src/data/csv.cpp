@@ -11,6 +11,7 @@
 #include <arrow/io/compressed.h>
 #include <arrow/io/concurrency.h>
 #include <arrow/io/file.h>
+#include <arrow/io/memory.h>
 #include <arrow/table.h>
 #include <arrow/util/compression.h>
 #include <arrow/util/utf8.h>
@@ -88,10 +89,10 @@ arrow::Result<bool> is_packed(const std::filesystem::path& path) {
   return compression_of(std::string_view(*first_bytes)) != arrow::Compression::UNCOMPRESSED;
 }
 
-arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::filesystem::path& path, char delimiter,
+arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::shared_ptr<arrow::io::InputStream>& text,
+                                                          char delimiter,
                                                           const std::vector<std::string>& text_columns,
                                                           std::int32_t block_bytes) {
-  ARROW_ASSIGN_OR_RAISE(const auto text, open_text(path));
   auto reading = arrow::csv::ReadOptions::Defaults();
   reading.block_size = block_bytes;
   auto parsing = arrow::csv::ParseOptions::Defaults();
@@ -104,6 +105,13 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::filesystem:
   ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::csv::TableReader::Make(arrow::io::default_io_context(),
                                                                          text, reading, parsing, converting));
   return reader->Read();
+}
+
+arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::filesystem::path& path, char delimiter,
+                                                          const std::vector<std::string>& text_columns,
+                                                          std::int32_t block_bytes) {
+  ARROW_ASSIGN_OR_RAISE(const auto text, open_text(path));
+  return read_columns(text, delimiter, text_columns, block_bytes);
 }
 
 std::optional<RowScanner::Fault> find_fault(const std::filesystem::path& path, char delimiter) {
@@ -154,7 +162,25 @@ void refuse_foreign_text(const arrow::Table& table, const std::string& name) {
   }
 }
 
+// To the end of the last whole line, unless the text ends here anyway.
+arrow::Result<std::shared_ptr<arrow::Buffer>> first_lines(const std::filesystem::path& path,
+                                                          std::int64_t bytes) {
+  ARROW_ASSIGN_OR_RAISE(const auto text, open_text(path));
+  ARROW_ASSIGN_OR_RAISE(auto start, text->Read(bytes));
+  if (start->size() < bytes) return start;
+  const std::size_t end = std::string_view(*start).rfind('\n');
+  if (end == std::string_view::npos) return arrow::Status::Invalid("no row is that short");
+  return arrow::SliceBuffer(start, 0, static_cast<std::int64_t>(end) + 1);
+}
+
 }  // namespace
+
+Table read_csv_start(const std::filesystem::path& path, char delimiter,
+                     const std::vector<std::string>& text_columns, std::int64_t bytes) {
+  const auto lines = or_refuse(first_lines(path, bytes), path.string());
+  const auto text = std::make_shared<arrow::io::BufferReader>(lines);
+  return {or_refuse(read_columns(text, delimiter, text_columns, usual_block_bytes), path.string())};
+}
 
 Table read_csv(const std::filesystem::path& path, char delimiter,
                const std::vector<std::string>& text_columns) {

@@ -151,8 +151,14 @@ std::vector<ColumnFeed> feeds_for(const std::vector<PreparedColumn>& columns, co
   }
   if (absent.size() > 1) refuse("the table lacks columns that the model needs: {}", join(absent, ", "));
   if (absent.size() == 1) {
+    // A column that the model has found under its own name is no other's.
+    std::vector<std::string> others = table.column_names();
+    std::erase_if(others, [&](const std::string& name) {
+      return std::any_of(columns.begin(), columns.end(),
+                         [&](const PreparedColumn& column) { return column.name == name; });
+    });
     refuse("the table lacks column '{}', which the model needs{}", absent.front(),
-           did_you_mean(absent.front(), table.column_names()));
+           did_you_mean(absent.front(), others));
   }
   std::vector<ColumnFeed> feeds;
   std::int64_t first_feature = 0;

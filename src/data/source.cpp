@@ -168,6 +168,18 @@ bool Source::infers_types() const {
          (config_.format == SourceFormat::csv || config_.format == SourceFormat::tsv);
 }
 
+std::optional<Table> Source::first_rows() const {
+  constexpr std::int64_t rows = 1000;
+  constexpr std::int64_t bytes = 1 << 18;
+  if (config_.source == SourceKind::sample)
+    return make_sample(config_.sample_name, std::min(rows, config_.sample_rows.value()), config_.sample_seed);
+  if (!infers_types()) return std::nullopt;
+  const Table start =
+      read_csv_start(file_, told_delimiter(config_, config_.format), config_.text_columns, bytes);
+  return with_declared_types(checked_columns(start, description_), config_.text_columns,
+                             config_.number_columns, no_notes());
+}
+
 Table Source::read_rows(const std::vector<std::string>& text_columns) const {
   if (config_.source == SourceKind::sample) {
     return make_sample(config_.sample_name, config_.sample_rows.value(), config_.sample_seed);

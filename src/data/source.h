@@ -89,6 +89,9 @@ class Source {
   // again, not the 7 and true that a file with nothing else in the column would be taken for.
   // Warns of text columns that would be numbers but for a few values.
   Table read(const std::vector<std::string>& text_columns = {}, const Notes& notes = no_notes()) const;
+  // A thousand rows or so from the start, quickly, for a look at what read() will give. None where only
+  // reading all tells: Parquet, Arrow and npy.
+  std::optional<Table> first_rows() const;
   // Whether types are told by the look of the values, so that another file may have others.
   bool infers_types() const;
 

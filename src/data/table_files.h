@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -14,6 +15,9 @@ Table read_parquet(const std::filesystem::path& path);
 // Types are inferred, but for `text_columns`, which stay text; names that the file lacks do not matter.
 Table read_csv(const std::filesystem::path& path, char delimiter,
                const std::vector<std::string>& text_columns = {});
+// Of its rows those that lie whole within the first `bytes` of the text. Faults behind them are not seen.
+Table read_csv_start(const std::filesystem::path& path, char delimiter,
+                     const std::vector<std::string>& text_columns, std::int64_t bytes);
 Table read_npy(const std::filesystem::path& path);
 
 // Gives nameless columns a name, and refuses equal names, no columns and no rows.

@@ -8,12 +8,6 @@
 
 namespace stoker {
 
-// Rows [first, last) of a matrix.
-struct RowRange {
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-};
-
 // Sums over rows of [x | y] after a shift, from which centred products follow. Moments that share a shift
 // can be added: those of the rows outside a fold are the sum over the other folds.
 struct Moments {

@@ -167,15 +167,17 @@ std::vector<RowRange> contiguous_folds(std::int64_t rows, std::int64_t folds) {
 }
 
 LinearFit fit_lasso_cv(const MatrixView& x, std::span<const double> y, const LinearConfig& config,
-                       const Notes& notes, const StopSignal& stop) {
-  if (config.folds < 2 || config.folds > x.rows) {
+                       std::span<const RowRange> given, const Notes& notes, const StopSignal& stop) {
+  if (given.empty() && (config.folds < 2 || config.folds > x.rows)) {
     refuse(
         "lasso_cv: {} folds were asked for and there are {} rows; folds must be from 2 to the number of rows",
         config.folds, x.rows);
   }
-  const std::vector<RowRange> folds = contiguous_folds(x.rows, config.folds);
+  const std::vector<RowRange> folds = given.empty() ? contiguous_folds(x.rows, config.folds)
+                                                    : std::vector<RowRange>(given.begin(), given.end());
   // The products of every fold are kept at once: at most 512 MiB.
-  const bool on_gram = descends_on_gram(x) && config.folds <= (1LL << 26) / (x.columns * x.columns);
+  const bool on_gram =
+      descends_on_gram(x) && static_cast<std::int64_t>(folds.size()) <= (1LL << 26) / (x.columns * x.columns);
   const CrossValidation validation =
       on_gram ? validate_on_gram(x, y, folds, config, stop) : validate_on_columns(x, y, folds, config, stop);
 

@@ -129,7 +129,7 @@ config::Fields linear_fields(LinearKind kind, LinearConfig& c) {
 
 LinearFit fit_linear(LinearKind kind, const MatrixView& x, std::span<const double> y,
                      const LinearConfig& config, const Notes& notes, const StopSignal& stop,
-                     std::int64_t expected_dependencies) {
+                     std::int64_t expected_dependencies, std::span<const RowRange> folds) {
   refuse_wrong_sizes(x, y);
   refuse_wrong_settings(kind, config);
   heed_interruption(stop);
@@ -141,9 +141,9 @@ LinearFit fit_linear(LinearKind kind, const MatrixView& x, std::span<const doubl
     case LinearKind::lasso:
       return fit_single_lasso(x, y, config, notes, stop, expected_dependencies);
     case LinearKind::ridge_cv:
-      return fit_ridge_cv(x, y, config, notes, stop);
+      return fit_ridge_cv(x, y, config, folds, notes, stop);
     case LinearKind::lasso_cv:
-      return fit_lasso_cv(x, y, config, notes, stop);
+      return fit_lasso_cv(x, y, config, folds, notes, stop);
   }
   return {};
 }

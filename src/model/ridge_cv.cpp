@@ -106,10 +106,49 @@ Vector errors_of_wide(const MatrixView& x, std::span<const double> y, const std:
   return errors;
 }
 
+double mean_squared_error(const MatrixView& x, std::span<const double> y, RowRange fold,
+                          const LeastSquares& fit) {
+  const Index count = fold.last - fold.first;
+  const Vector errors =
+      dense::view(y).segment(fold.first, count) -
+      dense::view(x).middleRows(fold.first, count) * dense::view(std::span<const double>(fit.coefficients)) -
+      Vector::Constant(count, fit.intercept);
+  return errors.squaredNorm() / static_cast<double>(count);
+}
+
+// A fit to the rows outside of a fold for every alpha: mean squared errors on the fold.
+Vector errors_of_fold(const MatrixView& x, std::span<const double> y, RowRange fold,
+                      const std::vector<double>& alphas, bool centre, const StopSignal& stop) {
+  const auto width = static_cast<std::size_t>(x.columns);
+  const auto first = static_cast<std::size_t>(fold.first), last = static_cast<std::size_t>(fold.last);
+  std::vector<double> values(x.values.begin(), x.values.begin() + static_cast<Index>(first * width));
+  values.insert(values.end(), x.values.begin() + static_cast<Index>(last * width), x.values.end());
+  std::vector<double> targets(y.begin(), y.begin() + fold.first);
+  targets.insert(targets.end(), y.begin() + fold.last, y.end());
+  const MatrixView others{values, static_cast<std::int64_t>(targets.size()), x.columns};
+  const bool wide = others.rows <= others.columns;
+  const GramSystem system = wide ? GramSystem{} : gram_system(others, targets, centre);
+  Vector errors(static_cast<Index>(alphas.size()));
+  for (std::size_t i = 0; i < alphas.size(); ++i) {
+    refuse_to_go_on(stop, "ridge_cv");
+    const LeastSquares fit = wide ? solve_wide(others, targets, alphas[i], centre)
+                                  : solve_narrow(others, targets, system, alphas[i]);
+    errors[static_cast<Index>(i)] = mean_squared_error(x, y, fold, fit);
+  }
+  return errors;
+}
+
+Vector errors_of_folds(const MatrixView& x, std::span<const double> y, std::span<const RowRange> folds,
+                       const std::vector<double>& alphas, bool centre, const StopSignal& stop) {
+  Vector sum = Vector::Zero(static_cast<Index>(alphas.size()));
+  for (const RowRange& fold : folds) sum += errors_of_fold(x, y, fold, alphas, centre, stop);
+  return sum / static_cast<double>(folds.size());
+}
+
 }  // namespace
 
 LinearFit fit_ridge_cv(const MatrixView& x, std::span<const double> y, const LinearConfig& config,
-                       const Notes& notes, const StopSignal& stop) {
+                       std::span<const RowRange> folds, const Notes& notes, const StopSignal& stop) {
   const std::vector<double> alphas =
       config.alphas.empty() ? std::vector<double>{0.1, 1.0, 10.0} : config.alphas;
   const bool wide = x.rows <= x.columns;
@@ -120,8 +159,9 @@ LinearFit fit_ridge_cv(const MatrixView& x, std::span<const double> y, const Lin
     system = gram_system(x, y, config.fit_intercept);
     refuse_unless_finite(system, x, y);
   }
-  Vector errors = wide ? errors_of_wide(x, y, alphas, config.fit_intercept, stop)
-                       : errors_of_narrow(x, y, system, alphas, config.fit_intercept, stop);
+  Vector errors = !folds.empty() ? errors_of_folds(x, y, folds, alphas, config.fit_intercept, stop)
+                  : wide         ? errors_of_wide(x, y, alphas, config.fit_intercept, stop)
+                                 : errors_of_narrow(x, y, system, alphas, config.fit_intercept, stop);
   for (Index i = 0; i < errors.size(); ++i) {
     if (std::isfinite(errors[i])) continue;
     errors[i] = unusable;

@@ -68,6 +68,9 @@ struct CardType {
   // there is nothing to infer.
   std::optional<Table> (*read_as_text)(const Outside& outside,
                                        const std::vector<std::string>& columns) = nullptr;
+  // For a card that reads a table: its first rows, while run() may be reading all. None where they cannot be
+  // had before.
+  std::optional<Table> (*first_rows)(const Outside& outside) = nullptr;
 };
 
 std::span<const CardType> card_types();

@@ -131,12 +131,14 @@ RunFolder::RunFolder(fs::path folder, RunLock lock, const Document& document,
 }
 
 void RunFolder::event(const char* name, const json& details) {
+  fail_if_gone();
   nlohmann::ordered_json line{{"time", time_stamp_utc()}, {"event", name}};
   line.update(details);
   events_->append_line(line.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 void RunFolder::save_record() {
+  fail_if_gone();
   // The record of a finished run stays as it is until another pass has finished too.
   if (was_finished_ && record_.status != RunStatus::finished) return;
   record_.peak_memory_bytes = std::max(record_.peak_memory_bytes, peak_memory_bytes());
@@ -183,11 +185,11 @@ void RunFolder::note(const std::string& card, Severity severity, const std::stri
 RunRecord::Training RunFolder::keep_training(const std::string& card, const Model& model, const json& report,
                                              bool trained_here) {
   const std::lock_guard lock(mutex_);
+  fail_if_gone();
   const RunRecord::Training line = training_line(report, card);
   save_model(model, card == first_training_ ? paths_.model() : paths_.folder / ("model-" + card));
   metrics_->replace(card, epochs_of(report));
-  if (trained_here && model.network && line.engine != "fused")
-    record_.torch_version = torch_door::version();
+  if (trained_here && model.network && line.engine != "fused") record_.torch_version = torch_door::version();
   if (line.device.starts_with("cuda")) record_.gpu = gpu_model(line.device);
   record_.trainings.push_back(line);
   return line;
@@ -195,6 +197,7 @@ RunRecord::Training RunFolder::keep_training(const std::string& card, const Mode
 
 void RunFolder::keep_evaluation(const std::string& card, const Evaluation& evaluation) {
   const std::lock_guard lock(mutex_);
+  fail_if_gone();
   make_folder(paths_.evaluations());
   write_file(paths_.evaluations() / (card + ".json"),
              evaluation.to_json().dump(2, ' ', false, json::error_handler_t::replace));
@@ -207,10 +210,12 @@ void RunFolder::keep_result(const RunRecord::Result& result) {
 }
 
 void RunFolder::keep_predictions(const std::string& card, const Table& predictions) {
+  fail_if_gone();
   write_table(predictions, paths_.folder / ("predictions-" + card + ".csv"));
 }
 
 void RunFolder::keep_preview(const std::string& card, const std::string& output, const Table& table) {
+  fail_if_gone();
   const Preview seen = preview(table);
   json columns = json::array();
   for (const Preview::Column& column : seen.columns) {
@@ -233,6 +238,20 @@ double RunFolder::end(RunStatus status, const std::string& error, double seconds
         error.empty() ? json{{"seconds", record_.seconds}}
                       : json{{"seconds", record_.seconds}, {"error", error}});
   return record_.seconds;
+}
+
+void RunFolder::fail_if_gone() const {
+  if (is_gone())
+    fail("the run folder {} was deleted or moved while the run was going on, so the run stops",
+         paths_.folder.string());
+}
+
+void RunFolder::remove_leftovers() {
+  const std::lock_guard lock(mutex_);
+  std::error_code ignored;
+  const bool is_anothers =
+      fs::exists(paths_.folder / "run.lock", ignored) || fs::exists(paths_.record(), ignored);
+  if (!is_anothers) fs::remove_all(paths_.folder, ignored);
 }
 
 void RunFolder::remove() {

@@ -49,6 +49,12 @@ class RunFolder {
   double end(RunStatus status, const std::string& error, double seconds);
   // As if the run had never been.
   void remove();
+  // Somebody deleted or moved the folder while this run filled it.
+  bool is_gone() const { return !lock_.is_in(paths_.folder); }
+  // Fails if it is gone. Everything that writes here asks first, or the folder would rise again in part.
+  void fail_if_gone() const;
+  // What was written just before that was noticed.
+  void remove_leftovers();
 
  private:
   RunFolder(std::filesystem::path folder, RunLock lock, const Document& document,

@@ -42,7 +42,9 @@ class Recorder : public TrainingListener {
     folder_.epoch_finished(card_, epoch);
     listener_.epoch_finished(epoch);
   }
+  // Once a chunk, and before any checkpoint.
   void advanced(std::int64_t step, std::int64_t total_steps, double steps_per_second) override {
+    folder_.fail_if_gone();
     listener_.advanced(step, total_steps, steps_per_second);
   }
   void note(Severity severity, const std::string& message) override {
@@ -77,7 +79,10 @@ class Outputs {
   }
 
   const std::string& identity(const std::string& card) const { return cards_.at(card).identity; }
-  bool are_there(const std::string& card) const { return !cards_.at(card).identity.empty(); }
+  bool are_there(const std::string& card) const {
+    const auto entry = cards_.find(card);
+    return entry != cards_.end() && !entry->second.identity.empty();
+  }
 
   const PortValue& get(const std::string& card, const Port& output) {
     Entry& entry = cards_.at(card);
@@ -127,7 +132,8 @@ class Run {
         cache_((options.resume ? options.resume->parent_path() : options.out) / ".cache"),
         outputs_(document, needed_, cache_),
         folder_(folder_for(document, options)),
-        recorder_(*folder_, listener) {}
+        recorder_(*folder_, listener),
+        kernels_ahead_(options.compile_ahead) {}
 
   RunSummary whole() {
     try {
@@ -183,6 +189,7 @@ class Run {
       const std::string identity = identity_of(card, type, outside);
       outcome.reused = can_reuse(card, type, identity);
       if (outcome.reused) repeat_notes(identity);
+      if (type.first_rows != nullptr) compile_ahead(card, type, outside, identity);
       outside_[card.id] = outside;
       outputs_.add(card.id, identity,
                    outcome.reused ? PortValues{} : run_anew(card, type, identity, outside, limit));
@@ -202,6 +209,35 @@ class Run {
       inputs[name] = identity_of_output(outputs_.identity(connection.card), connection.output);
     }
     return identity_of_card(type, card.config, inputs, outside.fingerprint);
+  }
+
+  // What the card's identity will be, given that of one that has been opened; none where more must be opened.
+  std::optional<std::string> identity_to_come(const Card& card, const std::string& opened,
+                                              const std::string& opened_identity) const {
+    if (card.id == opened) return opened_identity;
+    if (outputs_.are_there(card.id)) return outputs_.identity(card.id);
+    const CardType& type = *find_card_type(card.type);
+    if (type.look_outside != nullptr) return std::nullopt;
+    std::map<std::string, std::string> inputs;
+    for (const auto& [name, connection] : card.inputs) {
+      const auto identity = identity_to_come(card_named(document_, connection.card), opened, opened_identity);
+      if (!identity) return std::nullopt;
+      inputs[name] = identity_of_output(*identity, connection.output);
+    }
+    return identity_of_card(type, card.config, inputs, "");
+  }
+
+  // A training whose outcome is kept needs no kernel.
+  void compile_ahead(const Card& reader, const CardType& type, const Outside& outside,
+                     const std::string& identity) {
+    std::vector<TrainingToCome> trainings = trainings_to_come(document_, needed_, reader.id);
+    std::erase_if(trainings, [&](const TrainingToCome& training) {
+      const Card& card = card_named(document_, training.card);
+      const auto to_come = identity_to_come(card, reader.id, identity);
+      return options_.use_cache && to_come &&
+             cache_.state_of(*to_come, *find_card_type(card.type)) == Cache::State::whole;
+    });
+    kernels_ahead_.begin(std::move(trainings), type, outside);
   }
 
   bool can_reuse(const Card& card, const CardType& type, const std::string& identity) {
@@ -307,6 +343,7 @@ class Run {
     const Notes notes = [this](Severity severity, const std::string& message) {
       recorder_.note(severity, message);
     };
+    folder_->fail_if_gone();
     // Before the end is written, so that what the pictures cost and warn of is part of the record.
     draw_plots(folder_->paths(), notes);
     shrink_cache(notes);
@@ -326,6 +363,7 @@ class Run {
   // A request that was wrong from the start leaves nothing behind; anything else says in run.json how it
   // ended.
   void end_early(const Error& error) noexcept {
+    if (folder_->is_gone()) return folder_->remove_leftovers();
     const bool did_nothing = !options_.resume && !trained_ && !recorder_.heard_of_training();
     if (error.code() == ExitCode::wrong_request && did_nothing) {
       folder_->remove();
@@ -365,6 +403,7 @@ class Run {
   std::map<std::string, Outside> outside_;  // by card, for who must read it again
   Clock::time_point started_ = Clock::now();
   bool trained_ = false;
+  KernelsAhead kernels_ahead_;  // last, so that its threads end first
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/stop.h"
 #include "pipeline/card.h"
 #include "pipeline/document.h"
+#include "pipeline/kernels_ahead.h"
 #include "store/runs.h"
 #include "train/evaluate.h"
 
@@ -19,6 +20,7 @@ struct RunOptions {
   std::string only;                             // run this card and what it needs
   bool use_cache = true;
   std::uint64_t cache_bytes = std::uint64_t{4} << 30;  // what the cache may hold when the run is over
+  KernelsAhead::Compile compile_ahead;  // what is done for a training to come; empty: its kernel is compiled
 };
 
 // What happened to one card.

@@ -36,6 +36,16 @@ std::optional<SearchKind> kind_named(const std::string& name) {
   return static_cast<SearchKind>(found - names.begin());
 }
 
+std::vector<std::string> kind_names() {
+  return {config::names<SearchKind>.begin(), config::names<SearchKind>.end()};
+}
+
+// {gird: [1, 2]}: no setting is a map of one list under such a name.
+bool is_slip_of_search(const Value::Map& map) {
+  return map.size() == 1 && map.front().value.get_if<Value::List>() != nullptr &&
+         !nearest_name(map.front().key, kind_names()).empty();
+}
+
 std::optional<double> number_of(const Value& value) {
   if (const auto* whole = value.get_if<std::int64_t>()) return static_cast<double>(*whole);
   if (const auto* number = value.get_if<double>(); number != nullptr && std::isfinite(*number))
@@ -94,7 +104,14 @@ class SpaceReader {
                fmt::format("a searched setting has one key, one of {}; found {}", kinds(), map.size()));
       return;
     }
-    setting.kind = *kind_named(map.front().key);
+    const std::optional<SearchKind> kind = kind_named(map.front().key);
+    if (!kind) {
+      complain(map.front().line, fmt::format("no way to search is called {}{}; there are {}",
+                                             config::in_quotes(map.front().key),
+                                             did_you_mean(map.front().key, kind_names()), kinds()));
+      return;
+    }
+    setting.kind = *kind;
     const bool right = setting.is_list() ? read_list(map.front(), setting) : read_range(map.front(), setting);
     const std::size_t found_before = diagnostics_.found().size();
     if (right) check_values(setting);
@@ -245,8 +262,10 @@ bool can_be_searched(const std::string& card_type, const std::string& setting) {
 
 bool is_search(const Value& value) {
   const auto* map = value.get_if<Value::Map>();
-  return map != nullptr && std::any_of(map->begin(), map->end(),
-                                       [](const Entry& entry) { return kind_named(entry.key).has_value(); });
+  if (map == nullptr) return false;
+  const bool has_kind = std::any_of(map->begin(), map->end(),
+                                    [](const Entry& entry) { return kind_named(entry.key).has_value(); });
+  return has_kind || is_slip_of_search(*map);
 }
 
 std::vector<SearchedSetting> read_space(const Value& document, Diagnostics& diagnostics) {

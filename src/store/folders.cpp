@@ -27,9 +27,16 @@ bool goes_on(const RunRecord& record, const fs::path& folder) {
   return record.status == RunStatus::running && record.process && is_alive(*record.process);
 }
 
-void mark_died(RunRecord& record) {
-  record.status = RunStatus::failed;
-  record.error = "died: the process that ran it is gone and wrote no end";
+void mark_died(ListedRun& run) {
+  run.record.status = RunStatus::failed;
+  run.record.error =
+      fmt::format("died: the process that ran it is gone and wrote no end; go on with: {}", run.to_go_on);
+}
+
+std::string command_to_go_on(const fs::path& folder) {
+  std::error_code ignored;
+  const bool is_sweep = fs::exists(folder / "sweep.yaml", ignored);
+  return fmt::format("stoker {} --resume {}", is_sweep ? "sweep" : "run", folder.string());
 }
 
 // The folders under `out` that hold a record. Hidden ones are not looked at: the cache, and what is being
@@ -80,7 +87,10 @@ ListedRun read_run(const fs::path& folder) {
   if (goes_on(run.record, folder)) {
     run.record.status = RunStatus::running;  // also when a finished run is gone through once more
   } else if (run.record.status == RunStatus::running) {
-    mark_died(run.record);
+    run.to_go_on = command_to_go_on(folder);
+    mark_died(run);
+  } else if (run.record.status == RunStatus::interrupted) {
+    run.to_go_on = command_to_go_on(folder);
   }
   return run;
 }

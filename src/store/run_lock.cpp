@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -67,6 +68,14 @@ RunLock::RunLock(RunLock&& other) noexcept : descriptor_(std::exchange(other.des
 
 RunLock::~RunLock() {
   if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+bool RunLock::is_in(const fs::path& run_folder) const {
+  struct stat held {};
+  struct stat there {};
+  if (::fstat(descriptor_, &held) != 0) return true;
+  if (::lstat((run_folder / "run.lock").c_str(), &there) != 0) return errno != ENOENT && errno != ENOTDIR;
+  return held.st_dev == there.st_dev && held.st_ino == there.st_ino;
 }
 
 Held lock_of(const fs::path& run_folder) {

@@ -18,6 +18,9 @@ class RunLock {
   RunLock& operator=(const RunLock&) = delete;
   ~RunLock();
 
+  // Whether the file in this folder is still the one that is held: not after the folder was deleted or moved.
+  bool is_in(const std::filesystem::path& run_folder) const;
+
  private:
   explicit RunLock(int descriptor) : descriptor_(descriptor) {}
   int descriptor_ = -1;

@@ -92,6 +92,7 @@ struct ListedRun {
   std::string id;             // the folder's name
   RunPaths paths;
   RunRecord record;
+  std::string to_go_on = {};  // the command for a run that was interrupted or killed; else empty
 };
 // A run as it stands: one that somebody works on is running whatever its record says; one that says it is
 // running, but whose process is gone, is failed, and its error says so.

@@ -45,13 +45,37 @@ bool needs_a_model(const Document& document, const std::string& id) {
   });
 }
 
-SplitRows rows_of_fold(const Table& table, std::span<const std::int64_t> classes, const SweepConfig& config,
-                       std::int64_t fold) {
-  const std::vector<SplitRows> folds =
-      table.group_column.empty()
-          ? fold_rows(table.rows(), classes, config.folds, config.seed)
-          : fold_groups(rows_by_value(table, table.group_column), classes, config.folds, config.seed);
-  return folds.at(static_cast<std::size_t>(fold));
+std::vector<SplitRows> folds_of(const Table& table, std::span<const std::int64_t> classes,
+                                const SweepConfig& config) {
+  return table.group_column.empty()
+             ? fold_rows(table.rows(), classes, config.folds, config.seed)
+             : fold_groups(rows_by_value(table, table.group_column), classes, config.folds, config.seed);
+}
+
+// The rows that are trained and scored on, once for each fold.
+std::vector<SplitRows> splits_of(const Table& table, std::span<const std::int64_t> classes,
+                                 const SweepConfig& config, const NetworkSpec* network) {
+  if (config.folds > 0) return folds_of(table, classes, config);
+  return {validation_rows(table, classes, network->config)};
+}
+
+// Ranks are compared between classes: each must be among the rows that are scored.
+void refuse_absent_classes(const LearntTarget& target, std::span<const std::int64_t> classes,
+                           const std::vector<SplitRows>& splits) {
+  for (const SplitRows& split : splits) {
+    std::set<std::int64_t> met;
+    for (const std::int64_t row : split.second) met.insert(classes[static_cast<std::size_t>(row)]);
+    for (std::size_t each = 0; each < target.classes.size(); ++each) {
+      const auto number = static_cast<std::int64_t>(each);
+      if (met.contains(number)) continue;
+      const auto rows = std::count(classes.begin(), classes.end(), number);
+      refuse(
+          "sweep.metric roc_auc needs every class among the rows that are held back{}, but class '{}' has "
+          "{} row{} in all and is not there; give it more rows or leave it out, or use accuracy, macro_f1 or "
+          "log_loss",
+          splits.size() > 1 ? " in each fold" : "", target.classes[each], rows, rows == 1 ? "" : "s");
+    }
+  }
 }
 
 // A metric of classes says nothing about numbers, and the other way round.
@@ -152,8 +176,7 @@ PreparedRows Material::made_rows(const Work& work, const Table& table, std::int6
   const auto* network = std::get_if<NetworkSpec>(&work.spec);
   PreparationConfig settled = made.settings;
   const std::vector<std::int64_t> classes = classes_of(table, settled, no_notes());
-  const SplitRows rows = sweep_.config.folds > 0 ? rows_of_fold(table, classes, sweep_.config, fold)
-                                                 : validation_rows(table, classes, network->config);
+  const SplitRows rows = splits_of(table, classes, sweep_.config, network).at(static_cast<std::size_t>(fold));
   made.training = take_rows(table, rows.first);
   made.validation = take_rows(table, rows.second);
   if (network == nullptr) return made;
@@ -164,13 +187,32 @@ PreparedRows Material::made_rows(const Work& work, const Table& table, std::int6
   return made;
 }
 
-std::shared_ptr<const PreparedRows> Material::rows_for(const Work& work, const Table& table,
-                                                       const std::string& identity, std::int64_t fold) {
+// What the rows to train and score on depend on, the fold aside.
+std::string Material::rows_key(const Work& work, const std::string& identity) const {
   std::string key =
-      fmt::format("{}\n{}\n{}", identity, config::to_yaml(config::write(work.settings.preparation)), fold);
+      fmt::format("{}\n{}", identity, config::to_yaml(config::write(work.settings.preparation)));
   const auto* network = std::get_if<NetworkSpec>(&work.spec);
   if (sweep_.config.folds == 0 && network != nullptr)
     key += fmt::format("\n{} {}", network->config.validation_ratio, network->config.seed);
+  return key;
+}
+
+void Material::check_ranked_classes(const Work& work, const Table& table, const std::string& key) {
+  const auto* network = std::get_if<NetworkSpec>(&work.spec);
+  if (sweep_.config.metric != SweepMetric::roc_auc || network == nullptr || checked_classes_.contains(key))
+    return;
+  const PreparationConfig& settings = work.settings.preparation;
+  const LearntTarget target = learn_target(table, settings, Scaling::standard, no_notes());
+  if (target.task == Task::regression) return;
+  const std::vector<std::int64_t> classes =
+      target_class_numbers(table, settings.target_column, target.classes);
+  refuse_absent_classes(target, classes, splits_of(table, classes, sweep_.config, network));
+  checked_classes_.insert(key);
+}
+
+std::shared_ptr<const PreparedRows> Material::rows_for(const Work& work, const Table& table,
+                                                       const std::string& rows_key, std::int64_t fold) {
+  const std::string key = fmt::format("{}\n{}", rows_key, fold);
   for (auto entry = prepared_.begin(); entry != prepared_.end(); ++entry) {
     if (entry->first != key) continue;
     prepared_.splice(prepared_.begin(), prepared_, entry);
@@ -201,7 +243,9 @@ Work Material::work_for(const Candidate& candidate, std::int64_t fold) {
       refuse("validation_ratio 0 leaves no rows to score this candidate on");
   }
   check_tests(document, work, table, identity);
-  work.rows = rows_for(work, table, identity, fold);
+  const std::string key = rows_key(work, identity);
+  check_ranked_classes(work, table, key);
+  work.rows = rows_for(work, table, key, fold);
   const bool linear = std::holds_alternative<LinearSpec>(work.spec);
   refuse_metric(sweep_.config.metric, linear ? Task::regression : work.rows->data.preparation.task());
   return work;

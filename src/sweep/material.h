@@ -56,8 +56,11 @@ class Material {
 
   const Output& output_of(const Document& document, const std::string& card);
   const Outside& outside_of(const Card& card, const CardType& type, const std::filesystem::path& folder);
+  std::string rows_key(const Work& work, const std::string& identity) const;
   std::shared_ptr<const PreparedRows> rows_for(const Work& work, const Table& table,
-                                               const std::string& identity, std::int64_t fold);
+                                               const std::string& rows_key, std::int64_t fold);
+  // A metric that cannot be computed must not come to light only after a training.
+  void check_ranked_classes(const Work& work, const Table& table, const std::string& key);
   void check_tests(const Document& document, const Work& work, const Table& training,
                    const std::string& identity);
   PreparedRows made_rows(const Work& work, const Table& table, std::int64_t fold);
@@ -71,6 +74,7 @@ class Material {
   std::map<std::string, Output> outputs_;
   std::list<std::pair<std::string, std::shared_ptr<const PreparedRows>>> prepared_;  // newest first
   std::set<std::string> checked_tests_;
+  std::set<std::string> checked_classes_;
   std::set<std::string> said_;
 };
 

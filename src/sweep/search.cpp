@@ -9,6 +9,7 @@
 #include "model/workers.h"
 #include "sweep/score.h"
 #include "torch/door.h"
+#include "train/compile_ahead.h"
 #include "train/engines.h"
 
 namespace stoker {
@@ -232,6 +233,13 @@ void Search::run_side_by_side(std::int64_t rung, const std::vector<Job>& jobs) {
     waiting.members.push_back(std::move(member));
     if (waiting.jobs.size() == most_in_group) run_waiting(waiting);
   }
+  std::vector<std::vector<EngineRequest>> to_come;
+  for (const auto& [key, waiting] : groups) {
+    if (waiting.works.empty() || !may_be_fused(waiting.works.front().settings.fit)) continue;
+    to_come.emplace_back();
+    for (const Member& member : waiting.members) to_come.back().push_back(member.request);
+  }
+  const GroupKernelsAhead ahead(std::move(to_come));
   for (auto& [key, waiting] : groups) {
     if (time_is_up()) return;
     run_waiting(waiting);

@@ -154,6 +154,7 @@ class Sweep {
   // Called by one training's thread at a time.
   void advance(const FoldResult& result) {
     const std::lock_guard lock(telling_);
+    folder_->fail_if_gone();
     ++progress_.done;
     ++done_here_;
     look_at(result.trial, result.rung);
@@ -291,6 +292,7 @@ class Sweep {
   void end_early(const Error& error) noexcept {
     try {
       stop_.clear_deadline();
+      if (folder_->is_gone()) return folder_->remove_leftovers();
       if (error.code() == ExitCode::wrong_request && !options_.resume && !progress_.best) {
         folder_->remove();
         return;

@@ -6,7 +6,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "data/value_rows.h"
 #include "train/fit_network.h"
+#include "train/groups.h"
 
 namespace stoker {
 namespace {
@@ -61,6 +63,37 @@ void refuse_classes(const Preparation& preparation, std::string_view type) {
       type, preparation.target_column(), preparation.classes().size());
 }
 
+// Rows in the order of the folds that cross-validation holds back.
+struct FoldedRows {
+  Table table;
+  std::vector<RowRange> folds;  // none: it makes its own
+};
+
+// Where the split kept groups together, a fold must too: else rows of one group choose the alpha for each
+// other.
+FoldedRows in_folds_of_groups(const Table& table, const LinearSpec& spec) {
+  const bool is_ridge = spec.kind == LinearKind::ridge_cv;
+  if (table.group_column.empty() || (!is_ridge && spec.kind != LinearKind::lasso_cv)) return {table, {}};
+  const std::vector<ValueRows> groups = rows_by_value(table, table.group_column);
+  if (groups.size() < 2)
+    refuse(
+        "{}: all rows to train on are of one group of group_column '{}', which cannot be on both sides of a "
+        "cross-validation",
+        config::name_of(spec.kind), table.group_column);
+  // ridge_cv has no setting for it.
+  const std::int64_t count =
+      is_ridge ? std::min<std::int64_t>(5, static_cast<std::int64_t>(groups.size())) : spec.config.folds;
+  std::vector<std::int64_t> order;
+  FoldedRows folded;
+  for (const SplitRows& fold : fold_groups(groups, {}, count, 0)) {
+    const auto first = static_cast<std::int64_t>(order.size());
+    order.insert(order.end(), fold.second.begin(), fold.second.end());
+    folded.folds.push_back({first, static_cast<std::int64_t>(order.size())});
+  }
+  folded.table = take_rows(table, order);
+  return folded;
+}
+
 Model linear_model(const std::string& type, Preparation preparation, const LinearFit& fit) {
   Model model{type, std::move(preparation), std::nullopt, {}, std::nullopt};
   if (type != config::name_of(LinearKind::linear_regression)) model.alpha = fit.alpha;
@@ -93,7 +126,8 @@ FitResult fit_linear_spec(const FitRequest& request, const LinearSpec& spec, Tra
            request.preparation.weight_column, type);
   Preparation preparation = prepared_for_numbers(request, notes);
   refuse_classes(preparation, type);
-  const Dataset data = preparation.apply(request.training, DType::float64, true);
+  const FoldedRows rows = in_folds_of_groups(request.training, spec);
+  const Dataset data = preparation.apply(rows.table, DType::float64, true);
   StopSignal limited;
   limited.heed(stop);
   limit_time(request.config, limited);
@@ -102,7 +136,7 @@ FitResult fit_linear_spec(const FitRequest& request, const LinearSpec& spec, Tra
   const auto begin = std::chrono::steady_clock::now();
   const MatrixView x{data.features().as<double>(), data.rows(), preparation.feature_count()};
   result.linear = fit_linear(spec.kind, x, data.targets().as<double>(), spec.config, notes, limited,
-                             dependencies_of_encoding(preparation, spec.config.fit_intercept));
+                             dependencies_of_encoding(preparation, spec.config.fit_intercept), rows.folds);
   if (result.linear->out_of_time) result.end = TrainingEnd::time_limit;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.model = linear_model(type, std::move(preparation), *result.linear);

@@ -126,20 +126,27 @@ std::string placement_name(Memory memory) {
 
 }  // namespace
 
-EngineRequest engine_request(const NetworkConfig& config, const PreparedData& data, Device device) {
+EngineRequest request_without_data(const NetworkConfig& config, const Preparation& preparation,
+                                   Device device) {
   EngineRequest request;
-  request.shape = shape_of(config, data.preparation);
-  request.loss = loss_of(data.preparation.task(), config.loss);
+  request.shape = shape_of(config, preparation);
+  request.loss = loss_of(preparation.task(), config.loss);
   request.huber_delta = config.huber_delta;
   request.optimizer.kind = config.optimizer;
   request.optimizer.momentum = config.optimizer == Optimizer::sgd ? config.momentum : 0;
   request.optimizer.weight_decay = config.weight_decay;
   request.optimizer.max_grad_norm = config.max_grad_norm;
-  request.batch_size = std::min(config.batch_size, data.training.rows());
+  request.batch_size = config.batch_size;
   request.seed = config.seed;
   request.patience = config.early_stopping_patience;
   request.min_delta = config.early_stopping_min_delta;
   request.device = device;
+  return request;
+}
+
+EngineRequest engine_request(const NetworkConfig& config, const PreparedData& data, Device device) {
+  EngineRequest request = request_without_data(config, data.preparation, device);
+  request.batch_size = std::min(config.batch_size, data.training.rows());
   request.training = data.training;
   request.validation = data.validation;
   request.initial_parameters = initial_parameters(request.shape, config.seed);

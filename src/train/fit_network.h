@@ -29,6 +29,9 @@ SplitRows validation_rows(const Table& table, std::span<const std::int64_t> clas
 // Fitted on the training rows, applied to both.
 PreparedData prepare(const Table& training, const Table* validation, const PreparationConfig& config,
                      const Notes& notes);
+// All that does not take the rows themselves.
+EngineRequest request_without_data(const NetworkConfig& config, const Preparation& preparation,
+                                   Device device);
 EngineRequest engine_request(const NetworkConfig& config, const PreparedData& data, Device device);
 // Returns where the training rows lie.
 std::string place_data(EngineRequest& request, const Notes& notes);

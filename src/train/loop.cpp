@@ -150,11 +150,19 @@ Chunk next_chunk(const TrainingPlan& plan, const Progress& progress, std::int64_
   std::int64_t end = std::min(progress.next_step + most_steps, plan.total_steps());
   if (plan.config.schedule == Schedule::plateau)
     end = std::min(end, (progress.next_step / plan.steps_per_epoch + 1) * plan.steps_per_epoch);
+  const auto rate_at = [&](std::int64_t step) {
+    return learning_rate_at(plan.config, plan.steps_per_epoch, step, progress.plateau_factor);
+  };
   Chunk chunk{progress.next_step, {}};
-  chunk.learning_rates.reserve(static_cast<std::size_t>(end - progress.next_step));
-  for (std::int64_t step = progress.next_step; step < end; ++step)
-    chunk.learning_rates.push_back(
-        learning_rate_at(plan.config, plan.steps_per_epoch, step, progress.plateau_factor));
+  std::vector<float>& rates = chunk.learning_rates;
+  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(end - progress.next_step, 0));
+  // A device waits meanwhile: a rate that stays is not computed for each of a hundred thousand steps.
+  if (keeps_its_rate(plan.config, plan.steps_per_epoch, progress.next_step)) {
+    rates.assign(count, rate_at(progress.next_step));
+    return chunk;
+  }
+  rates.reserve(count);
+  for (std::int64_t step = progress.next_step; step < end; ++step) rates.push_back(rate_at(step));
   return chunk;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/workers.h"
 #include "train/engines.h"
 #include "train/pace.h"
 
@@ -132,11 +133,13 @@ class Group {
   void run_chunk() {
     std::vector<Chunk> chunks(members_.size());
     std::int64_t longest = 0;
-    for (std::size_t i = 0; i < members_.size(); ++i) {
-      if (rests_[i]) continue;
-      chunks[i] = next_chunk(members_[i].plan, progress_[i], pace_.steps());
-      longest = std::max(longest, static_cast<std::int64_t>(chunks[i].learning_rates.size()));
-    }
+    // Millions of learning rates a chunk, for which the device waits.
+    share_among_cores(static_cast<std::int64_t>(members_.size()), [&](std::int64_t item) {
+      const auto i = static_cast<std::size_t>(item);
+      if (!rests_[i]) chunks[i] = next_chunk(members_[i].plan, progress_[i], pace_.steps());
+    });
+    for (const Chunk& chunk : chunks)
+      longest = std::max(longest, static_cast<std::int64_t>(chunk.learning_rates.size()));
     const Clock::time_point start = Clock::now();
     const std::vector<ChunkResult> results = group_->run(chunks);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();

@@ -75,4 +75,9 @@ float learning_rate_at(const NetworkConfig& config, std::int64_t steps_per_epoch
                             static_cast<double>(warmup));
 }
 
+bool keeps_its_rate(const NetworkConfig& config, std::int64_t steps_per_epoch, std::int64_t step) {
+  return step >= config.warmup_epochs * steps_per_epoch &&
+         (config.schedule == Schedule::constant || config.schedule == Schedule::plateau);
+}
+
 }  // namespace stoker

@@ -88,5 +88,7 @@ void check(const NetworkConfig& config, const std::string& path, config::Diagnos
 // Learning rate of each step: warm-up first, then the schedule from where warm-up ended. plateau depends on
 // what happened: its factor is part of the progress.
 float learning_rate_at(const NetworkConfig& config, std::int64_t steps_per_epoch, std::int64_t step, double plateau_factor);
+// From `step` on the rate depends on no step any more.
+bool keeps_its_rate(const NetworkConfig& config, std::int64_t steps_per_epoch, std::int64_t step);
 
 }  // namespace stoker

@@ -57,6 +57,16 @@ TEST_F(Predict, KeepsTheOrderOfTheRows) {
     EXPECT_NEAR(std::stod(lines[static_cast<std::size_t>(i) + 1]), expected[i], 1e-6);
 }
 
+TEST_F(Predict, TakesNoColumnThatTheModelHasFoundForAMistypedOne) {
+  place_.write("new.csv", "kind,b\nflat,0\n");
+  const Finished finished = place_.stoker({"predict", model_.string(), "new.csv"});
+  EXPECT_EQ(finished.code, 2);
+  EXPECT_THAT(finished.errors,
+              testing::AllOf(HasSubstr("lacks column 'a'"), testing::Not(HasSubstr("did you mean"))));
+  place_.write("new.csv", "kind,b,A\nflat,0,1\n");
+  expect_refused({model_.string(), "new.csv"}, {"lacks column 'a'", "did you mean A?"});
+}
+
 TEST_F(Predict, NeedsTheModelFolderAlone) {
   fs::rename(model_, place_.folder() / "elsewhere");
   fs::remove_all(place_.folder() / "runs");

@@ -185,6 +185,15 @@ class Interrupted : public testing::Test {
   Workplace place_;
 };
 
+TEST_F(Interrupted, AKilledRunIsListedWithTheWayToGoOn) {
+  interrupt_training(SIGKILL);
+  const std::string command = "stoker run --resume stopped/" + only_run_in("stopped");
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"runs", "--out", "stopped"},
+                                                {"runs", "show", "latest", "--out", "stopped"}}) {
+    EXPECT_THAT(place_.stoker(words).output, testing::AllOf(HasSubstr("failed"), HasSubstr(command)));
+  }
+}
+
 TEST_F(Interrupted, ResumedGivesTheSameWeightsBitForBit) {
   const Finished stopped = interrupt_training(SIGINT);
   ASSERT_EQ(stopped.code, 130) << stopped.errors;

@@ -83,6 +83,31 @@ TEST(Source, ChangesItsFingerprintWithItsRowsAlone) {
   EXPECT_NE(Source::open(config, ".").fingerprint(), usual);
 }
 
+TEST(Source, ShowsItsFirstRowsAsTheyWillBeRead) {
+  const TestFolder folder;
+  std::string text = "name,size,code\n";
+  for (int i = 0; i < 40'000; ++i)
+    text += "n" + std::to_string(i % 5) + "," + std::to_string(i * 0.5) + "," + std::to_string(i) + "\n";
+  folder.write("long.csv", text);
+  folder.write("short.csv", text.substr(0, text.find("n4")));
+  for (const char* name : {"long.csv", "short.csv"}) {
+    SourceConfig config = Source::config_for(name);
+    config.text_columns = {"code"};
+    const Source source = Source::open(config, folder.path());
+    const Table start = source.first_rows().value();
+    const Table whole = source.read();
+    EXPECT_LE(start.rows(), 40'000 / 2) << name;
+    EXPECT_TRUE(start.columns->Equals(*whole.columns->Slice(0, start.rows()))) << name;
+  }
+}
+
+TEST(Source, HasNoFirstRowsWhereOnlyReadingAllTells) {
+  const TestFolder folder;
+  write_table(sample("friedman"), folder.path() / "a.parquet");
+  EXPECT_FALSE(Source::open(Source::config_for("a.parquet"), folder.path()).first_rows());
+  EXPECT_EQ(Source::open(Source::config_for("sample:friedman"), ".").first_rows()->rows(), 1000);
+}
+
 TEST(Sample, BostonHousingIsLinearWithNoiseOfStandardDeviationTen) {
   const Table table = sample("boston_housing");
   EXPECT_EQ(table.rows(), 50'000);

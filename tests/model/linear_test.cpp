@@ -200,6 +200,24 @@ TEST(RidgeCv, ChoosesScikitLearnsAlphaByTheSameErrors) {
   }
 }
 
+// Mean squared error on the fold of a fit to the rows outside of it.
+double error_without(const Rows& rows, RowRange fold, LinearKind kind, const LinearConfig& config) {
+  Rows others{rows.columns, rows.x, rows.y};
+  const auto width = static_cast<std::ptrdiff_t>(rows.columns);
+  others.x.erase(others.x.begin() + fold.first * width, others.x.begin() + fold.last * width);
+  others.y.erase(others.y.begin() + fold.first, others.y.begin() + fold.last);
+  const LinearFit fit = fit_linear(kind, others.view(), others.y, config, no_notes());
+  double squares = 0;
+  for (std::int64_t row = fold.first; row < fold.last; ++row) {
+    double error = rows.y[static_cast<std::size_t>(row)] - fit.intercept;
+    for (std::int64_t j = 0; j < rows.columns; ++j)
+      error -= fit.coefficients[static_cast<std::size_t>(j)] *
+               rows.x[static_cast<std::size_t>(row * rows.columns + j)];
+    squares += error * error;
+  }
+  return squares / static_cast<double>(fold.last - fold.first);
+}
+
 TEST(RidgeCv, LeavesOutOneRowAtATime) {
   // The closed form against fits that really leave a row out, with more rows than columns and fewer.
   for (const std::int64_t columns : {3, 20}) {
@@ -210,19 +228,8 @@ TEST(RidgeCv, LeavesOutOneRowAtATime) {
     const LinearFit cv = fit_linear(LinearKind::ridge_cv, rows.view(), rows.y, config, no_notes());
     config.alpha = 2.0;
     double squares = 0;
-    for (std::size_t left_out = 0; left_out < 12; ++left_out) {
-      Rows others{columns, rows.x, rows.y};
-      const auto width = static_cast<std::ptrdiff_t>(columns);
-      const auto at = others.x.begin() + static_cast<std::ptrdiff_t>(left_out) * width;
-      others.x.erase(at, at + width);
-      others.y.erase(others.y.begin() + static_cast<std::ptrdiff_t>(left_out));
-      const LinearFit fit = fit_linear(LinearKind::ridge, others.view(), others.y, config, no_notes());
-      double error = rows.y[left_out] - fit.intercept;
-      for (std::size_t j = 0; j < fit.coefficients.size(); ++j) {
-        error -= fit.coefficients[j] * rows.x[left_out * fit.coefficients.size() + j];
-      }
-      squares += error * error;
-    }
+    for (std::int64_t row = 0; row < 12; ++row)
+      squares += error_without(rows, {row, row + 1}, LinearKind::ridge, config);
     EXPECT_NEAR(cv.path_mean_errors[0], squares / 12, 1e-10 * squares);
   }
 }
@@ -253,6 +260,29 @@ TEST(LassoCv, TriesTheGivenAlphasFromTheLargestDown) {
   config.alphas = {0.01, 1.0, 0.1};
   const LinearFit result = fit_linear(LinearKind::lasso_cv, rows.view(), rows.y, config, no_notes());
   EXPECT_THAT(result.path_alphas, ElementsAre(1.0, 0.1, 0.01));
+}
+
+// Against fits that really leave a fold out, with more rows than columns and fewer.
+TEST(CrossValidation, HoldsBackTheFoldsThatAreGiven) {
+  const std::vector<RowRange> folds{{0, 2}, {2, 9}, {9, 12}};
+  for (const std::int64_t columns : {3, 20}) {
+    for (const auto& [cv, plain] : {std::pair{LinearKind::ridge_cv, LinearKind::ridge},
+                                    std::pair{LinearKind::lasso_cv, LinearKind::lasso}}) {
+      SCOPED_TRACE(fmt::format("{}, {} columns", config::name_of(cv), columns));
+      const Rows rows = random_rows(12, columns, 8, 5);
+      LinearConfig config;
+      config.tolerance = 1e-12;
+      config.max_iterations = 1'000'000;
+      config.alphas = {2.0, 0.5};
+      const LinearFit chosen = fit_linear(cv, rows.view(), rows.y, config, no_notes(), {}, 0, folds);
+      for (std::size_t i = 0; i < 2; ++i) {
+        config.alpha = chosen.path_alphas[i];
+        double mean = 0;
+        for (const RowRange& fold : folds) mean += error_without(rows, fold, plain, config) / 3;
+        EXPECT_NEAR(chosen.path_mean_errors[i], mean, 1e-8 * mean) << "alpha " << config.alpha;
+      }
+    }
+  }
 }
 
 TEST(Folds, AreContiguousAndTheFirstOnesTakeTheRest) {

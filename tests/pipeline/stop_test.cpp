@@ -47,6 +47,27 @@ Error interrupted_at(std::int64_t epoch, const Document& document, const RunOpti
   return {ExitCode::done, "was not interrupted"};
 }
 
+TEST(Stop, ARunWhoseFolderIsDeletedStopsAndLeavesNothing) {
+  for (const char* when : {"split", "epoch", "train", "evaluate"}) {
+    const TemporaryFolder folder;
+    Watcher watcher;
+    const auto delete_it = [&] { delete_run(read_run(watcher.run_folder), true); };
+    watcher.at_card = [&](const std::string& card) {
+      if (card == when) delete_it();
+    };
+    watcher.at_epoch = [&](std::int64_t epoch) {
+      if (when == std::string("epoch") && epoch == 3) delete_it();
+    };
+    const Error error = failure_of(long_training().document(), options_in(folder.path()), watcher);
+    EXPECT_EQ(error.code(), ExitCode::run_failed) << when << ": " << error.what();
+    EXPECT_THAT(error.what(), HasSubstr("was deleted or moved while the run was going on")) << when;
+    EXPECT_FALSE(fs::exists(watcher.run_folder)) << when;
+    if (when == std::string("epoch")) {
+      EXPECT_LT(watcher.epochs.size(), 40U);
+    }
+  }
+}
+
 TEST(Stop, AnInterruptedRunGoesOnToTheSameModel) {
   const TemporaryFolder folder;
   const Document document = long_training().document();

@@ -15,6 +15,7 @@ namespace stoker {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -106,7 +107,12 @@ TEST_F(Runs, WhoseProcessIsGoneAreListedAsFailed) {
   add_running("alive");
   const ListedRun dead = find_run(out(), "dead");
   EXPECT_EQ(dead.record.status, RunStatus::failed);
-  EXPECT_THAT(dead.record.error, HasSubstr("died"));
+  const std::string command = "stoker run --resume " + (out() / "dead").string();
+  EXPECT_EQ(dead.to_go_on, command);
+  EXPECT_THAT(dead.record.error, AllOf(HasSubstr("died"), HasSubstr(command)));
+  std::ofstream(out() / "dead" / "sweep.yaml") << "version: 1";
+  EXPECT_THAT(find_run(out(), "dead").to_go_on, HasSubstr("stoker sweep --resume"));
+  EXPECT_EQ(find_run(out(), "alive").to_go_on, "");
   EXPECT_EQ(find_run(out(), "alive").record.status, RunStatus::running);
 }
 

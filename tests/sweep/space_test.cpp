@@ -9,6 +9,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 const std::string validated = "validation_ratio: 0.2, ";
 
@@ -63,6 +64,20 @@ TEST(Space, ChecksValuesInsideHyperparametersToo) {
 TEST(Space, AWholeNumberIsNotDrawnFromARangeOfNumbers) {
   EXPECT_THAT(refusal_of(network_sweep(validated + "epochs: {uniform: [1, 9]}", "strategy: random")),
               HasSubstr("epochs: must be a whole number"));
+}
+
+TEST(Space, NamesTheNearestWayToSearch) {
+  EXPECT_THAT(
+      refusal_of(network_sweep(validated + "epochs: {gird: [1]}", "strategy: grid")),
+      AllOf(HasSubstr("sweep.yaml:8: cards.model.config.epochs: no way to search is called 'gird'; did "
+                      "you mean grid?"),
+            Not(HasSubstr("found a map"))));
+  EXPECT_THAT(
+      refusal_of(network_sweep(validated + "learning_rate: {loguniform: [1e-4, 1e-1]}", "strategy: random")),
+      HasSubstr("did you mean log_uniform?"));
+  // A map that is no search of any kind is told of as before.
+  EXPECT_THAT(refusal_of(network_sweep(validated + "epochs: {values: [1]}", "strategy: grid")),
+              HasSubstr("must be a whole number, found a map"));
 }
 
 TEST(Space, RefusesSettingsThatCannotBeSearched) {

@@ -179,6 +179,21 @@ TEST_F(Sweeps, AnInterruptedSweepGoesOnToTheSameTable) {
   }
 }
 
+TEST_F(Sweeps, ASweepWhoseFolderIsDeletedStopsAndLeavesNothing) {
+  watching_.at_training = [&](std::int64_t done) {
+    if (done == 2) delete_run(read_run(watching_.folder), true);
+  };
+  try {
+    swept(sweep_of(network_sweep(halving_model, halving)));
+    FAIL() << "went on";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::run_failed);
+    EXPECT_THAT(error.what(), HasSubstr("was deleted or moved"));
+  }
+  EXPECT_FALSE(fs::exists(watching_.folder));
+  EXPECT_LT(watching_.done, 9);
+}
+
 TEST_F(Sweeps, ALineCutShortByAKillIsTrainedAgain) {
   const SweepDocument sweep = sweep_of(network_sweep(halving_model, halving));
   const SweepSummary first = swept(sweep);
@@ -267,6 +282,31 @@ TEST_F(Sweeps, AMetricOfClassesIsRefusedForNumbersBeforeTraining) {
 }
 
 // The budget is over at once, so at most what was begun has a score; there is room for one chunk each.
+// One row of class c: it stays among those to train on, so that no rank of it can be compared.
+TEST_F(Sweeps, ARankingOfAClassThatIsNotHeldBackIsRefusedBeforeTraining) {
+  std::string rows = "x,y\n0.5,c\n";
+  for (int i = 1; i <= 60; ++i) rows += fmt::format("{},{}\n", i, i % 2 == 0 ? "a" : "b");
+  for (const char* sweep :
+       {"strategy: grid, metric: roc_auc", "strategy: grid, metric: roc_auc, folds: 3",
+        "strategy: grid, metric: log_loss", "strategy: grid, metric: log_loss, folds: 3"}) {
+    std::string text = network_sweep("validation_ratio: 0.2, epochs: {grid: [1, 2]}", sweep);
+    // All rows to train on, so that the row is among them.
+    text.replace(text.find("split.train_dataset"), 19, "load.dataset");
+    text = reading_file(text, rows);
+    const bool ranks = std::string(sweep).find("roc_auc") != std::string::npos;
+    try {
+      const SweepSummary summary = swept(sweep_of(text));
+      EXPECT_FALSE(ranks) << "was not refused";
+      EXPECT_TRUE(summary.trials[0].score) << sweep;
+    } catch (const Error& error) {
+      EXPECT_TRUE(ranks) << error.what();
+      EXPECT_EQ(error.code(), ExitCode::wrong_request);
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("roc_auc"), HasSubstr("class 'c' has 1 row in all")));
+      EXPECT_FALSE(fs::exists(folder_.path() / "runs"));
+    }
+  }
+}
+
 TEST_F(Sweeps, ATimeBudgetEndsTheSearchAndTheBestSoFarIsRefitted) {
   const SweepDocument sweep = sweep_of(network_sweep(
       "validation_ratio: 0.2, epochs: 200000, seed: {grid: [1, 2, 3, 4]}", "strategy: grid, time_budget: 1"));

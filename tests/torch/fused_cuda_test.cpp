@@ -276,6 +276,45 @@ TEST_F(FusedGroup, ModelsSideBySideTrainAsTheyDoAlone) {
   }
 }
 
+// Of different numbers of rows, with and without validation, at different steps; one rests at first.
+TEST_F(FusedGroup, EpochsOfModelsSideBySideAreThoseOfEachAlone) {
+  std::vector<EngineRequest> requests;
+  for (int i = 0; i < 4; ++i) {
+    EngineRequest request = request_of(Case{}, 150 + 37 * i);
+    request.seed = static_cast<std::uint64_t>(i);
+    request.patience = i == 3 ? 1 : 0;
+    if (i > 0) request.validation = test::synthetic_rows(40 * i, 6, false, 2);
+    requests.push_back(test::placed_on(request, *test::first_gpu(), Memory::device));
+  }
+  const auto group = fused::make_cuda_group(requests);
+  std::vector<std::unique_ptr<Engine>> alone;
+  for (const EngineRequest& request : requests) alone.push_back(fused::make_cuda(request));
+  std::vector<std::int64_t> next(4, 0);
+  for (int round = 0; round < 3; ++round) {
+    std::vector<Chunk> chunks(4);
+    for (std::size_t i = round == 0 ? 1 : 0; i < 4; ++i) {
+      for (std::size_t step = 0; step < 11 + 5 * i; ++step)
+        chunks[i].learning_rates.push_back(0.001F * static_cast<float>(i + step % 3 + 1));
+      chunks[i].first_step = next[i];
+      next[i] += static_cast<std::int64_t>(chunks[i].learning_rates.size());
+    }
+    const std::vector<ChunkResult> results = group->run(chunks);
+    for (std::size_t i = 0; i < 4; ++i) {
+      const ChunkResult expected =
+          chunks[i].learning_rates.empty() ? ChunkResult{} : alone[i]->run(chunks[i]);
+      EXPECT_EQ(results[i].stopped_early, expected.stopped_early);
+      ASSERT_EQ(results[i].finished_epochs.size(), expected.finished_epochs.size()) << i;
+      for (std::size_t j = 0; j < expected.finished_epochs.size(); ++j) {
+        EXPECT_EQ(results[i].finished_epochs[j].epoch, expected.finished_epochs[j].epoch);
+        EXPECT_EQ(results[i].finished_epochs[j].train_loss, expected.finished_epochs[j].train_loss);
+        EXPECT_EQ(results[i].finished_epochs[j].validation_loss, expected.finished_epochs[j].validation_loss);
+        EXPECT_EQ(results[i].finished_epochs[j].is_best, expected.finished_epochs[j].is_best);
+      }
+      EXPECT_TRUE(test::same_bits(group->state(i), alone[i]->state())) << i;
+    }
+  }
+}
+
 TEST_F(FusedGroup, StopsEarlyWithTheBestWeightsAsEagerDoes) {
   EngineRequest request = test::small_request();
   request.patience = 3;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/random.h"
 #include "expect_error.h"
 #include "listeners.h"
 #include "tables.h"
@@ -292,6 +293,41 @@ TEST(FitLinear, PredictsInRealUnitsWhenScalingIsAskedFor) {
   const FitResult result = fit(request, listener, StopSignal{});
   EXPECT_EQ(result.model.alpha, 1e-9);
   EXPECT_LT(evaluate(result.model, table).regression->rmse, 1e-6);
+}
+
+// Rows of a group are the same but for a trace, and its columns say nothing about other groups: who may look
+// at the rest of a row's group takes the least penalty, who may not the largest.
+TEST(FitLinear, ChoosesThePenaltyByGroupsThatAreHeldBackWhole) {
+  constexpr int groups = 15, columns = 12, rows = 120;
+  const RandomKey key = random_key(1, Purpose::sample, 0);
+  std::string csv = "group";
+  for (int j = 0; j < columns; ++j) csv += fmt::format(",x{}", j);
+  csv += ",y\n";
+  for (int row = 0; row < rows; ++row) {
+    const auto group = static_cast<std::uint32_t>(row % groups);
+    csv += fmt::format("g{}", group);
+    for (std::uint32_t j = 0; j < columns; ++j) csv += fmt::format(",{}", normal(key, 20 * group + j));
+    csv += fmt::format(",{}\n", normal(key, 20 * group + columns) + 1e-3 * row / rows);
+  }
+  Table table = table_from_csv(csv);
+  for (const LinearKind kind : {LinearKind::ridge_cv, LinearKind::lasso_cv}) {
+    LinearSpec spec{kind, {}};
+    spec.config.alphas = {1e-3, 100.0};
+    FitRequest request = request_for(table, spec);
+    for (int j = 0; j < columns; ++j) request.preparation.feature_columns.push_back(fmt::format("x{}", j));
+    table.group_column = "";
+    RecordingListener listener;
+    EXPECT_EQ(fit(request, listener, {}).linear->alpha, 1e-3) << config::name_of(kind);
+    table.group_column = "group";
+    EXPECT_EQ(fit(request, listener, {}).linear->alpha, 100.0) << config::name_of(kind);
+  }
+}
+
+TEST(FitLinear, RefusesToCrossValidateASingleGroup) {
+  Table table = table_from_csv("group,x,y\na,1,2.5\na,2,3.5\na,3,4.75\na,4,6.5\n");
+  table.group_column = "group";
+  EXPECT_THAT(refusal(request_for(table, LinearSpec{LinearKind::ridge_cv, {}})),
+              HasSubstr("all rows to train on are of one group"));
 }
 
 TEST(FitLinear, TakesFewWholeNumbersForQuantities) {

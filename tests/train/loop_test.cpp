@@ -119,6 +119,25 @@ TEST(Loop, NeverCrossesAnEpochWhenThePlateauDecides) {
   EXPECT_EQ(next_chunk(plan, progress, 1000).learning_rates.size(), 33U);
 }
 
+TEST(Loop, HandsEveryStepTheRateOfItsSchedule) {
+  for (const Schedule schedule : {Schedule::constant, Schedule::cosine, Schedule::step, Schedule::plateau}) {
+    TrainingPlan plan = plan_of(5, 10);
+    plan.config.schedule = schedule;
+    plan.config.step_epochs = 1;
+    plan.config.warmup_epochs = 2;
+    for (const std::int64_t first : {0, 17, 20, 31}) {
+      Progress progress;
+      progress.next_step = first;
+      progress.plateau_factor = 0.25;
+      const Chunk chunk = next_chunk(plan, progress, 12);
+      for (std::size_t i = 0; i < chunk.learning_rates.size(); ++i)
+        EXPECT_EQ(chunk.learning_rates[i],
+                  learning_rate_at(plan.config, 10, first + static_cast<std::int64_t>(i), 0.25))
+            << config::name_of(schedule) << ", step " << i << " after " << first;
+    }
+  }
+}
+
 TEST(Loop, StopsEarlyWithTheBestWeights) {
   ScriptedEngine engine({.validation_losses = {3, 2, 1, 1.5, 1.4, 9, 9, 9}, .patience = 3});
   ScriptedEngine until_best({});

@@ -63,6 +63,13 @@ std::string cuda_refusal(const EngineRequest& request) {
   return problem;
 }
 
+void compile_ahead(std::span<const EngineRequest> group, const StopSignal& stop) {
+  if (group.empty() || !group.front().device.is_cuda() || group.front().precision == Precision::fp32) return;
+  std::string why_not;
+  if (const std::optional<Plan> plan = plan_for(widest_of(group), why_not))
+    compile_ahead(*plan, group.front().device, stop);
+}
+
 std::unique_ptr<Engine> make_cuda(const EngineRequest& request) {
   return std::make_unique<CudaEngine>(request);
 }

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "base/stop.h"
 #include "engine/engine.h"
 
 // The fused engine on CUDA: whole trainings of small networks in one launch, one block a model.
@@ -12,6 +13,9 @@ namespace stoker::fused {
 // Why it cannot run the request, or "". A shape that the program does not bring compiled is compiled here,
 // once.
 std::string cuda_refusal(const EngineRequest& request);
+// Compiles the kernel of a group to come, which may be a single model and needs no data yet, from a thread of
+// its own. Gives up when `stop` is set. Nothing to do on the CPU.
+void compile_ahead(std::span<const EngineRequest> group, const StopSignal& stop);
 std::unique_ptr<Engine> make_cuda(const EngineRequest& request);
 std::unique_ptr<EngineGroup> make_cuda_group(std::span<const EngineRequest> requests);
 

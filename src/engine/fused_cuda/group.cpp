@@ -36,15 +36,7 @@ CudaGroup::CudaGroup(std::span<const EngineRequest> requests) {
   device_ = requests[0].device;
   stream_ = std::make_unique<OwnStream>(device_);
   std::string why_not;
-  // One kernel for all: it has what any of them has.
-  EngineRequest widest = requests[0];
-  for (const EngineRequest& request : requests) {
-    widest.batch_size = std::max(widest.batch_size, request.batch_size);
-    widest.shape.dropout = std::max(widest.shape.dropout, request.shape.dropout);
-    widest.optimizer.weight_decay = std::max(widest.optimizer.weight_decay, request.optimizer.weight_decay);
-    widest.optimizer.max_grad_norm =
-        std::max(widest.optimizer.max_grad_norm, request.optimizer.max_grad_norm);
-  }
+  const EngineRequest widest = widest_of(requests);
   const std::optional<Plan> plan = plan_for(widest, why_not);
   if (!plan) refuse("engine fused: {}", why_not);
   plan_ = *plan;
@@ -84,8 +76,10 @@ void CudaGroup::make_memory() {
   counters_ = device_memory<kernels::StepCounters>(count, device_, stream_->get());
   lines_ = device_memory<kernels::EpochLine>(count * most_epochs, device_, stream_->get());
   rates_ = device_memory<float>(count * static_cast<std::size_t>(most_steps_), device_, stream_->get());
+  staged_rates_ = Array(DType::float32, {static_cast<std::int64_t>(count), most_steps_}, Memory::pinned);
   order_ = device_memory<std::int32_t>(count * static_cast<std::size_t>(most_steps_) * places_, device_,
                                        stream_->get());
+  steps_works_ = device_memory<StepsWork>(count, device_, stream_->get());
   arrivals_ = device_memory<std::uint32_t>(16, device_, stream_->get());
   exchange_ = device_memory<std::uint8_t>(static_cast<std::size_t>(spread_.exchange_bytes(plan_)), device_,
                                           stream_->get());
@@ -106,19 +100,28 @@ void CudaGroup::make_memory() {
     if (model.request.validation.rows() > 0)
       model.validation = prepared(model.request, model.request.validation, false);
   }
+  write_initial_state();
+}
+
+void CudaGroup::write_initial_state() {
+  const std::size_t count = models_.size();
+  const auto each = static_cast<std::size_t>(plan_.parameters());
   std::vector<EpochWork> works;
-  const double infinity = std::numeric_limits<double>::infinity();
+  std::vector<float> parameters, second_moments;
   for (std::size_t i = 0; i < count; ++i) {
-    const Model& model = models_[i];
+    const EngineRequest& request = models_[i].request;
     std::vector<float> flat(each, 0.0F);
-    to_flat(plan_, model.request.initial_parameters, "", flat);
-    write_flat(parameters_, i, flat);
-    write_flat(best_parameters_, i, flat);
-    write_flat(second_moment_, i,
-               std::vector<float>(each, static_cast<float>(initial_second_moment(model.request.optimizer))));
-    upload(best_loss_, i, &infinity, 1, stream_->get());
+    to_flat(plan_, request.initial_parameters, "", flat);
+    parameters.insert(parameters.end(), flat.begin(), flat.end());
+    second_moments.insert(second_moments.end(), each,
+                          static_cast<float>(initial_second_moment(request.optimizer)));
     works.push_back(epoch_work(i));
   }
+  const std::vector<double> best_losses(count, std::numeric_limits<double>::infinity());
+  upload(parameters_, 0, parameters.data(), count * each, stream_->get());
+  upload(best_parameters_, 0, parameters.data(), count * each, stream_->get());
+  upload(second_moment_, 0, second_moments.data(), count * each, stream_->get());
+  upload(best_loss_, 0, best_losses.data(), count, stream_->get());
   upload(epoch_works_, 0, works.data(), count, stream_->get());
   stream_->wait();
 }
@@ -348,49 +351,73 @@ void CudaGroup::run_part(std::span<const Chunk> chunks, std::vector<std::int64_t
   collect(results);
 }
 
+StepsWork CudaGroup::steps_work(std::size_t i, std::int64_t steps) {
+  const EngineRequest& request = models_[i].request;
+  const auto first = i * static_cast<std::size_t>(most_steps_);
+  StepsWork work;
+  work.seed = request.seed;
+  work.rows = request.training.rows();
+  work.batch = request.batch_size;
+  work.stride = static_cast<std::int64_t>(places_);
+  work.steps_per_epoch = request.steps_per_epoch();
+  work.first_step = models_[i].next_step;
+  work.steps = steps;
+  work.rates = pointer<float>(rates_, first);
+  work.optimizer = plan_.optimizer;
+  work.beta1 = request.optimizer.beta1;
+  work.beta2 = request.optimizer.beta2;
+  work.weight_decay = request.optimizer.weight_decay;
+  work.loss_scale = loss_scale();
+  work.order = pointer<std::int32_t>(order_, first * places_);
+  work.factors = pointer<StepFactors>(factors_, first);
+  return work;
+}
+
+// The host gathers the learning rates while the device lists the rows. Whoever comes here has waited for the
+// part before, so the place where they are gathered is free.
 void CudaGroup::prepare_part(std::span<const Chunk> chunks, const std::vector<std::int64_t>& done,
                              const std::vector<std::int64_t>& counts) {
-  for (std::size_t i = 0; i < models_.size(); ++i) {
-    if (counts[i] == 0) continue;
-    const EngineRequest& request = models_[i].request;
-    const auto first = i * static_cast<std::size_t>(most_steps_);
-    upload(rates_, first, chunks[i].learning_rates.data() + done[i], static_cast<std::size_t>(counts[i]),
-           stream_->get());
-    StepsWork work;
-    work.seed = request.seed;
-    work.rows = request.training.rows();
-    work.batch = request.batch_size;
-    work.stride = static_cast<std::int64_t>(places_);
-    work.steps_per_epoch = request.steps_per_epoch();
-    work.first_step = models_[i].next_step;
-    work.steps = counts[i];
-    work.rates = pointer<float>(rates_, first);
-    work.optimizer = plan_.optimizer;
-    work.beta1 = request.optimizer.beta1;
-    work.beta2 = request.optimizer.beta2;
-    work.weight_decay = request.optimizer.weight_decay;
-    work.loss_scale = loss_scale();
-    work.order = pointer<std::int32_t>(order_, first * places_);
-    work.factors = pointer<StepFactors>(factors_, first);
-    check(prepare_steps(work, stream_->get()), "preparing steps");
-  }
+  const auto pitch = static_cast<std::size_t>(most_steps_);
+  const int total = static_cast<int>(models_.size());
+  const std::int64_t most = *std::max_element(counts.begin(), counts.end());
+  std::vector<StepsWork> works;
+  for (std::size_t i = 0; i < models_.size(); ++i) works.push_back(steps_work(i, counts[i]));
+  upload(steps_works_, 0, works.data(), works.size(), stream_->get());
+  check(list_rows(pointer<StepsWork>(steps_works_), total, most, static_cast<std::int64_t>(places_),
+                  stream_->get()),
+        "listing rows");
+  for (std::size_t i = 0; i < models_.size(); ++i)
+    std::copy_n(chunks[i].learning_rates.begin() + done[i], counts[i],
+                staged_rates_.as<float>().begin() + static_cast<std::ptrdiff_t>(i * pitch));
+  check(cudaMemcpy2DAsync(rates_.data(), pitch * sizeof(float), staged_rates_.data(), pitch * sizeof(float),
+                          static_cast<std::size_t>(most) * sizeof(float), models_.size(),
+                          cudaMemcpyHostToDevice, stream_->get()),
+        "copying learning rates to the GPU");
+  check(prepare_factors(pointer<StepsWork>(steps_works_), total, most, stream_->get()), "preparing steps");
 }
 
 void CudaGroup::launch(std::size_t first, std::size_t count, const std::vector<std::int64_t>& offsets,
                        const std::vector<std::int64_t>& steps) {
-  auto works = std::make_unique<Models>();
   Advance advance{};
+  bool any = false;
+  std::int64_t validation_rows = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    works->model[i] = model_work(first + i, offsets[first + i], steps[first + i]);
-    advance.steps[i] = static_cast<std::int32_t>(steps[first + i]);
+    const Model& model = models_[first + i];
+    const std::int64_t taken = steps[first + i];
+    works_->model[i] = model_work(first + i, offsets[first + i], taken);
+    advance.steps[i] = static_cast<std::int32_t>(taken);
+    any = any || taken > 0;
+    if (taken > 0 && (model.next_step + taken) % model.request.steps_per_epoch() == 0)
+      validation_rows = std::max(validation_rows, model.request.validation.rows());
   }
+  if (!any) return;
   if (is_plain_) {
-    launch_plain(first, count, *works, offsets);
+    launch_plain(first, count, *works_, offsets);
   } else {
-    launch_fast(*works, count);
+    launch_fast(*works_, count);
   }
   check(judge_epochs(plan_, pointer<EpochWork>(epoch_works_, first), advance, static_cast<int>(count),
-                     most_validation_rows_, stream_->get()),
+                     validation_rows, stream_->get()),
         "judging an epoch");
 }
 
@@ -417,19 +444,31 @@ void CudaGroup::train_part(const std::vector<std::int64_t>& counts) {
   }
 }
 
+// Of all models at once; they lie most_epochs apart on the device and `most` apart here.
+std::vector<kernels::EpochLine> CudaGroup::download_lines(std::size_t most) const {
+  constexpr std::size_t size = sizeof(kernels::EpochLine);
+  std::vector<kernels::EpochLine> lines(models_.size() * most);
+  if (most > 0)
+    check(cudaMemcpy2D(lines.data(), most * size, lines_.data(), most_epochs * size, most * size,
+                       models_.size(), cudaMemcpyDeviceToHost),
+          "copying epochs from the GPU");
+  return lines;
+}
+
 void CudaGroup::collect(std::vector<ChunkResult>& results) {
   stream_->wait();
-  const auto counters = download<kernels::StepCounters>(counters_, 0, models_.size());
+  auto counters = download<kernels::StepCounters>(counters_, 0, models_.size());
   const auto stopped = download<float>(stopped_, 0, models_.size());
-  std::vector<kernels::StepCounters> cleared = counters;
+  std::size_t most = 0;
+  for (const kernels::StepCounters& each : counters)
+    most = std::max(most, static_cast<std::size_t>(each.record_count));
+  const std::vector<kernels::EpochLine> lines = download_lines(most);
   for (std::size_t i = 0; i < models_.size(); ++i) {
     models_[i].next_step = counters[i].step;
     models_[i].stopped = stopped[i] != 0;
     results[i].stopped_early = models_[i].stopped;
-    if (counters[i].record_count == 0) continue;
-    const auto lines = download<kernels::EpochLine>(lines_, i * most_epochs,
-                                                    static_cast<std::size_t>(counters[i].record_count));
-    for (const kernels::EpochLine& line : lines) {
+    for (std::size_t j = 0; j < static_cast<std::size_t>(counters[i].record_count); ++j) {
+      const kernels::EpochLine& line = lines[i * most + j];
       EpochRecord record;
       record.epoch = line.epoch;
       record.train_loss = line.train_loss;
@@ -437,9 +476,10 @@ void CudaGroup::collect(std::vector<ChunkResult>& results) {
       record.is_best = line.is_best != 0;
       results[i].finished_epochs.push_back(record);
     }
-    cleared[i].record_count = 0;
+    counters[i].record_count = 0;
   }
-  upload(counters_, 0, cleared.data(), cleared.size(), stream_->get());
+  if (most == 0) return;
+  upload(counters_, 0, counters.data(), counters.size(), stream_->get());
   stream_->wait();
 }
 

@@ -52,11 +52,13 @@ class CudaGroup : public EngineGroup {
   };
 
   void make_memory();
+  void write_initial_state();
   Rows prepared(const EngineRequest& request, const Dataset& dataset, bool for_training);
   EpochWork epoch_work(std::size_t model);
   ModelWork model_work(std::size_t model, std::int64_t offset, std::int64_t steps) const;
   void run_part(std::span<const Chunk> chunks, std::vector<std::int64_t>& done,
                 std::vector<ChunkResult>& results);
+  StepsWork steps_work(std::size_t model, std::int64_t steps);
   void prepare_part(std::span<const Chunk> chunks, const std::vector<std::int64_t>& done,
                     const std::vector<std::int64_t>& counts);
   void train_part(const std::vector<std::int64_t>& counts);
@@ -72,6 +74,7 @@ class CudaGroup : public EngineGroup {
   void go_back_to_plain();
   double loss_scale() const;
   Spread plain_spread() const;
+  std::vector<kernels::EpochLine> download_lines(std::size_t most) const;
   void collect(std::vector<ChunkResult>& results);
   std::vector<float> read_flat(const Array& array, std::size_t model) const;
   void write_flat(Array& array, std::size_t model, const std::vector<float>& flat);
@@ -91,10 +94,13 @@ class CudaGroup : public EngineGroup {
   std::int64_t most_steps_ = 0;  // of a model in one part
   std::int64_t most_validation_rows_ = 0;
 
+  std::unique_ptr<Models> works_ = std::make_unique<Models>();  // of the launch that is being made
+  Array staged_rates_;  // pinned [models, most_steps_]: on their way to rates_
+
   // In device memory, model after model.
   Array parameters_, first_moment_, second_moment_, best_parameters_;
   Array row_sums_, best_loss_, stopped_, counters_, lines_, validation_parts_;
-  Array rates_, order_, factors_, epoch_works_, flags_;
+  Array rates_, order_, factors_, steps_works_, epoch_works_, flags_;
   Array arrivals_, exchange_;  // where clusters meet
   Array gradients_;            // of the plain kernel
   std::vector<Array> copies_;  // of changing_arrays()

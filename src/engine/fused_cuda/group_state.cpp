@@ -95,9 +95,10 @@ NamedArrays CudaGroup::best_parameters(std::size_t i) const {
 }
 
 // ---- out of fp16's range
+// Not the lines of epochs: a part begins with none.
 std::vector<Array*> CudaGroup::changing_arrays() {
-  return {&parameters_, &first_moment_, &second_moment_, &best_parameters_, &row_sums_, &best_loss_,
-          &stopped_,    &counters_,     &lines_};
+  return {&parameters_, &first_moment_, &second_moment_, &best_parameters_,
+          &row_sums_,   &best_loss_,    &stopped_,       &counters_};
 }
 
 void CudaGroup::keep_copy() {

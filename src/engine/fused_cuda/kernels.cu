@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <cuda_runtime.h>
 
 #include "base/random.h"
@@ -41,23 +43,41 @@ __global__ void prepare_rows_kernel(RowsWork work) {
   reinterpret_cast<Word*>(work.half_features)[index] = pack(values[0], values[1]);
 }
 
-__global__ void prepare_order_kernel(StepsWork work) {
-  const std::int64_t index = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const std::int64_t offset = index / work.stride, place = index % work.stride;
-  if (offset >= work.steps) return;
-  const std::int64_t step = work.first_step + offset;
-  const std::int64_t epoch = step / work.steps_per_epoch;
-  const std::int64_t position = (step % work.steps_per_epoch) * work.batch + place;
-  const bool there = place < work.batch && position < work.rows;
-  const Permutation permutation(random_key(work.seed, Purpose::shuffle, static_cast<std::uint64_t>(epoch)),
-                                static_cast<std::uint64_t>(work.rows));
-  work.order[index] =
-      there ? static_cast<std::int32_t>(permutation(static_cast<std::uint64_t>(position))) : -1;
+// A block is a model's, and lists some of its places. Divisions of 64 bits are slow: two for each tile of
+// places, which the places themselves go on from in 32.
+constexpr int list_threads = 256;
+constexpr int listed_places = 8 * list_threads;
+
+__global__ void __launch_bounds__(list_threads) list_rows_kernel(const StepsWork* models) {
+  const StepsWork& work = models[blockIdx.x];
+  const std::int64_t places = work.steps * work.stride;
+  const auto stride = static_cast<std::uint32_t>(work.stride);
+  const auto steps_per_epoch = static_cast<std::uint32_t>(work.steps_per_epoch);
+  for (std::int64_t tile = static_cast<std::int64_t>(blockIdx.y) * listed_places; tile < places;
+       tile += static_cast<std::int64_t>(gridDim.y) * listed_places) {
+    const std::int64_t tile_step = work.first_step + tile / work.stride;
+    const std::int64_t tile_epoch = tile_step / work.steps_per_epoch;
+    const auto tile_place = static_cast<std::uint32_t>(tile % work.stride);
+    const auto tile_offset = static_cast<std::uint32_t>(tile_step % work.steps_per_epoch);
+    for (std::uint32_t i = threadIdx.x; i < listed_places && tile + i < places; i += list_threads) {
+      const std::uint32_t place = (tile_place + i) % stride;
+      const std::uint32_t offset = tile_offset + (tile_place + i) / stride;
+      const std::int64_t epoch = tile_epoch + offset / steps_per_epoch;
+      const std::int64_t position = static_cast<std::int64_t>(offset % steps_per_epoch) * work.batch + place;
+      const bool there = place < work.batch && position < work.rows;
+      const Permutation permutation(
+          random_key(work.seed, Purpose::shuffle, static_cast<std::uint64_t>(epoch)),
+          static_cast<std::uint64_t>(work.rows));
+      work.order[tile + i] =
+          there ? static_cast<std::int32_t>(permutation(static_cast<std::uint64_t>(position))) : -1;
+    }
+  }
 }
 
 // Powers in double precision take long: a thread each, not one of a warp.
-__global__ void prepare_factors_kernel(StepsWork work) {
-  const std::int64_t offset = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+__global__ void prepare_factors_kernel(const StepsWork* models) {
+  const StepsWork& work = models[blockIdx.x];
+  const std::int64_t offset = static_cast<std::int64_t>(blockIdx.y) * blockDim.x + threadIdx.x;
   if (offset >= work.steps) return;
   const std::int64_t step = work.first_step + offset;
   const double rate = work.rates[offset];
@@ -177,11 +197,22 @@ __global__ void __launch_bounds__(judge_threads)
   if (place == 0) work.validation_parts[blockIdx.x] = loss;
 }
 
+// In the order in which they lie, whatever the number of threads. One thread adds what all have fetched: each
+// for itself, values would come as late after each other as device memory answers. To be called by the whole
+// block; the sum is the first thread's.
 __device__ double taken_sum(double* values, std::int64_t count) {
+  __shared__ double fetched[judge_threads];
   double sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    sum += values[i];
-    values[i] = 0;
+  for (std::int64_t first = 0; first < count; first += judge_threads) {
+    const int here = static_cast<int>(count - first < judge_threads ? count - first : judge_threads);
+    if (static_cast<int>(threadIdx.x) < here) {
+      fetched[threadIdx.x] = values[first + threadIdx.x];
+      values[first + threadIdx.x] = 0;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0)
+      for (int i = 0; i < here; ++i) sum += fetched[i];
+    __syncthreads();
   }
   return sum;
 }
@@ -192,16 +223,14 @@ __global__ void __launch_bounds__(decide_threads) decide_kernel(const EpochWork*
   const std::int64_t steps = advance.steps[blockIdx.x];
   if (steps == 0 || *work.end.stopped != 0) return;
   const bool ends = epoch_ends(work, steps);
+  const double train = ends ? taken_sum(work.end.row_sums, work.end.row_sum_count) : 0;
+  const double validation = ends && work.end.validation_rows > 0
+                                ? taken_sum(work.validation_parts, work.end.validation_sum_count)
+                                : 0;
   __syncthreads();
   if (threadIdx.x == 0) {
     work.end.counters->step += steps;
-    is_best = false;
-    if (ends) {
-      const double train = taken_sum(work.end.row_sums, work.end.row_sum_count);
-      const double validation =
-          work.end.validation_rows > 0 ? taken_sum(work.validation_parts, work.end.validation_sum_count) : 0;
-      is_best = kernels::decide_epoch(work.end, train, validation);
-    }
+    is_best = ends && kernels::decide_epoch(work.end, train, validation);
   }
   __syncthreads();
   if (!is_best) return;
@@ -225,9 +254,18 @@ LaunchError prepare_rows(const RowsWork& work, Stream stream) {
   return last_error();
 }
 
-LaunchError prepare_steps(const StepsWork& work, Stream stream) {
-  prepare_order_kernel<<<blocks_for(work.steps * work.stride, 256), 256, 0, stream>>>(work);
-  prepare_factors_kernel<<<blocks_for(work.steps, 64), 64, 0, stream>>>(work);
+LaunchError list_rows(const StepsWork* models, int count, std::int64_t most_steps, std::int64_t stride,
+                      Stream stream) {
+  constexpr unsigned most_tiles = 65'535;  // of a grid's second dimension; blocks take several beyond it
+  const dim3 grid(static_cast<unsigned>(count),
+                  std::min(blocks_for(most_steps * stride, listed_places), most_tiles));
+  list_rows_kernel<<<grid, list_threads, 0, stream>>>(models);
+  return last_error();
+}
+
+LaunchError prepare_factors(const StepsWork* models, int count, std::int64_t most_steps, Stream stream) {
+  const dim3 grid(static_cast<unsigned>(count), blocks_for(most_steps, 64));
+  prepare_factors_kernel<<<grid, 64, 0, stream>>>(models);
   return last_error();
 }
 

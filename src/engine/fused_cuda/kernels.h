@@ -30,7 +30,7 @@ struct RowsWork {
 };
 LaunchError prepare_rows(const RowsWork& work, Stream stream);
 
-// The rows of each step, and what depends on the step alone.
+// The rows of each step of a model's part, and what depends on the step alone.
 struct StepsWork {
   std::uint64_t seed = 0;
   std::int64_t rows = 0;
@@ -48,10 +48,15 @@ struct StepsWork {
   std::int32_t* order = nullptr;   // [steps, stride]
   StepFactors* factors = nullptr;  // [steps]
 };
-LaunchError prepare_steps(const StepsWork& work, Stream stream);
+// Each for `count` models at once, none of which has more than `most_steps`; all have one stride. The rows
+// ask for no learning rates, so that these may still be on their way.
+LaunchError list_rows(const StepsWork* models, int count, std::int64_t most_steps, std::int64_t stride,
+                      Stream stream);
+LaunchError prepare_factors(const StepsWork* models, int count, std::int64_t most_steps, Stream stream);
 
 // The end of a launch of the training kernel, for every model in it: steps are counted, and for a model whose
-// epoch ended, the validation rows are judged and the epoch is decided on.
+// epoch ended, the validation rows are judged and the epoch is decided on. Models whose epochs end have at
+// most `most_validation_rows`; 0 where none of them has any.
 struct EpochWork {
   kernels::EndEpoch end;
   const float* features = nullptr;  // validation rows: [rows, columns]

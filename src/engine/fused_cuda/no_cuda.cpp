@@ -7,6 +7,8 @@ std::string cuda_refusal(const EngineRequest&) {
   return "this program was built without CUDA";
 }
 
+void compile_ahead(std::span<const EngineRequest>, const StopSignal&) {}
+
 std::unique_ptr<Engine> make_cuda(const EngineRequest& request) {
   refuse("{}", cuda_refusal(request));
 }

@@ -25,6 +25,8 @@ struct Nvrtc {
   int (*size)(Program, std::size_t*) = nullptr;
   int (*code)(Program, char*) = nullptr;
   int (*destroy)(Program*) = nullptr;
+  // Older ones have it not: it is asked, while it compiles, whether to give up.
+  int (*ask)(Program, int (*gives_up)(void* payload, void*), void* payload) = nullptr;
 };
 
 template <class Function>
@@ -56,7 +58,11 @@ Nvrtc load() {
                      find(nvrtc.library, "nvrtcGetCUBINSize", nvrtc.size) &&
                      find(nvrtc.library, "nvrtcGetCUBIN", nvrtc.code) &&
                      find(nvrtc.library, "nvrtcDestroyProgram", nvrtc.destroy);
-  if (!whole) nvrtc.library = nullptr;
+  if (!whole) {
+    nvrtc.library = nullptr;
+    return nvrtc;
+  }
+  find(nvrtc.library, "nvrtcSetFlowCallback", nvrtc.ask);
   return nvrtc;
 }
 
@@ -71,14 +77,16 @@ constexpr const char* mathematics =
     "inline __device__ double log(double x) { return ::log(x); }\n"
     "inline __device__ double cos(double x) { return ::cos(x); } }\n";
 
+int gives_up(void* payload, void*) {
+  return static_cast<const StopSignal*>(payload)->reason() == StopReason::none ? 0 : 1;
+}
+
 }  // namespace
 
-std::string compiled(const std::string& source, const std::string& architecture, std::string& why_not) {
+CompiledCode compiled(const std::string& source, const std::string& architecture, const StopSignal& stop) {
   static const Nvrtc nvrtc = load();
-  if (nvrtc.library == nullptr) {
-    why_not = "this shape needs CUDA's run-time compiler (libnvrtc), which is not installed";
-    return "";
-  }
+  if (nvrtc.library == nullptr)
+    return {"", "this shape needs CUDA's run-time compiler (libnvrtc), which is not installed"};
   std::vector<std::string> texts;
   std::vector<const char*> names;
   for (const sources::Text& each : sources::all()) {
@@ -93,6 +101,7 @@ std::string compiled(const std::string& source, const std::string& architecture,
   if (nvrtc.create(&program, source.c_str(), "fused.cu", static_cast<int>(names.size()), pointers.data(),
                    names.data()) != 0)
     fail("CUDA's run-time compiler does not start");
+  if (nvrtc.ask != nullptr) nvrtc.ask(program, gives_up, const_cast<StopSignal*>(&stop));
   const std::string target = "--gpu-architecture=" + architecture;
   const std::array<const char*, 3> options{target.c_str(), "--std=c++17",
                                            "--device-as-default-execution-space"};
@@ -103,17 +112,17 @@ std::string compiled(const std::string& source, const std::string& architecture,
     code.resize(bytes);
     nvrtc.code(program, code.data());
     nvrtc.destroy(&program);
-    return code;
+    return {std::move(code), ""};
   }
   std::size_t length = 0;
   nvrtc.log_size(program, &length);
   std::string log(length, '\0');
   nvrtc.log(program, log.data());
   nvrtc.destroy(&program);
+  if (stop.reason() != StopReason::none) return {"", "its kernel was no longer wanted", true};
   // An older compiler may not know an instruction; the other engines need none.
-  why_not =
-      fmt::format("its kernel does not compile for {}: {}", architecture, log.substr(0, log.find('\n')));
-  return "";
+  return {"",
+          fmt::format("its kernel does not compile for {}: {}", architecture, log.substr(0, log.find('\n')))};
 }
 
 }  // namespace stoker::fused

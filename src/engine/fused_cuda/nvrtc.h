@@ -2,10 +2,14 @@
 
 #include <string>
 
+#include "base/stop.h"
+#include "engine/fused_cuda/compile_once.h"
+
 namespace stoker::fused {
 
 // Machine code of a CUDA source for one architecture ("sm_90a"). The compiler is CUDA's NVRTC, loaded when it
-// is first needed. Empty, and the reason in `why_not`, when it is not installed or cannot compile the source.
-std::string compiled(const std::string& source, const std::string& architecture, std::string& why_not);
+// is first needed. No code when it is not installed or cannot compile the source. Given up soon after `stop`
+// is set, where NVRTC can be asked to (since CUDA 12.8); older ones compile to the end.
+CompiledCode compiled(const std::string& source, const std::string& architecture, const StopSignal& stop);
 
 }  // namespace stoker::fused

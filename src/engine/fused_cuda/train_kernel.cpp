@@ -80,8 +80,8 @@ std::optional<fs::path> cache_folder() {
   return std::nullopt;
 }
 
-std::string kept_or_compiled(const std::string& source, const std::string& architecture,
-                             std::string& why_not) {
+CompiledCode kept_or_compiled(const std::string& source, const std::string& architecture,
+                              const StopSignal& stop) {
   Sha256 hash;
   hash.add(source);
   hash.add(architecture);
@@ -89,20 +89,35 @@ std::string kept_or_compiled(const std::string& source, const std::string& archi
   const std::string name = hash.finish() + ".cubin";
   const std::optional<fs::path> folder = cache_folder();
   try {
-    if (folder && fs::exists(*folder / name)) return read_file(*folder / name, most_code_bytes);
+    if (folder && fs::exists(*folder / name)) return {read_file(*folder / name, most_code_bytes), ""};
   } catch (const Error&) {
     // A cache that cannot be read is no cache.
   }
-  std::string code = compiled(source, architecture, why_not);
-  if (folder && !code.empty()) {
+  CompiledCode made = compiled(source, architecture, stop);
+  if (folder && !made.code.empty()) {
     try {
       make_folder(*folder);
-      write_file(*folder / name, code);
+      write_file(*folder / name, made.code);
     } catch (const Error&) {
       // Nor is one that cannot be written.
     }
   }
-  return code;
+  return made;
+}
+
+CompileOnce& codes() {
+  static CompileOnce once;
+  return once;
+}
+
+// What tells one kernel from another.
+std::string key_of(const Plan& plan, Device device) {
+  return architecture_of(device) + source_of(plan);
+}
+
+CompiledCode code_for(const Plan& plan, Device device, const StopSignal& stop) {
+  return codes().get(key_of(plan, device),
+                     [&] { return kept_or_compiled(source_of(plan), architecture_of(device), stop); });
 }
 
 std::optional<TrainKernel> loaded(const std::string& code) {
@@ -197,6 +212,18 @@ std::optional<Plan> crowd_plan_for(const EngineRequest& request, Plan plan, std:
 
 }  // namespace
 
+EngineRequest widest_of(std::span<const EngineRequest> group) {
+  EngineRequest widest = group.front();
+  for (const EngineRequest& request : group) {
+    widest.batch_size = std::max(widest.batch_size, request.batch_size);
+    widest.shape.dropout = std::max(widest.shape.dropout, request.shape.dropout);
+    widest.optimizer.weight_decay = std::max(widest.optimizer.weight_decay, request.optimizer.weight_decay);
+    widest.optimizer.max_grad_norm =
+        std::max(widest.optimizer.max_grad_norm, request.optimizer.max_grad_norm);
+  }
+  return widest;
+}
+
 std::optional<Plan> plain_plan_for(const EngineRequest& request, std::string& why_not) {
   std::optional<Plan> plan = shape_of(request, why_not);
   if (!plan) return std::nullopt;
@@ -281,16 +308,16 @@ std::optional<TrainKernel> kernel_for(const Plan& plan, Device device, std::stri
         fmt::format("it needs compute capability 8.0, this GPU has {:.1f}", capability_of(device) / 10.0);
     return std::nullopt;
   }
-  const std::string source = source_of(plan);
-  const std::string key = architecture_of(device) + source;
+  const std::string key = key_of(plan, device);
   if (const auto found = ready.find(key); found != ready.end()) return found->second;
   std::optional<TrainKernel> kernel;
   if (const void* built_in = built_in_kernel(plan)) {
     kernel = TrainKernel{built_in};
   } else {
-    const std::string code = kept_or_compiled(source, architecture_of(device), why_not);
-    if (code.empty()) return std::nullopt;
-    kernel = loaded(code);
+    const CompiledCode made = code_for(plan, device, StopSignal());
+    why_not = made.why_not;
+    if (made.code.empty()) return std::nullopt;
+    kernel = loaded(made.code);
     if (!kernel) {
       why_not = "the compiled kernel does not load on this GPU";
       return std::nullopt;
@@ -298,7 +325,13 @@ std::optional<TrainKernel> kernel_for(const Plan& plan, Device device, std::stri
   }
   prepare(*kernel, plan);
   ready.emplace(key, *kernel);
+  codes().forget(key);
   return kernel;
+}
+
+void compile_ahead(const Plan& plan, Device device, const StopSignal& stop) {
+  if (capability_of(device) < 80 || built_in_kernel(plan) != nullptr) return;
+  code_for(plan, device, stop);
 }
 
 }  // namespace stoker::fused

@@ -1,13 +1,18 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
+#include "base/stop.h"
 #include "engine/engine.h"
 #include "engine/fused_cuda/plan.h"
 
 // Which training kernel a request takes: one that the program brings, or one compiled for its shape.
 namespace stoker::fused {
+
+// One kernel trains a group: it has what any of its models has.
+EngineRequest widest_of(std::span<const EngineRequest> group);
 
 // How the request's network lies over a block, over the blocks of a team when its batch or its gradients ask
 // for one, or over all multiprocessors when it is too large for those; or why it does not, in `why_not`.
@@ -41,6 +46,10 @@ struct TrainKernel {
 
 // The kernel for a plan on a device, ready to launch. Compiled with NVRTC when it is not built in and kept on
 // disk for the next time. Without NVRTC: nothing, and the reason.
+// One that is being compiled ahead is waited for.
 std::optional<TrainKernel> kernel_for(const Plan& plan, Device device, std::string& why_not);
+
+// Compiles it for a kernel_for() to come, unless it is built in or kept on disk. Gives up when `stop` is set.
+void compile_ahead(const Plan& plan, Device device, const StopSignal& stop);
 
 }  // namespace stoker::fused

@@ -37,6 +37,10 @@ std::optional<Table> read_as_text(const Outside& outside, const std::vector<std:
   return source.read(columns);
 }
 
+std::optional<Table> first_rows(const Outside& outside) {
+  return static_cast<const Source*>(outside.opened.get())->first_rows();
+}
+
 }  // namespace
 
 CardType data_load() {
@@ -50,7 +54,8 @@ CardType data_load() {
           .check = check,
           .look_outside = look_outside,
           .run = run,
-          .read_as_text = read_as_text};
+          .read_as_text = read_as_text,
+          .first_rows = first_rows};
 }
 
 }  // namespace stoker::cards

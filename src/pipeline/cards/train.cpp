@@ -57,7 +57,7 @@ PortValues run(const CardContext& context) {
 CardType train_card(const std::string& name, const std::string& title) {
   return {
       .name = name,
-      .version = 3,
+      .version = 4,
       .title = title,
       .help =
           "Trains the model on the rows: values are imputed, encoded and scaled as the training rows say, "

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/stop.h"
+#include "pipeline/card.h"
+#include "pipeline/cards/train_settings.h"
+#include "pipeline/document.h"
+#include "train/fit.h"
+
+namespace stoker {
+
+// A training of a network on rows that a card reads.
+struct TrainingToCome {
+  std::string card;
+  NetworkSpec spec;
+  cards::TrainSettings settings;
+  std::string group_column;  // of the splits on the way
+};
+// Those of the `running` cards that train on what the card `reader` reads, as a whole or in parts.
+std::vector<TrainingToCome> trainings_to_come(const Document& document, const std::set<std::string>& running,
+                                              const std::string& reader);
+
+// Compiles the kernels of trainings to come in threads of its own, while the run goes on. What goes wrong
+// there is left to the training itself to meet and to tell.
+class KernelsAhead {
+ public:
+  using Compile = std::function<void(const FitRequest& first_rows, const StopSignal& stop)>;
+
+  // Empty: compile_ahead() of train/, where there is a GPU.
+  explicit KernelsAhead(Compile instead) : instead_(std::move(instead)) {}
+  KernelsAhead(const KernelsAhead&) = delete;
+  KernelsAhead& operator=(const KernelsAhead&) = delete;
+  // Gives up what is not done and waits for the threads.
+  ~KernelsAhead() { stop_.interrupt(); }
+
+  void begin(std::vector<TrainingToCome> trainings, const CardType& reader, const Outside& opened);
+
+ private:
+  void compile(const std::vector<TrainingToCome>& trainings, const CardType& reader,
+               const Outside& opened) const;
+
+  Compile instead_;
+  StopSignal stop_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,56 @@
+#include "train/compile_ahead.h"
+
+#include <exception>
+#include <system_error>
+
+#include "device/device.h"
+#include "model/workers.h"
+#include "train/fit_network.h"
+
+namespace stoker {
+namespace {
+
+constexpr int most_threads = 4;  // beside those that train
+
+}  // namespace
+
+bool may_be_fused(const FitConfig& config) {
+  const bool fused = config.engine == EngineChoice::automatic || config.engine == EngineChoice::fused;
+  return fused && config.precision == Precision::automatic;
+}
+
+bool compiles_ahead(const ModelSpec& spec, const FitConfig& config) {
+  return may_be_fused(config) && std::holds_alternative<NetworkSpec>(spec) &&
+         choose_device(config.device, no_notes()).is_cuda();
+}
+
+void compile_ahead(const FitRequest& first_rows, const StopSignal& stop) {
+  const auto* network = std::get_if<NetworkSpec>(&first_rows.spec);
+  if (network == nullptr) return;
+  const Preparation preparation =
+      Preparation::fit(first_rows.training, first_rows.preparation, Scaling::standard, no_notes());
+  EngineRequest request =
+      request_without_data(network->config, preparation, choose_device(first_rows.config.device, no_notes()));
+  request.precision = first_rows.config.precision;
+  fused::compile_ahead({&request, 1}, stop);
+}
+
+GroupKernelsAhead::GroupKernelsAhead(std::vector<std::vector<EngineRequest>> groups, Compile compile) {
+  if (groups.empty()) return;
+  try {
+    thread_ = std::jthread([this, groups = std::move(groups), compile] {
+      share_among_threads(static_cast<std::int64_t>(groups.size()), most_threads, [&](std::int64_t i) {
+        if (stop_.reason() != StopReason::none) return;
+        try {
+          compile(groups[static_cast<std::size_t>(i)], stop_);
+        } catch (const std::exception&) {
+          // The group meets it itself, and tells.
+        }
+      });
+    });
+  } catch (const std::system_error&) {
+    // Without a thread to spare, each group compiles its kernel itself.
+  }
+}
+
+}  // namespace stoker

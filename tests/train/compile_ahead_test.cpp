@@ -1,0 +1,55 @@
+#include "train/compile_ahead.h"
+
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+
+namespace stoker {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::vector<std::vector<EngineRequest>> groups_of(std::size_t count) {
+  std::vector<std::vector<EngineRequest>> groups;
+  for (std::size_t i = 0; i < count; ++i) groups.emplace_back(i + 1);
+  return groups;
+}
+
+// True as soon as the condition is; false where it never becomes so.
+template <class Condition>
+bool comes(const Condition& condition) {
+  const auto limit = std::chrono::steady_clock::now() + 30s;
+  while (!condition() && std::chrono::steady_clock::now() < limit) std::this_thread::sleep_for(1ms);
+  return condition();
+}
+
+std::atomic<std::int64_t> compiled_models;
+std::atomic<int> begun;
+std::atomic<int> given_up;
+
+TEST(GroupKernelsAhead, AreAllCompiledWhileTheOwnerGoesOn) {
+  compiled_models = 0;
+  const GroupKernelsAhead ahead(groups_of(9), [](std::span<const EngineRequest> group, const StopSignal&) {
+    compiled_models += static_cast<std::int64_t>(group.size());
+    if (group.size() == 2) throw std::runtime_error("one that cannot be compiled hinders no other");
+  });
+  EXPECT_TRUE(comes([] { return compiled_models == 45; })) << compiled_models;
+}
+
+TEST(GroupKernelsAhead, AreGivenUpWithTheirOwner) {
+  begun = given_up = 0;
+  {
+    const GroupKernelsAhead ahead(groups_of(50), [](std::span<const EngineRequest>, const StopSignal& stop) {
+      ++begun;
+      if (comes([&] { return stop.reason() != StopReason::none; })) ++given_up;
+    });
+    EXPECT_TRUE(comes([] { return begun > 0; }));
+  }
+  EXPECT_EQ(begun, given_up);
+  EXPECT_LT(begun, 50);
+}
+
+}  // namespace
+}  // namespace stoker
