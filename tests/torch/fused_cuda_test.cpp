@@ -341,11 +341,46 @@ void expect_fp32_losses(EngineRequest request) {
                 2e-3 * other.finished_epochs[i].train_loss);
 }
 
-TEST_F(FusedGroup, GoesOnInFp32WhenGradientsLeaveTheRangeOfFp16) {
-  EngineRequest request = request_of(Case{}, 64);
+EngineRequest with_large_targets(const Case& each) {
+  EngineRequest request = request_of(each, 2 * each.batch);
   for (DatasetArray& part : request.training.arrays)
     if (part.role == Role::targets)
-      for (float& target : part.array.as<float>()) target = 5000 + 1000 * target;
+      for (float& target : part.array.as<float>())
+        target = (5000 + 1000 * target) * static_cast<float>(each.batch) / 32;
+  return request;
+}
+
+// Whatever kernel: a block, a team, all multiprocessors.
+std::vector<Case> kernels_of_all_kinds() {
+  std::vector<Case> all(4);
+  all[1].hidden = {64, 32};
+  all[2].batch = 512;
+  all[3].hidden = {512, 512};
+  return all;
+}
+
+TEST_F(FusedGroup, ScalesLossesLessWhenGradientsLeaveTheRangeOfFp16) {
+  for (const Case& each : kernels_of_all_kinds()) expect_fp32_losses(with_large_targets(each));
+}
+
+TEST_F(FusedGroup, GoesOnBitForBitWithItsScale) {
+  for (const Case& each : kernels_of_all_kinds()) {
+    const EngineRequest request =
+        test::placed_on(with_large_targets(each), *test::first_gpu(), Memory::device);
+    const auto whole = fused::make_cuda(request);
+    test::run_epochs(*whole, request, 4, 2);
+    const auto first = fused::make_cuda(request);
+    test::run_epochs(*first, request, 2, 2);
+    const auto second = fused::make_cuda(request);
+    second->restore(first->state());
+    test::run_epochs(*second, request, 4, 2, 2 * request.steps_per_epoch());
+    EXPECT_TRUE(test::same_bits(whole->state(), second->state()));
+  }
+}
+
+TEST_F(FusedGroup, GoesOnInFp32WhenActivationsLeaveTheRangeOfFp16) {
+  EngineRequest request = request_of(Case{}, 64);
+  for (float& feature : request.training.arrays[0].array.as<float>()) feature *= 8'000;
   expect_fp32_losses(request);
 }
 
@@ -405,6 +440,10 @@ TEST_F(FusedGroup, RefusesWhatAllMultiprocessorsCannotHold) {
   request = test::placed_on(request_of(wide_case(), 64), *test::first_gpu(), Memory::device);
   request.precision = Precision::fp32;
   EXPECT_NE(fused::cuda_refusal(request), "");
+  EngineRequest large = request_of(wide_case(), 64);
+  large.training.arrays[0].array.as<float>()[3] = 50'000;
+  large = test::placed_on(large, *test::first_gpu(), Memory::device);
+  EXPECT_NE(fused::cuda_refusal(large).find("larger than 32,768"), std::string::npos);
 }
 
 }  // namespace

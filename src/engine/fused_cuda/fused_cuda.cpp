@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "engine/fused_cuda/device_memory.h"
 #include "engine/fused_cuda/group.h"
 
 namespace stoker::fused {
@@ -45,6 +46,23 @@ std::string dataset_problem(const EngineRequest& request, const Dataset& dataset
   return problem;
 }
 
+// Whether fp16 holds the features: looked at here only where there is no kernel with fp32 operands to fall
+// back to.
+std::string range_problem(const EngineRequest& request) {
+  std::string why_not;
+  if (plain_plan_for(request, why_not)) return "";
+  const OwnStream stream(request.device);
+  Array flag = device_memory<std::uint32_t>(1, request.device, stream.get());
+  const Array& features = request.training.features();
+  check(find_beyond(pointer<float>(features), features.size(), 1, most_feature, pointer<std::uint32_t>(flag),
+                    stream.get()),
+        "looking at the features");
+  stream.wait();
+  if (download<std::uint32_t>(flag, 0, 1)[0] == 0) return "";
+  return fmt::format(
+      "a feature is larger than 32,768, which fp16 operands cannot hold, and with fp32 ones: {}", why_not);
+}
+
 }  // namespace
 
 std::string cuda_refusal(const EngineRequest& request) {
@@ -59,7 +77,9 @@ std::string cuda_refusal(const EngineRequest& request) {
   if (!problem.empty()) return problem;
   const std::optional<Plan> plan = plan_for(request, problem);
   if (!plan) return problem;
-  if (request.precision == Precision::fp32 || kernel_for(*plan, request.device, problem)) return "";
+  if (request.precision == Precision::fp32) return "";
+  problem = range_problem(request);
+  if (problem.empty()) kernel_for(*plan, request.device, problem);
   return problem;
 }
 

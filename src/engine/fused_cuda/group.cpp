@@ -128,14 +128,20 @@ void CudaGroup::write_initial_state() {
 
 // Keeps fp16's gradients in its range: what is smaller than 6e-8 / 1024 counts as 0.
 double CudaGroup::loss_scale() const {
-  return is_plain_ ? 1 : 1024;
+  return is_plain_ ? 1 : loss_scale(lowered_);
+}
+double CudaGroup::loss_scale(int lowered) {
+  return std::ldexp(1.0, 10 - 10 * lowered);
 }
 
 // The fast kernels carry Adam's epsilon within the second moment: v / (1 - beta2) + epsilon^2 / (1 - beta2),
 // both times the loss scale squared.
 double CudaGroup::initial_second_moment(const OptimizerSettings& settings) const {
-  if (settings.kind == Optimizer::sgd || is_plain_) return 0;
-  const double scaled = settings.epsilon * loss_scale();
+  return is_plain_ ? 0 : initial_second_moment(settings, loss_scale());
+}
+double CudaGroup::initial_second_moment(const OptimizerSettings& settings, double scale) {
+  if (settings.kind == Optimizer::sgd) return 0;
+  const double scaled = settings.epsilon * scale;
   return std::max(scaled * scaled / (1.0 - settings.beta2), 1e-30);
 }
 
@@ -147,11 +153,7 @@ void CudaGroup::become_plain_for_large_features() {
         "{}; "
         "choose engine graph",
         why_not);
-  is_plain_ = true;
-  plan_.team = 0;
-  plan_.crowd = {};
-  plan_.duet = 0;
-  spread_ = plain_spread();
+  take_plain_kernel();
 }
 
 CudaGroup::Rows CudaGroup::prepared(const EngineRequest& request, const Dataset& dataset, bool for_training) {
@@ -342,8 +344,7 @@ void CudaGroup::run_part(std::span<const Chunk> chunks, std::vector<std::int64_t
   if (!is_plain_) keep_copy();
   prepare_part(chunks, done, counts);
   train_part(counts);
-  if (!is_plain_ && has_run_out_of_range()) {
-    go_back_to_plain();
+  while (!is_plain_ && has_run_out_of_range() && go_back()) {
     prepare_part(chunks, done, counts);
     train_part(counts);
   }

@@ -67,22 +67,32 @@ class CudaGroup : public EngineGroup {
   void launch_fast(const Models& models, std::size_t count);
   void launch_plain(std::size_t first, std::size_t count, const Models& models,
                     const std::vector<std::int64_t>& offsets);
-  // fp16 ends at 65,504. Training that runs out of it goes back to the last look of the host and on in fp32.
+  // fp16 ends at 65,504. Training that runs out of it goes back to the last look of the host and on from
+  // there, with losses scaled less and less, at last in fp32.
+  static constexpr int most_lowered = 2;
+  static constexpr std::int64_t plain_form = -1;  // of saved moments; else how often the scale was lowered
   void become_plain_for_large_features();
   void keep_copy();
   bool has_run_out_of_range();
-  void go_back_to_plain();
+  bool go_back();  // false: there is nothing left to try
+  void lower_scale();
+  void rescale_moments(std::size_t model, double from, double to);
+  void become_plain();
+  void take_plain_kernel();
   double loss_scale() const;
+  static double loss_scale(int lowered);
   Spread plain_spread() const;
   std::vector<kernels::EpochLine> download_lines(std::size_t most) const;
   void collect(std::vector<ChunkResult>& results);
   std::vector<float> read_flat(const Array& array, std::size_t model) const;
   void write_flat(Array& array, std::size_t model, const std::vector<float>& flat);
   double initial_second_moment(const OptimizerSettings& settings) const;
+  static double initial_second_moment(const OptimizerSettings& settings, double scale);
 
   Plan plan_{};
   TrainKernel kernel_;
   bool is_plain_ = false;  // fp32, by the plain kernel
+  int lowered_ = 0;        // times that the loss scale was
   Spread spread_;
   std::size_t places_ = 0;  // rows that a step has in the lists
   std::size_t sums_ = 0;    // of losses that a model has

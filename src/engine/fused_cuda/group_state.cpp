@@ -1,5 +1,6 @@
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "engine/fused_cuda/device_memory.h"
@@ -31,7 +32,7 @@ NamedArrays CudaGroup::state(std::size_t i) const {
   }
   const auto counters = download<kernels::StepCounters>(counters_, i, 1)[0];
   const std::array<std::int64_t, 4> numbers{counters.step, counters.since_best, models_[i].stopped ? 1 : 0,
-                                            is_plain_ ? 1 : 0};
+                                            is_plain_ ? plain_form : lowered_};
   state.push_back({"counters", Array::from<std::int64_t>(numbers, {4})});
   state.push_back({"row_sums", Array::from<double>(download<double>(row_sums_, i * sums_, sums_),
                                                    {static_cast<std::int64_t>(sums_)})});
@@ -53,14 +54,15 @@ void CudaGroup::restore(std::size_t i, const NamedArrays& state) {
   const auto numbers = checked("counters", DType::int64, {4}).as<std::int64_t>();
   if (numbers[0] < 0 || numbers[1] < 0) refuse("the saved state counts negative steps");
   // The moments are saved as the kernel keeps them.
-  if (numbers[3] != 0 && !is_plain_) {
-    keep_copy();
-    go_back_to_plain();
-  }
-  if ((numbers[3] != 0) != is_plain_) refuse("the saved state was trained with another precision");
+  const std::int64_t form = numbers[3];
+  if (form != plain_form && (form < 0 || form > most_lowered)) refuse("the saved state has an unknown form");
+  if (form == plain_form && !is_plain_) become_plain();
+  if ((form == plain_form) != is_plain_) refuse("the saved state was trained with another precision");
+  while (!is_plain_ && lowered_ < form) lower_scale();
   restore_flat(parameters_, "parameters.");
   restore_flat(first_moment_, "first_moment.");
   if (plan_.optimizer != 2) restore_flat(second_moment_, "second_moment.");
+  if (!is_plain_ && form < lowered_) rescale_moments(i, loss_scale(static_cast<int>(form)), loss_scale());
   if (models_[i].request.validation.rows() > 0) {
     restore_flat(best_parameters_, "best_parameters.");
     upload(best_loss_, i, checked("best_validation_loss", DType::float64, {1}).as<double>().data(), 1,
@@ -116,28 +118,55 @@ void CudaGroup::keep_copy() {
 
 bool CudaGroup::has_run_out_of_range() {
   check(cudaMemsetAsync(flags_.data(), 0, flags_.bytes(), stream_->get()), "clearing flags");
-  check(find_not_finite(pointer<float>(parameters_), plan_.parameters(), static_cast<int>(models_.size()),
-                        pointer<std::uint32_t>(flags_), stream_->get()),
+  check(find_beyond(pointer<float>(parameters_), plan_.parameters(), static_cast<int>(models_.size()),
+                    std::numeric_limits<float>::max(), pointer<std::uint32_t>(flags_), stream_->get()),
         "looking for infinities");
   stream_->wait();
   const std::vector<std::uint32_t> flags = download<std::uint32_t>(flags_, 0, models_.size());
-  if (std::all_of(flags.begin(), flags.end(), [](std::uint32_t flag) { return flag == 0; })) return false;
-  // Without room for fp32 there is no way back: the training has diverged.
-  std::string why_not;
-  return plain_plan_for(models_.front().request, why_not).has_value();
+  return !std::all_of(flags.begin(), flags.end(), [](std::uint32_t flag) { return flag == 0; });
 }
 
-// The copy's moments in the form of the plain kernel; batches lie in its passes from now on.
-void CudaGroup::go_back_to_plain() {
+bool CudaGroup::go_back() {
+  std::string why_not;
+  const bool lowers = lowered_ < most_lowered;
+  // Without room for fp32 there is no way on: the training has diverged.
+  if (!lowers && !plain_plan_for(models_.front().request, why_not)) return false;
   const std::vector<Array*> arrays = changing_arrays();
   for (std::size_t i = 0; i < arrays.size(); ++i)
     check(cudaMemcpyAsync(arrays[i]->data(), copies_[i].data(), arrays[i]->bytes(), cudaMemcpyDeviceToDevice,
                           stream_->get()),
           "going back to a copy");
   stream_->wait();
-  for (std::size_t i = 0; i < models_.size(); ++i) {
-    models_[i].next_step = copied_steps_[i];
-    if (plan_.optimizer == 2) continue;
+  for (std::size_t i = 0; i < models_.size(); ++i) models_[i].next_step = copied_steps_[i];
+  if (lowers)
+    lower_scale();
+  else
+    become_plain();
+  return true;
+}
+
+void CudaGroup::lower_scale() {
+  ++lowered_;
+  for (std::size_t i = 0; i < models_.size(); ++i)
+    rescale_moments(i, loss_scale(lowered_ - 1), loss_scale(lowered_));
+}
+
+void CudaGroup::rescale_moments(std::size_t i, double from, double to) {
+  if (plan_.optimizer == 2) return;
+  const OptimizerSettings& settings = models_[i].request.optimizer;
+  const double before = initial_second_moment(settings, from), after = initial_second_moment(settings, to);
+  const double factor = to / from;
+  std::vector<float> first = read_flat(first_moment_, i), second = read_flat(second_moment_, i);
+  for (float& value : first) value = static_cast<float>(value * factor);
+  for (float& value : second)
+    value = static_cast<float>(std::max(0.0, value - before) * factor * factor + after);
+  write_flat(first_moment_, i, first);
+  write_flat(second_moment_, i, second);
+}
+
+// Moments in the form of the plain kernel; batches lie in its passes from now on.
+void CudaGroup::become_plain() {
+  for (std::size_t i = 0; i < models_.size() && plan_.optimizer != 2; ++i) {
     const OptimizerSettings& settings = models_[i].request.optimizer;
     const double scale = loss_scale();
     const double offset = initial_second_moment(settings);
@@ -148,6 +177,10 @@ void CudaGroup::go_back_to_plain() {
     write_flat(first_moment_, i, first);
     write_flat(second_moment_, i, second);
   }
+  take_plain_kernel();
+}
+
+void CudaGroup::take_plain_kernel() {
   is_plain_ = true;
   plan_.team = 0;
   plan_.crowd = {};

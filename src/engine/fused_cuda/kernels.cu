@@ -19,9 +19,6 @@ unsigned blocks_for(std::int64_t elements, int block) {
   return static_cast<unsigned>((elements + block - 1) / block);
 }
 
-// fp16 ends at 65,504; beyond half of it, sums of a few such values would leave it too.
-constexpr float most_feature = 32'768.0F;
-
 __global__ void prepare_rows_kernel(RowsWork work) {
   const std::int64_t pairs = work.depth / 2;
   const std::int64_t index = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -241,10 +238,11 @@ __global__ void __launch_bounds__(decide_threads) decide_kernel(const EpochWork*
   for (std::int64_t i = threadIdx.x; i < work.end.parameter_count / 4; i += decide_threads) to[i] = from[i];
 }
 
-__global__ void not_finite_kernel(const float* parameters, std::int64_t each, std::uint32_t* flags) {
-  const float* mine = parameters + blockIdx.x * each;
-  for (std::int64_t i = blockIdx.y * blockDim.x + threadIdx.x; i < each; i += gridDim.y * blockDim.x)
-    if (!isfinite(mine[i])) flags[blockIdx.x] = 1;
+__global__ void beyond_kernel(const float* values, std::int64_t each, float bound, std::uint32_t* flags) {
+  const float* mine = values + blockIdx.x * each;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * blockDim.x;
+  for (std::int64_t i = blockIdx.y * blockDim.x + threadIdx.x; i < each; i += step)
+    if (!(fabsf(mine[i]) <= bound)) flags[blockIdx.x] = 1;
 }
 
 }  // namespace
@@ -284,10 +282,10 @@ LaunchError judge_epochs(const Plan& plan, const EpochWork* models, const Advanc
   return last_error();
 }
 
-LaunchError find_not_finite(const float* parameters, std::int64_t each, int count, std::uint32_t* flags,
-                            Stream stream) {
-  const dim3 grid(static_cast<unsigned>(count), blocks_for(each, 256 * 64));
-  not_finite_kernel<<<grid, 256, 0, stream>>>(parameters, each, flags);
+LaunchError find_beyond(const float* values, std::int64_t each, int count, float bound, std::uint32_t* flags,
+                        Stream stream) {
+  const dim3 grid(static_cast<unsigned>(count), std::min(blocks_for(each, 256 * 64), 1024U));
+  beyond_kernel<<<grid, 256, 0, stream>>>(values, each, bound, flags);
   return last_error();
 }
 

@@ -14,6 +14,9 @@ namespace stoker::fused {
 using kernels::LaunchError;
 using kernels::Stream;
 
+// fp16 ends at 65,504; beyond half of it, sums of a few such values would leave it too.
+constexpr float most_feature = 32'768.0F;
+
 // Rows as the training kernel reads them: fp16, padded to depth columns, a 1 behind the last one; the target
 // beside its weight.
 struct RowsWork {
@@ -71,8 +74,8 @@ struct Advance {
 LaunchError judge_epochs(const Plan& plan, const EpochWork* models, const Advance& advance, int count,
                          std::int64_t most_validation_rows, Stream stream);
 
-// flags[model] becomes 1 when a parameter of it is not finite.
-LaunchError find_not_finite(const float* parameters, std::int64_t each, int count, std::uint32_t* flags,
-                            Stream stream);
+// flags[i] becomes 1 when one of the `each` values of i is larger than the bound, or no number.
+LaunchError find_beyond(const float* values, std::int64_t each, int count, float bound, std::uint32_t* flags,
+                        Stream stream);
 
 }  // namespace stoker::fused
