@@ -37,6 +37,9 @@ void add_w1_flags(CLI::App& app, BenchOptions& options) {
   app.add_option("--dropout", options.dropout, "Share of hidden outputs left out")
       ->check(CLI::Range(0.0, 0.99))
       ->capture_default_str();
+  app.add_option("--precision", options.precision, "auto, or fp32: operands that are not rounded")
+      ->check(CLI::IsMember({"auto", "fp32"}))
+      ->capture_default_str();
   app.add_option("--models", options.models, "Measure so many models side by side, beside one alone")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
   app.add_option("--threads", options.threads, "With --models on the CPU: threads; 0: one per core")

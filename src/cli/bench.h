@@ -15,6 +15,7 @@ struct BenchOptions {
   std::vector<std::string> engines{"auto"};
   std::vector<std::int64_t> hidden{128, 64, 32};
   double dropout = 0.2;
+  std::string precision = "auto";
   double seconds = 0.25;    // of a window
   std::int64_t models = 0;  // side by side; 0: one model alone
   int threads = 0;          // that models share on the CPU; 0: one per core
@@ -35,8 +36,8 @@ EngineRequest w1_request(const Dataset& placed, Device device, std::int64_t batc
 // w1, and its hidden layers where they are other ones.
 std::string w1_name(const BenchOptions& options);
 EngineChoice engine_named(const std::string& name);
-// Of the operands: the fused engine rounds them on a GPU.
-std::string precision_of(const std::string& engine, Device device);
+// Of the operands: the fused engine rounds them on a GPU, unless it is asked not to.
+std::string precision_of(const std::string& engine, const EngineRequest& request);
 
 // w1 alone, then `models` of them side by side, by batch size. On the CPU they share its threads, on a GPU
 // they train in groups where the engine can.

@@ -94,7 +94,7 @@ ManyLine measure_many(const Dataset& placed, Device device, std::int64_t batch, 
   line.batch = batch;
   line.engine = std::string(maker.name);
   line.device = device.name();
-  line.precision = precision_of(line.engine, device);
+  line.precision = precision_of(line.engine, requests.front());
   line.us_per_step = 1e6 * measured.seconds_per_unit / static_cast<double>(models);
   many.processor_us_per_step = 1e6 * processor.seconds_per_step() / static_cast<double>(models);
   line.spread = measured.spread;

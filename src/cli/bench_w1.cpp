@@ -49,6 +49,7 @@ EngineRequest w1_request(const Dataset& placed, Device device, std::int64_t batc
   request.shape = {bench_columns, options.hidden, 1, Activation::relu, options.dropout};
   request.loss = Loss::mse;
   request.batch_size = batch;
+  request.precision = options.precision == "fp32" ? Precision::fp32 : Precision::automatic;
   request.seed = seed;
   request.device = device;
   request.training = placed;
@@ -89,7 +90,7 @@ BenchLine measure_w1(const EngineRequest& request, EngineChoice choice, const Be
   line.batch = request.batch_size;
   line.engine = std::string(engine->name());
   line.device = request.device.name();
-  line.precision = precision_of(line.engine, request.device);
+  line.precision = precision_of(line.engine, request);
   line.us_per_step = 1e6 * measured.seconds_per_unit;
   line.spread = measured.spread;
   line.samples_per_s = static_cast<double>(request.batch_size) / measured.seconds_per_unit;
@@ -101,8 +102,10 @@ BenchLine measure_w1(const EngineRequest& request, EngineChoice choice, const Be
 
 }  // namespace
 
-std::string precision_of(const std::string& engine, Device device) {
-  return engine == "fused" && device.is_cuda() ? "fp16" : "fp32";
+std::string precision_of(const std::string& engine, const EngineRequest& request) {
+  const bool rounds =
+      engine == "fused" && request.device.is_cuda() && request.precision == Precision::automatic;
+  return rounds ? "fp16" : "fp32";
 }
 
 EngineChoice engine_named(const std::string& name) {
