@@ -17,7 +17,12 @@ extern const std::string_view crowd_output;
 extern const std::string_view crowd_product;
 extern const std::string_view crowd_state;
 extern const std::string_view duet;
+extern const std::string_view duet_ahead;
+extern const std::string_view duet_first;
+extern const std::string_view duet_middle;
+extern const std::string_view duet_parts;
 extern const std::string_view duet_plan;
+extern const std::string_view duet_updates;
 extern const std::string_view math;
 extern const std::string_view plan;
 extern const std::string_view ptx;
@@ -31,7 +36,7 @@ struct Text {
   const char* name;  // as it is included
   std::string_view text;
 };
-inline std::array<Text, 20> all() {
+inline std::array<Text, 25> all() {
   return {{{"base/random.h", random},
            {"engine/fused_cuda/block.cuh", block},
            {"engine/fused_cuda/block_backward.cuh", block_backward},
@@ -43,7 +48,12 @@ inline std::array<Text, 20> all() {
            {"engine/fused_cuda/crowd_product.cuh", crowd_product},
            {"engine/fused_cuda/crowd_state.cuh", crowd_state},
            {"engine/fused_cuda/duet.cuh", duet},
+           {"engine/fused_cuda/duet_ahead.cuh", duet_ahead},
+           {"engine/fused_cuda/duet_first.cuh", duet_first},
+           {"engine/fused_cuda/duet_middle.cuh", duet_middle},
+           {"engine/fused_cuda/duet_parts.cuh", duet_parts},
            {"engine/fused_cuda/duet_plan.h", duet_plan},
+           {"engine/fused_cuda/duet_updates.cuh", duet_updates},
            {"engine/fused_cuda/math.cuh", math},
            {"engine/fused_cuda/plan.h", plan},
            {"engine/fused_cuda/ptx.cuh", ptx},

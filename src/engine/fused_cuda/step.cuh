@@ -3,6 +3,11 @@
 #include "engine/fused_cuda/solo.cuh"
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #include "engine/fused_cuda/duet.cuh"
+#include "engine/fused_cuda/duet_ahead.cuh"
+#include "engine/fused_cuda/duet_first.cuh"
+#include "engine/fused_cuda/duet_middle.cuh"
+#include "engine/fused_cuda/duet_parts.cuh"
+#include "engine/fused_cuda/duet_updates.cuh"
 #endif
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 #include "engine/fused_cuda/team.cuh"
