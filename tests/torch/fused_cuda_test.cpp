@@ -162,6 +162,9 @@ std::vector<Case> cases() {
     c.hidden = {127, 63, 31}, c.activation = Activation::gelu, c.dropout = 0.3;
   });
   add("padded_sigmoid", [](Case& c) { c.hidden = {100, 50, 25}, c.activation = Activation::sigmoid; });
+  add("sigmoid_of_whole_tiles", [](Case& c) {
+    c.hidden = {96, 48, 16}, c.activation = Activation::sigmoid, c.rate = 0.01F;
+  });
   add("few_units", [](Case& c) { c.inputs = 15, c.hidden = {2, 3, 1}, c.activation = Activation::tanh; });
   // And the one that takes what that does not.
   const std::vector<std::int64_t> two{64, 32};

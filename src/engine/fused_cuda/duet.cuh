@@ -218,7 +218,9 @@ struct Duet {
   template <int H>
   __device__ __forceinline__ Word mask_of(int unit, int step) const {
     if constexpr (P.has_dropout) return masks<H>(step)[unit] << (6 - pair);
-    return P.is_relu() || P.width[H] % 16 == 0 || unit < P.width[H] ? ~0U : 0U;
+    constexpr int width = P.width[H];
+    constexpr bool has_padding = width < D.units(H);
+    return P.is_relu() || !has_padding || unit < width ? ~0U : 0U;
   }
   template <int Eight>
   __device__ __forceinline__ static Word kept(Word mask) {

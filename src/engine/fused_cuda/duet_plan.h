@@ -19,6 +19,7 @@ struct DuetPlan {
   static constexpr int second() { return tall; }
   constexpr int third_tiles() const { return divide_up(plan.width[3], 16); }
   constexpr int third() const { return third_tiles() * 16; }
+  constexpr int units(int h) const { return h == 1 ? first() : h == 2 ? second() : third(); }  // with padding
 
   // Whether the kernel has a form for the network.
   constexpr bool fits() const {
