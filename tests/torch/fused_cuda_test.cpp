@@ -381,10 +381,39 @@ TEST_F(FusedGroup, GoesOnBitForBitWithItsScale) {
   }
 }
 
-TEST_F(FusedGroup, GoesOnInFp32WhenActivationsLeaveTheRangeOfFp16) {
+// Of several hundred thousand in the first layer, which no scale of the loss makes smaller.
+EngineRequest with_large_activations() {
   EngineRequest request = request_of(Case{}, 64);
   for (float& feature : request.training.arrays[0].array.as<float>()) feature *= 8'000;
+  for (float& weight : request.initial_parameters[0].array.as<float>()) weight *= 100;
+  return request;
+}
+
+TEST_F(FusedGroup, GoesOnInFp32WhenActivationsLeaveTheRangeOfFp16) {
+  expect_fp32_losses(with_large_activations());
+}
+
+// Two scales are tried on the way. Gradients are small here, so that a second moment left in the form of one
+// of them would drown them.
+TEST_F(FusedGroup, GoesOnInFp32WithMomentsInItsForm) {
+  EngineRequest request = with_large_activations();
+  request.training.arrays.push_back(
+      {"weights", Role::weights, Array::from<float>(std::vector<float>(64, 1e-14F), {64})});
   expect_fp32_losses(request);
+}
+
+TEST_F(FusedGroup, AModelThatOverflowsLeavesItsNeighbourAsItIsAlone) {
+  std::vector<EngineRequest> requests{request_of(Case{}, 64), with_large_targets(Case{})};
+  for (EngineRequest& request : requests)
+    request = test::placed_on(request, *test::first_gpu(), Memory::device);
+  const auto group = fused::make_cuda_group(requests);
+  const std::vector<Chunk> chunks(2, {0, std::vector<float>(20, 1e-3F)});
+  group->run(chunks);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto alone = fused::make_cuda(requests[i]);
+    alone->run(chunks[i]);
+    EXPECT_TRUE(test::same_bits(group->state(i), alone->state())) << i;
+  }
 }
 
 TEST_F(FusedGroup, TrainsOnFeaturesThatFp16CannotHold) {
