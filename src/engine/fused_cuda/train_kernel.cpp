@@ -89,7 +89,9 @@ CompiledCode kept_or_compiled(const std::string& source, const std::string& arch
   const std::string name = hash.finish() + ".cubin";
   const std::optional<fs::path> folder = cache_folder();
   try {
-    if (folder && fs::exists(*folder / name)) return {read_file(*folder / name, most_code_bytes), ""};
+    std::error_code ignored;
+    if (folder && fs::exists(*folder / name, ignored))
+      return {read_file(*folder / name, most_code_bytes), ""};
   } catch (const Error&) {
     // A cache that cannot be read is no cache.
   }
