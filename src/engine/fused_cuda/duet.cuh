@@ -10,9 +10,9 @@
 // layers, one output). Groups 0 and 1 carry the batch through the network, groups 2 and 3 keep the second
 // matrix, which has most of the weights, and draw dropout while they wait:
 //
-//   group 0:  forward 2, forward 3, loss, delta 3 | delta 2 | delta 1, update 1, the next forward 1 |
-//   group 1:                                      | update 3| the same for the other half of layer 1 |
-//   2 and 3:  the next rows, the next dropout               | update 2                               |
+//   group 0:  forward 2 | forward 3, loss, delta 3, delta 2 | delta 1, update 1, the next forward 1   |
+//   group 1:  update 3 of the step before | rows to come    | the same for the other half of layer 1  |
+//   2 and 3:  the next dropout                              | update 2                                |
 //
 // Everything stands on its side, [units, rows of the batch]: four warps multiply 64 rows at least, and a
 // batch has 32. Products by four warps read shared memory once for all of them, which is what bounds the
@@ -692,7 +692,7 @@ struct Duet {
       save_piece(third, i, [=](int row, int column) { return flat<2>(row, i * 16 + column); });
   }
 
-  // ---- groups 2 and 3: the second matrix, the rows and the dropout to come
+  // ---- groups 2 and 3: the second matrix, and the dropout to come
   static constexpr int second_pieces = 2 * D.first_blocks();
   __device__ __forceinline__ int second_row() const {
     return D.first_blocks() == 2 ? (party - 2) * DuetPlan::tall : 0;
@@ -733,6 +733,7 @@ struct Duet {
     show_to_products();
   }
 
+  // Rows to come, which group 1 fetches.
   static constexpr int pieces = P.depth(0) / 8;  // of 16 bytes a row
   static constexpr int fetches = rows * (pieces + 1) + 1;
   static constexpr int fetch_rounds = divide_up(fetches, four_warps);
