@@ -416,6 +416,28 @@ TEST_F(FusedGroup, AModelThatOverflowsLeavesItsNeighbourAsItIsAlone) {
   }
 }
 
+// As in a sweep, whose next rung takes up what was trained in several groups.
+TEST_F(FusedGroup, TakesUpAModelOfFp16BesideOneThatWentOnInFp32) {
+  std::vector<EngineRequest> requests{with_large_activations(), request_of(Case{}, 64)};
+  std::vector<std::unique_ptr<Engine>> alone;
+  for (EngineRequest& request : requests) {
+    request = test::placed_on(request, *test::first_gpu(), Memory::device);
+    alone.push_back(fused::make_cuda(request));
+    test::run_epochs(*alone.back(), request, 20, 40, 0, 1e-3F);
+  }
+  const auto group = fused::make_cuda_group(requests);
+  for (std::size_t i = 0; i < 2; ++i) group->restore(i, alone[i]->state());
+  const std::vector<Chunk> chunks(2, {40, std::vector<float>(40, 1e-3F)});
+  const std::vector<ChunkResult> results = group->run(chunks);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const ChunkResult expected = alone[i]->run(chunks[i]);
+    ASSERT_EQ(results[i].finished_epochs.size(), expected.finished_epochs.size());
+    for (std::size_t j = 0; j < expected.finished_epochs.size(); ++j)
+      EXPECT_NEAR(results[i].finished_epochs[j].train_loss, expected.finished_epochs[j].train_loss,
+                  1e-2 * expected.finished_epochs[0].train_loss);
+  }
+}
+
 TEST_F(FusedGroup, TrainsOnFeaturesThatFp16CannotHold) {
   EngineRequest request = request_of(Case{}, 64);
   request.training.arrays[0].array.as<float>()[3] = 50'000;

@@ -78,6 +78,7 @@ class CudaGroup : public EngineGroup {
   bool go_back(const std::vector<std::size_t>& models);       // false: there is nothing left to try
   void rescale_moments(std::size_t model, int from, int to);  // lowered so often
   void become_plain();
+  void make_moments_plain(std::size_t model, int lowered);
   void take_plain_kernel();
   double loss_scale(const Model& model) const;
   static double loss_scale(int lowered);

@@ -57,7 +57,10 @@ void CudaGroup::restore(std::size_t i, const NamedArrays& state) {
   const std::int64_t form = numbers[3];
   if (form != plain_form && (form < 0 || form > most_lowered)) refuse("the saved state has an unknown form");
   if (form == plain_form && !is_plain_) become_plain();
-  if ((form == plain_form) != is_plain_) refuse("the saved state was trained with another precision");
+  // A neighbour's overflow may have made the group plain; a request for fp32 is another training.
+  const bool becomes_plain = is_plain_ && form != plain_form;
+  if (becomes_plain && models_[i].request.precision == Precision::fp32)
+    refuse("the saved state was trained with another precision");
   if (!is_plain_) {
     // What is not saved, the padding, takes the form too.
     rescale_moments(i, models_[i].lowered, static_cast<int>(form));
@@ -66,6 +69,7 @@ void CudaGroup::restore(std::size_t i, const NamedArrays& state) {
   restore_flat(parameters_, "parameters.");
   restore_flat(first_moment_, "first_moment.");
   if (plan_.optimizer != 2) restore_flat(second_moment_, "second_moment.");
+  if (becomes_plain) make_moments_plain(i, static_cast<int>(form));
   if (models_[i].request.validation.rows() > 0) {
     restore_flat(best_parameters_, "best_parameters.");
     upload(best_loss_, i, checked("best_validation_loss", DType::float64, {1}).as<double>().data(), 1,
@@ -176,18 +180,21 @@ void CudaGroup::rescale_moments(std::size_t i, int from, int to) {
 
 // Moments in the form of the plain kernel; batches lie in its passes from now on.
 void CudaGroup::become_plain() {
-  for (std::size_t i = 0; i < models_.size() && plan_.optimizer != 2; ++i) {
-    const OptimizerSettings& settings = models_[i].request.optimizer;
-    const double scale = loss_scale(models_[i]);
-    const double offset = initial_second_moment(models_[i]);
-    std::vector<float> first = read_flat(first_moment_, i), second = read_flat(second_moment_, i);
-    for (float& value : first) value = static_cast<float>(value * (1.0 - settings.beta1) / scale);
-    for (float& value : second)
-      value = static_cast<float>(std::max(0.0, value - offset) * (1.0 - settings.beta2) / (scale * scale));
-    write_flat(first_moment_, i, first);
-    write_flat(second_moment_, i, second);
-  }
+  for (std::size_t i = 0; i < models_.size(); ++i) make_moments_plain(i, models_[i].lowered);
   take_plain_kernel();
+}
+
+void CudaGroup::make_moments_plain(std::size_t i, int lowered) {
+  if (plan_.optimizer == 2) return;
+  const OptimizerSettings& settings = models_[i].request.optimizer;
+  const double scale = loss_scale(lowered);
+  const double offset = initial_second_moment(settings, scale);
+  std::vector<float> first = read_flat(first_moment_, i), second = read_flat(second_moment_, i);
+  for (float& value : first) value = static_cast<float>(value * (1.0 - settings.beta1) / scale);
+  for (float& value : second)
+    value = static_cast<float>(std::max(0.0, value - offset) * (1.0 - settings.beta2) / (scale * scale));
+  write_flat(first_moment_, i, first);
+  write_flat(second_moment_, i, second);
 }
 
 void CudaGroup::take_plain_kernel() {
