@@ -39,14 +39,19 @@ GroupKernelsAhead::GroupKernelsAhead(std::vector<std::vector<EngineRequest>> gro
   if (groups.empty()) return;
   try {
     thread_ = std::jthread([this, groups = std::move(groups), compile] {
-      share_among_threads(static_cast<std::int64_t>(groups.size()), most_threads, [&](std::int64_t i) {
+      const auto compile_for = [&](std::int64_t i) {
         if (stop_.reason() != StopReason::none) return;
         try {
           compile(groups[static_cast<std::size_t>(i)], stop_);
         } catch (const std::exception&) {
           // The group meets it itself, and tells.
         }
-      });
+      };
+      try {
+        share_among_threads(static_cast<std::int64_t>(groups.size()), most_threads, compile_for);
+      } catch (const std::system_error&) {
+        // No more threads: what they would have compiled, the groups do.
+      }
     });
   } catch (const std::system_error&) {
     // Without a thread to spare, each group compiles its kernel itself.

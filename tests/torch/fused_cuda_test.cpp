@@ -162,6 +162,9 @@ std::vector<Case> cases() {
     c.hidden = {127, 63, 31}, c.activation = Activation::gelu, c.dropout = 0.3;
   });
   add("padded_sigmoid", [](Case& c) { c.hidden = {100, 50, 25}, c.activation = Activation::sigmoid; });
+  add("sigmoid_of_whole_tiles", [](Case& c) {
+    c.hidden = {96, 48, 16}, c.activation = Activation::sigmoid, c.rate = 0.01F;
+  });
   add("few_units", [](Case& c) { c.inputs = 15, c.hidden = {2, 3, 1}, c.activation = Activation::tanh; });
   // And the one that takes what that does not.
   const std::vector<std::int64_t> two{64, 32};
@@ -378,10 +381,61 @@ TEST_F(FusedGroup, GoesOnBitForBitWithItsScale) {
   }
 }
 
-TEST_F(FusedGroup, GoesOnInFp32WhenActivationsLeaveTheRangeOfFp16) {
+// Of several hundred thousand in the first layer, which no scale of the loss makes smaller.
+EngineRequest with_large_activations() {
   EngineRequest request = request_of(Case{}, 64);
   for (float& feature : request.training.arrays[0].array.as<float>()) feature *= 8'000;
+  for (float& weight : request.initial_parameters[0].array.as<float>()) weight *= 100;
+  return request;
+}
+
+TEST_F(FusedGroup, GoesOnInFp32WhenActivationsLeaveTheRangeOfFp16) {
+  expect_fp32_losses(with_large_activations());
+}
+
+// Two scales are tried on the way. Gradients are small here, so that a second moment left in the form of one
+// of them would drown them.
+TEST_F(FusedGroup, GoesOnInFp32WithMomentsInItsForm) {
+  EngineRequest request = with_large_activations();
+  request.training.arrays.push_back(
+      {"weights", Role::weights, Array::from<float>(std::vector<float>(64, 1e-14F), {64})});
   expect_fp32_losses(request);
+}
+
+TEST_F(FusedGroup, AModelThatOverflowsLeavesItsNeighbourAsItIsAlone) {
+  std::vector<EngineRequest> requests{request_of(Case{}, 64), with_large_targets(Case{})};
+  for (EngineRequest& request : requests)
+    request = test::placed_on(request, *test::first_gpu(), Memory::device);
+  const auto group = fused::make_cuda_group(requests);
+  const std::vector<Chunk> chunks(2, {0, std::vector<float>(20, 1e-3F)});
+  group->run(chunks);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto alone = fused::make_cuda(requests[i]);
+    alone->run(chunks[i]);
+    EXPECT_TRUE(test::same_bits(group->state(i), alone->state())) << i;
+  }
+}
+
+// As in a sweep, whose next rung takes up what was trained in several groups.
+TEST_F(FusedGroup, TakesUpAModelOfFp16BesideOneThatWentOnInFp32) {
+  std::vector<EngineRequest> requests{with_large_activations(), request_of(Case{}, 64)};
+  std::vector<std::unique_ptr<Engine>> alone;
+  for (EngineRequest& request : requests) {
+    request = test::placed_on(request, *test::first_gpu(), Memory::device);
+    alone.push_back(fused::make_cuda(request));
+    test::run_epochs(*alone.back(), request, 20, 40, 0, 1e-3F);
+  }
+  const auto group = fused::make_cuda_group(requests);
+  for (std::size_t i = 0; i < 2; ++i) group->restore(i, alone[i]->state());
+  const std::vector<Chunk> chunks(2, {40, std::vector<float>(40, 1e-3F)});
+  const std::vector<ChunkResult> results = group->run(chunks);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const ChunkResult expected = alone[i]->run(chunks[i]);
+    ASSERT_EQ(results[i].finished_epochs.size(), expected.finished_epochs.size());
+    for (std::size_t j = 0; j < expected.finished_epochs.size(); ++j)
+      EXPECT_NEAR(results[i].finished_epochs[j].train_loss, expected.finished_epochs[j].train_loss,
+                  1e-2 * expected.finished_epochs[0].train_loss);
+  }
 }
 
 TEST_F(FusedGroup, TrainsOnFeaturesThatFp16CannotHold) {

@@ -2,8 +2,8 @@
 
 #include "engine/fused_cuda/plan.h"
 
-// How a network of three hidden layers lies in the shared memory of a block whose halves divide the work: see
-// duet.cuh. Matrices are [units, rows of the batch] or [from, to], in blocks of 8 x 8 halves.
+// How a network of three hidden layers lies in the shared memory of a block whose warpgroups divide the work:
+// see duet.cuh. Matrices are [units, rows of the batch] or [from, to], in blocks of 8 x 8 halves.
 namespace stoker::fused {
 
 struct DuetPlan {

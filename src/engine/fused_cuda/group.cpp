@@ -113,8 +113,7 @@ void CudaGroup::write_initial_state() {
     std::vector<float> flat(each, 0.0F);
     to_flat(plan_, request.initial_parameters, "", flat);
     parameters.insert(parameters.end(), flat.begin(), flat.end());
-    second_moments.insert(second_moments.end(), each,
-                          static_cast<float>(initial_second_moment(request.optimizer)));
+    second_moments.insert(second_moments.end(), each, static_cast<float>(initial_second_moment(models_[i])));
     works.push_back(epoch_work(i));
   }
   const std::vector<double> best_losses(count, std::numeric_limits<double>::infinity());
@@ -127,8 +126,8 @@ void CudaGroup::write_initial_state() {
 }
 
 // Keeps fp16's gradients in its range: what is smaller than 6e-8 / 1024 counts as 0.
-double CudaGroup::loss_scale() const {
-  return is_plain_ ? 1 : loss_scale(lowered_);
+double CudaGroup::loss_scale(const Model& model) const {
+  return is_plain_ ? 1 : loss_scale(model.lowered);
 }
 double CudaGroup::loss_scale(int lowered) {
   return std::ldexp(1.0, 10 - 10 * lowered);
@@ -136,8 +135,8 @@ double CudaGroup::loss_scale(int lowered) {
 
 // The fast kernels carry Adam's epsilon within the second moment: v / (1 - beta2) + epsilon^2 / (1 - beta2),
 // both times the loss scale squared.
-double CudaGroup::initial_second_moment(const OptimizerSettings& settings) const {
-  return is_plain_ ? 0 : initial_second_moment(settings, loss_scale());
+double CudaGroup::initial_second_moment(const Model& model) const {
+  return is_plain_ ? 0 : initial_second_moment(model.request.optimizer, loss_scale(model));
 }
 double CudaGroup::initial_second_moment(const OptimizerSettings& settings, double scale) {
   if (settings.kind == Optimizer::sgd) return 0;
@@ -246,12 +245,12 @@ ModelWork CudaGroup::model_work(std::size_t i, std::int64_t offset, std::int64_t
   const bool is_sgd = settings.kind == Optimizer::sgd;
   work.beta1 = static_cast<float>(is_sgd ? settings.momentum : settings.beta1);
   work.beta2 = static_cast<float>(settings.beta2);
-  work.epsilon = static_cast<float>(initial_second_moment(settings) * (1.0 - settings.beta2));
+  work.epsilon = static_cast<float>(initial_second_moment(model) * (1.0 - settings.beta2));
   if (settings.kind == Optimizer::adam)
-    work.weight_decay = static_cast<float>(settings.weight_decay * loss_scale());
+    work.weight_decay = static_cast<float>(settings.weight_decay * loss_scale(model));
   if (is_sgd) work.weight_decay = static_cast<float>(settings.weight_decay);
   work.huber_delta = static_cast<float>(model.request.huber_delta);
-  work.unscale = static_cast<float>(1.0 / loss_scale());
+  work.unscale = static_cast<float>(1.0 / loss_scale(model));
   work.max_grad_norm = static_cast<float>(settings.max_grad_norm);
   work.order_stride = static_cast<std::int32_t>(places_);
   work.passes = spread_.passes;
@@ -344,7 +343,7 @@ void CudaGroup::run_part(std::span<const Chunk> chunks, std::vector<std::int64_t
   if (!is_plain_) keep_copy();
   prepare_part(chunks, done, counts);
   train_part(counts);
-  while (!is_plain_ && has_run_out_of_range() && go_back()) {
+  while (!is_plain_ && go_back(out_of_range())) {
     prepare_part(chunks, done, counts);
     train_part(counts);
   }
@@ -368,7 +367,7 @@ StepsWork CudaGroup::steps_work(std::size_t i, std::int64_t steps) {
   work.beta1 = request.optimizer.beta1;
   work.beta2 = request.optimizer.beta2;
   work.weight_decay = request.optimizer.weight_decay;
-  work.loss_scale = loss_scale();
+  work.loss_scale = loss_scale(models_[i]);
   work.order = pointer<std::int32_t>(order_, first * places_);
   work.factors = pointer<StepFactors>(factors_, first);
   return work;

@@ -49,6 +49,7 @@ class CudaGroup : public EngineGroup {
     Rows validation;
     std::int64_t next_step = 0;
     bool stopped = false;
+    int lowered = 0;  // times that its loss scale was
   };
 
   void make_memory();
@@ -68,31 +69,30 @@ class CudaGroup : public EngineGroup {
   void launch_plain(std::size_t first, std::size_t count, const Models& models,
                     const std::vector<std::int64_t>& offsets);
   // fp16 ends at 65,504. Training that runs out of it goes back to the last look of the host and on from
-  // there, with losses scaled less and less, at last in fp32.
+  // there, the model's losses scaled less and less, at last all models in fp32.
   static constexpr int most_lowered = 2;
   static constexpr std::int64_t plain_form = -1;  // of saved moments; else how often the scale was lowered
   void become_plain_for_large_features();
   void keep_copy();
-  bool has_run_out_of_range();
-  bool go_back();  // false: there is nothing left to try
-  void lower_scale();
-  void rescale_moments(std::size_t model, double from, double to);
+  std::vector<std::size_t> out_of_range();
+  bool go_back(const std::vector<std::size_t>& models);       // false: there is nothing left to try
+  void rescale_moments(std::size_t model, int from, int to);  // lowered so often
   void become_plain();
+  void make_moments_plain(std::size_t model, int lowered);
   void take_plain_kernel();
-  double loss_scale() const;
+  double loss_scale(const Model& model) const;
   static double loss_scale(int lowered);
   Spread plain_spread() const;
   std::vector<kernels::EpochLine> download_lines(std::size_t most) const;
   void collect(std::vector<ChunkResult>& results);
   std::vector<float> read_flat(const Array& array, std::size_t model) const;
   void write_flat(Array& array, std::size_t model, const std::vector<float>& flat);
-  double initial_second_moment(const OptimizerSettings& settings) const;
+  double initial_second_moment(const Model& model) const;
   static double initial_second_moment(const OptimizerSettings& settings, double scale);
 
   Plan plan_{};
   TrainKernel kernel_;
   bool is_plain_ = false;  // fp32, by the plain kernel
-  int lowered_ = 0;        // times that the loss scale was
   Spread spread_;
   std::size_t places_ = 0;  // rows that a step has in the lists
   std::size_t sums_ = 0;    // of losses that a model has
@@ -114,7 +114,11 @@ class CudaGroup : public EngineGroup {
   Array arrivals_, exchange_;  // where clusters meet
   Array gradients_;            // of the plain kernel
   std::vector<Array> copies_;  // of changing_arrays()
-  std::vector<std::int64_t> copied_steps_;
+  struct CopiedModel {
+    std::int64_t next_step;
+    int lowered;
+  };
+  std::vector<CopiedModel> copied_models_;
   std::vector<Array*> changing_arrays();
 };
 

@@ -32,7 +32,7 @@ NamedArrays CudaGroup::state(std::size_t i) const {
   }
   const auto counters = download<kernels::StepCounters>(counters_, i, 1)[0];
   const std::array<std::int64_t, 4> numbers{counters.step, counters.since_best, models_[i].stopped ? 1 : 0,
-                                            is_plain_ ? plain_form : lowered_};
+                                            is_plain_ ? plain_form : models_[i].lowered};
   state.push_back({"counters", Array::from<std::int64_t>(numbers, {4})});
   state.push_back({"row_sums", Array::from<double>(download<double>(row_sums_, i * sums_, sums_),
                                                    {static_cast<std::int64_t>(sums_)})});
@@ -57,12 +57,19 @@ void CudaGroup::restore(std::size_t i, const NamedArrays& state) {
   const std::int64_t form = numbers[3];
   if (form != plain_form && (form < 0 || form > most_lowered)) refuse("the saved state has an unknown form");
   if (form == plain_form && !is_plain_) become_plain();
-  if ((form == plain_form) != is_plain_) refuse("the saved state was trained with another precision");
-  while (!is_plain_ && lowered_ < form) lower_scale();
+  // A neighbour's overflow may have made the group plain; a request for fp32 is another training.
+  const bool becomes_plain = is_plain_ && form != plain_form;
+  if (becomes_plain && models_[i].request.precision == Precision::fp32)
+    refuse("the saved state was trained with another precision");
+  if (!is_plain_) {
+    // What is not saved, the padding, takes the form too.
+    rescale_moments(i, models_[i].lowered, static_cast<int>(form));
+    models_[i].lowered = static_cast<int>(form);
+  }
   restore_flat(parameters_, "parameters.");
   restore_flat(first_moment_, "first_moment.");
   if (plan_.optimizer != 2) restore_flat(second_moment_, "second_moment.");
-  if (!is_plain_ && form < lowered_) rescale_moments(i, loss_scale(static_cast<int>(form)), loss_scale());
+  if (becomes_plain) make_moments_plain(i, static_cast<int>(form));
   if (models_[i].request.validation.rows() > 0) {
     restore_flat(best_parameters_, "best_parameters.");
     upload(best_loss_, i, checked("best_validation_loss", DType::float64, {1}).as<double>().data(), 1,
@@ -112,50 +119,57 @@ void CudaGroup::keep_copy() {
     check(cudaMemcpyAsync(copies_[i].data(), arrays[i]->data(), arrays[i]->bytes(), cudaMemcpyDeviceToDevice,
                           stream_->get()),
           "keeping a copy");
-  copied_steps_.clear();
-  for (const Model& model : models_) copied_steps_.push_back(model.next_step);
+  copied_models_.clear();
+  for (const Model& model : models_) copied_models_.push_back({model.next_step, model.lowered});
 }
 
-bool CudaGroup::has_run_out_of_range() {
+std::vector<std::size_t> CudaGroup::out_of_range() {
   check(cudaMemsetAsync(flags_.data(), 0, flags_.bytes(), stream_->get()), "clearing flags");
   check(find_beyond(pointer<float>(parameters_), plan_.parameters(), static_cast<int>(models_.size()),
                     std::numeric_limits<float>::max(), pointer<std::uint32_t>(flags_), stream_->get()),
         "looking for infinities");
   stream_->wait();
   const std::vector<std::uint32_t> flags = download<std::uint32_t>(flags_, 0, models_.size());
-  return !std::all_of(flags.begin(), flags.end(), [](std::uint32_t flag) { return flag == 0; });
+  std::vector<std::size_t> models;
+  for (std::size_t i = 0; i < flags.size(); ++i)
+    if (flags[i] != 0) models.push_back(i);
+  return models;
 }
 
-bool CudaGroup::go_back() {
-  std::string why_not;
-  const bool lowers = lowered_ < most_lowered;
+// Others of the group train as they did: one that diverges must not cost its neighbours their small
+// gradients.
+bool CudaGroup::go_back(const std::vector<std::size_t>& models) {
+  if (models.empty()) return false;
+  std::vector<std::size_t> to_lower = models;
+  std::erase_if(to_lower, [&](std::size_t i) { return models_[i].lowered == most_lowered; });
   // Without room for fp32 there is no way on: the training has diverged.
-  if (!lowers && !plain_plan_for(models_.front().request, why_not)) return false;
+  std::string why_not;
+  if (to_lower.empty() && !plain_plan_for(models_.front().request, why_not)) return false;
   const std::vector<Array*> arrays = changing_arrays();
   for (std::size_t i = 0; i < arrays.size(); ++i)
     check(cudaMemcpyAsync(arrays[i]->data(), copies_[i].data(), arrays[i]->bytes(), cudaMemcpyDeviceToDevice,
                           stream_->get()),
           "going back to a copy");
   stream_->wait();
-  for (std::size_t i = 0; i < models_.size(); ++i) models_[i].next_step = copied_steps_[i];
-  if (lowers)
-    lower_scale();
-  else
-    become_plain();
+  for (const std::size_t i : to_lower) ++models_[i].lowered;
+  // The copies have the scale that was theirs, however often it was lowered since.
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    models_[i].next_step = copied_models_[i].next_step;
+    if (to_lower.empty())
+      models_[i].lowered = copied_models_[i].lowered;
+    else
+      rescale_moments(i, copied_models_[i].lowered, models_[i].lowered);
+  }
+  if (to_lower.empty()) become_plain();
   return true;
 }
 
-void CudaGroup::lower_scale() {
-  ++lowered_;
-  for (std::size_t i = 0; i < models_.size(); ++i)
-    rescale_moments(i, loss_scale(lowered_ - 1), loss_scale(lowered_));
-}
-
-void CudaGroup::rescale_moments(std::size_t i, double from, double to) {
-  if (plan_.optimizer == 2) return;
+void CudaGroup::rescale_moments(std::size_t i, int from, int to) {
+  if (from == to || plan_.optimizer == 2) return;
   const OptimizerSettings& settings = models_[i].request.optimizer;
-  const double before = initial_second_moment(settings, from), after = initial_second_moment(settings, to);
-  const double factor = to / from;
+  const double before = initial_second_moment(settings, loss_scale(from));
+  const double after = initial_second_moment(settings, loss_scale(to));
+  const double factor = loss_scale(to) / loss_scale(from);
   std::vector<float> first = read_flat(first_moment_, i), second = read_flat(second_moment_, i);
   for (float& value : first) value = static_cast<float>(value * factor);
   for (float& value : second)
@@ -166,18 +180,21 @@ void CudaGroup::rescale_moments(std::size_t i, double from, double to) {
 
 // Moments in the form of the plain kernel; batches lie in its passes from now on.
 void CudaGroup::become_plain() {
-  for (std::size_t i = 0; i < models_.size() && plan_.optimizer != 2; ++i) {
-    const OptimizerSettings& settings = models_[i].request.optimizer;
-    const double scale = loss_scale();
-    const double offset = initial_second_moment(settings);
-    std::vector<float> first = read_flat(first_moment_, i), second = read_flat(second_moment_, i);
-    for (float& value : first) value = static_cast<float>(value * (1.0 - settings.beta1) / scale);
-    for (float& value : second)
-      value = static_cast<float>(std::max(0.0, value - offset) * (1.0 - settings.beta2) / (scale * scale));
-    write_flat(first_moment_, i, first);
-    write_flat(second_moment_, i, second);
-  }
+  for (std::size_t i = 0; i < models_.size(); ++i) make_moments_plain(i, models_[i].lowered);
   take_plain_kernel();
+}
+
+void CudaGroup::make_moments_plain(std::size_t i, int lowered) {
+  if (plan_.optimizer == 2) return;
+  const OptimizerSettings& settings = models_[i].request.optimizer;
+  const double scale = loss_scale(lowered);
+  const double offset = initial_second_moment(settings, scale);
+  std::vector<float> first = read_flat(first_moment_, i), second = read_flat(second_moment_, i);
+  for (float& value : first) value = static_cast<float>(value * (1.0 - settings.beta1) / scale);
+  for (float& value : second)
+    value = static_cast<float>(std::max(0.0, value - offset) * (1.0 - settings.beta2) / (scale * scale));
+  write_flat(first_moment_, i, first);
+  write_flat(second_moment_, i, second);
 }
 
 void CudaGroup::take_plain_kernel() {

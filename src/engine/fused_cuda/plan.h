@@ -36,8 +36,7 @@ struct Plan {
   int pitch;       // halves from row to row, the same for every matrix; 0: each its own
   int team;        // blocks of a cluster that share a batch and exchange gradients; 0: one block trains alone
   CrowdShape crowd = {};
-  int duet =
-      0;  // bytes of shared memory when the block's halves divide the work, see DuetPlan; 0: they do not
+  int duet = 0;  // bytes of shared memory where warpgroups divide the work: see DuetPlan; 0: they do not
 
   constexpr int hidden() const { return layers - 1; }
   constexpr bool scalar() const { return width[layers] == 1; }  // one output: a dot product, no matrix

@@ -25,6 +25,8 @@ __device__ __forceinline__ void train(const Models& models) {
     if (work.steps == 0 || *work.stopped != 0) return;
     Duet<Net> trainer(work, memory);
     trainer.run();
+#else
+    __trap();  // built for another GPU: better no training than one that has not happened
 #endif
   } else if constexpr (Net::plan.team == 0) {
     const ModelWork& work = models.model[blockIdx.x];
@@ -38,6 +40,8 @@ __device__ __forceinline__ void train(const Models& models) {
     if (work.steps == 0 || *work.stopped != 0) return;
     Team<Net> trainer(work, memory);
     trainer.run();
+#else
+    __trap();
 #endif
   }
 }

@@ -89,7 +89,9 @@ CompiledCode kept_or_compiled(const std::string& source, const std::string& arch
   const std::string name = hash.finish() + ".cubin";
   const std::optional<fs::path> folder = cache_folder();
   try {
-    if (folder && fs::exists(*folder / name)) return {read_file(*folder / name, most_code_bytes), ""};
+    std::error_code ignored;
+    if (folder && fs::exists(*folder / name, ignored))
+      return {read_file(*folder / name, most_code_bytes), ""};
   } catch (const Error&) {
     // A cache that cannot be read is no cache.
   }
@@ -131,9 +133,12 @@ std::optional<TrainKernel> loaded(const std::string& code) {
   return TrainKernel{reinterpret_cast<const void*>(kernel)};
 }
 
-void prepare(const TrainKernel& kernel, const Plan& plan) {
-  cudaError_t status =
-      cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, plan.shared_bytes());
+// Attributes are the device's own: what was set on one GPU does not hold on another.
+void prepare(const TrainKernel& kernel, const Plan& plan, Device device) {
+  cudaError_t status = cudaSetDevice(device.index);
+  if (status == cudaSuccess)
+    status = cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  plan.shared_bytes());
   if (status == cudaSuccess && plan.team > 8)
     status = cudaFuncSetAttribute(kernel.function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
   if (status != cudaSuccess) fail("CUDA: preparing the fused kernel failed: {}", cudaGetErrorString(status));
@@ -301,7 +306,7 @@ Spread spread_of(const Plan& plan, const void* kernel, std::int64_t batch) {
 
 std::optional<TrainKernel> kernel_for(const Plan& plan, Device device, std::string& why_not) {
   static std::mutex one_at_a_time;
-  static std::map<std::string, TrainKernel> ready;
+  static std::map<std::pair<int, std::string>, TrainKernel> ready;  // by device and key
   const std::lock_guard lock(one_at_a_time);
   if (capability_of(device) < 80) {
     why_not =
@@ -309,7 +314,7 @@ std::optional<TrainKernel> kernel_for(const Plan& plan, Device device, std::stri
     return std::nullopt;
   }
   const std::string key = key_of(plan, device);
-  if (const auto found = ready.find(key); found != ready.end()) return found->second;
+  if (const auto found = ready.find({device.index, key}); found != ready.end()) return found->second;
   std::optional<TrainKernel> kernel;
   if (const void* built_in = built_in_kernel(plan)) {
     kernel = TrainKernel{built_in};
@@ -323,8 +328,8 @@ std::optional<TrainKernel> kernel_for(const Plan& plan, Device device, std::stri
       return std::nullopt;
     }
   }
-  prepare(*kernel, plan);
-  ready.emplace(key, *kernel);
+  prepare(*kernel, plan, device);
+  ready.emplace(std::pair(device.index, key), *kernel);
   codes().forget(key);
   return kernel;
 }
