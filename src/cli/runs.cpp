@@ -34,6 +34,7 @@ nlohmann::json as_json(const ListedRun& run) {
   nlohmann::json json = run.record.to_json();
   json["run"] = run.id;
   json["folder"] = run.paths.folder.string();
+  if (!run.to_go_on.empty()) json["to_go_on"] = run.to_go_on;
   return json;
 }
 

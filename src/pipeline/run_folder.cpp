@@ -246,12 +246,20 @@ void RunFolder::fail_if_gone() const {
          paths_.folder.string());
 }
 
-void RunFolder::remove_leftovers() {
+// What the run wrote after its folder was gone. Whatever else stands there by now is somebody else's.
+void RunFolder::remove_leftovers(std::initializer_list<std::string_view> own_files) {
   const std::lock_guard lock(mutex_);
   std::error_code ignored;
   const bool is_anothers =
       fs::exists(paths_.folder / "run.lock", ignored) || fs::exists(paths_.record(), ignored);
-  if (!is_anothers) fs::remove_all(paths_.folder, ignored);
+  if (is_anothers) return;
+  for (const std::string_view own : own_files) fs::remove(paths_.folder / own, ignored);
+  for (const fs::path& own : {paths_.document(), paths_.events(), paths_.metrics(), paths_.report()})
+    fs::remove(own, ignored);
+  for (const fs::path& own : {paths_.checkpoints(), paths_.model(), paths_.evaluations(), paths_.plots(),
+                              paths_.folder / "previews"})
+    fs::remove_all(own, ignored);
+  fs::remove(paths_.folder, ignored);  // stays if anything else is in it
 }
 
 void RunFolder::remove() {

@@ -54,7 +54,7 @@ class RunFolder {
   // Fails if it is gone. Everything that writes here asks first, or the folder would rise again in part.
   void fail_if_gone() const;
   // What was written just before that was noticed.
-  void remove_leftovers();
+  void remove_leftovers(std::initializer_list<std::string_view> own_files = {});
 
  private:
   RunFolder(std::filesystem::path folder, RunLock lock, const Document& document,

@@ -33,10 +33,19 @@ void mark_died(ListedRun& run) {
       fmt::format("died: the process that ran it is gone and wrote no end; go on with: {}", run.to_go_on);
 }
 
+// As a shell reads it back.
+std::string quoted(const std::string& path) {
+  const std::string_view harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:,@%";
+  if (path.find_first_not_of(harmless) == std::string::npos) return path;
+  std::string out = "'";
+  for (const char letter : path) out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return out + "'";
+}
+
 std::string command_to_go_on(const fs::path& folder) {
   std::error_code ignored;
   const bool is_sweep = fs::exists(folder / "sweep.yaml", ignored);
-  return fmt::format("stoker {} --resume {}", is_sweep ? "sweep" : "run", folder.string());
+  return fmt::format("stoker {} --resume {}", is_sweep ? "sweep" : "run", quoted(folder.string()));
 }
 
 // The folders under `out` that hold a record. Hidden ones are not looked at: the cache, and what is being

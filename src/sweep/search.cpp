@@ -237,7 +237,12 @@ void Search::run_side_by_side(std::int64_t rung, const std::vector<Job>& jobs) {
   for (const auto& [key, waiting] : groups) {
     if (waiting.works.empty() || !may_be_fused(waiting.works.front().settings.fit)) continue;
     to_come.emplace_back();
-    for (const Member& member : waiting.members) to_come.back().push_back(member.request);
+    for (const Member& member : waiting.members) {
+      EngineRequest shape = member.request;  // without the data, which is not to be held on to
+      shape.training = shape.validation = {};
+      shape.initial_parameters.clear();
+      to_come.back().push_back(std::move(shape));
+    }
   }
   const GroupKernelsAhead ahead(std::move(to_come));
   for (auto& [key, waiting] : groups) {

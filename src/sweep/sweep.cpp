@@ -292,7 +292,8 @@ class Sweep {
   void end_early(const Error& error) noexcept {
     try {
       stop_.clear_deadline();
-      if (folder_->is_gone()) return folder_->remove_leftovers();
+      if (folder_->is_gone())
+        return folder_->remove_leftovers({"results.jsonl", "trials.csv", "sweep.yaml", "sweep.json"});
       if (error.code() == ExitCode::wrong_request && !options_.resume && !progress_.best) {
         folder_->remove();
         return;

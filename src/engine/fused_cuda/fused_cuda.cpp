@@ -60,7 +60,8 @@ std::string range_problem(const EngineRequest& request) {
   stream.wait();
   if (download<std::uint32_t>(flag, 0, 1)[0] == 0) return "";
   return fmt::format(
-      "a feature is larger than 32,768, which fp16 operands cannot hold, and with fp32 ones: {}", why_not);
+      "a feature is no number or larger than 32,768, which fp16 operands cannot hold, and with fp32 ones: {}",
+      why_not);
 }
 
 }  // namespace

@@ -145,12 +145,10 @@ double CudaGroup::initial_second_moment(const OptimizerSettings& settings, doubl
 }
 
 void CudaGroup::become_plain_for_large_features() {
-  std::string why_not;
-  if (!plain_plan_for(models_.front().request, why_not))
+  if (const std::string why_not = plain_reason(); !why_not.empty())
     refuse(
         "engine fused: a feature is larger than 32,768, which fp16 operands cannot hold, and with fp32 ones: "
-        "{}; "
-        "choose engine graph",
+        "{}; choose engine graph",
         why_not);
   take_plain_kernel();
 }

@@ -80,6 +80,8 @@ class CudaGroup : public EngineGroup {
   void become_plain();
   void make_moments_plain(std::size_t model, int lowered);
   void take_plain_kernel();
+  std::string plain_reason()
+      const;  // why there is no kernel with fp32 operands for the group; empty: there is
   double loss_scale(const Model& model) const;
   static double loss_scale(int lowered);
   Spread plain_spread() const;

@@ -140,11 +140,14 @@ std::vector<std::size_t> CudaGroup::out_of_range() {
 // gradients.
 bool CudaGroup::go_back(const std::vector<std::size_t>& models) {
   if (models.empty()) return false;
+  const bool has_plain = plain_reason().empty();
   std::vector<std::size_t> to_lower = models;
-  std::erase_if(to_lower, [&](std::size_t i) { return models_[i].lowered == most_lowered; });
-  // Without room for fp32 there is no way on: the training has diverged.
-  std::string why_not;
-  if (to_lower.empty() && !plain_plan_for(models_.front().request, why_not)) return false;
+  // fp32 is better than the smallest scale, where there is a kernel for it.
+  const int most = has_plain ? most_lowered - 1 : most_lowered;
+  std::erase_if(to_lower, [&](std::size_t i) { return models_[i].lowered >= most; });
+  // Without fp32 there is no way on: they have diverged. So has a model where most of its group train well,
+  // as in a sweep with a learning rate too many: fp32 would slow down all of them.
+  if (to_lower.empty() && (!has_plain || 2 * models.size() <= models_.size())) return false;
   const std::vector<Array*> arrays = changing_arrays();
   for (std::size_t i = 0; i < arrays.size(); ++i)
     check(cudaMemcpyAsync(arrays[i]->data(), copies_[i].data(), arrays[i]->bytes(), cudaMemcpyDeviceToDevice,
@@ -176,6 +179,14 @@ void CudaGroup::rescale_moments(std::size_t i, int from, int to) {
     value = static_cast<float>(std::max(0.0, value - before) * factor * factor + after);
   write_flat(first_moment_, i, first);
   write_flat(second_moment_, i, second);
+}
+
+std::string CudaGroup::plain_reason() const {
+  std::vector<EngineRequest> requests;
+  for (const Model& model : models_) requests.push_back(model.request);
+  std::string why_not;
+  plain_plan_for(widest_of(requests), why_not);
+  return why_not;
 }
 
 // Moments in the form of the plain kernel; batches lie in its passes from now on.

@@ -80,26 +80,30 @@ std::optional<fs::path> cache_folder() {
   return std::nullopt;
 }
 
-CompiledCode kept_or_compiled(const std::string& source, const std::string& architecture,
-                              const StopSignal& stop) {
+std::optional<fs::path> kept_at(const std::string& source, const std::string& architecture) {
+  const std::optional<fs::path> folder = cache_folder();
+  if (!folder) return std::nullopt;
   Sha256 hash;
   hash.add(source);
   hash.add(architecture);
   for (const sources::Text& each : sources::all()) hash.add(each.text);
-  const std::string name = hash.finish() + ".cubin";
-  const std::optional<fs::path> folder = cache_folder();
+  return *folder / (hash.finish() + ".cubin");
+}
+
+CompiledCode kept_or_compiled(const std::string& source, const std::string& architecture,
+                              const StopSignal& stop) {
+  const std::optional<fs::path> file = kept_at(source, architecture);
   try {
     std::error_code ignored;
-    if (folder && fs::exists(*folder / name, ignored))
-      return {read_file(*folder / name, most_code_bytes), ""};
+    if (file && fs::exists(*file, ignored)) return {read_file(*file, most_code_bytes), ""};
   } catch (const Error&) {
     // A cache that cannot be read is no cache.
   }
   CompiledCode made = compiled(source, architecture, stop);
-  if (folder && !made.code.empty()) {
+  if (file && !made.code.empty()) {
     try {
-      make_folder(*folder);
-      write_file(*folder / name, made.code);
+      make_folder(file->parent_path());
+      write_file(*file, made.code);
     } catch (const Error&) {
       // Nor is one that cannot be written.
     }
@@ -304,38 +308,62 @@ Spread spread_of(const Plan& plan, const void* kernel, std::int64_t batch) {
   return spread;
 }
 
+namespace {
+
+// Kernels that are loaded, by device and key.
+struct Ready {
+  std::mutex mutex;
+  std::map<std::pair<int, std::string>, TrainKernel> kernels;
+
+  std::optional<TrainKernel> find(Device device, const std::string& key) {
+    const std::lock_guard lock(mutex);
+    const auto found = kernels.find({device.index, key});
+    return found == kernels.end() ? std::nullopt : std::optional(found->second);
+  }
+};
+Ready& ready() {
+  static Ready all;
+  return all;
+}
+
+// Compiled, or kept from an earlier time; what was kept and does not load is damaged, and compiled anew.
+std::optional<TrainKernel> compiled_kernel(const Plan& plan, Device device, std::string& why_not) {
+  for (int i = 0; i < 2; ++i) {
+    const CompiledCode made = code_for(plan, device, StopSignal());
+    why_not = made.why_not;
+    if (made.code.empty()) return std::nullopt;
+    if (std::optional<TrainKernel> kernel = loaded(made.code)) return kernel;
+    codes().forget(key_of(plan, device));
+    std::error_code ignored;
+    if (const auto file = kept_at(source_of(plan), architecture_of(device))) fs::remove(*file, ignored);
+  }
+  why_not = "the compiled kernel does not load on this GPU";
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<TrainKernel> kernel_for(const Plan& plan, Device device, std::string& why_not) {
-  static std::mutex one_at_a_time;
-  static std::map<std::pair<int, std::string>, TrainKernel> ready;  // by device and key
-  const std::lock_guard lock(one_at_a_time);
   if (capability_of(device) < 80) {
     why_not =
         fmt::format("it needs compute capability 8.0, this GPU has {:.1f}", capability_of(device) / 10.0);
     return std::nullopt;
   }
   const std::string key = key_of(plan, device);
-  if (const auto found = ready.find({device.index, key}); found != ready.end()) return found->second;
-  std::optional<TrainKernel> kernel;
-  if (const void* built_in = built_in_kernel(plan)) {
-    kernel = TrainKernel{built_in};
-  } else {
-    const CompiledCode made = code_for(plan, device, StopSignal());
-    why_not = made.why_not;
-    if (made.code.empty()) return std::nullopt;
-    kernel = loaded(made.code);
-    if (!kernel) {
-      why_not = "the compiled kernel does not load on this GPU";
-      return std::nullopt;
-    }
-  }
+  if (const auto found = ready().find(device, key)) return found;
+  const void* built_in = built_in_kernel(plan);
+  const std::optional<TrainKernel> kernel =
+      built_in != nullptr ? TrainKernel{built_in} : compiled_kernel(plan, device, why_not);
+  if (!kernel) return std::nullopt;
   prepare(*kernel, plan, device);
-  ready.emplace(std::pair(device.index, key), *kernel);
+  const std::lock_guard lock(ready().mutex);
   codes().forget(key);
-  return kernel;
+  return ready().kernels.emplace(std::pair(device.index, key), *kernel).first->second;
 }
 
 void compile_ahead(const Plan& plan, Device device, const StopSignal& stop) {
   if (capability_of(device) < 80 || built_in_kernel(plan) != nullptr) return;
+  if (ready().find(device, key_of(plan, device))) return;
   code_for(plan, device, stop);
 }
 

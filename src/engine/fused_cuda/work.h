@@ -10,7 +10,7 @@ struct float4;
 // types only.
 namespace stoker::fused {
 
-// One per training step, made by the host: whatever depends on the step alone.
+// One per training step, made before them: whatever depends on the step alone.
 struct StepFactors {
   float rate;  // Adam: -learning rate with both bias corrections; sgd: -learning rate
   float keep;  // what is left of a weight before its update: 1 - learning rate * weight_decay (adamw), else 1
@@ -51,9 +51,9 @@ struct ModelWork {
   std::int32_t order_stride;
   std::int32_t passes;  // of 32 rows that each block makes a step
   std::int32_t clusters;
-  std::uint32_t* arrivals;  // [blocks of a cluster], 0 at the start of a launch
-  std::int64_t* clocks;     // [phases]: cycles of each, where the kernel is compiled to count them
-  float4* exchange;         // [2, clusters, blocks of a cluster, fours of a block]
+  std::uint32_t* arrivals;  // counters, 0 at the start of a launch
+  std::int64_t* clocks;     // cycles, where the kernel is compiled to count them
+  float4* exchange;  // a team's [2, clusters, blocks of a cluster, fours of a block]; a crowd's: CrowdLayout
 };
 
 // What one launch trains, as a kernel parameter: constants to the kernel, which costs no registers.
