@@ -351,6 +351,7 @@ struct Crowd {
   }
 
   // ---- rows of the table: all blocks together lay those of the next step out as activations
+  // (crowd_rows.cuh)
   static constexpr int pieces = P.depth(0) / 8 * R;  // of 16 bytes
   static constexpr int all_piece_rounds = divide_up(pieces, At.blocks() * threads);
   // Fetched ahead, or a few at a time when they are due, where registers do not hold them all.
@@ -361,63 +362,14 @@ struct Crowd {
   int target_row = -1;
   RowTarget target;
 
-  __device__ __forceinline__ int piece_of(int round) const {
-    return (round * At.blocks() + block) * threads + thread;
-  }
-  __device__ __forceinline__ int row_in_order(int step, int of_row) const {
-    return step < work.steps ? work.order[static_cast<std::int64_t>(step) * work.order_stride + of_row] : -1;
-  }
-  __device__ __forceinline__ void look_up_rows(int step, int first = 0) {
-#pragma unroll
-    for (int round = 0; round < piece_rounds; ++round)
-      next_rows[round] =
-          piece_of(first + round) < pieces ? row_in_order(step, piece_of(first + round) % R) : -1;
-  }
-  __device__ __forceinline__ void fetch_rows(int first = 0) {
-#pragma unroll
-    for (int round = 0; round < piece_rounds; ++round) {
-      next_pieces[round] = make_uint4(0, 0, 0, 0);
-      if (next_rows[round] >= 0)
-        next_pieces[round] = __ldg(reinterpret_cast<const uint4*>(
-            work.features + static_cast<std::int64_t>(next_rows[round]) * P.depth(0) +
-            piece_of(first + round) / R * 8));
-    }
-  }
-  __device__ __forceinline__ void put_rows(int step, int first = 0) const {
-#pragma unroll
-    for (int round = 0; round < piece_rounds; ++round)
-      if (piece_of(first + round) < pieces)
-        __stcg(reinterpret_cast<uint4*>(rows_of(step)) + piece_of(first + round), next_pieces[round]);
-  }
-  __device__ __forceinline__ void lay_out_rows(int step) {
-    if constexpr (fetches_ahead) {
-      put_rows(step);
-    } else {
-#pragma unroll 1
-      for (int first = 0; first < all_piece_rounds; first += piece_rounds) {
-        look_up_rows(step, first);
-        fetch_rows(first);
-        put_rows(step, first);
-      }
-    }
-  }
-  __device__ __forceinline__ void look_up_target(int step) {
-    if (thread < R) target_row = row_in_order(step, thread);
-  }
-  // Loads that a step needs later, and the rows of the next.
-  __device__ __forceinline__ void begin_step(int step) {
-    target = target_row >= 0 ? work.targets[target_row] : RowTarget{0, 0};
-    look_up_target(step + 1);
-    if constexpr (fetches_ahead) {
-      fetch_rows();
-      look_up_rows(step + 2);
-    }
-    const StepFactors of = work.factors[step];
-    factors.rate = of.rate;
-    factors.keep = of.keep;
-    per_row = of.per_row;
-    key = of.key;
-  }
+  __device__ __forceinline__ int piece_of(int round) const;
+  __device__ __forceinline__ int row_in_order(int step, int of_row) const;
+  __device__ __forceinline__ void look_up_rows(int step, int first = 0);
+  __device__ __forceinline__ void fetch_rows(int first = 0);
+  __device__ __forceinline__ void put_rows(int step, int first = 0) const;
+  __device__ __forceinline__ void lay_out_rows(int step);
+  __device__ __forceinline__ void look_up_target(int step);
+  __device__ __forceinline__ void begin_step(int step);
 
   __device__ __forceinline__ void run() {
     load_state();
@@ -464,4 +416,5 @@ __device__ __forceinline__ void train_in_crowd(const Models& models) {
 
 #include "engine/fused_cuda/crowd_output.cuh"
 #include "engine/fused_cuda/crowd_product.cuh"
+#include "engine/fused_cuda/crowd_rows.cuh"
 #include "engine/fused_cuda/crowd_state.cuh"
