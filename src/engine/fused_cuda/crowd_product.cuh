@@ -115,8 +115,9 @@ __device__ __forceinline__ void Crowd<Net>::chunk_gradient_in_stretches(int i, i
     uint4 now[2 * stretch];
 #pragma unroll
     for (int t = 0; t < stretch; ++t) {
-      if (T % stretch != 0 && first + t >= T) break;
-      now[2 * t] = fetched(at + t * 256), now[2 * t + 1] = fetched(at + t * 256 + 128);
+      // Behind the last tile, that once more: words that may be missing cost the compiler registers.
+      const int tile = T % stretch != 0 && first + t >= T ? T - 1 - first : t;
+      now[2 * t] = fetched(at + tile * 256), now[2 * t + 1] = fetched(at + tile * 256 + 128);
     }
 #pragma unroll
     for (int t = 0; t < stretch; ++t) {
