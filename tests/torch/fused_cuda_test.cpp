@@ -244,6 +244,30 @@ std::vector<Case> wide_cases() {
   add("clipped_classes", [](Case& c) {
     c.hidden = {300, 1000}, c.max_grad_norm = 0.1, c.loss = Loss::cross_entropy, c.batch = 80;
   });
+  // More rows than registers hold at a time.
+  add("batch_256", [](Case& c) { c.hidden = {1024, 512}, c.batch = 256, c.dropout = 0.2; });
+  add("batch_500", [](Case& c) {
+    c.inputs = 13, c.hidden = {1024, 1024, 1024}, c.batch = 500, c.dropout = 0.2, c.rate = 1e-4F;
+  });
+  add("batch_500_clipped", [](Case& c) {
+    c.hidden = {512, 512}, c.activation = Activation::tanh, c.optimizer = Optimizer::adamw,
+    c.weight_decay = 0.1, c.max_grad_norm = 0.05, c.batch = 500;
+  });
+  add("batch_256_classes", [](Case& c) {
+    c.hidden = {600, 300}, c.activation = Activation::gelu, c.loss = Loss::cross_entropy, c.dropout = 0.2,
+    c.classes = 12, c.batch = 256;
+  });
+  add("batch_500_clipped_classes", [](Case& c) {
+    c.hidden = {300, 1000}, c.max_grad_norm = 0.1, c.loss = Loss::cross_entropy, c.optimizer = Optimizer::sgd,
+    c.batch = 500, c.rate = 0.01F;
+  });
+  add("batch_137_odd_widths", [](Case& c) {
+    c.inputs = 33, c.hidden = {999, 301, 17}, c.activation = Activation::silu, c.dropout = 0.25,
+    c.batch = 137, c.rate = 1e-4F;
+  });
+  add("batch_300_many_inputs", [](Case& c) {
+    c.inputs = 1000, c.hidden = {100, 40}, c.dropout = 0.1, c.batch = 300;
+  });
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Shapes, WideOnTheGpu, testing::ValuesIn(wide_cases()),
@@ -484,9 +508,17 @@ TEST_F(FusedGroup, JudgesAWideNetworkAsEagerDoes) {
 
 TEST_F(FusedGroup, RefusesWhatAllMultiprocessorsCannotHold) {
   Case each = wide_case();
-  each.batch = 4096;
-  EngineRequest request = test::placed_on(request_of(each, 4096), *test::first_gpu(), Memory::device);
-  EXPECT_NE(fused::cuda_refusal(request).find("batches of 4096 rows"), std::string::npos);
+  each.batch = 513;
+  EngineRequest request = test::placed_on(request_of(each, 513), *test::first_gpu(), Memory::device);
+  EXPECT_NE(fused::cuda_refusal(request).find("batches of 513 rows; they take up to 512"), std::string::npos);
+  // 512 rows of 64 logits and of three layers' activations and slopes.
+  each.batch = 512;
+  each.hidden = {1024, 1024, 1024};
+  each.activation = Activation::gelu;
+  each.loss = Loss::cross_entropy;
+  each.classes = 64;
+  request = test::placed_on(request_of(each, 512), *test::first_gpu(), Memory::device);
+  EXPECT_NE(fused::cuda_refusal(request).find("not enough memory"), std::string::npos);
   each = wide_case();
   each.hidden = {1500, 1500};
   request = test::placed_on(request_of(each, 64), *test::first_gpu(), Memory::device);

@@ -12,10 +12,13 @@
 // cache, as [slab, row, 8]: a slab is written by one block in one piece, and read by all.
 //
 // With H hidden layers the blocks meet 2H - 1 times a step: after the activations of layers 1 .. H - 1, after
-// the last layer (a single output's sum over the units, in parts; for classes its activations), and after the
-// deltas of layers H .. 2. While a block waits for the others' deltas it computes the gradient and the update
-// that belong to its own. Deltas of layer 1, the first matrix's update and the next step's first layer need
-// nothing of others.
+// the last layer (a single output's sum over the units, in parts; for classes its activations, and where the
+// batch is large its logits), and after the deltas of layers H .. 2. While a block waits for the others'
+// deltas it computes the gradient and the update that belong to its own. Deltas of layer 1, the first
+// matrix's update and the next step's first layer need nothing of others.
+//
+// A large batch is mostly reading: with 512 rows and three layers of 1024, every block takes 6 MB a step out
+// of the L2 cache, all of them 0.8 GB. Its rows go through the registers in stretches of tiles.
 //
 // Everything exchanged exists for even and odd steps. What a step writes is read in that step (weights: in
 // the next) before the reader arrives at its next meeting, and written again two steps later, after the
@@ -45,10 +48,13 @@ struct Crowd {
   const int lane = thread & 31;
   const int group = lane >> 2, quarter = lane & 3;
   const int pair = 2 * quarter;
-  // Who finishes what the warps have multiplied: a row's two neighbouring units, by `shares` lanes.
-  const bool finishes = thread < R * 4 * shares;
+  // Who finishes what the warps have multiplied: a row's two neighbouring units, by `shares` lanes. Where
+  // there are more rows than threads for that, it takes rounds: see each_round.
+  static constexpr int finishers = R * 4 * shares, finish_rounds = divide_up(finishers, threads);
+  const bool finishes = thread < finishers;
   const int share = thread % shares;
-  const int row = thread / shares / 4, unit = thread / shares % 4 * 2;
+  const int first_row = thread / shares / 4, unit = thread / shares % 4 * 2;
+  int row = first_row;  // of this round
   const float dropout_scale = work.dropout_scale;
 
   Factors factors;
@@ -107,6 +113,20 @@ struct Crowd {
     return slab < At.slabs(Layer);
   }
 
+  // This thread's rows among those to be finished; whole warps have one, or none.
+  template <class Visit>
+  __device__ __forceinline__ void each_round(Visit&& visit) {
+    if constexpr (finish_rounds == 1) {
+      if (finishes) visit(0);
+    } else {
+#pragma unroll
+      for (int round = 0; round < finish_rounds; ++round) {
+        row = first_row + round * (threads / 4 / shares);
+        if (finishers % threads == 0 || row < R) visit(round);
+      }
+    }
+  }
+
   // ---- products
   // Parts of [rows, inputs] x [inputs, 8 units], each warp's in shared memory. `weights` gives the second
   // operand of a chunk.
@@ -153,28 +173,33 @@ struct Crowd {
     }
     return value;
   }
-  // A layer's own slabs. Gives this thread's part of a single output behind the last one.
+  // This thread's part of a single output, for the row of each round.
+  struct OutputParts {
+    float of[finish_rounds] = {};
+  };
+  // A layer's own slabs. Gives the parts of a single output behind the last one.
   template <int Layer>
-  __device__ __forceinline__ float forward(int step) const {
+  __device__ __forceinline__ OutputParts forward(int step) {
     constexpr int L = Layer - 1, chunks = At.chunks(L);
-    float output = 0;
+    OutputParts output;
     for (int i = 0; i < At.deal(Layer); ++i) {
       int slab;
       if (!has_slab<Layer>(i, slab)) break;
       if (i > 0) __syncthreads();
       multiply<chunks>(inputs<L>(step), [&](int chunk) { return operand<L>(i, slab, chunk); });
       __syncthreads();
-      if (!finishes) continue;
-      float2 z = sum_of_parts<chunks>();
-      if constexpr (Layer > 1) {
-        const float* bias = vector(0) + At.bias_first(Layer) + i * 8 + unit;
-        z.x += bias[0], z.y += bias[1];
-      }
-      const float2 value = activated<Layer>(i, slab, z, step);
-      if constexpr (Layer == H && P.scalar()) {
-        const float* weights = vector(0) + At.out_first() + i * 8 + unit;
-        output += value.x * weights[0] + value.y * weights[1];
-      }
+      each_round([&](int round) {
+        float2 z = sum_of_parts<chunks>();
+        if constexpr (Layer > 1) {
+          const float* bias = vector(0) + At.bias_first(Layer) + i * 8 + unit;
+          z.x += bias[0], z.y += bias[1];
+        }
+        const float2 value = activated<Layer>(i, slab, z, step);
+        if constexpr (Layer == H && P.scalar()) {
+          const float* weights = vector(0) + At.out_first() + i * 8 + unit;
+          output.of[round] += value.x * weights[0] + value.y * weights[1];
+        }
+      });
     }
     return output;
   }
@@ -225,7 +250,7 @@ struct Crowd {
                        [&](int chunk) { return fetched(matrix + chunk * 4 * 128); });
       look_ahead<Layer>(step);
       __syncthreads();
-      if (finishes) settle_delta<Layer>(i, slab, sum_of_parts<chunks>(), step);
+      each_round([&](int) { settle_delta<Layer>(i, slab, sum_of_parts<chunks>(), step); });
     }
   }
   // What belongs to a layer's own deltas: the gradient of the matrix below and of the bias. Its inputs are
@@ -235,9 +260,14 @@ struct Crowd {
   __device__ __forceinline__ void look_ahead(int step);
   template <int Layer>
   __device__ __forceinline__ void gradient(int step);
+  template <int Layer>
+  __device__ __forceinline__ void slab_gradient(int i, int slab, const char* own_deltas, int step);
   template <int L>
   __device__ __forceinline__ void chunk_gradient(int i, int slab, int chunk, const uint4* upper_and_lower,
                                                  const Word (&deltas)[T][2], int step);
+  template <int L>
+  __device__ __forceinline__ void chunk_gradient_in_stretches(int i, int slab, int chunk,
+                                                              const char* own_deltas, int step);
   template <int Layer>
   __device__ __forceinline__ void bias_gradient(int i, const char* own_deltas);
   template <int Layer>
@@ -261,10 +291,12 @@ struct Crowd {
   }
 
   // ---- output and loss (crowd_output.cuh)
-  __device__ __forceinline__ void scalar_output(int step, float part);
+  __device__ __forceinline__ void scalar_output(int step, OutputParts parts);
   __device__ __forceinline__ void class_output(int step);
-  __device__ __forceinline__ void class_losses();
-  __device__ __forceinline__ void output_delta(int step) const;
+  __device__ __forceinline__ void own_logits(int step);
+  __device__ __forceinline__ void shared_logits(int step);
+  __device__ __forceinline__ void class_losses() const;
+  __device__ __forceinline__ void output_delta(int step);
   __device__ __forceinline__ void output_gradient(int step);
 
   // ---- state and updates (crowd_state.cuh)
@@ -318,73 +350,45 @@ struct Crowd {
   }
 
   // ---- rows of the table: all blocks together lay those of the next step out as activations
+  // (crowd_rows.cuh)
   static constexpr int pieces = P.depth(0) / 8 * R;  // of 16 bytes
-  static constexpr int piece_rounds = divide_up(pieces, At.blocks() * threads);
+  static constexpr int all_piece_rounds = divide_up(pieces, At.blocks() * threads);
+  // Fetched ahead, or a few at a time when they are due, where registers do not hold them all.
+  static constexpr bool fetches_ahead = !At.is_large() || all_piece_rounds <= 4;
+  static constexpr int piece_rounds = fetches_ahead ? all_piece_rounds : 4;
   int next_rows[piece_rounds];
   uint4 next_pieces[piece_rounds];
   int target_row = -1;
   RowTarget target;
 
-  __device__ __forceinline__ int piece_of(int round) const {
-    return (round * At.blocks() + block) * threads + thread;
-  }
-  __device__ __forceinline__ int row_in_order(int step, int of_row) const {
-    return step < work.steps ? work.order[static_cast<std::int64_t>(step) * work.order_stride + of_row] : -1;
-  }
-  __device__ __forceinline__ void look_up_rows(int step) {
-#pragma unroll
-    for (int round = 0; round < piece_rounds; ++round)
-      next_rows[round] = piece_of(round) < pieces ? row_in_order(step, piece_of(round) % R) : -1;
-  }
-  __device__ __forceinline__ void fetch_rows() {
-#pragma unroll
-    for (int round = 0; round < piece_rounds; ++round) {
-      next_pieces[round] = make_uint4(0, 0, 0, 0);
-      if (next_rows[round] >= 0)
-        next_pieces[round] = __ldg(reinterpret_cast<const uint4*>(
-            work.features + static_cast<std::int64_t>(next_rows[round]) * P.depth(0) +
-            piece_of(round) / R * 8));
-    }
-  }
-  __device__ __forceinline__ void lay_out_rows(int step) const {
-#pragma unroll
-    for (int round = 0; round < piece_rounds; ++round)
-      if (piece_of(round) < pieces)
-        __stcg(reinterpret_cast<uint4*>(rows_of(step)) + piece_of(round), next_pieces[round]);
-  }
-  __device__ __forceinline__ void look_up_target(int step) {
-    if (thread < R) target_row = row_in_order(step, thread);
-  }
-  // Loads that a step needs later, and the rows of the next.
-  __device__ __forceinline__ void begin_step(int step) {
-    target = target_row >= 0 ? work.targets[target_row] : RowTarget{0, 0};
-    look_up_target(step + 1);
-    fetch_rows();
-    look_up_rows(step + 2);
-    const StepFactors of = work.factors[step];
-    factors.rate = of.rate;
-    factors.keep = of.keep;
-    per_row = of.per_row;
-    key = of.key;
-  }
+  __device__ __forceinline__ int piece_of(int round) const;
+  __device__ __forceinline__ int row_in_order(int step, int of_row) const;
+  __device__ __forceinline__ void look_up_rows(int step, int first = 0);
+  __device__ __forceinline__ void fetch_rows(int first = 0);
+  __device__ __forceinline__ void put_rows(int step, int first = 0) const;
+  __device__ __forceinline__ void lay_out_rows(int step);
+  __device__ __forceinline__ void look_up_target(int step);
+  __device__ __forceinline__ void begin_step(int step);
 
   __device__ __forceinline__ void run() {
     load_state();
     look_up_target(0);
-    look_up_rows(0);
-    fetch_rows();
+    if constexpr (fetches_ahead) {
+      look_up_rows(0);
+      fetch_rows();
+    }
     lay_out_rows(0);
-    look_up_rows(1);
+    if constexpr (fetches_ahead) look_up_rows(1);
     arrive();
     wait();
 #pragma unroll 1
     for (int step = 0; step < work.steps; ++step) {
       begin_step(step);
       forward_up_to_last<1>(step);
-      const float part = forward<H>(step);
+      const OutputParts parts = forward<H>(step);
       lay_out_rows(step + 1);
       if constexpr (P.scalar())
-        scalar_output(step, part);
+        scalar_output(step, parts);
       else
         class_output(step);
       output_delta(step);
@@ -411,4 +415,5 @@ __device__ __forceinline__ void train_in_crowd(const Models& models) {
 
 #include "engine/fused_cuda/crowd_output.cuh"
 #include "engine/fused_cuda/crowd_product.cuh"
+#include "engine/fused_cuda/crowd_rows.cuh"
 #include "engine/fused_cuda/crowd_state.cuh"

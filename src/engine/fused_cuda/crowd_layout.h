@@ -13,6 +13,9 @@ struct CrowdLayout {
   constexpr int blocks() const { return plan.crowd.blocks; }
   constexpr int tiles() const { return plan.crowd.tiles; }  // of 16 rows, that hold the batch
   constexpr int batch_rows() const { return 16 * tiles(); }
+  // Too many rows for a gradient to have all of them in registers; it then takes stretches of tiles.
+  constexpr bool is_large() const { return tiles() > 8; }
+  constexpr int stretch() const { return divide_up(tiles(), divide_up(tiles(), 8)); }
   constexpr int hidden() const { return plan.hidden(); }
   constexpr bool scalar() const { return plan.scalar(); }
   // A slab is 8 neighbouring units of a hidden layer, with all weights that enter them. Slabs are dealt to
@@ -69,13 +72,16 @@ struct CrowdLayout {
     for (int i = 0; i <= hidden(); ++i) most = across(chunks(i)) > most ? across(chunks(i)) : most;
     return most;
   }
+  constexpr int logit_part_stride() const { return 16 * 8 + 8; }
   constexpr int parts_bytes() const {
     const int products = most_across() * part_stride() * 4;
-    return products > threads * 4 ? products : threads * 4;
+    const int least = is_large() && !scalar() ? warps * logit_part_stride() * 4 : threads * 4;
+    return products > least ? products : least;
   }
   // Logits, then their slopes; one float a row for a single output.
   constexpr int slopes_at() const { return parts_at() + parts_bytes(); }
-  constexpr int targets_at() const { return slopes_at() + batch_rows() * outputs() * 4; }
+  constexpr int slope_stride() const { return outputs() + (is_large() && !scalar() ? 4 : 0); }
+  constexpr int targets_at() const { return slopes_at() + batch_rows() * slope_stride() * 4; }
   constexpr int losses_at() const { return targets_at() + batch_rows() * 8; }
   constexpr int sums_at() const { return losses_at() + batch_rows() * 4; }
   // The block's own slabs of each hidden layer, fp16 [deal, rows, 8]: activations, slopes, deltas.
@@ -90,20 +96,27 @@ struct CrowdLayout {
     for (int i = 1; i < h && !plan.is_relu(); ++i) at += own_bytes(i);
     return at;
   }
+  // Deltas are read no more when those of the next layer are made: large ones share a place.
   constexpr int own_deltas_at(int h) const {
     int at = own_slopes_at(hidden() + 1);
-    for (int i = 1; i < h; ++i) at += own_bytes(i);
+    for (int i = 1; i < h && !is_large(); ++i) at += own_bytes(i);
     return at;
+  }
+  constexpr int own_end() const {
+    if (!is_large()) return own_deltas_at(hidden() + 1);
+    int most = 0;
+    for (int h = 1; h <= hidden(); ++h) most = own_bytes(h) > most ? own_bytes(h) : most;
+    return own_deltas_at(1) + most;
   }
   // The forward product takes the slabs' weights out of their fp32 array where that fits; otherwise from a
   // copy of its own, fp16: 16 bytes of each lane for each chunk.
   constexpr bool has_operands() const {
-    int bytes = own_deltas_at(hidden() + 1);
+    int bytes = own_end();
     for (int i = 0; i < hidden(); ++i) bytes += state_bytes(i);
     return bytes > plan.crowd.memory;
   }
   constexpr int operands_at(int layer) const {
-    int at = own_deltas_at(hidden() + 1);
+    int at = own_end();
     for (int i = 0; i < layer && has_operands(); ++i) at += deal(i + 1) * chunks(i) * 512;
     return at;
   }
@@ -145,7 +158,11 @@ struct CrowdLayout {
   // A single output's parts, [blocks, rows], and the blocks' sums of squared gradients.
   constexpr int out_parts_at() const { return out_matrix_at() + class_slabs() * places(hidden()) * 128; }
   constexpr int norms_at() const { return out_parts_at() + (scalar() ? blocks() * batch_rows() * 4 : 0); }
-  constexpr int one_bytes() const { return round_up(norms_at() + blocks() * 4, 128); }
+  // A large batch's logits, [rows, outputs].
+  constexpr int logits_at() const { return round_up(norms_at() + blocks() * 4, 128); }
+  constexpr int one_bytes() const {
+    return round_up(logits_at() + (is_large() && !scalar() ? batch_rows() * outputs() * 4 : 0), 128);
+  }
   constexpr int rows_at() const { return 2 * one_bytes(); }
   constexpr int rows_bytes() const { return places(0) * batch_rows() * 16; }
   // Gradients that wait for their norm, each block's own.

@@ -82,6 +82,15 @@ __device__ __forceinline__ void Crowd<Net>::look_ahead(int step) {
   }
 }
 
+// A tile's rows of a gradient: 32 inputs x 8 units.
+__device__ __forceinline__ void add_tile(float (&c)[2][4], const uint4& upper, const uint4& lower,
+                                         const Word (&deltas)[2]) {
+  const Word one[4] = {transpose(upper.x), transpose(upper.y), transpose(lower.x), transpose(lower.y)};
+  const Word other[4] = {transpose(upper.z), transpose(upper.w), transpose(lower.z), transpose(lower.w)};
+  multiply_add(c[0], one, deltas[0], deltas[1]);
+  multiply_add(c[1], other, deltas[0], deltas[1]);
+}
+
 template <class Net>
 template <int L>
 __device__ __forceinline__ void Crowd<Net>::chunk_gradient(int i, int slab, int chunk,
@@ -89,44 +98,79 @@ __device__ __forceinline__ void Crowd<Net>::chunk_gradient(int i, int slab, int 
                                                            const Word (&deltas)[T][2], int step) {
   float c[2][4] = {};
 #pragma unroll
-  for (int tile = 0; tile < T; ++tile) {
-    const uint4 upper = upper_and_lower[2 * tile], lower = upper_and_lower[2 * tile + 1];
-    const Word one[4] = {transpose(upper.x), transpose(upper.y), transpose(lower.x), transpose(lower.y)};
-    const Word other[4] = {transpose(upper.z), transpose(upper.w), transpose(lower.z), transpose(lower.w)};
-    multiply_add(c[0], one, deltas[tile][0], deltas[tile][1]);
-    multiply_add(c[1], other, deltas[tile][0], deltas[tile][1]);
+  for (int tile = 0; tile < T; ++tile)
+    add_tile(c, upper_and_lower[2 * tile], upper_and_lower[2 * tile + 1], deltas[tile]);
+  settle_chunk<L>(i, slab, chunk, c, step);
+}
+
+template <class Net>
+template <int L>
+__device__ __forceinline__ void Crowd<Net>::chunk_gradient_in_stretches(int i, int slab, int chunk,
+                                                                        const char* own_deltas, int step) {
+  constexpr int stretch = At.stretch();
+  float c[2][4] = {};
+#pragma unroll 1
+  for (int first = 0; first < T; first += stretch) {
+    const char* at = inputs<L>(step) + ((chunk * 4 + quarter) * R + first * 16 + group) * 16;
+    uint4 now[2 * stretch];
+#pragma unroll
+    for (int t = 0; t < stretch; ++t) {
+      // Behind the last tile, that once more: words that may be missing cost the compiler registers.
+      const int tile = T % stretch != 0 && first + t >= T ? T - 1 - first : t;
+      now[2 * t] = fetched(at + tile * 256), now[2 * t + 1] = fetched(at + tile * 256 + 128);
+    }
+#pragma unroll
+    for (int t = 0; t < stretch; ++t) {
+      if (T % stretch != 0 && first + t >= T) break;
+      Word deltas[2];
+      load_transposed(deltas, shared_address(own_deltas) + ((first + t) * 16 + (lane & 15)) * 16);
+      add_tile(c, now[2 * t], now[2 * t + 1], deltas);
+    }
   }
   settle_chunk<L>(i, slab, chunk, c, step);
 }
 
 template <class Net>
 template <int Layer>
-__device__ __forceinline__ void Crowd<Net>::gradient(int step) {
+__device__ __forceinline__ void Crowd<Net>::slab_gradient(int i, int slab, const char* own_deltas, int step) {
   constexpr int L = Layer - 1, chunks = At.chunks(L), rounds_ahead = At.rounds_ahead(Layer);
+  Word deltas[T][2];
+#pragma unroll
+  for (int tile = 0; tile < T; ++tile)
+    load_transposed(deltas[tile], shared_address(own_deltas) + (tile * 16 + (lane & 15)) * 16);
+  if constexpr (rounds_ahead > 0) {
+#pragma unroll
+    for (int round = 0; round < rounds_ahead; ++round) {
+      const int chunk = warp + round * warps;
+      if (chunks % warps != 0 && chunk >= chunks) break;
+      chunk_gradient<L>(i, slab, chunk, ahead + round * 2 * T, deltas, step);
+    }
+  } else {
+#pragma unroll 1
+    for (int chunk = warp; chunk < chunks; chunk += warps) {
+      const char* at = inputs<L>(step) + ((chunk * 4 + quarter) * R + group) * 16;
+      uint4 now[2 * T];
+#pragma unroll
+      for (int k = 0; k < 2 * T; ++k) now[k] = fetched(at + k * 128);
+      chunk_gradient<L>(i, slab, chunk, now, deltas, step);
+    }
+  }
+}
+
+template <class Net>
+template <int Layer>
+__device__ __forceinline__ void Crowd<Net>::gradient(int step) {
+  constexpr int L = Layer - 1, chunks = At.chunks(L);
   for (int i = 0; i < At.deal(Layer); ++i) {
     int slab;
     if (!has_slab<Layer>(i, slab)) break;
     const char* own_deltas = shared + At.own_deltas_at(Layer) + i * R * 16;
-    Word deltas[T][2];
-#pragma unroll
-    for (int tile = 0; tile < T; ++tile)
-      load_transposed(deltas[tile], shared_address(own_deltas) + (tile * 16 + (lane & 15)) * 16);
-    if constexpr (rounds_ahead > 0) {
-#pragma unroll
-      for (int round = 0; round < rounds_ahead; ++round) {
-        const int chunk = warp + round * warps;
-        if (chunks % warps != 0 && chunk >= chunks) break;
-        chunk_gradient<L>(i, slab, chunk, ahead + round * 2 * T, deltas, step);
-      }
-    } else {
+    if constexpr (At.is_large()) {
 #pragma unroll 1
-      for (int chunk = warp; chunk < chunks; chunk += warps) {
-        const char* at = inputs<L>(step) + ((chunk * 4 + quarter) * R + group) * 16;
-        uint4 now[2 * T];
-#pragma unroll
-        for (int k = 0; k < 2 * T; ++k) now[k] = fetched(at + k * 128);
-        chunk_gradient<L>(i, slab, chunk, now, deltas, step);
-      }
+      for (int chunk = warp; chunk < chunks; chunk += warps)
+        chunk_gradient_in_stretches<L>(i, slab, chunk, own_deltas, step);
+    } else {
+      slab_gradient<Layer>(i, slab, own_deltas, step);
     }
     if constexpr (Layer > 1) bias_gradient<Layer>(i, own_deltas);
   }

@@ -15,6 +15,7 @@ extern const std::string_view crowd;
 extern const std::string_view crowd_layout;
 extern const std::string_view crowd_output;
 extern const std::string_view crowd_product;
+extern const std::string_view crowd_rows;
 extern const std::string_view crowd_state;
 extern const std::string_view duet;
 extern const std::string_view duet_ahead;
@@ -36,7 +37,7 @@ struct Text {
   const char* name;  // as it is included
   std::string_view text;
 };
-inline std::array<Text, 25> all() {
+inline std::array<Text, 26> all() {
   return {{{"base/random.h", random},
            {"engine/fused_cuda/block.cuh", block},
            {"engine/fused_cuda/block_backward.cuh", block_backward},
@@ -46,6 +47,7 @@ inline std::array<Text, 25> all() {
            {"engine/fused_cuda/crowd_layout.h", crowd_layout},
            {"engine/fused_cuda/crowd_output.cuh", crowd_output},
            {"engine/fused_cuda/crowd_product.cuh", crowd_product},
+           {"engine/fused_cuda/crowd_rows.cuh", crowd_rows},
            {"engine/fused_cuda/crowd_state.cuh", crowd_state},
            {"engine/fused_cuda/duet.cuh", duet},
            {"engine/fused_cuda/duet_ahead.cuh", duet_ahead},
