@@ -121,6 +121,8 @@ struct EngineMaker {
   // On a GPU. Null where models cannot share it: then they follow each other. On the CPU each takes a thread.
   // Every request is one that refusal() lets pass.
   std::unique_ptr<EngineGroup> (*make_group)(std::span<const EngineRequest> requests) = nullptr;
+  // Why another engine that can run it is faster with one model alone, or "". Null: never.
+  std::string (*slower_alone)(const EngineRequest& request) = nullptr;
 };
 
 }  // namespace stoker

@@ -64,7 +64,7 @@ std::string end_text(MemberEnd end) {
 // it is trained alone.
 const EngineMaker* group_maker(const EngineRequest& request, EngineChoice choice) {
   try {
-    const EngineMaker& maker = choose_engine(engines(), choice, std::nullopt, request);
+    const EngineMaker& maker = choose_engine(engines(), choice, std::nullopt, request, false);
     return request.device.is_cuda() && maker.make_group != nullptr ? &maker : nullptr;
   } catch (const Error&) {
     return nullptr;

@@ -27,13 +27,21 @@ const EngineMaker& able(const EngineMaker& maker, const EngineRequest& request, 
   return maker;
 }
 
-const EngineMaker& first_able(std::span<const EngineMaker> makers, const EngineRequest& request) {
+const EngineMaker& first_able(std::span<const EngineMaker> makers, const EngineRequest& request,
+                              bool is_alone) {
   std::vector<std::string> refusals;
+  const EngineMaker* slower = nullptr;
   for (const EngineMaker& maker : makers) {
     const std::string refusal = maker.refusal(request);
-    if (refusal.empty()) return maker;
-    refusals.push_back(fmt::format("{}: {}", maker.name, refusal));
+    if (!refusal.empty()) {
+      refusals.push_back(fmt::format("{}: {}", maker.name, refusal));
+    } else if (is_alone && maker.slower_alone != nullptr && !maker.slower_alone(request).empty()) {
+      if (slower == nullptr) slower = &maker;
+    } else {
+      return maker;
+    }
   }
+  if (slower != nullptr) return *slower;
   refuse("no engine can run this training on {}: {}", request.device.name(), join(refusals, "; "));
 }
 
@@ -56,7 +64,7 @@ EngineMaker fused_maker() {
           [](const EngineRequest& request) {
             return request.device.is_cuda() ? fused::make_cuda(request) : fused_cpu::maker().make(request);
           },
-          fused::make_cuda_group};
+          fused::make_cuda_group, fused::slower_alone};
 }
 
 constexpr std::string_view graph = "graph";
@@ -70,7 +78,8 @@ std::span<const EngineMaker> engines() {
 }
 
 const EngineMaker& choose_engine(std::span<const EngineMaker> makers, EngineChoice choice,
-                                 const std::optional<std::string>& resumed, const EngineRequest& request) {
+                                 const std::optional<std::string>& resumed, const EngineRequest& request,
+                                 bool is_alone) {
   const std::string asked = choice == EngineChoice::automatic ? "" : std::string(config::name_of(choice));
   if (resumed) {
     if (!asked.empty() && asked != *resumed)
@@ -80,7 +89,7 @@ const EngineMaker& choose_engine(std::span<const EngineMaker> makers, EngineChoi
           asked, *resumed);
     return able(named(makers, *resumed), request, " (with which the run to resume was begun)");
   }
-  return asked.empty() ? first_able(makers, request) : able(named(makers, asked), request, "");
+  return asked.empty() ? first_able(makers, request, is_alone) : able(named(makers, asked), request, "");
 }
 
 }  // namespace stoker

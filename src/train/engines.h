@@ -8,14 +8,16 @@
 
 namespace stoker {
 
-// Every engine there is, in the order in which `auto` tries them. LibTorch is loaded when one of its engines is
-// asked whether it can run a request.
+// Every engine there is, in the order in which `auto` tries them. LibTorch is loaded when one of its engines
+// is asked whether it can run a request.
 std::span<const EngineMaker> engines();
 
 // The engine for a request: the first that can run it, or the one asked for. One that cannot is refused with
-// its reason. `resumed` is the engine that a checkpoint was made by: a run goes on with the engine it began
-// with.
+// its reason; one that is known to be slower than the next is passed over for it, unless several models are
+// to train side by side. `resumed` is the engine that a checkpoint was made by: a run goes on with the engine
+// it began with.
 const EngineMaker& choose_engine(std::span<const EngineMaker> makers, EngineChoice choice,
-                                 const std::optional<std::string>& resumed, const EngineRequest& request);
+                                 const std::optional<std::string>& resumed, const EngineRequest& request,
+                                 bool is_alone = true);
 
 }  // namespace stoker

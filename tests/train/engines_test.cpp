@@ -67,6 +67,25 @@ TEST(EngineChoice, AResumedRunKeepsTheEngineItBeganWith) {
       AllOf(HasSubstr("no engine 'fused'"), HasSubstr("graph, eager")));
 }
 
+TEST(EngineChoice, AutoPassesOverOneThatIsSlowerAlone) {
+  EngineMaker fast = makers[1], slow = makers[1];
+  fast.name = "fast";
+  slow.name = "slow";
+  slow.slower_alone = [](const EngineRequest& request) {
+    return std::string(request.precision == Precision::fp32 ? "fast is faster" : "");
+  };
+  const std::array both{slow, fast}, one{slow, makers[0]};
+  const auto name = [](std::span<const EngineMaker> from, EngineRequest request, bool is_alone = true) {
+    return choose_engine(from, EngineChoice::automatic, std::nullopt, request, is_alone).name;
+  };
+  EngineRequest fp32 = on(Device::cpu());
+  fp32.precision = Precision::fp32;
+  EXPECT_EQ(name(both, on(Device::cpu())), "slow");
+  EXPECT_EQ(name(both, fp32), "fast");
+  EXPECT_EQ(name(both, fp32, false), "slow");  // many at once are faster
+  EXPECT_EQ(name(one, fp32), "slow");          // the other cannot
+}
+
 TEST(EngineChoice, TriesTheFusedEngineFirst) {
   std::vector<std::string_view> names;
   for (const EngineMaker& maker : engines()) names.push_back(maker.name);

@@ -46,11 +46,7 @@ std::string dataset_problem(const EngineRequest& request, const Dataset& dataset
   return problem;
 }
 
-// Whether fp16 holds the features: looked at here only where there is no kernel with fp32 operands to fall
-// back to.
-std::string range_problem(const EngineRequest& request) {
-  std::string why_not;
-  if (plain_plan_for(request, why_not)) return "";
+bool has_large_feature(const EngineRequest& request) {
   const OwnStream stream(request.device);
   Array flag = device_memory<std::uint32_t>(1, request.device, stream.get());
   const Array& features = request.training.features();
@@ -58,10 +54,17 @@ std::string range_problem(const EngineRequest& request) {
                     stream.get()),
         "looking at the features");
   stream.wait();
-  if (download<std::uint32_t>(flag, 0, 1)[0] == 0) return "";
-  return fmt::format(
-      "a feature is no number or larger than 32,768, which fp16 operands cannot hold, and with fp32 ones: {}",
-      why_not);
+  return download<std::uint32_t>(flag, 0, 1)[0] != 0;
+}
+
+constexpr std::string_view large_feature =
+    "a feature is no number or larger than 32,768, which fp16 operands cannot hold";
+
+// Looked at here only where there is no kernel with fp32 operands to fall back to.
+std::string range_problem(const EngineRequest& request) {
+  std::string why_not;
+  if (plain_plan_for(request, why_not) || !has_large_feature(request)) return "";
+  return fmt::format("{}, and with fp32 ones: {}", large_feature, why_not);
 }
 
 }  // namespace
@@ -82,6 +85,14 @@ std::string cuda_refusal(const EngineRequest& request) {
   problem = range_problem(request);
   if (problem.empty()) kernel_for(*plan, request.device, problem);
   return problem;
+}
+
+std::string slower_alone(const EngineRequest& request) {
+  if (!request.device.is_cuda()) return "";
+  const std::string_view why = request.precision == Precision::fp32 ? "fp32 operands were asked for"
+                               : has_large_feature(request)         ? large_feature
+                                                                    : "";
+  return why.empty() ? "" : fmt::format("{}, and graph is faster with those of fp32", why);
 }
 
 void compile_ahead(std::span<const EngineRequest> group, const StopSignal& stop) {

@@ -7,6 +7,10 @@ std::string cuda_refusal(const EngineRequest&) {
   return "this program was built without CUDA";
 }
 
+std::string slower_alone(const EngineRequest&) {
+  return "";
+}
+
 void compile_ahead(std::span<const EngineRequest>, const StopSignal&) {}
 
 std::unique_ptr<Engine> make_cuda(const EngineRequest& request) {
