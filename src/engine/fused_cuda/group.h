@@ -92,6 +92,7 @@ class CudaGroup : public EngineGroup {
   double initial_second_moment(const Model& model) const;
   static double initial_second_moment(const OptimizerSettings& settings, double scale);
 
+  static constexpr std::int64_t most_epochs = 1024;  // that the device keeps between two looks of the host
   Plan plan_{};
   TrainKernel kernel_;
   bool is_plain_ = false;  // fp32, by the plain kernel
