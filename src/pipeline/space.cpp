@@ -18,7 +18,8 @@ using config::Diagnostics;
 using config::Entry;
 using config::Value;
 
-constexpr std::array searchable_cards{"model_define", "model_define_gpu", "train", "train_gpu", "data_split"};
+// Not the one that splits: candidates on other rows could not be compared.
+constexpr std::array searchable_cards{"model_define", "model_define_gpu", "train", "train_gpu"};
 // They say where and how long, or what the scores are about; candidates that differ in them cannot be
 // compared.
 constexpr std::array fixed_settings{"device",     "engine",        "checkpoint_seconds",
@@ -74,6 +75,11 @@ class SpaceReader {
       card_type_ = name == nullptr ? "" : *name;
       walk(*settings, {"cards", card.key, "config"});
     }
+    // Candidates are numbered in this order, which must not depend on how the document is written: a sweep
+    // that is resumed reads the kept one, where settings stand in another.
+    std::sort(space_.begin(), space_.end(), [](const SearchedSetting& one, const SearchedSetting& other) {
+      return one.parts < other.parts;
+    });
     return std::move(space_);
   }
 
@@ -120,11 +126,12 @@ class SpaceReader {
 
   bool may_be_searched(const Entry& entry) {
     if (!contains(searchable_cards, card_type_)) {
-      complain(
-          entry.line,
-          fmt::format("a sweep searches the settings of cards that define, train or split ({}); this card "
-                      "is of type {}",
-                      fmt::join(searchable_cards, ", "), config::in_quotes(card_type_)));
+      complain(entry.line,
+               fmt::format(
+                   "a sweep searches the settings of cards that define or train ({}); this card is of "
+                   "type {}{}",
+                   fmt::join(searchable_cards, ", "), config::in_quotes(card_type_),
+                   card_type_ == "data_split" ? ", and candidates on other rows could not be compared" : ""));
       return false;
     }
     if (contains(fixed_settings, entry.key)) {

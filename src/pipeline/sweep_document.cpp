@@ -48,10 +48,17 @@ void check_strategy(const Value& document, const SweepConfig& config,
                                  most_candidates));
     if (config.models > 0) at("models", "is for random and halving; a grid tries every combination");
   }
+  for (const SearchedSetting& setting : space) {
+    const std::string& name = setting.parts.back();
+    if (config.folds > 0 || (name != "validation_ratio" && name != "seed")) continue;
+    diagnostics.add(setting.written.line(), setting.path(),
+                    "changes which rows are held back, so scores could not be compared; set sweep.folds, for "
+                    "example to 5");
+  }
   if (config.metric != SweepMetric::loss) return;
   for (const SearchedSetting& setting : space) {
     const std::string& name = setting.parts.back();
-    if (name != "scaling" && name != "loss" && name != "huber_delta") continue;
+    if (name != "scaling" && name != "loss" && name != "huber_delta" && name != "weight_column") continue;
     diagnostics.add(setting.written.line(), setting.path(),
                     "changes what the validation loss measures, so losses could not be compared; set "
                     "sweep.metric, for example to rmse");
@@ -81,12 +88,6 @@ const Card& card_named(const Document& document, const std::string& id) {
   fail("there is no card {}", id);
 }
 
-bool is_searched(const std::vector<SearchedSetting>& space, const std::string& card, const char* setting) {
-  return std::any_of(space.begin(), space.end(), [&](const SearchedSetting& each) {
-    return each.parts.at(1) == card && each.parts.back() == setting;
-  });
-}
-
 std::string only_training_card(const Document& document, const std::string& file) {
   std::vector<std::string> found;
   for (const Card& card : document.cards)
@@ -109,7 +110,7 @@ void check_scoring(const SweepDocument& sweep) {
   if (sweep.config.folds > 0) return;
   const Value* ratio = model.config.find("validation_ratio");
   const auto* share = ratio == nullptr ? nullptr : ratio->get_if<double>();
-  if (share != nullptr && (*share > 0 || is_searched(sweep.space, model.id, "validation_ratio"))) return;
+  if (share != nullptr && *share > 0) return;
   refuse(
       "{}: candidates are compared on rows that they are not trained on: set {}sweep.folds, for example to 5",
       sweep.file_name,

@@ -41,9 +41,11 @@ std::unique_ptr<RunFolder> folder_for(const SweepDocument& sweep, const SweepOpt
 }
 
 // More time changes no candidate.
+// Of what the lines of results.jsonl belong to: the document, and the way in which candidates are numbered.
 std::string identity_of(SweepDocument sweep) {
+  constexpr int numbering = 2;  // by the settings' paths
   sweep.config.time_budget = 0;
-  return sha256_of_text(sweep.to_yaml());
+  return sha256_of_text(fmt::format("numbering {}\n{}", numbering, sweep.to_yaml()));
 }
 
 // Tells where the winner's run is before it is over, so that a resumed sweep goes on with it.

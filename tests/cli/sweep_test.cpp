@@ -73,7 +73,7 @@ TEST_F(Sweep, PrintsTheTableAndWhereEverythingIsAndTheWinnerPredicts) {
 
 TEST_F(Sweep, KilledAndResumedItGivesTheSameTable) {
   const std::vector<std::string> longer{"--set", "cards.model.config.epochs=150", "--set",
-                                        "cards.model.config.seed={grid: [1, 2, 3, 4]}"};
+                                        "cards.model.config.weight_decay={grid: [0, 1e-6, 2e-6, 3e-6]}"};
   const Finished whole = place_.stoker(words(longer));
   ASSERT_EQ(whole.code, 0) << whole.errors;
   const std::string expected = table(sweep_folder());

@@ -27,7 +27,21 @@ std::vector<std::string> drawn(const std::string& model, const std::string& swee
 
 TEST(Candidates, AGridIsEveryCombinationTheLastSettingFastest) {
   EXPECT_EQ(drawn("epochs: {grid: [1, 2]}, activation: {grid: [relu, tanh]}", "strategy: grid"),
-            (std::vector<std::string>{"1 relu ", "1 tanh ", "2 relu ", "2 tanh "}));
+            (std::vector<std::string>{"relu 1 ", "relu 2 ", "tanh 1 ", "tanh 2 "}));
+}
+
+// A resumed sweep reads the document that the run folder keeps, in which settings stand in another order.
+TEST(Candidates, TheKeptDocumentNumbersThemAlike) {
+  for (const std::string strategy : {"grid", "random, models: 5", "halving, models: 5"}) {
+    const SweepDocument sweep = sweep_of(network_sweep(
+        "validation_ratio: 0.2, learning_rate: {grid: [0.00001, 0.001, 0.01]}, epochs: {grid: [8, 9]}, "
+        "activation: {choice: [tanh, relu]}",
+        "metric: rmse, strategy: " + strategy, ", weight_column: {choice: [x2, x1]}"));
+    const SweepDocument kept = sweep_of(sweep.to_yaml());
+    const auto one = candidates_of(sweep), other = candidates_of(kept);
+    ASSERT_EQ(one.size(), other.size());
+    for (std::size_t i = 0; i < one.size(); ++i) EXPECT_EQ(text_of(one[i]), text_of(other[i])) << strategy;
+  }
 }
 
 TEST(Candidates, DrawsAreTheSameForTheSameSeedAndOthersForAnother) {
@@ -58,12 +72,12 @@ TEST(Candidates, RangesAreDrawnFromAsTheirNamesSay) {
   int below_mean = 0;
   std::map<std::int64_t, int> epochs;
   for (const Candidate& candidate : candidates_of(sweep)) {
-    const double rate = *candidate[0].get_if<double>();
-    const double decay = *candidate[1].get_if<double>();
+    const double rate = *candidate[1].get_if<double>();
+    const double decay = *candidate[2].get_if<double>();
     EXPECT_TRUE(rate >= 1e-4 && rate <= 1e-2 && decay >= 0 && decay <= 2);
     below_geometric_mean += rate < 1e-3 ? 1 : 0;
     below_mean += decay < 1 ? 1 : 0;
-    ++epochs[*candidate[2].get_if<std::int64_t>()];
+    ++epochs[*candidate[0].get_if<std::int64_t>()];
   }
   // Five standard deviations of a binomial with 4,000 draws.
   EXPECT_NEAR(below_geometric_mean, 2000, 160);

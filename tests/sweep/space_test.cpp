@@ -19,8 +19,8 @@ TEST(Space, ReadsEveryKindOfSearch) {
                   "{choice: [relu, tanh]}, weight_decay: {uniform: [0, 1]}, momentum: {grid: [0, 0.5]}",
       "strategy: random, models: 7"));
   ASSERT_EQ(sweep.space.size(), 5U);
-  EXPECT_EQ(sweep.space[0].path(), "cards.model.config.epochs");
-  EXPECT_EQ(sweep.space[2].name(), "model.activation");
+  EXPECT_EQ(sweep.space[0].name(), "model.activation");
+  EXPECT_EQ(sweep.space[1].path(), "cards.model.config.epochs");
   EXPECT_EQ(sweep.candidate_count(), 7);
 }
 
@@ -89,6 +89,19 @@ TEST(Space, RefusesSettingsThatCannotBeSearched) {
   EXPECT_THAT(refusal_of(text), AllOf(HasSubstr("cards.load.config.sample_rows"), HasSubstr("'data_load'")));
 }
 
+TEST(Space, CandidatesAreComparedOnTheSameRows) {
+  for (const std::string searched : {"seed: {grid: [1, 2]}", "validation_ratio: {grid: [0.1, 0.2]}"}) {
+    const std::string model = (searched.starts_with("seed") ? validated : "") + searched;
+    EXPECT_THAT(refusal_of(network_sweep(model, "strategy: grid")),
+                HasSubstr("changes which rows are held back"));
+    EXPECT_EQ(refusal_of(network_sweep(model, "strategy: grid, folds: 3")), "");
+  }
+  std::string text = network_sweep(validated + "epochs: 2", "strategy: grid");
+  const std::string inputs = "inputs: { dataset: load.dataset }";
+  text.insert(text.find(inputs) + inputs.size(), ", config: { random_seed: {grid: [1, 2]} }");
+  EXPECT_THAT(refusal_of(text), HasSubstr("candidates on other rows could not be compared"));
+}
+
 TEST(Space, RefusesWhatTheStrategyCannotDo) {
   EXPECT_THAT(refusal_of(network_sweep(validated + "momentum: {uniform: [0, 0.5]}", "strategy: grid")),
               HasSubstr("strategy grid tries them all"));
@@ -118,6 +131,9 @@ TEST(Space, LossesOfDifferentScalesAreNotCompared) {
   EXPECT_THAT(refusal_of(network_sweep(validated + "epochs: 2", "metric: loss", searched)),
               HasSubstr("set sweep.metric"));
   EXPECT_EQ(refusal_of(network_sweep(validated + "epochs: 2", "metric: rmse", searched)), "");
+  EXPECT_THAT(refusal_of(network_sweep(validated + "epochs: 2", "metric: loss",
+                                       ", weight_column: {choice: [x1, x2]}")),
+              HasSubstr("set sweep.metric"));
 }
 
 TEST(Space, RunRefusesASearchedDocumentAndNamesSweep) {

@@ -308,8 +308,9 @@ TEST_F(Sweeps, ARankingOfAClassThatIsNotHeldBackIsRefusedBeforeTraining) {
 }
 
 TEST_F(Sweeps, ATimeBudgetEndsTheSearchAndTheBestSoFarIsRefitted) {
-  const SweepDocument sweep = sweep_of(network_sweep(
-      "validation_ratio: 0.2, epochs: 200000, seed: {grid: [1, 2, 3, 4]}", "strategy: grid, time_budget: 1"));
+  const SweepDocument sweep = sweep_of(
+      network_sweep("validation_ratio: 0.2, epochs: 200000, weight_decay: {grid: [0, 1e-6, 2e-6, 3e-6]}",
+                    "strategy: grid, time_budget: 1"));
   SweepOptions options;
   options.out = folder_.path() / "runs";
   options.threads = 1;
