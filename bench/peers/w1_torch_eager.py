@@ -5,12 +5,11 @@ import w1
 import w1_with_torch
 
 
-def main():
-    settings = w1.options()
+def run(name, settings, fused=None):
     device = w1_with_torch.device_of(settings.device)
     features, targets = w1_with_torch.placed_rows(device)
     network = w1_with_torch.network(settings.dropout).to(device)
-    optimizer = torch.optim.Adam(network.parameters(), lr=w1.RATE)
+    optimizer = torch.optim.Adam(network.parameters(), lr=w1.RATE, fused=fused)
     batches = w1_with_torch.batches(w1.ROWS, settings.batch, device)
 
     def run_steps(count):
@@ -22,8 +21,8 @@ def main():
             optimizer.step()
         w1_with_torch.wait(device)
 
-    w1_with_torch.report("torch eager", device, settings.batch, w1.measure(run_steps, settings.seconds))
+    w1_with_torch.report(name, device, settings.batch, w1.measure(run_steps, settings.seconds))
 
 
 if __name__ == "__main__":
-    main()
+    run("torch eager", w1.options())

@@ -9,6 +9,8 @@ import w1
 def device_of(name):
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cpu":
+        torch.set_num_threads(1)  # as Stoker is measured; a second one gains nothing with such products
     return torch.device(name)
 
 

@@ -261,6 +261,10 @@ void Search::run_group(std::int64_t rung, const std::vector<Job>& jobs, const st
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (!together && i > 0 && time_is_up()) return;
     const MemberResult result = together ? std::move(trained[i]) : train_member(members[i], choice, stop_);
+    if (result.end == MemberEnd::failed) {
+      keep_failure(rung, jobs[i], Error(result.code, result.reason));
+      continue;
+    }
     FoldResult line = result_line(jobs[i].trial, jobs[i].fold, rung, end_text(result.end));
     line.reason = result.reason;
     line.engine = result.engine;

@@ -97,14 +97,17 @@ class Sweep {
     } catch (const Error& error) {
       end_early(error);
       if (error.code() != ExitCode::interrupted) throw;
-      throw Error(ExitCode::interrupted,
-                  fmt::format("interrupted; go on with: stoker sweep --resume {}", folder().string()));
+      throw Error(ExitCode::interrupted, how_to_go_on());
     }
     return std::move(summary_);
   }
 
  private:
   const fs::path& folder() const { return folder_->paths().folder; }
+
+  std::string how_to_go_on() const {
+    return fmt::format("interrupted; go on with: stoker sweep --resume {}", folder().string());
+  }
 
   void note(Severity severity, const std::string& message) {
     const std::lock_guard lock(telling_);
@@ -303,8 +306,8 @@ class Sweep {
       summary_.trials = search_.trials();
       write_tables();
       const bool interrupted = error.code() == ExitCode::interrupted;
-      folder_->end(interrupted ? RunStatus::interrupted : RunStatus::failed, error.what(),
-                   seconds_since(started_));
+      folder_->end(interrupted ? RunStatus::interrupted : RunStatus::failed,
+                   interrupted ? how_to_go_on() : error.what(), seconds_since(started_));
     } catch (const std::exception&) {
       // Where the disk is full, the first error is the one to tell.
     }

@@ -80,7 +80,9 @@ MemberResult guarded(Work work) {
     return ended_badly(MemberEnd::diverged, error.what());
   } catch (const Error& error) {
     if (error.code() == ExitCode::interrupted) throw;
-    return ended_badly(MemberEnd::failed, error.what());
+    MemberResult result = ended_badly(MemberEnd::failed, error.what());
+    result.code = error.code();
+    return result;
   } catch (const std::bad_alloc&) {
     return ended_badly(MemberEnd::failed, "out of memory");
   } catch (const std::exception& error) {

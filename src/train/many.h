@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/stop.h"
 #include "engine/engine.h"
 #include "train/checkpoints.h"
@@ -27,7 +28,8 @@ enum class MemberEnd { finished, time_limit, diverged, failed };
 // What became of one. finished: at the end of its plan, at its pause, or stopped early.
 struct MemberResult {
   MemberEnd end = MemberEnd::finished;
-  std::string reason;  // of diverged and failed
+  std::string reason;                    // of diverged and failed
+  ExitCode code = ExitCode::run_failed;  // of failed: whether the request was wrong
   Progress progress;
   NamedArrays parameters;
   std::string engine;

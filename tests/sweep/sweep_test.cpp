@@ -174,6 +174,7 @@ TEST_F(Sweeps, AnInterruptedSweepGoesOnToTheSameTable) {
       EXPECT_EQ(error.code(), ExitCode::interrupted);
       EXPECT_THAT(error.what(), HasSubstr("stoker sweep --resume"));
     }
+    EXPECT_THAT(read_run(interrupting.folder).record.error, HasSubstr("stoker sweep --resume"));
     const SweepSummary resumed = swept(sweep_of_folder(interrupting.folder), interrupting.folder);
     EXPECT_EQ(table(resumed), expected);
   }
@@ -270,6 +271,17 @@ TEST_F(Sweeps, WhatIsWrongWithAllOfThemIsRefusedAndLeavesNothing) {
     EXPECT_THAT(error.what(), HasSubstr("z"));
   }
   EXPECT_FALSE(fs::exists(folder_.path() / "runs"));
+}
+
+TEST_F(Sweeps, AnEngineThatCannotRunHereIsARequestThatWasWrong) {
+  try {
+    swept(sweep_of(network_sweep(two_trainings, "strategy: grid", ", engine: graph")));
+    FAIL() << "was run";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::wrong_request) << error.what();
+    EXPECT_THAT(error.what(), HasSubstr("engine graph"));
+  }
+  EXPECT_FALSE(fs::exists(watching_.folder));
 }
 
 TEST_F(Sweeps, AMetricOfClassesIsRefusedForNumbersBeforeTraining) {
