@@ -193,6 +193,18 @@ class SpaceReader {
     return true;
   }
 
+  // Whether the ends of a range of numbers would do, and what lies between them would not.
+  bool takes_whole_numbers_alone(const config::Field& field, const SearchedSetting& setting) const {
+    const bool is_range = setting.kind == SearchKind::uniform || setting.kind == SearchKind::log_uniform;
+    if (!is_range || !is_whole(setting.low) || !is_whole(setting.high)) return false;
+    Diagnostics ends(""), between("");
+    for (const double end : {setting.low, setting.high})
+      field.read(Value(static_cast<std::int64_t>(end), 0), path_, ends);
+    for (const Value& value : setting.samples())
+      if (!is_whole(*number_of(value))) field.read(value, path_, between);
+    return ends.empty() && !between.empty();
+  }
+
   // With the setting's own field. A setting inside a map (hyperparameters) has none that is known here: the
   // check of the whole card, when the rest has been read, finds what is wrong.
   void check_values(const SearchedSetting& setting) {
@@ -201,6 +213,11 @@ class SpaceReader {
     const DescribedSettings settings = type->describe();
     for (const config::Field& field : settings.fields) {
       if (field.name != setting.parts.back()) continue;
+      if (takes_whole_numbers_alone(field, setting)) {
+        complain(setting.written.line(), fmt::format("must be a whole number; use {{int_uniform: [{}, {}]}}",
+                                                     setting.low, setting.high));
+        return;
+      }
       for (const Value& value : setting.samples()) field.read(value, path_, diagnostics_);
     }
   }

@@ -159,6 +159,22 @@ void warn_of_unseen(const std::vector<MetClasses::Unseen>& unseen, const std::st
                   column, join(named, ", "), column, column));
 }
 
+// The area under a curve needs rows of the class and others.
+void tell_of_missing_classes(const ClassificationMetrics& metrics, const std::string& column,
+                             const Notes& notes) {
+  if (metrics.roc_auc) return;
+  const std::size_t classes = metrics.class_names.size();
+  for (std::size_t c = 0; c < classes; ++c) {
+    const auto row = metrics.confusion.begin() + static_cast<std::ptrdiff_t>(c * classes);
+    if (std::any_of(row, row + static_cast<std::ptrdiff_t>(classes), [](std::int64_t n) { return n > 0; }))
+      continue;
+    notes(Severity::warning,
+          fmt::format("roc_auc is left out: no row to evaluate on is of class '{}' of target_column '{}'",
+                      metrics.class_names[c].substr(0, 100), column));
+    return;
+  }
+}
+
 // The model gives a class that it has never heard of the probability 0.
 Predictions with_unseen(Predictions predictions, const std::vector<MetClasses::Unseen>& unseen) {
   if (unseen.empty()) return predictions;
@@ -246,6 +262,7 @@ Evaluation evaluate(const Model& model, const Table& whole_table, const Notes& n
     warn_of_unseen(actual.unseen, evaluation.target, notes);
     const Predictions predictions = with_unseen(predict(model, table), actual.unseen);
     evaluation.classification = classification_metrics(actual.numbers, predictions);
+    tell_of_missing_classes(*evaluation.classification, evaluation.target, notes);
     evaluation.actual_classes = even_sample(actual.numbers);
     evaluation.predicted_classes = even_sample(predictions.classes);
   }

@@ -63,7 +63,8 @@ TEST(Space, ChecksValuesInsideHyperparametersToo) {
 
 TEST(Space, AWholeNumberIsNotDrawnFromARangeOfNumbers) {
   EXPECT_THAT(refusal_of(network_sweep(validated + "epochs: {uniform: [1, 9]}", "strategy: random")),
-              HasSubstr("epochs: must be a whole number"));
+              AllOf(HasSubstr("epochs: must be a whole number; use {int_uniform: [1, 9]}"),
+                    Not(HasSubstr("found the number"))));
 }
 
 TEST(Space, NamesTheNearestWayToSearch) {

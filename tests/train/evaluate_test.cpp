@@ -53,6 +53,16 @@ TEST(Evaluate, CountsAClassThatTrainingDidNotHaveAsWrongAndSaysSo) {
   EXPECT_NEAR(metrics.log_loss, by_hand, 1e-9);
 }
 
+TEST(Evaluate, SaysWhyThereIsNoRanking) {
+  RecordingListener listener;
+  const Evaluation evaluation =
+      evaluate(telling_classes_apart(), table_from_csv("x,y\n0.5,a\n3.25,a\n"),
+               [&](Severity severity, const std::string& text) { listener.note(severity, text); });
+  EXPECT_FALSE(evaluation.classification->roc_auc);
+  EXPECT_THAT(listener.warnings, ElementsAre(HasSubstr("roc_auc is left out: no row to evaluate on is of "
+                                                       "class 'b' of target_column 'y'")));
+}
+
 TEST(Evaluate, MeasuresAnUnseenClassAsScikitLearnDoes) {
   // scikit-learn: log_loss(y, p, labels=[0, 1, 2]), f1_score(average='macro'),
   // roc_auc_score(multi_class='ovr').
