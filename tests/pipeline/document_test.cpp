@@ -112,6 +112,8 @@ TEST(Document, ChecksRulesBetweenSettings) {
   pipeline.split = "train_ratio: 0.8, test_ratio: 0.3";
   EXPECT_THAT(refusal_of(pipeline.text()),
               HasSubstr("train_ratio 0.8 and test_ratio 0.3 are more than the whole"));
+  pipeline.split = "stratify_column: CHAS, group_column: RAD";
+  EXPECT_THAT(refusal_of(pipeline.text()), HasSubstr("stratify_column and group_column are both set"));
   pipeline = {};
   pipeline.train = "target_column: MEDV, device: gpu";
   EXPECT_THAT(refusal_of(pipeline.text()), HasSubstr("cards.train.config.device: no such device 'gpu'"));

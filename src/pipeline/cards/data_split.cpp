@@ -18,6 +18,10 @@ config::Value check(const config::Value& config, const std::string& path, config
         fmt::format("train_ratio {} and test_ratio {} are more than the whole; their sum may be 1 at most",
                     settings.train_ratio, settings.test_ratio));
   }
+  if (!settings.stratify_column.empty() && !settings.group_column.empty())
+    diagnostics.add(line_of(config, "group_column"), path,
+                    "stratify_column and group_column are both set: groups that stay whole cannot also keep "
+                    "shares equal; set one of them");
   return config::write(settings);
 }
 
