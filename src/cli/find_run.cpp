@@ -1,6 +1,9 @@
 #include "cli/find_run.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
+#include "base/files.h"
 #include "cli/terminal.h"
 
 namespace stoker::cli {
@@ -36,6 +39,29 @@ std::filesystem::path newest_model(const std::filesystem::path& out) {
          runs.front().id);
 }
 
+// The model of a sweep is its winner's, in a run that lies beside it, or where the sweep's record has it.
+std::filesystem::path model_of_winner(const std::filesystem::path& folder) {
+  constexpr std::size_t most_bytes = std::size_t{256} << 20;
+  namespace fs = std::filesystem;
+  fs::path run;
+  if (holds(folder, "sweep.json")) {
+    const auto record = nlohmann::json::parse(read_file(folder / "sweep.json", most_bytes), nullptr, false);
+    const nlohmann::json::json_pointer place("/winner/run");
+    if (record.is_object() && record.contains(place) && record.at(place).is_string())
+      run = record.at(place).get<std::string>();
+  }
+  if (run.empty())
+    refuse("the sweep {} has no winner yet; go on with: stoker sweep --resume {}", folder.string(),
+           folder.string());
+  for (const fs::path& each : {folder.parent_path() / run.filename(), run}) {
+    if (!holds(each, "model")) continue;
+    tell(fmt::format("{} is a sweep; this is the model of its winner, {}", folder.string(), each.string()));
+    return each / "model";
+  }
+  refuse("the winner of the sweep {} has no model: its run {} is not finished, or gone", folder.string(),
+         run.string());
+}
+
 }  // namespace
 
 ListedRun run_named(const std::string& name, const std::filesystem::path& out) {
@@ -61,8 +87,7 @@ std::filesystem::path model_named(const std::string& name, const std::filesystem
   const std::filesystem::path folder = without_trailing_slash(name);
   if (is_folder(name)) {
     if (holds(folder, "model")) return folder / "model";
-    if (holds(folder, "sweep.yaml"))
-      refuse("{} is a sweep; its winner's model is in a run of its own, which sweep.json names", name);
+    if (holds(folder, "sweep.yaml")) return model_of_winner(folder);
     if (holds(folder, "run.json"))
       refuse("the run {} has no model: it trained none, or did not finish", name);
     return folder;  // load_model says what is missing in it
@@ -70,6 +95,7 @@ std::filesystem::path model_named(const std::string& name, const std::filesystem
   if (name.find('/') != std::string::npos) refuse("no model folder and no run folder at {}", name);
   if (name == "latest") return newest_model(out);
   const ListedRun run = find_run(out, name);
+  if (holds(run.paths.folder, "sweep.yaml")) return model_of_winner(run.paths.folder);
   if (!holds(run.paths.folder, "model")) {
     refuse("the run {} has no model: it trained none, or did not finish", run.id);
   }

@@ -68,6 +68,9 @@ TEST_F(Sweep, PrintsTheTableAndWhereEverythingIsAndTheWinnerPredicts) {
   EXPECT_EQ(json.at("best").at("settings").size(), 1U);
   const Finished predicted = place_.stoker({"predict", json.at("run").get<std::string>(), "houses.csv"});
   EXPECT_EQ(predicted.code, 0) << predicted.errors;
+  const Finished by_sweep = place_.stoker({"predict", json.at("folder").get<std::string>(), "houses.csv"});
+  EXPECT_THAT(by_sweep.errors, HasSubstr("the model of its winner"));
+  EXPECT_EQ(by_sweep.output, predicted.output);
   EXPECT_THAT(place_.stoker({"runs"}).output, HasSubstr("-sweep"));
 }
 
@@ -120,10 +123,12 @@ TEST_F(Sweep, WrongRequestsAreRefusedBeforeAnythingTrains) {
   EXPECT_FALSE(fs::exists(place_.folder() / "runs"));
 }
 
-TEST_F(Sweep, ItsFolderIsNoRunToResumeOrToPredictWith) {
+TEST_F(Sweep, ItsFolderIsNoRunToResume) {
   ASSERT_EQ(place_.stoker(words({})).code, 0);
   EXPECT_THAT(place_.stoker({"run", "--resume", sweep_folder()}).errors, HasSubstr("stoker sweep --resume"));
-  EXPECT_THAT(place_.stoker({"predict", sweep_folder(), "houses.csv"}).errors, HasSubstr("is a sweep"));
+  fs::remove(fs::path(sweep_folder()) / "sweep.json");
+  EXPECT_THAT(place_.stoker({"predict", sweep_folder(), "houses.csv"}).errors,
+              HasSubstr("has no winner yet"));
 }
 
 }  // namespace
