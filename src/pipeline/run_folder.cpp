@@ -246,6 +246,11 @@ void RunFolder::fail_if_gone() const {
          paths_.folder.string());
 }
 
+void RunFolder::forget_warnings(std::string_view beginning) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(record_.warnings, [&](const std::string& each) { return each.starts_with(beginning); });
+}
+
 // What the run wrote after its folder was gone. Whatever else stands there by now is somebody else's.
 void RunFolder::remove_leftovers(std::initializer_list<std::string_view> own_files) {
   const std::lock_guard lock(mutex_);

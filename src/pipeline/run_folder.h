@@ -53,6 +53,8 @@ class RunFolder {
   bool is_gone() const { return !lock_.is_in(paths_.folder); }
   // Fails if it is gone. Everything that writes here asks first, or the folder would rise again in part.
   void fail_if_gone() const;
+  // Warnings of an earlier sitting that begin so hold no longer.
+  void forget_warnings(std::string_view beginning);
   // What was written just before that was noticed.
   void remove_leftovers(std::initializer_list<std::string_view> own_files = {});
 

@@ -41,6 +41,8 @@ std::unique_ptr<RunFolder> folder_for(const SweepDocument& sweep, const SweepOpt
 }
 
 // More time changes no candidate.
+constexpr std::string_view budget_warning = "the time budget";
+
 // Of what the lines of results.jsonl belong to: the document, and the way in which candidates are numbered.
 std::string identity_of(SweepDocument sweep) {
   constexpr int numbering = 2;  // by the settings' paths
@@ -89,6 +91,7 @@ class Sweep {
   SweepSummary whole() {
     try {
       write_file(sweep_document_file(folder()), sweep_.to_yaml());
+      folder_->forget_warnings(budget_warning);
       listener_.sweep_started(folder(), static_cast<std::int64_t>(search_.candidates().size()));
       search();
       choose();
@@ -186,9 +189,8 @@ class Sweep {
     if (!summary_.budget_reached) return;
     note(
         Severity::warning,
-        fmt::format("the time budget of {} s is over: {} of {} candidates were done; the best "
-                    "so far is refitted",
-                    sweep_.config.time_budget,
+        fmt::format("{} of {} s is over: {} of {} candidates were done; the best so far is refitted",
+                    budget_warning, sweep_.config.time_budget,
                     count_of(TrialStatus::finished) + count_of(TrialStatus::pruned), summary_.trials.size()));
   }
 

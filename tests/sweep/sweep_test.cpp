@@ -340,6 +340,16 @@ TEST_F(Sweeps, ATimeBudgetEndsTheSearchAndTheBestSoFarIsRefitted) {
   EXPECT_GT(watching_.run.epochs.size(), 0U);
 }
 
+TEST_F(Sweeps, OfABudgetThatWasOverNothingIsSaidWhenAllIsDone) {
+  SweepDocument sweep = sweep_of(network_sweep(two_trainings, "strategy: grid"));
+  const fs::path folder = swept(sweep).folder;
+  RunRecord record = read_run(folder).record;
+  record.warnings = {"the time budget of 1 s is over: 1 of 2 candidates were done", "another"};
+  write_file(folder / "run.json", record.to_json().dump());
+  swept(sweep_of_folder(folder), folder);
+  EXPECT_THAT(read_run(folder).record.warnings, testing::ElementsAre("another"));
+}
+
 TEST_F(Sweeps, WhoWasGivenUpDoesNotWinWhenTheBudgetIsOver) {
   const SweepSummary first = swept(sweep_of(network_sweep(halving_model, halving)));
   // As it was left by a sitting that used the budget up before the last rung.
