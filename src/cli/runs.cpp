@@ -30,6 +30,11 @@ std::string status_of(const ListedRun& run) {
   return std::string(status_name(run.record.status));
 }
 
+// A run writes its time when it ends: of one that goes on or was killed it is not known.
+std::string time_of(const ListedRun& run) {
+  return run.record.seconds > 0 ? human_seconds(run.record.seconds) : "-";
+}
+
 nlohmann::json as_json(const ListedRun& run) {
   nlohmann::json json = run.record.to_json();
   json["run"] = run.id;
@@ -67,7 +72,7 @@ ExitCode list(const RunsCommand& command) {
   }
   std::vector<std::vector<std::string>> rows{{"run", "status", "time", "result"}};
   for (const ListedRun& run : runs) {
-    rows.push_back({run.id, status_of(run), human_seconds(run.record.seconds), short_result(run)});
+    rows.push_back({run.id, status_of(run), time_of(run), short_result(run)});
   }
   print(aligned(rows));
   return ExitCode::done;
@@ -91,7 +96,7 @@ std::string page_of(const ListedRun& run) {
       {"name", record.name},
       {"status", status_of(run)},
       {"started", record.started},
-      {"time", human_seconds(record.seconds) + " in all"},
+      {"time", record.seconds > 0 ? time_of(run) + " in all" : "not known before it ends"},
       {"memory", human_bytes(record.peak_memory_bytes) + " at most"},
       {"machine",
        fmt::format("{}, {}", record.cpu, counted(static_cast<std::uint64_t>(record.cores), "core"))},
@@ -100,7 +105,7 @@ std::string page_of(const ListedRun& run) {
   if (!record.gpu.empty()) rows.push_back({"gpu", record.gpu});
   if (!record.torch_version.empty()) rows.back()[1] += ", torch " + record.torch_version;
   std::string text = aligned(rows);
-  text += "\nCards\n";
+  if (!record.cards.empty()) text += "\nCards\n";
   std::vector<std::vector<std::string>> cards;
   for (const auto& card : record.cards) {
     cards.push_back({card.id, card.type, card.reused ? "reused" : human_seconds(card.seconds)});
@@ -186,7 +191,7 @@ ExitCode compare(const RunsCommand& command) {
     rows[2].push_back(first_training(run.record, &RunRecord::Training::model_type));
     rows[3].push_back(first_training(run.record, &RunRecord::Training::engine));
     rows[4].push_back(first_training(run.record, &RunRecord::Training::device));
-    rows[5].push_back(human_seconds(run.record.seconds));
+    rows[5].push_back(time_of(run));
   }
   for (auto& row : metric_rows(runs)) rows.push_back(std::move(row));
   for (auto& row : differing_settings(runs)) rows.push_back(std::move(row));
