@@ -230,53 +230,9 @@ struct Duet {
   __device__ __forceinline__ void prepare_return(Return& back, int step) const;
   __device__ __forceinline__ void output_and_loss(Eight& eight, const float (&c)[tiles3][4], int step) const;
   __device__ __forceinline__ void deltas(const Eight& eight, const Return& back) const;
-  __device__ __forceinline__ void there_and_back(double (&sums)[2], int step) const {
-    Eight eight;
-    look_at_rows(eight, step);
-    meet<second_done, 2 * four_warps>();
-    mark(step, has_layer_2);
-    float c[tiles3][4];
-    forward_third(c, step);
-    Return back;
-    prepare_return(back, step);
-    output_and_loss(eight, c, step);
-    deltas(eight, back);
-    sums[0] += eight.loss[0];
-    sums[1] += eight.loss[1];
-  }
+  __device__ __forceinline__ void there_and_back(double (&sums)[2], int step) const;
 
-  __device__ __forceinline__ void lead() {
-    First first;
-    Vector bias;
-    load_first<0>(first);
-    load_vector(bias, P.bias_at(1), quarter * 16, P.breadth(1));
-    double sums[2];
-    sums[0] = work.row_sums[eight_row()];
-    sums[1] = work.row_sums[eight_row() + 1];
-    __syncthreads();
-    forward_first<0>(first, 0);
-#pragma unroll 1
-    for (int step = 0; step < work.steps; ++step) {
-      meet<ready_to_go, everyone>();
-      mark(step, begun);
-      forward_second(first, bias, step);
-      there_and_back(sums, step);
-      mark(step, waits);
-      meet<deltas_done, 3 * four_warps>();
-      pass<deltas_there, 2 * four_warps>();
-      mark(step, goes_on);
-      backward_first<0>(first, step);
-      if (step + 1 < work.steps) forward_first<0>(first, step + 1);
-      mark(step, ended);
-    }
-    update_second_bias(bias);
-    save_first<0>(first);
-    save_vector(bias, P.bias_at(1), quarter * 16, P.breadth(1));
-    if (group == 0) {
-      work.row_sums[eight_row()] = sums[0];
-      work.row_sums[eight_row() + 1] = sums[1];
-    }
-  }
+  __device__ __forceinline__ void lead();
 
   // ---- group 1: the third matrix, and what belongs to the output
   __device__ __forceinline__ void update_third(Pieces<D.third_tiles()>& third, int step) const;
@@ -314,63 +270,7 @@ struct Duet {
   __device__ __forceinline__ void look_up(Ahead& ahead, int step) const;
   __device__ __forceinline__ void fetch(const Ahead& ahead, int step) const;
 
-  __device__ __forceinline__ void follow() {
-    First first;
-    Pieces<D.third_tiles()> third;
-    Top top;
-    Ahead ahead;
-#pragma unroll
-    for (int step = 0; step < D.ahead; ++step) {
-      look_up(ahead, step);
-      fetch(ahead, step);
-    }
-    look_up(ahead, D.ahead);
-    load_first<1>(first);
-    load_top(top);
-#pragma unroll
-    for (int i = 0; i < D.third_tiles(); ++i) {
-      load_piece(third, i, [=](int row, int column) { return flat<2>(row, i * 16 + column); });
-      store_piece<D.third_down()>(base + D.w3_at() + i * 256, third.w[i]);
-    }
-    wait_for_copies<1>();
-    show_to_products();
-    __syncthreads();
-    forward_first<1>(first, 0);
-#pragma unroll 1
-    for (int step = 0; step < work.steps; ++step) {
-      pass<ready_to_go, everyone>();
-      mark(step, begun);
-      if (step > 0) {
-        update_third(third, step - 1);
-        update_top(top);
-      }
-      mark(step, has_matrix_3);
-      pass<second_done, 2 * four_warps>();
-      fetch(ahead, step + D.ahead);
-      look_up(ahead, step + D.ahead + 1);
-      take_factors(step);
-      at_once([&] {
-        prepare_first<1>(first);
-#pragma unroll
-        for (int i = 0; i < D.third_tiles(); ++i) prepare_piece(third, i);
-      });
-      wait_for_copies<1>();
-      show_to_products();
-      mark(step, waits);
-      meet<deltas_there, 2 * four_warps>();
-      mark(step, goes_on);
-      backward_first<1>(first, step);
-      if (step + 1 < work.steps) forward_first<1>(first, step + 1);
-      mark(step, ended);
-    }
-    update_third(third, work.steps - 1);
-    update_top(top);
-    save_first<1>(first);
-    save_top(top);
-#pragma unroll
-    for (int i = 0; i < D.third_tiles(); ++i)
-      save_piece(third, i, [=](int row, int column) { return flat<2>(row, i * 16 + column); });
-  }
+  __device__ __forceinline__ void follow();
 
   // ---- groups 2 and 3: the second matrix, and the dropout to come
   static constexpr int second_pieces = 2 * D.first_blocks();
@@ -393,35 +293,7 @@ struct Duet {
   template <int H>
   __device__ __forceinline__ void draw(Word shared_key, int step) const;
 
-  __device__ __forceinline__ void keep() {
-    Pieces<second_pieces> second;
-#pragma unroll
-    for (int i = 0; i < second_pieces; ++i) {
-      load_piece(second, i, second_place(i));
-      store_piece<D.second_down()>(second_at(0, i), second.w[i]);
-    }
-    draw<1>(work.factors[0].key, 0);
-    show_to_products();
-    __syncthreads();
-#pragma unroll 1
-    for (int step = 0; step < work.steps; ++step) {
-      pass<ready_to_go, everyone>();
-      mark(step, begun);
-      draw<1>(step_factors(step + 1).key, step + 1);
-      take_factors(step);
-      at_once([&] {
-#pragma unroll
-        for (int i = 0; i < second_pieces; ++i) prepare_piece(second, i);
-      });
-      mark(step, waits);
-      meet<deltas_done, 3 * four_warps>();
-      mark(step, goes_on);
-      update_second(second, step);
-      mark(step, ended);
-    }
-#pragma unroll
-    for (int i = 0; i < second_pieces; ++i) save_piece(second, i, second_place(i));
-  }
+  __device__ __forceinline__ void keep();
 
   enum Point { begun, has_matrix_3, has_layer_2, has_output, waits, goes_on, updated, ended, clock_points };
   // When each warp passes which point of a step, for whoever tunes the kernel: kept behind the shared memory

@@ -20,6 +20,7 @@ extern const std::string_view crowd_state;
 extern const std::string_view duet;
 extern const std::string_view duet_ahead;
 extern const std::string_view duet_first;
+extern const std::string_view duet_groups;
 extern const std::string_view duet_middle;
 extern const std::string_view duet_parts;
 extern const std::string_view duet_plan;
@@ -37,7 +38,7 @@ struct Text {
   const char* name;  // as it is included
   std::string_view text;
 };
-inline std::array<Text, 26> all() {
+inline std::array<Text, 27> all() {
   return {{{"base/random.h", random},
            {"engine/fused_cuda/block.cuh", block},
            {"engine/fused_cuda/block_backward.cuh", block_backward},
@@ -52,6 +53,7 @@ inline std::array<Text, 26> all() {
            {"engine/fused_cuda/duet.cuh", duet},
            {"engine/fused_cuda/duet_ahead.cuh", duet_ahead},
            {"engine/fused_cuda/duet_first.cuh", duet_first},
+           {"engine/fused_cuda/duet_groups.cuh", duet_groups},
            {"engine/fused_cuda/duet_middle.cuh", duet_middle},
            {"engine/fused_cuda/duet_parts.cuh", duet_parts},
            {"engine/fused_cuda/duet_plan.h", duet_plan},

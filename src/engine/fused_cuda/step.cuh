@@ -5,6 +5,7 @@
 #include "engine/fused_cuda/duet.cuh"
 #include "engine/fused_cuda/duet_ahead.cuh"
 #include "engine/fused_cuda/duet_first.cuh"
+#include "engine/fused_cuda/duet_groups.cuh"
 #include "engine/fused_cuda/duet_middle.cuh"
 #include "engine/fused_cuda/duet_parts.cuh"
 #include "engine/fused_cuda/duet_updates.cuh"
