@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/fused_cuda/choose_plan.h"
 #include "engine/fused_cuda/kernels.h"
 #include "engine/fused_cuda/train_kernel.h"
 
