@@ -217,6 +217,13 @@ std::string Document::to_yaml() const {
   return config::to_yaml(document);
 }
 
+const Card& card_named(const Document& document, const std::string& id) {
+  for (const Card& card : document.cards) {
+    if (card.id == id) return card;
+  }
+  fail("there is no card {}", id);
+}
+
 Document read_document(const Value& value, Diagnostics& diagnostics) {
   return DocumentReader(diagnostics).read(value);
 }

@@ -37,6 +37,8 @@ struct Document {
   std::string to_yaml() const;
 };
 
+const Card& card_named(const Document& document, const std::string& id);
+
 // Checks everything and reports all errors at once. Takes seed 000's {nodes, edges} form too. Refuses a
 // document of which settings are searched: that is for read_sweep().
 Document read_document(const config::Value& value, const std::string& file_name,

@@ -7,7 +7,6 @@
 #include "data/split.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/model_definition.h"
-#include "pipeline/rows_to_come.h"
 #include "train/compile_ahead.h"
 
 namespace stoker {

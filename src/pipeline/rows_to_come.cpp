@@ -1,7 +1,5 @@
 #include "pipeline/rows_to_come.h"
 
-#include "base/error.h"
-
 namespace stoker {
 namespace {
 
@@ -13,13 +11,6 @@ const Card* reader_of(const Document& document, const Connection& connection) {
 }
 
 }  // namespace
-
-const Card& card_named(const Document& document, const std::string& id) {
-  for (const Card& card : document.cards) {
-    if (card.id == id) return card;
-  }
-  fail("there is no card {}", id);
-}
 
 std::vector<Connection> tests_of_model(const Document& document, const std::set<std::string>& running,
                                        const std::string& training_card) {

@@ -12,8 +12,6 @@
 // Rows that a model meets after its training: where they come from, and how they must be read.
 namespace stoker {
 
-const Card& card_named(const Document& document, const std::string& id);
-
 // The inputs test_dataset of those of the `running` cards that evaluate the model of this card.
 std::vector<Connection> tests_of_model(const Document& document, const std::set<std::string>& running,
                                        const std::string& training_card);

@@ -81,13 +81,6 @@ void check_inner_values(const SweepDocument& sweep, Diagnostics& diagnostics) {
   }
 }
 
-const Card& card_named(const Document& document, const std::string& id) {
-  for (const Card& card : document.cards) {
-    if (card.id == id) return card;
-  }
-  fail("there is no card {}", id);
-}
-
 std::string only_training_card(const Document& document, const std::string& file) {
   std::vector<std::string> found;
   for (const Card& card : document.cards)

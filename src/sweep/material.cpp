@@ -78,6 +78,12 @@ void refuse_absent_classes(const LearntTarget& target, std::span<const std::int6
   }
 }
 
+// What the rows to train and score on depend on, the fold aside: without folds, no setting that is searched
+// chooses others.
+std::string rows_key_of(const Work& work, const std::string& identity) {
+  return fmt::format("{}\n{}", identity, config::to_yaml(config::write(work.settings.preparation)));
+}
+
 // A metric of classes says nothing about numbers, and the other way round.
 void refuse_metric(SweepMetric metric, Task task) {
   const bool of_numbers = metric == SweepMetric::rmse || metric == SweepMetric::mae ||
@@ -187,16 +193,6 @@ PreparedRows Material::made_rows(const Work& work, const Table& table, std::int6
   return made;
 }
 
-// What the rows to train and score on depend on, the fold aside.
-std::string Material::rows_key(const Work& work, const std::string& identity) const {
-  std::string key =
-      fmt::format("{}\n{}", identity, config::to_yaml(config::write(work.settings.preparation)));
-  const auto* network = std::get_if<NetworkSpec>(&work.spec);
-  if (sweep_.config.folds == 0 && network != nullptr)
-    key += fmt::format("\n{} {}", network->config.validation_ratio, network->config.seed);
-  return key;
-}
-
 void Material::check_ranked_classes(const Work& work, const Table& table, const std::string& key) {
   const auto* network = std::get_if<NetworkSpec>(&work.spec);
   if (sweep_.config.metric != SweepMetric::roc_auc || network == nullptr || checked_classes_.contains(key))
@@ -237,13 +233,9 @@ Work Material::work_for(const Candidate& candidate, std::int64_t fold) {
   const Output& source = output_of(document, data.card);
   const Table table = std::get<Table>(source.values.at(data.output));
   const std::string identity = identity_of_output(source.identity, data.output);
-  if (const auto* network = std::get_if<NetworkSpec>(&work.spec)) {
-    refuse_contradictions(network->config);
-    if (sweep_.config.folds == 0 && network->config.validation_ratio == 0)
-      refuse("validation_ratio 0 leaves no rows to score this candidate on");
-  }
+  if (const auto* network = std::get_if<NetworkSpec>(&work.spec)) refuse_contradictions(network->config);
   check_tests(document, work, table, identity);
-  const std::string key = rows_key(work, identity);
+  const std::string key = rows_key_of(work, identity);
   check_ranked_classes(work, table, key);
   work.rows = rows_for(work, table, key, fold);
   const bool linear = std::holds_alternative<LinearSpec>(work.spec);

@@ -56,7 +56,6 @@ class Material {
 
   const Output& output_of(const Document& document, const std::string& card);
   const Outside& outside_of(const Card& card, const CardType& type, const std::filesystem::path& folder);
-  std::string rows_key(const Work& work, const std::string& identity) const;
   std::shared_ptr<const PreparedRows> rows_for(const Work& work, const Table& table,
                                                const std::string& rows_key, std::int64_t fold);
   // A metric that cannot be computed must not come to light only after a training.
