@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/replace_folder.h"
 
 namespace stoker {
 namespace {
@@ -21,16 +22,19 @@ std::string reason(int error) {
   return std::error_code(error, std::generic_category()).message();
 }
 
-// A request cannot be carried out because of where it wants to write: that is the request's fault.
-[[noreturn]] void refuse_write(const fs::path& path, int error) {
-  refuse("cannot write {}: {}", path.string(), reason(error));
+constexpr const char* half_made = ".partial-";
+
+fs::path half_made_name(fs::path path) {
+  return path += half_made;
 }
 
-fs::path temporary_name(const fs::path& path) {
-  static int counter = 0;
-  fs::path name = path;
-  name += fmt::format(".partial-{}-{}", ::getpid(), __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED));
-  return name;
+fs::path with_parents(fs::path path) {
+  if (path.has_parent_path()) make_folder(path.parent_path());
+  return path;
+}
+
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
 void write_all(int descriptor, const char* data, std::size_t size, const fs::path& path) {
@@ -53,12 +57,30 @@ void sync_path(const fs::path& path) {
   if (status != 0 && error != EINVAL) refuse_write(path, error);
 }
 
-void rename_over(const fs::path& from, const fs::path& to) {
-  if (::rename(from.c_str(), to.c_str()) != 0) refuse_write(to, errno);
-  sync_path(to.has_parent_path() ? to.parent_path() : fs::path("."));
+// The system's own folder for such, or a refusal that says which setting names another.
+fs::path folder_for_temporaries() {
+  std::error_code error;
+  const fs::path folder = fs::temp_directory_path(error);
+  const char* const set = std::getenv("TMPDIR");
+  if (error) {
+    refuse("there is no folder for temporary files: {} ({}); set TMPDIR to a folder that can be written to",
+           set == nullptr ? "/tmp" : set, error.message());
+  }
+  return folder;
+}
+
+fs::path cleared_beginning_for_temporaries() {
+  const fs::path folder = folder_for_temporaries();
+  constexpr const char* beginning = "stoker-";
+  clear_abandoned(folder, beginning);
+  return folder / beginning;
 }
 
 }  // namespace
+
+void refuse_write(const fs::path& path, int error) {
+  refuse("cannot write {}: {}", path.string(), reason(error));
+}
 
 std::string read_file(const fs::path& path, std::size_t limit_bytes) {
   std::error_code status_error;
@@ -81,30 +103,22 @@ std::string read_file(const fs::path& path, std::size_t limit_bytes) {
   return content;
 }
 
-AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)), temporary_(temporary_name(path_)) {
-  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor_ < 0) refuse_write(path_, errno);
-}
-
-AtomicFile::~AtomicFile() {
-  if (descriptor_ < 0) return;
-  ::close(descriptor_);
-  ::unlink(temporary_.c_str());
-}
+AtomicFile::AtomicFile(fs::path path)
+    : path_(std::move(path)), claim_(Claim::Kind::file, half_made_name(path_), 0644, path_) {}
 
 void AtomicFile::write(std::string_view text) {
-  write_all(descriptor_, text.data(), text.size(), path_);
+  write_all(claim_.descriptor(), text.data(), text.size(), path_);
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
-  write_all(descriptor_, reinterpret_cast<const char*>(bytes.data()), bytes.size(), path_);
+  write_all(claim_.descriptor(), reinterpret_cast<const char*>(bytes.data()), bytes.size(), path_);
 }
 
 void AtomicFile::commit() {
-  if (::fsync(descriptor_) != 0) refuse_write(path_, errno);
-  rename_over(temporary_, path_);
-  ::close(descriptor_);
-  descriptor_ = -1;
+  if (::fsync(claim_.descriptor()) != 0) refuse_write(path_, errno);
+  if (::rename(claim_.path().c_str(), path_.c_str()) != 0) refuse_write(path_, errno);
+  claim_.release();
+  sync_path(folder_of(path_));
 }
 
 void write_file(const fs::path& path, std::string_view content) {
@@ -113,30 +127,46 @@ void write_file(const fs::path& path, std::string_view content) {
   file.commit();
 }
 
-AtomicFolder::AtomicFolder(fs::path path) : path_(std::move(path)), temporary_(temporary_name(path_)) {
-  make_folder(temporary_);
-}
+AtomicFolder::AtomicFolder(fs::path path)
+    : path_(with_parents(std::move(path))), claim_(Claim::Kind::folder, half_made_name(path_), 0777, path_) {}
 
-AtomicFolder::~AtomicFolder() {
-  if (temporary_.empty()) return;
-  std::error_code ignored;
-  fs::remove_all(temporary_, ignored);
+void AtomicFolder::sync() const {
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(claim_.path()))
+    sync_path(entry.path());
+  sync_path(claim_.path());
 }
 
 void AtomicFolder::commit() {
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(temporary_))
-    sync_path(entry.path());
-  sync_path(temporary_);
-  // rename(2) replaces only an empty folder, so an old one steps aside first. Another process may put its own
-  // there in between: then that one is the old one.
-  constexpr int tries = 100;
-  for (int attempt = 0; ::rename(temporary_.c_str(), path_.c_str()) != 0; ++attempt) {
-    if ((errno != ENOTEMPTY && errno != EEXIST) || attempt == tries) refuse_write(path_, errno);
-    const fs::path old = temporary_name(path_);
-    if (::rename(path_.c_str(), old.c_str()) == 0) fs::remove_all(old);
-  }
-  sync_path(path_.has_parent_path() ? path_.parent_path() : fs::path("."));
-  temporary_.clear();
+  sync();
+  replace_folder(claim_.path(), path_);
+  std::error_code ignored;  // the old one, which others clear if it stays
+  fs::remove_all(claim_.path(), ignored);
+  claim_.release();
+  sync_path(folder_of(path_));
+}
+
+bool AtomicFolder::commit_if_free(const fs::path& path) {
+  sync();
+  if (!rename_if_free(claim_.path(), path)) return false;
+  claim_.release();
+  sync_path(folder_of(path));
+  return true;
+}
+
+void remove_folder(const fs::path& path, std::error_code& error) {
+  const fs::path name = folder_of(path) / ".removed";
+  const Claim aside(Claim::Kind::folder, half_made_name(name), 0777, path);
+  fs::rename(path, aside.path(), error);  // rename(2) replaces an empty folder
+  if (!error) fs::remove_all(aside.path(), error);
+}
+
+void clear_half_made(const fs::path& folder) {
+  put_back_replaced(folder);
+  clear_abandoned(folder, half_made);
+}
+
+void clear_half_made_file(const fs::path& path) {
+  clear_abandoned(folder_of(path), half_made_name(path.filename()).string());
 }
 
 AppendedFile::AppendedFile(const fs::path& path) : path_(path) {
@@ -165,16 +195,7 @@ void make_folder(const fs::path& path) {
     refuse("cannot make the folder {}: a file of that name is there", path.string());
 }
 
-TemporaryFolder::TemporaryFolder() {
-  std::string pattern = (fs::temp_directory_path() / "stoker-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr)
-    refuse("cannot make a temporary folder like {}: {}", pattern, reason(errno));
-  path_ = pattern;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
+TemporaryFolder::TemporaryFolder()
+    : claim_(Claim::Kind::folder, cleared_beginning_for_temporaries(), 0700, folder_for_temporaries()) {}
 
 }  // namespace stoker

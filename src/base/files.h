@@ -6,7 +6,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/claim.h"
+
 namespace stoker {
+
+// A request cannot be carried out because of where it wants to write. `error` is the system's.
+[[noreturn]] void refuse_write(const std::filesystem::path& path, int error);
 
 // Whole content of a file. Refuses a missing, unreadable or larger file by name.
 std::string read_file(const std::filesystem::path& path, std::size_t limit_bytes);
@@ -16,9 +21,6 @@ std::string read_file(const std::filesystem::path& path, std::size_t limit_bytes
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
-  AtomicFile(const AtomicFile&) = delete;
-  AtomicFile& operator=(const AtomicFile&) = delete;
-  ~AtomicFile();
 
   void write(std::string_view text);
   void write(std::span<const std::byte> bytes);
@@ -26,28 +28,38 @@ class AtomicFile {
 
  private:
   std::filesystem::path path_;
-  std::filesystem::path temporary_;
-  int descriptor_ = -1;
+  Claim claim_;
 };
 
 void write_file(const std::filesystem::path& path, std::string_view content);
 
-// The same for a folder: fill folder(), then commit() syncs every file in it and renames the folder,
-// replacing one of that name. Dropped without commit(), it leaves nothing behind.
+// The same for a folder: fill folder(), then commit() syncs every file in it and renames the folder. One of
+// that name is replaced, so that whoever looks sees the old one or the new one. Dropped without commit(), it
+// leaves nothing behind.
 class AtomicFolder {
  public:
   explicit AtomicFolder(std::filesystem::path path);
-  AtomicFolder(const AtomicFolder&) = delete;
-  AtomicFolder& operator=(const AtomicFolder&) = delete;
-  ~AtomicFolder();
 
-  const std::filesystem::path& folder() const { return temporary_; }
+  const std::filesystem::path& folder() const { return claim_.path(); }
   void commit();
+  // Replaces nothing: false if `path`, in the same folder, is there already. Then another may be tried.
+  bool commit_if_free(const std::filesystem::path& path);
 
  private:
+  void sync() const;
+
   std::filesystem::path path_;
-  std::filesystem::path temporary_;
+  Claim claim_;
 };
+
+// Out of sight first, so that one who is killed in between leaves no half of it under its name.
+void remove_folder(const std::filesystem::path& path, std::error_code& error);
+
+// Removes what killed processes left half made or half removed in a folder, and puts back what they were
+// about to replace.
+void clear_half_made(const std::filesystem::path& folder);
+// The same for one file alone.
+void clear_half_made_file(const std::filesystem::path& path);
 
 // Appends whole lines to a file that others may be reading; each call is one write(2).
 class AppendedFile {
@@ -68,17 +80,15 @@ class AppendedFile {
 // Makes the folder and its parents; refuses when that is not possible, with the reason.
 void make_folder(const std::filesystem::path& path);
 
-// A folder of its own that is removed with its content at the end of the scope.
+// A folder of its own where the system keeps such (TMPDIR), removed with its content at the end of the scope.
+// Clears those of processes that are gone.
 class TemporaryFolder {
  public:
   TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder();
-  const std::filesystem::path& path() const { return path_; }
+  const std::filesystem::path& path() const { return claim_.path(); }
 
  private:
-  std::filesystem::path path_;
+  Claim claim_;
 };
 
 }  // namespace stoker

@@ -1,10 +1,13 @@
 #include "base/files.h"
 
+#include <atomic>
+#include <fstream>
 #include <future>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "base/error.h"
 
@@ -39,6 +42,18 @@ TEST(AtomicFile, DroppedLeavesTheOldContentAndNothingElse) {
   EXPECT_EQ(entries_in(folder.path()), 1U);
 }
 
+// Containers that share a folder all have the process number 1, and each counts from 0.
+TEST(AtomicFolder, WritesIntoNoFolderThatAnotherProcessOfItsNumberMade) {
+  const TemporaryFolder folder;
+  for (int i = 0; i < 100; ++i) {
+    const fs::path theirs = folder.path() / fmt::format("entry.partial-{}-{}", ::getpid(), i);
+    fs::create_directory(theirs);
+    std::ofstream(theirs / "theirs") << "x";
+  }
+  const AtomicFolder whole(folder.path() / "entry");
+  EXPECT_TRUE(fs::is_empty(whole.folder()));
+}
+
 TEST(AtomicFolder, ReplacesAFolderAsAWhole) {
   const TemporaryFolder folder;
   const fs::path target = folder.path() / "model";
@@ -68,6 +83,52 @@ TEST(AtomicFolder, ManyWritersOfOneNameAllSucceedAndOneStays) {
   for (std::future<void>& writer : writers) EXPECT_NO_THROW(writer.get());
   EXPECT_EQ(read_file(target / "writer", 10).size(), 1U);
   EXPECT_EQ(entries_in(folder.path()), 1U);
+}
+
+TEST(AtomicFolder, IsThereAtEveryMomentWhileItIsReplaced) {
+  const TemporaryFolder folder;
+  const fs::path target = folder.path() / "model";
+  const auto write_once = [&target] {
+    AtomicFolder whole(target);
+    write_file(whole.folder() / "weights", "w");
+    whole.commit();
+  };
+  write_once();
+  std::atomic<bool> is_over{false};
+  std::future<int> missed = std::async(std::launch::async, [&] {
+    int times = 0;
+    while (!is_over) times += ::access((target / "weights").c_str(), F_OK) == 0 ? 0 : 1;
+    return times;
+  });
+  for (int i = 0; i < 50; ++i) write_once();
+  is_over = true;
+  EXPECT_EQ(missed.get(), 0);
+}
+
+TEST(AtomicFolder, DoesNotReplaceWhatItIsNotAskedTo) {
+  const TemporaryFolder folder;
+  make_folder(folder.path() / "first");
+  write_file(folder.path() / "first" / "theirs", "x");
+  AtomicFolder whole(folder.path() / "new");
+  write_file(whole.folder() / "mine", "y");
+  EXPECT_FALSE(whole.commit_if_free(folder.path() / "first"));
+  EXPECT_TRUE(whole.commit_if_free(folder.path() / "second"));
+  EXPECT_TRUE(fs::exists(folder.path() / "first" / "theirs"));
+  EXPECT_TRUE(fs::exists(folder.path() / "second" / "mine"));
+  EXPECT_EQ(entries_in(folder.path()), 2U);
+}
+
+TEST(AtomicFolder, TakesNeitherTheNameOfAFileNorThatOfALink) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "file", "x");
+  make_folder(folder.path() / "elsewhere");
+  fs::create_directory_symlink(folder.path() / "elsewhere", folder.path() / "link");
+  for (const char* name : {"file", "link"}) {
+    AtomicFolder whole(folder.path() / name);
+    EXPECT_THROW(whole.commit(), Error) << name;
+  }
+  EXPECT_EQ(read_file(folder.path() / "file", 10), "x");
+  EXPECT_TRUE(fs::is_symlink(folder.path() / "link"));
 }
 
 TEST(AtomicFolder, DroppedLeavesNothing) {

@@ -1,0 +1,153 @@
+#include "base/claim.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t digits = 16;
+
+std::string random_digits() {
+  std::uint64_t number = 0;
+  if (::getentropy(&number, sizeof number) != 0) fail("the system gives no random numbers");
+  return fmt::format("{:0{}x}", number, digits);
+}
+
+bool ends_in_digits_after(std::string_view name, std::string_view ending) {
+  if (name.size() < digits + ending.size()) return false;
+  const std::string_view number = name.substr(name.size() - digits);
+  return number.find_first_not_of("0123456789abcdef") == std::string_view::npos &&
+         name.substr(0, name.size() - digits).ends_with(ending);
+}
+
+// 0, or why not.
+int lock(int descriptor) {
+  while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
+// What this process has claimed, with its number, since a forked child inherits the list. Never destroyed: a
+// signal may end the process while its last lines run.
+struct Claimed {
+  std::mutex mutex;
+  std::map<fs::path, pid_t> makers;
+};
+Claimed& claimed() {
+  static auto* const all = new Claimed;
+  return *all;
+}
+
+// Never waits for a pipe of that name, and follows no link. A file is opened for writing because network file
+// systems lock no other.
+int open_claim(const fs::path& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 || status.st_uid != ::geteuid()) return -1;
+  if (S_ISDIR(status.st_mode)) return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  if (!S_ISREG(status.st_mode)) return -1;
+  return ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+}  // namespace
+
+Claim::Claim(Kind kind, const fs::path& beginning, mode_t mode, const fs::path& purpose) {
+  constexpr int tries = 100;
+  for (int attempt = 0; attempt < tries; ++attempt) {
+    path_ = beginning;
+    path_ += random_digits();
+    if (make(kind, mode)) {
+      const std::lock_guard guard(claimed().mutex);
+      claimed().makers.emplace(path_, ::getpid());
+      return;
+    }
+    if (errno != EEXIST) refuse_write(purpose, errno);
+  }
+  refuse_write(purpose, EEXIST);
+}
+
+// Whoever clears up may come between the making and the lock, and takes the claim for an abandoned one. Then
+// it is left to him, as if the name had been taken.
+bool Claim::make(Kind kind, mode_t mode) {
+  if (kind == Kind::file) {
+    descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  } else {
+    if (::mkdir(path_.c_str(), mode) != 0) return false;
+    descriptor_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    const int error = errno == ENOENT ? EEXIST : errno;
+    if (descriptor_ < 0) ::rmdir(path_.c_str());
+    errno = error;
+  }
+  if (descriptor_ < 0) return false;
+  if (lock(descriptor_) != EWOULDBLOCK && is_still_mine()) return true;
+  ::close(descriptor_);
+  descriptor_ = -1;
+  errno = EEXIST;
+  return false;
+}
+
+bool Claim::is_still_mine() const {
+  struct stat held {};
+  struct stat there {};
+  return ::fstat(descriptor_, &held) == 0 && ::lstat(path_.c_str(), &there) == 0 &&
+         held.st_dev == there.st_dev && held.st_ino == there.st_ino;
+}
+
+Claim::~Claim() {
+  if (descriptor_ < 0) return;
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+  release();
+}
+
+void Claim::release() {
+  ::close(descriptor_);
+  descriptor_ = -1;
+  const std::lock_guard guard(claimed().mutex);
+  claimed().makers.erase(path_);
+}
+
+void clear_abandoned(const fs::path& folder, std::string_view ending) {
+  std::vector<fs::path> found;
+  std::error_code ignored;  // what cannot be cleared now is cleared another time
+  for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end;
+       entry.increment(ignored)) {
+    if (ends_in_digits_after(entry->path().filename().string(), ending)) found.push_back(entry->path());
+  }
+  for (const fs::path& path : found) {
+    const int descriptor = open_claim(path);
+    if (descriptor < 0) continue;
+    if (lock(descriptor) == 0) fs::remove_all(path, ignored);
+    ::close(descriptor);
+  }
+}
+
+void remove_claims() noexcept {
+  try {
+    const std::lock_guard guard(claimed().mutex);
+    std::error_code ignored;
+    for (const auto& [path, maker] : claimed().makers) {
+      if (maker == ::getpid()) fs::remove_all(path, ignored);
+    }
+  } catch (const std::exception&) {  // no memory is left: others clear it later
+  }
+}
+
+}  // namespace stoker

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include <sys/types.h>
+
+namespace stoker {
+
+// A new file or folder under a name that nobody else has: the digits at its end are random, because
+// containers that share a folder number their processes alike. Its maker holds a lock on it, which the kernel
+// lets go of when that process ends, so that others can tell what is being made from what a killed process
+// left.
+class Claim {
+ public:
+  enum class Kind { file, folder };
+  // Under the name `beginning` with sixteen hexadecimal digits behind it. Refuses by the name of `purpose`.
+  Claim(Kind kind, const std::filesystem::path& beginning, mode_t mode, const std::filesystem::path& purpose);
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+  ~Claim();  // removes what has the name
+
+  const std::filesystem::path& path() const { return path_; }
+  int descriptor() const { return descriptor_; }
+  // What was made has another name by now, and stays.
+  void release();
+
+ private:
+  bool make(Kind kind, mode_t mode);
+  bool is_still_mine() const;
+
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+};
+
+// Removes the claims of this user in a folder whose makers are gone: those whose names, less the digits, end
+// like this. What a file system without locks cannot tell stays.
+void clear_abandoned(const std::filesystem::path& folder, std::string_view ending);
+
+// For a process that ends at once: removes what it has claimed.
+void remove_claims() noexcept;
+
+}  // namespace stoker

@@ -1,0 +1,102 @@
+#include "base/replace_folder.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view aside = ".replaced-";
+constexpr int tries = 100;  // another process may put its own folder there in between
+
+bool has_no_exchange(int error) {
+  return error == EINVAL || error == ENOSYS || error == ENOTSUP;
+}
+
+// An empty folder, which rename(2) replaces. Claimed for the name alone: what comes to stand there must not
+// be removed before the new folder is in its place.
+fs::path free_name_aside(fs::path name) {
+  const fs::path target = name;
+  Claim claim(Claim::Kind::folder, name += aside, 0777, target);
+  claim.release();
+  return claim.path();
+}
+
+void refuse_unless_folder(const fs::path& name) {
+  struct stat status {};
+  if (::lstat(name.c_str(), &status) == 0 && !S_ISDIR(status.st_mode)) refuse_write(name, ENOTDIR);
+}
+
+}  // namespace
+
+bool rename_if_free(const fs::path& folder, const fs::path& name) {
+  // rename(2) replaces an empty folder, which is as good as none, and nothing else.
+  if (::rename(folder.c_str(), name.c_str()) == 0) return true;
+  if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) return false;
+  refuse_write(name, errno);
+}
+
+void replace_folder(const fs::path& folder, const fs::path& name) {
+  refuse_unless_folder(name);
+  for (int attempt = 0; attempt < tries; ++attempt) {
+    if (rename_if_free(folder, name)) return;
+    if (::renameat2(AT_FDCWD, folder.c_str(), AT_FDCWD, name.c_str(), RENAME_EXCHANGE) == 0) return;
+    if (has_no_exchange(errno)) return replace_folder_in_steps(folder, name);
+    if (errno != ENOENT) refuse_write(name, errno);
+  }
+  refuse_write(name, EEXIST);
+}
+
+void replace_folder_in_steps(const fs::path& folder, const fs::path& name) {
+  refuse_unless_folder(name);
+  for (int attempt = 0; attempt < tries; ++attempt) {
+    if (rename_if_free(folder, name)) return;
+    const fs::path old = free_name_aside(name);
+    if (::rename(name.c_str(), old.c_str()) != 0) continue;
+    bool is_done = false;
+    try {
+      is_done = rename_if_free(folder, name);
+    } catch (const Error&) {
+      ::rename(old.c_str(), name.c_str());
+      throw;
+    }
+    std::error_code ignored;  // put_back_replaced() removes it if it stays
+    fs::remove_all(old, ignored);
+    if (is_done) return;
+  }
+  refuse_write(name, EEXIST);
+}
+
+void put_back_replaced(const fs::path& parent) {
+  std::vector<fs::path> found;
+  std::error_code ignored;  // what cannot be put back now is put back another time
+  for (fs::directory_iterator entry(parent, ignored), end; !ignored && entry != end;
+       entry.increment(ignored)) {
+    if (entry->path().filename().string().rfind(aside) != std::string::npos) found.push_back(entry->path());
+  }
+  for (const fs::path& path : found) {
+    const std::string old = path.filename().string();
+    const fs::path name = path.parent_path() / old.substr(0, old.rfind(aside));
+    if (fs::exists(fs::symlink_status(name, ignored))) {
+      fs::remove_all(path, ignored);
+    } else {
+      // A process that is about to replace it finds it again, and lets it step aside once more.
+      fs::rename(path, name, ignored);
+    }
+  }
+}
+
+}  // namespace stoker
