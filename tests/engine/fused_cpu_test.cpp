@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "engine/fused_cpu/curves.h"
 #include "engine/fused_cpu/fused_cpu_engine.h"
@@ -178,6 +179,47 @@ TEST(FusedCpu, TrainsTheSameWithEveryInstructionSetOfThisMachine) {
   const ChunkResult one = run_epochs(best, request, 5);
   const ChunkResult other = run_epochs(baseline, request, 5);
   EXPECT_NEAR(one.finished_epochs[4].train_loss, other.finished_epochs[4].train_loss, 1e-4);
+}
+
+// STOKER_CPU for as long as this lives.
+class WantedInstructions {
+ public:
+  explicit WantedInstructions(const char* name) { setenv("STOKER_CPU", name, 1); }
+  ~WantedInstructions() { unsetenv("STOKER_CPU"); }
+  WantedInstructions(const WantedInstructions&) = delete;
+  WantedInstructions& operator=(const WantedInstructions&) = delete;
+};
+
+TEST(FusedCpu, RunsTheInstructionSetThatTheEnvironmentNames) {
+  const std::string best = fused_cpu::best_kernels().name;
+  {
+    const WantedInstructions wanted("baseline");
+    EXPECT_STREQ(fused_cpu::best_kernels().name, fused_cpu::kernels_baseline().name);
+  }
+  {
+    const WantedInstructions wanted("");
+    EXPECT_EQ(fused_cpu::best_kernels().name, best);
+  }
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    const WantedInstructions wanted("avx2");
+    EXPECT_STREQ(fused_cpu::best_kernels().name, "AVX2");
+  }
+#else
+  const WantedInstructions wanted("avx2");
+  EXPECT_THROW(fused_cpu::best_kernels(), Error);
+#endif
+}
+
+TEST(FusedCpu, RefusesAnInstructionSetThatItDoesNotKnow) {
+  const WantedInstructions wanted("avx3");
+  const EngineRequest request = request_for({});
+  try {
+    fused_cpu::maker().make(request);
+    FAIL() << "it trains with instructions that it does not know";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("STOKER_CPU is 'avx3'; it can be baseline, avx2 or avx512"));
+  }
 }
 
 TEST(FusedCpu, GivesTheSameBitsWithAnyNumberOfThreads) {

@@ -95,7 +95,8 @@ const Kernels& kernels_baseline();
 const Kernels& kernels_avx2();
 const Kernels& kernels_avx512();
 
-// The best that this machine can run.
+// The best that this machine can run, or those that the environment variable STOKER_CPU names: baseline, avx2
+// or avx512. Refuses what the machine cannot run.
 const Kernels& best_kernels();
 
 }  // namespace stoker::fused_cpu
