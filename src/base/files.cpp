@@ -22,6 +22,16 @@ std::string reason(int error) {
   return std::error_code(error, std::generic_category()).message();
 }
 
+// The exit code says that the request was wrong, which names where to read and write; the cause, that it may
+// be right another time.
+[[noreturn]] void refuse_of_machine(const std::string& message) {
+  throw Error(ExitCode::wrong_request, message, Cause::machine);
+}
+
+[[noreturn]] void refuse_read(const fs::path& path, int error) {
+  refuse_of_machine(fmt::format("cannot read {}: {}", path.string(), reason(error)));
+}
+
 constexpr const char* half_made = ".partial-";
 
 fs::path half_made_name(fs::path path) {
@@ -63,8 +73,9 @@ fs::path folder_for_temporaries() {
   const fs::path folder = fs::temp_directory_path(error);
   const char* const set = std::getenv("TMPDIR");
   if (error) {
-    refuse("there is no folder for temporary files: {} ({}); set TMPDIR to a folder that can be written to",
-           set == nullptr ? "/tmp" : set, error.message());
+    refuse_of_machine(fmt::format(
+        "there is no folder for temporary files: {} ({}); set TMPDIR to a folder that can be written to",
+        set == nullptr ? "/tmp" : set, error.message()));
   }
   return folder;
 }
@@ -79,14 +90,14 @@ fs::path cleared_beginning_for_temporaries() {
 }  // namespace
 
 void refuse_write(const fs::path& path, int error) {
-  refuse("cannot write {}: {}", path.string(), reason(error));
+  refuse_of_machine(fmt::format("cannot write {}: {}", path.string(), reason(error)));
 }
 
 std::string read_file(const fs::path& path, std::size_t limit_bytes) {
   std::error_code status_error;
   if (fs::is_directory(path, status_error)) refuse("{} is a folder, not a file", path.string());
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) refuse("cannot read {}: {}", path.string(), reason(errno));
+  if (descriptor < 0) refuse_read(path, errno);
   std::string content;
   std::vector<char> block(std::size_t{1} << 16);
   ssize_t got = 0;
@@ -97,7 +108,7 @@ std::string read_file(const fs::path& path, std::size_t limit_bytes) {
   }
   const int error = errno;
   ::close(descriptor);
-  if (got < 0) refuse("cannot read {}: {}", path.string(), reason(error));
+  if (got < 0) refuse_read(path, error);
   if (content.size() > limit_bytes)
     refuse("{} is larger than {} bytes, the most that is read here", path.string(), limit_bytes);
   return content;
@@ -190,7 +201,7 @@ void AppendedFile::append_line(std::string_view line) {
 void make_folder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) refuse("cannot make the folder {}: {}", path.string(), error.message());
+  if (error) refuse_of_machine(fmt::format("cannot make the folder {}: {}", path.string(), error.message()));
   if (!fs::is_directory(path))
     refuse("cannot make the folder {}: a file of that name is there", path.string());
 }

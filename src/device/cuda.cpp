@@ -9,7 +9,9 @@ namespace stoker::cuda {
 namespace {
 
 void check(cudaError_t status, const char* what) {
-  if (status != cudaSuccess) fail("CUDA: {} failed: {}", what, cudaGetErrorString(status));
+  if (status == cudaSuccess) return;
+  throw Error(ExitCode::run_failed, fmt::format("CUDA: {} failed: {}", what, cudaGetErrorString(status)),
+              Cause::machine);
 }
 
 DeviceInfo describe(int index, int driver) {

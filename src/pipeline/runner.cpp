@@ -158,7 +158,7 @@ class Run {
       run_card(card);
     } catch (const Error& error) {
       if (error.code() == ExitCode::interrupted) throw_interrupted();
-      throw Error(error.code(), fmt::format("card {}: {}", card.id, error.what()));
+      throw Error(error.code(), fmt::format("card {}: {}", card.id, error.what()), error.cause());
     } catch (const std::bad_alloc&) {
       fail("card {}: out of memory", card.id);
     } catch (const std::exception& error) {

@@ -31,6 +31,9 @@ auto translated(const char* what, Work&& work) {
     throw;
   } catch (const c10::OutOfMemoryError& error) {
     throw OutOfMemory(fmt::format("{}: the GPU ran out of memory: {}", what, error.what_without_backtrace()));
+  } catch (const c10::AcceleratorError& error) {
+    throw Error(ExitCode::run_failed, fmt::format("{}: LibTorch: {}", what, error.what_without_backtrace()),
+                Cause::machine);
   } catch (const c10::Error& error) {
     fail("{}: LibTorch: {}", what, error.what_without_backtrace());
   } catch (const std::bad_alloc&) {

@@ -147,6 +147,27 @@ TEST(AppendedFile, KeepsWhatWasThereAndAddsWholeLines) {
   EXPECT_EQ(read_file(folder.path() / "events", 100), "one\ntwo\n");
 }
 
+// Whoever tries many things tells by this whether the next one would fare better.
+TEST(Files, AnErrorSaysWhetherTheMachineIsItsCause) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "a", "x");
+  const auto cause_of = [](auto&& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error.cause();
+    }
+    ADD_FAILURE() << "nothing was refused";
+    return Cause::request;
+  };
+  EXPECT_EQ(cause_of([] { AppendedFile("/dev/full").append_line("x"); }), Cause::machine);
+  EXPECT_EQ(cause_of([&] { write_file(folder.path() / "none" / "a", "x"); }), Cause::machine);
+  EXPECT_EQ(cause_of([&] { make_folder(folder.path() / "a" / "b"); }), Cause::machine);
+  EXPECT_EQ(cause_of([&] { read_file(folder.path() / "none", 10); }), Cause::machine);
+  EXPECT_EQ(cause_of([&] { read_file(folder.path() / "a", 0); }), Cause::request);
+  EXPECT_EQ(cause_of([] { throw OutOfMemory("none left"); }), Cause::machine);
+}
+
 TEST(ReadFile, RefusesMissingTooLargeAndFolders) {
   const TemporaryFolder folder;
   write_file(folder.path() / "a", std::string(100, 'x'));

@@ -15,11 +15,13 @@ namespace stoker::fused {
 using kernels::LaunchError;
 using kernels::Stream;
 
-inline void check(cudaError_t status, const char* what) {
-  if (status != cudaSuccess) fail("CUDA: {} failed: {}", what, cudaGetErrorString(status));
-}
+// What a request cannot have is found when its plan is made; what is found here is the state of the GPU.
 inline void check(LaunchError error, const char* what) {
-  if (error != nullptr) fail("CUDA: {} failed: {}", what, error);
+  if (error == nullptr) return;
+  throw Error(ExitCode::run_failed, fmt::format("CUDA: {} failed: {}", what, error), Cause::machine);
+}
+inline void check(cudaError_t status, const char* what) {
+  if (status != cudaSuccess) check(cudaGetErrorString(status), what);
 }
 
 template <class T>

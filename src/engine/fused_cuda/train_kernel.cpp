@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "engine/fused_cuda/built_in.h"
 #include "engine/fused_cuda/compile_once.h"
+#include "engine/fused_cuda/device_memory.h"
 #include "engine/fused_cuda/gpu.h"
 #include "engine/fused_cuda/nvrtc.h"
 #include "engine/fused_cuda/sources.h"
@@ -117,7 +118,7 @@ void prepare(const TrainKernel& kernel, const Plan& plan, Device device) {
                                   plan.shared_bytes());
   if (status == cudaSuccess && plan.team > 8)
     status = cudaFuncSetAttribute(kernel.function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
-  if (status != cudaSuccess) fail("CUDA: preparing the fused kernel failed: {}", cudaGetErrorString(status));
+  check(status, "preparing the fused kernel");
 }
 
 // Kernels that are loaded, by device and key.
