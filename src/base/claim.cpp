@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <string>
@@ -23,18 +24,31 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t digits = 16;
+constexpr std::size_t digits_of_machine = 8;
 
-std::string random_digits() {
-  std::uint64_t number = 0;
-  if (::getentropy(&number, sizeof number) != 0) fail("the system gives no random numbers");
-  return fmt::format("{:0{}x}", number, digits);
+// Of the machine's start, which containers of one machine share. Where a folder is shared by several
+// machines, locks may not reach from one to the other, and a free one would prove nothing.
+const std::string& machine_digits() {
+  static const std::string digits_of_start = [] {
+    std::string name;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> name;
+    name.resize(digits_of_machine, '0');
+    return name;
+  }();
+  return digits_of_start;
 }
 
-bool ends_in_digits_after(std::string_view name, std::string_view ending) {
+std::string random_digits() {
+  std::uint32_t number = 0;
+  if (::getentropy(&number, sizeof number) != 0) fail("the system gives no random numbers");
+  return fmt::format("{:0{}x}", number, digits - digits_of_machine);
+}
+
+bool is_claim_of_this_machine(std::string_view name, std::string_view ending) {
   if (name.size() < digits + ending.size()) return false;
   const std::string_view number = name.substr(name.size() - digits);
   return number.find_first_not_of("0123456789abcdef") == std::string_view::npos &&
-         name.substr(0, name.size() - digits).ends_with(ending);
+         number.starts_with(machine_digits()) && name.substr(0, name.size() - digits).ends_with(ending);
 }
 
 // 0, or why not.
@@ -72,7 +86,7 @@ Claim::Claim(Kind kind, const fs::path& beginning, mode_t mode, const fs::path& 
   constexpr int tries = 100;
   for (int attempt = 0; attempt < tries; ++attempt) {
     path_ = beginning;
-    path_ += random_digits();
+    path_ += machine_digits() + random_digits();
     if (make(kind, mode)) {
       const std::lock_guard guard(claimed().mutex);
       claimed().makers.emplace(path_, ::getpid());
@@ -129,7 +143,7 @@ void clear_abandoned(const fs::path& folder, std::string_view ending) {
   std::error_code ignored;  // what cannot be cleared now is cleared another time
   for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end;
        entry.increment(ignored)) {
-    if (ends_in_digits_after(entry->path().filename().string(), ending)) found.push_back(entry->path());
+    if (is_claim_of_this_machine(entry->path().filename().string(), ending)) found.push_back(entry->path());
   }
   for (const fs::path& path : found) {
     const int descriptor = open_claim(path);

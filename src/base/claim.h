@@ -33,8 +33,8 @@ class Claim {
   int descriptor_ = -1;
 };
 
-// Removes the claims of this user in a folder whose makers are gone: those whose names, less the digits, end
-// like this. What a file system without locks cannot tell stays.
+// Removes the claims of this user and machine in a folder whose makers are gone: those whose names, less the
+// digits, end like this. What a file system without locks cannot tell stays.
 void clear_abandoned(const std::filesystem::path& folder, std::string_view ending);
 
 // For a process that ends at once: removes what it has claimed.

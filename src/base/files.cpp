@@ -165,10 +165,14 @@ bool AtomicFolder::commit_if_free(const fs::path& path) {
 }
 
 void remove_folder(const fs::path& path, std::error_code& error) {
-  const fs::path name = folder_of(path) / ".removed";
-  const Claim aside(Claim::Kind::folder, half_made_name(name), 0777, path);
-  fs::rename(path, aside.path(), error);  // rename(2) replaces an empty folder
-  if (!error) fs::remove_all(aside.path(), error);
+  try {
+    const fs::path name = folder_of(path) / ".removed";
+    const Claim aside(Claim::Kind::folder, half_made_name(name), 0777, path);
+    fs::rename(path, aside.path(), error);  // rename(2) replaces an empty folder
+    if (!error) fs::remove_all(aside.path(), error);
+  } catch (const Error&) {  // a full disk has no room for another name
+    fs::remove_all(path, error);
+  }
 }
 
 void clear_half_made(const fs::path& folder) {

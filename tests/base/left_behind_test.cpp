@@ -109,6 +109,23 @@ TEST(LeftBehind, AFolderIsRemovedOutOfSight) {
   EXPECT_EQ(error, std::errc::no_such_file_or_directory);
 }
 
+// Its locks may not reach this far.
+TEST(LeftBehind, HalfMadeThingsOfAnotherMachineStay) {
+  const TemporaryFolder folder;
+  fs::path of_another;
+  killed_while([&] { new AtomicFile(folder.path() / "a.csv"); });
+  for (const auto& entry : fs::directory_iterator(folder.path())) {
+    std::string name = entry.path().filename().string();
+    char& digit = name[name.size() - 16];
+    digit = digit == '0' ? '1' : '0';
+    of_another = folder.path() / name;
+    fs::rename(entry.path(), of_another);
+    break;
+  }
+  clear_half_made(folder.path());
+  EXPECT_TRUE(fs::exists(of_another));
+}
+
 // File systems without an exchange of two names are rare here, so the steps are taken by hand.
 TEST(LeftBehind, AFolderThatIsReplacedInStepsIsReplacedAsAWhole) {
   const TemporaryFolder folder;
