@@ -181,6 +181,20 @@ struct Transfer {
   asio::io_context context{1};  // the last member: what runs in it uses the others
 };
 
+bool is_interrupted(const DownloadLimits& limits) {
+  return limits.stop != nullptr && limits.stop->reason() == StopReason::interrupted;
+}
+
+// Until it is done, its time is over or a person asks for its end.
+void run(Transfer& transfer, const DownloadLimits& limits) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds look_around{50};
+  const Clock::time_point deadline =
+      Clock::now() + std::chrono::milliseconds(std::llround(std::clamp(limits.seconds, 0.001, 1e6) * 1000));
+  while (!transfer.done && Clock::now() < deadline && !is_interrupted(limits))
+    transfer.context.run_until(std::min(deadline, Clock::now() + look_around));
+}
+
 }  // namespace
 
 void download(const std::string& url, const std::filesystem::path& target, const DownloadLimits& limits) {
@@ -190,11 +204,12 @@ void download(const std::string& url, const std::filesystem::path& target, const
     transfer.done = true;
   });
   // One clock over everything: name, connection, handshake, redirects and body.
-  transfer->context.run_for(
-      std::chrono::milliseconds(std::llround(std::clamp(limits.seconds, 0.001, 1e6) * 1000)));
+  run(*transfer, limits);
   if (!transfer->done) {
     // Its end waits for the lookup of a name, which nothing can cut short: nobody else waits for it.
     std::thread([abandoned = std::move(transfer)]() mutable { abandoned.reset(); }).detach();
+    if (is_interrupted(limits))
+      throw Error(ExitCode::interrupted, fmt::format("{}: the download was interrupted", url));
     refuse("{}: not finished after the {} that url_timeout allows", url, human_seconds(limits.seconds));
   }
   if (transfer->error) std::rethrow_exception(transfer->error);

@@ -86,9 +86,8 @@ void refuse_unless_file(const fs::path& file) {
 }
 
 // The settings that change how the same bytes are read belong to the fingerprint.
-std::string content_fingerprint(const fs::path& file, SourceFormat format, char delimiter) {
-  return sha256_of_text(
-      fmt::format("{} {} {}", sha256_of_file(file), config::name_of(format), int{delimiter}));
+std::string content_fingerprint(const HashedFile& file, SourceFormat format, char delimiter) {
+  return sha256_of_text(fmt::format("{} {} {}", file.sha256(), config::name_of(format), int{delimiter}));
 }
 
 // A table that is one column under a name like a;b;c was meant to be three.
@@ -106,7 +105,7 @@ void refuse_other_delimiter(const SourceConfig& config, const Table& table, cons
 
 }  // namespace
 
-Source Source::open(const SourceConfig& config, const fs::path& base) {
+Source Source::open(const SourceConfig& config, const fs::path& base, const StopSignal* stop) {
   Source source;
   source.config_ = config;
   if (config.source == SourceKind::sample) {
@@ -125,7 +124,8 @@ Source Source::open(const SourceConfig& config, const fs::path& base) {
     source.file_ = folder->path() / (name.empty() ? fs::path("download") : name);
     source.description_ = config.url;
     download(config.url, source.file_,
-             {config.url_timeout, static_cast<std::uint64_t>(std::min(config.url_max_megabytes, 1e9) * 1e6)});
+             {config.url_timeout, static_cast<std::uint64_t>(std::min(config.url_max_megabytes, 1e9) * 1e6),
+              stop});
     source.keeps_download_ = folder;
   } else {
     if (config.path.empty()) refuse("source is {}, but path is not set", config::name_of(config.source));
@@ -136,7 +136,8 @@ Source Source::open(const SourceConfig& config, const fs::path& base) {
   refuse_unless_file(source.file_);
   source.config_.format = told_format(config.format, name, source.file_);
   const char delimiter = told_delimiter(config, source.config_.format);
-  source.fingerprint_ = content_fingerprint(source.file_, source.config_.format, delimiter);
+  source.hashed_.emplace(source.file_);
+  source.fingerprint_ = content_fingerprint(*source.hashed_, source.config_.format, delimiter);
   return source;
 }
 
@@ -199,6 +200,29 @@ Table Source::read_rows(const std::vector<std::string>& text_columns) const {
   return checked_columns(table, description_);
 }
 
+// The fingerprint stands for these rows wherever they are kept, so they must be of the very bytes that were
+// hashed. A file that was only touched, or written anew with the same content, is read once more.
+Table Source::read_hashed_rows(const std::vector<std::string>& text_columns) const {
+  if (!hashed_) return read_rows(text_columns);
+  constexpr int tries = 3;
+  HashedFile seen = *hashed_;
+  for (int attempt = 0; attempt < tries; ++attempt) {
+    try {
+      const Table table = read_rows(text_columns);
+      if (seen.is_untouched()) return table;
+    } catch (const Error&) {
+      if (seen.is_untouched()) throw;
+    }
+    refuse_unless_file(file_);
+    seen = HashedFile(file_);
+    if (seen.sha256() != hashed_->sha256()) break;
+  }
+  throw Error(ExitCode::wrong_request,
+              fmt::format("'{}' was written to after it had been opened; run again when it is complete",
+                          description_),
+              Cause::machine);
+}
+
 Table Source::read(const std::vector<std::string>& text_columns, const Notes& notes) const {
   std::vector<std::string> texts = config_.text_columns;
   for (const std::string& name : text_columns) {
@@ -206,7 +230,7 @@ Table Source::read(const std::vector<std::string>& text_columns, const Notes& no
     if (std::find(numbers.begin(), numbers.end(), name) == numbers.end()) texts.push_back(name);
   }
   const Table table =
-      with_declared_types(read_rows(texts), config_.text_columns, config_.number_columns, notes);
+      with_declared_types(read_hashed_rows(texts), config_.text_columns, config_.number_columns, notes);
   warn_of_slips(table, texts, notes);
   return table;
 }

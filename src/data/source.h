@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/hashed_file.h"
 #include "base/notes.h"
+#include "base/stop.h"
 #include "config/field.h"
 #include "data/table.h"
 
@@ -77,7 +79,9 @@ inline config::Fields fields(SourceConfig& c) {
 class Source {
  public:
   // Relative paths are taken from `base`. Refuses what is missing or contradictory (source: url without url).
-  static Source open(const SourceConfig& config, const std::filesystem::path& base);
+  // A download heeds an interruption.
+  static Source open(const SourceConfig& config, const std::filesystem::path& base,
+                     const StopSignal* stop = nullptr);
   // For the command line: a path, a URL, or sample:NAME.
   static SourceConfig config_for(const std::string& location);
 
@@ -88,6 +92,7 @@ class Source {
   // `text_columns` of a CSV or TSV stay the text they are: a model that learnt texts must meet 007 and True
   // again, not the 7 and true that a file with nothing else in the column would be taken for.
   // Warns of text columns that would be numbers but for a few values.
+  // Refuses a file whose content is not the one that the fingerprint was taken of.
   Table read(const std::vector<std::string>& text_columns = {}, const Notes& notes = no_notes()) const;
   // A thousand rows or so from the start, quickly, for a look at what read() will give. None where only
   // reading all tells: Parquet, Arrow and npy.
@@ -97,9 +102,11 @@ class Source {
 
  private:
   Table read_rows(const std::vector<std::string>& text_columns) const;
+  Table read_hashed_rows(const std::vector<std::string>& text_columns) const;
 
   SourceConfig config_;
   std::filesystem::path file_;
+  std::optional<HashedFile> hashed_;  // none of a sample
   std::shared_ptr<void> keeps_download_;
   std::string fingerprint_;
   std::string description_;

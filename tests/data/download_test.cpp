@@ -147,6 +147,24 @@ TEST(Download, RefusesAServerThatIsTooSlow) {
   leave = true;
 }
 
+TEST(Download, EndsAtOnceWhenItIsInterrupted) {
+  StopSignal stop;
+  std::atomic<bool> leave{false};
+  const LoopbackServer server([&](const auto&, const auto& write) {
+    write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nx");
+    stop.interrupt();
+    while (!leave) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  });
+  const TestFolder folder;
+  try {
+    download(server.url("/"), folder.path() / "file", {.seconds = 10, .stop = &stop});
+    FAIL() << "the server had sent one byte of a thousand";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::interrupted) << error.what();
+  }
+  leave = true;
+}
+
 TEST(Download, RefusesABodyThatBreaksOff) {
   const LoopbackServer server(
       [](const auto&, const auto& write) { write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc"); });

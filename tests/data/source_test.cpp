@@ -1,6 +1,8 @@
 #include "data/source.h"
 
+#include <chrono>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include <arrow/table.h>
@@ -81,6 +83,34 @@ TEST(Source, ChangesItsFingerprintWithItsRowsAlone) {
   EXPECT_EQ(Source::open(config, ".").fingerprint(), usual);
   config.sample_seed = 43;
   EXPECT_NE(Source::open(config, ".").fingerprint(), usual);
+}
+
+// Rows under the fingerprint of other rows would be served for those from then on.
+TEST(Source, RefusesAFileThatWasWrittenToAfterItsFingerprintWasTaken) {
+  const TestFolder folder;
+  const auto refusal_after = [&](const std::function<void()>& change) {
+    const Source source = Source::open(Source::config_for(folder.write("a.csv", "x\n1\n").string()), ".");
+    change();
+    return refusal([&] { source.read(); });
+  };
+  const std::string says = "'" + (folder.path() / "a.csv").string() + "' was written to";
+  EXPECT_THAT(refusal_after([&] { folder.write("a.csv", "x\n2\n"); }), HasSubstr(says)) << "of equal size";
+  EXPECT_THAT(refusal_after([&] { folder.write("a.csv", "x\n1\n2\n"); }), HasSubstr(says));
+  EXPECT_THAT(refusal_after([&] { write_file(folder.path() / "a.csv", "x\n3\n"); }), HasSubstr(says));
+  EXPECT_THAT(refusal_after([&] { folder.write("a.csv", "x\n1,2\n"); }), HasSubstr(says))
+      << "and is ragged now";
+  EXPECT_THAT(refusal_after([&] { std::filesystem::remove(folder.path() / "a.csv"); }), HasSubstr("no file"));
+}
+
+TEST(Source, ReadsAFileThatWasOnlyTouchedOrWrittenAnewAsItWas) {
+  const TestFolder folder;
+  const auto path = folder.write("a.csv", "x\n1\n");
+  const Source source = Source::open(Source::config_for(path.string()), ".");
+  write_file(path, "x\n1\n");
+  EXPECT_EQ(source.read().rows(), 1);
+  std::filesystem::last_write_time(path,
+                                   std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
+  EXPECT_EQ(source.read().rows(), 1);
 }
 
 TEST(Source, ShowsItsFirstRowsAsTheyWillBeRead) {
