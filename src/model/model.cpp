@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/hashed_file.h"
 #include "model/linear.h"
 #include "model/safetensors.h"
 
@@ -171,7 +172,9 @@ void save_model(const Model& model, const fs::path& folder) {
   target.commit();
 }
 
-Model load_model(const fs::path& folder) {
+namespace {
+
+Model read_model(const fs::path& folder) {
   const fs::path description = folder / "model.json";
   const fs::path weights = folder / "model.safetensors";
   for (const fs::path& file : {description, weights}) {
@@ -190,6 +193,24 @@ Model load_model(const fs::path& folder) {
   model.parameters = read_safetensors(weights);
   about(weights, [&] { refuse_wrong_parameters(model); });
   return model;
+}
+
+}  // namespace
+
+// A run that goes on may replace the folder in between, and the weights of one model do not go with the
+// preparation of another.
+Model load_model(const fs::path& folder) {
+  constexpr int tries = 100;
+  for (int attempt = 0; attempt < tries; ++attempt) {
+    const FileStamp before = stamp_of(folder);
+    try {
+      Model model = read_model(folder);
+      if (stamp_of(folder) == before) return model;
+    } catch (const Error&) {
+      if (stamp_of(folder) == before) throw;
+    }
+  }
+  refuse("{} is replaced again and again while it is read; wait for the run that does it", folder.string());
 }
 
 }  // namespace stoker

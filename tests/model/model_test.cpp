@@ -1,5 +1,8 @@
 #include "model/model.h"
 
+#include <chrono>
+#include <future>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -60,6 +63,25 @@ TEST_F(ModelFolder, IsNotTouchedWhenTheModelDoesNotFitItself) {
   EXPECT_THAT(refusal([&] { save_model(wrong, folder()); }), HasSubstr("no 'intercept'"));
   EXPECT_NO_THROW(load_model(folder()));
   EXPECT_THAT(names(), UnorderedElementsAre("model"));
+}
+
+TEST_F(ModelFolder, ThatIsReplacedWhileItIsReadGivesTheOldModelOrTheNewOne) {
+  const auto save = [this](double number) {
+    Model model = linear_model();
+    model.alpha = number;
+    model.parameters[1].array = Array::from<double>(std::vector<double>{number}, {1});
+    save_model(model, folder());
+  };
+  save(1);
+  std::future<void> writer = std::async(std::launch::async, [&] {
+    for (int i = 0; i < 40; ++i) save(1 + i % 2);
+  });
+  int mixed = 0;
+  while (writer.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    const Model model = load_model(folder());
+    if (model.alpha != model.parameters[1].array.as<double>()[0]) ++mixed;
+  }
+  EXPECT_EQ(mixed, 0);
 }
 
 TEST_F(ModelFolder, WithAMissingFileIsRefusedByItsName) {
