@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
-#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include "engine/fused_cuda/crowd_layout.h"
 #include "engine/fused_cuda/duet_plan.h"
-#include "engine/fused_cuda/gpu.h"
-#include "engine/fused_cuda/plain.h"
+#include "engine/fused_cuda/plain_layout.h"
 
 namespace stoker::fused {
 namespace {
@@ -21,10 +19,6 @@ constexpr std::int64_t most_crowd_batch = 512;  // a thread a row, where losses 
 constexpr int most_crowd_width = 1024;
 constexpr long long most_exchange_bytes = 1LL << 30;
 constexpr int most_crowd_classes = 64;  // every block computes all of them
-
-int shared_bytes_of(Device device) {
-  return attribute_of(device, cudaDevAttrMaxSharedMemoryPerBlockOptin);
-}
 
 int state_registers(const Plan& plan) {
   return plan.owned_tiles() * 4 * (plan.optimizer == 2 ? 2 : 3);
@@ -72,7 +66,8 @@ std::optional<Plan> shape_of(const EngineRequest& request, std::string& why_not)
 
 // Over all multiprocessors, for what fits neither a block nor a cluster, for the reason in `why_not`: as many
 // blocks as give every one the same number of slabs of the widest layer.
-std::optional<Plan> crowd_plan_for(const EngineRequest& request, Plan plan, std::string& why_not) {
+std::optional<Plan> crowd_plan_for(const EngineRequest& request, const Gpu& gpu, Plan plan,
+                                   std::string& why_not) {
   const auto no = [&](const std::string& reason) {
     why_not += ", and for all multiprocessors together: " + reason;
     return std::nullopt;
@@ -84,17 +79,15 @@ std::optional<Plan> crowd_plan_for(const EngineRequest& request, Plan plan, std:
   for (int i = 0; i < plan.layers; ++i)
     if (plan.width[i] > most_crowd_width)
       return no(fmt::format("a layer of {}; they take up to {}", plan.width[i], most_crowd_width));
-  if (attribute_of(request.device, cudaDevAttrCooperativeLaunch) == 0)
-    return no("their blocks cannot wait for each other on this GPU");
-  const int processors = attribute_of(request.device, cudaDevAttrMultiProcessorCount);
+  if (!gpu.blocks_can_meet) return no("their blocks cannot wait for each other on this GPU");
   int slabs = 1;
   for (int h = 1; h <= plan.hidden(); ++h) slabs = std::max(slabs, divide_up(plan.width[h], 8));
   plan.team = 0;
   plan.pitch = 0;
-  plan.crowd.blocks = divide_up(slabs, divide_up(slabs, processors));
+  plan.crowd.blocks = divide_up(slabs, divide_up(slabs, gpu.processors));
   plan.crowd.tiles = divide_up(static_cast<int>(request.batch_size), 16);
   plan.crowd.clips = request.optimizer.max_grad_norm > 0;
-  plan.crowd.memory = std::min(shared_bytes_of(request.device), most_shared_bytes);
+  plan.crowd.memory = std::min(gpu.block_bytes, most_shared_bytes);
   const CrowdLayout layout{plan};
   if (layout.needed_bytes() > plan.crowd.memory || layout.exchange_bytes() > most_exchange_bytes)
     return no("they have not enough memory either");
@@ -115,10 +108,10 @@ EngineRequest widest_of(std::span<const EngineRequest> group) {
   return widest;
 }
 
-std::optional<Plan> plain_plan_for(const EngineRequest& request, std::string& why_not) {
+std::optional<Plan> plain_plan_for(const EngineRequest& request, const Gpu& gpu, std::string& why_not) {
   std::optional<Plan> plan = shape_of(request, why_not);
   if (!plan) return std::nullopt;
-  if (plain_shared_bytes(*plan) > shared_bytes_of(request.device)) {
+  if (PlainLayout::bytes(*plan) > gpu.block_bytes) {
     why_not = fmt::format("{} weights do not fit a multiprocessor's memory as fp32",
                           request.shape.parameter_count());
     return std::nullopt;
@@ -131,17 +124,17 @@ std::optional<Plan> plain_plan_for(const EngineRequest& request, std::string& wh
   return plan;
 }
 
-std::optional<Plan> plan_for(const EngineRequest& request, std::string& why_not) {
-  if (request.precision == Precision::fp32) return plain_plan_for(request, why_not);
+std::optional<Plan> plan_for(const EngineRequest& request, const Gpu& gpu, std::string& why_not) {
+  if (request.precision == Precision::fp32) return plain_plan_for(request, gpu, why_not);
   const std::optional<Plan> shape = shape_of(request, why_not);
   if (!shape) return std::nullopt;
   Plan plan = *shape;
   const bool is_alone = request.batch_size <= rows && request.optimizer.max_grad_norm == 0;
-  if (is_alone && DuetPlan{plan}.fits() && capability_of(request.device) == 90) {
+  if (is_alone && DuetPlan{plan}.fits() && gpu.capability == 90) {
     plan.duet = DuetPlan{plan}.shared_bytes();
     return plan;
   }
-  const int most = std::min(shared_bytes_of(request.device), most_shared_bytes);
+  const int most = std::min(gpu.block_bytes, most_shared_bytes);
   plan.pitch = plan.widest() + 8;
   if (plan.shared_bytes() > most) plan.pitch = 0;
   const bool one_block =
@@ -151,7 +144,7 @@ std::optional<Plan> plan_for(const EngineRequest& request, std::string& why_not)
   plan.pitch = 0;
   // A larger network than one block can update takes more blocks than its batch needs.
   while (team_registers(plan) > most_team_registers && plan.team < 16) plan.team *= 2;
-  const bool has_clusters = capability_of(request.device) >= 90;
+  const bool has_clusters = gpu.capability >= 90;
   if (has_clusters && plan.shared_bytes() <= most && team_registers(plan) <= most_team_registers) return plan;
   why_not =
       has_clusters
@@ -159,7 +152,7 @@ std::optional<Plan> plan_for(const EngineRequest& request, std::string& why_not)
           : fmt::format(
                 "batches of {} rows, clipping or {} weights need clusters of blocks, which this GPU has not",
                 request.batch_size, request.shape.parameter_count());
-  return crowd_plan_for(request, *shape, why_not);
+  return crowd_plan_for(request, gpu, *shape, why_not);
 }
 
 std::int64_t Spread::exchange_bytes(const Plan& plan) const {
@@ -167,27 +160,20 @@ std::int64_t Spread::exchange_bytes(const Plan& plan) const {
   return clusters > 1 ? 2LL * clusters * plan.team * (plan.share() + plan.vector_fours()) * 16 : 0;
 }
 
-Spread spread_of(const Plan& plan, const void* kernel, std::int64_t batch) {
+Spread spread_of(const Plan& plan, int most_clusters, std::int64_t batch) {
   Spread spread;
   if (plan.team == 0) return spread;
   const std::int64_t tiles = (batch + rows - 1) / rows;
   const std::int64_t wanted = (tiles + plan.team - 1) / plan.team;
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim = {static_cast<unsigned>(plan.team), 1, 1};
-  cudaLaunchConfig_t launch{};
-  launch.gridDim = dim3(static_cast<unsigned>(plan.team));
-  launch.blockDim = dim3(threads);
-  launch.dynamicSmemBytes = static_cast<std::size_t>(plan.shared_bytes());
-  launch.attrs = &attribute;
-  launch.numAttrs = 1;
-  int most = 1;
-  if (cudaOccupancyMaxActiveClusters(&most, kernel, &launch) != cudaSuccess) cudaGetLastError();
   // Beyond eight clusters their meeting costs more than a second pass.
-  most = std::clamp(most, 1, 8);
+  const int most = std::clamp(most_clusters, 1, 8);
   spread.clusters = static_cast<int>(std::min<std::int64_t>(wanted, most));
   spread.passes = static_cast<int>((wanted + spread.clusters - 1) / spread.clusters);
   return spread;
+}
+
+Spread plain_spread_of(std::int64_t batch) {
+  return {1, static_cast<int>((batch + rows - 1) / rows)};
 }
 
 }  // namespace stoker::fused

@@ -63,7 +63,7 @@ constexpr std::string_view large_feature =
 // Looked at here only where there is no kernel with fp32 operands to fall back to.
 std::string range_problem(const EngineRequest& request) {
   std::string why_not;
-  if (plain_plan_for(request, why_not) || !has_large_feature(request)) return "";
+  if (plain_plan_for(request, gpu_of(request.device), why_not) || !has_large_feature(request)) return "";
   return fmt::format("{}, and with fp32 ones: {}", large_feature, why_not);
 }
 
@@ -79,7 +79,7 @@ std::string cuda_refusal(const EngineRequest& request) {
   if (problem.empty() && request.validation.rows() > 0)
     problem = dataset_problem(request, request.validation);
   if (!problem.empty()) return problem;
-  const std::optional<Plan> plan = plan_for(request, problem);
+  const std::optional<Plan> plan = plan_for(request, gpu_of(request.device), problem);
   if (!plan) return problem;
   if (request.precision == Precision::fp32) return "";
   problem = range_problem(request);
@@ -98,8 +98,9 @@ std::string slower_alone(const EngineRequest& request) {
 void compile_ahead(std::span<const EngineRequest> group, const StopSignal& stop) {
   if (group.empty() || !group.front().device.is_cuda() || group.front().precision == Precision::fp32) return;
   std::string why_not;
-  if (const std::optional<Plan> plan = plan_for(widest_of(group), why_not))
-    compile_ahead(*plan, group.front().device, stop);
+  const Device device = group.front().device;
+  if (const std::optional<Plan> plan = plan_for(widest_of(group), gpu_of(device), why_not))
+    compile_ahead(*plan, device, stop);
 }
 
 std::unique_ptr<Engine> make_cuda(const EngineRequest& request) {

@@ -1,21 +1,18 @@
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include "device/device.h"
 
-// What a GPU can do, as the choice of kernels asks.
 namespace stoker::fused {
 
-inline int attribute_of(Device device, cudaDeviceAttr attribute) {
-  int value = 0;
-  cudaDeviceGetAttribute(&value, attribute, device.index);
-  return value;
-}
+// What a GPU can do, as the choice of kernels asks. A value, so that plans can be made for any GPU on any
+// machine.
+struct Gpu {
+  int capability = 0;            // 90: compute capability 9.0
+  int processors = 1;            // multiprocessors
+  int block_bytes = 0;           // of shared memory that a block may have
+  bool blocks_can_meet = false;  // all blocks of a launch may wait for each other
+};
 
-inline int capability_of(Device device) {
-  return attribute_of(device, cudaDevAttrComputeCapabilityMajor) * 10 +
-         attribute_of(device, cudaDevAttrComputeCapabilityMinor);
-}
+Gpu gpu_of(Device device);
 
 }  // namespace stoker::fused

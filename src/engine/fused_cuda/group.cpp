@@ -28,26 +28,25 @@ CudaGroup::CudaGroup(std::span<const EngineRequest> requests) {
   stream_ = std::make_unique<OwnStream>(device_);
   std::string why_not;
   const EngineRequest widest = widest_of(requests);
-  const std::optional<Plan> plan = plan_for(widest, why_not);
+  const Gpu gpu = gpu_of(device_);
+  const std::optional<Plan> plan = plan_for(widest, gpu, why_not);
   if (!plan) refuse("engine fused: {}", why_not);
   plan_ = *plan;
   is_plain_ = widest.precision == Precision::fp32;
   for (const EngineRequest& request : requests) models_.push_back({request, {}, {}, 0, false});
   if (is_plain_) {
-    spread_ = plain_spread();
+    spread_ = plain_spread_of(widest.batch_size);
   } else {
     const std::optional<TrainKernel> kernel = kernel_for(*plan, device_, why_not);
     if (!kernel) refuse("engine fused: {}", why_not);
     kernel_ = *kernel;
-    spread_ = spread_of(plan_, kernel_.function, widest.batch_size);
+    spread_ = spread_of(plan_, clusters_at_once(plan_, kernel_), widest.batch_size);
   }
   places_ = static_cast<std::size_t>(spread_.batch_places(plan_));
-  sums_ = plan_.crowd.blocks > 0 ? places_ : static_cast<std::size_t>(spread_.blocks(plan_)) * rows;
+  sums_ = static_cast<std::size_t>(spread_.sums(plan_));
   // A launch fills the multiprocessors once: a few models more would take as long as as many again.
-  int processors = 1;
-  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device_.index), "reading a GPU");
-  at_once_ =
-      std::clamp<std::size_t>(static_cast<std::size_t>(processors / spread_.blocks(plan_)), 1, Models::most);
+  at_once_ = std::clamp<std::size_t>(static_cast<std::size_t>(gpu.processors / spread_.blocks(plan_)), 1,
+                                     Models::most);
   make_memory();
 }
 

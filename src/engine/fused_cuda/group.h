@@ -80,12 +80,14 @@ class CudaGroup : public EngineGroup {
   void rescale_moments(std::size_t model, int from, int to);  // lowered so often
   void become_plain();
   void make_moments_plain(std::size_t model, int lowered);
+  void take_form(std::size_t model, std::int64_t form);  // of saved moments
+  std::vector<double> saved_sums(std::size_t model) const;
+  void restore_sums(std::size_t model, std::span<const double> by_place);
   void take_plain_kernel();
   std::string plain_reason()
       const;  // why there is no kernel with fp32 operands for the group; empty: there is
   double loss_scale(const Model& model) const;
   static double loss_scale(int lowered);
-  Spread plain_spread() const;
   std::vector<kernels::EpochLine> download_lines(std::size_t most) const;
   void collect(std::vector<ChunkResult>& results);
   std::vector<float> read_flat(const Array& array, std::size_t model) const;

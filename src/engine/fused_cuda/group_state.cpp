@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "engine/fused_cuda/device_memory.h"
+#include "engine/fused_cuda/epoch_sums.h"
 #include "engine/fused_cuda/flat.h"
 #include "engine/fused_cuda/group.h"
 
@@ -34,16 +35,47 @@ NamedArrays CudaGroup::state(std::size_t i) const {
   const std::array<std::int64_t, 4> numbers{counters.step, counters.since_best, models_[i].stopped ? 1 : 0,
                                             is_plain_ ? plain_form : models_[i].lowered};
   state.push_back({"counters", Array::from<std::int64_t>(numbers, {4})});
-  state.push_back({"row_sums", Array::from<double>(download<double>(row_sums_, i * sums_, sums_),
-                                                   {static_cast<std::int64_t>(sums_)})});
+  state.push_back({"row_sums", Array::from<double>(saved_sums(i), {models_[i].request.batch_size})});
   return state;
+}
+
+std::vector<double> CudaGroup::saved_sums(std::size_t i) const {
+  return sums_by_place(spread_, download<double>(row_sums_, i * sums_, sums_), models_[i].request.batch_size);
+}
+
+void CudaGroup::restore_sums(std::size_t i, std::span<const double> by_place) {
+  const std::vector<double> sums = sums_to_go_on(spread_, by_place, sums_);
+  upload(row_sums_, i * sums_, sums.data(), sums_, stream_->get());
+  stream_->wait();
+}
+
+// The moments are saved as the kernel keeps them, which is the same for all plans but that of fp32 operands:
+// the group and the model are made ready for them.
+void CudaGroup::take_form(std::size_t i, std::int64_t form) {
+  if (form != plain_form && (form < 0 || form > most_lowered)) refuse("the saved state has an unknown form");
+  if (form == plain_form && !is_plain_) {
+    if (const std::string why_not = plain_reason(); !why_not.empty())
+      refuse("the saved state was trained with fp32 operands, and here: {}; train from the beginning",
+             why_not);
+    become_plain();
+  }
+  // A neighbour's overflow may have made the group plain; a request for fp32 is another training.
+  if (is_plain_ && form != plain_form && models_[i].request.precision == Precision::fp32)
+    refuse("the saved state was trained with another precision");
+  if (is_plain_) return;
+  // What is not saved, the padding, takes the form too.
+  rescale_moments(i, models_[i].lowered, static_cast<int>(form));
+  models_[i].lowered = static_cast<int>(form);
 }
 
 void CudaGroup::restore(std::size_t i, const NamedArrays& state) {
   const auto checked = [&](const std::string& name, DType type, const Shape& shape) -> const Array& {
     const Array& array = find_array(state, name);
     if (array.type() != type || array.shape() != shape)
-      refuse("the array '{}' of the saved state does not fit this training: it belongs to another one", name);
+      refuse(
+          "the array '{}' of the saved state does not fit this training: it belongs to another one, or to an "
+          "earlier version of the program; train from the beginning",
+          name);
     return array;
   };
   const auto restore_flat = [&](Array& array, const std::string& prefix) {
@@ -53,23 +85,12 @@ void CudaGroup::restore(std::size_t i, const NamedArrays& state) {
   };
   const auto numbers = checked("counters", DType::int64, {4}).as<std::int64_t>();
   if (numbers[0] < 0 || numbers[1] < 0) refuse("the saved state counts negative steps");
-  // The moments are saved as the kernel keeps them.
   const std::int64_t form = numbers[3];
-  if (form != plain_form && (form < 0 || form > most_lowered)) refuse("the saved state has an unknown form");
-  if (form == plain_form && !is_plain_) become_plain();
-  // A neighbour's overflow may have made the group plain; a request for fp32 is another training.
-  const bool becomes_plain = is_plain_ && form != plain_form;
-  if (becomes_plain && models_[i].request.precision == Precision::fp32)
-    refuse("the saved state was trained with another precision");
-  if (!is_plain_) {
-    // What is not saved, the padding, takes the form too.
-    rescale_moments(i, models_[i].lowered, static_cast<int>(form));
-    models_[i].lowered = static_cast<int>(form);
-  }
+  take_form(i, form);
   restore_flat(parameters_, "parameters.");
   restore_flat(first_moment_, "first_moment.");
   if (plan_.optimizer != 2) restore_flat(second_moment_, "second_moment.");
-  if (becomes_plain) make_moments_plain(i, static_cast<int>(form));
+  if (is_plain_ && form != plain_form) make_moments_plain(i, static_cast<int>(form));
   if (models_[i].request.validation.rows() > 0) {
     restore_flat(best_parameters_, "best_parameters.");
     upload(best_loss_, i, checked("best_validation_loss", DType::float64, {1}).as<double>().data(), 1,
@@ -81,10 +102,7 @@ void CudaGroup::restore(std::size_t i, const NamedArrays& state) {
   upload(counters_, i, &counters, 1, stream_->get());
   const float stopped = numbers[2] != 0 ? 1.0F : 0.0F;
   upload(stopped_, i, &stopped, 1, stream_->get());
-  upload(row_sums_, i * sums_,
-         checked("row_sums", DType::float64, {static_cast<std::int64_t>(sums_)}).as<double>().data(), sums_,
-         stream_->get());
-  stream_->wait();
+  restore_sums(i, checked("row_sums", DType::float64, {models_[i].request.batch_size}).as<double>());
   models_[i].next_step = counters.step;
   models_[i].stopped = stopped != 0;
 }
@@ -185,14 +203,19 @@ std::string CudaGroup::plain_reason() const {
   std::vector<EngineRequest> requests;
   for (const Model& model : models_) requests.push_back(model.request);
   std::string why_not;
-  plain_plan_for(widest_of(requests), why_not);
+  plain_plan_for(widest_of(requests), gpu_of(device_), why_not);
   return why_not;
 }
 
-// Moments in the form of the plain kernel; batches lie in its passes from now on.
+// Moments and sums in the form of the plain kernel; batches lie in its passes from now on.
 void CudaGroup::become_plain() {
-  for (std::size_t i = 0; i < models_.size(); ++i) make_moments_plain(i, models_[i].lowered);
+  std::vector<std::vector<double>> sums;
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    make_moments_plain(i, models_[i].lowered);
+    sums.push_back(saved_sums(i));
+  }
   take_plain_kernel();
+  for (std::size_t i = 0; i < models_.size(); ++i) restore_sums(i, sums[i]);
 }
 
 void CudaGroup::make_moments_plain(std::size_t i, int lowered) {
@@ -213,13 +236,9 @@ void CudaGroup::take_plain_kernel() {
   plan_.team = 0;
   plan_.crowd = {};
   plan_.duet = 0;
-  spread_ = plain_spread();
-}
-
-Spread CudaGroup::plain_spread() const {
-  std::int64_t most = 1;
-  for (const Model& model : models_) most = std::max(most, model.request.batch_size);
-  return {1, static_cast<int>((most + rows - 1) / rows)};
+  std::int64_t batch = 1;
+  for (const Model& model : models_) batch = std::max(batch, model.request.batch_size);
+  spread_ = plain_spread_of(batch);
 }
 
 }  // namespace stoker::fused

@@ -2,22 +2,11 @@
 
 #include "base/random.h"
 #include "engine/fused_cuda/plain.h"
+#include "engine/fused_cuda/plain_layout.h"
 #include "engine/fused_cuda/plain_math.cuh"
 
 namespace stoker::fused {
 namespace {
-
-// Shared memory of a block, in floats: the activations of every layer, their slopes, and two sets of deltas.
-struct PlainLayout {
-  int stride;  // of a row: one more than the widest layer, so that rows fall into different banks
-  __host__ __device__ explicit PlainLayout(const Plan& plan) : stride(plan.widest() + 1) {}
-  __host__ __device__ int layer() const { return rows * stride; }
-  __host__ __device__ int slopes_at(const Plan& plan) const { return plan.layers * layer(); }
-  __host__ __device__ int deltas_at(const Plan& plan) const {
-    return slopes_at(plan) + plan.hidden() * layer();
-  }
-  __host__ __device__ int floats(const Plan& plan) const { return deltas_at(plan) + 2 * layer(); }
-};
 
 struct PlainBlock {
   const Plan& plan;
@@ -201,13 +190,9 @@ __global__ void __launch_bounds__(threads)
 
 }  // namespace
 
-int plain_shared_bytes(const Plan& plan) {
-  return PlainLayout(plan).floats(plan) * 4;
-}
-
 kernels::LaunchError train_plainly(const Plan& plan, const PlainModels& models, int count,
                                    kernels::Stream stream) {
-  const int bytes = plain_shared_bytes(plan);
+  const int bytes = PlainLayout::bytes(plan);
   cudaFuncSetAttribute(plain_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
   plain_kernel<<<static_cast<unsigned>(count), threads, static_cast<unsigned>(bytes), stream>>>(plan, models);
   const cudaError_t status = cudaGetLastError();

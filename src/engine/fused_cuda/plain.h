@@ -27,7 +27,6 @@ struct PlainModels {
 };
 static_assert(sizeof(PlainModels) <= 32'000);
 
-int plain_shared_bytes(const Plan& plan);
 kernels::LaunchError train_plainly(const Plan& plan, const PlainModels& models, int count,
                                    kernels::Stream stream);
 

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t most_code_bytes = 64 << 20;
 
 std::string architecture_of(Device device) {
-  const int capability = capability_of(device);
+  const int capability = gpu_of(device).capability;
   return fmt::format("sm_{}{}", capability, capability == 90 ? "a" : "");
 }
 
@@ -155,9 +155,8 @@ std::optional<TrainKernel> compiled_kernel(const Plan& plan, Device device, std:
 }  // namespace
 
 std::optional<TrainKernel> kernel_for(const Plan& plan, Device device, std::string& why_not) {
-  if (capability_of(device) < 80) {
-    why_not =
-        fmt::format("it needs compute capability 8.0, this GPU has {:.1f}", capability_of(device) / 10.0);
+  if (const int capability = gpu_of(device).capability; capability < 80) {
+    why_not = fmt::format("it needs compute capability 8.0, this GPU has {:.1f}", capability / 10.0);
     return std::nullopt;
   }
   const std::string key = key_of(plan, device);
@@ -172,8 +171,24 @@ std::optional<TrainKernel> kernel_for(const Plan& plan, Device device, std::stri
   return ready().kernels.emplace(std::pair(device.index, key), *kernel).first->second;
 }
 
+int clusters_at_once(const Plan& plan, const TrainKernel& kernel) {
+  if (plan.team == 0) return 1;
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {static_cast<unsigned>(plan.team), 1, 1};
+  cudaLaunchConfig_t launch{};
+  launch.gridDim = dim3(static_cast<unsigned>(plan.team));
+  launch.blockDim = dim3(threads);
+  launch.dynamicSmemBytes = static_cast<std::size_t>(plan.shared_bytes());
+  launch.attrs = &attribute;
+  launch.numAttrs = 1;
+  int most = 1;
+  if (cudaOccupancyMaxActiveClusters(&most, kernel.function, &launch) != cudaSuccess) cudaGetLastError();
+  return most;
+}
+
 void compile_ahead(const Plan& plan, Device device, const StopSignal& stop) {
-  if (capability_of(device) < 80 || built_in_kernel(plan) != nullptr) return;
+  if (gpu_of(device).capability < 80 || built_in_kernel(plan) != nullptr) return;
   if (ready().find(device, key_of(plan, device))) return;
   code_for(plan, device, stop);
 }

@@ -19,6 +19,9 @@ struct TrainKernel {
 // reason.
 std::optional<TrainKernel> kernel_for(const Plan& plan, Device device, std::string& why_not);
 
+// Clusters of the plan's blocks that the device has room for at a time.
+int clusters_at_once(const Plan& plan, const TrainKernel& kernel);
+
 // Compiles it for a kernel_for() to come, unless it is built in or kept on disk. Gives up when `stop` is set.
 void compile_ahead(const Plan& plan, Device device, const StopSignal& stop);
 
