@@ -4,7 +4,7 @@
 #include <ATen/ops/aminmax.h>
 #include <c10/core/InferenceMode.h>
 
-#include "base/error.h"
+#include "engine/class_numbers.h"
 #include "torch/tensors.h"
 
 namespace stoker::torch_door {
@@ -64,12 +64,7 @@ void check_class_numbers(const EngineRequest& request) {
   for (const Dataset* dataset : {&request.training, &request.validation}) {
     if (dataset->rows() == 0) continue;
     const auto [least, most] = at::aminmax(view_of(dataset->targets()));
-    const auto low = least.item<std::int64_t>();
-    const auto high = most.item<std::int64_t>();
-    if (low < 0 || high >= request.shape.outputs) {
-      refuse("the targets hold classes from {} to {}; a network with {} outputs knows 0 to {}", low, high,
-             request.shape.outputs, request.shape.outputs - 1);
-    }
+    refuse_unknown_classes(least.item<std::int64_t>(), most.item<std::int64_t>(), request.shape.outputs);
   }
 }
 

@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "engine/fused_cuda/fused_cuda.h"
 #include "torch/fused_case.h"
 
-// The fused engine on CUDA: states that go from a group to a model alone and back.
+// The fused engine on CUDA: states that go from a group to a model alone and back, and rows that it does not
+// take.
 namespace stoker {
 namespace {
 
@@ -110,6 +112,37 @@ TEST_F(FusedRestore, GoesOnInTheMiddleOfAnEpochBitForBit) {
       for (std::size_t i = 0; i < one.finished_epochs.size(); ++i)
         EXPECT_EQ(one.finished_epochs[i].train_loss, other.finished_epochs[i].train_loss);
       EXPECT_TRUE(test::same_bits(whole->state(), second->state()));
+    }
+  }
+}
+
+// Why an engine does not take the request, or "".
+template <class Make>
+std::string complaint_of(Make make) {
+  try {
+    make();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::wrong_request);
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(FusedRestore, RefusesClassesThatTheNetworkDoesNotKnowAsEagerDoes) {
+  Case each;
+  each.loss = Loss::cross_entropy;
+  for (const std::int64_t number : {std::int64_t{-1}, std::int64_t{3}, std::int64_t{1} << 40}) {
+    for (const bool in_validation : {false, true}) {
+      EngineRequest request = request_of(each, 70);
+      request.validation = test::synthetic_rows(40, request.shape.inputs, true, 2);
+      Dataset& dataset = in_validation ? request.validation : request.training;
+      dataset.arrays[1].array.as<std::int64_t>()[17] = number;
+      const std::vector<EngineRequest> placed(2,
+                                              test::placed_on(request, *test::first_gpu(), Memory::device));
+      const std::string expected = complaint_of([&] { test::make_engine("eager", request); });
+      EXPECT_NE(expected.find("the targets hold classes from"), std::string::npos);
+      EXPECT_EQ(complaint_of([&] { fused::make_cuda(placed[0]); }), expected);
+      EXPECT_EQ(complaint_of([&] { fused::make_cuda_group(placed); }), expected);
     }
   }
 }

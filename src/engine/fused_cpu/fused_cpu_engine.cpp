@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "engine/class_numbers.h"
 #include "engine/fused_cpu/layout.h"
 #include "engine/fused_cpu/row_order.h"
 
@@ -54,16 +55,13 @@ int threads_for(const EngineRequest& request, const Network& network, int wanted
   return wanted > 0 ? wanted : static_cast<int>(std::clamp<std::int64_t>(worth, 1, std::min(cores, slices)));
 }
 
-void refuse_unknown_classes(const EngineRequest& request) {
+void check_class_numbers(const EngineRequest& request) {
   if (request.loss != Loss::cross_entropy) return;
   for (const Dataset* dataset : {&request.training, &request.validation}) {
     if (dataset->rows() == 0) continue;
     const auto classes = dataset->targets().as<std::int64_t>();
     const auto [low, high] = std::ranges::minmax(classes);
-    if (low < 0 || high >= request.shape.outputs) {
-      refuse("the targets hold classes from {} to {}; a network with {} outputs knows 0 to {}", low, high,
-             request.shape.outputs, request.shape.outputs - 1);
-    }
+    refuse_unknown_classes(low, high, request.shape.outputs);
   }
 }
 
@@ -88,7 +86,7 @@ FusedCpuEngine::FusedCpuEngine(const EngineRequest& request, const Kernels& kern
       has_validation_(request.validation.rows() > 0),
       best_loss_(std::numeric_limits<double>::infinity()),
       pool_(threads_for(request, network_, threads)) {
-  refuse_unknown_classes(request);
+  check_class_numbers(request);
   make_buffers();
   make_benches();
   make_losses();

@@ -7,6 +7,7 @@
 #include <cuda_runtime_api.h>
 
 #include "base/error.h"
+#include "engine/class_numbers.h"
 #include "engine/fused_cuda/device_memory.h"
 #include "engine/fused_cuda/flat.h"
 
@@ -143,11 +144,25 @@ void CudaGroup::become_plain_for_large_features() {
   take_plain_kernel();
 }
 
+// Once, before a kernel takes them for the places of outputs.
+void CudaGroup::check_classes(const EngineRequest& request, const Dataset& dataset) const {
+  const ClassRange none{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
+  Array range = device_memory<ClassRange>(1, device_, stream_->get());
+  upload(range, 0, &none, 1, stream_->get());
+  check(find_class_range(pointer<std::int64_t>(dataset.targets()), dataset.rows(), pointer<ClassRange>(range),
+                         stream_->get()),
+        "looking at the classes");
+  stream_->wait();
+  const ClassRange found = download<ClassRange>(range, 0, 1)[0];
+  refuse_unknown_classes(found.least, found.most, request.shape.outputs);
+}
+
 CudaGroup::Rows CudaGroup::prepared(const EngineRequest& request, const Dataset& dataset, bool for_training) {
   const Array* weights = dataset.find(Role::weights);
   const auto key = std::make_tuple(dataset.features().data(), dataset.targets().data(),
                                    weights == nullptr ? nullptr : weights->data(), for_training);
   if (const auto found = shared_rows_.find(key); found != shared_rows_.end()) return found->second;
+  if (request.loss == Loss::cross_entropy) check_classes(request, dataset);
   const auto count = static_cast<std::size_t>(dataset.rows());
   Rows made;
   made.targets = device_memory<RowTarget>(count, device_, stream_->get());

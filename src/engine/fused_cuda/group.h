@@ -55,6 +55,7 @@ class CudaGroup : public EngineGroup {
 
   void make_memory();
   void write_initial_state();
+  void check_classes(const EngineRequest& request, const Dataset& dataset) const;
   Rows prepared(const EngineRequest& request, const Dataset& dataset, bool for_training);
   EpochWork epoch_work(std::size_t model);
   ModelWork model_work(std::size_t model, std::int64_t offset, std::int64_t steps) const;

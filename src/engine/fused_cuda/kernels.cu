@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <climits>
 
 #include <cuda_runtime.h>
 
@@ -38,6 +39,23 @@ __global__ void prepare_rows_kernel(RowsWork work) {
     if (fabsf(values[i]) > most_feature) *work.beyond = 1;
   }
   reinterpret_cast<Word*>(work.half_features)[index] = pack(values[0], values[1]);
+}
+
+__global__ void class_range_kernel(const std::int64_t* classes, std::int64_t count, ClassRange* range) {
+  long long least = LLONG_MAX, most = LLONG_MIN;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+       i += step) {
+    least = min(least, static_cast<long long>(classes[i]));
+    most = max(most, static_cast<long long>(classes[i]));
+  }
+  for (int away = 16; away > 0; away /= 2) {
+    least = min(least, __shfl_xor_sync(~0U, least, away));
+    most = max(most, __shfl_xor_sync(~0U, most, away));
+  }
+  if (threadIdx.x % 32 != 0) return;
+  atomicMin(reinterpret_cast<long long*>(&range->least), least);
+  atomicMax(reinterpret_cast<long long*>(&range->most), most);
 }
 
 // A block is a model's, and lists some of its places. Divisions of 64 bits are slow: two for each tile of
@@ -249,6 +267,12 @@ __global__ void beyond_kernel(const float* values, std::int64_t each, float boun
 
 LaunchError prepare_rows(const RowsWork& work, Stream stream) {
   prepare_rows_kernel<<<blocks_for(work.rows * work.depth / 2, 256), 256, 0, stream>>>(work);
+  return last_error();
+}
+
+LaunchError find_class_range(const std::int64_t* classes, std::int64_t count, ClassRange* range,
+                             Stream stream) {
+  class_range_kernel<<<std::min(blocks_for(count, 256 * 16), 1024U), 256, 0, stream>>>(classes, count, range);
   return last_error();
 }
 

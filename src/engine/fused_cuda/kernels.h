@@ -33,6 +33,14 @@ struct RowsWork {
 };
 LaunchError prepare_rows(const RowsWork& work, Stream stream);
 
+// The least and the largest of the classes, and of what `range` holds before.
+struct ClassRange {
+  std::int64_t least;
+  std::int64_t most;
+};
+LaunchError find_class_range(const std::int64_t* classes, std::int64_t count, ClassRange* range,
+                             Stream stream);
+
 // The rows of each step of a model's part, and what depends on the step alone.
 struct StepsWork {
   std::uint64_t seed = 0;
