@@ -2,8 +2,11 @@
 
 #include <array>
 #include <cstddef>
+#include <exception>
 
 #include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAStream.h>
 
 namespace stoker::torch_door::gpu {
@@ -15,6 +18,55 @@ constexpr std::int64_t chain_length = 16;
 
 // cuBLAS and lazily loaded kernels set themselves up in the first runs, which a capture must not see.
 constexpr int warm_up_runs = 3;
+
+// What the stream is given between begin and end goes into the graph. A capture is ended in every way out:
+// work that throws, for want of memory, would leave a stream behind that can do nothing else.
+class Capture {
+ public:
+  explicit Capture(at::cuda::CUDAGraph& graph) : graph_(graph) {
+    // Other threads may use CUDA meanwhile.
+    graph_.capture_begin(pool_, cudaStreamCaptureModeThreadLocal);
+  }
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+  ~Capture() {
+    if (is_open_) abandon();
+  }
+
+  void end() {
+    is_open_ = false;
+    try {
+      graph_.capture_end();
+    } catch (...) {
+      stop_allocating();
+      throw;
+    }
+  }
+
+ private:
+  void abandon() noexcept {
+    try {
+      graph_.capture_end();
+    } catch (const std::exception&) {
+      // What made the work fail may have made the capture invalid too; it has ended all the same.
+      stop_allocating();
+    }
+  }
+  // LibTorch may stop half-way in ending a capture that has become invalid, and would then take every stream
+  // for one that captures.
+  void stop_allocating() noexcept {
+    try {
+      c10::cuda::CUDACachingAllocator::endAllocateToPool(device_, pool_);
+    } catch (const std::exception&) {
+      // It had stopped already.
+    }
+  }
+
+  at::cuda::CUDAGraph& graph_;
+  const c10::MempoolId_t pool_ = at::cuda::graph_pool_handle();
+  const c10::DeviceIndex device_ = c10::cuda::current_device();
+  bool is_open_ = true;
+};
 
 class GraphRunner : public Runner {
  public:
@@ -48,10 +100,9 @@ class GraphRunner : public Runner {
   // A capture records and runs nothing, so the state stays as it is.
   Graph capture(Piece piece, std::int64_t repeats) {
     auto graph = std::make_unique<at::cuda::CUDAGraph>();
-    // Other threads may use CUDA meanwhile.
-    graph->capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
+    Capture capture(*graph);
     for (std::int64_t i = 0; i < repeats; ++i) work_(piece);
-    graph->capture_end();
+    capture.end();
     return graph;
   }
 
