@@ -20,7 +20,7 @@ namespace {
 
 constexpr int threads = 256, steps = 8, blocks = 16;
 
-struct Shared {
+struct alignas(16) Shared {
   std::uint32_t words[2][threads];
 };
 
