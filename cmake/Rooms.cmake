@@ -3,6 +3,13 @@ function(stoker_compile_quickly target)
   target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 endfunction()
 
+# Several files of a target at once, so that the headers they share are read once. Names in the anonymous
+# namespaces of one room must differ for that. Kernels, which have options of their own, stay alone.
+function(stoker_unite target)
+  set_target_properties(${target} PROPERTIES
+    UNITY_BUILD ${STOKER_UNITY} UNITY_BUILD_BATCH_SIZE 9)
+endfunction()
+
 # stoker_room(NAME [OBJECT] [QUICK] SOURCES ... LINKS ...): one library per folder of src/.
 # The rooms that are joined into libstoker.so are object libraries, the ones below it static.
 # QUICK: see stoker_compile_quickly.
@@ -15,6 +22,7 @@ function(stoker_room name)
   endif()
   target_include_directories(stoker_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(stoker_${name} PUBLIC stoker_options ${ROOM_LINKS} PRIVATE ${ROOM_PRIVATE_LINKS})
+  stoker_unite(stoker_${name})
   if(ROOM_QUICK)
     stoker_compile_quickly(stoker_${name})
   endif()
@@ -26,6 +34,7 @@ function(stoker_test room)
   cmake_parse_arguments(TEST "SERIAL" "" "SOURCES;LINKS" ${ARGN})
   add_executable(test_${room} ${TEST_SOURCES})
   stoker_compile_quickly(test_${room})
+  stoker_unite(test_${room})
   target_include_directories(test_${room} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_compile_definitions(test_${room} PRIVATE
     STOKER_SOURCE_DIR="${CMAKE_SOURCE_DIR}" STOKER_BINARY_DIR="${CMAKE_BINARY_DIR}")

@@ -15,7 +15,7 @@ namespace {
 constexpr std::array signals{SIGINT, SIGTERM, SIGHUP};
 std::atomic<StopSignal*> stop_signal{nullptr};
 static_assert(std::atomic<StopSignal*>::is_always_lock_free, "the handler may not wait for a lock");
-std::array<struct sigaction, signals.size()> earlier;
+std::array<struct sigaction, signals.size()> earlier_actions;
 
 // A terminal that closes sends SIGHUP twice, from the kernel and from the shell; only a person who presses
 // Ctrl-C again wants no checkpoint.
@@ -38,14 +38,14 @@ InterruptGuard::InterruptGuard(StopSignal& stop) {
     action.sa_handler = on_signal;
     action.sa_flags = SA_RESTART;
     sigemptyset(&action.sa_mask);
-    sigaction(signals[i], &action, &earlier[i]);
+    sigaction(signals[i], &action, &earlier_actions[i]);
     // Under nohup a closed terminal is meant to be ignored, and it stays so.
-    if (earlier[i].sa_handler == SIG_IGN) sigaction(signals[i], &earlier[i], nullptr);
+    if (earlier_actions[i].sa_handler == SIG_IGN) sigaction(signals[i], &earlier_actions[i], nullptr);
   }
 }
 
 InterruptGuard::~InterruptGuard() {
-  for (std::size_t i = 0; i < signals.size(); ++i) sigaction(signals[i], &earlier[i], nullptr);
+  for (std::size_t i = 0; i < signals.size(); ++i) sigaction(signals[i], &earlier_actions[i], nullptr);
   stop_signal.store(nullptr);
 }
 

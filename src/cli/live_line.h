@@ -1,8 +1,12 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 
 namespace stoker::cli {
+
+// Where there is no live line, plain ones come this far apart.
+inline constexpr std::chrono::seconds between_plain_lines{5};
 
 // The one line on standard error that changes while work goes on; nothing where that is no terminal. Gone
 // with the object.

@@ -11,8 +11,6 @@
 namespace stoker::cli {
 namespace {
 
-constexpr std::chrono::seconds between_plain_lines{5};
-
 // Epochs that a train card will run, from the settings of the model that it is connected to; 0 if it has
 // none.
 std::int64_t epochs_of(const Document& document, const Card& card) {

@@ -6,11 +6,6 @@
 #include "cli/terminal.h"
 
 namespace stoker::cli {
-namespace {
-
-constexpr std::chrono::seconds between_plain_lines{5};
-
-}  // namespace
 
 std::string settings_text(const SweepDocument& sweep, const Trial& trial) {
   std::vector<std::string> parts;

@@ -22,10 +22,6 @@ std::string path_to(const std::string& path, std::string_view key) {
   return path.empty() ? shown(key) : path + "." + shown(key);
 }
 
-bool is_list(FieldType type) {
-  return type == FieldType::integers || type == FieldType::numbers || type == FieldType::texts;
-}
-
 FieldType item_type(FieldType type) {
   switch (type) {
     case FieldType::integers:
@@ -204,6 +200,10 @@ class Check {
 };
 
 }  // namespace
+
+bool is_list(FieldType type) {
+  return type == FieldType::integers || type == FieldType::numbers || type == FieldType::texts;
+}
 
 Field&& Field::within(double low, double high) && {
   // above(0).within(0, 1) is (0, 1].

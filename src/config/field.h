@@ -35,6 +35,7 @@ std::string_view name_of(Enum value) {
 }
 
 enum class FieldType { boolean, integer, number, text, integers, numbers, texts, map };
+bool is_list(FieldType type);
 
 class Field {
  public:

@@ -13,11 +13,6 @@
 namespace stoker::config {
 namespace {
 
-bool is_list(const Field& field) {
-  return field.type == FieldType::integers || field.type == FieldType::numbers ||
-         field.type == FieldType::texts;
-}
-
 std::string trimmed(const std::string& text) {
   const std::size_t first = text.find_first_not_of(" \t");
   if (first == std::string::npos) return "";
@@ -86,7 +81,7 @@ void add_switch(CLI::App& app, const Field& field, Value& into) {
 
 void add_option(CLI::App& app, const Field& field, Value& into) {
   const CLI::callback_t callback = [&into, field](const CLI::results_t& given) {
-    if (!is_list(field)) {
+    if (!is_list(field.type)) {
       into.set(field.name, flag_value(field, given.back()));
       return true;
     }
@@ -100,7 +95,7 @@ void add_option(CLI::App& app, const Field& field, Value& into) {
   };
   CLI::Option* option = app.add_option(flag_name(field), callback, help_text(field));
   option->type_name(placeholder(field));
-  option->multi_option_policy(is_list(field) ? CLI::MultiOptionPolicy::TakeAll
+  option->multi_option_policy(is_list(field.type) ? CLI::MultiOptionPolicy::TakeAll
                                              : CLI::MultiOptionPolicy::TakeLast);
 }
 
@@ -113,7 +108,7 @@ std::string flag_name(const Field& field) {
 }
 
 Value flag_value(const Field& field, const std::string& text) {
-  if (is_list(field)) return list_value(field, trimmed(text));
+  if (is_list(field.type)) return list_value(field, trimmed(text));
   if (field.type == FieldType::text) return Value(text);
   return plain_scalar(trimmed(text), 0);
 }

@@ -50,9 +50,9 @@ class CountingIterator {
   Position* position_;
 };
 
-class Reader : public nlohmann::json_sax<nlohmann::json> {
+class JsonReader : public nlohmann::json_sax<nlohmann::json> {
  public:
-  Reader(const std::string& name, const Bounds& bounds, const Position& position)
+  JsonReader(const std::string& name, const Bounds& bounds, const Position& position)
       : builder_(name, bounds), position_(position) {}
 
   Value take() { return builder_.take(); }
@@ -150,7 +150,7 @@ Value from_json(const nlohmann::json& json, int depth_left) {
 Value parse_json(std::string_view text, const std::string& name, const Bounds& bounds) {
   text = checked_text(text, name, bounds);
   Position position;
-  Reader reader(name, bounds, position);
+  JsonReader reader(name, bounds, position);
   nlohmann::json::sax_parse(CountingIterator(text.data(), &position),
                             CountingIterator(text.data() + text.size(), &position), &reader);
   return reader.take();

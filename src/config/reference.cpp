@@ -19,11 +19,6 @@ std::string range_text(const Field& field) {
   return text;
 }
 
-bool is_list(const Field& field) {
-  return field.type == FieldType::integers || field.type == FieldType::numbers ||
-         field.type == FieldType::texts;
-}
-
 std::string in_cell(std::string_view text) {
   std::string result;
   for (const char character : text) {
@@ -50,7 +45,7 @@ std::string allowed_text(const Field& field) {
   std::vector<std::string> parts;
   if (!field.choices.empty()) parts.push_back("one of " + join(field.choices, ", "));
   if (field.least || field.most) parts.push_back(range_text(field));
-  if (is_list(field) && !parts.empty()) parts.back() = "each " + parts.back();
+  if (is_list(field.type) && !parts.empty()) parts.back() = "each " + parts.back();
   if (field.fewest) {
     parts.push_back(*field.fewest == 1 ? std::string("not empty")
                                        : fmt::format("{} or more items", *field.fewest));

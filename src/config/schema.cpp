@@ -45,10 +45,8 @@ json item_schema(const Field& field) {
 }
 
 json field_schema(const Field& field) {
-  const bool is_list =
-      field.type == FieldType::integers || field.type == FieldType::numbers || field.type == FieldType::texts;
   json schema = item_schema(field);
-  if (is_list) {
+  if (is_list(field.type)) {
     schema = {{"type", "array"}, {"items", std::move(schema)}};
     if (field.fewest) schema["minItems"] = *field.fewest;
   } else if (field.fewest && !field.is_optional) {

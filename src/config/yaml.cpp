@@ -109,9 +109,9 @@ bool is_left_open(std::string_view text, std::size_t position) {
 
 // yaml-cpp calls a container's start before it descends into it, so refusing there also bounds the
 // recursion of its parser.
-class Reader : public YAML::EventHandler {
+class YamlReader : public YAML::EventHandler {
  public:
-  Reader(const std::string& name, const Bounds& bounds) : bounds_(bounds), builder_(name, bounds) {}
+  YamlReader(const std::string& name, const Bounds& bounds) : bounds_(bounds), builder_(name, bounds) {}
 
   Value take() { return builder_.take(); }
 
@@ -255,7 +255,7 @@ Value parse_yaml(std::string_view text, const std::string& name, const Bounds& b
   text = checked_text(text, name, bounds);
   refuse_crowded(text, name, bounds);
   std::istringstream stream{std::string(text)};
-  Reader reader(name, bounds);
+  YamlReader reader(name, bounds);
   try {
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(reader)) {

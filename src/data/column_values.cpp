@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <unordered_map>
 
@@ -18,8 +17,6 @@
 
 namespace stoker {
 namespace {
-
-constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
 
 void mark_missing(const arrow::Array& array, std::int64_t start, std::span<double> out) {
   if (array.null_count() == 0) return;

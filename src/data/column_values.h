@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,6 +32,8 @@ inline bool is_numeric(ColumnKind kind) {
   return kind == ColumnKind::boolean || kind == ColumnKind::integer || kind == ColumnKind::real ||
          kind == ColumnKind::time;
 }
+
+inline constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
 
 // Walks a numeric or empty column from its first row on. Missing values are NaN, as NaN is missing.
 class NumberReader {

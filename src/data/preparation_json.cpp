@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::array<std::string_view, 3> kind_names{"number", "one_hot", "ordinal"};
-constexpr std::size_t most_columns = 1'000'000;
+constexpr std::size_t most_names = 1'000'000;
 
 [[noreturn]] void refuse_part(const std::string& part, const std::string& what) {
   refuse("the preparation of the model is not readable: {} {}", part, what);
@@ -49,7 +49,7 @@ double scale_of(const json& map) {
 
 std::vector<std::string> different_texts(const json& map, const char* name) {
   const json& list = member(map, name);
-  if (!list.is_array() || list.size() > most_columns) refuse_part(name, "should be a list of texts");
+  if (!list.is_array() || list.size() > most_names) refuse_part(name, "should be a list of texts");
   std::vector<std::string> texts;
   for (const json& item : list) {
     if (!item.is_string()) refuse_part(name, "should be a list of texts");
@@ -103,7 +103,7 @@ PreparedColumn column_from(const json& map) {
 }
 
 std::vector<PreparedColumn> columns_from(const json& list) {
-  if (!list.is_array() || list.empty() || list.size() > most_columns) {
+  if (!list.is_array() || list.empty() || list.size() > most_names) {
     refuse_part("columns", "should be a list of columns");
   }
   std::vector<PreparedColumn> columns;

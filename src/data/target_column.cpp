@@ -18,7 +18,6 @@
 namespace stoker {
 namespace {
 
-constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t most_whole_number_classes = 20;
 // Nobody asked for classes by name under task: auto, and what a run keeps grows with their square.
 constexpr std::size_t most_guessed_classes = 1000;

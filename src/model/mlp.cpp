@@ -18,7 +18,7 @@ using Index = Eigen::Index;
 using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 constexpr std::int64_t most_parameters = std::int64_t{1} << 31;
-constexpr std::int64_t block_rows = 1024;
+constexpr std::int64_t rows_at_once = 1024;
 
 void refuse_wrong_shape(const MlpShape& shape) {
   for (std::size_t layer = 0; layer < shape.layer_count(); ++layer) {
@@ -127,9 +127,9 @@ Array mlp_outputs(const MlpShape& shape, const NamedArrays& parameters, const Ar
   const Eigen::Map<const Rows> input(features.as<float>().data(), rows, shape.inputs);
   Eigen::Map<Rows> output(outputs.as<float>().data(), rows, shape.outputs);
   // A block of rows stays in the cache from the first layer to the last.
-  share_among_cores((rows + block_rows - 1) / block_rows, [&](std::int64_t block) {
-    const Index first = block * block_rows;
-    const Index count = std::min(block_rows, rows - first);
+  share_among_cores((rows + rows_at_once - 1) / rows_at_once, [&](std::int64_t block) {
+    const Index first = block * rows_at_once;
+    const Index count = std::min(rows_at_once, rows - first);
     Rows values = input.middleRows(first, count);
     Rows next;
     for (std::size_t i = 0; i < layers.size(); ++i) {

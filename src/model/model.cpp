@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr const char* format_name = "stoker-model";
+constexpr const char* model_format = "stoker-model";
 constexpr std::int64_t format_version = 1;
 constexpr std::size_t most_description_bytes = std::size_t{64} << 20;
 
@@ -47,7 +47,7 @@ MlpShape network_from_json(const json& text) {
 }
 
 json to_json(const Model& model) {
-  json text = {{"format", format_name},
+  json text = {{"format", model_format},
                {"version", format_version},
                {"type", model.type},
                {"task", config::name_of(model.preparation.task())},
@@ -59,7 +59,7 @@ json to_json(const Model& model) {
 
 // All but the parameters.
 Model from_json(const json& text) {
-  if (!text.is_object() || text.value("format", "") != format_name)
+  if (!text.is_object() || text.value("format", "") != model_format)
     refuse("it does not describe a Stoker model");
   const auto version = text.at("version").get<std::int64_t>();
   if (version != format_version) {
@@ -167,7 +167,7 @@ void save_model(const Model& model, const fs::path& folder) {
   }
   AtomicFolder target(folder);
   write_safetensors(target.folder() / "model.safetensors", model.parameters,
-                    {{"format", format_name}, {"type", model.type}});
+                    {{"format", model_format}, {"type", model.type}});
   write_file(target.folder() / "model.json", description);
   target.commit();
 }

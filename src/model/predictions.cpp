@@ -22,9 +22,9 @@ std::vector<double> linear_outputs(const Model& model, const Table& table) {
   if (features.dimension(1) != columns) {
     fail("A linear model of {} coefficients was given {} columns", columns, features.dimension(1));
   }
-  using Rows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  using DoubleRows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   std::vector<double> outputs(static_cast<std::size_t>(rows));
-  const Eigen::Map<const Rows> x(features.as<double>().data(), rows, columns);
+  const Eigen::Map<const DoubleRows> x(features.as<double>().data(), rows, columns);
   const Eigen::Map<const Eigen::VectorXd> w(coefficients.data(), columns);
   Eigen::Map<Eigen::VectorXd>(outputs.data(), rows) = (x * w).array() + intercept;
   return outputs;
@@ -64,7 +64,7 @@ void decide_among_many(std::span<const double> logits, std::size_t classes, Pred
   }
 }
 
-using Columns = std::vector<std::pair<std::string, std::shared_ptr<arrow::Array>>>;
+using NamedColumns = std::vector<std::pair<std::string, std::shared_ptr<arrow::Array>>>;
 
 std::shared_ptr<arrow::Array> numbers(std::span<const double> values, std::size_t start, std::size_t step) {
   arrow::DoubleBuilder builder;
@@ -81,9 +81,9 @@ std::shared_ptr<arrow::Array> names_of_classes(const Predictions& predictions) {
   return or_fail(builder.Finish(), "predictions");
 }
 
-Columns prediction_columns(const Predictions& predictions, const std::string& name) {
+NamedColumns prediction_columns(const Predictions& predictions, const std::string& name) {
   if (predictions.task == Task::regression) return {{name, numbers(predictions.values, 0, 1)}};
-  Columns columns{{name, names_of_classes(predictions)}};
+  NamedColumns columns{{name, names_of_classes(predictions)}};
   const std::size_t classes = predictions.class_names.size();
   for (std::size_t i = 0; i < classes; ++i) {
     columns.emplace_back("probability_" + predictions.class_names[i],

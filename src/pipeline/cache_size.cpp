@@ -22,7 +22,7 @@ bool locked(int descriptor, int operation) {
   return true;
 }
 
-struct Entry {
+struct KeptEntry {
   fs::path folder;
   fs::file_time_type used;
   std::uint64_t bytes = 0;
@@ -41,8 +41,8 @@ bool is_half_written(const fs::path& folder) {
 }
 
 // Those that were used last come first.
-std::vector<Entry> entries_in(const fs::path& cache) {
-  std::vector<Entry> entries;
+std::vector<KeptEntry> entries_in(const fs::path& cache) {
+  std::vector<KeptEntry> entries;
   for (const fs::directory_entry& group : fs::directory_iterator(cache)) {
     if (!group.is_directory()) continue;
     for (const fs::directory_entry& each : fs::directory_iterator(group)) {
@@ -52,7 +52,8 @@ std::vector<Entry> entries_in(const fs::path& cache) {
       entries.push_back({each.path(), none ? fs::file_time_type::min() : used, bytes_in(each.path())});
     }
   }
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used > b.used; });
+  std::sort(entries.begin(), entries.end(),
+            [](const KeptEntry& a, const KeptEntry& b) { return a.used > b.used; });
   return entries;
 }
 
@@ -97,7 +98,7 @@ void Cache::shrink_to(std::uint64_t bytes) {
   if (lock_ < 0 || !locked(lock_, LOCK_EX | LOCK_NB)) return;
   remove_half_written(folder_);
   std::uint64_t sum = 0;
-  for (const Entry& entry : entries_in(folder_)) {
+  for (const KeptEntry& entry : entries_in(folder_)) {
     sum += entry.bytes;
     if (sum > bytes) remove_entry(entry.folder);
   }

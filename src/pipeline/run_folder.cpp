@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::size_t longest_name = 60;
+constexpr std::size_t longest_folder_name = 60;
 
 // A name that is safe as part of a file's name anywhere.
 std::string name_for_folder(const std::string& name) {
@@ -30,7 +30,7 @@ std::string name_for_folder(const std::string& name) {
       result += '-';
     }
   }
-  result.resize(std::min(result.size(), longest_name));
+  result.resize(std::min(result.size(), longest_folder_name));
   while (!result.empty() && (result.back() == '-' || result.back() == '.')) result.pop_back();
   return result.empty() ? "run" : result;
 }

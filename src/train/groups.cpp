@@ -11,8 +11,8 @@ namespace stoker {
 namespace {
 
 // Apart from the keys of data_split, of validation rows and of folds, which may have the same seed.
-constexpr std::uint64_t validation_stream = std::uint64_t{2} << 40;
-constexpr std::uint64_t folds_stream = std::uint64_t{3} << 40;
+constexpr std::uint64_t group_validation_stream = std::uint64_t{2} << 40;
+constexpr std::uint64_t group_folds_stream = std::uint64_t{3} << 40;
 
 constexpr std::int64_t trained_on = -1;  // in place of a fold
 
@@ -71,7 +71,7 @@ SplitRows set_validation_groups_aside(std::span<const ValueRows> groups,
   for (const ValueRows& group : groups) rows += group.rows.size();
   std::vector<std::int64_t> fold_of(groups.size(), trained_on);
   double before = 0;
-  const std::vector<std::size_t> order = shuffled(groups.size(), seed, validation_stream);
+  const std::vector<std::size_t> order = shuffled(groups.size(), seed, group_validation_stream);
   // A group is set aside if its middle row is; the first is so always, the last never.
   for (std::size_t i = 0; i + 1 < order.size(); ++i) {
     const auto size = static_cast<double>(groups[order[i]].rows.size());
@@ -90,7 +90,7 @@ std::vector<SplitRows> fold_groups(std::span<const ValueRows> groups, std::span<
                                    std::int64_t folds, std::uint64_t seed) {
   if (static_cast<std::int64_t>(groups.size()) < folds)
     refuse("{} groups are too few for {} folds; use fewer folds", groups.size(), folds);
-  std::vector<std::size_t> order = shuffled(groups.size(), seed, folds_stream);
+  std::vector<std::size_t> order = shuffled(groups.size(), seed, group_folds_stream);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return groups[a].rows.size() > groups[b].rows.size();
   });

@@ -81,7 +81,7 @@ TEST(DeclaredTypes, RefuseColumnsThatAreNotThereOrStandInBothLists) {
   EXPECT_THAT(refusal([&] { read_with("x,y\na,1\nb,2\n", {}, {"x"}); }), HasSubstr("none of its 2 values"));
 }
 
-Preparation fitted(const Table& table) {
+Preparation fitted_to(const Table& table) {
   PreparationConfig config;
   config.target_column = "y";
   return Preparation::fit(table, config, Scaling::standard, no_notes());
@@ -93,23 +93,26 @@ Table part_of(const std::string& csv, std::vector<std::int64_t> rows) {
 
 TEST(RowNumbers, InErrorsAreThoseOfTheFile) {
   EXPECT_THAT(refusal([] {
-                fitted(part_of("x,y\n1,1.5\n2,2.5\n3,nan\n4,3.5\n", {1, 2, 3}));
+                fitted_to(part_of("x,y\n1,1.5\n2,2.5\n3,nan\n4,3.5\n", {1, 2, 3}));
               }),
               HasSubstr("row 3 "));
-  EXPECT_THAT(refusal([] { fitted(part_of("x,y\n1,a\n2,b\n3,\n4,a\n", {1, 2, 3})); }), HasSubstr("row 3 "));
   EXPECT_THAT(refusal([] {
-                fitted(part_of("x,y\n1,1.5\n2,2.5\ninf,2.5\n4,3.5\n", {1, 2, 3}));
+                fitted_to(part_of("x,y\n1,a\n2,b\n3,\n4,a\n", {1, 2, 3}));
+              }),
+              HasSubstr("row 3 "));
+  EXPECT_THAT(refusal([] {
+                fitted_to(part_of("x,y\n1,1.5\n2,2.5\ninf,2.5\n4,3.5\n", {1, 2, 3}));
               }),
               HasSubstr("infinite in row 3"));
   std::string csv = "x,y\n0,9.5\n";
   for (int i = 0; i < 30; ++i) csv += fmt::format("{},{}\n", i, i == 20 ? "9.x" : fmt::format("{}.5", i));
   std::vector<std::int64_t> rows(25);
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::int64_t>(i) + 1;
-  EXPECT_THAT(refusal([&] { fitted(part_of(csv, rows)); }), HasSubstr("'9.x' in row 22"));
+  EXPECT_THAT(refusal([&] { fitted_to(part_of(csv, rows)); }), HasSubstr("'9.x' in row 22"));
 }
 
 TEST(RowNumbers, OfPredictedRowsAreThoseOfTheFileToo) {
-  const Preparation learnt = fitted(table_of("x,y\n1,1.5\n2,2.5\n3,2.5\n"));
+  const Preparation learnt = fitted_to(table_of("x,y\n1,1.5\n2,2.5\n3,2.5\n"));
   const Table infinite = part_of("x\n1\n2\ninf\n", {1, 2});
   EXPECT_THAT(refusal([&] { learnt.apply(infinite, DType::float32, false); }), HasSubstr("row 3"));
   const Table text = part_of("x\n1\n2\n3\nfour\n", {2, 3});
@@ -176,12 +179,12 @@ TEST(Target, ThatIsTextForAValueElsewhereSaysSo) {
   for (int i = 0; i < 30; ++i) csv += fmt::format("{},{}\n", i, i == 29 ? "oops" : fmt::format("{}.5", i));
   std::vector<std::int64_t> rows(25);
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::int64_t>(i);
-  EXPECT_THAT(refusal([&] { fitted(part_of(csv, rows)); }),
+  EXPECT_THAT(refusal([&] { fitted_to(part_of(csv, rows)); }),
               AllOf(HasSubstr("was read as text"), HasSubstr("number_columns")));
 }
 
 TEST(TextColumns, OfAModelHoldATargetWhoseClassesOnlyTextCanBe) {
-  const auto texts = [](const std::string& csv) { return fitted(table_of(csv)).text_columns(); };
+  const auto texts = [](const std::string& csv) { return fitted_to(table_of(csv)).text_columns(); };
   EXPECT_THAT(texts("x,y\n1,a\n2,b\n"), ElementsAre("y"));
   EXPECT_THAT(texts("x,y\n1,007\n2,a\n"), ElementsAre("y"));
   EXPECT_THAT(texts("x,y\n1,true\n2,false\n"), IsEmpty());

@@ -13,7 +13,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string refusal_of(const std::string& csv) {
+std::string refusal_of_weights(const std::string& csv) {
   return stoker::refusal([&] { row_weights(table_of(csv), "w"); });
 }
 
@@ -23,12 +23,12 @@ TEST(RowWeights, HaveAMeanOfOne) {
 }
 
 TEST(RowWeights, ThatAreNoneAreRefusedWithTheirRow) {
-  EXPECT_THAT(refusal_of("x,w\n1,2\n2,-4\n"), AllOf(HasSubstr("row 2"), HasSubstr("negative")));
-  EXPECT_THAT(refusal_of("x,w\n1,2\n2,\n"), AllOf(HasSubstr("row 2"), HasSubstr("missing")));
-  EXPECT_THAT(refusal_of("x,w\n1,inf\n2,1\n"), AllOf(HasSubstr("row 1"), HasSubstr("infinite")));
-  EXPECT_THAT(refusal_of("x,w\n1,much\n2,little\n"), HasSubstr("no numbers"));
-  EXPECT_THAT(refusal_of("x,w\n1,0\n2,0\n"), HasSubstr("no row a weight above 0"));
-  EXPECT_THAT(refusal_of("x,v\n1,0\n"), HasSubstr("'w'"));
+  EXPECT_THAT(refusal_of_weights("x,w\n1,2\n2,-4\n"), AllOf(HasSubstr("row 2"), HasSubstr("negative")));
+  EXPECT_THAT(refusal_of_weights("x,w\n1,2\n2,\n"), AllOf(HasSubstr("row 2"), HasSubstr("missing")));
+  EXPECT_THAT(refusal_of_weights("x,w\n1,inf\n2,1\n"), AllOf(HasSubstr("row 1"), HasSubstr("infinite")));
+  EXPECT_THAT(refusal_of_weights("x,w\n1,much\n2,little\n"), HasSubstr("no numbers"));
+  EXPECT_THAT(refusal_of_weights("x,w\n1,0\n2,0\n"), HasSubstr("no row a weight above 0"));
+  EXPECT_THAT(refusal_of_weights("x,v\n1,0\n"), HasSubstr("'w'"));
 }
 
 TEST(RowWeights, AreNoFeatureUnlessTheyAreNamed) {

@@ -5,7 +5,8 @@
 namespace stoker::cards {
 namespace {
 
-config::Value check(const config::Value& config, const std::string& path, config::Diagnostics& diagnostics) {
+config::Value check_load(const config::Value& config, const std::string& path,
+                         config::Diagnostics& diagnostics) {
   const auto settings = config::read<SourceConfig>(config, path, diagnostics);
   const bool reads_file = settings.source == SourceKind::csv || settings.source == SourceKind::file;
   if (reads_file && settings.path.empty()) {
@@ -24,7 +25,7 @@ Outside look_outside(const config::Value& config, const std::filesystem::path& d
   return {source->fingerprint(), source};
 }
 
-PortValues run(const CardContext& context) {
+PortValues load(const CardContext& context) {
   const Notes notes = [&context](Severity severity, const std::string& message) {
     context.listener.note(severity, message);
   };
@@ -51,9 +52,9 @@ CardType data_load() {
           .outputs = {{"dataset", PortType::table, "The rows as they were read"}},
           .file_settings = {"path"},
           .describe = described<SourceConfig>,
-          .check = check,
+          .check = check_load,
           .look_outside = look_outside,
-          .run = run,
+          .run = load,
           .read_as_text = read_as_text,
           .first_rows = first_rows};
 }

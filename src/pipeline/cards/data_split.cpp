@@ -7,7 +7,8 @@
 namespace stoker::cards {
 namespace {
 
-config::Value check(const config::Value& config, const std::string& path, config::Diagnostics& diagnostics) {
+config::Value check_split(const config::Value& config, const std::string& path,
+                          config::Diagnostics& diagnostics) {
   const auto settings = config::read<SplitConfig>(config, path, diagnostics);
   constexpr double rounding = 1e-9;
   const double sum = settings.train_ratio + settings.test_ratio;
@@ -25,7 +26,7 @@ config::Value check(const config::Value& config, const std::string& path, config
   return config::write(settings);
 }
 
-PortValues run(const CardContext& context) {
+PortValues split_table(const CardContext& context) {
   const Table& table = input<Table>(context, "dataset");
   const auto settings = settings_of<SplitConfig>(context.config);
   const SplitRows rows = split_rows(table, settings);
@@ -47,8 +48,8 @@ CardType data_split() {
                       {"test_dataset", PortType::table, "Rows held back for evaluation"}},
           .file_settings = {},
           .describe = described<SplitConfig>,
-          .check = check,
-          .run = run};
+          .check = check_split,
+          .run = split_table};
 }
 
 }  // namespace stoker::cards

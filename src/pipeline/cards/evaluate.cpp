@@ -27,7 +27,7 @@ nlohmann::json chart_of(const Evaluation& evaluation) {
           {"predicted", evaluation.predicted}};
 }
 
-PortValues run(const CardContext& context) {
+PortValues evaluate_model(const CardContext& context) {
   const Notes notes = [&context](Severity severity, const std::string& message) {
     context.listener.note(severity, message);
   };
@@ -55,7 +55,7 @@ CardType evaluate() {
       .file_settings = {},
       .describe = described<EvaluateSettings>,
       .check = checked<EvaluateSettings>,
-      .run = run};
+      .run = evaluate_model};
 }
 
 }  // namespace stoker::cards

@@ -18,7 +18,7 @@ config::Fields fields(InferenceSettings& c) {
   };
 }
 
-PortValues run(const CardContext& context) {
+PortValues infer(const CardContext& context) {
   const auto settings = settings_of<InferenceSettings>(context.config);
   const Table& table = input<Table>(context, "dataset");
   const Predictions predictions = predict(input_model(context, "trained_model"), table);
@@ -42,7 +42,7 @@ CardType inference() {
       .file_settings = {},
       .describe = described<InferenceSettings>,
       .check = checked<InferenceSettings>,
-      .run = run};
+      .run = infer};
 }
 
 }  // namespace stoker::cards

@@ -5,11 +5,12 @@
 namespace stoker::cards {
 namespace {
 
-config::Value check(const config::Value& config, const std::string& path, config::Diagnostics& diagnostics) {
+config::Value check_definition(const config::Value& config, const std::string& path,
+                               config::Diagnostics& diagnostics) {
   return stoker::settings_of(read_linear(config, path, diagnostics));
 }
 
-PortValues run(const CardContext& context) {
+PortValues define(const CardContext& context) {
   config::Diagnostics diagnostics("");
   const LinearSpec spec = read_linear(context.config, "", diagnostics);
   diagnostics.refuse_if_any();
@@ -26,8 +27,8 @@ CardType model_define() {
           .outputs = {{"model_spec", PortType::model_spec, "The model, not yet trained"}},
           .file_settings = {},
           .describe = described<LinearDefinition>,
-          .check = check,
-          .run = run};
+          .check = check_definition,
+          .run = define};
 }
 
 }  // namespace stoker::cards

@@ -5,11 +5,12 @@
 namespace stoker::cards {
 namespace {
 
-config::Value check(const config::Value& config, const std::string& path, config::Diagnostics& diagnostics) {
+config::Value check_gpu_definition(const config::Value& config, const std::string& path,
+                                   config::Diagnostics& diagnostics) {
   return stoker::settings_of(read_network(config, path, diagnostics));
 }
 
-PortValues run(const CardContext& context) {
+PortValues define_for_gpu(const CardContext& context) {
   config::Diagnostics diagnostics("");
   const NetworkSpec spec = read_network(context.config, "", diagnostics);
   diagnostics.refuse_if_any();
@@ -28,8 +29,8 @@ CardType model_define_gpu() {
       .outputs = {{"model_spec", PortType::model_spec, "The model, not yet trained"}},
       .file_settings = {},
       .describe = described<NetworkDefinition>,
-      .check = check,
-      .run = run};
+      .check = check_gpu_definition,
+      .run = define_for_gpu};
 }
 
 }  // namespace stoker::cards

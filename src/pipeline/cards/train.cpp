@@ -19,7 +19,8 @@ bool names_a_device(const std::string& text) {
   return text.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
 }
 
-config::Value check(const config::Value& config, const std::string& path, config::Diagnostics& diagnostics) {
+config::Value check_training(const config::Value& config, const std::string& path,
+                             config::Diagnostics& diagnostics) {
   const auto settings = config::read<TrainSettings>(config, path, diagnostics);
   if (!names_a_device(settings.fit.device)) {
     diagnostics.add(line_of(config, "device"), path + ".device",
@@ -33,7 +34,7 @@ config::Value check(const config::Value& config, const std::string& path, config
   return config::write(settings);
 }
 
-PortValues run(const CardContext& context) {
+PortValues train_model(const CardContext& context) {
   const auto settings = settings_of<TrainSettings>(context.config);
   const Table& training = input<Table>(context, "train_dataset");
   const FitRequest request{.training = training,
@@ -71,8 +72,8 @@ CardType train_card(const std::string& name, const std::string& title) {
       .file_settings = {},
       .passing_settings = {"checkpoint_seconds"},
       .describe = described<TrainSettings>,
-      .check = check,
-      .run = run};
+      .check = check_training,
+      .run = train_model};
 }
 
 }  // namespace
