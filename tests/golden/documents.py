@@ -150,7 +150,8 @@ def seed_form():
              ("train", "train", {"target_column": "price", "feature_columns": HOUSE_COLUMNS}),
              ("evaluate", "evaluate", {})]
     edges = ["load.dataset split.dataset", "split.train_dataset train.train_dataset",
-             "model.model_spec train.model_spec", "train.trained_model evaluate.trained_model", "split.test_dataset evaluate.test_dataset"]
+             "model.model_spec train.model_spec", "train.trained_model evaluate.trained_model",
+             "split.test_dataset evaluate.test_dataset"]
     ends = [[end.split(".") for end in edge.split()] for edge in edges]
     return json.dumps({
         "pipeline_id": "seed-form",
