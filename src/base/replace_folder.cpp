@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view aside = ".replaced-";
-constexpr int tries = 100;  // another process may put its own folder there in between
+constexpr std::string_view aside_mark = ".replaced-";
+constexpr int most_tries = 100;  // another process may put its own folder there in between
 
 bool has_no_exchange(int error) {
   return error == EINVAL || error == ENOSYS || error == ENOTSUP;
@@ -30,7 +30,7 @@ bool has_no_exchange(int error) {
 // be removed before the new folder is in its place.
 fs::path free_name_aside(fs::path name) {
   const fs::path target = name;
-  Claim claim(Claim::Kind::folder, name += aside, 0777, target);
+  Claim claim(Claim::Kind::folder, name += aside_mark, 0777, target);
   claim.release();
   return claim.path();
 }
@@ -51,7 +51,7 @@ bool rename_if_free(const fs::path& folder, const fs::path& name) {
 
 void replace_folder(const fs::path& folder, const fs::path& name) {
   refuse_unless_folder(name);
-  for (int attempt = 0; attempt < tries; ++attempt) {
+  for (int attempt = 0; attempt < most_tries; ++attempt) {
     if (rename_if_free(folder, name)) return;
     if (::renameat2(AT_FDCWD, folder.c_str(), AT_FDCWD, name.c_str(), RENAME_EXCHANGE) == 0) return;
     if (has_no_exchange(errno)) return replace_folder_in_steps(folder, name);
@@ -62,7 +62,7 @@ void replace_folder(const fs::path& folder, const fs::path& name) {
 
 void replace_folder_in_steps(const fs::path& folder, const fs::path& name) {
   refuse_unless_folder(name);
-  for (int attempt = 0; attempt < tries; ++attempt) {
+  for (int attempt = 0; attempt < most_tries; ++attempt) {
     if (rename_if_free(folder, name)) return;
     const fs::path old = free_name_aside(name);
     if (::rename(name.c_str(), old.c_str()) != 0) continue;
@@ -85,11 +85,12 @@ void put_back_replaced(const fs::path& parent) {
   std::error_code ignored;  // what cannot be put back now is put back another time
   for (fs::directory_iterator entry(parent, ignored), end; !ignored && entry != end;
        entry.increment(ignored)) {
-    if (entry->path().filename().string().rfind(aside) != std::string::npos) found.push_back(entry->path());
+    if (entry->path().filename().string().rfind(aside_mark) != std::string::npos)
+      found.push_back(entry->path());
   }
   for (const fs::path& path : found) {
     const std::string old = path.filename().string();
-    const fs::path name = path.parent_path() / old.substr(0, old.rfind(aside));
+    const fs::path name = path.parent_path() / old.substr(0, old.rfind(aside_mark));
     if (fs::exists(fs::symlink_status(name, ignored))) {
       fs::remove_all(path, ignored);
     } else {

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-std::size_t entries_in(const fs::path& folder) {
+std::size_t count_in(const fs::path& folder) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
 }
 
@@ -57,9 +57,9 @@ TEST(LeftBehind, HalfMadeThingsOfAKilledProcessAreClearedAndThoseOfALivingOneSta
   });
   AtomicFile file(folder.path() / "a.csv");
   AtomicFolder model(folder.path() / "model");
-  ASSERT_EQ(entries_in(folder.path()), 4U);
+  ASSERT_EQ(count_in(folder.path()), 4U);
   clear_half_made(folder.path());
-  EXPECT_EQ(entries_in(folder.path()), 2U);
+  EXPECT_EQ(count_in(folder.path()), 2U);
   file.commit();
   model.commit();
   EXPECT_TRUE(fs::exists(folder.path() / "a.csv"));
@@ -71,7 +71,7 @@ TEST(LeftBehind, NobodyElsesFilesAreTakenForHalfMadeOnes) {
   for (const char* name : {"a.partial-1-0", "a.partial-0123456789abcdeg", "0123456789abcdef", "a.partial-"})
     write_file(folder.path() / name, "x");
   clear_half_made(folder.path());
-  EXPECT_EQ(entries_in(folder.path()), 4U);
+  EXPECT_EQ(count_in(folder.path()), 4U);
 }
 
 TEST(LeftBehind, ATemporaryFolderOfAKilledProcessIsClearedByTheNext) {
@@ -79,9 +79,9 @@ TEST(LeftBehind, ATemporaryFolderOfAKilledProcessIsClearedByTheNext) {
   const TemporariesIn here(folder.path());
   const TemporaryFolder alive;
   killed_while([] { write_file((new TemporaryFolder)->path() / "download.csv", "half"); });
-  ASSERT_EQ(entries_in(folder.path()), 2U);
+  ASSERT_EQ(count_in(folder.path()), 2U);
   { const TemporaryFolder next; }
-  EXPECT_EQ(entries_in(folder.path()), 1U);
+  EXPECT_EQ(count_in(folder.path()), 1U);
   EXPECT_TRUE(fs::exists(alive.path()));
 }
 
@@ -95,7 +95,7 @@ TEST(LeftBehind, WhatAnEndingProcessHasClaimedCanBeRemovedAtOnce) {
     if (file == nullptr) ::_exit(1);
   });
   EXPECT_TRUE(fs::exists(folder.path() / "whole.csv"));
-  EXPECT_EQ(entries_in(folder.path()), 1U);
+  EXPECT_EQ(count_in(folder.path()), 1U);
 }
 
 TEST(LeftBehind, AFolderIsRemovedOutOfSight) {
@@ -104,7 +104,7 @@ TEST(LeftBehind, AFolderIsRemovedOutOfSight) {
   std::error_code error;
   remove_folder(folder.path() / "run", error);
   EXPECT_FALSE(error);
-  EXPECT_EQ(entries_in(folder.path()), 0U);
+  EXPECT_EQ(count_in(folder.path()), 0U);
   remove_folder(folder.path() / "run", error);
   EXPECT_EQ(error, std::errc::no_such_file_or_directory);
 }
@@ -135,7 +135,7 @@ TEST(LeftBehind, AFolderThatIsReplacedInStepsIsReplacedAsAWhole) {
   }
   replace_folder_in_steps(folder.path() / "new", folder.path() / "old");
   EXPECT_TRUE(fs::exists(folder.path() / "old" / "new"));
-  EXPECT_EQ(entries_in(folder.path()), 1U);
+  EXPECT_EQ(count_in(folder.path()), 1U);
 }
 
 TEST(LeftBehind, AnOldFolderIsPutBackWhoseReplacementWasKilledInBetween) {
@@ -146,7 +146,7 @@ TEST(LeftBehind, AnOldFolderIsPutBackWhoseReplacementWasKilledInBetween) {
   EXPECT_EQ(read_file(folder.path() / "model" / "weights", 10), "old");
   make_folder(folder.path() / "model.replaced-0123456789abcdef");
   clear_half_made(folder.path());
-  EXPECT_EQ(entries_in(folder.path()), 1U);
+  EXPECT_EQ(count_in(folder.path()), 1U);
 }
 
 TEST(TemporaryFolder, SaysThatTmpdirIsNoFolder) {
