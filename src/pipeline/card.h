@@ -61,8 +61,8 @@ struct CardType {
   config::Value (*check)(const config::Value& config, const std::string& path,
                          config::Diagnostics& diagnostics) = nullptr;
   // Null for a card that depends on its settings and inputs alone.
-  Outside (*look_outside)(const config::Value& config,
-                          const std::filesystem::path& document_folder) = nullptr;
+  Outside (*look_outside)(const config::Value& config, const std::filesystem::path& document_folder,
+                          const StopSignal& stop) = nullptr;
   PortValues (*run)(const CardContext& context) = nullptr;
   // For a card that infers types: its table once more, with these columns as the text they are. None where
   // there is nothing to infer.

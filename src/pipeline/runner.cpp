@@ -185,7 +185,7 @@ class Run {
     {
       TimeLimit limit(card.time_limit, stop_, [this, &card] { die_of_time_limit(card); });
       const Outside outside =
-          type.look_outside == nullptr ? Outside{} : type.look_outside(card.config, document_.folder);
+          type.look_outside == nullptr ? Outside{} : type.look_outside(card.config, document_.folder, stop_);
       const std::string identity = identity_of(card, type, outside);
       outcome.reused = can_reuse(card, type, identity);
       if (outcome.reused) repeat_notes(identity);

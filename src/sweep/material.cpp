@@ -116,7 +116,7 @@ const Outside& Material::outside_of(const Card& card, const CardType& type,
   const std::string key = type.name + "\n" + config::to_yaml(card.config);
   const auto found = outsides_.find(key);
   if (found != outsides_.end()) return found->second;
-  Outside outside = type.look_outside == nullptr ? Outside{} : type.look_outside(card.config, folder);
+  Outside outside = type.look_outside == nullptr ? Outside{} : type.look_outside(card.config, folder, stop_);
   return outsides_.emplace(key, std::move(outside)).first->second;
 }
 

@@ -20,8 +20,10 @@ config::Value check_load(const config::Value& config, const std::string& path,
   return config::write(settings);
 }
 
-Outside look_outside(const config::Value& config, const std::filesystem::path& document_folder) {
-  auto source = std::make_shared<Source>(Source::open(settings_of<SourceConfig>(config), document_folder));
+Outside look_outside(const config::Value& config, const std::filesystem::path& document_folder,
+                     const StopSignal& stop) {
+  auto source =
+      std::make_shared<Source>(Source::open(settings_of<SourceConfig>(config), document_folder, &stop));
   return {source->fingerprint(), source};
 }
 
