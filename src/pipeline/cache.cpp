@@ -62,6 +62,15 @@ bool holds_what_it_lists(const fs::path& folder, const CardType& type) {
   return true;
 }
 
+// A file that is gone, cut short or not JSON: all mean the same here.
+bool is_whole(const fs::path& folder, const CardType& type) {
+  try {
+    return holds_what_it_lists(folder, type);
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 std::string identity_of_card(const CardType& type, const config::Value& settings,
@@ -88,46 +97,63 @@ fs::path Cache::entry(const std::string& identity) const {
   return folder_ / identity.substr(0, 2) / identity;
 }
 
+// Somebody who removes the cache may do so between the steps of this.
+std::unique_ptr<AtomicFolder> Cache::begin_entry(const fs::path& path) const {
+  constexpr int tries = 10;
+  for (int attempt = 1;; ++attempt) {
+    try {
+      make_folder(path.parent_path());
+      hold();
+      return std::make_unique<AtomicFolder>(path);
+    } catch (const Error&) {
+      if (attempt == tries) throw;
+    }
+  }
+}
+
 Cache::State Cache::state_of(const std::string& identity, const CardType& type) const {
   const fs::path folder = entry(identity);
   if (!fs::exists(folder_)) return State::absent;
   hold();
   if (!fs::exists(folder)) return State::absent;
-  try {
-    if (!holds_what_it_lists(folder, type)) return State::damaged;
+  if (is_whole(folder, type)) {
     mark_used(folder);
     return State::whole;
-  } catch (const std::exception&) {  // a file that is gone, cut short or not JSON: all mean the same here
-    return State::damaged;
   }
+  return fs::exists(folder) ? State::damaged : State::absent;
 }
 
 void Cache::keep(const std::string& identity, const CardType& type, const PortValues& outputs,
                  const CardNotes& notes) const {
   const fs::path path = entry(identity);
-  make_folder(path.parent_path());
-  hold();
-  AtomicFolder folder(path);
-  for (const Port& output : type.outputs) write_port_value(outputs.at(output.name), output, folder.folder());
-  const json listed{{"format", entry_format},
-                    {"type", type.name},
-                    {"version", type.version},
-                    {"notes", listed_notes(notes)},
-                    {"files", hashes_of_files(folder.folder())}};
-  write_file(folder.folder() / entry_file, listed.dump(2, ' ', false, json::error_handler_t::replace));
-  folder.commit();
+  const std::unique_ptr<AtomicFolder> folder = begin_entry(path);
+  try {
+    for (const Port& output : type.outputs)
+      write_port_value(outputs.at(output.name), output, folder->folder());
+    const json listed{{"format", entry_format},
+                      {"type", type.name},
+                      {"version", type.version},
+                      {"notes", listed_notes(notes)},
+                      {"files", hashes_of_files(folder->folder())}};
+    write_file(folder->folder() / entry_file, listed.dump(2, ' ', false, json::error_handler_t::replace));
+    // Others may be reading one that is there: if it is whole, it is as good.
+    if (!folder->commit_if_free(path) && !is_whole(path, type)) folder->commit();
+  } catch (const std::exception&) {
+    if (fs::exists(folder->folder())) throw;  // else somebody removed the cache, and this with it
+  }
 }
 
-CardNotes Cache::notes(const std::string& identity) const {
-  return notes_in(json::parse(read_file(entry(identity) / entry_file, largest_entry)));
-}
-
-PortValue Cache::load(const std::string& identity, const Port& output) const {
-  return read_port_value(output, entry(identity));
-}
-
-void Cache::drop(const std::string& identity) const {
-  fs::remove_all(entry(identity));
+std::optional<KeptOutputs> Cache::load(const std::string& identity, const CardType& type) const {
+  try {
+    const fs::path folder = entry(identity);
+    KeptOutputs kept{{}, notes_in(json::parse(read_file(folder / entry_file, largest_entry)))};
+    for (const Port& output : type.outputs) kept.values.emplace(output.name, read_port_value(output, folder));
+    return kept;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception&) {  // the entry was whole a moment ago: it is being removed
+    return std::nullopt;
+  }
 }
 
 }  // namespace stoker

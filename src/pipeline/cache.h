@@ -3,10 +3,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/files.h"
 #include "pipeline/card.h"
 
 namespace stoker {
@@ -22,9 +25,15 @@ std::string identity_of_output(const std::string& card_identity, const std::stri
 // What a card had to say while it ran.
 using CardNotes = std::vector<std::pair<Severity, std::string>>;
 
+struct KeptOutputs {
+  PortValues values;
+  CardNotes notes;
+};
+
 // Outputs of cards that have run, under the identity of the card: <folder>/ab/ab12…/. An entry is there as a
-// whole or not at all; it lists its files with their hashes. Whoever uses entries holds a shared lock on
-// <folder>/lock, so that none is removed under a run that goes on.
+// whole or not at all, lists its files with their hashes, and is never replaced unless it is damaged. Whoever
+// uses entries holds a shared lock on <folder>/lock, so that none is removed under a run that goes on. People
+// may remove the folder at any time: then there is nothing to load, and nothing is kept.
 class Cache {
  public:
   explicit Cache(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -37,9 +46,8 @@ class Cache {
 
   void keep(const std::string& identity, const CardType& type, const PortValues& outputs,
             const CardNotes& notes) const;
-  CardNotes notes(const std::string& identity) const;
-  PortValue load(const std::string& identity, const Port& output) const;
-  void drop(const std::string& identity) const;
+  // None where there is no whole entry, or where it is removed meanwhile.
+  std::optional<KeptOutputs> load(const std::string& identity, const CardType& type) const;
 
   // Removes the entries that were not used for longest until the rest is at most this large, and what killed
   // runs left half written. Leaves everything to the last of several runs that use the cache at a time.
@@ -47,7 +55,9 @@ class Cache {
 
  private:
   std::filesystem::path entry(const std::string& identity) const;
+  std::unique_ptr<AtomicFolder> begin_entry(const std::filesystem::path& path) const;
   void hold() const;
+  bool holds_lock() const;
   void mark_used(const std::filesystem::path& entry_folder) const;
 
   std::filesystem::path folder_;

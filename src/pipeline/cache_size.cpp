@@ -1,11 +1,16 @@
 #include <algorithm>
 #include <cerrno>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "pipeline/cache.h"
 
 namespace stoker {
@@ -40,6 +45,14 @@ bool is_half_written(const fs::path& folder) {
   return folder.filename().string().find(half_written) != std::string::npos;
 }
 
+// Those had a process id and a number behind the name, and no lock but that of the cache.
+bool is_of_earlier_version(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  const std::size_t mark = name.rfind(half_written);
+  return mark != std::string::npos &&
+         name.find('-', mark + std::string_view(half_written).size()) != std::string::npos;
+}
+
 // Those that were used last come first.
 std::vector<KeptEntry> entries_in(const fs::path& cache) {
   std::vector<KeptEntry> entries;
@@ -57,23 +70,17 @@ std::vector<KeptEntry> entries_in(const fs::path& cache) {
   return entries;
 }
 
-// Under another name first: what a kill leaves of it is then no damaged entry.
-void remove_entry(const fs::path& folder) {
-  fs::path aside = folder;
-  aside += std::string(half_written) + "removed";
-  fs::rename(folder, aside);
-  fs::remove_all(aside);
-}
-
 void remove_half_written(const fs::path& cache) {
-  std::vector<fs::path> found;
+  std::vector<fs::path> left_by_earlier_versions;
+  std::error_code ignored;  // what somebody removes meanwhile is gone as well
   for (const fs::directory_entry& group : fs::directory_iterator(cache)) {
     if (!group.is_directory()) continue;
-    for (const fs::directory_entry& each : fs::directory_iterator(group)) {
-      if (is_half_written(each.path())) found.push_back(each.path());
+    clear_half_made(group.path());
+    for (const fs::directory_entry& each : fs::directory_iterator(group, ignored)) {
+      if (is_of_earlier_version(each.path())) left_by_earlier_versions.push_back(each.path());
     }
   }
-  for (const fs::path& each : found) fs::remove_all(each);
+  for (const fs::path& each : left_by_earlier_versions) fs::remove_all(each, ignored);
 }
 
 }  // namespace
@@ -82,8 +89,16 @@ Cache::~Cache() {
   if (lock_ >= 0) ::close(lock_);
 }
 
+bool Cache::holds_lock() const {
+  struct stat held {};
+  struct stat there {};
+  return lock_ >= 0 && ::fstat(lock_, &held) == 0 && ::stat((folder_ / "lock").c_str(), &there) == 0 &&
+         held.st_dev == there.st_dev && held.st_ino == there.st_ino;
+}
+
 void Cache::hold() const {
-  if (lock_ >= 0) return;
+  if (holds_lock()) return;
+  if (lock_ >= 0) ::close(lock_);  // of a cache that was removed
   // A cache that cannot be written to has no lock, and nobody removes anything from it.
   lock_ = ::open((folder_ / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock_ >= 0) locked(lock_, LOCK_SH);
@@ -95,12 +110,14 @@ void Cache::mark_used(const fs::path& entry_folder) const {
 }
 
 void Cache::shrink_to(std::uint64_t bytes) {
-  if (lock_ < 0 || !locked(lock_, LOCK_EX | LOCK_NB)) return;
+  if (!holds_lock() || !locked(lock_, LOCK_EX | LOCK_NB)) return;
   remove_half_written(folder_);
   std::uint64_t sum = 0;
   for (const KeptEntry& entry : entries_in(folder_)) {
     sum += entry.bytes;
-    if (sum > bytes) remove_entry(entry.folder);
+    std::error_code error;
+    if (sum > bytes) remove_folder(entry.folder, error);
+    if (error) throw fs::filesystem_error("cannot remove", entry.folder, error);
   }
   locked(lock_, LOCK_SH);
 }

@@ -62,11 +62,11 @@ class Recorder : public TrainingListener {
   bool heard_of_training_ = false;
 };
 
-// The outputs of cards for those that read them: in memory, or still in the cache. Each is let go of when the
-// last reader is done, so that a long pipeline does not hold all its tables.
+// The outputs of cards for those that read them. Each is let go of when the last reader is done, so that a
+// long pipeline does not hold all its tables.
 class Outputs {
  public:
-  Outputs(const Document& document, const std::set<std::string>& needed, const Cache& cache) : cache_(cache) {
+  Outputs(const Document& document, const std::set<std::string>& needed) {
     for (const Card& card : document.cards) {
       if (!needed.contains(card.id)) continue;
       for (const auto& [name, connection] : card.inputs) ++cards_[connection.card].readers_left;
@@ -84,11 +84,8 @@ class Outputs {
     return entry != cards_.end() && !entry->second.identity.empty();
   }
 
-  const PortValue& get(const std::string& card, const Port& output) {
-    Entry& entry = cards_.at(card);
-    const auto found = entry.values.find(output.name);
-    if (found != entry.values.end()) return found->second;
-    return entry.values.emplace(output.name, cache_.load(entry.identity, output)).first->second;
+  const PortValue& get(const std::string& card, const Port& output) const {
+    return cards_.at(card).values.at(output.name);
   }
 
   void let_go_after(const Card& card) {
@@ -105,7 +102,6 @@ class Outputs {
     PortValues values;
     std::size_t readers_left = 0;
   };
-  const Cache& cache_;
   std::map<std::string, Entry> cards_;
 };
 
@@ -130,7 +126,7 @@ class Run {
         stop_(stop),
         needed_(cards_to_run(document, options.only)),
         cache_((options.resume ? options.resume->parent_path() : options.out) / ".cache"),
-        outputs_(document, needed_, cache_),
+        outputs_(document, needed_),
         folder_(folder_for(document, options)),
         recorder_(*folder_, listener),
         kernels_ahead_(options.compile_ahead) {}
@@ -142,7 +138,7 @@ class Run {
       for (const Card& card : document_.cards) {
         if (needed_.contains(card.id)) run_named(card);
       }
-      finish();
+      throwing_errors([this] { finish(); });  // the record must say how the run ended
     } catch (const Error& error) {
       end_early(error);
       throw;
@@ -187,12 +183,13 @@ class Run {
       const Outside outside =
           type.look_outside == nullptr ? Outside{} : type.look_outside(card.config, document_.folder, stop_);
       const std::string identity = identity_of(card, type, outside);
-      outcome.reused = can_reuse(card, type, identity);
-      if (outcome.reused) repeat_notes(identity);
+      std::optional<KeptOutputs> kept = kept_outputs(card, type, identity);
+      outcome.reused = kept.has_value();
+      if (kept) repeat(kept->notes);
       if (type.first_rows != nullptr) compile_ahead(card, type, outside, identity);
       outside_[card.id] = outside;
       outputs_.add(card.id, identity,
-                   outcome.reused ? PortValues{} : run_anew(card, type, identity, outside, limit));
+                   kept ? std::move(kept->values) : run_anew(card, type, identity, outside, limit));
     }
     keep_in_folder(card, type, outcome.reused);
     outputs_.let_go_after(card);
@@ -240,21 +237,23 @@ class Run {
     kernels_ahead_.begin(std::move(trainings), type, outside);
   }
 
-  bool can_reuse(const Card& card, const CardType& type, const std::string& identity) {
-    if (!options_.use_cache) return false;
+  // Loaded as soon as they are found: people may remove the cache while a run goes on.
+  std::optional<KeptOutputs> kept_outputs(const Card& card, const CardType& type,
+                                          const std::string& identity) {
+    if (!options_.use_cache) return std::nullopt;
     const Cache::State state = cache_.state_of(identity, type);
     if (state == Cache::State::damaged) {
       recorder_.note(Severity::warning,
                      fmt::format("the kept output of the card {} is damaged; the card runs again", card.id));
-      cache_.drop(identity);
     }
-    return state == Cache::State::whole;
+    if (state != Cache::State::whole) return std::nullopt;
+    return cache_.load(identity, type);
   }
 
   // What was wrong with an output still is when it is used again; how it came about stands in the record, but
   // is told once.
-  void repeat_notes(const std::string& identity) {
-    for (const auto& [severity, message] : cache_.notes(identity)) {
+  void repeat(const CardNotes& notes) {
+    for (const auto& [severity, message] : notes) {
       if (severity == Severity::warning) {
         recorder_.note(severity, message);
       } else {
@@ -288,8 +287,24 @@ class Run {
       fail("took longer than its time_limit of {} s", card.time_limit);
     }
     const bool is_partial = trains && ended_by_time_limit(*std::get<Report>(values.at("train_metrics")));
-    if (!is_partial) cache_.keep(identity, type, values, recorder_.notes());
+    if (!is_partial) keep_for_later_runs(card, type, identity, values);
     return values;
+  }
+
+  // The cache is a convenience: what goes wrong with it costs a warning.
+  void keep_for_later_runs(const Card& card, const CardType& type, const std::string& identity,
+                           const PortValues& values) {
+    const auto warn = [&](const std::exception& error) {
+      recorder_.note(Severity::warning, fmt::format("the output of the card {} is not kept for later runs: {}",
+                                                    card.id, error.what()));
+    };
+    try {
+      cache_.keep(identity, type, values, recorder_.notes());
+    } catch (const Error& error) {
+      warn(error);
+    } catch (const fs::filesystem_error& error) {
+      warn(error);
+    }
   }
 
   const PortValue& value_at(const Connection& connection) {
@@ -351,11 +366,10 @@ class Run {
     write_report(folder_->paths());
   }
 
-  // The cache is a convenience: what goes wrong with it costs a warning.
   void shrink_cache(const Notes& notes) {
     try {
       cache_.shrink_to(options_.cache_bytes);
-    } catch (const fs::filesystem_error& error) {
+    } catch (const std::exception& error) {
       notes(Severity::warning, fmt::format("the cache could not be made smaller: {}", error.what()));
     }
   }

@@ -1,9 +1,12 @@
+#include <atomic>
 #include <fstream>
+#include <future>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "base/hashed_file.h"
 #include "pipeline/watchers.h"
 #include "store/runs.h"
 
@@ -179,6 +182,67 @@ TEST(Cache, LosesNothingWhileAnotherRunGoesOn) {
   EXPECT_EQ(first.reused, all_cards);
   run_watched(document, tight);
   EXPECT_EQ(run_watched(document, options).watcher.ran, all_cards);
+}
+
+TEST(Cache, DoesNotReplaceAWholeEntryThatOthersMayBeReading) {
+  const TemporaryFolder folder;
+  const Document document = SmallPipeline().document();
+  run_watched(document, options_in(folder.path()));
+  const FileStamp before = stamp_of(entry_with(folder.path(), "train_metrics.json"));
+  RunOptions options = options_in(folder.path());
+  options.use_cache = false;
+  run_watched(document, options);
+  EXPECT_EQ(stamp_of(entry_with(folder.path(), "train_metrics.json")).number, before.number);
+}
+
+TEST(Cache, MayBeRemovedWhileARunGoesOn) {
+  const TemporaryFolder folder;
+  const Document document = SmallPipeline().document();
+  RunOptions options = options_in(folder.path());
+  options.only = "train";
+  run_watched(document, options);
+  for (const char* const card : {"load", "split", "model", "train"}) {
+    Watcher watcher;
+    watcher.at_start = [&](const std::string& started) {
+      if (started == card) fs::remove_all(folder.path() / ".cache");
+    };
+    watcher.at_card = [&](const std::string& finished) {
+      if (finished == card) fs::remove_all(folder.path() / ".cache");
+    };
+    StopSignal stop;
+    EXPECT_NO_THROW(run_pipeline(document, options, watcher, stop)) << card;
+    run_watched(document, options);
+  }
+}
+
+TEST(Cache, MayBeRemovedOverAndOverWhileRunsGoOn) {
+  const TemporaryFolder folder;
+  const Document document = SmallPipeline().document();
+  RunOptions options = options_in(folder.path());
+  options.only = "train";  // without pictures, which take longer than all the rest
+  std::atomic<bool> is_over{false};
+  std::future<void> remover = std::async(std::launch::async, [&] {
+    std::error_code ignored;
+    while (!is_over) fs::remove_all(folder.path() / ".cache", ignored);
+  });
+  for (int i = 0; i < 10; ++i) EXPECT_NO_THROW(run_watched(document, options));
+  is_over = true;
+  remover.get();
+}
+
+TEST(Cache, IsSharedByRunsThatKeepAndReadTheSameEntries) {
+  const TemporaryFolder folder;
+  const Document document = SmallPipeline().document();
+  const auto run_often = [&](bool use_cache) {
+    RunOptions options = options_in(folder.path());
+    options.use_cache = use_cache;
+    options.only = "train";
+    for (int i = 0; i < 8; ++i) run_watched(document, options);
+  };
+  std::vector<std::future<void>> runs;
+  for (const bool use_cache : {true, true, false})
+    runs.push_back(std::async(std::launch::async, run_often, use_cache));
+  for (std::future<void>& run : runs) EXPECT_NO_THROW(run.get());
 }
 
 TEST(Cache, DoesNotCareHowOftenCheckpointsAreWritten) {

@@ -9,11 +9,14 @@
 
 namespace stoker {
 
-// Listens to a run and remembers what it heard; `at_epoch` and `at_card` may step in.
+// Listens to a run and remembers what it heard; `at_start`, `at_epoch` and `at_card` may step in.
 class Watcher : public RunListener {
  public:
   void run_started(const std::filesystem::path& folder) override { run_folder = folder; }
-  void card_started(const Card& card) override { started.push_back(card.id); }
+  void card_started(const Card& card) override {
+    started.push_back(card.id);
+    if (at_start) at_start(card.id);
+  }
   void card_finished(const Card& card, const CardOutcome& outcome) override {
     (outcome.reused ? reused : ran).push_back(card.id);
     if (at_card) at_card(card.id);
@@ -35,6 +38,7 @@ class Watcher : public RunListener {
   std::vector<std::string> warnings;
   std::vector<std::string> notes;
   std::function<void(std::int64_t)> at_epoch;
+  std::function<void(const std::string&)> at_start;
   std::function<void(const std::string&)> at_card;
 };
 
