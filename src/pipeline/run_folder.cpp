@@ -37,14 +37,12 @@ std::string name_for_folder(const std::string& name) {
 
 // The number of a second run in one second stands before the name: behind it, one run's whole name would be
 // the beginning of another's, and a beginning is enough to name a run.
-fs::path made_under_free_name(const fs::path& out, const std::string& name) {
+fs::path committed_under_free_name(AtomicFolder& made, const fs::path& out, const std::string& name) {
   const std::string time = time_stamp_for_names();
   for (int number = 1;; ++number) {
     const std::string moment = number == 1 ? time : fmt::format("{}-{}", time, number);
     const fs::path folder = out / fmt::format("{}_{}", moment, name_for_folder(name));
-    std::error_code error;
-    if (fs::create_directory(folder, error)) return folder;
-    if (error) refuse("cannot make the run folder {}: {}", folder.string(), error.message());
+    if (made.commit_if_free(folder)) return folder;
   }
 }
 
@@ -72,6 +70,15 @@ std::string first_training_of(const Document& document) {
   return "";
 }
 
+void clear_half_made_below(const fs::path& folder) {
+  clear_half_made(folder);
+  std::error_code ignored;
+  fs::recursive_directory_iterator each(folder, ignored);
+  for (; !ignored && each != fs::recursive_directory_iterator(); each.increment(ignored)) {
+    if (each->is_directory(ignored) && !each->is_symlink(ignored)) clear_half_made(each->path());
+  }
+}
+
 RunLock lock_to_work_on(const fs::path& folder) {
   std::optional<RunLock> lock = RunLock::take(folder);
   if (!lock)
@@ -81,13 +88,22 @@ RunLock lock_to_work_on(const fs::path& folder) {
 
 }  // namespace
 
-std::unique_ptr<RunFolder> RunFolder::make(const fs::path& out, const Document& document) {
+std::unique_ptr<RunFolder> RunFolder::make(const fs::path& out, const Document& document,
+                                           const std::vector<TextFile>& more) {
   const bool out_was_there = fs::exists(out);
   make_folder(out);
+  clear_half_made(out);
   fs::path folder;
   try {
-    folder = made_under_free_name(out, document.name);
-    std::unique_ptr<RunFolder> run(new RunFolder(folder, lock_to_work_on(folder), document, std::nullopt));
+    AtomicFolder made(out / ".run");
+    RunLock lock = lock_to_work_on(made.folder());
+    RunRecord record = new_record(document);
+    for (const auto& [name, text] : more) write_file(made.folder() / name, text);
+    write_file(RunPaths{made.folder()}.document(), document.to_yaml());
+    write_record({made.folder()}, record);
+    folder = committed_under_free_name(made, out, document.name);
+    std::unique_ptr<RunFolder> run(new RunFolder(folder, std::move(lock), document, std::move(record)));
+    run->begin_sitting("run_started", document.name);
     run->made_out_ = !out_was_there;
     return run;
   } catch (const Error&) {
@@ -107,27 +123,30 @@ std::unique_ptr<RunFolder> RunFolder::reopen(const fs::path& folder, const Docum
         "this is not the document that {} was started with; start a new run, or resume it with its own: {}",
         folder.string(), RunPaths{folder}.document().string());
   }
-  return std::unique_ptr<RunFolder>(new RunFolder(folder, std::move(lock), document, std::move(earlier)));
+  clear_half_made_below(folder);
+  write_file(RunPaths{folder}.document(), document.to_yaml());
+  std::unique_ptr<RunFolder> run(new RunFolder(folder, std::move(lock), document, std::move(earlier)));
+  run->begin_sitting("run_resumed", document.name);
+  return run;
 }
 
-RunFolder::RunFolder(fs::path folder, RunLock lock, const Document& document,
-                     std::optional<RunRecord> earlier)
-    : paths_{std::move(folder)},
-      lock_(std::move(lock)),
-      record_(earlier ? std::move(*earlier) : new_record(document)) {
+RunFolder::RunFolder(fs::path folder, RunLock lock, const Document& document, RunRecord record)
+    : paths_{std::move(folder)}, lock_(std::move(lock)), record_(std::move(record)) {
   was_finished_ = record_.status == RunStatus::finished;
   first_training_ = first_training_of(document);
   earlier_seconds_ = record_.seconds;
+}
+
+void RunFolder::begin_sitting(const char* event_name, const std::string& name) {
   record_.status = RunStatus::running;
   record_.error.clear();
   record_.cards.clear();
   record_.trainings.clear();
   record_.results.clear();
   save_record();
-  write_file(paths_.document(), document.to_yaml());
   events_.emplace(paths_.events());
   metrics_.emplace(paths_.metrics());
-  event(earlier ? "run_resumed" : "run_started", {{"name", document.name}});
+  event(event_name, {{"name", name}});
 }
 
 void RunFolder::event(const char* name, const json& details) {
@@ -270,7 +289,7 @@ void RunFolder::remove_leftovers(std::initializer_list<std::string_view> own_fil
 void RunFolder::remove() {
   const std::lock_guard lock(mutex_);
   std::error_code ignored;
-  fs::remove_all(paths_.folder, ignored);
+  remove_folder(paths_.folder, ignored);
   if (made_out_) fs::remove(paths_.folder.parent_path(), ignored);  // stays if anything is in it
 }
 

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -21,9 +23,13 @@ namespace stoker {
 // The folder that one run fills as it goes on. Usable from several threads.
 class RunFolder {
  public:
-  // <out>/<time>_<name>, with a number behind it when that is taken. Leaves nothing behind when it cannot be
-  // made.
-  static std::unique_ptr<RunFolder> make(const std::filesystem::path& out, const Document& document);
+  using TextFile = std::pair<std::string, std::string>;  // name and content
+
+  // <out>/<time>_<name>, with a number before the name when that is taken. It comes to be with its document
+  // and with its record at once, so that a run that is listed can be resumed; `more` are documents beside
+  // them. Leaves nothing behind when it cannot be made.
+  static std::unique_ptr<RunFolder> make(const std::filesystem::path& out, const Document& document,
+                                         const std::vector<TextFile>& more = {});
   // An earlier run to go on with. Refuses another document and a run that is still going on.
   static std::unique_ptr<RunFolder> reopen(const std::filesystem::path& folder, const Document& document);
 
@@ -59,8 +65,8 @@ class RunFolder {
   void remove_leftovers(std::initializer_list<std::string_view> own_files = {});
 
  private:
-  RunFolder(std::filesystem::path folder, RunLock lock, const Document& document,
-            std::optional<RunRecord> earlier);
+  RunFolder(std::filesystem::path folder, RunLock lock, const Document& document, RunRecord record);
+  void begin_sitting(const char* event_name, const std::string& name);
   void event(const char* name, const nlohmann::json& details);
   void save_record();
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "store/run_lock.h"
 #include "store/runs.h"
@@ -27,12 +28,6 @@ bool goes_on(const RunRecord& record, const fs::path& folder) {
   return record.status == RunStatus::running && record.process && is_alive(*record.process);
 }
 
-void mark_died(ListedRun& run) {
-  run.record.status = RunStatus::failed;
-  run.record.error =
-      fmt::format("died: the process that ran it is gone and wrote no end; go on with: {}", run.to_go_on);
-}
-
 // As a shell reads it back.
 std::string quoted(const std::string& path) {
   const std::string_view harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:,@%";
@@ -42,8 +37,24 @@ std::string quoted(const std::string& path) {
   return out + "'";
 }
 
+void mark_died(ListedRun& run) {
+  run.record.status = RunStatus::failed;
+  if (run.to_go_on.empty()) {
+    run.record.error = fmt::format(
+        "died before its document was written, so nothing is there to go on with; remove it with: stoker "
+        "runs "
+        "delete {}",
+        stoker::quoted(run.id));
+    return;
+  }
+  run.record.error =
+      fmt::format("died: the process that ran it is gone and wrote no end; go on with: {}", run.to_go_on);
+}
+
+// None without a document, which earlier versions wrote after the record.
 std::string command_to_go_on(const fs::path& folder) {
   std::error_code ignored;
+  if (!fs::exists(RunPaths{folder}.document(), ignored)) return "";
   const bool is_sweep = fs::exists(folder / "sweep.yaml", ignored);
   return fmt::format("stoker {} --resume {}", is_sweep ? "sweep" : "run", quoted(folder.string()));
 }
@@ -157,15 +168,10 @@ void delete_run(const ListedRun& run, bool force) {
     refuse("{} is not deleted: it is not a run folder (a folder with a run.json)", folder.string());
   // Kept to the end, so that nobody resumes what is being deleted.
   const std::optional<RunLock> lock = force ? std::nullopt : locked_to_delete(run);
-  // Out of sight first, so that an interrupted deletion leaves no half run in the list.
-  const fs::path aside = folder.parent_path() / (".deleted-" + name);
   std::error_code error;
-  fs::remove_all(aside, error);
-  fs::rename(folder, aside, error);
-  if (error) refuse("cannot delete {}: {}", folder.string(), error.message());
-  fs::remove_all(aside, error);
-  if (error)
-    fail("the run is out of the list, but {} could not be removed: {}", aside.string(), error.message());
+  remove_folder(folder, error);
+  if (error && fs::exists(folder)) refuse("cannot delete {}: {}", folder.string(), error.message());
+  if (error) fail("the run is out of the list, but could not be removed whole: {}", error.message());
 }
 
 }  // namespace stoker

@@ -36,7 +36,9 @@ Document document_of_folder(const SweepDocument& sweep) {
 }
 
 std::unique_ptr<RunFolder> folder_for(const SweepDocument& sweep, const SweepOptions& options) {
-  if (!options.resume) return RunFolder::make(options.out, document_of_folder(sweep));
+  if (!options.resume)
+    return RunFolder::make(options.out, document_of_folder(sweep),
+                           {{sweep_document_file({}).string(), sweep.to_yaml()}});
   return RunFolder::reopen(*options.resume, document_of_folder(sweep));
 }
 

@@ -44,7 +44,8 @@ class Runs : public testing::Test {
   fs::path add_dead(const std::string& id) {
     const pid_t child = ::fork();
     if (child == 0) {
-      add(id, "2026-01-01T00:00:00.000Z", RunStatus::running);
+      std::ofstream(RunPaths{add(id, "2026-01-01T00:00:00.000Z", RunStatus::running)}.document())
+          << "version: 1";
       const std::optional<RunLock> lock = RunLock::take(out() / id);
       ::_exit(lock ? 0 : 1);
     }
@@ -114,6 +115,15 @@ TEST_F(Runs, WhoseProcessIsGoneAreListedAsFailed) {
   EXPECT_THAT(find_run(out(), "dead").to_go_on, HasSubstr("stoker sweep --resume"));
   EXPECT_EQ(find_run(out(), "alive").to_go_on, "");
   EXPECT_EQ(find_run(out(), "alive").record.status, RunStatus::running);
+}
+
+// Earlier versions could be killed between the record and the document.
+TEST_F(Runs, ThatDiedWithoutADocumentAreNotOfferedToBeResumed) {
+  fs::remove(RunPaths{add_dead("dead")}.document());
+  const ListedRun dead = find_run(out(), "dead");
+  EXPECT_EQ(dead.to_go_on, "");
+  EXPECT_EQ(dead.record.status, RunStatus::failed);
+  EXPECT_THAT(dead.record.error, AllOf(HasSubstr("died"), HasSubstr("stoker runs delete dead")));
 }
 
 TEST_F(Runs, AreFoundByNameUniquePrefixOrLatest) {

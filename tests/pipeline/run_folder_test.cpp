@@ -1,0 +1,78 @@
+#include "pipeline/run_folder.h"
+
+#include <atomic>
+#include <future>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "pipeline/watchers.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Records that stand in a folder without what `needed` names.
+int records_without(const fs::path& out, const std::vector<std::string>& needed) {
+  int found = 0;
+  std::error_code error;
+  for (fs::directory_iterator run(out, error), end; !error && run != end; run.increment(error)) {
+    if (run->path().filename().string().starts_with('.')) continue;
+    if (!fs::exists(RunPaths{run->path()}.record(), error)) continue;
+    for (const std::string& name : needed) found += fs::exists(run->path() / name, error) ? 0 : 1;
+  }
+  return found;
+}
+
+// A run that is killed at any moment can then be resumed, or is not in the list.
+TEST(RunFolder, HasItsDocumentsWheneverItHasARecord) {
+  const TemporaryFolder folder;
+  const Document document = SmallPipeline().document();
+  std::atomic<bool> is_over{false};
+  std::future<int> without = std::async(std::launch::async, [&] {
+    int found = 0;
+    while (!is_over) found += records_without(folder.path(), {"pipeline.yaml", "sweep.yaml"});
+    return found;
+  });
+  for (int i = 0; i < 30; ++i)
+    RunFolder::make(folder.path(), document, {{"sweep.yaml", "version: 1"}})->remove();
+  is_over = true;
+  EXPECT_EQ(without.get(), 0);
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+TEST(RunFolder, OfARunThatWasKilledIsClearedOfWhatIsHalfWritten) {
+  const TemporaryFolder folder;
+  const Document document = SmallPipeline().document();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto run = RunFolder::make(folder.path(), document);
+    new AtomicFolder(run->paths().model());
+    make_folder(run->paths().evaluations());
+    new AtomicFile(run->paths().evaluations() / "evaluate.json");
+    new AtomicFolder(folder.path() / ".run");
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  fs::path run;
+  for (const auto& each : fs::directory_iterator(folder.path()))
+    if (!each.path().filename().string().starts_with('.')) run = each.path();
+  const auto half_made = [&] {
+    int count = 0;
+    for (const auto& each : fs::recursive_directory_iterator(folder.path()))
+      count += each.path().filename().string().find(".partial-") == std::string::npos ? 0 : 1;
+    return count;
+  };
+  ASSERT_EQ(half_made(), 3);
+  RunFolder::reopen(run, document);
+  EXPECT_EQ(half_made(), 1);
+  RunFolder::make(folder.path(), document);
+  EXPECT_EQ(half_made(), 0);
+}
+
+}  // namespace
+}  // namespace stoker
