@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <exception>
 #include <thread>
 
 #include <fcntl.h>
@@ -163,6 +164,15 @@ void draw(const fs::path& gnuplot, const GnuplotPicture& picture, const fs::path
   }
   make_folder(png.parent_path());
   write_file(png, read_file(folder.path() / "picture.png", largest_picture));
+}
+
+void Drawer::draw(const GnuplotPicture& picture, const std::string& name) {
+  try {
+    stoker::draw(gnuplot_, picture, folder_ / name);
+  } catch (const std::exception& error) {
+    if (said_.insert(error.what()).second)
+      notes_(Severity::warning, fmt::format("a picture is missing: {}", error.what()));
+  }
 }
 
 }  // namespace stoker

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/notes.h"
 
 namespace stoker {
 
@@ -27,5 +30,20 @@ std::string gnuplot_text(std::string_view text);
 // it fails.
 void draw(const std::filesystem::path& gnuplot, const GnuplotPicture& picture,
           const std::filesystem::path& png);
+
+// Draws the pictures of one folder. One that cannot be drawn or written costs a warning, not the run; several
+// for the same reason cost one.
+class Drawer {
+ public:
+  Drawer(std::filesystem::path gnuplot, std::filesystem::path folder, Notes notes)
+      : gnuplot_(std::move(gnuplot)), folder_(std::move(folder)), notes_(std::move(notes)) {}
+  void draw(const GnuplotPicture& picture, const std::string& name);
+
+ private:
+  std::filesystem::path gnuplot_;
+  std::filesystem::path folder_;
+  Notes notes_;
+  std::set<std::string> said_;
+};
 
 }  // namespace stoker

@@ -1,8 +1,8 @@
 #include <algorithm>
+#include <string>
 
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "report/pictures.h"
 #include "report/report.h"
 
@@ -28,26 +28,6 @@ std::string plain(const std::string& card) {
 std::string file_name(std::string_view what, const std::string& card, bool several) {
   return several ? fmt::format("{}-{}.png", what, plain(card)) : fmt::format("{}.png", what);
 }
-
-class Drawer {
- public:
-  Drawer(fs::path gnuplot, fs::path folder, const Notes& notes)
-      : gnuplot_(std::move(gnuplot)), folder_(std::move(folder)), notes_(notes) {}
-
-  // A picture that cannot be drawn or written costs a warning, not the run.
-  void draw(const GnuplotPicture& picture, const std::string& name) {
-    try {
-      stoker::draw(gnuplot_, picture, folder_ / name);
-    } catch (const Error& error) {
-      notes_(Severity::warning, error.what());
-    }
-  }
-
- private:
-  fs::path gnuplot_;
-  fs::path folder_;
-  const Notes& notes_;
-};
 
 void draw_evaluation(Drawer& drawer, const CardEvaluation& each, const std::string& run, bool several) {
   if (!drawable_rows(each.evaluation).empty()) {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "report/gnuplot.h"
 #include "report/sweep_contents.h"
@@ -103,19 +102,11 @@ void draw_sweep_plots(const std::filesystem::path& folder, const Notes& notes) {
         "plots without it");
     return;
   }
-  // A picture that gnuplot cannot draw costs a warning, not the sweep.
-  const auto draw_one = [&](const GnuplotPicture& picture, const std::string& name) {
-    try {
-      draw(gnuplot, picture, folder / "plots" / name);
-    } catch (const Error& error) {
-      if (error.code() != ExitCode::run_failed) throw;
-      notes(Severity::warning, error.what());
-    }
-  };
+  Drawer drawer(gnuplot, folder / "plots", notes);
   for (std::size_t i = 0; i < std::min(most_pictures, contents.settings.size()); ++i)
-    draw_one(score_picture(contents, contents.settings[i]),
-             "score-" + plain(contents.settings[i].name) + ".png");
-  if (!contents.curves.empty()) draw_one(curves_picture(contents), "curves.png");
+    drawer.draw(score_picture(contents, contents.settings[i]),
+                "score-" + plain(contents.settings[i].name) + ".png");
+  if (!contents.curves.empty()) drawer.draw(curves_picture(contents), "curves.png");
 }
 
 }  // namespace stoker

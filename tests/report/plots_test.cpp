@@ -144,11 +144,24 @@ TEST_F(Plots, ThatFailSayWhatGnuplotSaid) {
   EXPECT_FALSE(fs::exists(run_.paths().plots() / "x.png"));
 }
 
-TEST_F(Plots, ThatCannotBeWrittenCostAWarningEach) {
+TEST_F(Plots, ThatCannotBeWrittenCostOneWarningForAllOfThem) {
   run_.write_metrics({"train"}, true);
   run_.write_evaluation("evaluate", testing::regression_of("MEDV"));
   write_file(run_.paths().plots(), "a file where the folder should be");
-  EXPECT_THAT(draw(), ElementsAre(HasSubstr("plots"), HasSubstr("plots"), HasSubstr("plots")));
+  EXPECT_THAT(draw(), ElementsAre(HasSubstr("plots")));
+}
+
+TEST_F(Plots, WithoutAFolderForTemporaryFilesCostAWarning) {
+  run_.write_metrics({"train"}, true);
+  run_.write_evaluation("evaluate", testing::regression_of("MEDV"));
+  const char* const set = std::getenv("TMPDIR");
+  const std::string earlier = set == nullptr ? "" : set;
+  ::setenv("TMPDIR", "/nowhere/at/all", 1);
+  std::vector<std::string> said;
+  EXPECT_NO_THROW(said = draw());
+  set == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", earlier.c_str(), 1);
+  EXPECT_THAT(said,
+              ElementsAre(::testing::AllOf(HasSubstr("a picture is missing"), HasSubstr("set TMPDIR"))));
 }
 
 TEST(PlotsWithoutGnuplot, CostOneNote) {
