@@ -75,7 +75,9 @@ int parse_and_act(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace stoker;
-  cli::ignore_closed_pipes();
+  cli::fill_standard_descriptors();
+  cli::ignore_signals_of_writing();
+  cli::clear_up_when_ended();
   try {
     return cli::parse_and_act(argc, argv);
   } catch (const Error& error) {

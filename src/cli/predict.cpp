@@ -81,6 +81,7 @@ ExitCode predict_and_show(const PredictCommand& command) {
           .read(model.preparation.text_columns());
   const Predictions predictions = predict(model, input);
   if (!command.output.empty()) {
+    clear_half_made_file(command.output);
     write_table(predictions_table(predictions, input, command.include_features, prediction_name),
                 command.output);
     const auto rows = static_cast<std::uint64_t>(predictions.rows());

@@ -25,7 +25,7 @@ std::string content_of(const fs::path& path) {
 [[noreturn]] void become(const std::vector<std::string>& words, const fs::path& folder,
                          const fs::path& output, const fs::path& errors) {
   // A test that is run in the background may have been given these as ignored.
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_DFL);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_DFL);
   const int out = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   const int err = open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   const int in = open("/dev/null", O_RDONLY);
