@@ -63,7 +63,7 @@ bool holds_what_it_lists(const fs::path& folder, const CardType& type) {
 }
 
 // A file that is gone, cut short or not JSON: all mean the same here.
-bool is_whole(const fs::path& folder, const CardType& type) {
+bool is_whole_entry(const fs::path& folder, const CardType& type) {
   try {
     return holds_what_it_lists(folder, type);
   } catch (const std::exception&) {
@@ -116,7 +116,7 @@ Cache::State Cache::state_of(const std::string& identity, const CardType& type) 
   if (!fs::exists(folder_)) return State::absent;
   hold();
   if (!fs::exists(folder)) return State::absent;
-  if (is_whole(folder, type)) {
+  if (is_whole_entry(folder, type)) {
     mark_used(folder);
     return State::whole;
   }
@@ -137,7 +137,7 @@ void Cache::keep(const std::string& identity, const CardType& type, const PortVa
                       {"files", hashes_of_files(folder->folder())}};
     write_file(folder->folder() / entry_file, listed.dump(2, ' ', false, json::error_handler_t::replace));
     // Others may be reading one that is there: if it is whole, it is as good.
-    if (!folder->commit_if_free(path) && !is_whole(path, type)) folder->commit();
+    if (!folder->commit_if_free(path) && !is_whole_entry(path, type)) folder->commit();
   } catch (const std::exception&) {
     if (fs::exists(folder->folder())) throw;  // else somebody removed the cache, and this with it
   }

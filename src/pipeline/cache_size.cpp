@@ -45,12 +45,12 @@ bool is_half_written(const fs::path& folder) {
   return folder.filename().string().find(half_written) != std::string::npos;
 }
 
-// Those had a process id and a number behind the name, and no lock but that of the cache.
-bool is_of_earlier_version(const fs::path& folder) {
-  const std::string name = folder.filename().string();
-  const std::size_t mark = name.rfind(half_written);
-  return mark != std::string::npos &&
-         name.find('-', mark + std::string_view(half_written).size()) != std::string::npos;
+bool is_being_written(const fs::path& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  if (descriptor < 0) return false;
+  const bool is_free = locked(descriptor, LOCK_EX | LOCK_NB);
+  ::close(descriptor);
+  return !is_free;
 }
 
 // Those that were used last come first.
@@ -70,17 +70,17 @@ std::vector<KeptEntry> entries_in(const fs::path& cache) {
   return entries;
 }
 
+// Of any machine and version: whoever writes there after all does without it.
 void remove_half_written(const fs::path& cache) {
-  std::vector<fs::path> left_by_earlier_versions;
+  std::vector<fs::path> found;
   std::error_code ignored;  // what somebody removes meanwhile is gone as well
   for (const fs::directory_entry& group : fs::directory_iterator(cache)) {
     if (!group.is_directory()) continue;
-    clear_half_made(group.path());
     for (const fs::directory_entry& each : fs::directory_iterator(group, ignored)) {
-      if (is_of_earlier_version(each.path())) left_by_earlier_versions.push_back(each.path());
+      if (is_half_written(each.path()) && !is_being_written(each.path())) found.push_back(each.path());
     }
   }
-  for (const fs::path& each : left_by_earlier_versions) fs::remove_all(each, ignored);
+  for (const fs::path& each : found) fs::remove_all(each, ignored);
 }
 
 }  // namespace
