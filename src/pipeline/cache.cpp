@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/without_sync.h"
 #include "pipeline/port_files.h"
 
 namespace stoker {
@@ -78,6 +79,9 @@ std::string identity_of_card(const CardType& type, const config::Value& settings
   json identifying = config::to_json(settings);
   if (!outside.empty()) {
     for (const std::string& name : type.file_settings) identifying.erase(name);
+    for (const std::string& name : type.address_settings) {
+      if (identifying.value(name, json()) != "") identifying.erase(name);
+    }
   }
   for (const std::string& name : type.passing_settings) identifying.erase(name);
   // Objects are written with sorted keys, so that equal content gives equal text.
@@ -125,6 +129,7 @@ Cache::State Cache::state_of(const std::string& identity, const CardType& type) 
 
 void Cache::keep(const std::string& identity, const CardType& type, const PortValues& outputs,
                  const CardNotes& notes) const {
+  const WithoutSync checked_by_its_hashes;
   const fs::path path = entry(identity);
   const std::unique_ptr<AtomicFolder> folder = begin_entry(path);
   try {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/without_sync.h"
 #include "device/device.h"
 #include "pipeline/training_report.h"
 #include "torch/door.h"
@@ -17,6 +18,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::size_t longest_folder_name = 60;
+constexpr std::chrono::milliseconds between_records{200};
 
 // A name that is safe as part of a file's name anywhere.
 std::string name_for_folder(const std::string& name) {
@@ -160,6 +162,7 @@ void RunFolder::save_record() {
   fail_if_gone();
   // The record of a finished run stays as it is until another pass has finished too.
   if (was_finished_ && record_.status != RunStatus::finished) return;
+  record_saved_ = std::chrono::steady_clock::now();
   record_.peak_memory_bytes = std::max(record_.peak_memory_bytes, peak_memory_bytes());
   write_record(paths_, record_);
 }
@@ -174,7 +177,8 @@ void RunFolder::card_finished(const Card& card, const CardOutcome& outcome) {
   record_.cards.push_back({card.id, card.type, outcome.reused, outcome.seconds});
   event("card_finished",
         {{"card", card.id}, {"type", card.type}, {"reused", outcome.reused}, {"seconds", outcome.seconds}});
-  save_record();
+  // A thousand quick cards do not write a thousand records, each longer than the one before.
+  if (std::chrono::steady_clock::now() - record_saved_ > between_records) save_record();
 }
 
 void RunFolder::epoch_finished(const std::string& card, const EpochReport& epoch) {
@@ -195,7 +199,13 @@ void RunFolder::note(const std::string& card, Severity severity, const std::stri
   std::vector<std::string>& said = is_warning ? record_.warnings : record_.notes;
   // A run that is resumed hears the notes of its cards again. What is no card's is about this call alone.
   const bool is_known = std::ranges::find(said, message) != said.end();
-  if (!is_known && (is_warning || !card.empty())) said.push_back(message);
+  if (!is_known && (is_warning || !card.empty())) {
+    if (said.size() < most_messages_of_record) {
+      said.push_back(message);
+    } else {
+      ++(is_warning ? record_.more_warnings : record_.more_notes);
+    }
+  }
   json details{{"severity", is_warning ? "warning" : "info"}, {"message", message}};
   if (!card.empty()) details["card"] = card;
   event("note", details);
@@ -241,6 +251,7 @@ void RunFolder::keep_preview(const std::string& card, const std::string& output,
     columns.push_back({{"name", column.name}, {"type", column.type}, {"nulls", column.nulls}});
   }
   const json whole{{"rows", seen.rows}, {"columns", std::move(columns)}, {"first_rows", seen.first_rows}};
+  const WithoutSync for_a_look_only;
   const fs::path folder = paths_.folder / "previews";
   make_folder(folder);
   write_file(folder / (card + "." + output + ".json"),

@@ -105,6 +105,31 @@ class Part {
   std::string place_;
 };
 
+bool nests_deeper(std::string_view text, int most) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') quoted = !quoted;
+    if (quoted && c == '\\') ++i;
+    if (quoted) continue;
+    if ((c == '[' || c == '{') && ++depth > most) return true;
+    if (c == ']' || c == '}') --depth;
+  }
+  return false;
+}
+
+// A list of runs reads thousands of these. What is small and flat cannot exhaust the reader, so that only the
+// rest, and what is no JSON, takes the way that counts every value and knows its line.
+json parsed(const std::string& text, const std::string& name) {
+  const config::Bounds bounds{.bytes = largest_file, .values = 500'000, .depth = 16};
+  if (text.size() <= bounds.values && !nests_deeper(text, bounds.depth)) {
+    json value = json::parse(text, nullptr, false);
+    if (!value.is_discarded()) return value;
+  }
+  return config::to_json(config::parse_json(text, name, bounds));
+}
+
 RunStatus status_of(const std::string& text, const std::string& place) {
   for (std::size_t i = 0; i < status_names.size(); ++i) {
     if (status_names[i] == text) return static_cast<RunStatus>(i);
@@ -180,21 +205,39 @@ void read_lists(const Part& part, RunRecord& record) {
   });
 }
 
+// At a whole character.
+void cut(std::string& text) {
+  constexpr std::size_t longest_message = 4'096;
+  if (text.size() <= longest_message) return;
+  std::size_t end = longest_message;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  text = text.substr(0, end) + " …";
+}
+
+// JSON writes some characters as six.
+std::size_t written_size(const std::string& text) {
+  return json(text).dump(-1, ' ', false, json::error_handler_t::replace).size();
+}
+
+// `more` were said beside those in the list.
+void cut(std::vector<std::string>& list, std::size_t more) {
+  constexpr std::size_t most_bytes = largest_file / 8;
+  const std::size_t said = list.size() + more;
+  list.resize(std::min(list.size(), most_messages_of_record));
+  std::for_each(list.begin(), list.end(), [](std::string& text) { cut(text); });
+  std::size_t bytes = 0;
+  const auto too_many = std::find_if(list.begin(), list.end(), [&](const std::string& text) {
+    return (bytes += written_size(text)) > most_bytes;
+  });
+  list.erase(too_many, list.end());
+  if (said > list.size())
+    list.push_back(fmt::format("and {} more, which events.jsonl has", said - list.size()));
+}
+
 // What is written can be read again: a run that warns at every row must not lose its record to its warnings.
 void hold_to_bounds(RunRecord& record) {
-  constexpr std::size_t most_messages = 1'000;
-  constexpr std::size_t longest_message = 4'096;
-  const auto cut = [](std::string& text) {
-    if (text.size() > longest_message) text = text.substr(0, longest_message) + " …";
-  };
-  for (std::vector<std::string>* list : {&record.warnings, &record.notes}) {
-    const std::size_t said = list->size();
-    if (said > most_messages) {
-      list->resize(most_messages);
-      list->push_back(fmt::format("and {} more, which events.jsonl has", said - most_messages));
-    }
-    std::for_each(list->begin(), list->end(), cut);
-  }
+  cut(record.warnings, record.more_warnings);
+  cut(record.notes, record.more_notes);
   cut(record.error);
 }
 
@@ -284,9 +327,7 @@ RunRecord read_record(const RunPaths& paths) {
   // Anything else, a named pipe say, could keep the reader waiting for ever.
   if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(paths.record(), error)))
     refuse("{} is not a run folder: it has no run.json", paths.folder.string());
-  const config::Bounds bounds{.bytes = largest_file, .values = 500'000, .depth = 16};
-  const config::Value value = config::parse_json(read_file(paths.record(), largest_file), name, bounds);
-  return RunRecord::from_json(config::to_json(value), name);
+  return RunRecord::from_json(parsed(read_file(paths.record(), largest_file), name), name);
 }
 
 }  // namespace stoker
