@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "cli/terminal.h"
+
 namespace stoker::cli {
 
 // The one line on standard error that changes while work goes on; nothing where that is no terminal. Gone
@@ -16,7 +18,8 @@ class LiveLine {
   void show(const std::string& line);
   void clear();
   // A line that stays, above the changing one.
-  void say(const std::string& line);
+  void say(const Pieces& line);
+  void say(const std::string& line) { say(Pieces{{line}}); }
 
  private:
   bool shown_ = false;
