@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/last_words.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
 
@@ -40,7 +41,7 @@ constexpr const char* examples =
 
 int complain(const std::string& message, ExitCode code) {
   for (const std::string& line : split_text(message, '\n')) {
-    if (!line.empty()) tell(coloured_error(Colour::red, "stoker:") + " " + line);
+    if (!line.empty()) tell(Pieces{{"stoker:", Colour::red}, {" " + line}});
   }
   return static_cast<int>(code);
 }
@@ -75,6 +76,7 @@ int parse_and_act(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace stoker;
+  cli::end_in_order_without_memory();
   cli::fill_standard_descriptors();
   cli::ignore_signals_of_writing();
   cli::clear_up_when_ended();

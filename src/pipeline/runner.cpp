@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "data/kept_columns.h"
 #include "pipeline/cache.h"
 #include "pipeline/graph.h"
 #include "pipeline/rows_to_come.h"
@@ -82,6 +84,26 @@ class Outputs {
   bool are_there(const std::string& card) const {
     const auto entry = cards_.find(card);
     return entry != cards_.end() && !entry->second.identity.empty();
+  }
+
+  // A large table that the cache keeps need not be in memory as well, and rows of another table need not be
+  // looked for there again.
+  enum class Tables { rows_of_others, all };
+  void leave_in_cache(const Cache& cache, Tables tables, const std::string& card, const CardType& type) {
+    Entry& entry = cards_.at(card);
+    std::vector<std::string> left;
+    for (const Port& output : type.outputs) {
+      const auto found = entry.values.find(output.name);
+      if (output.type != PortType::table || found == entry.values.end()) continue;
+      const Table& table = std::get<Table>(found->second);
+      if (tables == Tables::all ? is_large(table) : come_when_asked_for(*table.columns))
+        left.push_back(output.name);
+    }
+    if (left.empty()) return;
+    if (std::optional<KeptOutputs> kept = cache.load(entry.identity, type)) {
+      for (const std::string& name : left) entry.values.at(name) = std::move(kept->values.at(name));
+    }  // else somebody removed it, and the tables that are in memory are as good
+    give_back_unused_memory();
   }
 
   const PortValue& get(const std::string& card, const Port& output) const {
@@ -192,7 +214,9 @@ class Run {
       outputs_.add(card.id, identity,
                    kept ? std::move(kept->values) : run_anew(card, type, identity, outside, limit));
     }
+    if (!outcome.reused) outputs_.leave_in_cache(cache_, Outputs::Tables::rows_of_others, card.id, type);
     keep_in_folder(card, type, outcome.reused);
+    if (!outcome.reused) outputs_.leave_in_cache(cache_, Outputs::Tables::all, card.id, type);
     outputs_.let_go_after(card);
     outcome.seconds = seconds_since(started);
     summary_.cards.push_back(outcome);
@@ -403,7 +427,7 @@ class Run {
       folder_->end(RunStatus::failed, message, seconds_since(started_));
     } catch (const std::exception&) {
     }
-    fmt::print(stderr, "stoker: {}\n", message);
+    fmt::print(stderr, "stoker: {}\n", printable(message));
     std::_Exit(static_cast<int>(ExitCode::run_failed));
   }
 
