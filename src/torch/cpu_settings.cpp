@@ -6,6 +6,8 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
+#include "engine/flush_to_zero.h"
+
 namespace stoker::torch_door {
 namespace {
 
@@ -16,7 +18,22 @@ constexpr std::int64_t work_per_thread = 16'000'000;
 
 std::atomic<int> thread_limit{0};
 
+// The way of the calling thread and of its team. LibTorch's loops are OpenMP's: as many pieces as threads go
+// to one thread each, always the same ones for one caller; one that joins later takes over its caller's way.
+void set_flush_to_zero_in_team(bool on) {
+  at::parallel_for(0, at::get_num_threads(), 1, [on](std::int64_t, std::int64_t) { set_flush_to_zero(on); });
+  set_flush_to_zero(on);
+}
+
 }  // namespace
+
+FlushAllToZero::FlushAllToZero() : before_(flushes_to_zero()) {
+  set_flush_to_zero_in_team(true);
+}
+
+FlushAllToZero::~FlushAllToZero() {
+  set_flush_to_zero_in_team(before_);
+}
 
 void limit_threads(int most) {
   thread_limit = most;

@@ -8,6 +8,19 @@ namespace stoker::torch_door {
 // chunk.
 void settle_cpu_for(const EngineRequest& request);
 
+// FlushToZero for the calling thread and for those that LibTorch shares its loops with; these take over the
+// caller's own way again afterwards.
+class FlushAllToZero {
+ public:
+  FlushAllToZero();
+  ~FlushAllToZero();
+  FlushAllToZero(const FlushAllToZero&) = delete;
+  FlushAllToZero& operator=(const FlushAllToZero&) = delete;
+
+ private:
+  bool before_;
+};
+
 // At most so many threads per chunk from now on, for callers who run models beside each other; 0: no limit.
 void limit_threads(int most);
 

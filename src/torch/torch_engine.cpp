@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
@@ -209,7 +210,11 @@ void TorchEngine::do_piece(Piece piece) {
 
 ChunkResult TorchEngine::run(const Chunk& chunk) {
   return on_stream(stream_, "training", [&] {
-    if (!place_.device.is_cuda()) settle_cpu_for(request_);
+    std::optional<FlushAllToZero> flushed;
+    if (!place_.device.is_cuda()) {
+      settle_cpu_for(request_);
+      flushed.emplace();
+    }
     ChunkResult result;
     result.stopped_early = has_stopped();
     if (!result.stopped_early && chunk.first_step != next_step_) {

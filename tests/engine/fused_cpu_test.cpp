@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -7,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "engine/flush_to_zero.h"
 #include "engine/fused_cpu/curves.h"
 #include "engine/fused_cpu/fused_cpu_engine.h"
 #include "engine/fused_cpu/row_order.h"
@@ -240,6 +242,70 @@ TEST(FusedCpu, GivesTheSameBitsWithAnyNumberOfThreads) {
       EXPECT_EQ(std::memcmp(found[i].array.data(), expected[i].array.data(), expected[i].array.bytes()), 0)
           << threads << " threads: " << expected[i].name;
   }
+}
+
+// A network whose first layer gets no gradient, with moments that the next update makes subnormal.
+NamedArrays state_with_fading_moments(const FusedCpuEngine& engine) {
+  NamedArrays state = engine.state();
+  for (NamedArray& entry : state) {
+    if (entry.name == "parameters.layers.0.bias") std::ranges::fill(entry.array.as<float>(), -1e6F);
+    if (entry.name.starts_with("first_moment.")) std::ranges::fill(entry.array.as<float>(), 1.2e-38F);
+    if (entry.name.starts_with("second_moment.")) std::ranges::fill(entry.array.as<float>(), 1.1756e-38F);
+  }
+  return state;
+}
+
+std::int64_t count_subnormal(const NamedArrays& state) {
+  std::int64_t count = 0;
+  for (const NamedArray& entry : state) {
+    if (entry.array.type() != DType::float32) continue;
+    for (const float value : entry.array.as<float>()) count += std::fpclassify(value) == FP_SUBNORMAL ? 1 : 0;
+  }
+  return count;
+}
+
+TEST(FusedCpu, LeavesNoSubnormalMoments) {
+  for (const std::int64_t batch : {16, 1500}) {
+    Case c;
+    c.rows = 3001;
+    c.batch = batch;
+    c.hidden = {40, 18};
+    const EngineRequest request = request_for(c);
+    for (const int threads : {1, 3}) {
+      FusedCpuEngine engine(request, fused_cpu::best_kernels(), threads);
+      engine.restore(state_with_fading_moments(engine));
+      run_epochs(engine, request, 3);
+      EXPECT_EQ(count_subnormal(engine.state()), 0) << batch << " rows a batch, " << threads << " threads";
+    }
+  }
+}
+
+TEST(FusedCpu, GivesSubnormalNumbersBackToItsCaller) {
+  const EngineRequest request = request_for({});
+  FusedCpuEngine engine(request);
+  ASSERT_FALSE(flushes_to_zero());
+  run_epochs(engine, request, 1);
+  EXPECT_FALSE(flushes_to_zero());
+  EXPECT_THROW(run_epochs(engine, request, 1), Error) << "a chunk that does not follow";
+  EXPECT_FALSE(flushes_to_zero());
+  const FlushToZero by_the_caller;
+  EXPECT_THROW(run_epochs(engine, request, 1), Error);
+  EXPECT_TRUE(flushes_to_zero());
+}
+
+TEST(FlushToZero, TakesSubnormalOperandsAndResultsForZeros) {
+  volatile float least_normal = 1.17549435e-38F;
+  volatile float subnormal = 1e-40F;
+  EXPECT_GT(least_normal * 0.5F, 0);
+  EXPECT_GT(subnormal * 1e10F, 0);
+  {
+    const FlushToZero flushed;
+    const float result = least_normal * 0.5F;
+    const float from_operand = subnormal * 1e10F;
+    EXPECT_EQ(result, 0);
+    EXPECT_EQ(from_operand, 0);
+  }
+  EXPECT_GT(least_normal * 0.5F, 0);
 }
 
 TEST(FusedCpu, TakesRowsInTheOrderOfThePermutation) {

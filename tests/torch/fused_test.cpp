@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
+#include "engine/flush_to_zero.h"
 #include "torch/training_case.h"
 
 // The fused engine's losses against the eager engine's, step by step.
@@ -64,6 +67,36 @@ TEST(FusedAndEager, AgreeOnBatchesOfManySlices) {
     request.shape.hidden_layers = {40, 17};
     request.optimizer.max_grad_norm = limit;
     expect_the_same_curve(single_batches(request, 1003), 1e-3);
+  }
+}
+
+// Moments that the next update makes subnormal, of a network whose hidden units are all off.
+NamedArrays with_fading_moments(NamedArrays state) {
+  for (NamedArray& entry : state) {
+    if (entry.name == "parameters.layers.0.bias") std::ranges::fill(entry.array.as<float>(), -1e6F);
+    if (entry.name.starts_with("first_moment.")) std::ranges::fill(entry.array.as<float>(), 1.2e-38F);
+    if (entry.name.starts_with("second_moment.")) std::ranges::fill(entry.array.as<float>(), 1.1756e-38F);
+  }
+  return state;
+}
+
+TEST(FusedAndEager, TakeSubnormalMomentsForZerosInAllThreads) {
+  EngineRequest request = small_request();
+  request.shape = {6, {256, 128}, 1, Activation::relu, 0};
+  request = single_batches(request, 2048);  // worth several threads
+  for (const char* name : {"fused", "eager"}) {
+    const auto engine = make_engine(name, request);
+    engine->restore(with_fading_moments(engine->state()));
+    test::run_epochs(*engine, request, 2, 2, 0, 0.001F);
+    EXPECT_FALSE(flushes_to_zero()) << name << " changes how its caller computes";
+    const NamedArrays state = engine->state();
+    for (const char* moment : {"first_moment.layers.0.weight", "second_moment.layers.0.weight"}) {
+      const auto values = find_array(state, moment).as<float>();
+      EXPECT_EQ(std::ranges::count(values, 0.0F), static_cast<std::ptrdiff_t>(values.size()))
+          << name << " " << moment;
+    }
+    EXPECT_THROW(test::run_epochs(*engine, request, 1, 1, 0), Error) << "a chunk that does not follow";
+    EXPECT_FALSE(flushes_to_zero()) << name;
   }
 }
 

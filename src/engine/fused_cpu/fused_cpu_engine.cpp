@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "engine/class_numbers.h"
+#include "engine/flush_to_zero.h"
 #include "engine/fused_cpu/layout.h"
 #include "engine/fused_cpu/row_order.h"
 
@@ -399,6 +400,7 @@ void FusedCpuEngine::end_epoch(ChunkResult& result) {
 }
 
 ChunkResult FusedCpuEngine::run(const Chunk& chunk) {
+  const FlushToZero flushed;
   ChunkResult result;
   if (stopped_ == 0 && chunk.first_step != counters_.step)
     fail("a chunk that begins with step {} cannot follow step {}", chunk.first_step, counters_.step);

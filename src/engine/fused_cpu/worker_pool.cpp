@@ -1,5 +1,7 @@
 #include "engine/fused_cpu/worker_pool.h"
 
+#include "engine/flush_to_zero.h"
+
 namespace stoker::fused_cpu {
 namespace {
 
@@ -45,6 +47,7 @@ void WorkerPool::take_items() {
 }
 
 void WorkerPool::serve() {
+  set_flush_to_zero(true);
   // The pool begins with round 0, whenever this thread gets to run.
   for (std::uint32_t round = 0;; ++round) {
     wait_while(round_, round);

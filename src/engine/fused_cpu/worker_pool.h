@@ -8,7 +8,7 @@
 namespace stoker::fused_cpu {
 
 // Threads that share the pieces of one step after the other. They stay awake for a moment after a step, since
-// the next one follows at once, and sleep when none does.
+// the next one follows at once, and sleep when none does. Subnormal numbers are zeros to them.
 class WorkerPool {
  public:
   explicit WorkerPool(int threads);  // the caller's included; 1: no others
