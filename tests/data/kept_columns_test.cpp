@@ -15,12 +15,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int rows = 3000;
+constexpr int table_rows = 3000;
 
 Table some_table() {
   std::string csv = "x,colour,ok,share,many,y\n";
   const std::vector<std::string> colours{"red", "green", "", "blue"};
-  for (int i = 0; i < rows; ++i) {
+  for (int i = 0; i < table_rows; ++i) {
     csv += std::to_string(i * 7919 % 1000) + "," + colours[static_cast<std::size_t>(i * i % 11 % 4)] + "," +
            (i % 3 == 0 ? "true" : "false") + "," + (i % 50 == 0 ? "" : std::to_string(i % 13) + ".5") + ",t" +
            std::to_string(i % 400) + "," + std::to_string(i % 17) + ".25\n";
@@ -33,7 +33,7 @@ class KeptColumns : public ::testing::Test {
  protected:
   KeptColumns() {
     std::vector<std::int64_t> part;
-    for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t row = 0; row < table_rows; ++row)
       if (row % 4 != 1) part.push_back(row);
     in_memory_ = take_rows(some_table(), part);
     in_memory_.group_column = "many";
@@ -67,12 +67,12 @@ TEST_F(KeptColumns, AreThoseOfTheTable) {
 TEST_F(KeptColumns, TakeNoMemoryBeforeTheyAreAskedForNorAfterwards) {
   const std::int64_t before = arrow::default_memory_pool()->bytes_allocated();
   const Table opened = open_arrow(file(), 1);
-  const Table taken = take_rows(opened, std::vector<std::int64_t>(rows / 2, 5));
+  const Table taken = take_rows(opened, std::vector<std::int64_t>(table_rows / 2, 5));
   const auto now = [&] { return arrow::default_memory_pool()->bytes_allocated() - before; };
   EXPECT_LT(now(), 4096);
   {
     const auto column = taken.column("many");
-    EXPECT_GT(now(), rows / 2 * 4);
+    EXPECT_GT(now(), table_rows / 2 * 4);
   }
   preview(opened);
   EXPECT_LT(now(), 4096);
@@ -84,7 +84,7 @@ TEST_F(KeptColumns, GiveTheirRowsInTheOrderAskedFor) {
   EXPECT_TRUE(come_when_asked_for(*taken.columns));
   expect_same(take_rows(taken, {4, 1, 1, 0, 2, 3, 3, 3}),
               take_rows(take_rows(in_memory_, order), {4, 1, 1, 0, 2, 3, 3, 3}));
-  EXPECT_THROW(take_rows(in_file_, {rows}), Error);
+  EXPECT_THROW(take_rows(in_file_, {table_rows}), Error);
 }
 
 TEST_F(KeptColumns, AreSplitPreparedAndWrittenAsThoseInMemory) {
