@@ -4,9 +4,10 @@
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 
 #include <nlohmann/json.hpp>
+
+#include "base/files.h"
 
 namespace stoker::test {
 namespace {
@@ -15,11 +16,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* recorded_folder = "/golden";
 const fs::path all_sets = fs::path(STOKER_SOURCE_DIR) / "tests" / "golden";
-
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 void replace_all(std::string& text, const std::string& before, const std::string& after) {
   for (std::size_t at = text.find(before); at != std::string::npos; at = text.find(before, at + after.size()))
@@ -36,7 +32,7 @@ bool may_name_a_folder(const fs::path& file) {
 void move_to(const fs::path& folder, const fs::path& part) {
   for (const auto& entry : fs::recursive_directory_iterator(part)) {
     if (!entry.is_regular_file() || !may_name_a_folder(entry.path())) continue;
-    std::string text = content_of(entry.path());
+    std::string text = read_file(entry.path(), std::size_t{4} << 20);
     if (text.find(recorded_folder) == std::string::npos) continue;
     replace_all(text, std::string(recorded_folder) + "/", folder.string() + "/");
     std::ofstream(entry.path(), std::ios::binary) << text;
