@@ -1,13 +1,16 @@
-// What compute-sanitizer's racecheck says of clusters. Every kernel here is a few lines long and free of
-// races, but for the one that is not meant to be; each can be launched in clusters of any size, where those
-// that never touch another block's memory do exactly the same as without clusters. What is reported for them
-// in clusters of several blocks alone is the tool's mistake, not a race.
+// What compute-sanitizer's racecheck says of kernels of a few lines that are free of races, but for the one
+// that is not meant to be. What is reported for the others is the tool's mistake. They have what the fused
+// kernels have and racecheck might not understand:
+//   clusters: each can be launched in clusters of any size, where those that never touch another block's
+//     memory do exactly the same as without clusters;
+//   half of a block at a barrier of its own, while the other half is at, or on its way to, the barrier of the
+//     whole block.
 //
 // Its release notes: it knows the memory of other blocks since 2023.1 and their barriers since 2024.4, and
 // had "false positives and false negatives involving indirect barrier synchronization dependencies across
 // clusters" up to 2026.1: barriers of blocks and of clusters in turns, as the kernels of teams have them.
-//   nvcc -arch=sm_90a -lineinfo -o racecheck_clusters bench/racecheck_clusters.cu
-//   compute-sanitizer --tool racecheck ./racecheck_clusters KERNEL CLUSTER
+//   nvcc -arch=sm_90a -lineinfo -o racecheck_probes bench/racecheck_probes.cu
+//   compute-sanitizer --tool racecheck ./racecheck_probes KERNEL CLUSTER
 // tools/gpu-check runs all of them and prints the hazards that are reported for each.
 #include <cstdint>
 #include <cstdio>
@@ -18,7 +21,7 @@
 
 namespace {
 
-constexpr int threads = 256, steps = 8, blocks = 16;
+constexpr int threads = 512, steps = 50, blocks = 16;
 
 struct alignas(16) Shared {
   std::uint32_t words[2][threads];
@@ -193,6 +196,92 @@ __global__ void others_memory_as_teams_do(int* wrong) {
   read_the_next_block<true>(wrong);
 }
 
+// ---- half of a block at a barrier of its own, as where the fused kernels compute a loss
+// The first warps exchange words among themselves and leave results; meanwhile the others do nothing, write
+// something else, or do so late. A barrier of the whole block; all warps read the results of others and leave
+// their own; the barrier again; all read those.
+enum class Meeting { of_the_half, of_the_half_where_others_arrive, of_all };
+enum class Others { idle, write, write_late };
+
+constexpr int half = threads / 2;
+
+struct alignas(16) Results {
+  std::uint32_t parts[half], first[half], second[threads], others[half];
+};
+
+__device__ std::uint32_t first_result(int block, int step, int of) {
+  return value_of(block, step, (of + 37) % half) + 1;
+}
+// What a warp reads: 128 words that other warps have written.
+__device__ int place_read(int thread, int words) {
+  return (thread / 32 + 1) * 128 % words;
+}
+__device__ std::uint32_t second_result(int block, int step, int of) {
+  return first_result(block, step, place_read(of, half) + of % 32) + 1;
+}
+
+// Word 32 i + lane is the lane's i-th.
+template <bool ByLdmatrix>
+__device__ void read_words(std::uint32_t (&out)[4], const std::uint32_t* from, int lane) {
+  if constexpr (ByLdmatrix) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
+                 : "r"(address_of(from + lane * 4))
+                 : "memory");
+  } else {
+    for (int i = 0; i < 4; ++i) out[i] = from[32 * i + lane];
+  }
+}
+
+template <Meeting Where>
+__device__ void meet_as_the_half() {
+  constexpr int count = Where == Meeting::of_the_half ? half : threads;
+  asm volatile("bar.sync 1, %0;" ::"n"(count) : "memory");
+}
+template <Meeting Where>
+__device__ void meet_as_the_others() {
+  if constexpr (Where == Meeting::of_the_half_where_others_arrive)
+    asm volatile("bar.arrive 1, %0;" ::"n"(threads) : "memory");
+  else if constexpr (Where == Meeting::of_all)
+    asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory");
+}
+// By another time in every step, since what is reported may depend on who comes first.
+__device__ void be_late(int step, int thread) {
+  const long long until = clock64() + (step * 7 + thread / 32 * 3) % 16 * 1'000;
+  while (clock64() < until) {
+  }
+}
+
+template <Meeting Where, Others What, bool ByLdmatrix>
+__global__ void half_waits(int* wrong) {
+  __shared__ Results shared;
+  const int thread = static_cast<int>(threadIdx.x), block = static_cast<int>(blockIdx.x), lane = thread % 32;
+  for (int step = 0; step < steps; ++step) {
+    if (thread < half) {
+      shared.parts[thread] = value_of(block, step, thread);
+      meet_as_the_half<Where>();
+      shared.first[thread] = shared.parts[(thread + 37) % half] + 1;
+    } else {
+      meet_as_the_others<Where>();
+      if constexpr (What == Others::write_late) be_late(step, thread);
+      if constexpr (What != Others::idle) shared.others[thread - half] = value_of(block, step, thread);
+    }
+    __syncthreads();
+    std::uint32_t words[4];
+    int from = place_read(thread, half);
+    read_words<ByLdmatrix>(words, shared.first + from, lane);
+    for (int i = 0; i < 4; ++i) expect(words[i] == first_result(block, step, from + 32 * i + lane), wrong);
+    shared.second[thread] = words[0] + 1;
+    __syncthreads();
+    from = place_read(thread, threads);
+    read_words<ByLdmatrix>(words, shared.second + from, lane);
+    for (int i = 0; i < 4; ++i) expect(words[i] == second_result(block, step, from + 32 * i + lane), wrong);
+    if constexpr (What != Others::idle)
+      expect(shared.others[thread % half] == value_of(block, step, half + thread % half), wrong);
+    __syncthreads();
+  }
+}
+
 struct Kernel {
   const char* name;
   const void* function;  // of (int* wrong), some also of (const std::uint32_t* numbers)
@@ -206,6 +295,18 @@ const Kernel kernels[] = {
     {"others_memory", reinterpret_cast<const void*>(others_memory)},
     {"barriers_in_turns", reinterpret_cast<const void*>(barriers_in_turns)},
     {"others_memory_as_teams_do", reinterpret_cast<const void*>(others_memory_as_teams_do)},
+    {"all_wait", reinterpret_cast<const void*>(half_waits<Meeting::of_all, Others::write_late, true>)},
+    {"half_waits_others_idle",
+     reinterpret_cast<const void*>(half_waits<Meeting::of_the_half, Others::idle, true>)},
+    {"half_waits_others_write",
+     reinterpret_cast<const void*>(half_waits<Meeting::of_the_half, Others::write, true>)},
+    {"half_waits_others_late",
+     reinterpret_cast<const void*>(half_waits<Meeting::of_the_half, Others::write_late, true>)},
+    {"half_waits_plain_reads",
+     reinterpret_cast<const void*>(half_waits<Meeting::of_the_half, Others::write_late, false>)},
+    {"half_waits_others_arrive",
+     reinterpret_cast<const void*>(
+         half_waits<Meeting::of_the_half_where_others_arrive, Others::write_late, true>)},
 };
 
 void check(cudaError_t status) {

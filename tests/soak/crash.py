@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Kills and interrupts runs and sweeps at random moments, goes on with them, and compares what they come to with
+what nobody stopped.
+
+    tests/soak/crash.py build/stoker --seconds 600 --seed 1
+
+After each stop the list of runs must be readable, whatever it offers must be whole, and what it says about going on
+must work.
+"""
+import csv
+import json
+import pathlib
+import shlex
+import signal
+import tempfile
+import time
+
+import rounds
+from rounds import Fault
+
+SIGNALS = [signal.SIGKILL] * 3 + [signal.SIGINT, signal.SIGTERM]
+MOST_STOPS = 4
+
+CARDS = """version: 1
+name: crash
+cards:
+  load: {type: data_load, config: {source: sample, sample_name: friedman, sample_rows: 600}}
+  split: {type: data_split, inputs: {dataset: load.dataset}}
+  model:
+    type: model_define_gpu
+    config: {hidden_layers: [8], dropout: 0.1, epochs: EPOCHS, batch_size: 4, validation_ratio: 0.2,
+             learning_rate: RATE}
+  train:
+    type: train
+    inputs: {train_dataset: split.train_dataset, model_spec: model.model_spec}
+    config: {target_column: y, device: cpu, engine: fused, checkpoint_seconds: 0}
+  evaluate: {type: evaluate, inputs: {trained_model: train.trained_model, test_dataset: split.test_dataset}}
+  predict: {type: inference, inputs: {trained_model: train.trained_model, dataset: split.test_dataset}}
+"""
+RATES = "{grid: [0.001, 0.002, 0.004, 0.008, 0.016, 0.032]}"
+
+
+def document(epochs, rate, sweep=""):
+    return CARDS.replace("EPOCHS", str(epochs)).replace("RATE", rate) + sweep
+
+
+WORK = {
+    "run": ("run", document(60, "0.005")),
+    "grid": ("sweep", document(12, RATES, "sweep: {strategy: grid, metric: rmse}\n")),
+    "halving": ("sweep", document(18, RATES, "sweep: {strategy: halving, factor: 2, min_epochs: 2}\n")),
+    "folds": ("sweep", document(9, RATES, "sweep: {strategy: grid, folds: 3}\n")),
+}
+
+
+FILES = ("model/model.safetensors", "model/model.json", "evaluations/evaluate.json", "predictions-predict.csv")
+TIMES = ("seconds", "rows_per_second")
+
+
+def rows_without_time(path):
+    with path.open(newline="") as file:
+        return [{key: value for key, value in row.items() if key not in TIMES} for row in csv.DictReader(file)]
+
+
+def result_of(out):
+    """All that a run or a sweep came to and that does not depend on the time it took."""
+    result = {}
+    for run in sorted(path.parent for path in out.glob("*/run.json")):
+        record = json.loads((run / "run.json").read_text())
+        kept = result.setdefault(record["name"], {"status": record["status"], "results": record["results"]})
+        for file in FILES:
+            if (run / file).exists():
+                kept[file] = (run / file).read_bytes()
+        for table in ("metrics.csv", "trials.csv"):
+            if (run / table).exists():
+                kept[table] = rows_without_time(run / table)
+    return result
+
+
+def first_difference(expected, found):
+    if expected.keys() != found.keys():
+        return f"{sorted(found)} and not {sorted(expected)}"
+    for name, kept in expected.items():
+        for what in sorted(kept.keys() | found[name].keys()):
+            if kept.get(what) != found[name].get(what):
+                return f"{what} of {name}"
+    return ""
+
+
+def check_whole(program, out, rows=("sample:friedman", "--sample-rows", "3")):
+    """Nothing that a name offers is half written; `rows` are some that a model can predict."""
+    for path in out.glob("*/**/*.json"):
+        if not any(part.startswith(".") or ".partial-" in part for part in path.relative_to(out).parts):
+            try:
+                json.loads(path.read_text())
+            except ValueError as error:
+                raise Fault(f"{path} is half written: {error}") from None
+    for page in out.glob("*/report.html"):
+        if not page.read_text().rstrip().endswith("</html>"):
+            raise Fault(f"{page} is half written")
+    for model in out.glob("*/model"):
+        program.must("predict", str(model), *rows)
+
+
+def listed(program):
+    found = json.loads(program.must("runs", "list", "--json", "--out", "out").output)
+    if found["damaged"]:
+        raise Fault(f"the list of runs calls something damaged: {found['damaged']}")
+    return found["runs"]
+
+
+def next_command(program):
+    """What the list offers to go on with, a sweep before the run that it is refitting; None when nothing is open."""
+    open_runs = [run for run in listed(program) if run["status"] != "finished"]
+    for run in open_runs:
+        program.must("runs", "show", run["run"], "--out", "out")
+        if "to_go_on" not in run:
+            raise Fault(f"the run {run['run']} is {run['status']} and cannot be gone on with: {run['error']}")
+    open_runs.sort(key=lambda run: "sweep --resume" not in run["to_go_on"])
+    return shlex.split(open_runs[0]["to_go_on"])[1:] if open_runs else None
+
+
+def wait_for_document(program, words, process):
+    """An open fault: a run that is killed before its document is written cannot be gone on with, and a sweep is offered
+    as a run. With --open-faults nobody waits."""
+    wanted = "*/sweep.yaml" if words[0] == "sweep" else "*/pipeline.yaml"
+    while process.poll() is None and not list((program.folder / "out").glob(wanted)):
+        time.sleep(0.001)
+
+
+def stopped(program, words, chance, duration, open_faults):
+    """Runs it and stops it at a random moment; half of all moments are early, where files come into being."""
+    process = program.start(words)
+    if not open_faults:
+        wait_for_document(program, words, process)
+    moment = chance.uniform(0, 0.05) if chance.random() < 0.4 else chance.uniform(0, duration * 1.1)
+    number = chance.choice(SIGNALS)
+    time.sleep(moment)
+    process.send_signal(number)
+    finished = program.finish(words, process)
+    # Before the program has taken charge of the signal, it ends at once, as any program does.
+    if finished.code not in (0, 130, -number):
+        raise Fault(f"{finished}\n  after {number.name} at {moment * 1000:.0f} ms")
+    return f"{number.name} at {moment * 1000:.1f} ms"
+
+
+def play_round(options, expected, chance, folder):
+    name = chance.choice(sorted(WORK))
+    command, text = WORK[name]
+    (folder / "crash.yaml").write_text(text)
+    program = rounds.Program(options.program, folder)
+    first = [command, "crash.yaml", "--quiet", "--out", "out", "--threads", "2"][:None if command == "sweep" else -2]
+    words = first
+    stops = [stopped(program, words, chance, expected[name]["seconds"], options.open_faults)]
+    try:
+        while True:
+            check_whole(program, folder / "out")
+            words = next_command(program) or (first if not listed(program) else None)
+            if words is None:
+                break
+            if len(stops) < chance.randint(1, MOST_STOPS):
+                stops.append(stopped(program, words, chance, expected[name]["seconds"], options.open_faults))
+            else:
+                program.must(*words)
+        difference = first_difference(expected[name]["result"], result_of(folder / "out"))
+        if difference:
+            raise Fault(f"another result than that of nobody's stopping: {difference}")
+    except Fault as fault:
+        raise Fault(f"{name} stopped by {', '.join(stops)}:\n  {fault}") from None
+
+
+def uninterrupted(options):
+    expected = {}
+    for name, (command, text) in WORK.items():
+        with tempfile.TemporaryDirectory(prefix="stoker-soak-") as folder:
+            (pathlib.Path(folder) / "crash.yaml").write_text(text)
+            began = time.monotonic()
+            rounds.Program(options.program, folder).must(command, "crash.yaml", "--quiet", "--out", "out")
+            expected[name] = {"seconds": time.monotonic() - began, "result": result_of(pathlib.Path(folder) / "out")}
+    return expected
+
+
+def main():
+    def further(parser):
+        parser.add_argument("--open-faults", action="store_true", help="also what is known to go wrong")
+
+    options = rounds.options_of(__doc__, further)
+    expected = uninterrupted(options)
+    rounds.play(options, lambda chance, folder, number: play_round(options, expected, chance, folder))
+
+
+if __name__ == "__main__":
+    main()
