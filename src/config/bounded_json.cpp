@@ -27,7 +27,9 @@ class Counter : public nlohmann::json_sax<nlohmann::json> {
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
   // The parser that builds tells what is wrong.
-  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override { return false; }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override {
+    return false;
+  }
 
   void refuse_if_beyond() const {
     if (depth_ > bounds_.depth) refuse("it nests more than {} deep", bounds_.depth);
