@@ -30,6 +30,60 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
+// A character of UTF-8 at the start of `text`.
+struct Character {
+  char32_t code = 0;
+  std::size_t bytes = 0;  // 0: no UTF-8
+};
+
+Character character_at(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return {byte(0), 1};
+  const std::size_t bytes = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+  if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < bytes) return {};
+  char32_t code = byte(0) & (0x7fU >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80) return {};
+    code = code << 6U | (byte(i) & 0x3fU);
+  }
+  constexpr std::array<char32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
+  const bool is_surrogate = code >= 0xd800 && code <= 0xdfff;
+  if (code < least[bytes] || code > 0x10ffff || is_surrogate) return {};
+  return {code, bytes};
+}
+
+// Control characters, and those that change the direction or the lines of the text around them.
+bool commands_a_terminal(char32_t code) {
+  return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c ||
+         (code >= 0x200e && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+         (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
+}
+
+std::string spelt_out(char32_t code) {
+  if (code == '\n') return "\\n";
+  if (code == '\t') return "\\t";
+  if (code == '\r') return "\\r";
+  const auto number = static_cast<std::uint32_t>(code);
+  return code < 0x100 ? fmt::format("\\x{:02x}", number) : fmt::format("\\u{:04x}", number);
+}
+
+std::string spelt_out_but(std::string_view text, std::string_view kept) {
+  std::string result;
+  result.reserve(text.size());
+  while (!text.empty()) {
+    const Character next = character_at(text);
+    if (next.bytes == 0) {
+      result += spelt_out(static_cast<unsigned char>(text.front()));
+    } else if (commands_a_terminal(next.code) && kept.find(text.front()) == std::string_view::npos) {
+      result += spelt_out(next.code);
+    } else {
+      result += text.substr(0, next.bytes);
+    }
+    text.remove_prefix(std::max<std::size_t>(1, next.bytes));
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string nearest_name(std::string_view name, std::span<const std::string> candidates) {
@@ -100,6 +154,14 @@ std::string html_escaped(std::string_view text) {
     }
   }
   return escaped;
+}
+
+std::string printable(std::string_view text) {
+  return spelt_out_but(text, "");
+}
+
+std::string printable_lines(std::string_view text) {
+  return spelt_out_but(text, "\n");
 }
 
 std::string human_bytes(std::uint64_t bytes) {

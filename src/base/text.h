@@ -18,6 +18,13 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
 std::vector<std::string> split_text(std::string_view text, char separator);
 std::string html_escaped(std::string_view text);
 
+// Text from outside as a terminal may show it on one line: what it would take for a command, such as to
+// clear the screen, to go back over a line or to write from right to left, is spelt out (\x1b, \u202e), and
+// so are bytes that are no UTF-8.
+std::string printable(std::string_view text);
+// The same for text of several lines.
+std::string printable_lines(std::string_view text);
+
 std::string human_bytes(std::uint64_t bytes);  // "1.5 GiB"
 std::string human_seconds(double seconds);     // "850 ms", "12.3 s", "2 min 05 s"
 std::string human_count(std::uint64_t count);  // "50,000"

@@ -68,7 +68,7 @@ ExitCode show(const BenchOptions& options, const std::vector<BenchLine>& own,
     return ExitCode::done;
   }
   for (const auto* lines : {&own, &peers}) {
-    for (const BenchLine& line : *lines) print(to_json(line).dump() + "\n");
+    for (const BenchLine& line : *lines) print_data(to_json(line).dump() + "\n");
   }
   return ExitCode::done;
 }
@@ -85,7 +85,7 @@ ExitCode show_many(const BenchOptions& options, const std::vector<ManyLine>& lin
       json["processor_us_per_step"] = many.processor_us_per_step;
       json["model_steps_per_s"] = 1e6 / line.us_per_step;
       json["times_single"] = many.times_single;
-      print(json.dump() + "\n");
+      print_data(json.dump() + "\n");
       continue;
     }
     rows.push_back({fmt::format("{}", line.models), fmt::format("{:.0f}", 1e6 / line.us_per_step),

@@ -47,24 +47,24 @@ std::string default_text(const config::Field& field) {
   return "default " + config::to_json(field.default_value).dump();
 }
 
-std::string settings_text(const config::Fields& fields) {
-  std::string text;
+void add_settings(Pieces& text, const config::Fields& fields) {
   for (const config::Field& field : fields) {
     const std::string allowed = config::allowed_text(field);
-    text += fmt::format("  {}  ({}, {}{})\n      {}\n", coloured_output(Colour::bold, field.name),
-                        config::type_text(field), default_text(field), allowed.empty() ? "" : ", " + allowed,
-                        field.help);
+    text.push_back({"  "});
+    text.push_back({field.name, Colour::bold});
+    text.push_back({fmt::format("  ({}, {}{})\n      {}\n", config::type_text(field), default_text(field),
+                                allowed.empty() ? "" : ", " + allowed, field.help)});
   }
-  return text;
 }
 
-std::string type_page(const CardType& type) {
-  std::string text =
-      fmt::format("{}: {}\n{}\n", coloured_output(Colour::bold, type.name), type.title, type.help);
-  if (!type.inputs.empty()) text += "\nInputs\n" + ports_text(type.inputs);
-  if (!type.outputs.empty()) text += "\nOutputs\n" + ports_text(type.outputs);
+Pieces type_page(const CardType& type) {
+  Pieces text{{type.name, Colour::bold}, {fmt::format(": {}\n{}\n", type.title, type.help)}};
+  if (!type.inputs.empty()) text.push_back({"\nInputs\n" + ports_text(type.inputs)});
+  if (!type.outputs.empty()) text.push_back({"\nOutputs\n" + ports_text(type.outputs)});
   const DescribedSettings settings = type.describe();
-  if (!settings.fields.empty()) text += "\nSettings\n" + settings_text(settings.fields);
+  if (settings.fields.empty()) return text;
+  text.push_back({"\nSettings\n"});
+  add_settings(text, settings.fields);
   return text;
 }
 

@@ -66,14 +66,13 @@ nlohmann::json as_json(const Document& document, const RunSummary& summary) {
   return json;
 }
 
-std::string metrics_text(const std::string& card, const Evaluation& evaluation) {
+void add_metrics(Pieces& text, const std::string& card, const Evaluation& evaluation) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& [name, value] : evaluation.metrics()) rows.push_back({name, number(value)});
   const auto count = static_cast<std::uint64_t>(evaluation.rows);
-  return fmt::format("{}\n{}",
-                     coloured_output(Colour::bold, fmt::format("{}: {} on {}", card, evaluation.target,
-                                                               counted(count, "row"))),
-                     aligned(rows, "  "));
+  text.push_back(
+      {printable(fmt::format("{}: {} on {}", card, evaluation.target, counted(count, "row"))), Colour::bold});
+  text.push_back({"\n" + aligned(rows, "  ")});
 }
 
 // The penalty that was asked for, or that cross-validation chose.
@@ -91,10 +90,10 @@ std::string reused_text(const RunSummary& summary) {
   return join(reused, ", ");
 }
 
-std::string as_text(const RunSummary& summary) {
+Pieces as_text(const RunSummary& summary) {
   const RunPaths paths{summary.folder};
-  std::string text;
-  for (const auto& [card, evaluation] : summary.evaluations) text += metrics_text(card, evaluation);
+  Pieces text;
+  for (const auto& [card, evaluation] : summary.evaluations) add_metrics(text, card, evaluation);
   std::vector<std::vector<std::string>> rows{{"run", summary.folder.string()}};
   const std::string reused = reused_text(summary);
   const std::size_t pictures = pictures_in(paths.plots());
@@ -110,7 +109,8 @@ std::string as_text(const RunSummary& summary) {
   if (exists(paths.model())) {
     rows.push_back({"predict", fmt::format("stoker predict {} NEW_DATA.csv", summary.folder.string())});
   }
-  return text + aligned(rows);
+  text.push_back({aligned(rows)});
+  return text;
 }
 
 // What the cache may hold, from the environment: it is shared by all runs of a folder.

@@ -2,14 +2,14 @@
 
 #include <cstdio>
 
-#include "cli/terminal.h"
+#include "base/text.h"
 
 namespace stoker::cli {
 
 void LiveLine::show(const std::string& line) {
   if (!error_is_terminal()) return;
   // One column is left free: a full last column makes some terminals wrap.
-  const std::string whole = "\r\033[K" + cut_to_width(line, terminal_width() - 1);
+  const std::string whole = "\r\033[K" + cut_to_width(printable(line), terminal_width() - 1);
   std::fwrite(whole.data(), 1, whole.size(), stderr);
   std::fflush(stderr);
   shown_ = true;
@@ -22,7 +22,7 @@ void LiveLine::clear() {
   shown_ = false;
 }
 
-void LiveLine::say(const std::string& line) {
+void LiveLine::say(const Pieces& line) {
   clear();
   tell(line);
 }

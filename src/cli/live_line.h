@@ -3,6 +3,8 @@
 #include <chrono>
 #include <string>
 
+#include "cli/terminal.h"
+
 namespace stoker::cli {
 
 // Where there is no live line, plain ones come this far apart.
@@ -20,7 +22,8 @@ class LiveLine {
   void show(const std::string& line);
   void clear();
   // A line that stays, above the changing one.
-  void say(const std::string& line);
+  void say(const Pieces& line);
+  void say(const std::string& line) { say(Pieces{{line}}); }
 
  private:
   bool shown_ = false;

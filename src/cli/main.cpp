@@ -40,7 +40,7 @@ constexpr const char* examples =
 
 int complain(const std::string& message, ExitCode code) {
   for (const std::string& line : split_text(message, '\n')) {
-    if (!line.empty()) tell(coloured_error(Colour::red, "stoker:") + " " + line);
+    if (!line.empty()) tell(Pieces{{"stoker:", Colour::red}, {" " + line}});
   }
   return static_cast<int>(code);
 }

@@ -63,7 +63,8 @@ void print_table(const Table& table) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> closes(stream, &std::fclose);
   std::string piece(std::size_t{1} << 20, '\0');
   while (const std::size_t count = std::fread(piece.data(), 1, piece.size(), stream)) {
-    print(std::string_view(piece).substr(0, count));
+    const std::string_view rows = std::string_view(piece).substr(0, count);
+    output_is_terminal() ? print(rows) : print_data(rows);
   }
 }
 

@@ -41,7 +41,7 @@ std::string as_text(const Preview& shown, const std::string& description) {
   std::vector<std::vector<std::string>> first{names};
   for (const std::vector<std::string>& row : shown.first_rows) {
     first.emplace_back();
-    for (const std::string& cell : row) first.back().push_back(cut_to_width(cell, 24));
+    for (const std::string& cell : row) first.back().push_back(cut_to_width(printable(cell), 24));
   }
   return fmt::format("{}: {}, {}\n\n{}\n{}", description,
                      counted(static_cast<std::uint64_t>(shown.rows), "row"),

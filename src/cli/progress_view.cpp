@@ -53,9 +53,9 @@ void ProgressView::card_finished(const Card& card, const CardOutcome& outcome) {
   // Not before a card is done: a run that is refused at its first card leaves no folder.
   if (!heading_.empty()) live_.say(heading_);
   heading_.clear();
-  const std::string what = outcome.reused ? coloured_error(Colour::grey, "reused from the cache")
-                                          : coloured_error(Colour::green, human_seconds(outcome.seconds));
-  live_.say(fmt::format("  {:<12} {:<18} {}", card.id, card.type, what));
+  const Piece what = outcome.reused ? Piece{"reused from the cache", Colour::grey}
+                                    : Piece{human_seconds(outcome.seconds), Colour::green};
+  live_.say(Pieces{{fmt::format("  {:<12} {:<18} ", card.id, card.type)}, what});
 }
 
 void ProgressView::epoch_finished(const EpochReport& report) {
@@ -76,7 +76,7 @@ void ProgressView::advanced(std::int64_t step, std::int64_t total_steps, double 
 
 void ProgressView::note(Severity severity, const std::string& message) {
   if (severity == Severity::warning) {
-    live_.say(fmt::format("  {} {}", coloured_error(Colour::yellow, "warning:"), message));
+    live_.say(Pieces{{"  "}, {"warning:", Colour::yellow}, {" " + message}});
   } else if (!quiet_) {
     live_.say(fmt::format("  {}", message));
   }

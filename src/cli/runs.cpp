@@ -58,7 +58,7 @@ ExitCode list(const RunsCommand& command) {
   std::vector<std::string> damaged;
   const std::vector<ListedRun> runs = list_runs(command.out, damaged);
   for (const std::string& each : damaged) {
-    tell(coloured_error(Colour::yellow, "warning:") + " not readable: " + each);
+    tell(Pieces{{"warning:", Colour::yellow}, {" not readable: " + each}});
   }
   if (command.json) {
     nlohmann::json json = {{"runs", nlohmann::json::array()}, {"damaged", damaged}};

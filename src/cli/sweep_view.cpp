@@ -42,7 +42,7 @@ void SweepView::advanced(const SweepProgress& progress) {
 
 void SweepView::note(Severity severity, const std::string& message) {
   if (severity == Severity::warning) {
-    live_.say(fmt::format("  {} {}", coloured_error(Colour::yellow, "warning:"), message));
+    live_.say(Pieces{{"  "}, {"warning:", Colour::yellow}, {" " + message}});
   } else if (!quiet_) {
     live_.say(fmt::format("  {}", message));
   }

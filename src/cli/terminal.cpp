@@ -41,8 +41,14 @@ const char* code_of(Colour colour) {
   return "0";
 }
 
-std::string coloured(bool wanted, Colour colour, std::string_view text) {
-  return wanted ? fmt::format("\033[{}m{}\033[0m", code_of(colour), text) : std::string(text);
+std::string made_printable(const Pieces& pieces, bool colours,
+                           std::string (*printable_text)(std::string_view)) {
+  std::string text;
+  for (const Piece& piece : pieces) {
+    const std::string safe = printable_text(piece.text);
+    text += colours && piece.colour ? fmt::format("\033[{}m{}\033[0m", code_of(*piece.colour), safe) : safe;
+  }
+  return text;
 }
 
 bool starts_character(char byte) {
@@ -56,37 +62,46 @@ bool reads_as_number(std::string_view cell) {
 
 }  // namespace
 
-void print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
+void print_data(std::string_view data) {
+  std::fwrite(data.data(), 1, data.size(), stdout);
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
   if (errno == EPIPE) std::_Exit(static_cast<int>(ExitCode::done));
   fail("standard output cannot be written: {}", std::strerror(errno));
 }
 
+void print(std::string_view text) {
+  print_data(printable_lines(text));
+}
+
+void print(const Pieces& text) {
+  static const bool colours = colours_wanted(STDOUT_FILENO);
+  print_data(made_printable(text, colours, printable_lines));
+}
+
 void print_json(const nlohmann::json& json) {
   // Text from files may not be UTF-8: what cannot be shown is replaced, never an error at the very end.
-  print(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  print_data(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 void tell(std::string_view line) {
+  tell(Pieces{{std::string(line)}});
+}
+
+void tell(const Pieces& line) {
+  static const bool colours = colours_wanted(STDERR_FILENO);
+  const std::string whole = made_printable(line, colours, printable) + "\n";
   // Nothing can be done when even this fails.
-  const std::string whole = fmt::format("{}\n", line);
   std::fwrite(whole.data(), 1, whole.size(), stderr);
   std::fflush(stderr);
 }
 
-std::string coloured_error(Colour colour, std::string_view text) {
-  static const bool wanted = colours_wanted(STDERR_FILENO);
-  return coloured(wanted, colour, text);
-}
-
-std::string coloured_output(Colour colour, std::string_view text) {
-  static const bool wanted = colours_wanted(STDOUT_FILENO);
-  return coloured(wanted, colour, text);
-}
-
 bool error_is_terminal() {
   static const bool is = isatty(STDERR_FILENO) != 0;
+  return is;
+}
+
+bool output_is_terminal() {
+  static const bool is = isatty(STDOUT_FILENO) != 0;
   return is;
 }
 
@@ -108,8 +123,9 @@ std::string cut_to_width(std::string_view text, std::size_t columns) {
   return std::string(text);
 }
 
-std::string aligned(const std::vector<std::vector<std::string>>& rows, std::string_view indent) {
+std::string aligned(std::vector<std::vector<std::string>> rows, std::string_view indent) {
   std::vector<std::size_t> widths;
+  for (auto& row : rows) std::transform(row.begin(), row.end(), row.begin(), printable);
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()), 0);
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], shown_width(row[i]));

@@ -1,6 +1,6 @@
 #include "config/quote.h"
 
-#include <fmt/format.h>
+#include "base/text.h"
 
 namespace stoker::config {
 namespace {
@@ -18,19 +18,7 @@ std::string shown(std::string_view text, std::size_t longest) {
     length = longest;
     while (length > 0 && continues_character(text[length])) --length;
   }
-  std::string result;
-  for (const char byte : text.substr(0, length)) {
-    const auto code = static_cast<unsigned char>(byte);
-    if (byte == '\n') {
-      result += "\\n";
-    } else if (byte == '\t') {
-      result += "\\t";
-    } else if (code < 0x20 || code == 0x7F) {
-      result += fmt::format("\\x{:02x}", code);
-    } else {
-      result += byte;
-    }
-  }
+  std::string result = printable(text.substr(0, length));
   if (cut) result += "…";
   return result;
 }

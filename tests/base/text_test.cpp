@@ -42,5 +42,31 @@ TEST(Text, EscapesWhatHtmlWouldRead) {
   EXPECT_EQ(html_escaped("<a b='\"&'>"), "&lt;a b=&#39;&quot;&amp;&#39;&gt;");
 }
 
+TEST(Text, SpellsOutWhatATerminalWouldObey) {
+  EXPECT_EQ(printable("plain, ünïcödé, 日本語, 🙂"), "plain, ünïcödé, 日本語, 🙂");
+  EXPECT_EQ(printable("\x1b[2J\x1b]0;title\x07"), "\\x1b[2J\\x1b]0;title\\x07");
+  EXPECT_EQ(printable("a\rb\tc\nd\x7f\b"), "a\\rb\\tc\\nd\\x7f\\x08");
+  EXPECT_EQ(printable(std::string("zero\0byte", 9)), "zero\\x00byte");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "\\x9b31m")
+      << "a command in one character";
+  EXPECT_EQ(printable("\xe2\x80\xae"
+                      "txt.exe"),
+            "\\u202etxt.exe")
+      << "from right to left";
+  EXPECT_EQ(printable_lines("one\n\x1b[1Atwo\n"), "one\n\\x1b[1Atwo\n");
+}
+
+TEST(Text, SpellsOutBytesThatAreNoUtf8) {
+  EXPECT_EQ(printable("caf\xe9"), "caf\\xe9");
+  EXPECT_EQ(printable("\x9b"
+                      "2J"),
+            "\\x9b2J");
+  EXPECT_EQ(printable("\xc0\x9b"), "\\xc0\\x9b") << "too long a form";
+  EXPECT_EQ(printable("\xe2\x80"), "\\xe2\\x80") << "cut off";
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "half a pair";
+}
+
 }  // namespace
 }  // namespace stoker
