@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hashed_file.h"
+#include "config/bounded_json.h"
 #include "model/linear.h"
 #include "model/safetensors.h"
 
@@ -20,6 +21,10 @@ namespace fs = std::filesystem;
 constexpr const char* model_format = "stoker-model";
 constexpr std::int64_t format_version = 1;
 constexpr std::size_t most_description_bytes = std::size_t{64} << 20;
+// As written below, a column takes 100 bytes or more, and a key or a value 10.
+constexpr config::JsonBounds most_of_a_description{
+    .values = most_description_bytes / 10, .containers = most_description_bytes / 100, .depth = 16};
+constexpr std::size_t most_layers = 10'000;
 
 json network_to_json(const MlpShape& shape) {
   return {{"inputs", shape.inputs},
@@ -40,6 +45,9 @@ MlpShape network_from_json(const json& text) {
   MlpShape shape;
   shape.inputs = text.at("inputs").get<std::int64_t>();
   shape.hidden_layers = text.at("hidden_layers").get<std::vector<std::int64_t>>();
+  if (shape.hidden_layers.size() > most_layers)
+    refuse("its network has {} hidden layers, and this program reads {}", shape.hidden_layers.size(),
+           most_layers);
   shape.outputs = text.at("outputs").get<std::int64_t>();
   shape.activation = activation_from(text.at("activation").get<std::string>());
   shape.dropout = text.at("dropout").get<double>();
@@ -186,7 +194,7 @@ Model read_model(const fs::path& folder) {
   }
   const std::string text = read_file(description, most_description_bytes);
   Model model = about(description, [&] {
-    Model read = from_json(json::parse(text));
+    Model read = from_json(config::parse_bounded_json(text, most_of_a_description));
     refuse_wrong_network(read);
     return read;
   });

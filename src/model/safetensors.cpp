@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "config/bounded_json.h"
 
 namespace stoker {
 namespace {
@@ -19,11 +20,12 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 // Bounds on a header, so that a hostile file costs little.
-constexpr std::uint64_t most_header_bytes = 100'000'000;
+constexpr std::uint64_t most_header_bytes = 32'000'000;
 constexpr std::size_t most_arrays = 100'000;
-constexpr std::size_t most_values = 50 * most_arrays;
 constexpr std::size_t most_dimensions = 16;
-constexpr int most_depth = 4;
+// An array is described by an object with two lists, and mostly has one or two dimensions.
+constexpr config::JsonBounds most_of_a_header{
+    .values = 16 * most_arrays, .containers = 3 * most_arrays + 2, .depth = 4};
 
 struct TypeName {
   const char* name;
@@ -38,15 +40,6 @@ constexpr std::array<TypeName, 5> type_names{{{"F32", DType::float32},
 const char* format_name(DType type) {
   const auto is_it = [&](const TypeName& known) { return known.type == type; };
   return std::find_if(type_names.begin(), type_names.end(), is_it)->name;
-}
-
-// What lies deeper, or is more, than a header can need is not kept while it is parsed.
-json parse_bounded(const std::string& text) {
-  std::size_t values = 0;
-  const auto keep = [&](int depth, json::parse_event_t, const json&) {
-    return depth <= most_depth && ++values <= most_values;
-  };
-  return json::parse(text, keep, false);
 }
 
 // Where an array lies in the data part of a file.
@@ -103,10 +96,20 @@ class Reader {
     std::string text(length, '\0');
     file_.read(text.data(), static_cast<std::streamsize>(length));
     if (!file_) wrong("it ends before its header does");
-    json header = parse_bounded(text);
+    const json header = parsed(text);
     if (!header.is_object()) wrong("its header is not a JSON object");
     if (header.size() > most_arrays) wrong(fmt::format("it names more than {} arrays", most_arrays));
     return header;
+  }
+
+  json parsed(const std::string& header) const {
+    try {
+      return config::parse_bounded_json(header, most_of_a_header);
+    } catch (const json::exception&) {
+      wrong("its header is not a JSON object");
+    } catch (const Error& error) {
+      wrong(fmt::format("its header is too large: {}", error.what()));
+    }
   }
 
   Entry entry(const std::string& name, const json& description) const {

@@ -14,6 +14,7 @@ namespace stoker {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 namespace fs = std::filesystem;
@@ -123,6 +124,26 @@ TEST_F(ModelFolder, OfAnotherProgramOrVersionIsRefused) {
   changed["alpha"] = "much";
   describe(changed);
   EXPECT_THAT(refusal_to_load(), HasSubstr("model.json"));
+}
+
+// Parsed they would take a hundred times their text and more.
+TEST_F(ModelFolder, OfFarMoreValuesThanAModelHasIsRefusedWithoutBuildingThem) {
+  save_model(linear_model(), folder());
+  for (const char* part : {"{\"\":0},", "[],", "\"\","}) {
+    std::string text = "{\"format\": \"stoker-model\", \"rest\": [";
+    while (text.size() < std::size_t{24} << 20) text += part;
+    write_file(folder() / "model.json", text + "0]}");
+    EXPECT_THAT(refusal_to_load(),
+                AllOf(HasSubstr("model.json is not usable"), HasSubstr("it holds more than")));
+  }
+}
+
+TEST_F(ModelFolder, OfMoreLayersThanAnyNetworkHasIsRefused) {
+  save_model(network_model(Task::regression), folder());
+  json text = description();
+  text["network"]["hidden_layers"] = std::vector<int>(200'000, 1);
+  describe(text);
+  EXPECT_THAT(refusal_to_load(), HasSubstr("200000 hidden layers"));
 }
 
 TEST_F(ModelFolder, OfANetworkHasNoPenaltyAndIsReadWithTheZeroOfEarlierVersions) {
