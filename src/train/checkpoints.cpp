@@ -113,7 +113,12 @@ Loaded load(const fs::path& folder) {
 
 void refuse_foreign(const fs::path& folder, const json& saved, const Identity& identity) {
   for (const auto& [name, value] : identity) {
-    const std::string other = saved.value(name, std::string("not set"));
+    if (!saved.contains(name))
+      refuse(
+          "the checkpoint {} was written by another version of Stoker, which kept no {} to compare; train "
+          "anew, or go on with the version that wrote it",
+          folder.string(), name);
+    const auto other = saved.at(name).get<std::string>();
     if (other != value)
       refuse(
           "the checkpoint {} belongs to another training: {} is {} there and {} here; train anew, or resume "

@@ -132,6 +132,14 @@ TEST_F(CheckpointsTest, ThoseOfAnotherTrainingAreRefusedByTheDifference) {
               AllOf(HasSubstr("another training"), HasSubstr("seed is 42 there and 43 here")));
 }
 
+TEST_F(CheckpointsTest, ThoseOfAVersionThatKeptLessAreRefusedWithWhatToDo) {
+  Checkpoints checkpoints = opened();
+  save(checkpoints, 5);
+  Checkpoints newer = opened({{"hidden_layers", "[64, 32]"}, {"seed", "42"}, {"all_training_rows", "ab12"}});
+  EXPECT_THAT(test::error_of(ExitCode::wrong_request, [&] { newer.newest(); }),
+              AllOf(HasSubstr("another version of Stoker"), HasSubstr("train anew")));
+}
+
 TEST_F(CheckpointsTest, AFreshTrainingDoesNotMixWithAnOlderOne) {
   Checkpoints checkpoints = opened();
   save(checkpoints, 5);
@@ -219,6 +227,30 @@ TEST(TrainingIdentity, ChangesWithWhateverTheStateDependsOn) {
   differs([](EngineRequest& r) { r.seed = 1; });
   differs([](EngineRequest& r) { r.validation = r.training; });
   differs([](EngineRequest& r) { r.training.arrays[0].array.as<float>()[3] = 5; });
+}
+
+TEST(TrainingIdentity, ChangesWithAnySingleValueOfManyRows) {
+  constexpr std::int64_t rows = 50'000;
+  const auto request_of_many_rows = [] {
+    EngineRequest request = some_request();
+    request.training.arrays.clear();
+    for (const auto& [name, role] :
+         {std::pair{"features", Role::features}, std::pair{"targets", Role::targets},
+          std::pair{"weights", Role::weights}}) {
+      const std::vector<float> ones(rows, 1);
+      request.training.arrays.push_back({name, role, Array::from(std::span(ones), {rows, 1})});
+    }
+    request.validation = request.training;
+    return request;
+  };
+  const Identity base = identity_of(request_of_many_rows());
+  for (const std::size_t row : {1U, 17U, 12'345U, 49'999U}) {
+    for (std::size_t part = 0; part < 3; ++part) {
+      EngineRequest changed = request_of_many_rows();
+      changed.training.arrays[part].array.as<float>()[row] = 2;
+      EXPECT_NE(identity_of(changed), base) << "row " << row << " of array " << part;
+    }
+  }
 }
 
 }  // namespace
