@@ -11,21 +11,38 @@
 
 namespace stoker {
 
-// Reading what a person gave: an error is a wrong request.
-inline void or_refuse(const arrow::Status& status, const std::string& what) {
-  if (status.IsOutOfMemory()) throw OutOfMemory(fmt::format("{}: {}", what, status.message()));
-  if (!status.ok()) refuse("{}: {}", what, status.message());
+// Arrow's pool of threads says so in words alone.
+inline bool lacks_threads(const arrow::Status& status) {
+  return status.message().find("launch worker thread") != std::string::npos;
+}
+
+// Memory or threads that the machine does not give are nobody's wrong request.
+inline void fail_for_machine(const arrow::Status& status, const std::string& what) {
+  if (status.IsOutOfMemory())
+    throw OutOfMemory(fmt::format("{}: out of memory ({})", what, status.message()));
+  if (lacks_threads(status))
+    fail(
+        "{}: the system gives no thread to work with ({}); raise the limit on processes (ulimit -u), or end "
+        "some",
+        what, status.message());
+}
+
+// Reading what a person gave: an error is a wrong request. `complaint` goes on from the name: "is damaged".
+inline void or_refuse(const arrow::Status& status, const std::string& name,
+                      const std::string& complaint = "") {
+  fail_for_machine(status, name);
+  if (!status.ok()) refuse("{}{}{}: {}", name, complaint.empty() ? "" : " ", complaint, status.message());
 }
 
 template <class T>
-T or_refuse(arrow::Result<T> result, const std::string& what) {
-  or_refuse(result.status(), what);
+T or_refuse(arrow::Result<T> result, const std::string& name, const std::string& complaint = "") {
+  or_refuse(result.status(), name, complaint);
   return std::move(result).ValueUnsafe();
 }
 
 // Work on data that was checked already: an error is a failed run.
 inline void or_fail(const arrow::Status& status, const std::string& what) {
-  if (status.IsOutOfMemory()) throw OutOfMemory(fmt::format("{}: {}", what, status.message()));
+  fail_for_machine(status, what);
   if (!status.ok()) fail("{}: {}", what, status.message());
 }
 

@@ -1,11 +1,7 @@
 #include "data/column_values.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
-#include <string>
-#include <unordered_map>
 
 #include <arrow/array.h>
 #include <arrow/chunked_array.h>
@@ -159,80 +155,6 @@ void copy_numbers(const arrow::Array& array, std::int64_t start, std::span<doubl
   mark_missing(array, start, out);
 }
 
-template <class ArrowArray>
-void view_texts(const arrow::Array& array, TextValues& texts) {
-  const auto& strings = static_cast<const ArrowArray&>(array);
-  for (std::int64_t row = 0; row < array.length(); ++row) {
-    texts.missing.push_back(strings.IsNull(row));
-    texts.values.push_back(strings.IsNull(row) ? std::string_view() : strings.GetView(row));
-  }
-}
-
-void write_texts(const arrow::Array& array, TextValues& texts) {
-  std::vector<double> numbers(static_cast<std::size_t>(array.length()));
-  copy_numbers(array, 0, numbers);
-  std::unordered_map<double, std::string_view>
-      written;  // columns that are asked for as text repeat themselves
-  for (const double number : numbers) {
-    texts.missing.push_back(std::isnan(number));
-    if (std::isnan(number)) {
-      texts.values.emplace_back();
-      continue;
-    }
-    const auto [found, is_new] = written.try_emplace(number);
-    if (is_new) found->second = texts.written.emplace_back(number_text(number));
-    texts.values.push_back(found->second);
-  }
-}
-
-// int64 beyond 2^53 would collapse to the same double, so whole numbers are written from themselves.
-void write_integers(const arrow::Int64Array& array, TextValues& texts) {
-  for (std::int64_t row = 0; row < array.length(); ++row) {
-    texts.missing.push_back(array.IsNull(row));
-    texts.values.push_back(array.IsNull(row) ? std::string_view()
-                                             : texts.written.emplace_back(std::to_string(array.Value(row))));
-  }
-}
-
-void write_booleans(const arrow::BooleanArray& array, TextValues& texts) {
-  for (std::int64_t row = 0; row < array.length(); ++row) {
-    texts.missing.push_back(array.IsNull(row));
-    texts.values.push_back(array.IsNull(row) ? "" : array.Value(row) ? "true" : "false");
-  }
-}
-
-void append_texts(const arrow::Array& array, TextValues& texts) {
-  switch (array.type_id()) {
-    case arrow::Type::STRING:
-      return view_texts<arrow::StringArray>(array, texts);
-    case arrow::Type::LARGE_STRING:
-      return view_texts<arrow::LargeStringArray>(array, texts);
-    case arrow::Type::STRING_VIEW:
-      return view_texts<arrow::StringViewArray>(array, texts);
-    case arrow::Type::INT64:
-      return write_integers(static_cast<const arrow::Int64Array&>(array), texts);
-    case arrow::Type::BOOL:
-      return write_booleans(static_cast<const arrow::BooleanArray&>(array), texts);
-    case arrow::Type::DICTIONARY:
-      break;
-    default:
-      return write_texts(array, texts);
-  }
-  const auto& encoded = static_cast<const arrow::DictionaryArray&>(array);
-  TextValues dictionary;
-  append_texts(*encoded.dictionary(), dictionary);
-  // Written texts move one by one into the caller's deque, which leaves short ones at a new address.
-  if (!dictionary.written.empty()) {
-    for (std::string_view& value : dictionary.values) value = texts.written.emplace_back(value);
-  }
-  for (std::int64_t row = 0; row < array.length(); ++row) {
-    const auto index = encoded.IsNull(row) ? 0 : static_cast<std::size_t>(encoded.GetValueIndex(row));
-    const bool missing = encoded.IsNull(row) || dictionary.missing.at(index) != 0;
-    texts.missing.push_back(missing);
-    texts.values.push_back(missing ? std::string_view() : dictionary.values[index]);
-  }
-}
-
 }  // namespace
 
 ColumnKind kind_of(const arrow::DataType& type) {
@@ -261,10 +183,10 @@ ColumnKind kind_of(const arrow::DataType& type) {
   }
 }
 
-NumberReader::NumberReader(const arrow::ChunkedArray& column) : column_(&column) {
-  const ColumnKind kind = kind_of(*column.type());
+NumberReader::NumberReader(std::shared_ptr<const arrow::ChunkedArray> column) : column_(std::move(column)) {
+  const ColumnKind kind = kind_of(*column_->type());
   if (!is_numeric(kind) && kind != ColumnKind::empty) {
-    fail("a column of type {} was read as numbers", column.type()->ToString());
+    fail("a column of type {} was read as numbers", column_->type()->ToString());
   }
 }
 
@@ -287,7 +209,8 @@ void NumberReader::read(std::span<double> next_rows) {
 
 std::vector<double> read_numbers(const arrow::ChunkedArray& column) {
   std::vector<double> numbers(static_cast<std::size_t>(column.length()));
-  NumberReader(column).read(numbers);
+  const std::shared_ptr<const arrow::ChunkedArray> not_owned(std::shared_ptr<void>(), &column);
+  NumberReader(not_owned).read(numbers);
   return numbers;
 }
 
@@ -295,47 +218,6 @@ std::int64_t count_missing(const arrow::ChunkedArray& column) {
   if (kind_of(*column.type()) != ColumnKind::real) return column.null_count();
   const std::vector<double> numbers = read_numbers(column);
   return std::count_if(numbers.begin(), numbers.end(), [](double x) { return std::isnan(x); });
-}
-
-TextValues read_texts(const arrow::ChunkedArray& column) {
-  if (kind_of(*column.type()) == ColumnKind::unsupported) {
-    fail("a column of type {} was read as text", column.type()->ToString());
-  }
-  TextValues texts;
-  texts.values.reserve(static_cast<std::size_t>(column.length()));
-  texts.missing.reserve(static_cast<std::size_t>(column.length()));
-  for (const auto& chunk : column.chunks()) append_texts(*chunk, texts);
-  return texts;
-}
-
-std::optional<double> number_in(std::string_view text) {
-  const auto begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return std::nullopt;
-  text = text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-std::string shortened(std::string_view text) {
-  constexpr std::size_t most_bytes = 1000;
-  if (text.size() <= most_bytes) return std::string(text);
-  std::size_t end = most_bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U)
-    --end;  // not inside a character
-  return std::string(text.substr(0, end)) + "…";
-}
-
-std::string number_text(double number) {
-  if (number == 0) return "0";  // -0 too
-  std::array<char, 32> text{};
-  // Plain digits as far as a double counts whole numbers exactly, else the shortest form.
-  if (std::abs(number) < 9e15 && number == std::trunc(number)) {
-    return std::to_string(static_cast<std::int64_t>(number));
-  }
-  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
-  return {text.data(), end};
 }
 
 }  // namespace stoker

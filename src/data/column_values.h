@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,11 +39,11 @@ inline constexpr double missing_number = std::numeric_limits<double>::quiet_NaN(
 // Walks a numeric or empty column from its first row on. Missing values are NaN, as NaN is missing.
 class NumberReader {
  public:
-  explicit NumberReader(const arrow::ChunkedArray& column);
+  explicit NumberReader(std::shared_ptr<const arrow::ChunkedArray> column);
   void read(std::span<double> next_rows);
 
  private:
-  const arrow::ChunkedArray* column_;
+  std::shared_ptr<const arrow::ChunkedArray> column_;
   int chunk_ = 0;
   std::int64_t row_in_chunk_ = 0;
 };
@@ -52,13 +53,14 @@ std::vector<double> read_numbers(const arrow::ChunkedArray& column);
 std::int64_t count_missing(const arrow::ChunkedArray& column);
 
 // A column as text: its own text, or numbers written as text. The views point into the column or into
-// `written`, so they live as long as both.
+// `written`.
 struct TextValues {
+  std::shared_ptr<const arrow::ChunkedArray> column;
   std::vector<std::string_view> values;
   std::vector<std::uint8_t> missing;
   std::deque<std::string> written;
 };
-TextValues read_texts(const arrow::ChunkedArray& column);
+TextValues read_texts(std::shared_ptr<const arrow::ChunkedArray> column);
 
 // The number that a text is, blanks around it aside; none when it is anything else.
 std::optional<double> number_in(std::string_view text);

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include <arrow/buffer.h>
 #include <arrow/chunked_array.h>
 #include <arrow/io/file.h>
+#include <arrow/memory_pool.h>
 #include <arrow/table.h>
 
 #include "base/error.h"
@@ -93,13 +95,7 @@ class BlockParser {
   BlockParser(std::size_t columns, char delimiter) : columns_(columns), delimiter_(delimiter) {}
 
   bool parse(const char* text, const char* end, NumberBlock& block) const {
-    const auto most_rows = std::count(text, end, '\n') + 1;
-    std::vector<double*> targets;
-    for (std::size_t c = 0; c < columns_; ++c) {
-      block.values.push_back(or_refuse(
-          arrow::AllocateBuffer(most_rows * static_cast<std::int64_t>(sizeof(double))), "reading rows"));
-      targets.push_back(reinterpret_cast<double*>(block.values.back()->mutable_data()));
-    }
+    const std::vector<double*> targets = allocate_columns(std::count(text, end, '\n') + 1, block);
     block.missing.resize(columns_);
     block.real.resize(columns_);
     while (text < end) {
@@ -115,6 +111,22 @@ class BlockParser {
   }
 
  private:
+  // All columns side by side in one piece: many small ones waste a tenth of the memory and more.
+  std::vector<double*> allocate_columns(std::int64_t rows, NumberBlock& block) const {
+    constexpr std::int64_t alignment = 64;
+    const std::int64_t bytes =
+        (rows * static_cast<std::int64_t>(sizeof(double)) + alignment - 1) / alignment * alignment;
+    const std::shared_ptr<arrow::Buffer> all = or_refuse(
+        arrow::AllocateBuffer(bytes * static_cast<std::int64_t>(columns_), arrow::system_memory_pool()),
+        "reading rows");
+    std::vector<double*> targets;
+    for (std::int64_t c = 0; c < static_cast<std::int64_t>(columns_); ++c) {
+      block.values.push_back(arrow::SliceMutableBuffer(all, c * bytes, bytes));
+      targets.push_back(reinterpret_cast<double*>(block.values.back()->mutable_data()));
+    }
+    return targets;
+  }
+
   const char* parse_row(const char* text, const std::vector<double*>& targets, NumberBlock& block) const {
     for (std::size_t c = 0; c < columns_; ++c) {
       const bool last = c + 1 == columns_;
@@ -157,8 +169,12 @@ class NumberFile {
   bool parse() {
     const auto most = static_cast<std::size_t>(std::max(1, cpu_cores()));
     std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < std::min(most, blocks_.size()); ++i)
-      threads.emplace_back([this] { parse_blocks(); });
+    try {
+      for (std::size_t i = 1; i < std::min(most, blocks_.size()); ++i)
+        threads.emplace_back([this] { parse_blocks(); });
+    } catch (const std::system_error&) {
+      // The machine has no more threads to give; those that it gave are enough.
+    }
     parse_blocks();
     threads.clear();
     if (error_) std::rethrow_exception(error_);

@@ -42,7 +42,7 @@ Slips slips_in(const TextValues& texts) {
   return slips;
 }
 
-std::shared_ptr<arrow::Array> as_text(const arrow::ChunkedArray& column) {
+std::shared_ptr<arrow::Array> as_text(const std::shared_ptr<arrow::ChunkedArray>& column) {
   const TextValues texts = read_texts(column);
   arrow::StringBuilder builder;
   for (std::size_t row = 0; row < texts.values.size(); ++row) {
@@ -68,7 +68,7 @@ void replace_column(Table& table, int position, const std::shared_ptr<arrow::Arr
 }
 
 ColumnKind kind_at(const Table& table, int position, const char* setting) {
-  const arrow::DataType& type = *table.columns->column(position)->type();
+  const arrow::DataType& type = *table.columns->field(position)->type();
   const ColumnKind kind = kind_of(type);
   if (kind == ColumnKind::unsupported) {
     refuse("{} names '{}', whose type {} can be neither text nor numbers", setting,
@@ -78,8 +78,7 @@ ColumnKind kind_at(const Table& table, int position, const char* setting) {
 }
 
 void make_numbers(Table& table, int position, const Notes& notes) {
-  const arrow::ChunkedArray& column = *table.columns->column(position);
-  const TextValues texts = read_texts(column);
+  const TextValues texts = read_texts(table.columns->column(position));
   const Slips slips = slips_in(texts);
   const std::string& name = table.columns->field(position)->name();
   if (slips.numbers == 0) {
@@ -106,7 +105,7 @@ Table with_declared_types(const Table& table, const std::vector<std::string>& te
     }
     const int position = column_position(result, name);
     if (kind_at(result, position, "text_columns") == ColumnKind::text) continue;
-    replace_column(result, position, as_text(*result.columns->column(position)));
+    replace_column(result, position, as_text(result.columns->column(position)));
   }
   for (const std::string& name : number_columns) {
     const int position = column_position(result, name);
@@ -118,9 +117,9 @@ Table with_declared_types(const Table& table, const std::vector<std::string>& te
 
 void warn_of_slips(const Table& table, const std::vector<std::string>& chosen_as_text, const Notes& notes) {
   for (int position = 0; position < table.columns->num_columns(); ++position) {
-    const arrow::ChunkedArray& column = *table.columns->column(position);
+    const auto column = table.columns->column(position);
     const std::string& name = table.columns->field(position)->name();
-    if (kind_of(*column.type()) != ColumnKind::text || holds(chosen_as_text, name)) continue;
+    if (kind_of(*column->type()) != ColumnKind::text || holds(chosen_as_text, name)) continue;
     const TextValues texts = read_texts(column);
     const Slips slips = slips_in(texts);
     const std::size_t present = slips.numbers + slips.others;

@@ -50,8 +50,8 @@ std::vector<std::string> wanted_columns(const Table& training, const Preparation
 }
 
 // Numbers a row: all different, and so close together that nothing but counting makes them. A split takes
-// rows out of the sequence, so up to half of it may be missing.
-bool looks_counted(std::vector<double> numbers) {
+// rows out of the sequence, so up to half of it may be missing. May sort them.
+bool looks_counted(std::vector<double>& numbers) {
   if (numbers.size() < fewest_rows_of_an_identifier) return false;
   const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
   if (*high - *low + 1 > 2 * static_cast<double>(numbers.size())) return false;
@@ -59,14 +59,15 @@ bool looks_counted(std::vector<double> numbers) {
   return std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
 }
 
-double median(std::vector<double> numbers) {
+// Puts the numbers into another order.
+double median(std::vector<double>& numbers) {
   const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
   std::nth_element(numbers.begin(), middle, numbers.end());
   if (numbers.size() % 2 == 1) return *middle;
   return std::midpoint(*middle, *std::max_element(numbers.begin(), middle));
 }
 
-double fill_for(const std::vector<double>& present, ColumnKind kind) {
+double fill_for(std::vector<double>& present, ColumnKind kind) {
   if (kind != ColumnKind::boolean) return median(present);
   const auto ones = static_cast<std::size_t>(std::count(present.begin(), present.end(), 1.0));
   return 2 * ones > present.size() ? 1 : 0;
@@ -92,19 +93,19 @@ class Learner {
 
  private:
   void learn_column(const std::string& name) {
-    const arrow::ChunkedArray& values = *training_.columns->column(column_position(training_, name));
-    const ColumnKind kind = kind_of(*values.type());
+    const auto values = training_.column(name);
+    const ColumnKind kind = kind_of(*values->type());
     if (kind == ColumnKind::unsupported) {
       if (named()) {
-        refuse("column '{}' has type {}, which cannot be made into numbers", name, values.type()->ToString());
+        refuse("column '{}' has type {}, which cannot be made into numbers", name, values->type()->ToString());
       }
-      leave_out(name, fmt::format("its type {} cannot be made into numbers", values.type()->ToString()));
+      leave_out(name, fmt::format("its type {} cannot be made into numbers", values->type()->ToString()));
     } else if (kind == ColumnKind::text) {
       const TextValues texts = read_texts(values);
       const auto missing = std::count(texts.missing.begin(), texts.missing.end(), 1);
       if (is_usable(name, missing)) learn_text(name, texts, missing);
     } else {
-      std::vector<double> numbers = read_numbers(values);
+      std::vector<double> numbers = read_numbers(*values);
       const auto missing =
           std::count_if(numbers.begin(), numbers.end(), [](double x) { return std::isnan(x); });
       if (is_usable(name, missing)) learn_numbers(name, std::move(numbers), kind, missing);
@@ -131,15 +132,13 @@ class Learner {
           "feature_columns",
           name, training_.row_number(infinite - numbers.begin()));
     }
-    std::vector<double> present;
-    if (missing > 0) {
-      std::copy_if(numbers.begin(), numbers.end(), std::back_inserter(present),
-                   [](double x) { return !std::isnan(x); });
-    }
     PreparedColumn column;
     column.name = name;
-    column.fill = fill_for(missing > 0 ? present : numbers, kind);
     if (missing > 0) {
+      std::vector<double> present;
+      std::copy_if(numbers.begin(), numbers.end(), std::back_inserter(present),
+                   [](double x) { return !std::isnan(x); });
+      column.fill = fill_for(present, kind);
       note_fill(name, missing,
                 fmt::format("the {} {}", kind == ColumnKind::boolean ? "most frequent value" : "median",
                             number_text(column.fill)));
@@ -151,8 +150,9 @@ class Learner {
              fmt::format("column '{}' holds dates or times, used as a number of seconds", name));
     }
     set_scale(column, numbers);
-    const bool counted =
-        kind == ColumnKind::integer && !named() && missing == 0 && looks_counted(std::move(numbers));
+    // From here on their order is of no account.
+    const bool counted = kind == ColumnKind::integer && !named() && missing == 0 && looks_counted(numbers);
+    if (missing == 0) column.fill = fill_for(numbers, kind);
     (counted ? counted_ : columns_).push_back(std::move(column));
   }
 

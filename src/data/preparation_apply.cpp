@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/column_values.h"
+#include "data/kept_columns.h"
 #include "data/preparation.h"
 
 namespace stoker {
@@ -21,6 +22,10 @@ namespace {
 // Columns are read one block of rows at a time, so that the block's row-major numbers stay in the nearest
 // cache while one column after the other is laid into them.
 constexpr std::size_t block_rows = 512;
+
+// Columns that come from a file when they are asked for are laid into the rows a few at a time: few enough to
+// take little memory, and as many as keep what is written to a row together.
+constexpr std::size_t columns_at_a_time = 4;
 
 // One column on its way into the rows: numbers are read block by block, texts were looked up beforehand.
 struct ColumnFeed {
@@ -32,7 +37,8 @@ struct ColumnFeed {
   std::int64_t unusable_row = -1;  // infinite, or too large for the type asked for
 };
 
-std::vector<std::int32_t> slots_of(const PreparedColumn& column, const arrow::ChunkedArray& values,
+std::vector<std::int32_t> slots_of(const PreparedColumn& column,
+                                   const std::shared_ptr<arrow::ChunkedArray>& values,
                                    std::int64_t& missing) {
   std::unordered_map<std::string_view, std::int32_t> slot;
   for (const std::string& category : column.categories) {
@@ -51,7 +57,7 @@ std::vector<std::int32_t> slots_of(const PreparedColumn& column, const arrow::Ch
 }
 
 [[noreturn]] void refuse_text(const std::string& name, const Table& table,
-                              const arrow::ChunkedArray& values) {
+                              const std::shared_ptr<arrow::ChunkedArray>& values) {
   const TextValues texts = read_texts(values);
   std::size_t row = 0;
   while (row < texts.values.size() && (texts.missing[row] != 0 || number_in(texts.values[row]))) ++row;
@@ -63,13 +69,13 @@ std::vector<std::int32_t> slots_of(const PreparedColumn& column, const arrow::Ch
 }
 
 ColumnFeed feed_for(const PreparedColumn& column, const Table& table) {
-  const arrow::ChunkedArray& values = *table.columns->column(column_position(table, column.name));
-  const ColumnKind kind = kind_of(*values.type());
+  const auto values = table.column(column.name);
+  const ColumnKind kind = kind_of(*values->type());
   ColumnFeed feed;
   feed.column = &column;
   if (kind == ColumnKind::unsupported) {
     refuse("column '{}' has type {}, which cannot be made into numbers", column.name,
-           values.type()->ToString());
+           values->type()->ToString());
   }
   if (column.kind != PreparedColumn::Kind::number) {
     feed.slots = slots_of(column, values, feed.missing);
@@ -144,7 +150,7 @@ void refuse_unusable(const std::vector<ColumnFeed>& feeds, const Table& table, M
   }
 }
 
-std::vector<ColumnFeed> feeds_for(const std::vector<PreparedColumn>& columns, const Table& table) {
+void refuse_absent(const std::vector<PreparedColumn>& columns, const Table& table) {
   std::vector<std::string> absent;
   for (const PreparedColumn& column : columns) {
     if (!table.has_column(column.name)) absent.push_back(column.name);
@@ -160,14 +166,31 @@ std::vector<ColumnFeed> feeds_for(const std::vector<PreparedColumn>& columns, co
     refuse("the table lacks column '{}', which the model needs{}", absent.front(),
            did_you_mean(absent.front(), others));
   }
-  std::vector<ColumnFeed> feeds;
+}
+
+// What was met on the way of each column into the rows.
+template <class T>
+std::vector<ColumnFeed> lay_table(const std::vector<PreparedColumn>& columns, const Table& table,
+                                  std::span<T> features, std::int64_t stride) {
+  const bool from_file = come_when_asked_for(*table.columns);
+  const std::size_t at_a_time = from_file ? columns_at_a_time : columns.size();
+  std::vector<ColumnFeed> laid;
   std::int64_t first_feature = 0;
-  for (const PreparedColumn& column : columns) {
-    feeds.push_back(feed_for(column, table));
-    feeds.back().first_feature = first_feature;
-    first_feature += column.width();
+  for (std::size_t first = 0; first < columns.size(); first += at_a_time) {
+    std::vector<ColumnFeed> feeds;
+    for (std::size_t c = first; c < std::min(first + at_a_time, columns.size()); ++c) {
+      feeds.push_back(feed_for(columns[c], table));
+      feeds.back().first_feature = first_feature;
+      first_feature += columns[c].width();
+    }
+    lay_columns(feeds, features, stride);
+    for (ColumnFeed& feed : feeds) {
+      feed.numbers.reset();
+      feed.slots = {};
+      laid.push_back(std::move(feed));
+    }
   }
-  return feeds;
+  return laid;
 }
 
 template <class T>
@@ -197,14 +220,12 @@ std::vector<std::string> Preparation::text_columns() const {
 Dataset Preparation::apply(const Table& table, DType type, bool with_targets) const {
   if (type != DType::float32 && type != DType::float64) fail("features were asked for as {}", name_of(type));
   const std::int64_t width = feature_count();
-  std::vector<ColumnFeed> feeds = feeds_for(columns_, table);
+  refuse_absent(columns_, table);
   Array features(type, {table.rows(), width});
-  if (type == DType::float32) {
-    lay_columns(feeds, features.as<float>(), width);
-  } else {
-    lay_columns(feeds, features.as<double>(), width);
-  }
-  refuse_unusable(feeds, table, missing_values_, type);
+  const std::vector<ColumnFeed> laid = type == DType::float32
+                                           ? lay_table(columns_, table, features.as<float>(), width)
+                                           : lay_table(columns_, table, features.as<double>(), width);
+  refuse_unusable(laid, table, missing_values_, type);
   Dataset dataset;
   dataset.arrays.push_back({"features", Role::features, std::move(features)});
   if (!with_targets) return dataset;

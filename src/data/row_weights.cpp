@@ -11,11 +11,11 @@
 namespace stoker {
 
 Array row_weights(const Table& table, const std::string& column) {
-  const arrow::ChunkedArray& values = *table.columns->column(column_position(table, column));
-  const ColumnKind kind = kind_of(*values.type());
+  const auto values = table.column(column);
+  const ColumnKind kind = kind_of(*values->type());
   if (kind == ColumnKind::text || kind == ColumnKind::unsupported || kind == ColumnKind::empty)
     refuse("weight_column '{}' holds no numbers; a weight is a number of at least 0", column);
-  const std::vector<double> numbers = read_numbers(values);
+  const std::vector<double> numbers = read_numbers(*values);
   for (std::size_t row = 0; row < numbers.size(); ++row) {
     if (std::isfinite(numbers[row]) && numbers[row] >= 0) continue;
     refuse("weight_column '{}': the value in row {} is {}; a weight is a number of at least 0", column,

@@ -52,10 +52,11 @@ SplitRows split_plainly(std::int64_t rows, const SplitConfig& config) {
     refuse("{} rows are too few to split into {} and {}: a part would be empty", rows, config.train_ratio,
            config.test_ratio);
   }
-  const Rows order = shuffled(all_rows(rows), config.random_seed, 0);
+  Rows order = shuffled(all_rows(rows), config.random_seed, 0);
   SplitRows result;
-  append(result.first, order, 0, counts.first);
   append(result.second, order, counts.first, counts.first + counts.second);
+  order.resize(static_cast<std::size_t>(counts.first));
+  result.first = std::move(order);
   return result;
 }
 

@@ -5,8 +5,6 @@
 
 #include <arrow/array.h>
 #include <arrow/chunked_array.h>
-#include <arrow/compute/api_vector.h>
-#include <arrow/datum.h>
 #include <arrow/scalar.h>
 #include <arrow/table.h>
 
@@ -14,6 +12,7 @@
 #include "base/text.h"
 #include "data/arrow_result.h"
 #include "data/column_values.h"
+#include "data/kept_columns.h"
 
 namespace stoker {
 namespace {
@@ -46,6 +45,10 @@ bool Table::has_column(const std::string& name) const {
   return columns && columns->schema()->GetFieldIndex(name) >= 0;
 }
 
+std::shared_ptr<arrow::ChunkedArray> Table::column(const std::string& name) const {
+  return columns->column(column_position(*this, name));
+}
+
 std::int64_t Table::row_number(std::int64_t row) const {
   return (source_rows ? source_rows->at(static_cast<std::size_t>(row)) : row) + 1;
 }
@@ -70,20 +73,20 @@ std::vector<std::string> columns_not_text(const Table& table, const std::vector<
   return result;
 }
 
-Table take_rows(const Table& table, const std::vector<std::int64_t>& rows) {
-  const auto count = static_cast<std::int64_t>(rows.size());
+Table take_rows(const Table& table, std::vector<std::int64_t> rows) {
   const auto beyond = std::find_if(rows.begin(), rows.end(),
                                    [&](std::int64_t row) { return row < 0 || row >= table.rows(); });
   if (beyond != rows.end()) fail("row {} was asked for of a table of {} rows", *beyond, table.rows());
-  const auto indices = std::make_shared<arrow::Int64Array>(count, arrow::Buffer::Wrap(rows));
-  const arrow::Datum taken = or_fail(arrow::compute::Take(table.columns, arrow::Datum(indices),
-                                                          arrow::compute::TakeOptions::NoBoundsCheck()),
-                                     "taking rows of a table");
-  auto source_rows = std::make_shared<std::vector<std::int64_t>>(rows);
+  const auto taken = std::make_shared<const std::vector<std::int64_t>>(std::move(rows));
+  auto source_rows = taken;
   if (table.source_rows) {
-    for (std::int64_t& row : *source_rows) row = (*table.source_rows)[static_cast<std::size_t>(row)];
+    std::vector<std::int64_t> of_source = *taken;
+    for (std::int64_t& row : of_source) row = (*table.source_rows)[static_cast<std::size_t>(row)];
+    source_rows = std::make_shared<const std::vector<std::int64_t>>(std::move(of_source));
   }
-  return {taken.table(), std::move(source_rows), table.group_column};
+  const auto selected = selected_rows(table.columns, taken);
+  return {come_when_asked_for(*table.columns) ? selected : in_memory(selected), std::move(source_rows),
+          table.group_column};
 }
 
 Preview preview(const Table& table) {
@@ -92,11 +95,11 @@ Preview preview(const Table& table) {
   const std::int64_t shown = std::min(result.rows, preview_rows);
   result.first_rows.resize(static_cast<std::size_t>(shown));
   for (int c = 0; c < table.columns->num_columns(); ++c) {
-    const arrow::ChunkedArray& column = *table.columns->column(c);
+    const auto column = table.columns->column(c);
     result.columns.push_back(
-        {table.columns->field(c)->name(), column.type()->ToString(), count_missing(column)});
+        {table.columns->field(c)->name(), column->type()->ToString(), count_missing(*column)});
     for (std::int64_t row = 0; row < shown; ++row) {
-      const auto value = or_fail(column.GetScalar(row), "reading a value");
+      const auto value = or_fail(column->GetScalar(row), "reading a value");
       result.first_rows[static_cast<std::size_t>(row)].push_back(value_text(*value));
     }
   }

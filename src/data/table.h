@@ -7,12 +7,14 @@
 #include <vector>
 
 namespace arrow {
+class ChunkedArray;
 class Table;
-}
+}  // namespace arrow
 
 namespace stoker {
 
-// Columns of one length, as Arrow holds them. Cheap to copy.
+// Columns of one length, as Arrow holds them. Cheap to copy. Those of a large table that is kept in a file
+// come when they are asked for (kept_columns.h): who asks for one holds it as long as it is used.
 struct Table {
   std::shared_ptr<arrow::Table> columns;
   // Where this is a part of what was read: which row of it each row is, from 0. None: all of it, in order.
@@ -22,6 +24,8 @@ struct Table {
   std::int64_t rows() const;
   std::vector<std::string> column_names() const;
   bool has_column(const std::string& name) const;
+  // Refuses with the nearest name when there is none of that name.
+  std::shared_ptr<arrow::ChunkedArray> column(const std::string& name) const;
   // For people: the row as counted from 1 in what was read, whatever part of it this table is.
   std::int64_t row_number(std::int64_t row) const;
 };
@@ -32,7 +36,7 @@ int column_position(const Table& table, const std::string& name);
 // Those of the names that are columns of another type than text.
 std::vector<std::string> columns_not_text(const Table& table, const std::vector<std::string>& names);
 
-Table take_rows(const Table& table, const std::vector<std::int64_t>& rows);
+Table take_rows(const Table& table, std::vector<std::int64_t> rows);
 
 // What a person wants to see first of a table.
 struct Preview {
@@ -50,6 +54,9 @@ Preview preview(const Table& table);
 // Arrow IPC, for the cache: what a table knows of its source comes back too. Written atomically.
 void write_arrow(const Table& table, const std::filesystem::path& path);
 Table read_arrow(const std::filesystem::path& path);
+// The same, but the columns of a table of this size and more stay in the file until they are asked for.
+constexpr std::uint64_t large_table_bytes = std::uint64_t{64} << 20;
+Table open_arrow(const std::filesystem::path& path, std::uint64_t large_bytes = large_table_bytes);
 // .csv, .tsv, .parquet, .arrow/.feather by the name's ending. Written atomically.
 void write_table(const Table& table, const std::filesystem::path& path);
 

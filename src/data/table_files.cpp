@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "data/arrow_result.h"
+#include "data/kept_columns.h"
 
 namespace stoker {
 namespace {
@@ -70,9 +71,22 @@ void write_atomically(const std::filesystem::path& path, Write write) {
   file.commit();
 }
 
+// Large enough that a column is read in few pieces, small enough to put together in little memory.
+std::int64_t rows_of_a_batch(const arrow::Table& columns) {
+  constexpr std::int64_t values = std::int64_t{1} << 20;
+  return std::clamp<std::int64_t>(values / std::max(1, columns.num_columns()), 1024, 65'536);
+}
+
 arrow::Status write_ipc(const arrow::Table& columns, const std::shared_ptr<AtomicOutput>& output) {
   ARROW_ASSIGN_OR_RAISE(const auto writer, arrow::ipc::MakeFileWriter(output, columns.schema()));
-  ARROW_RETURN_NOT_OK(writer->WriteTable(columns));
+  const std::int64_t rows = rows_of_a_batch(columns);
+  const bool has_small_chunks =
+      columns.num_columns() > 0 && columns.column(0)->num_chunks() > 1 + columns.num_rows() / rows;
+  if (!has_small_chunks) ARROW_RETURN_NOT_OK(writer->WriteTable(columns));
+  for (std::int64_t first = 0; has_small_chunks && first < columns.num_rows(); first += rows) {
+    ARROW_ASSIGN_OR_RAISE(const auto batch, columns.Slice(first, rows)->CombineChunksToBatch());
+    ARROW_RETURN_NOT_OK(writer->WriteRecordBatch(*batch));
+  }
   return writer->Close();
 }
 
@@ -82,7 +96,7 @@ constexpr const char* rows_key = "stoker.source_rows";
 constexpr const char* group_key = "stoker.group_column";
 
 arrow::Result<std::shared_ptr<arrow::Table>> with_origin(const Table& table) {
-  std::shared_ptr<arrow::Table> columns = table.columns;
+  std::shared_ptr<arrow::Table> columns = in_memory(table.columns);
   const auto metadata = std::make_shared<arrow::KeyValueMetadata>();
   if (table.source_rows) {
     const auto rows =
@@ -104,7 +118,9 @@ Table with_origin_told(const Table& read, const std::string& name) {
   const int last = table.columns->num_columns() - 1;
   if (!metadata->Contains(rows_key) || last < 0) return table;
   std::vector<std::int64_t> rows;
-  for (const auto& chunk : table.columns->column(last)->chunks()) {
+  rows.reserve(static_cast<std::size_t>(table.rows()));
+  const auto kept_rows = table.columns->column(last);
+  for (const auto& chunk : kept_rows->chunks()) {
     if (chunk->type_id() != arrow::Type::INT64) refuse("{} is damaged: its rows are no numbers", name);
     const auto* values = static_cast<const arrow::Int64Array&>(*chunk).raw_values();
     rows.insert(rows.end(), values, values + chunk->length());
@@ -148,11 +164,16 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_ipc(
 }
 
 arrow::Result<std::shared_ptr<arrow::Table>> read_parquet_file(
-    const std::shared_ptr<arrow::io::RandomAccessFile>& file) {
+    const std::shared_ptr<arrow::io::RandomAccessFile>& file, bool use_threads) {
   try {
-    ARROW_ASSIGN_OR_RAISE(const auto reader, parquet::arrow::OpenFile(file, arrow::default_memory_pool()));
-    reader->set_use_threads(true);
+    parquet::arrow::FileReaderBuilder builder;
+    ARROW_RETURN_NOT_OK(builder.Open(file));
+    parquet::ArrowReaderProperties properties(use_threads);
+    properties.set_pre_buffer(use_threads);
+    ARROW_ASSIGN_OR_RAISE(const auto reader, builder.properties(properties)->Build());
     return reader->ReadTable();
+  } catch (const parquet::ParquetStatusException& error) {
+    return error.status();
   } catch (const parquet::ParquetException& error) {
     return arrow::Status::Invalid(error.what());
   }
@@ -160,7 +181,7 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_parquet_file(
 
 // Offsets, dictionary indices and UTF-8 of a file from outside are not to be trusted.
 Table validated(std::shared_ptr<arrow::Table> columns, const std::string& name) {
-  or_refuse(columns->ValidateFull(), name + " is damaged");
+  or_refuse(columns->ValidateFull(), name, "is damaged");
   return {std::move(columns)};
 }
 
@@ -171,7 +192,8 @@ void write_arrow(const Table& table, const std::filesystem::path& path) {
   write_atomically(path, [&](const auto& output) { return write_ipc(*columns, output); });
 }
 
-void write_table(const Table& table, const std::filesystem::path& path) {
+void write_table(const Table& given, const std::filesystem::path& path) {
+  const Table table{in_memory(given.columns)};
   std::string ending = path.extension().string();
   std::transform(ending.begin(), ending.end(), ending.begin(),
                  [](unsigned char c) { return std::tolower(c); });
@@ -192,15 +214,26 @@ Table read_arrow(const std::filesystem::path& path) {
   return with_origin_told(read_arrow_file(path), path.string());
 }
 
+Table open_arrow(const std::filesystem::path& path, std::uint64_t large_bytes) {
+  std::error_code unknown;
+  const std::uintmax_t size = std::filesystem::file_size(path, unknown);
+  if (unknown || size < large_bytes) return read_arrow(path);
+  const auto columns = columns_in_file(path);
+  if (columns->num_columns() > most_kept_columns) return read_arrow(path);
+  return with_origin_told({columns}, path.string());
+}
+
 Table read_arrow_file(const std::filesystem::path& path) {
   const auto file = open_file(path);
-  const std::string what = path.string() + " is no Arrow IPC file or stream that can be read";
-  return validated(or_refuse(read_ipc(file), what), path.string());
+  const std::string name = path.string();
+  return validated(or_refuse(read_ipc(file), name, "is no Arrow IPC file or stream that can be read"), name);
 }
 
 Table read_parquet(const std::filesystem::path& path) {
-  const std::string what = path.string() + " is no Parquet file that can be read";
-  return validated(or_refuse(read_parquet_file(open_file(path)), what), path.string());
+  const std::string name = path.string();
+  auto columns = read_parquet_file(open_file(path), true);
+  if (lacks_threads(columns.status())) columns = read_parquet_file(open_file(path), false);
+  return validated(or_refuse(std::move(columns), name, "is no Parquet file that can be read"), name);
 }
 
 Table checked_columns(Table table, const std::string& name) {

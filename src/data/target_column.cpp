@@ -22,12 +22,12 @@ constexpr std::size_t most_whole_number_classes = 20;
 // Nobody asked for classes by name under task: auto, and what a run keeps grows with their square.
 constexpr std::size_t most_guessed_classes = 1000;
 
-const arrow::ChunkedArray& target_values(const Table& table, const std::string& column) {
-  const arrow::ChunkedArray& values = *table.columns->column(column_position(table, column));
-  const ColumnKind kind = kind_of(*values.type());
+std::shared_ptr<arrow::ChunkedArray> target_values(const Table& table, const std::string& column) {
+  auto values = table.column(column);
+  const ColumnKind kind = kind_of(*values->type());
   if (kind == ColumnKind::unsupported) {
     refuse("target_column '{}' has type {}, which cannot be predicted: choose a column of numbers or text",
-           column, values.type()->ToString());
+           column, values->type()->ToString());
   }
   if (kind == ColumnKind::empty) refuse("target_column '{}' has no values, all rows are missing", column);
   return values;
@@ -151,13 +151,19 @@ LearntTarget learn_regression(const std::vector<double>& numbers, const std::str
   return target;
 }
 
-bool few_whole_numbers(const std::vector<double>& numbers) {
-  std::unordered_set<double> distinct;
-  for (const double number : numbers) {
-    distinct.insert(number);
+template <class Values>
+bool few_different(const Values& values) {
+  std::unordered_set<typename Values::value_type> distinct;
+  for (const auto& value : values) {
+    distinct.insert(value);
     if (distinct.size() > most_whole_number_classes) return false;
   }
-  return distinct.size() == 1 || 2 * distinct.size() < numbers.size();
+  return distinct.size() == 1 || 2 * distinct.size() < values.size();
+}
+
+// As doubles, which are quickly counted, large numbers may be fewer than they are; the texts tell them apart.
+bool few_whole_numbers(const std::vector<double>& numbers, const Table& table, const std::string& column) {
+  return few_different(numbers) && few_different(complete_texts(table, column).values);
 }
 
 }  // namespace
@@ -181,8 +187,7 @@ MeanAndScale mean_and_scale(const std::vector<double>& values) {
 LearntTarget learn_target(const Table& training, const PreparationConfig& config, Scaling scaling,
                           const Notes& notes) {
   const std::string& column = config.target_column;
-  const arrow::ChunkedArray& values = target_values(training, column);
-  const ColumnKind kind = kind_of(*values.type());
+  const ColumnKind kind = kind_of(*target_values(training, column)->type());
   if (kind == ColumnKind::text) {
     const TextValues texts = complete_texts(training, column);
     NumbersInText found;
@@ -198,7 +203,8 @@ LearntTarget learn_target(const Table& training, const PreparationConfig& config
   const std::vector<double> numbers = target_numbers(training, column);
   const bool guessed = config.task == TaskChoice::automatic;
   const bool classes =
-      guessed ? kind == ColumnKind::boolean || (kind == ColumnKind::integer && few_whole_numbers(numbers))
+      guessed ? kind == ColumnKind::boolean ||
+                    (kind == ColumnKind::integer && few_whole_numbers(numbers, training, column))
               : config.task != TaskChoice::regression;
   if (!classes) return learn_regression(numbers, column, scaling, notes);
   LearntTarget target = learn_classes(complete_texts(training, column), config);
@@ -214,11 +220,11 @@ LearntTarget learn_target(const Table& training, const PreparationConfig& config
 }
 
 std::vector<double> target_numbers(const Table& table, const std::string& column) {
-  const arrow::ChunkedArray& values = target_values(table, column);
-  if (kind_of(*values.type()) == ColumnKind::text) {
+  const auto values = target_values(table, column);
+  if (kind_of(*values->type()) == ColumnKind::text) {
     refuse("target_column '{}' is text here, where training had numbers", column);
   }
-  std::vector<double> numbers = read_numbers(values);
+  std::vector<double> numbers = read_numbers(*values);
   const auto wrong = std::find_if(numbers.begin(), numbers.end(), [](double x) { return !std::isfinite(x); });
   if (wrong != numbers.end()) {
     refuse("target_column '{}': the value in row {} is {}; remove the rows without a usable target", column,
@@ -263,14 +269,14 @@ MetClasses meet_classes(const Table& table, const std::string& column,
 }
 
 std::vector<double> target_numbers_or_nan(const Table& table, const std::string& column) {
-  const arrow::ChunkedArray& values = target_values(table, column);
+  const auto values = target_values(table, column);
   std::vector<double> numbers;
-  if (kind_of(*values.type()) == ColumnKind::text) {
+  if (kind_of(*values->type()) == ColumnKind::text) {
     const TextValues texts = read_texts(values);
     for (const std::string_view text : texts.values)
       numbers.push_back(number_in(text).value_or(missing_number));
   } else {
-    numbers = read_numbers(values);
+    numbers = read_numbers(*values);
   }
   for (double& number : numbers) {
     if (!std::isfinite(number)) number = missing_number;
@@ -285,14 +291,14 @@ std::vector<std::uint8_t> missing_targets(const Table& table, const std::string&
 void refuse_unusable_targets(const Table& test, const Table& training, const PreparationConfig& config) {
   const std::string& column = config.target_column;
   if (!training.has_column(column)) return;  // which the training tells
-  const ColumnKind kind = kind_of(*target_values(test, column).type());
+  const ColumnKind kind = kind_of(*target_values(test, column)->type());
   if (kind != ColumnKind::text) {
     target_numbers(test, column);
     return;
   }
   NumbersInText found;
   for (const Table* part : {&training, &test}) {
-    if (kind_of(*target_values(*part, column).type()) != ColumnKind::text) return;
+    if (kind_of(*target_values(*part, column)->type()) != ColumnKind::text) return;
     found.count(*part, complete_texts(*part, column));
   }
   refuse_slips(found, column, config.task);

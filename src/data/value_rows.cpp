@@ -12,9 +12,9 @@
 namespace stoker {
 
 std::vector<ValueRows> rows_by_value(const Table& table, const std::string& column) {
-  const arrow::ChunkedArray& values = *table.columns->column(column_position(table, column));
-  if (kind_of(*values.type()) == ColumnKind::unsupported) {
-    refuse("column '{}' has type {}, by which rows cannot be told apart", column, values.type()->ToString());
+  const auto values = table.column(column);
+  if (kind_of(*values->type()) == ColumnKind::unsupported) {
+    refuse("column '{}' has type {}, by which rows cannot be told apart", column, values->type()->ToString());
   }
   const TextValues texts = read_texts(values);
   std::vector<ValueRows> result;

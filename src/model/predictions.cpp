@@ -125,7 +125,7 @@ Table predictions_table(const Predictions& predictions, const Table& input, bool
   std::vector<std::shared_ptr<arrow::ChunkedArray>> columns;
   if (include_features) {
     fields = input.columns->schema()->fields();
-    columns = input.columns->columns();
+    for (int i = 0; i < input.columns->num_columns(); ++i) columns.push_back(input.columns->column(i));
   }
   std::set<std::string> taken;
   for (const auto& field : fields) taken.insert(field->name());

@@ -57,7 +57,7 @@ PortValue read_port_value(const Port& port, const std::filesystem::path& folder)
   const std::filesystem::path path = folder / port_file_name(port);
   switch (port.type) {
     case PortType::table:
-      return read_arrow(path);
+      return open_arrow(path);
     case PortType::model:
       return std::make_shared<const Model>(load_model(path));
     case PortType::model_spec:

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text.h"
+#include "data/kept_columns.h"
 #include "pipeline/cache.h"
 #include "pipeline/graph.h"
 #include "pipeline/rows_to_come.h"
@@ -82,6 +84,22 @@ class Outputs {
   bool are_there(const std::string& card) const {
     const auto entry = cards_.find(card);
     return entry != cards_.end() && !entry->second.identity.empty();
+  }
+
+  // A large table that the cache keeps need not be in memory as well.
+  void leave_tables_in_cache(const std::string& card, const CardType& type) {
+    Entry& entry = cards_.at(card);
+    for (const Port& output : type.outputs) {
+      const auto found = entry.values.find(output.name);
+      if (output.type != PortType::table || found == entry.values.end()) continue;
+      if (!is_large(std::get<Table>(found->second))) continue;
+      try {
+        found->second = cache_.load(entry.identity, output);
+      } catch (const Error&) {
+        // Somebody removed it; the table that is in memory is as good.
+      }
+      give_back_unused_memory();
+    }
   }
 
   const PortValue& get(const std::string& card, const Port& output) {
@@ -194,6 +212,7 @@ class Run {
       outputs_.add(card.id, identity,
                    outcome.reused ? PortValues{} : run_anew(card, type, identity, outside, limit));
     }
+    if (!outcome.reused) outputs_.leave_tables_in_cache(card.id, type);
     keep_in_folder(card, type, outcome.reused);
     outputs_.let_go_after(card);
     outcome.seconds = seconds_since(started);
@@ -386,7 +405,7 @@ class Run {
       folder_->end(RunStatus::failed, message, seconds_since(started_));
     } catch (const std::exception&) {
     }
-    fmt::print(stderr, "stoker: {}\n", message);
+    fmt::print(stderr, "stoker: {}\n", printable(message));
     std::_Exit(static_cast<int>(ExitCode::run_failed));
   }
 

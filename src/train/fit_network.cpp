@@ -93,9 +93,9 @@ PreparedData prepare_with_validation(const FitRequest& request, const NetworkCon
   // Which row has which class must be known before rows are set aside.
   PreparationConfig settings = request.preparation;
   const std::vector<std::int64_t> classes = classes_of(table, settings, notes);
-  const SplitRows rows = validation_rows(table, classes, config);
-  const Table validation = take_rows(table, rows.second);
-  return prepare(take_rows(table, rows.first), &validation, settings, notes);
+  SplitRows rows = validation_rows(table, classes, config);
+  const Table validation = take_rows(table, std::move(rows.second));
+  return prepare(take_rows(table, std::move(rows.first)), &validation, settings, notes);
 }
 
 Loss loss_of(Task task, LossChoice choice) {

@@ -29,9 +29,9 @@ config::Value check_split(const config::Value& config, const std::string& path,
 PortValues split_table(const CardContext& context) {
   const Table& table = input<Table>(context, "dataset");
   const auto settings = settings_of<SplitConfig>(context.config);
-  const SplitRows rows = split_rows(table, settings);
-  Table train = take_rows(table, rows.first);
-  Table test = take_rows(table, rows.second);
+  SplitRows rows = split_rows(table, settings);
+  Table train = take_rows(table, std::move(rows.first));
+  Table test = take_rows(table, std::move(rows.second));
   if (!settings.group_column.empty()) train.group_column = test.group_column = settings.group_column;
   return {{"train_dataset", std::move(train)}, {"test_dataset", std::move(test)}};
 }

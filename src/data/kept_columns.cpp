@@ -1,0 +1,177 @@
+#include "data/kept_columns.h"
+
+#include <mutex>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include <arrow/array.h>
+#include <arrow/chunked_array.h>
+#include <arrow/compute/api_vector.h>
+#include <arrow/datum.h>
+#include <arrow/io/file.h>
+#include <arrow/ipc/reader.h>
+#include <arrow/memory_pool.h>
+#include <arrow/table.h>
+#include <malloc.h>
+
+#include "data/arrow_result.h"
+
+namespace stoker {
+namespace {
+
+// What Arrow asks of a table beside single columns is answered by one that is whole in memory.
+class ColumnsWhenAskedFor : public arrow::Table {
+ public:
+  ColumnsWhenAskedFor(std::shared_ptr<arrow::Schema> schema, std::int64_t rows) {
+    schema_ = std::move(schema);
+    num_rows_ = rows;
+  }
+
+  std::shared_ptr<arrow::Table> whole() const {
+    arrow::ChunkedArrayVector all;
+    for (int i = 0; i < num_columns(); ++i) all.push_back(column(i));
+    return arrow::Table::Make(schema_, std::move(all), num_rows_);
+  }
+
+  const arrow::ChunkedArrayVector& columns() const override {
+    std::call_once(asked_for_all_, [this] { all_ = whole()->columns(); });
+    return all_;
+  }
+  std::shared_ptr<arrow::Table> Slice(std::int64_t offset, std::int64_t length) const override {
+    return whole()->Slice(offset, length);
+  }
+  arrow::Result<std::shared_ptr<arrow::Table>> RemoveColumn(int i) const override {
+    return whole()->RemoveColumn(i);
+  }
+  arrow::Result<std::shared_ptr<arrow::Table>> AddColumn(
+      int i, std::shared_ptr<arrow::Field> field,
+      std::shared_ptr<arrow::ChunkedArray> values) const override {
+    return whole()->AddColumn(i, std::move(field), std::move(values));
+  }
+  arrow::Result<std::shared_ptr<arrow::Table>> SetColumn(
+      int i, std::shared_ptr<arrow::Field> field,
+      std::shared_ptr<arrow::ChunkedArray> values) const override {
+    return whole()->SetColumn(i, std::move(field), std::move(values));
+  }
+  std::shared_ptr<arrow::Table> ReplaceSchemaMetadata(
+      const std::shared_ptr<const arrow::KeyValueMetadata>& metadata) const override {
+    return whole()->ReplaceSchemaMetadata(metadata);
+  }
+  arrow::Result<std::shared_ptr<arrow::Table>> Flatten(arrow::MemoryPool* pool) const override {
+    return whole()->Flatten(pool);
+  }
+  arrow::Status Validate() const override { return whole()->Validate(); }
+  arrow::Status ValidateFull() const override { return whole()->ValidateFull(); }
+
+ private:
+  mutable std::once_flag asked_for_all_;
+  mutable arrow::ChunkedArrayVector all_;
+};
+
+using File = std::shared_ptr<arrow::io::ReadableFile>;
+using Reader = std::shared_ptr<arrow::ipc::RecordBatchFileReader>;
+
+Reader reader_of(const File& file, const std::string& name, std::vector<int> fields) {
+  auto options = arrow::ipc::IpcReadOptions::Defaults();
+  options.included_fields = std::move(fields);
+  options.use_threads = false;  // there is nothing to unpack
+  return or_fail(arrow::ipc::RecordBatchFileReader::Open(file, options), name);
+}
+
+class ColumnsInFile : public ColumnsWhenAskedFor {
+ public:
+  ColumnsInFile(File file, std::string name, std::vector<int> fields, std::shared_ptr<arrow::Schema> schema,
+                std::int64_t rows)
+      : ColumnsWhenAskedFor(std::move(schema), rows),
+        file_(std::move(file)),
+        name_(std::move(name)),
+        fields_(std::move(fields)) {}
+
+  std::shared_ptr<arrow::ChunkedArray> column(int i) const override {
+    const Reader reader = reader_of(file_, name_, {fields_.at(static_cast<std::size_t>(i))});
+    arrow::ArrayVector chunks;
+    for (int batch = 0; batch < reader->num_record_batches(); ++batch)
+      chunks.push_back(or_fail(reader->ReadRecordBatch(batch), name_)->column(0));
+    auto values = std::make_shared<arrow::ChunkedArray>(std::move(chunks), schema_->field(i)->type());
+    or_fail(values->ValidateFull(), name_ + " is damaged");
+    if (values->length() != num_rows_) fail("{} was changed while it was in use", name_);
+    return values;
+  }
+
+  arrow::Result<std::shared_ptr<arrow::Table>> RemoveColumn(int i) const override {
+    ARROW_ASSIGN_OR_RAISE(auto schema, schema_->RemoveField(i));
+    std::vector<int> fields = fields_;
+    fields.erase(fields.begin() + i);
+    return std::make_shared<ColumnsInFile>(file_, name_, std::move(fields), std::move(schema), num_rows_);
+  }
+  std::shared_ptr<arrow::Table> ReplaceSchemaMetadata(
+      const std::shared_ptr<const arrow::KeyValueMetadata>& metadata) const override {
+    return std::make_shared<ColumnsInFile>(file_, name_, fields_, schema_->WithMetadata(metadata), num_rows_);
+  }
+
+ private:
+  File file_;
+  std::string name_;
+  std::vector<int> fields_;  // of the file
+};
+
+class SelectedRows : public ColumnsWhenAskedFor {
+ public:
+  SelectedRows(std::shared_ptr<arrow::Table> columns, std::shared_ptr<const std::vector<std::int64_t>> rows)
+      : ColumnsWhenAskedFor(columns->schema(), static_cast<std::int64_t>(rows->size())),
+        columns_(std::move(columns)),
+        rows_(std::move(rows)) {}
+
+  std::shared_ptr<arrow::ChunkedArray> column(int i) const override {
+    const auto indices = std::make_shared<arrow::Int64Array>(num_rows_, arrow::Buffer::Wrap(*rows_));
+    return or_fail(arrow::compute::Take(columns_->column(i), arrow::Datum(indices),
+                                        arrow::compute::TakeOptions::NoBoundsCheck()),
+                   "taking rows of a table")
+        .chunked_array();
+  }
+
+ private:
+  std::shared_ptr<arrow::Table> columns_;
+  std::shared_ptr<const std::vector<std::int64_t>> rows_;
+};
+
+}  // namespace
+
+bool come_when_asked_for(const arrow::Table& columns) {
+  return dynamic_cast<const ColumnsWhenAskedFor*>(&columns) != nullptr;
+}
+
+bool is_large(const Table& table) {
+  const auto values =
+      static_cast<std::uint64_t>(table.rows()) * static_cast<std::uint64_t>(table.columns->num_columns());
+  return come_when_asked_for(*table.columns) ||
+         (table.columns->num_columns() <= most_kept_columns && values * sizeof(double) >= large_table_bytes);
+}
+
+void give_back_unused_memory() {
+  arrow::default_memory_pool()->ReleaseUnused();
+  malloc_trim(0);
+}
+
+std::shared_ptr<arrow::Table> in_memory(const std::shared_ptr<arrow::Table>& columns) {
+  const auto* kept = dynamic_cast<const ColumnsWhenAskedFor*>(columns.get());
+  return kept == nullptr ? columns : kept->whole();
+}
+
+std::shared_ptr<arrow::Table> columns_in_file(const std::filesystem::path& path) {
+  const std::string name = path.string();
+  File file = or_refuse(arrow::io::ReadableFile::Open(name), name);
+  const Reader reader = reader_of(file, name, {});
+  const std::int64_t rows = or_fail(reader->CountRows(), name);
+  std::vector<int> fields(static_cast<std::size_t>(reader->schema()->num_fields()));
+  std::iota(fields.begin(), fields.end(), 0);
+  return std::make_shared<ColumnsInFile>(std::move(file), name, std::move(fields), reader->schema(), rows);
+}
+
+std::shared_ptr<arrow::Table> selected_rows(std::shared_ptr<arrow::Table> columns,
+                                            std::shared_ptr<const std::vector<std::int64_t>> rows) {
+  return std::make_shared<SelectedRows>(std::move(columns), std::move(rows));
+}
+
+}  // namespace stoker

@@ -1,0 +1,129 @@
+#include "data/kept_columns.h"
+
+#include <filesystem>
+
+#include <arrow/api.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "data/fixtures.h"
+#include "data/preparation.h"
+#include "data/value_rows.h"
+
+namespace stoker {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int rows = 3000;
+
+Table some_table() {
+  std::string csv = "x,colour,ok,share,many,y\n";
+  const std::vector<std::string> colours{"red", "green", "", "blue"};
+  for (int i = 0; i < rows; ++i) {
+    csv += std::to_string(i * 7919 % 1000) + "," + colours[static_cast<std::size_t>(i * i % 11 % 4)] + "," +
+           (i % 3 == 0 ? "true" : "false") + "," + (i % 50 == 0 ? "" : std::to_string(i % 13) + ".5") + ",t" +
+           std::to_string(i % 400) + "," + std::to_string(i % 17) + ".25\n";
+  }
+  return table_of(csv);
+}
+
+// A part of the table as it comes from memory, and as it comes from a file that is left where it is.
+class KeptColumns : public ::testing::Test {
+ protected:
+  KeptColumns() {
+    std::vector<std::int64_t> part;
+    for (std::int64_t row = 0; row < rows; ++row)
+      if (row % 4 != 1) part.push_back(row);
+    in_memory_ = take_rows(some_table(), part);
+    in_memory_.group_column = "many";
+    write_arrow(in_memory_, file());
+    in_file_ = open_arrow(file(), 1);
+  }
+  std::filesystem::path file() const { return folder_.path() / "kept.arrow"; }
+
+  TestFolder folder_;
+  Table in_memory_;
+  Table in_file_;
+};
+
+void expect_same(const Table& a, const Table& b) {
+  ASSERT_EQ(a.column_names(), b.column_names());
+  ASSERT_EQ(a.rows(), b.rows());
+  EXPECT_EQ(a.group_column, b.group_column);
+  EXPECT_EQ(a.row_number(7), b.row_number(7));
+  for (const std::string& name : a.column_names())
+    EXPECT_TRUE(a.column(name)->Equals(*b.column(name))) << name;
+  EXPECT_EQ(preview(a).first_rows, preview(b).first_rows);
+}
+
+TEST_F(KeptColumns, AreThoseOfTheTable) {
+  EXPECT_TRUE(come_when_asked_for(*in_file_.columns));
+  EXPECT_FALSE(come_when_asked_for(*open_arrow(file()).columns)) << "a small one is read at once";
+  expect_same(in_file_, in_memory_);
+  expect_same(Table{in_memory(in_file_.columns), in_file_.source_rows, in_file_.group_column}, in_memory_);
+}
+
+TEST_F(KeptColumns, TakeNoMemoryBeforeTheyAreAskedForNorAfterwards) {
+  const std::int64_t before = arrow::default_memory_pool()->bytes_allocated();
+  const Table opened = open_arrow(file(), 1);
+  const Table taken = take_rows(opened, std::vector<std::int64_t>(rows / 2, 5));
+  const auto now = [&] { return arrow::default_memory_pool()->bytes_allocated() - before; };
+  EXPECT_LT(now(), 4096);
+  {
+    const auto column = taken.column("many");
+    EXPECT_GT(now(), rows / 2 * 4);
+  }
+  preview(opened);
+  EXPECT_LT(now(), 4096);
+}
+
+TEST_F(KeptColumns, GiveTheirRowsInTheOrderAskedFor) {
+  const std::vector<std::int64_t> order{5, 2, 2000, 5, 0};
+  const Table taken = take_rows(in_file_, order);
+  EXPECT_TRUE(come_when_asked_for(*taken.columns));
+  expect_same(take_rows(taken, {4, 1, 1, 0, 2, 3, 3, 3}),
+              take_rows(take_rows(in_memory_, order), {4, 1, 1, 0, 2, 3, 3, 3}));
+  EXPECT_THROW(take_rows(in_file_, {rows}), Error);
+}
+
+TEST_F(KeptColumns, AreSplitPreparedAndWrittenAsThoseInMemory) {
+  PreparationConfig config;
+  config.target_column = "y";
+  const auto prepared = [&](const Table& table) {
+    return Preparation::fit(table, config, Scaling::standard, no_notes()).apply(table, DType::float32, true);
+  };
+  const Dataset from_file = prepared(in_file_);
+  const Dataset from_memory = prepared(in_memory_);
+  ASSERT_EQ(from_file.bytes(), from_memory.bytes());
+  for (std::size_t i = 0; i < from_memory.arrays.size(); ++i) {
+    EXPECT_EQ(0, std::memcmp(from_file.arrays[i].array.data(), from_memory.arrays[i].array.data(),
+                             from_memory.arrays[i].array.bytes()));
+  }
+  EXPECT_EQ(rows_by_value(in_file_, "colour").size(), rows_by_value(in_memory_, "colour").size());
+  write_arrow(take_rows(in_file_, {3, 1}), folder_.path() / "part.arrow");
+  expect_same(take_rows(read_arrow(folder_.path() / "part.arrow"), std::vector<std::int64_t>(8, 1)),
+              take_rows(in_memory_, std::vector<std::int64_t>(8, 1)));
+  write_table(in_file_, folder_.path() / "a.csv");
+  write_table(in_memory_, folder_.path() / "b.csv");
+  EXPECT_EQ(read_file(folder_.path() / "a.csv", 1 << 20), read_file(folder_.path() / "b.csv", 1 << 20));
+}
+
+TEST_F(KeptColumns, OutliveTheirFilesName) {
+  std::filesystem::remove(file());
+  expect_same(in_file_, in_memory_);
+}
+
+TEST_F(KeptColumns, OfAFileThatIsCutAreAnErrorAndNoCrash) {
+  std::filesystem::resize_file(file(), std::filesystem::file_size(file()) / 2);
+  try {
+    in_file_.column("many");
+    FAIL() << "was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::run_failed);
+    EXPECT_THAT(error.what(), HasSubstr("kept.arrow"));
+  }
+}
+
+}  // namespace
+}  // namespace stoker
