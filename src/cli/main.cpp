@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/last_words.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
 
@@ -75,6 +76,7 @@ int parse_and_act(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace stoker;
+  cli::end_in_order_without_memory();
   cli::ignore_closed_pipes();
   try {
     return cli::parse_and_act(argc, argv);

@@ -22,6 +22,7 @@
 #include "data/csv_numbers.h"
 #include "data/csv_rows.h"
 #include "data/table_files.h"
+#include "data/unsigned_columns.h"
 #include "device/device.h"
 
 namespace stoker {
@@ -31,19 +32,27 @@ namespace {
 constexpr std::int32_t usual_block_bytes = 1 << 20;
 constexpr std::int32_t large_block_bytes = 1 << 26;
 
-// A small compressed file may unpack to more than any machine holds; stop where memory would end.
+// A small packed file may unpack to more than any machine holds. What counts is not the text but what reading
+// it takes: a cell is two characters of text, or one, and eight bytes of a column. Few honest files are
+// packed so well that it is 512 times the file.
+constexpr std::uint64_t most_bytes_of_a_packed_byte = 512;
+constexpr std::uint64_t always_allowed_bytes = std::uint64_t{1} << 30;
+
 class BoundedInput : public arrow::io::InputStream {
  public:
-  BoundedInput(std::shared_ptr<arrow::io::InputStream> inner, std::uint64_t limit)
-      : inner_(std::move(inner)), limit_(limit) {}
+  BoundedInput(std::shared_ptr<arrow::io::InputStream> inner, char delimiter, std::uint64_t packed_bytes)
+      : inner_(std::move(inner)),
+        delimiter_(delimiter),
+        limit_(std::min(std::max(always_allowed_bytes, packed_bytes * most_bytes_of_a_packed_byte),
+                        memory_bytes() / 4 * 3)) {}
   arrow::Result<std::int64_t> Read(std::int64_t bytes, void* out) override {
     ARROW_ASSIGN_OR_RAISE(const std::int64_t read, inner_->Read(bytes, out));
-    ARROW_RETURN_NOT_OK(count(read));
+    ARROW_RETURN_NOT_OK(count({static_cast<const char*>(out), static_cast<std::size_t>(read)}));
     return read;
   }
   arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t bytes) override {
     ARROW_ASSIGN_OR_RAISE(auto buffer, inner_->Read(bytes));
-    ARROW_RETURN_NOT_OK(count(buffer->size()));
+    ARROW_RETURN_NOT_OK(count(std::string_view(*buffer)));
     return buffer;
   }
   arrow::Status Close() override { return inner_->Close(); }
@@ -51,15 +60,20 @@ class BoundedInput : public arrow::io::InputStream {
   bool closed() const override { return inner_->closed(); }
 
  private:
-  arrow::Status count(std::int64_t read) {
-    total_ += static_cast<std::uint64_t>(read);
-    if (total_ <= limit_) return arrow::Status::OK();
-    return arrow::Status::Invalid("unpacks to more than the ", human_bytes(limit_), " of memory here");
+  arrow::Status count(std::string_view text) {
+    const auto cells =
+        std::count(text.begin(), text.end(), delimiter_) + std::count(text.begin(), text.end(), '\n');
+    needed_ += text.size() + static_cast<std::uint64_t>(cells) * sizeof(double);
+    if (needed_ <= limit_) return arrow::Status::OK();
+    return arrow::Status::CapacityError(
+        "unpacked it takes more than ", human_bytes(limit_),
+        " of memory to read; unpack it yourself if it is meant to be that large");
   }
 
   std::shared_ptr<arrow::io::InputStream> inner_;
+  char delimiter_;
   std::uint64_t limit_;
-  std::uint64_t total_ = 0;
+  std::uint64_t needed_ = 0;
 };
 
 // Told by the first bytes, not by the name: servers hand out packed files under plain names.
@@ -69,7 +83,8 @@ arrow::Compression::type compression_of(std::string_view first_bytes) {
   return arrow::Compression::UNCOMPRESSED;
 }
 
-arrow::Result<std::shared_ptr<arrow::io::InputStream>> open_text(const std::filesystem::path& path) {
+arrow::Result<std::shared_ptr<arrow::io::InputStream>> open_text(const std::filesystem::path& path,
+                                                                 char delimiter) {
   ARROW_ASSIGN_OR_RAISE(const auto file, arrow::io::ReadableFile::Open(path.string()));
   ARROW_ASSIGN_OR_RAISE(const auto first_bytes, file->Read(4));
   ARROW_RETURN_NOT_OK(file->Seek(0));
@@ -80,7 +95,8 @@ arrow::Result<std::shared_ptr<arrow::io::InputStream>> open_text(const std::file
   // The codec must outlive the stream that uses it.
   const std::shared_ptr<arrow::io::InputStream> owner(unpacked.get(),
                                                       [unpacked, codec](arrow::io::InputStream*) {});
-  return std::make_shared<BoundedInput>(owner, memory_bytes());
+  ARROW_ASSIGN_OR_RAISE(const std::int64_t packed_bytes, file->GetSize());
+  return std::make_shared<BoundedInput>(owner, delimiter, static_cast<std::uint64_t>(packed_bytes));
 }
 
 arrow::Result<bool> is_packed(const std::filesystem::path& path) {
@@ -89,33 +105,59 @@ arrow::Result<bool> is_packed(const std::filesystem::path& path) {
   return compression_of(std::string_view(*first_bytes)) != arrow::Compression::UNCOMPRESSED;
 }
 
+// Which columns to read, and which of them as text; none of the first: all.
+struct Wanted {
+  const std::vector<std::string>& text_columns;
+  std::vector<std::string> columns = {};
+  bool use_threads = true;
+};
+
 arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::shared_ptr<arrow::io::InputStream>& text,
-                                                          char delimiter,
-                                                          const std::vector<std::string>& text_columns,
+                                                          char delimiter, const Wanted& wanted,
                                                           std::int32_t block_bytes) {
   auto reading = arrow::csv::ReadOptions::Defaults();
   reading.block_size = block_bytes;
+  reading.use_threads = wanted.use_threads;
   auto parsing = arrow::csv::ParseOptions::Defaults();
   parsing.delimiter = delimiter;
   parsing.newlines_in_values = true;
   auto converting = arrow::csv::ConvertOptions::Defaults();
   converting.strings_can_be_null = true;
   for (const char* spelling : {"None", "<NA>", "NaT"}) converting.null_values.emplace_back(spelling);
-  for (const std::string& name : text_columns) converting.column_types[name] = arrow::utf8();
+  for (const std::string& name : wanted.text_columns) converting.column_types[name] = arrow::utf8();
+  converting.include_columns = wanted.columns;
   ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::csv::TableReader::Make(arrow::io::default_io_context(),
                                                                          text, reading, parsing, converting));
   return reader->Read();
 }
 
 arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::filesystem::path& path, char delimiter,
-                                                          const std::vector<std::string>& text_columns,
-                                                          std::int32_t block_bytes) {
-  ARROW_ASSIGN_OR_RAISE(const auto text, open_text(path));
-  return read_columns(text, delimiter, text_columns, block_bytes);
+                                                          const Wanted& wanted, std::int32_t block_bytes) {
+  ARROW_ASSIGN_OR_RAISE(const auto text, open_text(path, delimiter));
+  return read_columns(text, delimiter, wanted, block_bytes);
+}
+
+// Doubles that were whole numbers beyond 2^63 become those again: their column is read once more, as text.
+arrow::Result<std::shared_ptr<arrow::Table>> with_unsigned_columns(std::shared_ptr<arrow::Table> table,
+                                                                   const std::filesystem::path& path,
+                                                                   char delimiter) {
+  const std::vector<std::string> names = columns_that_may_be_unsigned(*table);
+  if (names.empty()) return table;
+  ARROW_ASSIGN_OR_RAISE(const auto texts,
+                        read_columns(path, delimiter, Wanted{names, names}, large_block_bytes));
+  for (const std::string& name : names) {
+    const int position = table->schema()->GetFieldIndex(name);
+    const auto values = texts->GetColumnByName(name);
+    if (position < 0 || !values) continue;  // a name that stands twice, which is refused later
+    if (const auto numbers = as_unsigned(values)) {
+      ARROW_ASSIGN_OR_RAISE(table, table->SetColumn(position, arrow::field(name, numbers->type()), numbers));
+    }
+  }
+  return table;
 }
 
 std::optional<RowScanner::Fault> find_fault(const std::filesystem::path& path, char delimiter) {
-  const auto text = or_refuse(open_text(path), path.string());
+  const auto text = or_refuse(open_text(path, delimiter), path.string());
   RowScanner scanner(delimiter);
   while (true) {
     const auto block = or_refuse(text->Read(1 << 20), path.string());
@@ -137,8 +179,8 @@ void refuse_faults(const std::filesystem::path& path, char delimiter) {
 }
 
 // Two-byte encodings put zero bytes between the letters; Arrow would read nonsense without complaint.
-void refuse_wide_text(const std::filesystem::path& path) {
-  const auto text = or_refuse(open_text(path), path.string());
+void refuse_wide_text(const std::filesystem::path& path, char delimiter) {
+  const auto text = or_refuse(open_text(path, delimiter), path.string());
   const auto start = or_refuse(text->Read(4096), path.string());
   const std::string_view view(*start);
   if (view.empty() || view.find_first_not_of(" \t\r\n") == std::string_view::npos) {
@@ -163,9 +205,9 @@ void refuse_foreign_text(const arrow::Table& table, const std::string& name) {
 }
 
 // To the end of the last whole line, unless the text ends here anyway.
-arrow::Result<std::shared_ptr<arrow::Buffer>> first_lines(const std::filesystem::path& path,
+arrow::Result<std::shared_ptr<arrow::Buffer>> first_lines(const std::filesystem::path& path, char delimiter,
                                                           std::int64_t bytes) {
-  ARROW_ASSIGN_OR_RAISE(const auto text, open_text(path));
+  ARROW_ASSIGN_OR_RAISE(const auto text, open_text(path, delimiter));
   ARROW_ASSIGN_OR_RAISE(auto start, text->Read(bytes));
   if (start->size() < bytes) return start;
   const std::size_t end = std::string_view(*start).rfind('\n');
@@ -177,33 +219,37 @@ arrow::Result<std::shared_ptr<arrow::Buffer>> first_lines(const std::filesystem:
 
 Table read_csv_start(const std::filesystem::path& path, char delimiter,
                      const std::vector<std::string>& text_columns, std::int64_t bytes) {
-  const auto lines = or_refuse(first_lines(path, bytes), path.string());
+  const auto lines = or_refuse(first_lines(path, delimiter, bytes), path.string());
   const auto text = std::make_shared<arrow::io::BufferReader>(lines);
-  return {or_refuse(read_columns(text, delimiter, text_columns, usual_block_bytes), path.string())};
+  return {or_refuse(read_columns(text, delimiter, Wanted{text_columns}, usual_block_bytes), path.string())};
 }
 
 Table read_csv(const std::filesystem::path& path, char delimiter,
                const std::vector<std::string>& text_columns) {
   arrow::util::InitializeUTF8();
-  refuse_wide_text(path);
+  refuse_wide_text(path, delimiter);
   if (!or_refuse(is_packed(path), path.string())) {
     if (const auto numbers = read_csv_of_numbers(path, delimiter, text_columns)) {
       refuse_foreign_text(*numbers->columns, path.string());
       return *numbers;
     }
   }
-  auto columns = read_columns(path, delimiter, text_columns, usual_block_bytes);
-  if (!columns.ok() && !columns.status().IsOutOfMemory()) {
+  auto columns = read_columns(path, delimiter, Wanted{text_columns}, usual_block_bytes);
+  if (lacks_threads(columns.status()))
+    columns = read_columns(path, delimiter, Wanted{text_columns, {}, false}, usual_block_bytes);
+  fail_for_machine(columns.status(), path.string());
+  if (columns.status().IsCapacityError()) or_refuse(columns.status(), path.string());
+  if (!columns.ok()) {
     refuse_faults(path, delimiter);
-    columns = read_columns(path, delimiter, text_columns, large_block_bytes);
+    columns = read_columns(path, delimiter, Wanted{text_columns}, large_block_bytes);
   }
-  if (columns.status().IsOutOfMemory()) or_refuse(columns.status(), path.string());
+  fail_for_machine(columns.status(), path.string());
   if (!columns.ok()) {
     refuse("{} cannot be read (rows may have up to {}): {}", path.string(), human_bytes(large_block_bytes),
            columns.status().message());
   }
   refuse_foreign_text(**columns, path.string());
-  return {*columns};
+  return {or_refuse(with_unsigned_columns(*columns, path, delimiter), path.string())};
 }
 
 }  // namespace stoker

@@ -34,11 +34,16 @@ void limit_time(const FitConfig& config, StopSignal& stop) {
   stop.set_deadline(std::chrono::steady_clock::now() + limit);
 }
 
+template <class Whole>
+bool is_a(const std::string& text) {
+  Whole number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
 bool are_whole_numbers(const std::vector<std::string>& classes) {
   return std::all_of(classes.begin(), classes.end(), [](const std::string& text) {
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc() && end == text.data() + text.size();
+    return is_a<std::int64_t>(text) || is_a<std::uint64_t>(text);
   });
 }
 

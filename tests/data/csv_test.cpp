@@ -115,7 +115,7 @@ TEST(Csv, ReadsRowsAndHeadersOfMoreThanAMegabyte) {
   const Table table = table_of(csv + "\n");
   ASSERT_EQ(table.columns->num_columns(), columns);
   EXPECT_EQ(read_numbers(*table.columns->column(0)), (std::vector<double>{0, 1, 2}));
-  EXPECT_EQ(read_texts(*table.columns->column(columns - 1)).values[2], filler);
+  EXPECT_EQ(read_texts(table.columns->column(columns - 1)).values[2], filler);
   EXPECT_THAT(refusal([&] { table_of(csv + ",1\n"); }), HasSubstr("table.csv:4:"));
 }
 
@@ -170,6 +170,19 @@ TEST(Csv, OfAnotherDelimiterIsRefusedWithAHint) {
   SourceConfig config = Source::config_for(folder.write("table.csv", "a;b\n1;2\n").string());
   config.delimiter = ",";
   EXPECT_THAT(Source::open(config, ".").read().column_names(), ElementsAre("a;b"));
+}
+
+// 130 megabytes of commas, which would be a billion bytes of columns.
+TEST(Csv, ThatIsPackedToTakeFarMoreMemoryThanItsSizeIsRefused) {
+  const TestFolder folder;
+  std::string csv = "c0";
+  for (int c = 1; c < 2000; ++c) csv += ",c" + std::to_string(c);
+  csv += "\n";
+  const std::string row = std::string(1999, ',') + "\n";
+  for (int i = 0; i < 65'000; ++i) csv += row;
+  write_packed(folder.path() / "a.csv.zst", arrow::Compression::ZSTD, csv);
+  EXPECT_THAT(refusal([&] { read_source(folder.path() / "a.csv.zst"); }),
+              AllOf(HasSubstr("a.csv.zst"), HasSubstr("of memory to read"), HasSubstr("unpack it yourself")));
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ std::optional<Table> first_rows(const Outside& outside) {
 
 CardType data_load() {
   return {.name = "data_load",
+          .version = 2,
           .title = "Load data",
           .help = "Reads a table from a file, a URL or a built-in sample. Types of the columns are inferred.",
           .inputs = {},

@@ -1,0 +1,42 @@
+#include "cli/last_words.h"
+
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <string_view>
+#include <system_error>
+
+#include <unistd.h>
+
+#include "base/error.h"
+
+namespace stoker::cli {
+namespace {
+
+// Without memory: nothing that could ask for some.
+[[noreturn]] void say_and_end(std::string_view sentence) {
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, sentence.data(), sentence.size());
+  std::_Exit(static_cast<int>(ExitCode::run_failed));
+}
+
+[[noreturn]] void end_by_cause() {
+  const std::exception_ptr cause = std::current_exception();
+  try {
+    if (cause) std::rethrow_exception(cause);
+  } catch (const std::bad_alloc&) {
+    say_and_end("stoker: out of memory\n");
+  } catch (const std::system_error&) {
+    say_and_end("stoker: the system gives no more threads or memory to work with\n");
+  } catch (...) {
+    // A fault of the program, for which a core file is worth more than a sentence.
+  }
+  std::abort();
+}
+
+}  // namespace
+
+void end_in_order_without_memory() {
+  std::set_terminate(end_by_cause);
+}
+
+}  // namespace stoker::cli
