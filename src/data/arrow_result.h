@@ -20,11 +20,13 @@ inline bool lacks_threads(const arrow::Status& status) {
 inline void fail_for_machine(const arrow::Status& status, const std::string& what) {
   if (status.IsOutOfMemory())
     throw OutOfMemory(fmt::format("{}: out of memory ({})", what, status.message()));
-  if (lacks_threads(status))
-    fail(
-        "{}: the system gives no thread to work with ({}); raise the limit on processes (ulimit -u), or end "
-        "some",
-        what, status.message());
+  if (lacks_threads(status)) {
+    throw Error(ExitCode::run_failed,
+                fmt::format("{}: the system gives no thread to work with ({}); raise the limit on processes "
+                            "(ulimit -u), or end some",
+                            what, status.message()),
+                Cause::machine);
+  }
 }
 
 // Reading what a person gave: an error is a wrong request. `complaint` goes on from the name: "is damaged".

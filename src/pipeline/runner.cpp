@@ -86,13 +86,16 @@ class Outputs {
     return entry != cards_.end() && !entry->second.identity.empty();
   }
 
-  // A large table that the cache keeps need not be in memory as well.
-  void leave_tables_in_cache(const std::string& card, const CardType& type) {
+  // A large table that the cache keeps need not be in memory as well, and rows of another table need not be
+  // looked for there again.
+  enum class Tables { rows_of_others, all };
+  void leave_in_cache(Tables tables, const std::string& card, const CardType& type) {
     Entry& entry = cards_.at(card);
     for (const Port& output : type.outputs) {
       const auto found = entry.values.find(output.name);
       if (output.type != PortType::table || found == entry.values.end()) continue;
-      if (!is_large(std::get<Table>(found->second))) continue;
+      const Table& table = std::get<Table>(found->second);
+      if (tables == Tables::all ? !is_large(table) : !come_when_asked_for(*table.columns)) continue;
       try {
         found->second = cache_.load(entry.identity, output);
       } catch (const Error&) {
@@ -212,8 +215,9 @@ class Run {
       outputs_.add(card.id, identity,
                    outcome.reused ? PortValues{} : run_anew(card, type, identity, outside, limit));
     }
-    if (!outcome.reused) outputs_.leave_tables_in_cache(card.id, type);
+    if (!outcome.reused) outputs_.leave_in_cache(Outputs::Tables::rows_of_others, card.id, type);
     keep_in_folder(card, type, outcome.reused);
+    if (!outcome.reused) outputs_.leave_in_cache(Outputs::Tables::all, card.id, type);
     outputs_.let_go_after(card);
     outcome.seconds = seconds_since(started);
     summary_.cards.push_back(outcome);
