@@ -1,4 +1,5 @@
 #include <arrow/api.h>
+#include <arrow/compute/cast.h>
 #include <arrow/util/decimal.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,9 +14,6 @@
 namespace stoker {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
@@ -24,17 +22,10 @@ const std::vector<std::string> identifiers{"9007199254740992", "9007199254740993
                                            "9007199254740995"};
 
 std::shared_ptr<arrow::Array> array_of(const std::shared_ptr<arrow::DataType>& type) {
-  const auto builder = arrow::MakeBuilder(type).ValueOrDie();
-  for (int repeat = 0; repeat < rows_of_each; ++repeat) {
-    for (const std::string& each : identifiers) {
-      const auto whole = arrow::MakeScalar(arrow::int64(), std::stoll(each)).ValueOrDie();
-      const bool is_decimal = arrow::is_decimal(type->id());
-      const auto value =
-          is_decimal ? arrow::Scalar::Parse(type, each).ValueOrDie() : whole->CastTo(type).ValueOrDie();
-      EXPECT_TRUE(builder->AppendScalar(*value).ok());
-    }
-  }
-  return builder->Finish().ValueOrDie();
+  arrow::Int64Builder builder;
+  for (int repeat = 0; repeat < rows_of_each; ++repeat)
+    for (const std::string& each : identifiers) EXPECT_TRUE(builder.Append(std::stoll(each)).ok());
+  return arrow::compute::Cast(*builder.Finish().ValueOrDie(), type).ValueOrDie();
 }
 
 // The identifiers over and over, beside a feature.
