@@ -36,7 +36,7 @@ constexpr std::int32_t large_block_bytes = 1 << 26;
 // it takes: a cell is two characters of text, or one, and eight bytes of a column. Few honest files are
 // packed so well that it is 512 times the file.
 constexpr std::uint64_t most_bytes_of_a_packed_byte = 512;
-constexpr std::uint64_t always_allowed_bytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t always_allowed_bytes = std::uint64_t{256} << 20;
 
 class BoundedInput : public arrow::io::InputStream {
  public:
