@@ -9,10 +9,8 @@
 namespace stoker::config {
 namespace {
 
-using nlohmann::json;
-
 // Walks over the text without building anything; stops where a bound is passed.
-class Counter : public nlohmann::json_sax<json> {
+class Counter : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit Counter(const JsonBounds& bounds) : bounds_(bounds) {}
 
@@ -22,14 +20,16 @@ class Counter : public nlohmann::json_sax<json> {
   bool number_unsigned(std::uint64_t) override { return count(); }
   bool number_float(double, const std::string&) override { return count(); }
   bool string(std::string&) override { return count(); }
-  bool binary(json::binary_t&) override { return count(); }
+  bool binary(nlohmann::json::binary_t&) override { return count(); }
   bool key(std::string&) override { return count(); }
   bool start_object(std::size_t) override { return open(); }
   bool start_array(std::size_t) override { return open(); }
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
   // The parser that builds tells what is wrong.
-  bool parse_error(std::size_t, const std::string&, const json::exception&) override { return false; }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override {
+    return false;
+  }
 
   void refuse_if_beyond() const {
     if (depth_ > bounds_.depth) refuse("it nests more than {} deep", bounds_.depth);
@@ -54,11 +54,11 @@ class Counter : public nlohmann::json_sax<json> {
 
 }  // namespace
 
-json parse_bounded_json(std::string_view text, const JsonBounds& bounds) {
+nlohmann::json parse_bounded_json(std::string_view text, const JsonBounds& bounds) {
   Counter counter(bounds);
-  json::sax_parse(text, &counter);
+  nlohmann::json::sax_parse(text, &counter);
   counter.refuse_if_beyond();
-  return json::parse(text);
+  return nlohmann::json::parse(text);
 }
 
 }  // namespace stoker::config
