@@ -63,10 +63,10 @@ TEST(Predictions, AmongManyClassesAreASoftmaxThatDoesNotOverflow) {
   EXPECT_NEAR(predictions.probabilities[2], 0.09003057317038046, 1e-12);
 }
 
-// A class for every row, and a network with an output for each.
+// Two rows of every class, and a network with an output for each.
 Model model_of_classes(int classes) {
   std::string csv = "rooms,age,name\n";
-  for (int i = 0; i < classes; ++i) csv += fmt::format("{},{},name {:05}\n", i % 7, i % 11, i);
+  for (int i = 0; i < 2 * classes; ++i) csv += fmt::format("{},{},name {:05}\n", i % 7, i % 11, i / 2);
   PreparationConfig config;
   config.target_column = "name";
   config.task = TaskChoice::multiclass;
