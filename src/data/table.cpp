@@ -7,6 +7,7 @@
 #include <arrow/chunked_array.h>
 #include <arrow/scalar.h>
 #include <arrow/table.h>
+#include <arrow/util/byte_size.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -35,6 +36,10 @@ std::string value_text(const arrow::Scalar& value) {
 
 std::int64_t Table::rows() const {
   return columns ? columns->num_rows() : 0;
+}
+
+std::uint64_t Table::bytes() const {
+  return columns ? static_cast<std::uint64_t>(arrow::util::TotalBufferSize(*columns)) : 0;
 }
 
 std::vector<std::string> Table::column_names() const {

@@ -22,6 +22,7 @@ struct Table {
   std::string group_column = {};  // by which a split kept its rows together
 
   std::int64_t rows() const;
+  std::uint64_t bytes() const;  // in memory, of all columns
   std::vector<std::string> column_names() const;
   bool has_column(const std::string& name) const;
   // Refuses with the nearest name when there is none of that name.

@@ -79,7 +79,8 @@ class RefitListener : public RunListener {
 
 class Sweep {
  public:
-  Sweep(const SweepDocument& sweep, const SweepOptions& options, SweepListener& listener, StopSignal& stop)
+  Sweep(const SweepDocument& sweep, const SweepOptions& options, SweepListener& listener,
+        const StopSignal& stop)
       : sweep_(sweep),
         options_(options),
         listener_(listener),
@@ -88,21 +89,24 @@ class Sweep {
         results_(folder_->paths().folder / "results.jsonl", identity_of(sweep)),
         search_(
             sweep, folder_->paths().checkpoints(), options.threads, results_,
-            [this](Severity severity, const std::string& message) { note(severity, message); }, stop) {}
+            [this](Severity severity, const std::string& message) { note(severity, message); },
+            search_stop_) {
+    search_stop_.heed(stop);
+  }
 
   SweepSummary whole() {
     try {
-      write_file(sweep_document_file(folder()), sweep_.to_yaml());
-      folder_->forget_warnings(budget_warning);
-      listener_.sweep_started(folder(), static_cast<std::int64_t>(search_.candidates().size()));
-      search();
-      choose();
-      refit();
-      finish();
+      throwing_errors([&] {
+        write_file(sweep_document_file(folder()), sweep_.to_yaml());
+        folder_->forget_warnings(budget_warning);
+        listener_.sweep_started(folder(), static_cast<std::int64_t>(search_.candidates().size()));
+        search();
+        choose();
+        refit();
+        finish();
+      });
     } catch (const Error& error) {
-      end_early(error);
-      if (error.code() != ExitCode::interrupted) throw;
-      throw Error(ExitCode::interrupted, how_to_go_on());
+      end(error);
     }
     return std::move(summary_);
   }
@@ -110,8 +114,19 @@ class Sweep {
  private:
   const fs::path& folder() const { return folder_->paths().folder; }
 
+  [[noreturn]] void end(const Error& error) {
+    const bool was_gone = folder_->is_gone();  // which fails in many ways before it is noticed
+    end_early(error);
+    if (error.code() == ExitCode::interrupted)
+      throw Error(ExitCode::interrupted, "interrupted; " + how_to_go_on());
+    if (error.cause() == Cause::machine && was_gone) folder_->fail_if_gone();
+    if (error.cause() != Cause::machine || folder_->is_gone()) throw Error(error);
+    throw Error(error.code(), fmt::format("{}; once that is mended, {}", error.what(), how_to_go_on()),
+                Cause::machine);
+  }
+
   std::string how_to_go_on() const {
-    return fmt::format("interrupted; go on with: stoker sweep --resume {}", folder().string());
+    return fmt::format("go on with: stoker sweep --resume {}", folder().string());
   }
 
   void note(Severity severity, const std::string& message) {
@@ -123,9 +138,7 @@ class Sweep {
   void search() {
     const double budget = sweep_.config.time_budget;
     earlier_seconds_ = results_.searched_seconds();
-    if (budget > 0)
-      stop_.set_deadline(started_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
-                                        std::clamp(budget - earlier_seconds_, 0.0, 1e9))));
+    if (budget > 0) search_stop_.stop_after(budget - earlier_seconds_ - seconds_since(started_));
     progress_.total = search_.trainings();
     progress_.done = results_.count();
     for (std::size_t i = 0; progress_.done > 0 && i < search_.candidates().size(); ++i) look_at(i, INT64_MAX);
@@ -138,7 +151,6 @@ class Sweep {
       throw;
     }
     results_.add_searched(seconds_since(started_));
-    stop_.clear_deadline();
     summary_.trials = search_.trials();
     summary_.budget_reached = search_.budget_reached();
   }
@@ -297,21 +309,24 @@ class Sweep {
     return list;
   }
 
+  // Of use to another sitting. Where the machine is at fault, that is all that was trained.
+  bool has_something(const Error& error) const {
+    return progress_.best || (error.cause() == Cause::machine &&
+                              (progress_.done > 0 || fs::exists(folder_->paths().checkpoints())));
+  }
+
   // A request that was wrong from the start leaves nothing behind.
   void end_early(const Error& error) noexcept {
     try {
-      stop_.clear_deadline();
       if (folder_->is_gone())
         return folder_->remove_leftovers({"results.jsonl", "trials.csv", "sweep.yaml", "sweep.json"});
-      if (error.code() == ExitCode::wrong_request && !options_.resume && !progress_.best) {
-        folder_->remove();
-        return;
-      }
+      if (error.code() == ExitCode::wrong_request && !options_.resume && !has_something(error))
+        return folder_->remove();
       summary_.trials = search_.trials();
       write_tables();
       const bool interrupted = error.code() == ExitCode::interrupted;
       folder_->end(interrupted ? RunStatus::interrupted : RunStatus::failed,
-                   interrupted ? how_to_go_on() : error.what(), seconds_since(started_));
+                   interrupted ? "interrupted; " + how_to_go_on() : error.what(), seconds_since(started_));
     } catch (const std::exception&) {
       // Where the disk is full, the first error is the one to tell.
     }
@@ -320,7 +335,8 @@ class Sweep {
   const SweepDocument& sweep_;
   const SweepOptions& options_;
   SweepListener& listener_;
-  StopSignal& stop_;
+  const StopSignal& stop_;
+  StopSignal search_stop_;  // with the time budget, which the refit does not count in
   Clock::time_point started_ = Clock::now();
   double earlier_seconds_ = 0;  // searched in earlier sittings
   std::unique_ptr<RunFolder> folder_;
@@ -343,7 +359,7 @@ fs::path sweep_record_file(const fs::path& folder) {
 }
 
 SweepSummary run_sweep(const SweepDocument& sweep, const SweepOptions& options, SweepListener& listener,
-                       StopSignal& stop) {
+                       const StopSignal& stop) {
   SweepOptions resolved = options;
   if (options.resume) resolved.resume = fs::weakly_canonical(*options.resume);
   return Sweep(sweep, resolved, listener, stop).whole();
