@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <optional>
@@ -14,8 +15,15 @@ class StopSignal {
  public:
   void interrupt() { interrupted_.store(true); }
   void set_deadline(std::chrono::steady_clock::time_point deadline) { deadline_ = deadline; }
-  void clear_deadline() { deadline_.reset(); }
-  // For work inside work: stops when `outer` does too. `outer` must live as long.
+  // Returns the deadline: so many seconds from now, of which a clock cannot add much more than 1e9.
+  std::chrono::steady_clock::time_point stop_after(double seconds) {
+    deadline_ =
+        std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                               std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e9)));
+    return *deadline_;
+  }
+  // For work inside work, which has a signal of its own for a deadline of its own: stops when `outer` does
+  // too. `outer` must live as long.
   void heed(const StopSignal& outer) { outer_ = &outer; }
 
   StopReason reason() const {

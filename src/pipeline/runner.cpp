@@ -1,7 +1,6 @@
 #include "pipeline/runner.h"
 
 #include <chrono>
-#include <cstdlib>
 #include <set>
 
 #include <fmt/format.h>
@@ -123,7 +122,7 @@ std::unique_ptr<RunFolder> folder_for(const Document& document, const RunOptions
 
 class Run {
  public:
-  Run(const Document& document, const RunOptions& options, RunListener& listener, StopSignal& stop)
+  Run(const Document& document, const RunOptions& options, RunListener& listener, const StopSignal& stop)
       : document_(document),
         options_(options),
         listener_(listener),
@@ -155,14 +154,10 @@ class Run {
   void run_named(const Card& card) {
     try {
       stop_if_interrupted();
-      run_card(card);
+      throwing_errors([&] { run_card(card); });
     } catch (const Error& error) {
       if (error.code() == ExitCode::interrupted) throw_interrupted();
       throw Error(error.code(), fmt::format("card {}: {}", card.id, error.what()), error.cause());
-    } catch (const std::bad_alloc&) {
-      fail("card {}: out of memory", card.id);
-    } catch (const std::exception& error) {
-      fail("card {}: {}", card.id, error.what());
     }
   }
 
@@ -183,7 +178,8 @@ class Run {
     listener_.card_started(card);
     CardOutcome outcome{card.id, card.type, false, 0};
     {
-      TimeLimit limit(card.time_limit, stop_, [this, &card] { die_of_time_limit(card); });
+      TimeLimit limit(
+          card.time_limit, stop_, [this, &card] { die_of_time_limit(card); }, options_.grace);
       const Outside outside =
           type.look_outside == nullptr ? Outside{} : type.look_outside(card.config, document_.folder);
       const std::string identity = identity_of(card, type, outside);
@@ -276,7 +272,7 @@ class Run {
                               .checkpoints = folder_->checkpoints_of(card.id),
                               .resume = options_.resume.has_value(),
                               .listener = recorder_,
-                              .stop = stop_,
+                              .stop = limit.stop(),
                               .work_returned = [&limit] { limit.call_off_watchdog(); }};
     recorder_.begin_notes();
     PortValues values = type.run(context);
@@ -284,9 +280,9 @@ class Run {
     const bool trains = find_port(type.outputs, "trained_model") != nullptr;
     trained_ = trained_ || trains;
     // A training that ran out of time keeps its best model; what another card made too late is not used.
-    if (!trains && stop_.reason() == StopReason::time_limit) {
+    if (!trains && stop_.reason() == StopReason::time_limit) fail("the time for the run is over");
+    if (!trains && limit.stop().reason() == StopReason::time_limit)
       fail("took longer than its time_limit of {} s", card.time_limit);
-    }
     const bool is_partial = trains && ended_by_time_limit(*std::get<Report>(values.at("train_metrics")));
     if (!is_partial) cache_.keep(identity, type, values, recorder_.notes());
     return values;
@@ -382,18 +378,14 @@ class Run {
     const std::string message =
         fmt::format("card {}: took longer than its time_limit of {} s and could not be stopped", card.id,
                     card.time_limit);
-    try {
-      folder_->end(RunStatus::failed, message, seconds_since(started_));
-    } catch (const std::exception&) {
-    }
-    fmt::print(stderr, "stoker: {}\n", message);
-    std::_Exit(static_cast<int>(ExitCode::run_failed));
+    end_process(
+        message, [&] { folder_->end(RunStatus::failed, message, seconds_since(started_)); }, options_.grace);
   }
 
   const Document& document_;
   const RunOptions& options_;
   RunListener& listener_;
-  StopSignal& stop_;
+  const StopSignal& stop_;
   std::set<std::string> needed_;
   Cache cache_;
   Outputs outputs_;
@@ -409,7 +401,7 @@ class Run {
 }  // namespace
 
 RunSummary run_pipeline(const Document& document, const RunOptions& options, RunListener& listener,
-                        StopSignal& stop) {
+                        const StopSignal& stop) {
   RunOptions resolved = options;
   // The cache lies beside the run folder, which "." or a path that ends in a slash does not name.
   if (options.resume) resolved.resume = fs::weakly_canonical(*options.resume);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -20,6 +21,8 @@ struct RunOptions {
   std::string only;                             // run this card and what it needs
   bool use_cache = true;
   std::uint64_t cache_bytes = std::uint64_t{4} << 30;  // what the cache may hold when the run is over
+  // A card that does not stop at its time limit is waited for so long, then the record of its end.
+  std::chrono::milliseconds grace = std::chrono::seconds(5);
   KernelsAhead::Compile compile_ahead;  // what is done for a training to come; empty: its kernel is compiled
 };
 
@@ -50,7 +53,7 @@ class RunListener : public TrainingListener {
 
 // Runs the cards in order; the first failure ends the run and is written into run.json before it is thrown.
 RunSummary run_pipeline(const Document& document, const RunOptions& options, RunListener& listener,
-                        StopSignal& stop);
+                        const StopSignal& stop);
 
 // The document of a run folder that is to be resumed.
 Document document_of_run(const std::filesystem::path& run_folder);

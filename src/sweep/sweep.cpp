@@ -77,7 +77,8 @@ class RefitListener : public RunListener {
 
 class Sweep {
  public:
-  Sweep(const SweepDocument& sweep, const SweepOptions& options, SweepListener& listener, StopSignal& stop)
+  Sweep(const SweepDocument& sweep, const SweepOptions& options, SweepListener& listener,
+        const StopSignal& stop)
       : sweep_(sweep),
         options_(options),
         listener_(listener),
@@ -86,7 +87,10 @@ class Sweep {
         results_(folder_->paths().folder / "results.jsonl", identity_of(sweep)),
         search_(
             sweep, folder_->paths().checkpoints(), options.threads, results_,
-            [this](Severity severity, const std::string& message) { note(severity, message); }, stop) {}
+            [this](Severity severity, const std::string& message) { note(severity, message); },
+            search_stop_) {
+    search_stop_.heed(stop);
+  }
 
   SweepSummary whole() {
     try {
@@ -121,9 +125,7 @@ class Sweep {
   void search() {
     const double budget = sweep_.config.time_budget;
     earlier_seconds_ = results_.searched_seconds();
-    if (budget > 0)
-      stop_.set_deadline(started_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
-                                        std::clamp(budget - earlier_seconds_, 0.0, 1e9))));
+    if (budget > 0) search_stop_.stop_after(budget - earlier_seconds_ - seconds_since(started_));
     progress_.total = search_.trainings();
     progress_.done = results_.count();
     for (std::size_t i = 0; progress_.done > 0 && i < search_.candidates().size(); ++i) look_at(i, INT64_MAX);
@@ -136,7 +138,6 @@ class Sweep {
       throw;
     }
     results_.add_searched(seconds_since(started_));
-    stop_.clear_deadline();
     summary_.trials = search_.trials();
     summary_.budget_reached = search_.budget_reached();
   }
@@ -298,7 +299,6 @@ class Sweep {
   // A request that was wrong from the start leaves nothing behind.
   void end_early(const Error& error) noexcept {
     try {
-      stop_.clear_deadline();
       if (folder_->is_gone())
         return folder_->remove_leftovers({"results.jsonl", "trials.csv", "sweep.yaml", "sweep.json"});
       if (error.code() == ExitCode::wrong_request && !options_.resume && !progress_.best) {
@@ -318,7 +318,8 @@ class Sweep {
   const SweepDocument& sweep_;
   const SweepOptions& options_;
   SweepListener& listener_;
-  StopSignal& stop_;
+  const StopSignal& stop_;
+  StopSignal search_stop_;  // with the time budget, which the refit does not count in
   Clock::time_point started_ = Clock::now();
   double earlier_seconds_ = 0;  // searched in earlier sittings
   std::unique_ptr<RunFolder> folder_;
@@ -341,7 +342,7 @@ fs::path sweep_record_file(const fs::path& folder) {
 }
 
 SweepSummary run_sweep(const SweepDocument& sweep, const SweepOptions& options, SweepListener& listener,
-                       StopSignal& stop) {
+                       const StopSignal& stop) {
   SweepOptions resolved = options;
   if (options.resume) resolved.resume = fs::weakly_canonical(*options.resume);
   return Sweep(sweep, resolved, listener, stop).whole();

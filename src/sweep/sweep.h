@@ -54,7 +54,7 @@ std::filesystem::path sweep_record_file(const std::filesystem::path& folder);   
 // Trains every candidate, writes the table, the pictures and the report, and refits the winner as an ordinary
 // run of the document with the winner's values. A candidate that diverges or fails does not end the sweep.
 SweepSummary run_sweep(const SweepDocument& sweep, const SweepOptions& options, SweepListener& listener,
-                       StopSignal& stop);
+                       const StopSignal& stop);
 
 // The document of a sweep folder that is to be resumed.
 SweepDocument sweep_of_folder(const std::filesystem::path& folder);

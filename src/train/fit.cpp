@@ -26,14 +26,6 @@ void say_what_is_not_used(const FitConfig& config, std::string_view type, const 
           fmt::format("{} needs no engine; engine {} is not used", type, config::name_of(config.engine)));
 }
 
-void limit_time(const FitConfig& config, StopSignal& stop) {
-  constexpr double longest_limit = 1e9;  // seconds; a clock cannot add much more
-  if (config.time_limit <= 0) return;
-  const auto limit = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-      std::chrono::duration<double>(std::min(config.time_limit, longest_limit)));
-  stop.set_deadline(std::chrono::steady_clock::now() + limit);
-}
-
 bool are_whole_numbers(const std::vector<std::string>& classes) {
   return std::all_of(classes.begin(), classes.end(), [](const std::string& text) {
     std::int64_t number = 0;
@@ -130,7 +122,7 @@ FitResult fit_linear_spec(const FitRequest& request, const LinearSpec& spec, Tra
   const Dataset data = preparation.apply(rows.table, DType::float64, true);
   StopSignal limited;
   limited.heed(stop);
-  limit_time(request.config, limited);
+  if (request.config.time_limit > 0) limited.stop_after(request.config.time_limit);
 
   FitResult result;
   const auto begin = std::chrono::steady_clock::now();

@@ -4,8 +4,10 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/files.h"
@@ -187,6 +189,32 @@ TEST(Stop, WorkThatHasComeBackIsNotCutOff) {
   limit.call_off_watchdog();
   std::this_thread::sleep_for(std::chrono::milliseconds(60));
   EXPECT_FALSE(cut_off);
+  EXPECT_EQ(limit.stop().reason(), StopReason::time_limit);
+  EXPECT_EQ(stop.reason(), StopReason::none);
+}
+
+TEST(Stop, ACardsTimeLimitLeavesAnEarlierDeadlineOfItsCallerAlone) {
+  const TemporaryFolder folder;
+  SmallPipeline pipeline = long_training();
+  pipeline.model_card =
+      "{ type: model_define_gpu, config: { hidden_layers: [8], epochs: 1000000, batch_size: 4 } }";
+  pipeline.train_keys = "    time_limit: 1000\n";
+  StopSignal stop;
+  Watcher watcher;
+  watcher.at_card = [&](const std::string& card) {
+    if (card == "model") stop.stop_after(0);
+  };
+  watcher.at_epoch = [&](std::int64_t epoch) {
+    if (epoch > 10000) stop.interrupt();  // it is not going to stop by itself
+  };
+  try {
+    run_pipeline(pipeline.document(), options_in(folder.path()), watcher, stop);
+    FAIL() << "had the time to evaluate";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::run_failed);
+    EXPECT_THAT(error.what(), HasSubstr("card evaluate: the time for the run is over"));
+  }
+  EXPECT_THAT(watcher.ran, testing::Contains("train"));
   EXPECT_EQ(stop.reason(), StopReason::time_limit);
 }
 
@@ -212,9 +240,40 @@ TEST(StopDeathTest, ACardThatCannotBeStoppedEndsTheProcess) {
       "version: 1\ncards: { load: { type: data_load, time_limit: 0.2, config: { source: url, url: "
       "'http://127.0.0.1:" +
       std::to_string(silent.local_endpoint().port()) + "/table.csv' } } }\n");
+  RunOptions options = options_in(folder.path() / "runs");
+  options.grace = std::chrono::milliseconds(100);
   Watcher watcher;
-  EXPECT_EXIT(failure_of(document, options_in(folder.path() / "runs"), watcher), testing::ExitedWithCode(1),
+  EXPECT_EXIT(failure_of(document, options, watcher), testing::ExitedWithCode(1),
               "card load: took longer than its time_limit of 0.2 s and could not be stopped");
+}
+
+// A pipe that nobody reads, in place of the file that epochs are written to: the write hangs as on a disk
+// that is gone, and holds what the record of the run's end would need.
+void train_until_a_write_hangs(const fs::path& out) {
+  SmallPipeline pipeline = long_training();
+  pipeline.model_card =
+      "{ type: model_define_gpu, config: { hidden_layers: [8], epochs: 1000000, batch_size: 4 } }";
+  pipeline.train_keys = "    time_limit: 0.3\n";
+  Watcher first;
+  interrupted_at(1, pipeline.document(), options_in(out), first);
+  const fs::path events = RunPaths{first.run_folder}.events();
+  fs::remove(events);
+  ::mkfifo(events.c_str(), 0600);
+  const int unread = ::open(events.c_str(), O_RDONLY | O_NONBLOCK);
+  ::fcntl(unread, F_SETPIPE_SZ, 4096);
+  RunOptions options = options_in(out);
+  options.resume = first.run_folder;
+  options.grace = std::chrono::milliseconds(100);
+  ::alarm(10);  // hanging on is no way to pass
+  Watcher watcher;
+  fmt::print(stderr, "{}\n", failure_of(pipeline.document(), options, watcher).what());
+}
+
+TEST(StopDeathTest, ACardWhoseWriteHangsEndsTheProcessToo) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const TemporaryFolder folder;
+  EXPECT_EXIT(train_until_a_write_hangs(folder.path() / "runs"), testing::ExitedWithCode(1),
+              "card train: took longer than its time_limit of 0.3 s and could not be stopped");
 }
 
 }  // namespace
