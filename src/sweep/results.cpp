@@ -1,6 +1,7 @@
 #include "sweep/results.h"
 
 #include <cmath>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -59,18 +60,24 @@ FoldResult result_from(const json& line) {
 }  // namespace
 
 Results::Results(const std::filesystem::path& path, const std::string& identity) : path_(path.string()) {
-  bool cut_short = false;
   if (std::filesystem::exists(path)) {
     const std::string text = read_file(path, largest_file);
-    cut_short = !text.empty() && text.back() != '\n';
+    was_cut_short_ = !text.empty() && text.back() != '\n';
     for (const std::string& line : split_text(text, '\n'))
       if (!line.empty()) read_line(line);
   }
   if (!identity_.empty() && identity_ != identity)
     refuse("{} holds the results of another sweep: sweep.yaml was changed; start a new sweep", path.string());
   file_.emplace(path);
-  if (cut_short) file_->append_line("");
-  if (identity_.empty()) file_->append_line(json{{"sweep", identity}}.dump());
+  if (identity_.empty()) append(json{{"sweep", identity}});
+}
+
+// Where the disk is full, half a line may be written; the next one must not become part of it.
+void Results::append(const json& line) {
+  const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace);
+  const bool begins_anew = std::exchange(was_cut_short_, true);
+  file_->append_line(begins_anew ? "\n" + text : text);
+  was_cut_short_ = false;
 }
 
 void Results::read_line(const std::string& line) {
@@ -102,22 +109,22 @@ void Results::read_line(const std::string& line) {
 void Results::belong_to(const std::string& data) {
   if (!data_.empty() && data_ != data)
     refuse("{} holds scores on other data: what the sweep reads was changed since; start a new sweep", path_);
-  if (data_.empty()) file_->append_line(json{{"data", data}}.dump());
+  if (data_.empty()) append(json{{"data", data}});
   data_ = data;
 }
 
 void Results::add(const FoldResult& result) {
-  file_->append_line(to_json(result).dump(-1, ' ', false, json::error_handler_t::replace));
+  append(to_json(result));
   results_[{result.trial, result.fold}][result.rung] = result;
 }
 
 void Results::add_searched(double seconds) {
-  file_->append_line(json{{"searched_seconds", seconds}}.dump());
+  append(json{{"searched_seconds", seconds}});
   searched_seconds_ += seconds;
 }
 
 void Results::add_winner(std::size_t trial, const std::filesystem::path& run) {
-  file_->append_line(json{{"winner", trial}, {"run", run.string()}}.dump());
+  append(json{{"winner", trial}, {"run", run.string()}});
   winner_ = {trial, run};
 }
 

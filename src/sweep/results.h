@@ -61,6 +61,7 @@ class Results {
 
  private:
   void read_line(const std::string& line);
+  void append(const nlohmann::json& line);
 
   std::map<std::pair<std::size_t, std::int64_t>, std::map<std::int64_t, FoldResult>> results_;
   std::optional<std::pair<std::size_t, std::filesystem::path>> winner_;
@@ -69,6 +70,7 @@ class Results {
   std::string data_;      // so too
   std::string path_;
   std::optional<AppendedFile> file_;
+  bool was_cut_short_ = false;  // the last line of the file
 };
 
 }  // namespace stoker

@@ -80,6 +80,19 @@ FoldResult result_line(std::size_t trial, std::int64_t fold, std::int64_t rung, 
   return result;
 }
 
+// What goes wrong with the candidate itself, if anything does. An interruption and what the machine causes
+// end the search: nothing of that is a candidate's fault, and another sitting may do better.
+template <class Work>
+std::optional<Error> own_failure(Work work) {
+  try {
+    throwing_errors(work);
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::interrupted || error.cause() == Cause::machine) throw;
+    return error;
+  }
+  return std::nullopt;
+}
+
 // While models train beside each other, an engine must not take the other cores.
 class ThreadLimit {
  public:
@@ -97,12 +110,12 @@ Search::Search(const SweepDocument& sweep, fs::path checkpoints, int threads, Re
       checkpoints_(std::move(checkpoints)),
       threads_(threads > 0 ? threads : std::max(1, cpu_cores())),
       results_(results),
-      stop_(stop),
-      material_(sweep, std::move(notes), stop),
+      material_(sweep, std::move(notes), stop_),
       candidates_(candidates_of(sweep)),
       rungs_(rungs_of(sweep.config, static_cast<std::int64_t>(candidates_.size()),
                       most_epochs(sweep, candidates_))),
       given_up_in_(candidates_.size(), -1) {
+  stop_.heed(stop);
   for (std::size_t i = 0; i < candidates_.size(); ++i) alive_.push_back(i);
 }
 
@@ -134,6 +147,7 @@ std::vector<Search::Job> Search::jobs_of(std::int64_t rung) const {
 
 void Search::run_rung(std::int64_t rung, const std::vector<Job>& jobs) {
   if (jobs.empty()) return;
+  material_.load();
   if (material_.device().is_cuda()) {
     run_side_by_side(rung, jobs);
   } else {
@@ -145,8 +159,17 @@ void Search::run_on_threads(std::int64_t rung, const std::vector<Job>& jobs) {
   // By all trainings of the rung, not by those that are left: a resumed sweep must compute the same.
   const auto at_once = static_cast<int>(alive_.size()) * static_cast<int>(folds());
   const ThreadLimit limit(std::max(1, threads_ / std::max(1, at_once)));
-  share_among_threads(static_cast<std::int64_t>(jobs.size()), threads_,
-                      [&](std::int64_t i) { run_job(rung, jobs[static_cast<std::size_t>(i)]); });
+  std::exception_ptr first_error;
+  share_among_threads(static_cast<std::int64_t>(jobs.size()), threads_, [&](std::int64_t i) {
+    try {
+      run_job(rung, jobs[static_cast<std::size_t>(i)]);
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!first_error) first_error = std::current_exception();
+      stop_.interrupt();  // the others keep what they have
+    }
+  });
+  if (first_error) std::rethrow_exception(first_error);
 }
 
 bool Search::time_is_up() {
@@ -156,15 +179,10 @@ bool Search::time_is_up() {
 }
 
 std::optional<Work> Search::work_for(std::int64_t rung, const Job& job) {
-  try {
-    return material_.work_for(candidates_[job.trial], job.fold);
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::interrupted) throw;
-    keep_failure(rung, job, error);
-  } catch (const std::bad_alloc&) {
-    keep_failure(rung, job, Error(ExitCode::run_failed, "out of memory"));
-  }
-  return std::nullopt;
+  std::optional<Work> work;
+  const auto failure = own_failure([&] { work = material_.work_for(candidates_[job.trial], job.fold); });
+  if (failure) keep_failure(rung, job, *failure);
+  return work;
 }
 
 void Search::run_job(std::int64_t rung, const Job& job) {
@@ -176,13 +194,9 @@ void Search::run_job(std::int64_t rung, const Job& job) {
     return;
   }
   FoldResult result = result_line(job.trial, job.fold, rung, "finished");
-  try {
-    fit_and_score_linear(*work, sweep_.config.metric, stop_, result);
-    keep(std::move(result));
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::interrupted) throw;
-    keep_failure(rung, job, error);
-  }
+  const auto failure = own_failure([&] { fit_and_score_linear(*work, sweep_.config.metric, stop_, result); });
+  if (failure) return keep_failure(rung, job, *failure);
+  keep(std::move(result));
 }
 
 Member Search::member_for(std::int64_t rung, const Job& job, const Work& work) const {
@@ -254,43 +268,45 @@ void Search::run_side_by_side(std::int64_t rung, const std::vector<Job>& jobs) {
 // One on its own engine, or several side by side where the engine can.
 void Search::run_group(std::int64_t rung, const std::vector<Job>& jobs, const std::vector<Work>& works,
                        const std::vector<Member>& members) {
-  std::vector<MemberResult> trained;
-  const EngineChoice choice = works.empty() ? EngineChoice::automatic : works.front().settings.fit.engine;
-  const bool together = members.size() > 1 && group_maker(members.front().request, choice) != nullptr;
-  if (together) trained = train_group(members, *group_maker(members.front().request, choice), stop_);
+  if (members.empty()) return;
+  const EngineChoice choice = works.front().settings.fit.engine;
+  const EngineMaker* maker = members.size() > 1 ? group_maker(members.front().request, choice) : nullptr;
+  const auto ended = [&](std::size_t i, const MemberResult& trained) {
+    keep_trained(rung, jobs[i], works[i], members[i], trained);
+  };
+  if (maker != nullptr) return train_group(members, *maker, stop_, ended);
   for (std::size_t i = 0; i < members.size(); ++i) {
-    if (!together && i > 0 && time_is_up()) return;
-    const MemberResult result = together ? std::move(trained[i]) : train_member(members[i], choice, stop_);
-    if (result.end == MemberEnd::failed) {
-      keep_failure(rung, jobs[i], Error(result.code, result.reason));
-      continue;
-    }
-    FoldResult line = result_line(jobs[i].trial, jobs[i].fold, rung, end_text(result.end));
-    line.reason = result.reason;
-    line.engine = result.engine;
-    line.epochs = static_cast<std::int64_t>(result.progress.epochs.size());
-    line.seconds = result.progress.seconds;
-    const TrainingPlan& plan = members[i].plan;
-    const bool own_limit = result.end == MemberEnd::time_limit && stop_.reason() != StopReason::time_limit;
-    line.complete = own_limit || result.progress.stopped_early || line.epochs >= plan.config.epochs;
-    try {
-      if (result.end == MemberEnd::finished || result.end == MemberEnd::time_limit)
-        score_network(works[i], result, members[i].keeps_best, sweep_.config.metric, line);
-      keep(std::move(line));
-    } catch (const Error& error) {
-      keep_failure(rung, jobs[i], error);
-    }
+    if (i > 0 && time_is_up()) return;
+    ended(i, train_member(members[i], choice, stop_));
   }
+}
+
+void Search::keep_trained(std::int64_t rung, const Job& job, const Work& work, const Member& member,
+                          const MemberResult& trained) {
+  if (trained.end == MemberEnd::failed) return keep_failure(rung, job, Error(trained.code, trained.reason));
+  FoldResult line = result_line(job.trial, job.fold, rung, end_text(trained.end));
+  line.reason = trained.reason;
+  line.engine = trained.engine;
+  line.epochs = static_cast<std::int64_t>(trained.progress.epochs.size());
+  line.seconds = trained.progress.seconds;
+  const bool own_limit = trained.end == MemberEnd::time_limit && stop_.reason() != StopReason::time_limit;
+  line.complete = own_limit || trained.progress.stopped_early || line.epochs >= member.plan.config.epochs;
+  const auto failure = own_failure([&] {
+    if (trained.end == MemberEnd::diverged) return;
+    score_network(work, trained, member.keeps_best, sweep_.config.metric, line);
+  });
+  if (failure) return keep_failure(rung, job, *failure);
+  keep(std::move(line));
 }
 
 void Search::keep(FoldResult result) {
   const std::lock_guard lock(mutex_);
+  results_.add(result);
   const bool goes_on = result.has_scored() && !result.complete;
-  if (!goes_on) {
+  if (!goes_on) {  // what is written down is not trained again
     std::error_code ignored;
     fs::remove_all(checkpoints_ / fmt::format("{}-{}", result.trial + 1, result.fold + 1), ignored);
   }
-  results_.add(result);
   on_result(result);
 }
 

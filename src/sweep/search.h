@@ -45,6 +45,8 @@ class Search {
   void run_job(std::int64_t rung, const Job& job);
   void run_group(std::int64_t rung, const std::vector<Job>& jobs, const std::vector<Work>& works,
                  const std::vector<Member>& members);
+  void keep_trained(std::int64_t rung, const Job& job, const Work& work, const Member& member,
+                    const MemberResult& trained);
   std::optional<Work> work_for(std::int64_t rung, const Job& job);
   Member member_for(std::int64_t rung, const Job& job, const Work& work) const;
   std::vector<Job> jobs_of(std::int64_t rung) const;
@@ -59,7 +61,7 @@ class Search {
   std::filesystem::path checkpoints_;
   int threads_;
   Results& results_;
-  const StopSignal& stop_;
+  StopSignal stop_;  // the caller's, and for all to stop when one cannot go on
   Material material_;
   std::vector<Candidate> candidates_;
   std::vector<Rung> rungs_;

@@ -94,17 +94,17 @@ class Sweep {
 
   SweepSummary whole() {
     try {
-      write_file(sweep_document_file(folder()), sweep_.to_yaml());
-      folder_->forget_warnings(budget_warning);
-      listener_.sweep_started(folder(), static_cast<std::int64_t>(search_.candidates().size()));
-      search();
-      choose();
-      refit();
-      finish();
+      throwing_errors([&] {
+        write_file(sweep_document_file(folder()), sweep_.to_yaml());
+        folder_->forget_warnings(budget_warning);
+        listener_.sweep_started(folder(), static_cast<std::int64_t>(search_.candidates().size()));
+        search();
+        choose();
+        refit();
+        finish();
+      });
     } catch (const Error& error) {
-      end_early(error);
-      if (error.code() != ExitCode::interrupted) throw;
-      throw Error(ExitCode::interrupted, how_to_go_on());
+      end(error);
     }
     return std::move(summary_);
   }
@@ -112,8 +112,19 @@ class Sweep {
  private:
   const fs::path& folder() const { return folder_->paths().folder; }
 
+  [[noreturn]] void end(const Error& error) {
+    const bool was_gone = folder_->is_gone();  // which fails in many ways before it is noticed
+    end_early(error);
+    if (error.code() == ExitCode::interrupted)
+      throw Error(ExitCode::interrupted, "interrupted; " + how_to_go_on());
+    if (error.cause() == Cause::machine && was_gone) folder_->fail_if_gone();
+    if (error.cause() != Cause::machine || folder_->is_gone()) throw Error(error);
+    throw Error(error.code(), fmt::format("{}; once that is mended, {}", error.what(), how_to_go_on()),
+                Cause::machine);
+  }
+
   std::string how_to_go_on() const {
-    return fmt::format("interrupted; go on with: stoker sweep --resume {}", folder().string());
+    return fmt::format("go on with: stoker sweep --resume {}", folder().string());
   }
 
   void note(Severity severity, const std::string& message) {
@@ -296,20 +307,24 @@ class Sweep {
     return list;
   }
 
+  // Of use to another sitting. Where the machine is at fault, that is all that was trained.
+  bool has_something(const Error& error) const {
+    return progress_.best || (error.cause() == Cause::machine &&
+                              (progress_.done > 0 || fs::exists(folder_->paths().checkpoints())));
+  }
+
   // A request that was wrong from the start leaves nothing behind.
   void end_early(const Error& error) noexcept {
     try {
       if (folder_->is_gone())
         return folder_->remove_leftovers({"results.jsonl", "trials.csv", "sweep.yaml", "sweep.json"});
-      if (error.code() == ExitCode::wrong_request && !options_.resume && !progress_.best) {
-        folder_->remove();
-        return;
-      }
+      if (error.code() == ExitCode::wrong_request && !options_.resume && !has_something(error))
+        return folder_->remove();
       summary_.trials = search_.trials();
       write_tables();
       const bool interrupted = error.code() == ExitCode::interrupted;
       folder_->end(interrupted ? RunStatus::interrupted : RunStatus::failed,
-                   interrupted ? how_to_go_on() : error.what(), seconds_since(started_));
+                   interrupted ? "interrupted; " + how_to_go_on() : error.what(), seconds_since(started_));
     } catch (const std::exception&) {
       // Where the disk is full, the first error is the one to tell.
     }

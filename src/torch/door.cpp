@@ -30,8 +30,12 @@ const Library& open_library() {
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* reason = dlerror();
-    fail("LibTorch could not be loaded ({}): install the torch wheel with tools/setup and build again",
-         reason == nullptr ? "no reason given" : reason);
+    throw Error(
+        ExitCode::run_failed,
+        fmt::format(
+            "LibTorch could not be loaded ({}): install the torch wheel with tools/setup and build again",
+            reason == nullptr ? "no reason given" : reason),
+        Cause::machine);
   }
   const auto open = reinterpret_cast<OpenLibrary>(dlsym(handle, open_library_name));
   if (open == nullptr) fail("{} is of another version of the program: build it again", path.string());

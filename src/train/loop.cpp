@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "train/pace.h"
+#include "train/watch.h"
 
 namespace stoker {
 namespace {
@@ -76,30 +77,6 @@ NamedArrays chosen_parameters(const Engine& engine, const Progress& progress) {
                                     [](const EpochReport& epoch) { return epoch.record.is_best; });
   return has_best ? engine.best_parameters() : engine.parameters();
 }
-
-// When training has to stop, and since when checkpoints are due.
-class Watch {
- public:
-  Watch(const TrainingPlan& plan, const Progress& progress, const StopSignal& stop)
-      : plan_(plan), stop_(stop), earlier_seconds_(progress.seconds) {}
-
-  bool interrupted() const { return stop_.reason() == StopReason::interrupted; }
-  // A model that has not learnt from a single step is no model, so the first chunk always runs.
-  bool time_is_up(const Progress& progress) const {
-    if (progress.next_step == 0) return false;
-    if (stop_.reason() == StopReason::time_limit) return true;
-    return plan_.time_limit > 0 && earlier_seconds_ + seconds_since(started_) >= plan_.time_limit;
-  }
-  bool checkpoint_is_due() const { return seconds_since(saved_) >= plan_.checkpoint_seconds; }
-  void checkpoint_was_saved() { saved_ = Clock::now(); }
-
- private:
-  const TrainingPlan& plan_;
-  const StopSignal& stop_;
-  double earlier_seconds_;
-  Clock::time_point started_ = Clock::now();
-  Clock::time_point saved_ = started_;
-};
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,6 +11,7 @@
 #include "model/workers.h"
 #include "train/engines.h"
 #include "train/pace.h"
+#include "train/watch.h"
 
 namespace stoker {
 namespace {
@@ -71,65 +73,58 @@ MemberResult ended_badly(MemberEnd end, const std::string& reason, Progress prog
   return result;
 }
 
-// What `work` returns, or how it went wrong. An interruption goes on to the caller.
+// What `work` returns, or how it went wrong. An interruption and what the machine causes go on to the caller.
 template <class Work>
 MemberResult guarded(Work work) {
   try {
-    return work();
+    return throwing_errors(work);
   } catch (const Diverged& error) {
     return ended_badly(MemberEnd::diverged, error.what());
   } catch (const Error& error) {
-    if (error.code() == ExitCode::interrupted) throw;
+    if (error.code() == ExitCode::interrupted || error.cause() == Cause::machine) throw;
     MemberResult result = ended_badly(MemberEnd::failed, error.what());
     result.code = error.code();
     return result;
-  } catch (const std::bad_alloc&) {
-    return ended_badly(MemberEnd::failed, "out of memory");
-  } catch (const std::exception& error) {
-    return ended_badly(MemberEnd::failed, error.what());
   }
 }
 
 // A group while it trains.
 class Group {
  public:
-  Group(std::span<const Member> members, const EngineMaker& maker, const StopSignal& stop)
-      : members_(members),
-        maker_(maker),
-        stop_(stop),
-        results_(members.size()),
-        rests_(members.size(), false) {
+  Group(std::vector<const Member*> members, const EngineMaker& maker, const StopSignal& stop)
+      : members_(std::move(members)), maker_(maker), stop_(stop), rests_(members_.size(), false) {
     std::vector<EngineRequest> requests;
-    for (const Member& member : members) requests.push_back(member.request);
+    for (const Member* member : members_) requests.push_back(member->request);
     group_ = maker.make_group(requests);
-    for (std::size_t i = 0; i < members.size(); ++i) begin(i);
   }
 
-  std::vector<MemberResult> train() {
-    Clock::time_point saved = Clock::now();
-    while (!std::all_of(rests_.begin(), rests_.end(), [](bool rests) { return rests; })) {
-      if (stop_.reason() == StopReason::interrupted) interrupt();
-      if (stop_.reason() == StopReason::time_limit && has_begun_) break;
-      run_chunk();
-      has_begun_ = true;
-      if (Clock::now() - saved < std::chrono::duration<double>(members_.front().plan.checkpoint_seconds))
-        continue;
-      save_all();
-      saved = Clock::now();
-    }
+  // A chunk of everyone who has not ended. False when all have.
+  bool advance() {
+    if (watches_.empty()) begin();
+    if (stop_.reason() == StopReason::interrupted) interrupt();
     for (std::size_t i = 0; i < members_.size(); ++i)
-      if (!rests_[i]) end(i);
-    return std::move(results_);
+      if (!rests_[i] && watches_[i].time_is_up(progress_[i])) end(i);
+    if (std::all_of(rests_.begin(), rests_.end(), [](bool rests) { return rests; })) return false;
+    run_chunk();
+    if (watches_.front().checkpoint_is_due()) save_all();
+    return true;
   }
+
+  // Those that have ended since the last call, by their place in the group.
+  std::vector<std::pair<std::size_t, MemberResult>> take_ended() { return std::exchange(ended_, {}); }
 
  private:
   OneOfGroup engine(std::size_t i) { return {*group_, i, maker_.name}; }
 
-  void begin(std::size_t i) {
-    checkpoints_.emplace_back(members_[i].checkpoints, members_[i].identity, no_notes());
-    OneOfGroup one = engine(i);
-    progress_.push_back(begun(one, checkpoints_.back()));
-    if (finished(members_[i].plan, progress_.back())) end(i);
+  void begin() {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      checkpoints_.emplace_back(members_[i]->checkpoints, members_[i]->identity, no_notes());
+      OneOfGroup one = engine(i);
+      progress_.push_back(begun(one, checkpoints_.back()));
+      if (finished(members_[i]->plan, progress_.back())) end(i);
+    }
+    for (std::size_t i = 0; i < members_.size(); ++i)
+      watches_.emplace_back(members_[i]->plan, progress_[i], stop_);
   }
 
   void run_chunk() {
@@ -138,7 +133,7 @@ class Group {
     // Millions of learning rates a chunk, for which the device waits.
     share_among_cores(static_cast<std::int64_t>(members_.size()), [&](std::int64_t item) {
       const auto i = static_cast<std::size_t>(item);
-      if (!rests_[i]) chunks[i] = next_chunk(members_[i].plan, progress_[i], pace_.steps());
+      if (!rests_[i]) chunks[i] = next_chunk(members_[i]->plan, progress_[i], pace_.steps());
     });
     for (const Chunk& chunk : chunks)
       longest = std::max(longest, static_cast<std::int64_t>(chunk.learning_rates.size()));
@@ -153,23 +148,25 @@ class Group {
   void take(std::size_t i, const Chunk& chunk, const ChunkResult& result, double seconds) {
     NobodyListens nobody;
     try {
-      record(members_[i].plan, chunk, result, seconds, progress_[i], nobody);
+      record(members_[i]->plan, chunk, result, seconds, progress_[i], nobody);
     } catch (const Diverged& error) {
       rests_[i] = true;
-      results_[i] = ended_badly(MemberEnd::diverged, error.what(), progress_[i]);
+      ended_.emplace_back(i, ended_badly(MemberEnd::diverged, error.what(), progress_[i]));
       return;
     }
-    if (finished(members_[i].plan, progress_[i])) end(i);
+    if (finished(members_[i]->plan, progress_[i])) end(i);
   }
 
   void end(std::size_t i) {
-    rests_[i] = true;
     OneOfGroup one = engine(i);
-    results_[i] = guarded([&] {
-      MemberResult result = result_of(one, members_[i], outcome_of(one, members_[i].plan, progress_[i]));
-      if (members_[i].plan.checkpoint_at_end) checkpoints_[i].save(one, progress_[i]);
+    const Member& member = *members_[i];
+    MemberResult ended = guarded([&] {
+      MemberResult result = result_of(one, member, outcome_of(one, member.plan, progress_[i]));
+      if (member.plan.checkpoint_at_end) checkpoints_[i].save(one, progress_[i]);
       return result;
     });
+    rests_[i] = true;
+    ended_.emplace_back(i, std::move(ended));
   }
 
   void save_all() {
@@ -178,6 +175,7 @@ class Group {
       OneOfGroup one = engine(i);
       checkpoints_[i].save(one, progress_[i]);
     }
+    watches_.front().checkpoint_was_saved();
   }
 
   [[noreturn]] void interrupt() {
@@ -185,23 +183,79 @@ class Group {
     throw Error(ExitCode::interrupted, "interrupted");
   }
 
-  std::span<const Member> members_;
+  std::vector<const Member*> members_;
   const EngineMaker& maker_;
   const StopSignal& stop_;
   std::unique_ptr<EngineGroup> group_;
   std::vector<Checkpoints> checkpoints_;
   std::vector<Progress> progress_;
-  std::vector<MemberResult> results_;
+  std::vector<Watch> watches_;
   std::vector<bool> rests_;
+  std::vector<std::pair<std::size_t, MemberResult>> ended_;
   Pace pace_;
-  bool has_begun_ = false;
 };
 
-std::vector<MemberResult> all_failed(std::size_t count, const std::string& reason) {
-  std::vector<MemberResult> results;
-  for (std::size_t i = 0; i < count; ++i) results.push_back(ended_badly(MemberEnd::failed, reason));
-  return results;
-}
+// Trains the members of a span in groups, and tells of each of them once.
+class GroupTraining {
+ public:
+  GroupTraining(std::span<const Member> members, const EngineMaker& maker, const StopSignal& stop,
+                const MemberEnded& ended)
+      : members_(members), maker_(maker), stop_(stop), ended_(ended), has_ended_(members.size(), false) {}
+
+  // Those of them that have not ended yet, together or, where that is too many, one half after the other.
+  void train(std::vector<std::size_t> places) {
+    std::erase_if(places, [&](std::size_t place) { return has_ended_[place]; });
+    if (places.empty() || train_together(places)) return;
+    const auto middle = places.begin() + static_cast<std::ptrdiff_t>(places.size() / 2);
+    train({places.begin(), middle});
+    train({middle, places.end()});
+  }
+
+ private:
+  // False where they do not fit the device together.
+  bool train_together(const std::vector<std::size_t>& places) {
+    std::vector<const Member*> members;
+    for (const std::size_t place : places) members.push_back(&members_[place]);
+    std::unique_ptr<Group> group;
+    bool fits = true;
+    bool goes_on = true;
+    while (goes_on && fits) {
+      MemberResult failure;  // of all that are still in the group
+      std::exception_ptr error;
+      try {
+        failure = guarded([&] {
+          if (!group) group = std::make_unique<Group>(members, maker_, stop_);
+          goes_on = group->advance();
+          return MemberResult();
+        });
+      } catch (const OutOfMemory&) {
+        fits = false;
+        if (places.size() == 1) error = std::current_exception();
+      } catch (...) {
+        error = std::current_exception();
+      }
+      if (group)
+        for (auto& [i, result] : group->take_ended()) tell(places[i], std::move(result));
+      if (error) std::rethrow_exception(error);
+      if (failure.end == MemberEnd::finished) continue;
+      for (const std::size_t place : places)
+        if (!has_ended_[place]) tell(place, failure);
+      goes_on = false;
+    }
+    return fits;
+  }
+
+  void tell(std::size_t place, MemberResult result) {
+    has_ended_[place] = true;
+    ended_(place, std::move(result));
+  }
+
+  std::span<const Member> members_;
+  const EngineMaker& maker_;
+  const StopSignal& stop_;
+  const MemberEnded& ended_;
+  std::vector<bool> has_ended_;
+};
 
 }  // namespace
 
@@ -224,22 +278,11 @@ std::string group_key(const EngineRequest& request) {
       request.batch_size, config::name_of(request.optimizer.kind), config::name_of(request.precision));
 }
 
-std::vector<MemberResult> train_group(std::span<const Member> members, const EngineMaker& maker,
-                                      const StopSignal& stop) {
-  if (members.empty()) return {};
-  try {
-    return Group(members, maker, stop).train();
-  } catch (const OutOfMemory& error) {
-    if (members.size() == 1) return all_failed(1, error.what());
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::interrupted) throw;
-    return all_failed(members.size(), error.what());
-  }
-  const std::size_t half = members.size() / 2;
-  std::vector<MemberResult> results = train_group(members.first(half), maker, stop);
-  for (MemberResult& result : train_group(members.subspan(half), maker, stop))
-    results.push_back(std::move(result));
-  return results;
+void train_group(std::span<const Member> members, const EngineMaker& maker, const StopSignal& stop,
+                 const MemberEnded& ended) {
+  std::vector<std::size_t> places(members.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  GroupTraining(members, maker, stop, ended).train(std::move(places));
 }
 
 }  // namespace stoker

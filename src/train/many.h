@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,7 +26,8 @@ struct Member {
 
 enum class MemberEnd { finished, time_limit, diverged, failed };
 
-// What became of one. finished: at the end of its plan, at its pause, or stopped early.
+// What became of one. finished: at the end of its plan, at its pause, or stopped early. failed: by its own
+// fault; that of the machine is thrown.
 struct MemberResult {
   MemberEnd end = MemberEnd::finished;
   std::string reason;                    // of diverged and failed
@@ -35,15 +37,17 @@ struct MemberResult {
   std::string engine;
 };
 
-// Trains one on an engine of its own. What goes wrong is in the result; an interruption is thrown, after a
-// checkpoint was written.
+// Trains one on an engine of its own. What goes wrong with it is in the result. Thrown are an interruption,
+// after a checkpoint was written, and errors that the machine causes.
 MemberResult train_member(const Member& member, EngineChoice engine, const StopSignal& stop);
 
 // Members that may form a group: one device, layers, loss and batch size.
 std::string group_key(const EngineRequest& request);
-// Trains all side by side, each with its own schedule; those that end early rest. The maker has make_group. A
-// group that does not fit the device is halved.
-std::vector<MemberResult> train_group(std::span<const Member> members, const EngineMaker& maker,
-                                      const StopSignal& stop);
+// Is told of each member when it has ended, whatever becomes of the others.
+using MemberEnded = std::function<void(std::size_t member, MemberResult result)>;
+// Trains all side by side, each with its own schedule and time limit; those that end early rest. The maker
+// has make_group. A group that does not fit the device is halved. Throws what train_member() throws.
+void train_group(std::span<const Member> members, const EngineMaker& maker, const StopSignal& stop,
+                 const MemberEnded& ended);
 
 }  // namespace stoker

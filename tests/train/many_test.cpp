@@ -2,6 +2,9 @@
 #include "train/many.h"
 
 #include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,14 +18,19 @@ namespace {
 using testing::HasSubstr;
 
 std::atomic<std::size_t> most_models{1000};
+std::atomic<std::int64_t> fails_at_step{0};  // once; 0: never
 
 ScriptedEngine scripted(const EngineRequest& request) {
   ScriptedEngine::Script script;
   script.steps_per_epoch = 4;
-  // The request's seed tells the engines apart: 1 stops early, 2 diverges.
-  for (int epoch = 0; epoch < 100; ++epoch)
+  // The request's seed tells the engines apart: 1 stops early, 2 diverges, 100 takes a millisecond a step.
+  for (int epoch = 0; epoch < 1000; ++epoch)
     script.validation_losses.push_back(request.seed == 1 ? 1.0 + epoch : 1.0 / (1 + epoch));
   script.patience = request.seed == 1 ? 3 : 0;
+  if (request.seed == 100)
+    script.before_chunk = [](const Chunk& chunk) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1) * chunk.learning_rates.size());
+    };
   if (request.seed == 2) script.train_losses = std::vector<double>(100, std::nan(""));
   return ScriptedEngine(script);
 }
@@ -35,6 +43,11 @@ class ScriptedGroup : public EngineGroup {
   std::size_t size() const override { return engines_.size(); }
   std::vector<ChunkResult> run(std::span<const Chunk> chunks) override {
     std::vector<ChunkResult> results(chunks.size());
+    for (const Chunk& chunk : chunks) {
+      if (fails_at_step == 0 || chunk.first_step < fails_at_step) continue;
+      fails_at_step = 0;
+      throw OutOfMemory("somebody else took the rest");
+    }
     for (std::size_t i = 0; i < chunks.size(); ++i)
       if (!chunks[i].learning_rates.empty()) results[i] = engines_[i].run(chunks[i]);
     return results;
@@ -54,6 +67,19 @@ std::unique_ptr<EngineGroup> make_group(std::span<const EngineRequest> requests)
 }
 
 constexpr EngineMaker maker{"scripted", nullptr, nullptr, make_group};
+
+// What became of each when all have ended.
+std::vector<MemberResult> trained(const std::vector<Member>& members) {
+  std::vector<std::optional<MemberResult>> ended(members.size());
+  const StopSignal stop;
+  train_group(members, maker, stop, [&](std::size_t i, MemberResult result) {
+    EXPECT_FALSE(ended.at(i)) << i << " was told of twice";
+    ended.at(i) = std::move(result);
+  });
+  std::vector<MemberResult> results;
+  for (std::optional<MemberResult>& result : ended) results.push_back(std::move(result.value()));
+  return results;
+}
 
 Member member(std::uint64_t seed, std::int64_t epochs) {
   Member result;
@@ -78,9 +104,7 @@ float weight_of(const MemberResult& result) {
 
 TEST(Many, AGroupTrainsEachAsIfAloneAndThoseThatEndEarlyRest) {
   const std::vector<Member> members{member(3, 40), member(1, 40), member(4, 5), member(2, 40)};
-  const StopSignal stop;
-  const std::vector<MemberResult> results = train_group(members, maker, stop);
-  ASSERT_EQ(results.size(), 4U);
+  const std::vector<MemberResult> results = trained(members);
   EXPECT_EQ(results[0].progress.epochs.size(), 40U);
   EXPECT_TRUE(results[1].progress.stopped_early);
   EXPECT_EQ(results[2].progress.epochs.size(), 5U);
@@ -94,29 +118,80 @@ TEST(Many, AGroupTrainsEachAsIfAloneAndThoseThatEndEarlyRest) {
 
 TEST(Many, AGroupThatDoesNotFitIsHalved) {
   const std::vector<Member> members{member(3, 4), member(4, 4), member(5, 4), member(6, 4), member(7, 4)};
-  const StopSignal stop;
   most_models = 2;
-  const std::vector<MemberResult> results = train_group(members, maker, stop);
-  most_models = 0;
-  const std::vector<MemberResult> none = train_group(members, maker, stop);
+  const std::vector<MemberResult> results = trained(members);
   most_models = 1000;
-  ASSERT_EQ(results.size(), 5U);
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    EXPECT_EQ(weight_of(results[i]), weight_alone(members[i]));
-    EXPECT_EQ(none[i].end, MemberEnd::failed);
+  for (std::size_t i = 0; i < results.size(); ++i) EXPECT_EQ(weight_of(results[i]), weight_alone(members[i]));
+}
+
+// Nobody can say that it is the model's fault and not that of others on the device.
+TEST(Many, AMachineWithoutRoomForOneIsNoFailureOfAMember) {
+  most_models = 0;
+  EXPECT_THROW(trained({member(3, 4), member(4, 4)}), OutOfMemory);
+  most_models = 1000;
+}
+
+TEST(Many, MemoryThatRunsOutInTheMiddleCostsNobodyWhoHasEnded) {
+  const std::vector<Member> members{member(3, 5), member(4, 500), member(5, 500)};
+  fails_at_step = 100;
+  const std::vector<MemberResult> results = trained(members);
+  EXPECT_EQ(fails_at_step, 0);
+  for (std::size_t i = 0; i < results.size(); ++i) EXPECT_EQ(weight_of(results[i]), weight_alone(members[i]));
+}
+
+TEST(Many, EachMemberOfAGroupHeedsItsOwnTimeLimit) {
+  Member limited = member(100, 900);
+  limited.plan.time_limit = 0.05;
+  const std::vector<MemberResult> results = trained({member(3, 900), limited});
+  EXPECT_EQ(results[0].end, MemberEnd::finished);
+  EXPECT_EQ(results[0].progress.epochs.size(), 900U);
+  EXPECT_EQ(results[1].end, MemberEnd::time_limit);
+  EXPECT_GT(results[1].progress.next_step, 0);
+  EXPECT_LT(results[1].progress.epochs.size(), 900U);
+}
+
+TEST(Many, AnInterruptedGroupHasToldOfThoseThatHadEnded) {
+  const std::vector<Member> members{member(3, 5), member(4, 900)};
+  StopSignal stop;
+  std::vector<std::size_t> told;
+  const auto ended = [&](std::size_t i, const MemberResult& result) {
+    told.push_back(i);
+    EXPECT_EQ(result.end, MemberEnd::finished);
+    stop.interrupt();
+  };
+  try {
+    train_group(members, maker, stop, ended);
+    FAIL() << "was not interrupted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::interrupted);
+  }
+  EXPECT_THAT(told, testing::ElementsAre(0));
+}
+
+TEST(Many, ADiskThatCannotBeWrittenEndsTheTrainingAndIsNoFailureOfAMember) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "checkpoints", "where a folder should be");
+  Member paused = member(3, 12);
+  paused.plan.pause_after_epochs = 5;
+  paused.checkpoints = folder.path() / "checkpoints" / "one";
+  try {
+    trained({member(4, 5), paused});
+    FAIL() << "went on";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.cause(), Cause::machine);
+    EXPECT_THAT(error.what(), HasSubstr("checkpoints"));
   }
 }
 
 TEST(Many, APausedMemberGoesOnFromItsCheckpoint) {
   const TemporaryFolder folder;
-  const StopSignal stop;
   Member whole = member(5, 12);
   whole.checkpoints = folder.path() / "one";
   whole.identity = {{"seed", "5"}};
   Member paused = whole;
   paused.plan.pause_after_epochs = 5;
-  EXPECT_EQ(train_group(std::vector{paused}, maker, stop)[0].progress.epochs.size(), 5U);
-  const std::vector<MemberResult> rest = train_group(std::vector{whole}, maker, stop);
+  EXPECT_EQ(trained({paused})[0].progress.epochs.size(), 5U);
+  const std::vector<MemberResult> rest = trained({whole});
   EXPECT_EQ(rest[0].progress.epochs.size(), 12U);
   EXPECT_EQ(weight_of(rest[0]), weight_alone(whole));
 }
@@ -124,8 +199,7 @@ TEST(Many, APausedMemberGoesOnFromItsCheckpoint) {
 TEST(Many, WithoutKeptBestTheLastWeightsCount) {
   Member last = member(1, 3);  // its validation loss only rises
   last.keeps_best = false;
-  const StopSignal stop;
-  const MemberResult result = train_group(std::vector{last}, maker, stop)[0];
+  const MemberResult result = trained({last})[0];
   ScriptedEngine engine = scripted(last.request);
   engine.run(next_chunk(last.plan, {}, 1'000'000));
   EXPECT_EQ(weight_of(result), find_array(engine.parameters(), "weight").as<float>()[0]);

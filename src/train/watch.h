@@ -1,0 +1,40 @@
+#pragma once
+
+#include <chrono>
+
+#include "base/stop.h"
+#include "train/loop.h"
+
+namespace stoker {
+
+// When a training has to stop, and since when a checkpoint of it is due. The plan and the signal must live as
+// long.
+class Watch {
+ public:
+  Watch(const TrainingPlan& plan, const Progress& progress, const StopSignal& stop)
+      : plan_(&plan), stop_(&stop), earlier_seconds_(progress.seconds) {}
+
+  bool interrupted() const { return stop_->reason() == StopReason::interrupted; }
+  // A model that has not learnt from a single step is no model, so the first chunk always runs.
+  bool time_is_up(const Progress& progress) const {
+    if (progress.next_step == 0) return false;
+    if (stop_->reason() == StopReason::time_limit) return true;
+    return plan_->time_limit > 0 && earlier_seconds_ + seconds_since(started_) >= plan_->time_limit;
+  }
+  bool checkpoint_is_due() const { return seconds_since(saved_) >= plan_->checkpoint_seconds; }
+  void checkpoint_was_saved() { saved_ = Clock::now(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+  const TrainingPlan* plan_;
+  const StopSignal* stop_;
+  double earlier_seconds_;
+  Clock::time_point started_ = Clock::now();
+  Clock::time_point saved_ = started_;
+};
+
+}  // namespace stoker
