@@ -9,6 +9,7 @@
 #include <arrow/datum.h>
 #include <arrow/scalar.h>
 #include <arrow/table.h>
+#include <arrow/util/byte_size.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -36,6 +37,10 @@ std::string value_text(const arrow::Scalar& value) {
 
 std::int64_t Table::rows() const {
   return columns ? columns->num_rows() : 0;
+}
+
+std::uint64_t Table::bytes() const {
+  return columns ? static_cast<std::uint64_t>(arrow::util::TotalBufferSize(*columns)) : 0;
 }
 
 std::vector<std::string> Table::column_names() const {

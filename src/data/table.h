@@ -20,6 +20,7 @@ struct Table {
   std::string group_column = {};  // by which a split kept its rows together
 
   std::int64_t rows() const;
+  std::uint64_t bytes() const;  // in memory, of all columns
   std::vector<std::string> column_names() const;
   bool has_column(const std::string& name) const;
   // For people: the row as counted from 1 in what was read, whatever part of it this table is.

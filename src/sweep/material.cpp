@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "data/target_column.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/rows_to_come.h"
@@ -15,9 +16,9 @@
 namespace stoker {
 namespace {
 
-// Tables and preparations that are kept for later candidates; more are made again when they are needed.
-constexpr std::size_t most_outputs = 64;
-constexpr std::size_t most_prepared = 16;
+// Tables and prepared rows may each take this share of the memory before those that serve no more are
+// forgotten.
+constexpr std::uint64_t kept_share = 8;
 
 class SaysNotes : public TrainingListener {
  public:
@@ -84,6 +85,35 @@ std::string rows_key_of(const Work& work, const std::string& identity) {
   return fmt::format("{}\n{}", identity, config::to_yaml(config::write(work.settings.preparation)));
 }
 
+// Of two that mean none by 0.
+double shorter_limit(double a, double b) {
+  return a > 0 && b > 0 ? std::min(a, b) : std::max(a, b);
+}
+
+std::uint64_t bytes_of(const PortValues& values) {
+  constexpr std::uint64_t of_anything_else = 1024;
+  std::uint64_t bytes = 0;
+  for (const auto& [name, value] : values) {
+    const Table* table = std::get_if<Table>(&value);
+    bytes += table == nullptr ? of_anything_else : table->bytes();
+  }
+  return bytes;
+}
+
+// Where memory runs out in training, that is the machine's fault; a network for which there could never be
+// enough is the candidate's.
+void refuse_if_too_large(const Work& work, std::uint64_t memory) {
+  const auto* network = std::get_if<NetworkSpec>(&work.spec);
+  if (network == nullptr) return;
+  const MlpShape shape =
+      request_without_data(network->config, work.rows->data.preparation, work.device).shape;
+  const std::uint64_t weights = static_cast<std::uint64_t>(shape.parameter_count()) * sizeof(float);
+  const std::uint64_t least = 2 * weights;  // as they are, and the best
+  if (least > memory)
+    refuse("{} weights take at least {}, and there are {} of memory in all", shape.parameter_count(),
+           human_bytes(least), human_bytes(memory));
+}
+
 // A metric of classes says nothing about numbers, and the other way round.
 void refuse_metric(SweepMetric metric, Task task) {
   const bool of_numbers = metric == SweepMetric::rmse || metric == SweepMetric::mae ||
@@ -103,6 +133,21 @@ Material::Material(const SweepDocument& sweep, Notes notes, const StopSignal& st
   };
 }
 
+std::uint64_t PreparedRows::bytes() const {
+  std::uint64_t bytes = training.bytes() + validation.bytes();
+  for (const Dataset* each : {&data.training, &data.validation, &placed_training, &placed_validation})
+    bytes += each->bytes();
+  return bytes;
+}
+
+std::uint64_t Material::memory() {
+  if (memory_) return *memory_;
+  memory_ = memory_bytes();
+  for (const DeviceInfo& info : list_devices().devices)
+    if (info.device == device()) memory_ = std::min(*memory_, info.total_bytes);
+  return *memory_;
+}
+
 Device Material::device() {
   if (!device_) {
     const Card& train = card_named(sweep_.base, sweep_.train_card);
@@ -113,39 +158,51 @@ Device Material::device() {
 
 const Outside& Material::outside_of(const Card& card, const CardType& type,
                                     const std::filesystem::path& folder) {
+  static const Outside nothing;
+  if (type.look_outside == nullptr) return nothing;
   const std::string key = type.name + "\n" + config::to_yaml(card.config);
   const auto found = outsides_.find(key);
   if (found != outsides_.end()) return found->second;
-  Outside outside = type.look_outside == nullptr ? Outside{} : type.look_outside(card.config, folder);
-  return outsides_.emplace(key, std::move(outside)).first->second;
+  return outsides_.emplace(key, type.look_outside(card.config, folder)).first->second;
 }
 
-const Material::Output& Material::output_of(const Document& document, const std::string& id) {
+std::string Material::identity_of(const Document& document, const std::string& id) {
+  const Card& card = card_named(document, id);
+  const CardType& type = *find_card_type(card.type);
+  std::map<std::string, std::string> inputs;
+  for (const auto& [name, connection] : card.inputs) inputs[name] = identity_at(document, connection);
+  return identity_of_card(type, card.config, inputs, outside_of(card, type, document.folder).fingerprint);
+}
+
+std::string Material::identity_at(const Document& document, const Connection& connection) {
+  return identity_of_output(identity_of(document, connection.card), connection.output);
+}
+
+// A table that was split is not asked for again, so that it can be forgotten.
+Material::Output Material::output_of(const Document& document, const std::string& id) {
+  const std::string identity = identity_of(document, id);
+  if (Output kept = outputs_.find(identity)) return kept;
   const Card& card = card_named(document, id);
   const CardType& type = *find_card_type(card.type);
   PortValues inputs;
-  std::map<std::string, std::string> identities;
-  for (const auto& [name, connection] : card.inputs) {
-    const Output& source = output_of(document, connection.card);
-    inputs.emplace(name, source.values.at(connection.output));
-    identities[name] = identity_of_output(source.identity, connection.output);
-  }
-  const Outside& outside = outside_of(card, type, document.folder);
-  const std::string identity = identity_of_card(type, card.config, identities, outside.fingerprint);
-  const auto found = outputs_.find(identity);
-  if (found != outputs_.end()) return found->second;
-  if (outputs_.size() >= most_outputs) outputs_.clear();
+  for (const auto& [name, connection] : card.inputs) inputs.emplace(name, value_at(document, connection));
   SaysNotes listener(notes_);
   const CardContext context{.config = card.config,
                             .inputs = inputs,
-                            .outside = outside,
+                            .outside = outside_of(card, type, document.folder),
                             .document_folder = document.folder,
                             .tables_to_evaluate = {},
                             .checkpoints = {},
                             .resume = false,
                             .listener = listener,
                             .stop = stop_};
-  return outputs_.emplace(identity, Output{identity, type.run(context)}).first->second;
+  PortValues values = type.run(context);
+  const std::uint64_t bytes = bytes_of(values);
+  return outputs_.add(identity, std::move(values), bytes);
+}
+
+PortValue Material::value_at(const Document& document, const Connection& connection) {
+  return output_of(document, connection.card)->at(connection.output);
 }
 
 std::string Material::data_fingerprint() {
@@ -165,13 +222,10 @@ void Material::check_tests(const Document& document, const Work& work, const Tab
   for (const Card& card : document.cards) cards.insert(card.id);
   for (const Connection& test : tests_of_model(document, cards, sweep_.train_card)) {
     if (needs_a_model(document, test.card)) continue;
-    const Output& source = output_of(document, test.card);
-    const std::string key =
-        fmt::format("{}\n{}\n{}", identity, identity_of_output(source.identity, test.output),
-                    config::to_yaml(config::write(work.settings.preparation)));
+    const std::string key = fmt::format("{}\n{}\n{}", identity, identity_at(document, test),
+                                        config::to_yaml(config::write(work.settings.preparation)));
     if (checked_tests_.contains(key)) continue;
-    refuse_unusable_targets(std::get<Table>(source.values.at(test.output)), training,
-                            work.settings.preparation);
+    refuse_unusable_targets(std::get<Table>(value_at(document, test)), training, work.settings.preparation);
     checked_tests_.insert(key);
   }
 }
@@ -209,15 +263,15 @@ void Material::check_ranked_classes(const Work& work, const Table& table, const 
 std::shared_ptr<const PreparedRows> Material::rows_for(const Work& work, const Table& table,
                                                        const std::string& rows_key, std::int64_t fold) {
   const std::string key = fmt::format("{}\n{}", rows_key, fold);
-  for (auto entry = prepared_.begin(); entry != prepared_.end(); ++entry) {
-    if (entry->first != key) continue;
-    prepared_.splice(prepared_.begin(), prepared_, entry);
-    return prepared_.front().second;
-  }
-  prepared_.emplace_front(key, std::make_shared<const PreparedRows>(made_rows(work, table, fold)));
-  const auto folds = static_cast<std::size_t>(sweep_.config.folds);
-  if (prepared_.size() > std::max(most_prepared, folds + 1)) prepared_.pop_back();
-  return prepared_.front().second;
+  if (auto kept = prepared_.find(key)) return kept;
+  PreparedRows made = made_rows(work, table, fold);
+  const std::uint64_t bytes = made.bytes();
+  return prepared_.add(key, std::move(made), bytes);
+}
+
+void Material::load() {
+  const std::lock_guard lock(mutex_);
+  value_at(sweep_.base, card_named(sweep_.base, sweep_.train_card).inputs.at("train_dataset"));
 }
 
 Work Material::work_for(const Candidate& candidate, std::int64_t fold) {
@@ -228,11 +282,11 @@ Work Material::work_for(const Candidate& candidate, std::int64_t fold) {
   const Connection& model = train.inputs.at("model_spec");
   Work work;
   work.settings = settings_of<cards::TrainSettings>(train.config);
+  work.settings.fit.time_limit = shorter_limit(work.settings.fit.time_limit, train.time_limit);
   work.device = device();
-  work.spec = std::get<ModelSpec>(output_of(document, model.card).values.at(model.output));
-  const Output& source = output_of(document, data.card);
-  const Table table = std::get<Table>(source.values.at(data.output));
-  const std::string identity = identity_of_output(source.identity, data.output);
+  work.spec = std::get<ModelSpec>(value_at(document, model));
+  const Table table = std::get<Table>(value_at(document, data));
+  const std::string identity = identity_at(document, data);
   if (const auto* network = std::get_if<NetworkSpec>(&work.spec)) refuse_contradictions(network->config);
   check_tests(document, work, table, identity);
   const std::string key = rows_key_of(work, identity);
@@ -240,6 +294,9 @@ Work Material::work_for(const Candidate& candidate, std::int64_t fold) {
   work.rows = rows_for(work, table, key, fold);
   const bool linear = std::holds_alternative<LinearSpec>(work.spec);
   refuse_metric(sweep_.config.metric, linear ? Task::regression : work.rows->data.preparation.task());
+  refuse_if_too_large(work, memory());
+  outputs_.forget_beyond(memory() / kept_share);
+  prepared_.forget_beyond(memory() / kept_share);
   return work;
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,6 +13,7 @@
 #include "pipeline/cache.h"
 #include "pipeline/cards/train_settings.h"
 #include "sweep/candidates.h"
+#include "sweep/kept.h"
 #include "train/fit_network.h"
 
 namespace stoker {
@@ -26,6 +26,8 @@ struct PreparedRows {
   PreparedData data;  // of networks; on the host
   Dataset placed_training;
   Dataset placed_validation;
+
+  std::uint64_t bytes() const;
 };
 
 // All that the training of one candidate on one fold needs.
@@ -37,24 +39,27 @@ struct Work {
 };
 
 // Makes the data of a sweep: tables are loaded and split once for candidates that share the settings of those
-// cards, preparations fitted once per preparation and fold. Usable from several threads.
+// cards, preparations fitted once per preparation and fold. What is not used any more is forgotten when it
+// takes too much memory, and made again if it is wanted after all. Usable from several threads.
 class Material {
  public:
   Material(const SweepDocument& sweep, Notes notes, const StopSignal& stop);
 
-  // Refuses a candidate whose settings contradict each other or do not fit the data.
+  // Reads the rows to train on, which all candidates share: what goes wrong there is no candidate's fault.
+  void load();
+  // Refuses a candidate whose settings contradict each other or do not fit the data or the machine.
   Work work_for(const Candidate& candidate, std::int64_t fold);
   Device device();
   // Of all that the rows to train on are read from.
   std::string data_fingerprint();
 
  private:
-  struct Output {
-    std::string identity;
-    PortValues values;
-  };
+  using Output = std::shared_ptr<const PortValues>;
 
-  const Output& output_of(const Document& document, const std::string& card);
+  std::string identity_of(const Document& document, const std::string& card);
+  std::string identity_at(const Document& document, const Connection& connection);
+  Output output_of(const Document& document, const std::string& card);
+  PortValue value_at(const Document& document, const Connection& connection);
   const Outside& outside_of(const Card& card, const CardType& type, const std::filesystem::path& folder);
   std::shared_ptr<const PreparedRows> rows_for(const Work& work, const Table& table,
                                                const std::string& rows_key, std::int64_t fold);
@@ -63,15 +68,17 @@ class Material {
   void check_tests(const Document& document, const Work& work, const Table& training,
                    const std::string& identity);
   PreparedRows made_rows(const Work& work, const Table& table, std::int64_t fold);
+  std::uint64_t memory();
 
   const SweepDocument& sweep_;
   Notes notes_;
   const StopSignal& stop_;
   std::mutex mutex_;
   std::optional<Device> device_;
+  std::optional<std::uint64_t> memory_;  // of the device or the host, whichever has less
   std::map<std::string, Outside> outsides_;
-  std::map<std::string, Output> outputs_;
-  std::list<std::pair<std::string, std::shared_ptr<const PreparedRows>>> prepared_;  // newest first
+  Kept<PortValues> outputs_;  // by the identity of the card
+  Kept<PreparedRows> prepared_;
   std::set<std::string> checked_tests_;
   std::set<std::string> checked_classes_;
   std::set<std::string> said_;

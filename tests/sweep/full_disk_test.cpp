@@ -34,7 +34,7 @@ std::vector<double> scores_of(const SweepSummary& summary) {
   return scores;
 }
 
-SweepSummary resumed(const fs::path& folder) {
+SweepSummary gone_on_with(const fs::path& folder) {
   SweepOptions options;
   options.resume = folder;
   options.threads = 2;
@@ -63,7 +63,7 @@ TEST_F(FullDisk, InASearchIsNoCandidatesFailure) {
   }
   free_up();
   EXPECT_THAT(read_file(watching.folder / "results.jsonl", 1U << 24), Not(HasSubstr("No space left")));
-  const SweepSummary summary = resumed(watching.folder);
+  const SweepSummary summary = gone_on_with(watching.folder);
   EXPECT_EQ(scores_of(summary), undisturbed_scores(folder_.path() / "undisturbed"));
   EXPECT_EQ(read_run(watching.folder).record.status, RunStatus::finished);
 }
@@ -87,7 +87,7 @@ TEST(Machine, ThatCannotWriteACheckpointEndsTheSearchAndNoCandidate) {
   EXPECT_THAT(read_file(watching.folder / "results.jsonl", 1U << 24), Not(HasSubstr("failed")));
   fs::remove(watching.folder / "checkpoints");
   fs::rename(folder.path() / "set aside", watching.folder / "checkpoints");
-  EXPECT_EQ(scores_of(resumed(watching.folder)), undisturbed_scores(folder.path() / "undisturbed"));
+  EXPECT_EQ(scores_of(gone_on_with(watching.folder)), undisturbed_scores(folder.path() / "undisturbed"));
 }
 
 }  // namespace

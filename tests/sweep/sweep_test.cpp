@@ -12,6 +12,7 @@
 #include "model/model.h"
 #include "pipeline/watchers.h"
 #include "sweep/documents.h"
+#include "sweep/watching.h"
 
 namespace stoker::test {
 namespace {
@@ -19,23 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
-
-class Watching : public SweepListener {
- public:
-  void sweep_started(const fs::path& started, std::int64_t) override { folder = started; }
-  void advanced(const SweepProgress& progress) override {
-    done = progress.done;
-    if (at_training) at_training(progress.done);
-  }
-  void note(Severity, const std::string& message) override { notes.push_back(message); }
-  RunListener& refit(const Trial&, const Document&) override { return run; }
-
-  fs::path folder;
-  std::int64_t done = 0;
-  std::vector<std::string> notes;
-  std::function<void(std::int64_t)> at_training;
-  Watcher run;
-};
 
 class Sweeps : public testing::Test {
  protected:
@@ -366,6 +350,47 @@ TEST_F(Sweeps, WhoWasGivenUpDoesNotWinWhenTheBudgetIsOver) {
   for (std::size_t i = 0; i < first.trials.size(); ++i)
     EXPECT_EQ(again.trials[i].status, i == first.winner ? TrialStatus::time_limit : first.trials[i].status)
         << i;
+}
+
+TEST_F(Sweeps, TheTableIsReadOnceHoweverManyCandidatesThereAre) {
+  const std::string text =
+      reading_file(network_sweep("validation_ratio: 0.2, epochs: 1, learning_rate: {uniform: [0.001, 0.01]}",
+                                 "strategy: random, models: 150"),
+                   forty_rows());
+  watching_.at_training = [&](std::int64_t done) {
+    if (done == 1) fs::remove(folder_.path() / "table.csv");
+    if (done == 150) reading_file(text, forty_rows());  // for the refit
+  };
+  const SweepSummary summary = swept(sweep_of(text));
+  for (const Trial& trial : summary.trials)
+    EXPECT_EQ(trial.status, TrialStatus::finished) << trial.number << ": " << trial.reason;
+}
+
+TEST_F(Sweeps, ACandidateThatNoMachineHasRoomForFailsAlone) {
+  std::string text = network_sweep("validation_ratio: 0.2, epochs: 2", "strategy: grid");
+  std::string wide = "65536";  // 16 GiB of weights a layer
+  for (int layer = 1; layer < 64; ++layer) wide += ", 65536";
+  text.replace(text.find("[8]"), 3, "{choice: [[8], [" + wide + "]]}");
+  const SweepSummary summary = swept(sweep_of(text));
+  EXPECT_EQ(summary.trials[0].status, TrialStatus::finished);
+  EXPECT_EQ(summary.trials[1].status, TrialStatus::failed);
+  EXPECT_THAT(summary.trials[1].reason, HasSubstr("of memory in all"));
+}
+
+TEST_F(Sweeps, TheTimeLimitOfTheTrainCardHoldsForEachTraining) {
+  for (const char* keys : {", time_limit: 0.1 }", " }\n    time_limit: 0.1"}) {
+    std::string text = network_sweep("validation_ratio: 0.2, epochs: 100000, weight_decay: {grid: [0, 1e-6]}",
+                                     "strategy: grid");
+    const std::string settings = "config: { target_column: y, device: cpu }";
+    text.replace(text.find(settings), settings.size(),
+                 "config: { target_column: y, device: cpu" + std::string(keys));
+    const SweepSummary summary = swept(sweep_of(text));
+    for (const Trial& trial : summary.trials) {
+      EXPECT_EQ(trial.status, TrialStatus::finished) << keys;
+      EXPECT_LT(trial.epochs, 100000) << keys;
+      EXPECT_TRUE(trial.score) << keys;
+    }
+  }
 }
 
 TEST_F(Sweeps, LinearModelsAreCrossValidated) {
