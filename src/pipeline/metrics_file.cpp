@@ -24,49 +24,81 @@ std::string line_text(const std::string& card, const EpochReport& epoch) {
                      epoch.rows_per_second);
 }
 
+// Drops what stands there from this epoch on.
+template <class Lines>
+bool remove_from(Lines& lines, std::int64_t epoch) {
+  const std::size_t before = lines.size();
+  while (!lines.empty() && lines.back().epoch >= epoch) lines.pop_back();
+  return lines.size() != before;
+}
+
+template <class Lines>
+std::string joined(const Lines& lines) {
+  std::string text;
+  for (const auto& line : lines) {
+    if (!text.empty()) text += '\n';
+    text += line.text;
+  }
+  return text;
+}
+
 }  // namespace
 
 MetricsFile::MetricsFile(std::filesystem::path path) : path_(std::move(path)) {
   if (std::filesystem::exists(path_)) {
-    for (const std::string& text : split_text(read_file(path_, largest_file), '\n')) {
+    std::string content = read_file(path_, largest_file);
+    content.resize(content.rfind('\n') + 1);  // a line that was cut short ends in no newline
+    for (std::string& text : split_text(content, '\n')) {
       const std::vector<std::string> parts = split_text(text, ',');
       std::int64_t epoch = 0;
       const char* end = parts.front().data() + parts.front().size();
       const auto [stopped, error] = std::from_chars(parts.front().data(), end, epoch);
-      if (parts.size() == 7 && error == std::errc() && stopped == end)
-        lines_.push_back({epoch, parts[1], text});
+      if (parts.size() != 7 || error != std::errc() || stopped != end) continue;
+      Lines& lines = lines_of(parts[1]);
+      remove_from(lines, epoch);
+      lines.push_back({epoch, std::move(text)});
     }
   }
   rewrite();
 }
 
 void MetricsFile::add(const std::string& card, const EpochReport& epoch) {
-  const std::size_t before = lines_.size();
-  remove_from(card, number_of(epoch));
-  const bool repeated = lines_.size() != before;
-  lines_.push_back({number_of(epoch), card, line_text(card, epoch)});
+  Lines& lines = lines_of(card);
+  const bool repeated = remove_from(lines, number_of(epoch));
+  lines.push_back({number_of(epoch), line_text(card, epoch)});
   if (repeated) {
     rewrite();
   } else {
-    file_->append_line(lines_.back().text);
+    file_->append_line(lines.back().text);
   }
 }
 
 void MetricsFile::replace(const std::string& card, const std::vector<EpochReport>& epochs) {
-  remove_from(card, 0);
-  for (const EpochReport& epoch : epochs) {
-    lines_.push_back({number_of(epoch), card, line_text(card, epoch)});
+  Lines lines;
+  for (const EpochReport& epoch : epochs) lines.push_back({number_of(epoch), line_text(card, epoch)});
+  Lines& earlier = lines_of(card);
+  if (lines == earlier) return;
+  const bool is_new = earlier.empty();
+  earlier = std::move(lines);
+  if (is_new) {
+    file_->append_line(joined(earlier));
+  } else {
+    rewrite();
   }
-  rewrite();
 }
 
-void MetricsFile::remove_from(const std::string& card, std::int64_t epoch) {
-  std::erase_if(lines_, [&](const Line& line) { return line.card == card && line.epoch >= epoch; });
+// A run that goes on speaks of the card that came last.
+MetricsFile::Lines& MetricsFile::lines_of(const std::string& card) {
+  const auto found =
+      std::find_if(cards_.rbegin(), cards_.rend(), [&](const auto& each) { return each.first == card; });
+  return found == cards_.rend() ? cards_.emplace_back(card, Lines{}).second : found->second;
 }
 
 void MetricsFile::rewrite() {
   std::string text = header + "\n";
-  for (const Line& line : lines_) text += line.text + "\n";
+  for (const auto& [card, lines] : cards_) {
+    if (!lines.empty()) text += joined(lines) + "\n";
+  }
   file_.reset();
   write_file(path_, text);
   file_.emplace(path_);

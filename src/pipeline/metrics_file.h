@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/files.h"
@@ -12,7 +13,8 @@
 namespace stoker {
 
 // metrics.csv of a run: one line per epoch of each training card, counted from 1, appended as they finish. A
-// training that goes on from a checkpoint repeats epochs; their earlier lines are replaced.
+// training that goes on from a checkpoint repeats epochs: the lines from the first of them on are replaced.
+// The file is written anew only then, so that an epoch costs the same however many there were before it.
 class MetricsFile {
  public:
   // Goes on with the lines that are there; passes over what is none, such as one cut short.
@@ -25,14 +27,15 @@ class MetricsFile {
  private:
   struct Line {
     std::int64_t epoch = 0;
-    std::string card;
     std::string text;
+    bool operator==(const Line&) const = default;
   };
-  void remove_from(const std::string& card, std::int64_t epoch);
+  using Lines = std::vector<Line>;  // their epochs ascend
+  Lines& lines_of(const std::string& card);
   void rewrite();
 
   std::filesystem::path path_;
-  std::vector<Line> lines_;
+  std::vector<std::pair<std::string, Lines>> cards_;  // in the order of their first lines
   std::optional<AppendedFile> file_;
 };
 
