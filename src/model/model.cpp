@@ -139,6 +139,24 @@ void refuse_wrong_parameters(const Model& model) {
   }
 }
 
+template <class Number>
+void refuse_other_than_numbers(const NamedArray& named) {
+  for (const Number value : named.array.as<Number>()) {
+    if (std::isfinite(value)) continue;
+    refuse(
+        "'{}' holds {}, and with it every prediction would be none: the training diverged or the file was "
+        "changed; train the model again",
+        named.name, value);
+  }
+}
+
+void refuse_weights_that_are_no_numbers(const Model& model) {
+  for (const NamedArray& named : model.parameters) {
+    if (named.array.type() == DType::float32) refuse_other_than_numbers<float>(named);
+    if (named.array.type() == DType::float64) refuse_other_than_numbers<double>(named);
+  }
+}
+
 // Says which file an error is about.
 template <class Work>
 auto about(const fs::path& file, const Work& work) {
@@ -191,7 +209,10 @@ Model read_model(const fs::path& folder) {
     return read;
   });
   model.parameters = read_safetensors(weights);
-  about(weights, [&] { refuse_wrong_parameters(model); });
+  about(weights, [&] {
+    refuse_wrong_parameters(model);
+    refuse_weights_that_are_no_numbers(model);
+  });
   return model;
 }
 

@@ -1,6 +1,7 @@
 #include "model/model.h"
 
 #include <chrono>
+#include <cmath>
 #include <future>
 
 #include <gmock/gmock.h>
@@ -14,6 +15,7 @@ namespace stoker {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 namespace fs = std::filesystem;
@@ -132,6 +134,20 @@ TEST_F(ModelFolder, OfANetworkHasNoPenaltyAndIsReadWithTheZeroOfEarlierVersions)
   earlier["alpha"] = 0.0;
   describe(earlier);
   EXPECT_FALSE(load_model(folder()).alpha);
+}
+
+TEST_F(ModelFolder, WithAWeightThatIsNoNumberIsRefused) {
+  for (const double value : {std::nan(""), static_cast<double>(INFINITY)}) {
+    Model linear = linear_model();
+    linear.parameters.front().array.as<double>()[1] = value;
+    save_model(linear, folder());
+    EXPECT_THAT(refusal_to_load(), AllOf(HasSubstr("model.safetensors"), HasSubstr("'coefficients' holds"),
+                                         HasSubstr("train the model again")));
+    Model network = network_model(Task::multiclass);
+    network.parameters.back().array.as<float>()[2] = static_cast<float>(value);
+    save_model(network, folder());
+    EXPECT_THAT(refusal_to_load(), HasSubstr("'layers.1.bias' holds"));
+  }
 }
 
 TEST_F(ModelFolder, WhoseFilesDoNotFitEachOtherIsRefused) {
