@@ -38,6 +38,8 @@ nlohmann::json metrics_json(const Evaluation& evaluation) {
   if (evaluation.classification) {
     json["classes"] = evaluation.classification->class_names;
     json["confusion"] = confusion_rows(*evaluation.classification);
+    if (evaluation.classification->classes_left_out > 0)
+      json["classes_left_out"] = evaluation.classification->classes_left_out;
   }
   return json;
 }

@@ -41,15 +41,21 @@ nlohmann::json as_json(const Predictions& predictions, const Model& model) {
   }
   nlohmann::json names = nlohmann::json::array();
   nlohmann::json probabilities = nlohmann::json::array();
+  const bool has_columns = predictions.has_columns();
   const std::size_t width = predictions.class_names.size();
   for (std::size_t row = 0; row < predictions.classes.size(); ++row) {
     names.push_back(predictions.class_names.at(static_cast<std::size_t>(predictions.classes[row])));
+    if (!has_columns) continue;
     const auto first = predictions.probabilities.begin() + static_cast<std::ptrdiff_t>(row * width);
     probabilities.push_back(std::vector<double>(first, first + static_cast<std::ptrdiff_t>(width)));
   }
   json["predictions"] = std::move(names);
-  json["classes"] = predictions.class_names;
-  json["probabilities"] = std::move(probabilities);
+  if (has_columns) {
+    json["classes"] = predictions.class_names;
+    json["probabilities"] = std::move(probabilities);
+  } else {
+    json["probability"] = predictions.of_predicted;
+  }
   return json;
 }
 

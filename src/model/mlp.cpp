@@ -18,7 +18,6 @@ using Index = Eigen::Index;
 using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 constexpr std::int64_t most_parameters = std::int64_t{1} << 31;
-constexpr std::int64_t rows_at_once = 1024;
 
 void refuse_wrong_shape(const MlpShape& shape) {
   for (std::size_t layer = 0; layer < shape.layer_count(); ++layer) {
@@ -117,19 +116,27 @@ NamedArrays initial_parameters(const MlpShape& shape, std::uint64_t seed) {
 }
 
 Array mlp_outputs(const MlpShape& shape, const NamedArrays& parameters, const Array& features) {
+  return mlp_outputs(shape, parameters, features, 0, features.shape().empty() ? 0 : features.dimension(0));
+}
+
+Array mlp_outputs(const MlpShape& shape, const NamedArrays& parameters, const Array& features,
+                  std::int64_t first_row, std::int64_t rows) {
   refuse_wrong_shape(shape);
   if (features.shape().size() != 2 || features.dimension(1) != shape.inputs) {
     fail("A network of {} inputs was given features of another shape", shape.inputs);
   }
   const std::vector<Layer> layers = layers_of(shape, parameters);
-  const std::int64_t rows = features.dimension(0);
+  if (first_row < 0 || rows < 0 || rows > features.dimension(0) - first_row) {
+    fail("A network was asked for rows {} to {} of {}", first_row, first_row + rows, features.dimension(0));
+  }
   Array outputs(DType::float32, {rows, shape.outputs});
-  const Eigen::Map<const Rows> input(features.as<float>().data(), rows, shape.inputs);
+  const Eigen::Map<const Rows> input(features.as<float>().data() + first_row * shape.inputs, rows,
+                                     shape.inputs);
   Eigen::Map<Rows> output(outputs.as<float>().data(), rows, shape.outputs);
   // A block of rows stays in the cache from the first layer to the last.
-  share_among_cores((rows + rows_at_once - 1) / rows_at_once, [&](std::int64_t block) {
-    const Index first = block * rows_at_once;
-    const Index count = std::min(rows_at_once, rows - first);
+  share_among_cores((rows + rows_of_block - 1) / rows_of_block, [&](std::int64_t block) {
+    const Index first = block * rows_of_block;
+    const Index count = std::min(rows_of_block, rows - first);
     Rows values = input.middleRows(first, count);
     Rows next;
     for (std::size_t i = 0; i < layers.size(); ++i) {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "data/arrow_result.h"
 #include "model/model.h"
+#include "model/workers.h"
 
 namespace stoker {
 namespace {
@@ -37,6 +38,14 @@ std::vector<double> network_outputs(const Model& model, const Table& table) {
   return {values.begin(), values.end()};
 }
 
+Predictions predicted_numbers(const Model& model, const Table& table) {
+  Predictions predictions;
+  predictions.values = model.network ? network_outputs(model, table) : linear_outputs(model, table);
+  for (double& value : predictions.values)
+    value = value * model.preparation.target_scale() + model.preparation.target_shift();
+  return predictions;
+}
+
 // Without overflow for logits of any size.
 double sigmoid(double logit) {
   const double e = std::exp(-std::abs(logit));
@@ -44,24 +53,68 @@ double sigmoid(double logit) {
 }
 
 // One logit, of the second class.
-void decide_between_two(std::span<const double> logits, Predictions& predictions) {
-  for (const double logit : logits) {
-    predictions.classes.push_back(logit > 0 ? 1 : 0);
-    predictions.probabilities.push_back(sigmoid(-logit));
-    predictions.probabilities.push_back(sigmoid(logit));
-  }
+void decide_between_two(double logit, std::int64_t& chosen, std::span<double> probabilities) {
+  chosen = logit > 0 ? 1 : 0;
+  probabilities[0] = sigmoid(-logit);
+  probabilities[1] = sigmoid(logit);
 }
 
 // One logit per class.
-void decide_among_many(std::span<const double> logits, std::size_t classes, Predictions& predictions) {
-  for (std::size_t start = 0; start < logits.size(); start += classes) {
-    const auto row = logits.subspan(start, classes);
-    const auto largest = std::max_element(row.begin(), row.end());
-    double sum = 0;
-    for (const double logit : row) sum += std::exp(logit - *largest);
-    for (const double logit : row) predictions.probabilities.push_back(std::exp(logit - *largest) / sum);
-    predictions.classes.push_back(largest - row.begin());
+void decide_among_many(std::span<const float> logits, std::int64_t& chosen, std::span<double> probabilities) {
+  const auto largest = std::max_element(logits.begin(), logits.end());
+  chosen = largest - logits.begin();
+  double sum = 0;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    probabilities[i] = std::exp(static_cast<double>(logits[i]) - static_cast<double>(*largest));
+    sum += probabilities[i];
   }
+  for (double& each : probabilities) each /= sum;
+}
+
+void decide(std::span<const float> logits, Predictions& predictions) {
+  const std::size_t width = predictions.class_names.size();
+  const std::size_t outputs = predictions.task == Task::binary ? 1 : width;
+  const auto rows = static_cast<std::int64_t>(logits.size() / outputs);
+  predictions.classes.resize(static_cast<std::size_t>(rows));
+  predictions.probabilities.resize(static_cast<std::size_t>(rows) * width);
+  share_among_cores((rows + rows_of_block - 1) / rows_of_block, [&](std::int64_t block) {
+    const auto end = static_cast<std::size_t>(std::min(rows, (block + 1) * rows_of_block));
+    for (auto row = static_cast<std::size_t>(block * rows_of_block); row < end; ++row) {
+      const std::span<double> of_row = std::span(predictions.probabilities).subspan(row * width, width);
+      if (predictions.task == Task::binary) {
+        decide_between_two(logits[row], predictions.classes[row], of_row);
+      } else {
+        decide_among_many(logits.subspan(row * width, width), predictions.classes[row], of_row);
+      }
+    }
+  });
+}
+
+// 128 MB of probabilities, or one row.
+std::int64_t rows_of_piece(std::size_t classes) {
+  constexpr std::int64_t most_values = std::int64_t{1} << 24;
+  const std::int64_t rows = most_values / static_cast<std::int64_t>(std::max<std::size_t>(classes, 1));
+  return rows < rows_of_block ? std::max<std::int64_t>(rows, 1) : rows / rows_of_block * rows_of_block;
+}
+
+template <class Value>
+void append(std::vector<Value>& all, const std::vector<Value>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+Predictions predicted_classes(const Model& model, const Table& table) {
+  Predictions all;
+  all.task = model.preparation.task();
+  all.class_names = model.preparation.classes();
+  const std::size_t width = all.class_names.size();
+  PiecesOfPredictions(model, table).each([&](const Predictions& piece) {
+    append(all.classes, piece.classes);
+    if (all.has_columns()) return append(all.probabilities, piece.probabilities);
+    for (std::size_t row = 0; row < piece.classes.size(); ++row)
+      all.of_predicted.push_back(
+          piece.probabilities[row * width + static_cast<std::size_t>(piece.classes[row])]);
+  });
+  return all;
 }
 
 using NamedColumns = std::vector<std::pair<std::string, std::shared_ptr<arrow::Array>>>;
@@ -85,6 +138,10 @@ NamedColumns prediction_columns(const Predictions& predictions, const std::strin
   if (predictions.task == Task::regression) return {{name, numbers(predictions.values, 0, 1)}};
   NamedColumns columns{{name, names_of_classes(predictions)}};
   const std::size_t classes = predictions.class_names.size();
+  if (!predictions.has_columns()) {
+    columns.emplace_back("probability", numbers(predictions.of_predicted, 0, 1));
+    return columns;
+  }
   for (std::size_t i = 0; i < classes; ++i) {
     columns.emplace_back("probability_" + predictions.class_names[i],
                          numbers(predictions.probabilities, i, classes));
@@ -95,24 +152,32 @@ NamedColumns prediction_columns(const Predictions& predictions, const std::strin
 }  // namespace
 
 Predictions predict(const Model& model, const Table& table) {
-  Predictions predictions;
-  predictions.task = model.preparation.task();
-  predictions.class_names = model.preparation.classes();
-  std::vector<double> outputs = model.network ? network_outputs(model, table) : linear_outputs(model, table);
-  switch (predictions.task) {
-    case Task::regression:
-      for (double& value : outputs) {
-        value = value * model.preparation.target_scale() + model.preparation.target_shift();
-      }
-      predictions.values = std::move(outputs);
-      break;
-    case Task::binary:
-      decide_between_two(outputs, predictions);
-      break;
-    case Task::multiclass:
-      decide_among_many(outputs, predictions.class_names.size(), predictions);
-      break;
+  return model.preparation.task() == Task::regression ? predicted_numbers(model, table)
+                                                      : predicted_classes(model, table);
+}
+
+PiecesOfPredictions::PiecesOfPredictions(const Model& model, const Table& table)
+    : model_(model), data_(model.preparation.apply(table, DType::float32, false)) {
+  if (model.preparation.task() == Task::regression || !model.network)
+    fail("{} predicts numbers, which have no probabilities", model.type);
+}
+
+void PiecesOfPredictions::each(const std::function<void(const Predictions& piece)>& take) {
+  const std::int64_t most = rows_of_piece(model_.preparation.classes().size());
+  if (data_.rows() <= most) {
+    if (!whole_) whole_ = piece(0, data_.rows());
+    return take(*whole_);
   }
+  for (std::int64_t first = 0; first < data_.rows(); first += most)
+    take(piece(first, std::min(most, data_.rows() - first)));
+}
+
+Predictions PiecesOfPredictions::piece(std::int64_t first, std::int64_t count) const {
+  Predictions predictions;
+  predictions.task = model_.preparation.task();
+  predictions.class_names = model_.preparation.classes();
+  const Array outputs = mlp_outputs(*model_.network, model_.parameters, data_.features(), first, count);
+  decide(outputs.as<float>(), predictions);
   return predictions;
 }
 

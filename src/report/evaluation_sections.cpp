@@ -96,6 +96,7 @@ struct Mistake {
 std::string mistakes_table(const Evaluation& evaluation) {
   const ClassificationMetrics& metrics = *evaluation.classification;
   const std::size_t classes = metrics.class_names.size();
+  const auto left_out = static_cast<std::size_t>(metrics.classes_left_out);
   std::vector<Mistake> mistakes;
   for (std::size_t cell = 0; cell < metrics.confusion.size(); ++cell) {
     const Mistake mistake{metrics.confusion[cell], cell / classes, cell % classes};
@@ -111,10 +112,11 @@ std::string mistakes_table(const Evaluation& evaluation) {
                         html_escaped(metrics.class_names[mistakes[i].predicted]),
                         human_count(static_cast<std::uint64_t>(mistakes[i].count)));
   return fmt::format(
-      "<p>{} classes; the most frequent mistakes are:</p>\n<div "
+      "<p>{} classes; the most frequent mistakes{} are:</p>\n<div "
       "class=\"scroll\"><table>\n<thead><tr><th>Actual</th>"
       "<th>Predicted</th><th class=\"number\">Rows</th></tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
-      human_count(classes), rows);
+      human_count(classes + left_out),
+      left_out > 0 ? fmt::format(" among the {} with the most rows", classes) : std::string(), rows);
 }
 
 }  // namespace

@@ -69,6 +69,13 @@ std::vector<Cell> cells_of(const ClassificationMetrics& metrics) {
   return cells;
 }
 
+std::string confusion_title(const ClassificationMetrics& metrics) {
+  if (metrics.classes_left_out <= 0) return "Confusion matrix";
+  const std::size_t shown = metrics.class_names.size();
+  return fmt::format("Confusion matrix of the {} most frequent of {} classes", shown,
+                     human_count(shown + static_cast<std::size_t>(metrics.classes_left_out)));
+}
+
 std::string class_ticks(const std::vector<std::string>& names) {
   constexpr std::size_t longest = 16;
   if (names.size() > most_named_classes) return "";
@@ -174,7 +181,7 @@ GnuplotPicture confusion_picture(const Evaluation& evaluation, const std::string
     fmt::format_to(std::back_inserter(cell.share > 0.5 ? light : dark), "{} {} {}\n", cell.predicted,
                    cell.actual, human_count(static_cast<std::uint64_t>(cell.count)));
   }
-  std::string commands = set_title("Confusion matrix", run) + class_ticks(metrics.class_names);
+  std::string commands = set_title(confusion_title(metrics), run) + class_ticks(metrics.class_names);
   commands += fmt::format("set xlabel {}\nset ylabel {}\n", gnuplot_text("Predicted " + evaluation.target),
                           gnuplot_text("Actual " + evaluation.target));
   commands += fmt::format(

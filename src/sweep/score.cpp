@@ -29,7 +29,7 @@ double metric_of(const Model& model, const Table& rows, SweepMetric metric) {
   const std::string name(metric == SweepMetric::loss ? "mse" : config::name_of(metric));
   for (const auto& [each, value] : evaluate(model, rows).metrics())
     if (each == name) return value;
-  fail("the metric {} cannot be computed on these rows: a class is absent", name);
+  fail("the metric {} cannot be computed on these rows: a class is absent, or there are too many", name);
 }
 
 void keep_score(std::optional<double> score, FoldResult& result) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -45,29 +45,24 @@ Task task_named(const std::string& name) {
 }
 
 json metrics_json(const ClassificationMetrics& metrics) {
-  return {{"accuracy", metrics.accuracy},
-          {"macro_f1", metrics.macro_f1},
-          {"log_loss", metrics.log_loss},
-          {"roc_auc", metrics.roc_auc ? json(*metrics.roc_auc) : json(nullptr)},
-          {"confusion", confusion_rows(metrics)},
-          {"classes", metrics.class_names}};
+  json written{{"accuracy", metrics.accuracy},
+               {"macro_f1", metrics.macro_f1},
+               {"log_loss", metrics.log_loss},
+               {"roc_auc", metrics.roc_auc ? json(*metrics.roc_auc) : json(nullptr)},
+               {"confusion", confusion_rows(metrics)},
+               {"classes", metrics.class_names}};
+  if (metrics.classes_left_out > 0) written["classes_left_out"] = metrics.classes_left_out;
+  return written;
 }
 
-json names_of(const std::vector<std::int64_t>& numbers, const std::vector<std::string>& names) {
-  json list = json::array();
-  for (const std::int64_t number : numbers) list.push_back(names.at(static_cast<std::size_t>(number)));
-  return list;
-}
-
-std::vector<std::int64_t> classes_named(const json& list, const std::vector<std::string>& names) {
-  std::map<std::string, std::int64_t> numbers;
-  for (const std::string& name : names) numbers.emplace(name, static_cast<std::int64_t>(numbers.size()));
-  std::vector<std::int64_t> classes;
-  for (const json& each : list) {
-    const auto found = numbers.find(each.get<std::string>());
-    if (found == numbers.end()) refuse("it holds a class that is not in its list of classes");
-    classes.push_back(found->second);
-  }
+// Where none is left out, each must be one of the classes.
+std::vector<std::string> classes_from(const json& list, const ClassificationMetrics& metrics) {
+  const std::set<std::string> known(metrics.class_names.begin(), metrics.class_names.end());
+  auto classes = list.get<std::vector<std::string>>();
+  const bool all_known = std::all_of(classes.begin(), classes.end(),
+                                     [&](const std::string& name) { return known.contains(name); });
+  if (!all_known && metrics.classes_left_out == 0)
+    refuse("it holds a class that is not in its list of classes");
   return classes;
 }
 
@@ -89,9 +84,12 @@ ClassificationMetrics classification_from(const json& value) {
                                 number(value.at("log_loss")),
                                 std::nullopt,
                                 {},
-                                value.at("classes").get<std::vector<std::string>>()};
+                                value.at("classes").get<std::vector<std::string>>(),
+                                0};
   if (!value.at("roc_auc").is_null()) metrics.roc_auc = value.at("roc_auc").get<double>();
   metrics.confusion = confusion_from(value.at("confusion"), metrics.class_names.size());
+  metrics.classes_left_out = value.value("classes_left_out", std::int64_t{0});
+  if (metrics.classes_left_out < 0) refuse("its number of classes left out is negative");
   return metrics;
 }
 
@@ -103,9 +101,8 @@ Evaluation evaluation_from(const json& value) {
   const json& metrics = value.at("metrics");
   if (evaluation.task != Task::regression) {
     evaluation.classification = classification_from(metrics);
-    const std::vector<std::string>& names = evaluation.classification->class_names;
-    evaluation.actual_classes = classes_named(value.at("actual"), names);
-    evaluation.predicted_classes = classes_named(value.at("predicted"), names);
+    evaluation.actual_classes = classes_from(value.at("actual"), *evaluation.classification);
+    evaluation.predicted_classes = classes_from(value.at("predicted"), *evaluation.classification);
   } else {
     evaluation.actual = numbers(value.at("actual"));
     evaluation.predicted = numbers(value.at("predicted"));
@@ -159,35 +156,60 @@ void warn_of_unseen(const std::vector<MetClasses::Unseen>& unseen, const std::st
                   column, join(named, ", "), column, column));
 }
 
+// Which of many classes a row is rarely comes down to a ranking, and each costs a look at every row.
+constexpr std::size_t most_ranked_values = std::size_t{1} << 28;
+
 // The area under a curve needs rows of the class and others.
-void tell_of_missing_classes(const ClassificationMetrics& metrics, const std::string& column,
-                             const Notes& notes) {
-  if (metrics.roc_auc) return;
-  const std::size_t classes = metrics.class_names.size();
-  for (std::size_t c = 0; c < classes; ++c) {
-    const auto row = metrics.confusion.begin() + static_cast<std::ptrdiff_t>(c * classes);
-    if (std::any_of(row, row + static_cast<std::ptrdiff_t>(classes), [](std::int64_t n) { return n > 0; }))
-      continue;
+std::optional<double> ranking(std::span<const std::int64_t> actual, const std::vector<std::string>& names,
+                              const ScoredRows& scored, const PredictedRows& predicted,
+                              const std::string& column, const Notes& notes) {
+  std::vector<bool> occurs(names.size());
+  for (const std::int64_t number : actual) occurs[static_cast<std::size_t>(number)] = true;
+  const auto absent =
+      static_cast<std::size_t>(std::find(occurs.begin(), occurs.end(), false) - occurs.begin());
+  if (absent < names.size()) {
     notes(Severity::warning,
           fmt::format("roc_auc is left out: no row to evaluate on is of class '{}' of target_column '{}'",
-                      metrics.class_names[c].substr(0, 100), column));
-    return;
+                      names[absent].substr(0, 100), column));
+    return std::nullopt;
   }
+  if (names.size() > most_classes_shown && actual.size() > most_ranked_values / names.size()) {
+    notes(
+        Severity::info,
+        fmt::format("roc_auc is left out: it compares {} rows in each of {} classes, and {} comparisons are "
+                    "the most; the other metrics are of all rows",
+                    human_count(actual.size()), human_count(names.size()), human_count(most_ranked_values)));
+    return std::nullopt;
+  }
+  return scored.all_numbers ? roc_auc(actual, names.size(), scored.of_actual, predicted) : std::nullopt;
 }
 
-// The model gives a class that it has never heard of the probability 0.
-Predictions with_unseen(Predictions predictions, const std::vector<MetClasses::Unseen>& unseen) {
-  if (unseen.empty()) return predictions;
-  const std::size_t known = predictions.class_names.size();
-  const std::size_t all = known + unseen.size();
-  std::vector<double> probabilities(predictions.classes.size() * all);
-  for (std::size_t row = 0; row < predictions.classes.size(); ++row) {
-    std::copy_n(predictions.probabilities.begin() + static_cast<std::ptrdiff_t>(row * known), known,
-                probabilities.begin() + static_cast<std::ptrdiff_t>(row * all));
-  }
-  predictions.probabilities = std::move(probabilities);
-  for (const MetClasses::Unseen& each : unseen) predictions.class_names.push_back(each.name);
-  return predictions;
+std::vector<std::string> names_of(const std::vector<std::int64_t>& numbers,
+                                  const std::vector<std::string>& names) {
+  std::vector<std::string> list;
+  for (const std::int64_t number : even_sample(numbers))
+    list.push_back(names.at(static_cast<std::size_t>(number)));
+  return list;
+}
+
+void evaluate_classes(const Model& model, const Table& table, const Notes& notes, Evaluation& evaluation) {
+  const MetClasses actual = meet_classes(table, evaluation.target, model.preparation.classes());
+  warn_of_unseen(actual.unseen, evaluation.target, notes);
+  // The model gives a class that it has never heard of the probability 0.
+  std::vector<std::string> names = model.preparation.classes();
+  for (const MetClasses::Unseen& each : actual.unseen) names.push_back(each.name);
+  PiecesOfPredictions pieces(model, table);
+  const PredictedRows predicted = [&](const auto& take) { pieces.each(take); };
+  const ScoredRows scored = score_rows(actual.numbers, names.size(), predicted);
+  ClassificationMetrics metrics = classification_metrics(actual.numbers, scored, names);
+  metrics.roc_auc = ranking(actual.numbers, names, scored, predicted, evaluation.target, notes);
+  if (metrics.classes_left_out > 0)
+    notes(Severity::info, fmt::format("target_column '{}' has {} classes: the confusion matrix shows the {} "
+                                      "with the most rows",
+                                      evaluation.target, human_count(names.size()), most_classes_shown));
+  evaluation.classification = std::move(metrics);
+  evaluation.actual_classes = names_of(actual.numbers, names);
+  evaluation.predicted_classes = names_of(scored.predicted, names);
 }
 
 }  // namespace
@@ -211,8 +233,8 @@ json Evaluation::to_json() const {
   json all_predicted = predicted;
   if (classification) {
     metrics = metrics_json(*classification);
-    all_actual = names_of(actual_classes, classification->class_names);
-    all_predicted = names_of(predicted_classes, classification->class_names);
+    all_actual = actual_classes;
+    all_predicted = predicted_classes;
   }
   return {{"task", config::name_of(task)},
           {"rows", rows},
@@ -258,13 +280,7 @@ Evaluation evaluate(const Model& model, const Table& whole_table, const Notes& n
     evaluation.actual = even_sample(actual);
     evaluation.predicted = even_sample(predicted);
   } else {
-    const MetClasses actual = meet_classes(table, evaluation.target, model.preparation.classes());
-    warn_of_unseen(actual.unseen, evaluation.target, notes);
-    const Predictions predictions = with_unseen(predict(model, table), actual.unseen);
-    evaluation.classification = classification_metrics(actual.numbers, predictions);
-    tell_of_missing_classes(*evaluation.classification, evaluation.target, notes);
-    evaluation.actual_classes = even_sample(actual.numbers);
-    evaluation.predicted_classes = even_sample(predictions.classes);
+    evaluate_classes(model, table, notes, evaluation);
   }
   return evaluation;
 }

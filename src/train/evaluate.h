@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "model/model.h"
+#include "train/roc_auc.h"
 
 namespace stoker {
 
@@ -25,8 +26,12 @@ struct ClassificationMetrics {
   double log_loss = 0;
   std::optional<double> roc_auc;  // binary, or one-vs-rest macro mean; none when a class is absent
   std::vector<std::int64_t> confusion;  // [classes, classes], rows are the actual class
-  std::vector<std::string> class_names;
+  std::vector<std::string> class_names;  // of the confusion matrix: all, or those with the most rows
+  std::int64_t classes_left_out = 0;     // of the confusion matrix, because it would be too large
 };
+
+// A confusion matrix of more classes shows those with the most rows, the most frequent first.
+constexpr std::size_t most_classes_shown = 50;
 
 // How good a model is on a table, in real units, with what the pictures need.
 struct Evaluation {
@@ -37,8 +42,8 @@ struct Evaluation {
   std::optional<ClassificationMetrics> classification;
   std::vector<double> actual;     // regression: of all rows, or an even sample of at most 5,000
   std::vector<double> predicted;
-  std::vector<std::int64_t> actual_classes;  // classification: numbers of the classes, of such rows
-  std::vector<std::int64_t> predicted_classes;
+  std::vector<std::string> actual_classes;  // classification: names of the classes, of such rows
+  std::vector<std::string> predicted_classes;
 
   // actual and predicted hold numbers, or names of classes.
   nlohmann::json to_json() const;
@@ -52,6 +57,18 @@ struct Evaluation {
 RegressionMetrics regression_metrics(std::span<const double> actual, std::span<const double> predicted);
 // Macro F1 is the mean over the classes that occur, as actual or as predicted.
 ClassificationMetrics classification_metrics(std::span<const std::int64_t> actual, const Predictions& predictions);
+
+// The same of predictions that come piece by piece, at a cost of rows plus classes beyond that of the pieces.
+struct ScoredRows {
+  std::vector<std::int64_t> predicted;  // number of the class
+  std::vector<double> of_actual;        // the probability that the row's own class was given
+  bool all_numbers = true;              // no probability is NaN
+};
+ScoredRows score_rows(std::span<const std::int64_t> actual, std::size_t classes,
+                      const PredictedRows& predicted);
+// All but roc_auc.
+ClassificationMetrics classification_metrics(std::span<const std::int64_t> actual, const ScoredRows& scored,
+                                             const std::vector<std::string>& class_names);
 
 // The confusion matrix as a list of rows, one per actual class.
 nlohmann::json confusion_rows(const ClassificationMetrics& metrics);

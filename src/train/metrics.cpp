@@ -21,84 +21,74 @@ double r_squared(std::span<const double> actual, double squared_errors) {
   return 1 - squared_errors / squares;
 }
 
-std::vector<std::int64_t> confusion_of(std::span<const std::int64_t> actual, const Predictions& predictions) {
-  const auto classes = static_cast<std::int64_t>(predictions.class_names.size());
-  std::vector<std::int64_t> confusion(static_cast<std::size_t>(classes * classes));
+// How often each class occurs, is predicted, and is both.
+struct ClassCounts {
+  std::vector<std::int64_t> actual;
+  std::vector<std::int64_t> predicted;
+  std::vector<std::int64_t> right;
+};
+
+ClassCounts count_classes(std::span<const std::int64_t> actual, const ScoredRows& scored,
+                          std::size_t classes) {
+  ClassCounts counts{std::vector<std::int64_t>(classes), std::vector<std::int64_t>(classes),
+                     std::vector<std::int64_t>(classes)};
   for (std::size_t row = 0; row < actual.size(); ++row) {
-    const std::int64_t predicted = predictions.classes[row];
-    if (actual[row] < 0 || actual[row] >= classes || predicted < 0 || predicted >= classes)
-      fail("row {} has a class number that the model does not know", row);
-    ++confusion[static_cast<std::size_t>(actual[row] * classes + predicted)];
+    ++counts.actual[static_cast<std::size_t>(actual[row])];
+    ++counts.predicted[static_cast<std::size_t>(scored.predicted[row])];
+    if (actual[row] == scored.predicted[row]) ++counts.right[static_cast<std::size_t>(actual[row])];
   }
-  return confusion;
+  return counts;
 }
 
-double macro_f1(const std::vector<std::int64_t>& confusion, std::size_t classes) {
+double macro_f1(const ClassCounts& counts) {
   double sum = 0;
   int occurring = 0;
-  for (std::size_t c = 0; c < classes; ++c) {
-    std::int64_t of_class = 0;
-    std::int64_t as_class = 0;
-    for (std::size_t other = 0; other < classes; ++other) {
-      of_class += confusion[c * classes + other];
-      as_class += confusion[other * classes + c];
-    }
-    if (of_class + as_class == 0) continue;
+  for (std::size_t c = 0; c < counts.right.size(); ++c) {
+    const std::int64_t met = counts.actual[c] + counts.predicted[c];
+    if (met == 0) continue;
     ++occurring;
-    sum += 2.0 * static_cast<double>(confusion[c * classes + c]) / static_cast<double>(of_class + as_class);
+    sum += 2.0 * static_cast<double>(counts.right[c]) / static_cast<double>(met);
   }
   return occurring == 0 ? 0 : sum / occurring;
 }
 
-double log_loss(std::span<const std::int64_t> actual, std::span<const double> probabilities,
-                std::size_t classes) {
+double log_loss(const std::vector<double>& of_actual) {
   constexpr double epsilon = std::numeric_limits<double>::epsilon();
   double sum = 0;
+  for (const double probability : of_actual) sum -= std::log(std::clamp(probability, epsilon, 1 - epsilon));
+  return sum / static_cast<double>(of_actual.size());
+}
+
+// All classes in their order, or the most frequent ones.
+std::vector<std::size_t> classes_to_show(const ClassCounts& counts) {
+  std::vector<std::size_t> shown(counts.actual.size());
+  std::iota(shown.begin(), shown.end(), std::size_t{0});
+  if (shown.size() <= most_classes_shown) return shown;
+  std::partial_sort(shown.begin(), shown.begin() + static_cast<std::ptrdiff_t>(most_classes_shown),
+                    shown.end(), [&](std::size_t a, std::size_t b) {
+                      return counts.actual[a] != counts.actual[b] ? counts.actual[a] > counts.actual[b]
+                                                                  : a < b;
+                    });
+  shown.resize(most_classes_shown);
+  return shown;
+}
+
+void add_confusion(std::span<const std::int64_t> actual, const ScoredRows& scored, const ClassCounts& counts,
+                   const std::vector<std::string>& class_names, ClassificationMetrics& metrics) {
+  const std::vector<std::size_t> shown = classes_to_show(counts);
+  const std::size_t nowhere = shown.size();
+  std::vector<std::size_t> place(class_names.size(), nowhere);
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    place[shown[i]] = i;
+    metrics.class_names.push_back(class_names[shown[i]]);
+  }
+  metrics.classes_left_out = static_cast<std::int64_t>(class_names.size() - shown.size());
+  metrics.confusion.resize(shown.size() * shown.size());
   for (std::size_t row = 0; row < actual.size(); ++row) {
-    const double probability = probabilities[row * classes + static_cast<std::size_t>(actual[row])];
-    sum -= std::log(std::clamp(probability, epsilon, 1 - epsilon));
+    const std::size_t from = place[static_cast<std::size_t>(actual[row])];
+    const std::size_t to = place[static_cast<std::size_t>(scored.predicted[row])];
+    if (from != nowhere && to != nowhere) ++metrics.confusion[from * shown.size() + to];
   }
-  return sum / static_cast<double>(actual.size());
-}
-
-// Share of pairs (one row of the class, one of another) in which the class's row has the higher score; ties
-// count half. By ranks, so that it costs a sort. None when there are no pairs.
-std::optional<double> area_of_class(std::span<const std::int64_t> actual,
-                                    std::span<const double> probabilities, std::size_t classes,
-                                    std::size_t positive) {
-  const auto score = [&](std::size_t row) { return probabilities[row * classes + positive]; };
-  std::vector<std::size_t> order(actual.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return score(a) < score(b); });
-  double ranks = 0;
-  double positives = 0;
-  for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
-    while (end < order.size() && score(order[end]) == score(order[begin])) ++end;
-    const double mean_rank = (static_cast<double>(begin + 1) + static_cast<double>(end)) / 2;
-    for (std::size_t i = begin; i < end; ++i) {
-      if (actual[order[i]] != static_cast<std::int64_t>(positive)) continue;
-      ranks += mean_rank;
-      ++positives;
-    }
-  }
-  const double negatives = static_cast<double>(actual.size()) - positives;
-  if (positives == 0 || negatives == 0) return std::nullopt;
-  return (ranks - positives * (positives + 1) / 2) / (positives * negatives);
-}
-
-std::optional<double> roc_auc(std::span<const std::int64_t> actual, std::span<const double> probabilities,
-                              std::size_t classes) {
-  if (classes < 2 ||
-      std::any_of(probabilities.begin(), probabilities.end(), [](double p) { return std::isnan(p); }))
-    return std::nullopt;
-  if (classes == 2) return area_of_class(actual, probabilities, classes, 1);
-  double sum = 0;
-  for (std::size_t c = 0; c < classes; ++c) {
-    const std::optional<double> area = area_of_class(actual, probabilities, classes, c);
-    if (!area) return std::nullopt;
-    sum += *area;
-  }
-  return sum / static_cast<double>(classes);
 }
 
 }  // namespace
@@ -118,6 +108,44 @@ RegressionMetrics regression_metrics(std::span<const double> actual, std::span<c
   return {squared / rows, std::sqrt(squared / rows), absolute / rows, r_squared(actual, squared)};
 }
 
+ScoredRows score_rows(std::span<const std::int64_t> actual, std::size_t classes,
+                      const PredictedRows& predicted) {
+  ScoredRows scored;
+  const auto is_known = [&](std::int64_t number) {
+    return number >= 0 && static_cast<std::size_t>(number) < classes;
+  };
+  predicted([&](const Predictions& piece) {
+    const std::size_t width = piece.class_names.size();
+    for (std::size_t i = 0; i < piece.classes.size(); ++i) {
+      const std::size_t row = scored.predicted.size();
+      if (row == actual.size() || !is_known(actual[row]) || !is_known(piece.classes[i]))
+        fail("row {} has a class number that the model does not know", row);
+      const auto own = static_cast<std::size_t>(actual[row]);
+      scored.predicted.push_back(piece.classes[i]);
+      scored.of_actual.push_back(own < width ? piece.probabilities[i * width + own] : 0);
+    }
+    scored.all_numbers =
+        scored.all_numbers && std::none_of(piece.probabilities.begin(), piece.probabilities.end(),
+                                           [](double p) { return std::isnan(p); });
+  });
+  if (scored.predicted.size() != actual.size())
+    fail("{} actual classes, but {} predictions", actual.size(), scored.predicted.size());
+  return scored;
+}
+
+ClassificationMetrics classification_metrics(std::span<const std::int64_t> actual, const ScoredRows& scored,
+                                             const std::vector<std::string>& class_names) {
+  if (actual.empty()) refuse("there are no rows to evaluate on");
+  const ClassCounts counts = count_classes(actual, scored, class_names.size());
+  ClassificationMetrics metrics;
+  const std::int64_t right = std::accumulate(counts.right.begin(), counts.right.end(), std::int64_t{0});
+  metrics.accuracy = static_cast<double>(right) / static_cast<double>(actual.size());
+  metrics.macro_f1 = macro_f1(counts);
+  metrics.log_loss = log_loss(scored.of_actual);
+  add_confusion(actual, scored, counts, class_names, metrics);
+  return metrics;
+}
+
 ClassificationMetrics classification_metrics(std::span<const std::int64_t> actual,
                                              const Predictions& predictions) {
   if (actual.empty()) refuse("there are no rows to evaluate on");
@@ -126,15 +154,10 @@ ClassificationMetrics classification_metrics(std::span<const std::int64_t> actua
       predictions.probabilities.size() != actual.size() * classes)
     fail("{} actual classes, but {} predictions with {} probabilities of {} classes", actual.size(),
          predictions.classes.size(), predictions.probabilities.size(), classes);
-  ClassificationMetrics metrics;
-  metrics.class_names = predictions.class_names;
-  metrics.confusion = confusion_of(actual, predictions);
-  std::int64_t right = 0;
-  for (std::size_t c = 0; c < classes; ++c) right += metrics.confusion[c * classes + c];
-  metrics.accuracy = static_cast<double>(right) / static_cast<double>(actual.size());
-  metrics.macro_f1 = macro_f1(metrics.confusion, classes);
-  metrics.log_loss = log_loss(actual, predictions.probabilities, classes);
-  metrics.roc_auc = roc_auc(actual, predictions.probabilities, classes);
+  const PredictedRows rows = [&](const auto& take) { take(predictions); };
+  const ScoredRows scored = score_rows(actual, classes, rows);
+  ClassificationMetrics metrics = classification_metrics(actual, scored, predictions.class_names);
+  if (scored.all_numbers) metrics.roc_auc = roc_auc(actual, classes, scored.of_actual, rows);
   return metrics;
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include <arrow/api.h>
@@ -60,6 +61,57 @@ TEST(Predictions, AmongManyClassesAreASoftmaxThatDoesNotOverflow) {
   EXPECT_NEAR(predictions.probabilities[0], 0.24472847105479767, 1e-12);
   EXPECT_NEAR(predictions.probabilities[1], 0.6652409557748219, 1e-12);
   EXPECT_NEAR(predictions.probabilities[2], 0.09003057317038046, 1e-12);
+}
+
+// Two rows of every class, and a network with an output for each.
+Model model_of_classes(int classes) {
+  std::string csv = "rooms,age,name\n";
+  for (int i = 0; i < 2 * classes; ++i) csv += fmt::format("{},{},name {:05}\n", i % 7, i % 11, i / 2);
+  PreparationConfig config;
+  config.target_column = "name";
+  config.task = TaskChoice::multiclass;
+  Model model;
+  model.type = "neural_network";
+  model.preparation = Preparation::fit(table_of(csv), config, Scaling::standard, no_notes());
+  model.network = MlpShape{2, {4}, classes, Activation::tanh, 0};
+  model.parameters = initial_parameters(*model.network, 7);
+  return model;
+}
+
+TEST(Predictions, InPiecesAreThoseOfAllRowsAtOnce) {
+  const Model model = model_of_classes(1000);
+  std::string csv = "rooms,age\n";
+  for (int i = 0; i < 40'000; ++i) csv += fmt::format("{},{}\n", i % 13, i % 29);
+  const Table table = table_of(csv);
+  PiecesOfPredictions pieces(model, table);
+  const Array whole = mlp_outputs(*model.network, model.parameters,
+                                  model.preparation.apply(table, DType::float32, false).features());
+  std::size_t row = 0;
+  int count = 0;
+  pieces.each([&](const Predictions& piece) {
+    ++count;
+    EXPECT_LE(piece.probabilities.size(), std::size_t{1} << 24);
+    for (std::size_t i = 0; i < piece.classes.size(); ++i, ++row) {
+      const auto logits = whole.as<float>().subspan(row * 1000, 1000);
+      EXPECT_EQ(piece.classes[i], std::max_element(logits.begin(), logits.end()) - logits.begin());
+    }
+  });
+  EXPECT_EQ(row, 40'000U);
+  EXPECT_GT(count, 1);
+}
+
+TEST(Predictions, AmongThousandsOfClassesHaveTheProbabilityOfTheirOwnAlone) {
+  const Model model = model_of_classes(1001);
+  const Table input = table_of("rooms,age\n1,10\n2,30\n");
+  const Predictions predictions = predict(model, input);
+  EXPECT_TRUE(predictions.probabilities.empty());
+  ASSERT_EQ(predictions.of_predicted.size(), 2U);
+  PiecesOfPredictions(model, input).each([&](const Predictions& all) {
+    EXPECT_EQ(predictions.of_predicted[1],
+              all.probabilities[1001 + static_cast<std::size_t>(all.classes[1])]);
+  });
+  EXPECT_THAT(predictions_table(predictions, input, true, "name").column_names(),
+              ElementsAre("rooms", "age", "name", "probability"));
 }
 
 TEST(Predictions, OfATableWithoutANeededColumnAreRefusedByItsName) {

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <sys/resource.h>
+
 #include "expect_error.h"
 #include "listeners.h"
 #include "tables.h"
@@ -61,6 +63,43 @@ TEST(Evaluate, SaysWhyThereIsNoRanking) {
   EXPECT_FALSE(evaluation.classification->roc_auc);
   EXPECT_THAT(listener.warnings, ElementsAre(HasSubstr("roc_auc is left out: no row to evaluate on is of "
                                                        "class 'b' of target_column 'y'")));
+}
+
+// A class for every row from the third on.
+std::string table_of_classes(int rows) {
+  std::string csv = "x,y\n0.5,a\n13.5,b\n";
+  for (int i = 2; i < rows; ++i) csv += fmt::format("{},c{}\n", i % 15, i);
+  return csv;
+}
+
+std::int64_t peak_megabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss / 1024;
+}
+
+// A number for each pair of classes would take 1.8 GB, and one for each row and class as much again.
+TEST(Evaluate, TakesMemoryForRowsAndClassesNotForTheirPairs) {
+  const Model model = telling_classes_apart();
+  const Table table = table_from_csv(table_of_classes(15'000));
+  const std::int64_t before = peak_megabytes();
+  const Evaluation evaluation = evaluate(model, table);
+  EXPECT_LT(peak_megabytes() - before, 300);
+  EXPECT_EQ(evaluation.classification->class_names.size(), 50U);
+  EXPECT_EQ(evaluation.classification->classes_left_out, 14'950);
+  EXPECT_EQ(evaluation.actual_classes.size(), 5'000U);
+}
+
+TEST(Evaluate, SaysWhatItShowsOfManyClassesAndWhenARankingIsTooMuch) {
+  RecordingListener listener;
+  const Evaluation evaluation =
+      evaluate(telling_classes_apart(), table_from_csv(table_of_classes(17'000)),
+               [&](Severity severity, const std::string& text) { listener.note(severity, text); });
+  EXPECT_FALSE(evaluation.classification->roc_auc);
+  EXPECT_THAT(
+      listener.infos,
+      ElementsAre(HasSubstr("roc_auc is left out: it compares 17,000 rows in each of 17,000 classes"),
+                  HasSubstr("has 17,000 classes: the confusion matrix shows the 50 with the most rows")));
 }
 
 TEST(Evaluate, MeasuresAnUnseenClassAsScikitLearnDoes) {

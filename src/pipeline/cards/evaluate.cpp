@@ -17,9 +17,12 @@ config::Fields fields(EvaluateSettings&) {
 // What a picture of the evaluation shows.
 nlohmann::json chart_of(const Evaluation& evaluation) {
   if (evaluation.classification) {
-    return {{"kind", "confusion_matrix"},
-            {"classes", evaluation.classification->class_names},
-            {"counts", confusion_rows(*evaluation.classification)}};
+    nlohmann::json chart{{"kind", "confusion_matrix"},
+                         {"classes", evaluation.classification->class_names},
+                         {"counts", confusion_rows(*evaluation.classification)}};
+    if (evaluation.classification->classes_left_out > 0)
+      chart["classes_left_out"] = evaluation.classification->classes_left_out;
+    return chart;
   }
   return {{"kind", "predicted_against_actual"},
           {"target", evaluation.target},
@@ -42,7 +45,7 @@ PortValues evaluate_model(const CardContext& context) {
 CardType evaluate() {
   return {
       .name = "evaluate",
-      .version = 2,
+      .version = 3,
       .title = "Evaluate",
       .help =
           "Measures a trained model on rows that it has not seen: MSE, RMSE, MAE and R2 in real units, or "
