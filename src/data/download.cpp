@@ -27,6 +27,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/url.h"
+#include "data/url_secrets.h"
 
 namespace stoker {
 namespace {
@@ -43,12 +44,17 @@ constexpr int most_redirects = 5;
 // One download: an exchange with each server that the redirects lead to, and the body of the last.
 class Download {
  public:
-  Download(std::string url, const std::filesystem::path& target, const DownloadLimits& limits)
-      : address_(std::move(url)), target_(target), limits_(limits) {}
+  Download(std::string url, std::string shown, const std::filesystem::path& target,
+           const DownloadLimits& limits)
+      : address_(std::move(url)),
+        asked_(std::move(shown)),
+        shown_(asked_),
+        target_(target),
+        limits_(limits) {}
 
   asio::awaitable<void> run() {
     for (int redirects = 0; redirects <= most_redirects; ++redirects) {
-      const Url url = parse_url(address_);
+      const Url url = parse_url(address_, shown_);
       std::string location;
       if (url.secure) {
         location = co_await fetch_secure(url);
@@ -57,12 +63,14 @@ class Download {
       }
       if (location.empty()) co_return;
       address_ = redirected(url, location);
-      if (url.secure && !parse_url(address_).secure) {
+      const Url next = parse_url(address_, shown_url(address_));
+      shown_ = fmt::format("{}, redirected to {}", asked_, next.origin());
+      if (url.secure && !next.secure) {
         refuse("{} redirects from https to {}, which is not protected; that is not followed", url.origin(),
-               address_);
+               next.origin());
       }
     }
-    refuse("{}: more than {} redirects one after the other", address_, most_redirects);
+    refuse("{}: more than {} redirects one after the other", shown_, most_redirects);
   }
 
  private:
@@ -71,9 +79,9 @@ class Download {
     tcp::resolver resolver(socket.get_executor());
     const auto endpoints =
         co_await resolver.async_resolve(url.host, url.port, asio::redirect_error(use_awaitable, error));
-    if (error) refuse("{}: the host '{}' is not known ({})", address_, url.host, error.message());
+    if (error) refuse("{}: the host '{}' is not known ({})", shown_, url.host, error.message());
     co_await asio::async_connect(socket, endpoints, asio::redirect_error(use_awaitable, error));
-    if (error) refuse("{}: no connection to {} port {} ({})", address_, url.host, url.port, error.message());
+    if (error) refuse("{}: no connection to {} port {} ({})", shown_, url.host, url.port, error.message());
   }
 
   asio::awaitable<std::string> fetch_plain(const Url& url) {
@@ -109,8 +117,8 @@ class Download {
 
   [[noreturn]] void refuse_handshake(SSL* ssl, const ErrorCode& error) const {
     const long verdict = SSL_get_verify_result(ssl);
-    if (verdict == X509_V_OK) refuse("{}: no protected connection ({})", address_, error.message());
-    refuse("{}: the server's certificate is not trusted ({})", address_,
+    if (verdict == X509_V_OK) refuse("{}: no protected connection ({})", shown_, error.message());
+    refuse("{}: the server's certificate is not trusted ({})", shown_,
            X509_verify_cert_error_string(verdict));
   }
 
@@ -135,7 +143,7 @@ class Download {
       co_return std::string(parser.get()[http::field::location]);
     }
     if (status != 200) {
-      refuse("{}: the server answered {} {}", address_, status, std::string(parser.get().reason()));
+      refuse("{}: the server answered {} {}", shown_, status, std::string(parser.get().reason()));
     }
     co_await receive_body(stream, buffer, parser);
     co_return "";
@@ -155,19 +163,20 @@ class Download {
       file.write(block.data(), static_cast<std::streamsize>(block.size() - parser.get().body().size));
     }
     file.close();
-    if (!file)
-      fail("{}: the download cannot be written to {}: is the disk full?", address_, target_.string());
+    if (!file) fail("{}: the download cannot be written to {}: is the disk full?", shown_, target_.string());
   }
 
   void refuse_if(const ErrorCode& error) const {
     if (!error) return;
     if (error == http::error::body_limit) {
-      refuse("{} is larger than the {} that url_max_megabytes allows", address_, human_bytes(limits_.bytes));
+      refuse("{} is larger than the {} that url_max_megabytes allows", shown_, human_bytes(limits_.bytes));
     }
-    refuse("{}: the download broke off ({})", address_, error.message());
+    refuse("{}: the download broke off ({})", shown_, error.message());
   }
 
   std::string address_;
+  std::string asked_;  // the address that was asked for, and where it led, as messages may name them
+  std::string shown_;
   std::filesystem::path target_;
   DownloadLimits limits_;
 };
@@ -198,7 +207,12 @@ void run(Transfer& transfer, const DownloadLimits& limits) {
 }  // namespace
 
 void download(const std::string& url, const std::filesystem::path& target, const DownloadLimits& limits) {
-  auto transfer = std::make_unique<Transfer>(Download(url, target, limits));
+  download(url, shown_url(url), target, limits);
+}
+
+void download(const std::string& url, const std::string& shown, const std::filesystem::path& target,
+              const DownloadLimits& limits) {
+  auto transfer = std::make_unique<Transfer>(Download(url, shown, target, limits));
   asio::co_spawn(transfer->context, transfer->work.run(), [&transfer = *transfer](std::exception_ptr thrown) {
     transfer.error = thrown;
     transfer.done = true;
@@ -209,8 +223,8 @@ void download(const std::string& url, const std::filesystem::path& target, const
     // Its end waits for the lookup of a name, which nothing can cut short: nobody else waits for it.
     std::thread([abandoned = std::move(transfer)]() mutable { abandoned.reset(); }).detach();
     if (is_interrupted(limits))
-      throw Error(ExitCode::interrupted, fmt::format("{}: the download was interrupted", url));
-    refuse("{}: not finished after the {} that url_timeout allows", url, human_seconds(limits.seconds));
+      throw Error(ExitCode::interrupted, fmt::format("{}: the download was interrupted", shown));
+    refuse("{}: not finished after the {} that url_timeout allows", shown, human_seconds(limits.seconds));
   }
   if (transfer->error) std::rethrow_exception(transfer->error);
 }

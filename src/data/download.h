@@ -18,6 +18,9 @@ struct DownloadLimits {
 // followed (never from https to http), and both limits hold for what really arrives; that of time also while
 // a name is looked up. One that is interrupted throws with that exit code.
 void download(const std::string& url, const std::filesystem::path& target, const DownloadLimits& limits);
+// The same of an address that messages name otherwise: it holds what nobody else should see.
+void download(const std::string& url, const std::string& shown, const std::filesystem::path& target,
+              const DownloadLimits& limits);
 
 // The last part of the address's path without its query, for telling the format: "houses.csv.gz".
 std::string file_name_of_url(const std::string& url);

@@ -15,6 +15,7 @@
 #include "data/download.h"
 #include "data/samples.h"
 #include "data/table_files.h"
+#include "data/url_secrets.h"
 
 namespace stoker {
 namespace {
@@ -120,10 +121,11 @@ Source Source::open(const SourceConfig& config, const fs::path& base, const Stop
   if (config.source == SourceKind::url) {
     if (config.url.empty()) refuse("source is url, but url is not set");
     const auto folder = std::make_shared<TemporaryFolder>();
-    name = file_name_of_url(config.url);
+    const std::string address = expanded_url(config.url);
+    source.description_ = shown_url(config.url);
+    name = file_name_of_url(address);
     source.file_ = folder->path() / (name.empty() ? fs::path("download") : name);
-    source.description_ = config.url;
-    download(config.url, source.file_,
+    download(address, source.description_, source.file_,
              {config.url_timeout, static_cast<std::uint64_t>(std::min(config.url_max_megabytes, 1e9) * 1e6),
               stop});
     source.keeps_download_ = folder;

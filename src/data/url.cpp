@@ -5,18 +5,19 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "data/url_secrets.h"
 
 namespace stoker {
 namespace {
 
-void split_port(Url& url, std::string_view authority, const std::string& text) {
+void split_port(Url& url, std::string_view authority, const std::string& shown) {
   std::size_t port_at = authority.rfind(':');
   if (authority.starts_with('[')) {
     const std::size_t end = authority.find(']');
-    if (end == std::string_view::npos) refuse("'{}' has an address in brackets that does not end", text);
+    if (end == std::string_view::npos) refuse("'{}' has an address in brackets that does not end", shown);
     url.host = authority.substr(1, end - 1);
     port_at = end + 1 < authority.size() ? end + 1 : std::string_view::npos;
-    if (port_at != std::string_view::npos && authority[port_at] != ':') refuse("'{}' is no address", text);
+    if (port_at != std::string_view::npos && authority[port_at] != ':') refuse("'{}' is no address", shown);
   } else {
     url.host = authority.substr(0, port_at);
   }
@@ -26,7 +27,7 @@ void split_port(Url& url, std::string_view authority, const std::string& text) {
   const bool digits =
       std::all_of(url.port.begin(), url.port.end(), [](unsigned char c) { return std::isdigit(c); });
   if (!digits || url.port.empty() || url.port.size() > 5 || std::stoi(url.port) > 65'535) {
-    refuse("'{}' has a port that is none", text);
+    refuse("'{}' has a port that is none", shown);
   }
 }
 
@@ -42,21 +43,25 @@ std::string Url::origin() const {
 }
 
 Url parse_url(const std::string& text) {
+  return parse_url(text, shown_url(text));
+}
+
+Url parse_url(const std::string& text, const std::string& shown) {
   const bool printable = std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
-  if (!printable) refuse("'{}' has spaces or other characters that an address must write as %XX", text);
+  if (!printable) refuse("'{}' has spaces or other characters that an address must write as %XX", shown);
   Url url;
   std::string scheme = text.substr(0, text.find("://"));
   std::transform(scheme.begin(), scheme.end(), scheme.begin(),
                  [](unsigned char c) { return std::tolower(c); });
-  if (scheme != "http" && scheme != "https") refuse("'{}' is no http:// or https:// address", text);
+  if (scheme != "http" && scheme != "https") refuse("'{}' is no http:// or https:// address", shown);
   url.secure = scheme == "https";
   const std::string rest = text.substr(scheme.size() + 3, text.find('#') - scheme.size() - 3);
   const std::size_t path_at = std::min(rest.find_first_of("/?"), rest.size());
   const std::string authority = rest.substr(0, path_at);
   if (authority.find('@') != std::string::npos)
-    refuse("an address with a user name or password is not taken");
-  split_port(url, authority, text);
-  if (url.host.empty()) refuse("'{}' names no host", text);
+    refuse("{}: an address with a user name or password is not taken", shown);
+  split_port(url, authority, shown);
+  if (url.host.empty()) refuse("'{}' names no host", shown);
   url.target = rest.substr(path_at);
   if (!url.target.starts_with('/')) url.target.insert(0, "/");
   return url;

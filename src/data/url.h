@@ -15,7 +15,9 @@ struct Url {
   std::string host_header() const;
 };
 
-// Refuses other schemes, credentials in the address, and characters that have no place in one.
+// Refuses other schemes, credentials in the address, and characters that have no place in one. `shown` is how
+// a refusal names it.
+Url parse_url(const std::string& text, const std::string& shown);
 Url parse_url(const std::string& text);
 
 // Where a redirect from `from` to the Location `location` leads.

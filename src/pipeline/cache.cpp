@@ -69,6 +69,9 @@ std::string identity_of_card(const CardType& type, const config::Value& settings
   json identifying = config::to_json(settings);
   if (!outside.empty()) {
     for (const std::string& name : type.file_settings) identifying.erase(name);
+    for (const std::string& name : type.address_settings) {
+      if (identifying.value(name, json()) != "") identifying.erase(name);
+    }
   }
   for (const std::string& name : type.passing_settings) identifying.erase(name);
   // Objects are written with sorted keys, so that equal content gives equal text.

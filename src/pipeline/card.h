@@ -54,6 +54,9 @@ struct CardType {
   // Settings that name a file. The fingerprint of its content stands for them in the card's identity, and a
   // document that is kept elsewhere holds them as absolute paths.
   std::vector<std::string> file_settings;
+  // Settings that are addresses. The fingerprint stands for them too, and a document that is kept elsewhere
+  // holds variables in place of what may be secret in them.
+  std::vector<std::string> address_settings = {};
   // Settings that do not change what the card puts out; they are no part of its identity.
   std::vector<std::string> passing_settings = {};
   DescribedSettings (*describe)() = nullptr;

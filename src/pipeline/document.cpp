@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "config/quote.h"
+#include "data/url_secrets.h"
 #include "pipeline/card.h"
 #include "pipeline/document_keys.h"
 #include "pipeline/graph.h"
@@ -163,8 +164,9 @@ class DocumentReader {
   Diagnostics& diagnostics_;
 };
 
-// A file that is named from the document's folder must be found from wherever the text is kept.
-Value with_absolute_paths(const Card& card, const std::filesystem::path& folder) {
+// A file that is named from the document's folder must be found from wherever the text is kept, and nobody
+// who reads that text should learn what an address alone may know.
+Value settings_to_keep(const Card& card, const std::filesystem::path& folder) {
   Value settings = card.config;
   const CardType* type = find_card_type(card.type);
   for (const std::string& name : type->file_settings) {
@@ -172,6 +174,11 @@ Value with_absolute_paths(const Card& card, const std::filesystem::path& folder)
     const auto* text = value == nullptr ? nullptr : value->get_if<std::string>();
     if (text == nullptr || text->empty()) continue;
     *value = Value(std::filesystem::absolute(folder / *text).lexically_normal().string());
+  }
+  for (const std::string& name : type->address_settings) {
+    Value* value = settings.find(name);
+    const auto* text = value == nullptr ? nullptr : value->get_if<std::string>();
+    if (text != nullptr) *value = Value(kept_url(*text, card.id));
   }
   return settings;
 }
@@ -184,7 +191,7 @@ Value card_value(const Card& card, const std::filesystem::path& folder) {
     inputs.set(name, Value(connection.card + "." + connection.output));
   }
   if (!card.inputs.empty()) value.set("inputs", std::move(inputs));
-  value.set("config", with_absolute_paths(card, folder));
+  value.set("config", settings_to_keep(card, folder));
   value.set("time_limit", Value(card.time_limit));
   return value;
 }

@@ -32,8 +32,8 @@ struct Document {
   config::Value layout;          // canvas only
   std::filesystem::path folder;  // relative paths are taken from here
 
-  // As YAML, with every default written out and paths made absolute; reads back as the same document wherever
-  // it is kept.
+  // As YAML, with every default written out, paths made absolute and variables in place of the values in an
+  // address's query (data/url_secrets.h); reads back as the same document wherever it is kept.
   std::string to_yaml() const;
 };
 

@@ -1,4 +1,5 @@
 #include "data/source.h"
+#include "data/url_secrets.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
 
@@ -16,6 +17,11 @@ config::Value check_load(const config::Value& config, const std::string& path,
   }
   if (settings.source == SourceKind::url && settings.url.empty()) {
     diagnostics.add(line_of(config, "url"), path + ".url", "missing; source url needs the address to read");
+  }
+  if (has_credentials(settings.url)) {
+    diagnostics.add(line_of(config, "url"), path + ".url",
+                    "has a user name or a password, which is not taken; what the address needs can stand in "
+                    "its query as ${NAME}, an environment variable");
   }
   return config::write(settings);
 }
@@ -51,6 +57,7 @@ CardType data_load() {
           .inputs = {},
           .outputs = {{"dataset", PortType::table, "The rows as they were read"}},
           .file_settings = {"path"},
+          .address_settings = {"url"},
           .describe = described<SourceConfig>,
           .check = check_load,
           .look_outside = look_outside,

@@ -1,0 +1,118 @@
+#include "data/url_secrets.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::string_view hidden = "***";
+
+struct Parts {
+  std::string scheme;     // with "://"
+  std::string authority;  // with a name and a password, if any
+  std::string path;
+  std::string query;  // without its '?'
+  bool has_query = false;
+};
+
+Parts parts_of(const std::string& url) {
+  Parts parts;
+  const std::string sent = url.substr(0, url.find('#'));  // what stands behind it never leaves the reader
+  const std::size_t scheme_end = sent.find("://");
+  const std::size_t begin = scheme_end == std::string::npos ? 0 : scheme_end + 3;
+  const std::size_t path_at = std::min(sent.find_first_of("/?", begin), sent.size());
+  const std::size_t query_at = std::min(sent.find('?', path_at), sent.size());
+  parts.scheme = sent.substr(0, begin);
+  parts.authority = sent.substr(begin, path_at - begin);
+  parts.path = sent.substr(path_at, query_at - path_at);
+  parts.has_query = query_at < sent.size();
+  if (parts.has_query) parts.query = sent.substr(query_at + 1);
+  return parts;
+}
+
+// The address with each value of its query as `replaced` gives it, by the key. What holds a variable already,
+// or nothing, stays.
+std::string with_values(const std::string& url,
+                        const std::function<std::string(const std::string& key)>& replaced) {
+  Parts parts = parts_of(url);
+  const std::size_t at = parts.authority.rfind('@');
+  if (at != std::string::npos) parts.authority.replace(0, at, hidden);
+  std::vector<std::string> pairs;
+  if (!parts.query.empty()) pairs = split_text(parts.query, '&');
+  for (std::string& pair : pairs) {
+    if (pair.empty() || pair.ends_with('=') || pair.find("${") != std::string::npos) continue;
+    const std::size_t equals = pair.find('=');
+    const bool has_key = equals != std::string::npos;
+    const std::string key = has_key ? pair.substr(0, equals) : "";
+    pair = (has_key ? key + "=" : "") + replaced(key);
+  }
+  return parts.scheme + parts.authority + parts.path + (parts.has_query ? "?" : "") + join(pairs, "&");
+}
+
+bool is_name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+std::string as_variable(std::string text) {
+  for (char& c : text) {
+    if (!is_name_character(c)) c = '_';
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return text;
+}
+
+std::string value_of(const std::string& name, const std::string& url) {
+  const char* value = std::getenv(name.c_str());
+  if (value == nullptr || *value == '\0') {
+    refuse(
+        "the address {} needs the environment variable {}, which is not set; a run keeps no values of an "
+        "address's query: set it to what stood there, or give the document again",
+        shown_url(url), name);
+  }
+  const std::string text(value);
+  if (!std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; }))
+    refuse("the environment variable {} holds characters that an address must write as %XX", name);
+  return text;
+}
+
+}  // namespace
+
+bool has_credentials(const std::string& url) {
+  return parts_of(url).authority.find('@') != std::string::npos;
+}
+
+std::string shown_url(const std::string& url) {
+  return with_values(url, [](const std::string&) { return std::string(hidden); });
+}
+
+std::string kept_url(const std::string& url, const std::string& card) {
+  std::map<std::string, int> used;
+  return with_values(url, [&](const std::string& key) {
+    const std::string name = as_variable("STOKER_" + card + "_" + (key.empty() ? "QUERY" : key));
+    const int times = ++used[name];
+    return "${" + name + (times > 1 ? fmt::format("_{}", times) : "") + "}";
+  });
+}
+
+std::string expanded_url(const std::string& url) {
+  std::string expanded;
+  std::size_t done = 0;
+  for (std::size_t begin = url.find("${"); begin != std::string::npos; begin = url.find("${", done)) {
+    const std::size_t end = url.find('}', begin);
+    const std::string name = end == std::string::npos ? "" : url.substr(begin + 2, end - begin - 2);
+    if (name.empty() || !std::all_of(name.begin(), name.end(), is_name_character))
+      refuse("the address {} has a ${{ that names no environment variable; write ${{NAME}}", shown_url(url));
+    expanded += url.substr(done, begin - done) + value_of(name, url);
+    done = end + 1;
+  }
+  return expanded + url.substr(done);
+}
+
+}  // namespace stoker
