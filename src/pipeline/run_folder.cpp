@@ -176,7 +176,13 @@ void RunFolder::note(const std::string& card, Severity severity, const std::stri
   std::vector<std::string>& said = is_warning ? record_.warnings : record_.notes;
   // A run that is resumed hears the notes of its cards again. What is no card's is about this call alone.
   const bool is_known = std::ranges::find(said, message) != said.end();
-  if (!is_known && (is_warning || !card.empty())) said.push_back(message);
+  if (!is_known && (is_warning || !card.empty())) {
+    if (said.size() < most_messages_of_record) {
+      said.push_back(message);
+    } else {
+      ++(is_warning ? record_.more_warnings : record_.more_notes);
+    }
+  }
   json details{{"severity", is_warning ? "warning" : "info"}, {"message", message}};
   if (!card.empty()) details["card"] = card;
   event("note", details);

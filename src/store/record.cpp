@@ -180,21 +180,39 @@ void read_lists(const Part& part, RunRecord& record) {
   });
 }
 
+// At a whole character.
+void cut(std::string& text) {
+  constexpr std::size_t longest_message = 4'096;
+  if (text.size() <= longest_message) return;
+  std::size_t end = longest_message;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  text = text.substr(0, end) + " …";
+}
+
+// JSON writes some characters as six.
+std::size_t written_size(const std::string& text) {
+  return json(text).dump(-1, ' ', false, json::error_handler_t::replace).size();
+}
+
+// `more` were said beside those in the list.
+void cut(std::vector<std::string>& list, std::size_t more) {
+  constexpr std::size_t most_bytes = largest_file / 8;
+  const std::size_t said = list.size() + more;
+  list.resize(std::min(list.size(), most_messages_of_record));
+  std::for_each(list.begin(), list.end(), [](std::string& text) { cut(text); });
+  std::size_t bytes = 0;
+  const auto too_many = std::find_if(list.begin(), list.end(), [&](const std::string& text) {
+    return (bytes += written_size(text)) > most_bytes;
+  });
+  list.erase(too_many, list.end());
+  if (said > list.size())
+    list.push_back(fmt::format("and {} more, which events.jsonl has", said - list.size()));
+}
+
 // What is written can be read again: a run that warns at every row must not lose its record to its warnings.
 void hold_to_bounds(RunRecord& record) {
-  constexpr std::size_t most_messages = 1'000;
-  constexpr std::size_t longest_message = 4'096;
-  const auto cut = [](std::string& text) {
-    if (text.size() > longest_message) text = text.substr(0, longest_message) + " …";
-  };
-  for (std::vector<std::string>* list : {&record.warnings, &record.notes}) {
-    const std::size_t said = list->size();
-    if (said > most_messages) {
-      list->resize(most_messages);
-      list->push_back(fmt::format("and {} more, which events.jsonl has", said - most_messages));
-    }
-    std::for_each(list->begin(), list->end(), cut);
-  }
+  cut(record.warnings, record.more_warnings);
+  cut(record.notes, record.more_notes);
   cut(record.error);
 }
 

@@ -31,6 +31,9 @@ struct RunPaths {
   std::filesystem::path report() const { return folder / "report.html"; }
 };
 
+// Of warnings, and of notes, beyond which they are counted alone.
+constexpr std::size_t most_messages_of_record = 1'000;
+
 // run.json, written by the runner, read by `stoker runs`, the report and later the service.
 struct RunRecord {
   struct CardLine {
@@ -78,6 +81,9 @@ struct RunRecord {
   std::vector<Result> results;
   std::vector<std::string> warnings;
   std::vector<std::string> notes;  // what was decided for the user: values imputed, columns left out, …
+  // Said when the list was full. What is read again has a sentence about them at the end of the list.
+  std::size_t more_warnings = 0;
+  std::size_t more_notes = 0;
 
   nlohmann::json to_json() const;
   static RunRecord from_json(const nlohmann::json& json, const std::string& name);  // refuses what is not one

@@ -119,6 +119,22 @@ TEST(RunRecord, CanBeReadAgainHoweverMuchWentWrong) {
   EXPECT_LT(read.error.size(), 5'000U);
 }
 
+// A control character takes six in JSON, and a byte that is no UTF-8 three.
+TEST(RunRecord, CanBeReadAgainWhateverTheMessagesHold) {
+  const TemporaryFolder folder;
+  for (const char letter : {'x', '\1', '\xe9', '"'}) {
+    RunRecord record = full_record();
+    record.warnings.assign(1'000, std::string(10'000, letter));
+    record.notes = record.warnings;
+    record.more_warnings = 7;
+    write_record({folder.path()}, record);
+    const RunRecord read = read_record({folder.path()});
+    EXPECT_EQ(read.warnings.back(),
+              fmt::format("and {} more, which events.jsonl has", 1'007 - (read.warnings.size() - 1)));
+    EXPECT_GT(read.notes.size(), 30U);
+  }
+}
+
 TEST(RunRecord, NamesItsProcessOnlyWhileItRuns) {
   const TemporaryFolder folder;
   RunRecord record = full_record();
