@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "model/workers.h"
 #include "store/run_lock.h"
 #include "store/runs.h"
 
@@ -10,9 +11,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_plain_folder(const fs::path& path) {
+bool is_plain_folder(const fs::directory_entry& entry) {
   std::error_code error;
-  return fs::is_directory(fs::symlink_status(path, error));
+  return fs::is_directory(entry.symlink_status(error));
 }
 
 bool has_record(const fs::path& folder) {
@@ -58,7 +59,7 @@ std::vector<fs::path> run_folders(const fs::path& out) {
   if (error) refuse("cannot list the runs in {}: {}", out.string(), error.message());
   for (const fs::directory_entry& entry : entries) {
     const bool hidden = entry.path().filename().string().starts_with('.');
-    if (!hidden && is_plain_folder(entry.path()) && has_record(entry.path())) folders.push_back(entry.path());
+    if (!hidden && is_plain_folder(entry) && has_record(entry.path())) folders.push_back(entry.path());
   }
   return folders;
 }
@@ -89,10 +90,8 @@ std::string first_names(const std::vector<const ListedRun*>& runs) {
   refuse("there is no run {} in {}{}", id, out.string(), did_you_mean(id, names));
 }
 
-}  // namespace
-
-ListedRun read_run(const fs::path& folder) {
-  ListedRun run{fs::weakly_canonical(folder).filename().string(), {folder}, read_record({folder})};
+ListedRun read_run_named(std::string id, const fs::path& folder) {
+  ListedRun run{std::move(id), {folder}, read_record({folder})};
   if (goes_on(run.record, folder)) {
     run.record.status = RunStatus::running;  // also when a finished run is gone through once more
   } else if (run.record.status == RunStatus::running) {
@@ -104,13 +103,41 @@ ListedRun read_run(const fs::path& folder) {
   return run;
 }
 
+struct ReadRun {
+  std::optional<ListedRun> run;
+  std::string error;  // where there is none
+};
+
+ReadRun read_if_sound(const fs::path& folder) {
+  try {
+    return {read_run_named(folder.filename().string(), folder), ""};
+  } catch (const Error& error) {
+    return {std::nullopt, error.what()};
+  }
+}
+
+}  // namespace
+
+ListedRun read_run(const fs::path& folder) {
+  return read_run_named(fs::weakly_canonical(folder).filename().string(), folder);
+}
+
 std::vector<ListedRun> list_runs(const fs::path& out, std::vector<std::string>& damaged) {
+  constexpr std::size_t at_a_time = 64;
+  const std::vector<fs::path> folders = run_folders(out);
+  std::vector<ReadRun> all(folders.size());
+  share_among_cores(static_cast<std::int64_t>((folders.size() + at_a_time - 1) / at_a_time),
+                    [&](std::int64_t piece) {
+                      const std::size_t first = static_cast<std::size_t>(piece) * at_a_time;
+                      const std::size_t end = std::min(first + at_a_time, folders.size());
+                      for (std::size_t i = first; i < end; ++i) all[i] = read_if_sound(folders[i]);
+                    });
   std::vector<ListedRun> runs;
-  for (const fs::path& folder : run_folders(out)) {
-    try {
-      runs.push_back(read_run(folder));
-    } catch (const Error& error) {
-      damaged.emplace_back(error.what());
+  for (ReadRun& each : all) {
+    if (each.run) {
+      runs.push_back(std::move(*each.run));
+    } else {
+      damaged.push_back(std::move(each.error));
     }
   }
   std::sort(runs.begin(), runs.end(), is_newer);
@@ -153,7 +180,8 @@ std::optional<RunLock> locked_to_delete(const ListedRun& run) {
 void delete_run(const ListedRun& run, bool force) {
   const fs::path& folder = run.paths.folder;
   const std::string name = folder.filename().string();
-  if (!is_plain_folder(folder) || !has_record(folder) || name.empty() || name == "." || name == "..")
+  if (!is_plain_folder(fs::directory_entry(folder)) || !has_record(folder) || name.empty() || name == "." ||
+      name == "..")
     refuse("{} is not deleted: it is not a run folder (a folder with a run.json)", folder.string());
   // Kept to the end, so that nobody resumes what is being deleted.
   const std::optional<RunLock> lock = force ? std::nullopt : locked_to_delete(run);

@@ -105,6 +105,31 @@ class Part {
   std::string place_;
 };
 
+bool nests_deeper(std::string_view text, int most) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') quoted = !quoted;
+    if (quoted && c == '\\') ++i;
+    if (quoted) continue;
+    if ((c == '[' || c == '{') && ++depth > most) return true;
+    if (c == ']' || c == '}') --depth;
+  }
+  return false;
+}
+
+// A list of runs reads thousands of these. What is small and flat cannot exhaust the reader, so that only the
+// rest, and what is no JSON, takes the way that counts every value and knows its line.
+json parsed(const std::string& text, const std::string& name) {
+  const config::Bounds bounds{.bytes = largest_file, .values = 500'000, .depth = 16};
+  if (text.size() <= bounds.values && !nests_deeper(text, bounds.depth)) {
+    json value = json::parse(text, nullptr, false);
+    if (!value.is_discarded()) return value;
+  }
+  return config::to_json(config::parse_json(text, name, bounds));
+}
+
 RunStatus status_of(const std::string& text, const std::string& place) {
   for (std::size_t i = 0; i < status_names.size(); ++i) {
     if (status_names[i] == text) return static_cast<RunStatus>(i);
@@ -302,9 +327,7 @@ RunRecord read_record(const RunPaths& paths) {
   // Anything else, a named pipe say, could keep the reader waiting for ever.
   if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(paths.record(), error)))
     refuse("{} is not a run folder: it has no run.json", paths.folder.string());
-  const config::Bounds bounds{.bytes = largest_file, .values = 500'000, .depth = 16};
-  const config::Value value = config::parse_json(read_file(paths.record(), largest_file), name, bounds);
-  return RunRecord::from_json(config::to_json(value), name);
+  return RunRecord::from_json(parsed(read_file(paths.record(), largest_file), name), name);
 }
 
 }  // namespace stoker
