@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/replace_folder.h"
+#include "base/without_sync.h"
 
 namespace stoker {
 namespace {
@@ -58,6 +59,7 @@ void write_all(int descriptor, const char* data, std::size_t size, const fs::pat
 }
 
 void sync_path(const fs::path& path) {
+  if (WithoutSync::is_on()) return;
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) refuse_write(path, errno);
   const int status = ::fsync(descriptor);
@@ -126,7 +128,7 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 }
 
 void AtomicFile::commit() {
-  if (::fsync(claim_.descriptor()) != 0) refuse_write(path_, errno);
+  if (!WithoutSync::is_on() && ::fsync(claim_.descriptor()) != 0) refuse_write(path_, errno);
   if (::rename(claim_.path().c_str(), path_.c_str()) != 0) refuse_write(path_, errno);
   claim_.release();
   sync_path(folder_of(path_));

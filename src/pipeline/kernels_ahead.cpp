@@ -25,22 +25,21 @@ const Card& origin_of(const Document& document, const Connection& connection, st
 
 }  // namespace
 
-std::vector<TrainingToCome> trainings_to_come(const Document& document, const std::set<std::string>& running,
-                                              const std::string& reader) {
-  std::vector<TrainingToCome> trainings;
+std::map<std::string, std::vector<TrainingToCome>> trainings_to_come(const Document& document,
+                                                                     const std::set<std::string>& running) {
+  std::map<std::string, std::vector<TrainingToCome>> trainings;
   for (const Card& card : document.cards) {
     const auto data = card.inputs.find("train_dataset");
     const auto model = card.inputs.find("model_spec");
     if (!running.contains(card.id) || data == card.inputs.end() || model == card.inputs.end()) continue;
     const Card& definition = card_named(document, model->second.card);
+    if (definition.type != "model_define_gpu") continue;
     TrainingToCome training{card.id, {}, {}, {}};
-    if (definition.type != "model_define_gpu" ||
-        origin_of(document, data->second, training.group_column).id != reader)
-      continue;
+    const std::string& reader = origin_of(document, data->second, training.group_column).id;
     config::Diagnostics checked_before("");
     training.spec = read_network(definition.config, "", checked_before);
     training.settings = settings_of<cards::TrainSettings>(card.config);
-    trainings.push_back(std::move(training));
+    trainings[reader].push_back(std::move(training));
   }
   return trainings;
 }

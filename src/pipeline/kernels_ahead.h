@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <thread>
@@ -21,9 +22,9 @@ struct TrainingToCome {
   cards::TrainSettings settings;
   std::string group_column;  // of the splits on the way
 };
-// Those of the `running` cards that train on what the card `reader` reads, as a whole or in parts.
-std::vector<TrainingToCome> trainings_to_come(const Document& document, const std::set<std::string>& running,
-                                              const std::string& reader);
+// Those of the `running` cards, by the card that reads what they train on, as a whole or in parts.
+std::map<std::string, std::vector<TrainingToCome>> trainings_to_come(const Document& document,
+                                                                     const std::set<std::string>& running);
 
 // Compiles the kernels of trainings to come in threads of its own, while the run goes on. What goes wrong
 // there is left to the training itself to meet and to tell.

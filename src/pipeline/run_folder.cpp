@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/without_sync.h"
 #include "device/device.h"
 #include "pipeline/training_report.h"
 #include "torch/door.h"
@@ -17,6 +18,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::size_t longest_folder_name = 60;
+constexpr std::chrono::milliseconds between_records{200};
 
 // A name that is safe as part of a file's name anywhere.
 std::string name_for_folder(const std::string& name) {
@@ -141,6 +143,8 @@ void RunFolder::save_record() {
   fail_if_gone();
   // The record of a finished run stays as it is until another pass has finished too.
   if (was_finished_ && record_.status != RunStatus::finished) return;
+  record_saved_ = std::chrono::steady_clock::now();
+  record_is_behind_ = false;
   record_.peak_memory_bytes = std::max(record_.peak_memory_bytes, peak_memory_bytes());
   write_record(paths_, record_);
 }
@@ -148,6 +152,9 @@ void RunFolder::save_record() {
 void RunFolder::card_started(const Card& card) {
   const std::lock_guard lock(mutex_);
   event("card_started", {{"card", card.id}, {"type", card.type}});
+  // A training may take hours, or the machine with it.
+  const bool trains = find_port(find_card_type(card.type)->outputs, "trained_model") != nullptr;
+  if (trains && record_is_behind_) save_record();
 }
 
 void RunFolder::card_finished(const Card& card, const CardOutcome& outcome) {
@@ -155,7 +162,9 @@ void RunFolder::card_finished(const Card& card, const CardOutcome& outcome) {
   record_.cards.push_back({card.id, card.type, outcome.reused, outcome.seconds});
   event("card_finished",
         {{"card", card.id}, {"type", card.type}, {"reused", outcome.reused}, {"seconds", outcome.seconds}});
-  save_record();
+  // A thousand quick cards do not write a thousand records, each longer than the one before.
+  record_is_behind_ = true;
+  if (std::chrono::steady_clock::now() - record_saved_ > between_records) save_record();
 }
 
 void RunFolder::epoch_finished(const std::string& card, const EpochReport& epoch) {
@@ -228,6 +237,7 @@ void RunFolder::keep_preview(const std::string& card, const std::string& output,
     columns.push_back({{"name", column.name}, {"type", column.type}, {"nulls", column.nulls}});
   }
   const json whole{{"rows", seen.rows}, {"columns", std::move(columns)}, {"first_rows", seen.first_rows}};
+  const WithoutSync for_a_look_only;
   const fs::path folder = paths_.folder / "previews";
   make_folder(folder);
   write_file(folder / (card + "." + output + ".json"),

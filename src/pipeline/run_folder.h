@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -68,6 +69,8 @@ class RunFolder {
   RunLock lock_;  // for as long as this process works on the run
   std::mutex mutex_;
   RunRecord record_;
+  std::chrono::steady_clock::time_point record_saved_;
+  bool record_is_behind_ = false;
   double earlier_seconds_ = 0;
   bool was_finished_ = false;
   bool made_out_ = false;

@@ -132,6 +132,7 @@ class Run {
         outputs_(document, needed_, cache_),
         folder_(folder_for(document, options)),
         recorder_(*folder_, listener),
+        trainings_to_come_(trainings_to_come(document, needed_)),
         kernels_ahead_(options.compile_ahead) {}
 
   RunSummary whole() {
@@ -226,7 +227,9 @@ class Run {
   // A training whose outcome is kept needs no kernel.
   void compile_ahead(const Card& reader, const CardType& type, const Outside& outside,
                      const std::string& identity) {
-    std::vector<TrainingToCome> trainings = trainings_to_come(document_, needed_, reader.id);
+    const auto found = trainings_to_come_.find(reader.id);
+    if (found == trainings_to_come_.end()) return;
+    std::vector<TrainingToCome>& trainings = found->second;
     std::erase_if(trainings, [&](const TrainingToCome& training) {
       const Card& card = card_named(document_, training.card);
       const auto to_come = identity_to_come(card, reader.id, identity);
@@ -261,6 +264,7 @@ class Run {
 
   PortValues run_anew(const Card& card, const CardType& type, const std::string& identity,
                       const Outside& outside, TimeLimit& limit) {
+    const bool trains = find_port(type.outputs, "trained_model") != nullptr;
     PortValues inputs;
     for (const auto& [name, connection] : card.inputs) inputs.emplace(name, value_at(connection));
     read_in_types_of_model(card, inputs);
@@ -268,7 +272,7 @@ class Run {
                               .inputs = inputs,
                               .outside = outside,
                               .document_folder = document_.folder,
-                              .tables_to_evaluate = tables_to_evaluate(card),
+                              .tables_to_evaluate = trains ? tables_to_evaluate(card) : std::vector<Table>{},
                               .checkpoints = folder_->checkpoints_of(card.id),
                               .resume = options_.resume.has_value(),
                               .listener = recorder_,
@@ -277,7 +281,6 @@ class Run {
     recorder_.begin_notes();
     PortValues values = type.run(context);
     limit.call_off_watchdog();
-    const bool trains = find_port(type.outputs, "trained_model") != nullptr;
     trained_ = trained_ || trains;
     // A training that ran out of time keeps its best model; what another card made too late is not used.
     if (!trains && stop_.reason() == StopReason::time_limit) fail("the time for the run is over");
@@ -392,6 +395,7 @@ class Run {
   std::unique_ptr<RunFolder> folder_;
   Recorder recorder_;
   RunSummary summary_;
+  std::map<std::string, std::vector<TrainingToCome>> trainings_to_come_;  // by the card that reads
   std::map<std::string, Outside> outside_;  // by card, for who must read it again
   Clock::time_point started_ = Clock::now();
   bool trained_ = false;
