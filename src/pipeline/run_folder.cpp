@@ -163,6 +163,7 @@ void RunFolder::save_record() {
   // The record of a finished run stays as it is until another pass has finished too.
   if (was_finished_ && record_.status != RunStatus::finished) return;
   record_saved_ = std::chrono::steady_clock::now();
+  record_is_behind_ = false;
   record_.peak_memory_bytes = std::max(record_.peak_memory_bytes, peak_memory_bytes());
   write_record(paths_, record_);
 }
@@ -170,6 +171,9 @@ void RunFolder::save_record() {
 void RunFolder::card_started(const Card& card) {
   const std::lock_guard lock(mutex_);
   event("card_started", {{"card", card.id}, {"type", card.type}});
+  // A training may take hours, or the machine with it.
+  const bool trains = find_port(find_card_type(card.type)->outputs, "trained_model") != nullptr;
+  if (trains && record_is_behind_) save_record();
 }
 
 void RunFolder::card_finished(const Card& card, const CardOutcome& outcome) {
@@ -178,6 +182,7 @@ void RunFolder::card_finished(const Card& card, const CardOutcome& outcome) {
   event("card_finished",
         {{"card", card.id}, {"type", card.type}, {"reused", outcome.reused}, {"seconds", outcome.seconds}});
   // A thousand quick cards do not write a thousand records, each longer than the one before.
+  record_is_behind_ = true;
   if (std::chrono::steady_clock::now() - record_saved_ > between_records) save_record();
 }
 

@@ -76,6 +76,7 @@ class RunFolder {
   std::mutex mutex_;
   RunRecord record_;
   std::chrono::steady_clock::time_point record_saved_;
+  bool record_is_behind_ = false;
   double earlier_seconds_ = 0;
   bool was_finished_ = false;
   bool made_out_ = false;
