@@ -6,6 +6,7 @@
 #include "engine/fused_cpu/optimizers.h"
 #include "engine/fused_cpu/step.h"
 #include "engine/fused_cpu/tiles.h"
+#include "engine/fused_cpu/transposes.h"
 
 // The outputs' deltas to gradients and updated weights, for the instruction set of the including file.
 namespace stoker::fused_cpu {
@@ -18,7 +19,7 @@ struct Chosen {};
 template <bool is_relu, bool drops>
 STOKER_INLINE V through(V gradient, const float* active, const float* slopes, float scale) {
   if constexpr (is_relu) {
-    return as_floats(bits_of(drops ? gradient * scale : gradient) & ~(load(active) <= 0.0F));
+    return kept(drops ? gradient * scale : gradient, unless_at_most_zero(load(active)));
   } else {
     return gradient * load(slopes);
   }
@@ -43,21 +44,22 @@ void deltas_below(const Network& network, const Workspace& space, float scale, i
     }
     return;
   }
-  for (std::int64_t column = 0; column < layer.inputs; column += panel) {
+  for_columns(layer.inputs, [&](auto panels, std::int64_t column) {
     const float* weights = network.transposed + layer.transposed + column * layer.outputs;
-    for (std::int64_t row = 0; row < space.rows; row += tile_rows) {
-      Tile tile;
+    for_rows(space.rows, [&](auto rows, std::int64_t row) {
+      Tile<rows.value, panels.value> tile;
       clear(tile);
-      multiply_rows(tile, deltas + row * layer.outputs, layer.outputs, weights, layer.width);
-      for (int r = 0; r < tile_rows; ++r) {
-        for (int q = 0; q < tile_vectors; ++q) {
+      multiply_rows(tile, deltas + row * layer.outputs, layer.outputs, weights, panel * layer.outputs,
+                    layer.width);
+      for (int r = 0; r < rows.value; ++r) {
+        for (int q = 0; q < panels.value * panel_vectors; ++q) {
           const std::int64_t place = (row + r) * layer.inputs + column + lanes * q;
           store(below + place,
                 through<is_relu, drops>(tile.sums[r][q], active + place, slopes + place, scale));
         }
       }
-    }
-  }
+    });
+  });
 }
 
 // Where a tile of weights lies in the flat buffers and in the transpose.
@@ -77,21 +79,30 @@ STOKER_INLINE TilePlace place_of(const Network& network, const Layer& layer, boo
 // transpose: tiles of nothing else are left out, and one or two rows beyond the last full tile go one by one.
 STOKER_INLINE std::int64_t tiled_inputs(const Layer& layer, int number) {
   if (number > 0) return layer.inputs;
-  const std::int64_t beyond = layer.depth % tile_rows;
-  return beyond <= 2 && layer.depth > tile_rows ? layer.depth - beyond : padded(layer.depth, tile_rows);
+  const std::int64_t beyond = layer.depth % gradient_rows;
+  return beyond <= 2 && layer.depth > gradient_rows ? layer.depth - beyond
+                                                    : padded(layer.depth, gradient_rows);
+}
+
+// Four rows of a tile.
+STOKER_INLINE void transpose_rows(const Network& network, const TilePlace& place, int row) {
+  if (place.transposed != nullptr)
+    transpose_into(place.transposed + row, network.parameters + place.weights + row * panel, 4);
 }
 
 // The weight gradient of a layer, straight into the optimiser. A tile's update waits until the next tile is
-// summed up and is done among those sums, a vector every two rows: square roots and divisions have a unit of
-// their own, which works while the multipliers do. Each vector's update ends two rows after it began, so that
-// the time that its root and its division take stalls nothing.
+// summed up and is done among those sums, a vector every few rows: square roots and divisions have a unit of
+// their own, which works while the multipliers do. Each vector's update ends when the next one begins, so
+// that the time that its root and its division take stalls nothing.
 template <Update::Kind kind, bool decays>
 void update_weights(const Network& network, const Workspace& space, const Update& update, int number) {
+  constexpr int vectors = gradient_rows * panel_vectors;
+  constexpr int rows_apart = 32 / vectors;
   const Layer& layer = network.layers[number];
   const Buffers buffers{network.parameters, network.first_moment, network.second_moment};
   const Factors factors = factors_of(update);
   const std::int64_t inputs = tiled_inputs(layer, number);
-  alignas(64) float held[tile_size];
+  alignas(64) float held[vectors * lanes];
   alignas(64) float nowhere[lanes]{};
 #if defined(__aarch64__)
   // Written once: a tile that wrote them and read them again as vectors would wait for them.
@@ -102,16 +113,16 @@ void update_weights(const Network& network, const Workspace& space, const Update
   TilePlace waiting{-1, nullptr};
   TilePlace finished{-1, nullptr};
   Pending pending{all(0), all(1), nowhere};
-  const auto begin = [&](int vector) {
+  const auto update_vector = [&](int vector) {
     end_vector<kind, decays>(pending, factors);
-    pending = begin_vector<kind, decays>(buffers, waiting.weights + vector, held + vector, factors);
-  };
-  const auto transpose = [&](const TilePlace& place) {
-    if (place.transposed != nullptr)
-      transpose_into(place.transposed, network.parameters + place.weights, tile_rows);
+    pending =
+        begin_vector<kind, decays>(buffers, waiting.weights + vector * lanes, held + vector * lanes, factors);
+    // With every fourth row's last vector, four rows of the tile before, which is updated by now.
+    if (vector % (4 * panel_vectors) == 4 * panel_vectors - 1)
+      transpose_rows(network, finished, vector / (4 * panel_vectors) * 4);
   };
   for (std::int64_t column = 0; column < layer.outputs; column += panel) {
-    for (std::int64_t k = 0; k < inputs; k += tile_rows) {
+    for (std::int64_t k = 0; k < inputs; k += gradient_rows) {
       const float* left = space.active[number] + k;
       const float* right = space.deltas[number] + column;
 #if defined(__aarch64__)
@@ -129,47 +140,46 @@ void update_weights(const Network& network, const Workspace& space, const Update
         continue;
       }
 #endif
-      Tile tile;
+      Tile<gradient_rows, 1> tile;
       clear(tile);
+      const auto add_rows = [&](int count) {
+        for (int i = 0; i < count; ++i) {
+          add_outer(tile, left, right);
+          left = next_row(left, layer.inputs);
+          right = next_row(right, layer.outputs);
+        }
+      };
       std::int64_t row = 0;
       if (waiting.weights >= 0) {
         int vector = 0;
-        for (; vector < tile_size && row < space.rows; vector += lanes, row += 2) {
-          add_outer(tile, left, right);
-          begin(vector);
-          add_outer(tile, left + layer.inputs, right + layer.outputs);
-          left += 2 * layer.inputs;
-          right += 2 * layer.outputs;
+        for (; vector < vectors && row < space.rows; ++vector, row += rows_apart) {
+          add_rows(rows_apart / 2);
+          update_vector(vector);
+          add_rows(rows_apart / 2);
         }
-        for (; vector < tile_size; vector += lanes) begin(vector);
-        transpose(finished);
+        for (; vector < vectors; ++vector) update_vector(vector);
       }
-      for (; row < space.rows; ++row) {
-        add_outer(tile, left, right);
-        left += layer.inputs;
-        right += layer.outputs;
-      }
+      for (; row < space.rows; ++row) add_rows(1);
       keep_tile(tile, held);
       finished = waiting;
       waiting = place_of(network, layer, number > 0, k, column);
     }
   }
-  for (int vector = 0; vector < tile_size; vector += lanes) begin(vector);
+  for (int vector = 0; vector < vectors; ++vector) update_vector(vector);
   end_vector<kind, decays>(pending, factors);
-  transpose(finished);
-  transpose(waiting);
+  for (int row = 0; row < gradient_rows; row += 4) transpose_rows(network, waiting, row);
 }
 
 void sum_weights(const Network& network, const Workspace& space, bool adds, int number) {
   const Layer& layer = network.layers[number];
   for (std::int64_t column = 0; column < layer.outputs; column += panel) {
-    for (std::int64_t k = 0; k < layer.inputs; k += tile_rows) {
+    for (std::int64_t k = 0; k < layer.inputs; k += gradient_rows) {
       float* sums = space.gradients + place_of(network, layer, false, k, column).weights;
-      Tile tile;
+      Tile<gradient_rows, 1> tile;
       clear(tile);
       if (adds) {
-        for (int r = 0; r < tile_rows; ++r)
-          for (int q = 0; q < tile_vectors; ++q) tile.sums[r][q] = load(sums + r * panel + lanes * q);
+        for (int r = 0; r < gradient_rows; ++r)
+          for (int q = 0; q < panel_vectors; ++q) tile.sums[r][q] = load(sums + r * panel + lanes * q);
       }
       const float* left = space.active[number] + k;
       const float* right = space.deltas[number] + column;
@@ -190,11 +200,11 @@ STOKER_INLINE void single_gradient(const Workspace& space, const Layer& layer, i
   const float* deltas = space.deltas[number];
   alignas(64) float held[panel];
   for (std::int64_t k = 0; k < layer.inputs; k += panel) {
-    V sums[tile_vectors]{};
+    V sums[panel_vectors]{};
     for (std::int64_t row = 0; row < space.rows; ++row)
-      for (int q = 0; q < tile_vectors; ++q)
+      for (int q = 0; q < panel_vectors; ++q)
         sums[q] += deltas[row] * load(input + row * layer.inputs + k + lanes * q);
-    for (int q = 0; q < tile_vectors; ++q) {
+    for (int q = 0; q < panel_vectors; ++q) {
       store(held + lanes * q, sums[q]);
       use(layer.weights + k + lanes * q, held + lanes * q);
     }
@@ -214,13 +224,13 @@ STOKER_INLINE void row_gradient(const Workspace& space, const Layer& layer, int 
     const std::int64_t columns = std::min(most_columns, layer.outputs - first);
     for (std::int64_t column = 0; column < columns; column += panel) {
       const float* deltas = space.deltas[number] + first + column;
-      V sums[tile_vectors]{};
+      V sums[panel_vectors]{};
       for (std::int64_t row = 0; row < space.rows; ++row)
-        for (int q = 0; q < tile_vectors; ++q) {
+        for (int q = 0; q < panel_vectors; ++q) {
           const V delta = load(deltas + row * layer.outputs + lanes * q);
           sums[q] += is_bias ? delta : input[row * layer.inputs] * delta;
         }
-      for (int q = 0; q < tile_vectors; ++q) store(held + column + lanes * q, sums[q]);
+      for (int q = 0; q < panel_vectors; ++q) store(held + column + lanes * q, sums[q]);
     }
     for (std::int64_t i = 0; i < columns; i += lanes) {
       const std::int64_t column = first + i;

@@ -49,9 +49,27 @@ STOKER_INLINE V as_floats(I bits) {
 STOKER_INLINE V choose(I mask, V one, V other) {
   return as_floats((bits_of(one) & mask) | (bits_of(other) & ~mask));
 }
-STOKER_INLINE V kept(V value, I mask) {
-  return as_floats(bits_of(value) & mask);
+
+// Which lanes of a vector are kept: all ones in each, or bits of a register for such.
+#if defined(__AVX512F__)
+typedef __mmask16 Keep;
+STOKER_INLINE V kept(V value, Keep keep) {
+  return reinterpret_cast<V>(_mm512_maskz_mov_ps(keep, reinterpret_cast<__m512>(value)));
 }
+STOKER_INLINE Keep unless_at_most_zero(V value) {
+  return _mm512_cmp_ps_mask(reinterpret_cast<__m512>(value), _mm512_setzero_ps(), _CMP_NLE_UQ);
+}
+#else
+typedef I Keep;
+STOKER_INLINE V kept(V value, Keep keep) {
+  return as_floats(bits_of(value) & keep);
+}
+// Above 0, or a NaN.
+STOKER_INLINE Keep unless_at_most_zero(V value) {
+  return ~(value <= 0.0F);
+}
+#endif
+
 STOKER_INLINE V size_of_each(V value) {
   return as_floats(bits_of(value) & 0x7fffffff);
 }
@@ -83,6 +101,10 @@ STOKER_INLINE V load_again(const float* from) {
 STOKER_INLINE V at_least_zero(V value) {
 #if defined(__aarch64__)
   return reinterpret_cast<V>(vmaxq_f32(reinterpret_cast<float32x4_t>(value), vdupq_n_f32(0)));
+#elif defined(__AVX512F__)
+  return reinterpret_cast<V>(_mm512_max_ps(_mm512_setzero_ps(), reinterpret_cast<__m512>(value)));
+#elif defined(__AVX2__)
+  return reinterpret_cast<V>(_mm256_max_ps(_mm256_setzero_ps(), reinterpret_cast<__m256>(value)));
 #else
   return as_floats(bits_of(value) & ~(value < 0.0F));
 #endif

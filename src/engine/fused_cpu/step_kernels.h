@@ -26,9 +26,9 @@ void transpose_weights(const Network& network) {
     const Layer& layer = network.layers[number];
     if (layer.is_single()) continue;
     for (std::int64_t column = 0; column < layer.outputs; column += panel) {
-      for (std::int64_t k = 0; k < layer.inputs; k += tile_rows) {
+      for (std::int64_t k = 0; k < layer.inputs; k += gradient_rows) {
         const TilePlace place = place_of(network, layer, true, k, column);
-        transpose_into(place.transposed, network.parameters + place.weights, tile_rows);
+        transpose_into(place.transposed, network.parameters + place.weights, gradient_rows);
       }
     }
   }

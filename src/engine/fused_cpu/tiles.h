@@ -3,69 +3,121 @@
 #include "engine/fused_cpu/simd.h"
 #include "engine/fused_cpu/step.h"
 
-// Tiles of matrix products that are held in registers: `tile_rows` x 16 sums. Four rows of four vectors of
-// NEON are 16 of its 32 registers and more than its two multipliers need to be busy; AVX-512 needs eight
-// rows.
+// Tiles of matrix products that are held in registers: `rows` x `panels` * 16 sums. Two multipliers that take
+// four cycles each need at least eight vectors of sums to be busy, more when loads come late; and each factor
+// that is broadcast should serve more than one of them.
 namespace stoker::fused_cpu {
 namespace {
 
-constexpr int tile_rows = lanes == 16 ? 8 : 4;
-constexpr int tile_vectors = static_cast<int>(panel) / lanes;
+// Four rows of four vectors of NEON are 16 of its 32 registers, eight rows of two of AVX-512 as well. AVX2
+// has 16 registers: six rows of two vectors leave four.
+constexpr int tile_rows = lanes == 16 ? 8 : lanes == 8 ? 6 : 4;
+constexpr int tile_panels = lanes == 16 ? 2 : 1;
+// A gradient's tile has an optimiser beside it, which needs registers too. AVX-512 reads factors from memory
+// as part of the multiplication, so that 16 inputs by one panel need the fewest instructions.
+constexpr int gradient_rows = lanes == 16 ? 16 : 4;
+constexpr int panel_vectors = static_cast<int>(panel) / lanes;
 
+template <int rows, int panels>
 struct Tile {
-  V sums[tile_rows][tile_vectors];
+  V sums[rows][panels * panel_vectors];
 };
+
+template <int number>
+struct Number {
+  static constexpr int value = number;
+};
+
+// Calls work(Number<rows of a tile>, first row): rows are a multiple of 8, which sixes and fours make up.
+template <class Work>
+STOKER_INLINE void for_rows(std::int64_t rows, Work work) {
+  for (std::int64_t row = 0; row < rows;) {
+    if (tile_rows == 6 && (rows - row == 4 || rows - row == 8)) {
+      work(Number<4>{}, row);
+      row += 4;
+    } else {
+      work(Number<tile_rows>{}, row);
+      row += tile_rows;
+    }
+  }
+}
+
+// Calls work(Number<panels of a tile>, first column).
+template <class Work>
+STOKER_INLINE void for_columns(std::int64_t columns, Work work) {
+  std::int64_t column = 0;
+  for (; column + tile_panels * panel <= columns; column += tile_panels * panel)
+    work(Number<tile_panels>{}, column);
+  if (tile_panels == 2 && column < columns) work(Number<1>{}, column);
+}
 
 #if defined(__aarch64__)
 // tile += one column of the left side, lane `lane` of the factors, times a row of the right side
 template <int lane>
-STOKER_INLINE void add_column(Tile& tile, const float32x4_t* factors, const float* right) {
+STOKER_INLINE void add_column(Tile<4, 1>& tile, const float32x4_t* factors, const float* right) {
   for (int q = 0; q < 4; ++q) {
     const float32x4_t w = vld1q_f32(right + 4 * q);
-    for (int r = 0; r < tile_rows; ++r)
-      tile.sums[r][q] = vfmaq_laneq_f32(tile.sums[r][q], w, factors[r], lane);
+    for (int r = 0; r < 4; ++r) tile.sums[r][q] = vfmaq_laneq_f32(tile.sums[r][q], w, factors[r], lane);
   }
 }
-#endif
 
-// tile += left [tile_rows x depth, row-major] * right [depth x 16]
-STOKER_INLINE void multiply_rows(Tile& tile, const float* left, std::int64_t stride, const float* right,
-                                 std::int64_t depth) {
-#if defined(__aarch64__)
+// tile += left [4 x depth, row-major] * right [depth x 16]
+STOKER_INLINE void multiply_rows(Tile<4, 1>& tile, const float* left, std::int64_t stride, const float* right,
+                                 std::int64_t, std::int64_t depth) {
   // The factors are lanes of registers: to broadcast each would cost a quarter of the multipliers' time. Four
   // columns of the left side at a time, so that loads and addresses leave the multipliers alone.
-  const float* rows[tile_rows];
-  for (int r = 0; r < tile_rows; ++r) rows[r] = left + r * stride;
+  const float* rows[4];
+  for (int r = 0; r < 4; ++r) rows[r] = left + r * stride;
   std::int64_t k = 0;
   for (; k + 4 <= depth; k += 4, right += 4 * panel) {
-    float32x4_t factors[tile_rows];
-    for (int r = 0; r < tile_rows; ++r) factors[r] = vld1q_f32(rows[r] + k);
+    float32x4_t factors[4];
+    for (int r = 0; r < 4; ++r) factors[r] = vld1q_f32(rows[r] + k);
     add_column<0>(tile, factors, right);
     add_column<1>(tile, factors, right + panel);
     add_column<2>(tile, factors, right + 2 * panel);
     add_column<3>(tile, factors, right + 3 * panel);
   }
   for (; k < depth; ++k, right += panel) {
-    float32x4_t factors[tile_rows];
-    for (int r = 0; r < tile_rows; ++r) factors[r] = float32x4_t{rows[r][k], 0, 0, 0};
+    float32x4_t factors[4];
+    for (int r = 0; r < 4; ++r) factors[r] = float32x4_t{rows[r][k], 0, 0, 0};
     add_column<0>(tile, factors, right);
   }
+}
 #else
+// tile += left [rows x depth, row-major] * right [depth x 16], whose panels are `panel_stride` apart
+template <int rows, int panels>
+STOKER_INLINE void multiply_rows(Tile<rows, panels>& tile, const float* left, std::int64_t stride,
+                                 const float* right, std::int64_t panel_stride, std::int64_t depth) {
+  constexpr int vectors = panels * panel_vectors;
   for (std::int64_t k = 0; k < depth; ++k) {
-    V w[tile_vectors];
-    for (int q = 0; q < tile_vectors; ++q) w[q] = load(right + k * panel + lanes * q);
-    for (int r = 0; r < tile_rows; ++r) {
+    V w[vectors];
+    for (int q = 0; q < vectors; ++q)
+      w[q] = load(right + q / panel_vectors * panel_stride + k * panel + q % panel_vectors * lanes);
+    for (int r = 0; r < rows; ++r) {
       const float factor = left[r * stride + k];
-      for (int q = 0; q < tile_vectors; ++q) tile.sums[r][q] += factor * w[q];
+      for (int q = 0; q < vectors; ++q) tile.sums[r][q] += factor * w[q];
     }
   }
+}
 #endif
+
+// To the next row by adding to the pointer. Compilers like to keep one pointer and an index instead; an
+// address of two registers costs AVX-512 an operation more for every factor that a multiplication reads from
+// memory.
+STOKER_INLINE const float* next_row(const float* row, std::int64_t stride) {
+  row += stride;
+#if defined(__AVX512F__)
+  asm("" : "+r"(row));
+#endif
+  return row;
 }
 
-// tile += left^T * right for one row of each: left [tile_rows], right [16]
-STOKER_INLINE void add_outer(Tile& tile, const float* left, const float* right) {
-  V d[tile_vectors];
-  for (int q = 0; q < tile_vectors; ++q) d[q] = load(right + lanes * q);
+// tile += left^T * right for one row of each: left [rows], right [panels * 16]
+template <int rows, int panels>
+STOKER_INLINE void add_outer(Tile<rows, panels>& tile, const float* left, const float* right) {
+  constexpr int vectors = panels * panel_vectors;
+  V d[vectors];
+  for (int q = 0; q < vectors; ++q) d[q] = load(right + lanes * q);
 #if defined(__aarch64__)
   // Eight multiplications in one piece: left to itself, the compiler copies sums from register to register.
   const V factors = load(left);
@@ -84,48 +136,23 @@ STOKER_INLINE void add_outer(Tile& tile, const float* left, const float* right) 
         : "w"(d[q]), "w"(d[q + 1]), "w"(factors));
   }
 #else
-  for (int r = 0; r < tile_rows; ++r)
-    for (int q = 0; q < tile_vectors; ++q) tile.sums[r][q] += left[r] * d[q];
+  for (int r = 0; r < rows; ++r)
+    for (int q = 0; q < vectors; ++q) tile.sums[r][q] += left[r] * d[q];
 #endif
 }
 
-STOKER_INLINE void clear(Tile& tile) {
-  for (int r = 0; r < tile_rows; ++r)
-    for (int q = 0; q < tile_vectors; ++q) tile.sums[r][q] = zero();
+template <int rows, int panels>
+STOKER_INLINE void clear(Tile<rows, panels>& tile) {
+  for (int r = 0; r < rows; ++r)
+    for (int q = 0; q < panels * panel_vectors; ++q) tile.sums[r][q] = zero();
 }
 
-// Writes rows of 16 at `from` (`count` of them, a multiple of 4) as columns: target row n gets element n of
-// each. Target rows are 16 apart.
-STOKER_INLINE void transpose_into(float* to, const float* from, int count) {
-  typedef Four Loaded __attribute__((may_alias));
-  for (int r = 0; r < count; r += 4) {
-    for (int q = 0; q < panel; q += 4) {
-      const float* source = from + r * panel + q;
-      const Four a = *reinterpret_cast<const Loaded*>(source);
-      const Four b = *reinterpret_cast<const Loaded*>(source + panel);
-      const Four c = *reinterpret_cast<const Loaded*>(source + 2 * panel);
-      const Four d = *reinterpret_cast<const Loaded*>(source + 3 * panel);
-      typedef std::int32_t Places __attribute__((vector_size(16)));
-      const Four ac_low = __builtin_shuffle(a, c, Places{0, 4, 1, 5});
-      const Four ac_high = __builtin_shuffle(a, c, Places{2, 6, 3, 7});
-      const Four bd_low = __builtin_shuffle(b, d, Places{0, 4, 1, 5});
-      const Four bd_high = __builtin_shuffle(b, d, Places{2, 6, 3, 7});
-      float* target = to + q * panel + r;
-      *reinterpret_cast<Loaded*>(target) = __builtin_shuffle(ac_low, bd_low, Places{0, 4, 1, 5});
-      *reinterpret_cast<Loaded*>(target + panel) = __builtin_shuffle(ac_low, bd_low, Places{2, 6, 3, 7});
-      *reinterpret_cast<Loaded*>(target + 2 * panel) =
-          __builtin_shuffle(ac_high, bd_high, Places{0, 4, 1, 5});
-      *reinterpret_cast<Loaded*>(target + 3 * panel) =
-          __builtin_shuffle(ac_high, bd_high, Places{2, 6, 3, 7});
-    }
-  }
-}
-
-constexpr int tile_size = tile_rows * static_cast<int>(panel);
-
-STOKER_INLINE void keep_tile(const Tile& tile, float* held) {
-  for (int r = 0; r < tile_rows; ++r)
-    for (int q = 0; q < tile_vectors; ++q) store(held + r * panel + lanes * q, tile.sums[r][q]);
+// Row by row.
+template <int rows, int panels>
+STOKER_INLINE void keep_tile(const Tile<rows, panels>& tile, float* held) {
+  constexpr int vectors = panels * panel_vectors;
+  for (int r = 0; r < rows; ++r)
+    for (int q = 0; q < vectors; ++q) store(held + (r * vectors + q) * lanes, tile.sums[r][q]);
 }
 
 }  // namespace
