@@ -9,6 +9,7 @@
 #include "model/workers.h"
 #include "sweep/score.h"
 #include "torch/door.h"
+#include "train/checkpoints.h"
 #include "train/compile_ahead.h"
 #include "train/engines.h"
 
@@ -80,12 +81,15 @@ FoldResult result_line(std::size_t trial, std::int64_t fold, std::int64_t rung, 
   return result;
 }
 
-// What goes wrong with the candidate itself, if anything does. An interruption and what the machine causes
-// end the search: nothing of that is a candidate's fault, and another sitting may do better.
+// What goes wrong with the candidate itself, if anything does. An interruption, what the machine causes and
+// checkpoints of another version end the search: nothing of that is a candidate's fault, and another sitting may
+// do better.
 template <class Work>
 std::optional<Error> own_failure(Work work) {
   try {
     throwing_errors(work);
+  } catch (const ForeignCheckpoint&) {
+    throw;
   } catch (const Error& error) {
     if (error.code() == ExitCode::interrupted || error.cause() == Cause::machine) throw;
     return error;

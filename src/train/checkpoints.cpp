@@ -114,16 +114,16 @@ Loaded load(const fs::path& folder) {
 void refuse_foreign(const fs::path& folder, const json& saved, const Identity& identity) {
   for (const auto& [name, value] : identity) {
     if (!saved.contains(name))
-      refuse(
-          "the checkpoint {} was written by another version of Stoker, which kept no {} to compare; train "
-          "anew, or go on with the version that wrote it",
-          folder.string(), name);
+      throw ForeignCheckpoint(
+          fmt::format("the checkpoint {} was written by another version of Stoker, which kept no {} to compare; "
+                      "train anew, or go on with the version that wrote it",
+                      folder.string(), name));
     const auto other = saved.at(name).get<std::string>();
     if (other != value)
-      refuse(
-          "the checkpoint {} belongs to another training: {} is {} there and {} here; train anew, or resume "
-          "with the settings and data that it was made with",
-          folder.string(), name, other, value);
+      throw ForeignCheckpoint(
+          fmt::format("the checkpoint {} belongs to another training: {} is {} there and {} here; train anew, or "
+                      "resume with the settings and data that it was made with",
+                      folder.string(), name, other, value));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/notes.h"
 #include "engine/engine.h"
 #include "train/progress.h"
@@ -18,6 +19,12 @@ namespace stoker {
 using Identity = std::vector<std::pair<std::string, std::string>>;
 // The request's datasets must still lie in the host's memory.
 Identity identity_of(const EngineRequest& request);
+
+// A checkpoint is of another training, or of a version that kept less. In a sweep this is no candidate's fault.
+class ForeignCheckpoint : public Error {
+ public:
+  explicit ForeignCheckpoint(const std::string& message) : Error(ExitCode::wrong_request, message) {}
+};
 
 struct Checkpoint {
   std::string engine;

@@ -73,13 +73,16 @@ MemberResult ended_badly(MemberEnd end, const std::string& reason, Progress prog
   return result;
 }
 
-// What `work` returns, or how it went wrong. An interruption and what the machine causes go on to the caller.
+// What `work` returns, or how it went wrong. An interruption, what the machine causes and checkpoints that are
+// not the candidate's go on to the caller.
 template <class Work>
 MemberResult guarded(Work work) {
   try {
     return throwing_errors(work);
   } catch (const Diverged& error) {
     return ended_badly(MemberEnd::diverged, error.what());
+  } catch (const ForeignCheckpoint&) {
+    throw;
   } catch (const Error& error) {
     if (error.code() == ExitCode::interrupted || error.cause() == Cause::machine) throw;
     MemberResult result = ended_badly(MemberEnd::failed, error.what());
