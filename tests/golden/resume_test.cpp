@@ -2,6 +2,7 @@
 // what to do and leaves everything as it is.
 
 #include <sstream>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
