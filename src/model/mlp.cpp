@@ -34,6 +34,15 @@ void refuse_wrong_shape(const MlpShape& shape) {
   }
 }
 
+// Of thousands of outputs fewer rows at a time, so that what they take is given back and used again instead
+// of being asked of the system for every block. A part of rows_of_block.
+std::int64_t rows_at_a_time(std::int64_t outputs) {
+  constexpr std::int64_t most_values = std::int64_t{1} << 20;
+  std::int64_t rows = rows_of_block;
+  while (rows > 16 && rows > most_values / outputs) rows /= 2;
+  return rows;
+}
+
 std::string weight_name(std::size_t layer) {
   return fmt::format("layers.{}.weight", layer);
 }
@@ -134,9 +143,10 @@ Array mlp_outputs(const MlpShape& shape, const NamedArrays& parameters, const Ar
                                      shape.inputs);
   Eigen::Map<Rows> output(outputs.as<float>().data(), rows, shape.outputs);
   // A block of rows stays in the cache from the first layer to the last.
-  share_among_cores((rows + rows_of_block - 1) / rows_of_block, [&](std::int64_t block) {
-    const Index first = block * rows_of_block;
-    const Index count = std::min(rows_of_block, rows - first);
+  const std::int64_t block_size = rows_at_a_time(shape.outputs);
+  share_among_cores((rows + block_size - 1) / block_size, [&](std::int64_t block) {
+    const Index first = block * block_size;
+    const Index count = std::min(block_size, rows - first);
     Rows values = input.middleRows(first, count);
     Rows next;
     for (std::size_t i = 0; i < layers.size(); ++i) {

@@ -77,9 +77,10 @@ void decide(std::span<const float> logits, Predictions& predictions) {
   const auto rows = static_cast<std::int64_t>(logits.size() / outputs);
   predictions.classes.resize(static_cast<std::size_t>(rows));
   predictions.probabilities.resize(static_cast<std::size_t>(rows) * width);
-  share_among_cores((rows + rows_of_block - 1) / rows_of_block, [&](std::int64_t block) {
-    const auto end = static_cast<std::size_t>(std::min(rows, (block + 1) * rows_of_block));
-    for (auto row = static_cast<std::size_t>(block * rows_of_block); row < end; ++row) {
+  constexpr std::int64_t together = 64;
+  share_among_cores((rows + together - 1) / together, [&](std::int64_t block) {
+    const auto end = static_cast<std::size_t>(std::min(rows, (block + 1) * together));
+    for (auto row = static_cast<std::size_t>(block * together); row < end; ++row) {
       const std::span<double> of_row = std::span(predictions.probabilities).subspan(row * width, width);
       if (predictions.task == Task::binary) {
         decide_between_two(logits[row], predictions.classes[row], of_row);
@@ -90,9 +91,9 @@ void decide(std::span<const float> logits, Predictions& predictions) {
   });
 }
 
-// 128 MB of probabilities, or one row.
+// 16 MB of probabilities, or one row: more, and every piece would be asked of the system anew.
 std::int64_t rows_of_piece(std::size_t classes) {
-  constexpr std::int64_t most_values = std::int64_t{1} << 24;
+  constexpr std::int64_t most_values = std::int64_t{1} << 21;
   const std::int64_t rows = most_values / static_cast<std::int64_t>(std::max<std::size_t>(classes, 1));
   return rows < rows_of_block ? std::max<std::int64_t>(rows, 1) : rows / rows_of_block * rows_of_block;
 }

@@ -157,7 +157,7 @@ void warn_of_unseen(const std::vector<MetClasses::Unseen>& unseen, const std::st
 }
 
 // Which of many classes a row is rarely comes down to a ranking, and each costs a look at every row.
-constexpr std::size_t most_ranked_values = std::size_t{1} << 28;
+constexpr std::size_t most_ranked_values = std::size_t{1} << 26;
 
 // The area under a curve needs rows of the class and others.
 std::optional<double> ranking(std::span<const std::int64_t> actual, const std::vector<std::string>& names,

@@ -81,7 +81,7 @@ Model model_of_classes(int classes) {
 TEST(Predictions, InPiecesAreThoseOfAllRowsAtOnce) {
   const Model model = model_of_classes(1000);
   std::string csv = "rooms,age\n";
-  for (int i = 0; i < 40'000; ++i) csv += fmt::format("{},{}\n", i % 13, i % 29);
+  for (int i = 0; i < 5'000; ++i) csv += fmt::format("{},{}\n", i % 13, i % 29);
   const Table table = table_of(csv);
   PiecesOfPredictions pieces(model, table);
   const Array whole = mlp_outputs(*model.network, model.parameters,
@@ -90,13 +90,13 @@ TEST(Predictions, InPiecesAreThoseOfAllRowsAtOnce) {
   int count = 0;
   pieces.each([&](const Predictions& piece) {
     ++count;
-    EXPECT_LE(piece.probabilities.size(), std::size_t{1} << 24);
+    EXPECT_LE(piece.probabilities.size(), std::size_t{1} << 21);
     for (std::size_t i = 0; i < piece.classes.size(); ++i, ++row) {
       const auto logits = whole.as<float>().subspan(row * 1000, 1000);
       EXPECT_EQ(piece.classes[i], std::max_element(logits.begin(), logits.end()) - logits.begin());
     }
   });
-  EXPECT_EQ(row, 40'000U);
+  EXPECT_EQ(row, 5'000U);
   EXPECT_GT(count, 1);
 }
 
