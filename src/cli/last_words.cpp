@@ -1,5 +1,6 @@
 #include "cli/last_words.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "data/page_memory.h"
 
 namespace stoker::cli {
 namespace {
@@ -33,10 +35,18 @@ namespace {
   std::abort();
 }
 
+// Arrow aborts where it has no way to say that memory ran out.
+void end_aborted(int) {
+  if (memory_ran_out()) say_and_end("stoker: out of memory\n");
+  std::signal(SIGABRT, SIG_DFL);
+  std::raise(SIGABRT);
+}
+
 }  // namespace
 
 void end_in_order_without_memory() {
   std::set_terminate(end_by_cause);
+  std::signal(SIGABRT, end_aborted);
 }
 
 }  // namespace stoker::cli

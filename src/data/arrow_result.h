@@ -23,7 +23,7 @@ inline void fail_for_machine(const arrow::Status& status, const std::string& wha
   if (lacks_threads(status)) {
     throw Error(ExitCode::run_failed,
                 fmt::format("{}: the system gives no thread to work with ({}); raise the limit on processes "
-                            "(ulimit -u), or end some",
+                            "(ulimit -u) or on memory (ulimit -v)",
                             what, status.message()),
                 Cause::machine);
   }

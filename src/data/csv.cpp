@@ -21,6 +21,7 @@
 #include "data/arrow_result.h"
 #include "data/csv_numbers.h"
 #include "data/csv_rows.h"
+#include "data/page_memory.h"
 #include "data/table_files.h"
 #include "data/unsigned_columns.h"
 #include "device/device.h"
@@ -126,8 +127,9 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::shared_ptr<
   for (const char* spelling : {"None", "<NA>", "NaT"}) converting.null_values.emplace_back(spelling);
   for (const std::string& name : wanted.text_columns) converting.column_types[name] = arrow::utf8();
   converting.include_columns = wanted.columns;
-  ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::csv::TableReader::Make(arrow::io::default_io_context(),
-                                                                         text, reading, parsing, converting));
+  ARROW_ASSIGN_OR_RAISE(const auto reader,
+                        arrow::csv::TableReader::Make(arrow::io::IOContext(reading_memory()), text, reading,
+                                                      parsing, converting));
   return reader->Read();
 }
 

@@ -15,11 +15,11 @@
 #include <arrow/buffer.h>
 #include <arrow/chunked_array.h>
 #include <arrow/io/file.h>
-#include <arrow/memory_pool.h>
 #include <arrow/table.h>
 
 #include "base/error.h"
 #include "data/arrow_result.h"
+#include "data/page_memory.h"
 #include "device/device.h"
 
 namespace stoker {
@@ -117,8 +117,7 @@ class BlockParser {
     const std::int64_t bytes =
         (rows * static_cast<std::int64_t>(sizeof(double)) + alignment - 1) / alignment * alignment;
     const std::shared_ptr<arrow::Buffer> all = or_refuse(
-        arrow::AllocateBuffer(bytes * static_cast<std::int64_t>(columns_), arrow::system_memory_pool()),
-        "reading rows");
+        arrow::AllocateBuffer(bytes * static_cast<std::int64_t>(columns_), page_memory()), "reading rows");
     std::vector<double*> targets;
     for (std::int64_t c = 0; c < static_cast<std::int64_t>(columns_); ++c) {
       block.values.push_back(arrow::SliceMutableBuffer(all, c * bytes, bytes));

@@ -8,6 +8,7 @@
 #include <arrow/array.h>
 #include <arrow/chunked_array.h>
 #include <arrow/compute/api_vector.h>
+#include <arrow/compute/exec.h>
 #include <arrow/datum.h>
 #include <arrow/io/file.h>
 #include <arrow/ipc/reader.h>
@@ -16,6 +17,7 @@
 #include <malloc.h>
 
 #include "data/arrow_result.h"
+#include "data/page_memory.h"
 
 namespace stoker {
 namespace {
@@ -76,6 +78,7 @@ Reader reader_of(const File& file, const std::string& name, std::vector<int> fie
   auto options = arrow::ipc::IpcReadOptions::Defaults();
   options.included_fields = std::move(fields);
   options.use_threads = false;  // there is nothing to unpack
+  options.memory_pool = page_memory();
   return or_fail(arrow::ipc::RecordBatchFileReader::Open(file, options), name);
 }
 
@@ -125,8 +128,11 @@ class SelectedRows : public ColumnsWhenAskedFor {
 
   std::shared_ptr<arrow::ChunkedArray> column(int i) const override {
     const auto indices = std::make_shared<arrow::Int64Array>(num_rows_, arrow::Buffer::Wrap(*rows_));
+    // Small columns come from where Arrow has the rest.
+    arrow::compute::ExecContext memory(come_when_asked_for(*columns_) ? page_memory()
+                                                                      : arrow::default_memory_pool());
     return or_fail(arrow::compute::Take(columns_->column(i), arrow::Datum(indices),
-                                        arrow::compute::TakeOptions::NoBoundsCheck()),
+                                        arrow::compute::TakeOptions::NoBoundsCheck(), &memory),
                    "taking rows of a table")
         .chunked_array();
   }
@@ -161,7 +167,7 @@ std::shared_ptr<arrow::Table> in_memory(const std::shared_ptr<arrow::Table>& col
 
 std::shared_ptr<arrow::Table> columns_in_file(const std::filesystem::path& path) {
   const std::string name = path.string();
-  File file = or_refuse(arrow::io::ReadableFile::Open(name), name);
+  File file = or_refuse(arrow::io::ReadableFile::Open(name, page_memory()), name);
   const Reader reader = reader_of(file, name, {});
   const std::int64_t rows = or_fail(reader->CountRows(), name);
   std::vector<int> fields(static_cast<std::size_t>(reader->schema()->num_fields()));

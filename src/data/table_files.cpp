@@ -25,6 +25,7 @@
 #include "base/files.h"
 #include "data/arrow_result.h"
 #include "data/kept_columns.h"
+#include "data/page_memory.h"
 
 namespace stoker {
 namespace {
@@ -84,7 +85,7 @@ arrow::Status write_ipc(const arrow::Table& columns, const std::shared_ptr<Atomi
       columns.num_columns() > 0 && columns.column(0)->num_chunks() > 1 + columns.num_rows() / rows;
   if (!has_small_chunks) ARROW_RETURN_NOT_OK(writer->WriteTable(columns));
   for (std::int64_t first = 0; has_small_chunks && first < columns.num_rows(); first += rows) {
-    ARROW_ASSIGN_OR_RAISE(const auto batch, columns.Slice(first, rows)->CombineChunksToBatch());
+    ARROW_ASSIGN_OR_RAISE(const auto batch, columns.Slice(first, rows)->CombineChunksToBatch(page_memory()));
     ARROW_RETURN_NOT_OK(writer->WriteRecordBatch(*batch));
   }
   return writer->Close();
@@ -168,6 +169,7 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_parquet_file(
   try {
     parquet::arrow::FileReaderBuilder builder;
     ARROW_RETURN_NOT_OK(builder.Open(file));
+    builder.memory_pool(reading_memory());
     parquet::ArrowReaderProperties properties(use_threads);
     properties.set_pre_buffer(use_threads);
     ARROW_ASSIGN_OR_RAISE(const auto reader, builder.properties(properties)->Build());

@@ -35,9 +35,9 @@ Finished limited(const Workplace& place, const std::string& limit, const std::st
 TEST(Machine, WithoutEnoughMemoryEndsARunInOrder) {
   if (is_sanitized) GTEST_SKIP() << "not under a sanitizer";
   const Workplace place;
-  place.write("table.csv", table_with_text(300'000));
+  place.write("table.csv", table_with_text(200'000));
   bool failed = false;
-  for (const int megabytes : {120, 140, 160, 180, 200, 220, 240, 260}) {
+  for (const int megabytes : {120, 150, 180, 210, 240}) {
     const Finished finished =
         limited(place, "ulimit -v " + std::to_string(megabytes * 1000), "preview table.csv --rows 1");
     EXPECT_THAT(finished.code, AnyOf(0, 1)) << megabytes << " MB: " << finished.errors;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "data/fixtures.h"
+#include "data/page_memory.h"
 #include "data/preparation.h"
 #include "data/value_rows.h"
 
@@ -15,12 +16,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int table_rows = 3000;
+constexpr int kept_rows = 3000;
 
 Table some_table() {
   std::string csv = "x,colour,ok,share,many,y\n";
   const std::vector<std::string> colours{"red", "green", "", "blue"};
-  for (int i = 0; i < table_rows; ++i) {
+  for (int i = 0; i < kept_rows; ++i) {
     csv += std::to_string(i * 7919 % 1000) + "," + colours[static_cast<std::size_t>(i * i % 11 % 4)] + "," +
            (i % 3 == 0 ? "true" : "false") + "," + (i % 50 == 0 ? "" : std::to_string(i % 13) + ".5") + ",t" +
            std::to_string(i % 400) + "," + std::to_string(i % 17) + ".25\n";
@@ -33,7 +34,7 @@ class KeptColumns : public ::testing::Test {
  protected:
   KeptColumns() {
     std::vector<std::int64_t> part;
-    for (std::int64_t row = 0; row < table_rows; ++row)
+    for (std::int64_t row = 0; row < kept_rows; ++row)
       if (row % 4 != 1) part.push_back(row);
     in_memory_ = take_rows(some_table(), part);
     in_memory_.group_column = "many";
@@ -65,14 +66,14 @@ TEST_F(KeptColumns, AreThoseOfTheTable) {
 }
 
 TEST_F(KeptColumns, TakeNoMemoryBeforeTheyAreAskedForNorAfterwards) {
-  const std::int64_t before = arrow::default_memory_pool()->bytes_allocated();
+  const std::int64_t before = page_memory()->bytes_allocated();
   const Table opened = open_arrow(file(), 1);
-  const Table taken = take_rows(opened, std::vector<std::int64_t>(table_rows / 2, 5));
-  const auto now = [&] { return arrow::default_memory_pool()->bytes_allocated() - before; };
+  const Table taken = take_rows(opened, std::vector<std::int64_t>(kept_rows / 2, 5));
+  const auto now = [&] { return page_memory()->bytes_allocated() - before; };
   EXPECT_LT(now(), 4096);
   {
     const auto column = taken.column("many");
-    EXPECT_GT(now(), table_rows / 2 * 4);
+    EXPECT_GT(now(), kept_rows / 2 * 4);
   }
   preview(opened);
   EXPECT_LT(now(), 4096);
@@ -84,7 +85,7 @@ TEST_F(KeptColumns, GiveTheirRowsInTheOrderAskedFor) {
   EXPECT_TRUE(come_when_asked_for(*taken.columns));
   expect_same(take_rows(taken, {4, 1, 1, 0, 2, 3, 3, 3}),
               take_rows(take_rows(in_memory_, order), {4, 1, 1, 0, 2, 3, 3, 3}));
-  EXPECT_THROW(take_rows(in_file_, {table_rows}), Error);
+  EXPECT_THROW(take_rows(in_file_, {kept_rows}), Error);
 }
 
 TEST_F(KeptColumns, AreSplitPreparedAndWrittenAsThoseInMemory) {

@@ -1,0 +1,130 @@
+#include "data/page_memory.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include <arrow/memory_pool.h>
+#include <arrow/status.h>
+#include <sys/mman.h>
+
+namespace stoker {
+namespace {
+
+constexpr std::int64_t least_mapped_bytes = std::int64_t{64} << 10;
+constexpr std::int64_t page_bytes = 4096;  // whose start is aligned for any type; larger pages are too
+
+std::atomic<bool> ran_out{false};
+
+class PageMemory : public arrow::MemoryPool {
+ public:
+  using arrow::MemoryPool::Allocate;
+  using arrow::MemoryPool::Free;
+  using arrow::MemoryPool::Reallocate;
+
+  arrow::Status Allocate(std::int64_t size, std::int64_t alignment, std::uint8_t** out) override {
+    if (!is_mapped(size, alignment)) {
+      ARROW_RETURN_NOT_OK(small_->Allocate(size, alignment, out));
+    } else {
+      void* const pages = ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (pages == MAP_FAILED) {
+        ran_out = true;
+        return arrow::Status::OutOfMemory("no memory for ", size, " bytes");
+      }
+      *out = static_cast<std::uint8_t*>(pages);
+    }
+    count(size);
+    return arrow::Status::OK();
+  }
+
+  arrow::Status Reallocate(std::int64_t old_size, std::int64_t new_size, std::int64_t alignment,
+                           std::uint8_t** place) override {
+    std::uint8_t* moved = nullptr;
+    ARROW_RETURN_NOT_OK(Allocate(new_size, alignment, &moved));
+    std::memcpy(moved, *place, static_cast<std::size_t>(std::min(old_size, new_size)));
+    Free(*place, old_size, alignment);
+    *place = moved;
+    return arrow::Status::OK();
+  }
+
+  void Free(std::uint8_t* place, std::int64_t size, std::int64_t alignment) override {
+    if (is_mapped(size, alignment)) {
+      ::munmap(place, static_cast<std::size_t>(size));
+    } else {
+      small_->Free(place, size, alignment);
+    }
+    bytes_ -= size;
+  }
+
+  std::int64_t bytes_allocated() const override { return bytes_; }
+  std::int64_t total_bytes_allocated() const override { return total_; }
+  std::int64_t num_allocations() const override { return allocations_; }
+  std::string backend_name() const override { return "pages"; }
+
+ private:
+  static bool is_mapped(std::int64_t size, std::int64_t alignment) {
+    return size >= least_mapped_bytes && alignment <= page_bytes;
+  }
+  void count(std::int64_t size) {
+    bytes_ += size;
+    total_ += size;
+    ++allocations_;
+  }
+
+  arrow::MemoryPool* small_ = arrow::system_memory_pool();
+  std::atomic<std::int64_t> bytes_{0};
+  std::atomic<std::int64_t> total_{0};
+  std::atomic<std::int64_t> allocations_{0};
+};
+
+class ReadingMemory : public arrow::MemoryPool {
+ public:
+  using arrow::MemoryPool::Allocate;
+  using arrow::MemoryPool::Free;
+  using arrow::MemoryPool::Reallocate;
+
+  arrow::Status Allocate(std::int64_t size, std::int64_t alignment, std::uint8_t** out) override {
+    return noted(usual_->Allocate(size, alignment, out));
+  }
+  arrow::Status Reallocate(std::int64_t old_size, std::int64_t new_size, std::int64_t alignment,
+                           std::uint8_t** place) override {
+    return noted(usual_->Reallocate(old_size, new_size, alignment, place));
+  }
+  void Free(std::uint8_t* place, std::int64_t size, std::int64_t alignment) override {
+    usual_->Free(place, size, alignment);
+  }
+  void ReleaseUnused() override { usual_->ReleaseUnused(); }
+  std::int64_t bytes_allocated() const override { return usual_->bytes_allocated(); }
+  std::int64_t total_bytes_allocated() const override { return usual_->total_bytes_allocated(); }
+  std::int64_t num_allocations() const override { return usual_->num_allocations(); }
+  std::string backend_name() const override { return usual_->backend_name(); }
+
+ private:
+  static arrow::Status noted(arrow::Status status) {
+    if (status.IsOutOfMemory()) ran_out = true;
+    return status;
+  }
+
+  arrow::MemoryPool* usual_ = arrow::default_memory_pool();
+};
+
+}  // namespace
+
+arrow::MemoryPool* reading_memory() {
+  static ReadingMemory* const pool = new ReadingMemory;
+  return pool;
+}
+
+bool memory_ran_out() {
+  return ran_out;
+}
+
+arrow::MemoryPool* page_memory() {
+  static PageMemory* const pool = new PageMemory;  // outlives every column, those of static objects too
+  return pool;
+}
+
+}  // namespace stoker

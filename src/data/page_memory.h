@@ -1,0 +1,19 @@
+#pragma once
+
+namespace arrow {
+class MemoryPool;
+}
+
+namespace stoker {
+
+// Memory for large columns that come and go: whole pages, which go back to the system when they are freed.
+// Arrow's own pools and malloc keep what is freed for the next who asks, so that one column after the other
+// takes the memory of many. What is small comes from malloc.
+arrow::MemoryPool* page_memory();
+
+// Arrow's usual memory, for reading files. Where it runs out, Arrow mostly says so and sometimes aborts the
+// program; then memory_ran_out() tells why.
+arrow::MemoryPool* reading_memory();
+bool memory_ran_out();
+
+}  // namespace stoker
