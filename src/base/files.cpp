@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file_missing.h"
 #include "base/replace_folder.h"
 #include "base/without_sync.h"
 
@@ -25,12 +26,13 @@ std::string reason(int error) {
 
 // The exit code says that the request was wrong, which names where to read and write; the cause, that it may
 // be right another time.
-[[noreturn]] void refuse_of_machine(const std::string& message) {
+[[noreturn]] void refuse_of_machine(const std::string& message, int error) {
+  if (error == ENOENT) throw FileMissing(message);
   throw Error(ExitCode::wrong_request, message, Cause::machine);
 }
 
 [[noreturn]] void refuse_read(const fs::path& path, int error) {
-  refuse_of_machine(fmt::format("cannot read {}: {}", path.string(), reason(error)));
+  refuse_of_machine(fmt::format("cannot read {}: {}", path.string(), reason(error)), error);
 }
 
 constexpr const char* half_made = ".partial-";
@@ -75,9 +77,11 @@ fs::path folder_for_temporaries() {
   const fs::path folder = fs::temp_directory_path(error);
   const char* const set = std::getenv("TMPDIR");
   if (error) {
-    refuse_of_machine(fmt::format(
-        "there is no folder for temporary files: {} ({}); set TMPDIR to a folder that can be written to",
-        set == nullptr ? "/tmp" : set, error.message()));
+    refuse_of_machine(
+        fmt::format(
+            "there is no folder for temporary files: {} ({}); set TMPDIR to a folder that can be written to",
+            set == nullptr ? "/tmp" : set, error.message()),
+        error.value());
   }
   return folder;
 }
@@ -92,7 +96,7 @@ fs::path cleared_beginning_for_temporaries() {
 }  // namespace
 
 void refuse_write(const fs::path& path, int error) {
-  refuse_of_machine(fmt::format("cannot write {}: {}", path.string(), reason(error)));
+  refuse_of_machine(fmt::format("cannot write {}: {}", path.string(), reason(error)), error);
 }
 
 std::string read_file(const fs::path& path, std::size_t limit_bytes) {
@@ -207,9 +211,12 @@ void AppendedFile::append_line(std::string_view line) {
 void make_folder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) refuse_of_machine(fmt::format("cannot make the folder {}: {}", path.string(), error.message()));
-  if (!fs::is_directory(path))
-    refuse("cannot make the folder {}: a file of that name is there", path.string());
+  if (error)
+    refuse_of_machine(fmt::format("cannot make the folder {}: {}", path.string(), error.message()),
+                      error.value());
+  if (fs::is_directory(path)) return;
+  if (fs::exists(path)) refuse("cannot make the folder {}: a file of that name is there", path.string());
+  refuse_of_machine(fmt::format("cannot make the folder {}: it was removed at once", path.string()), ENOENT);
 }
 
 TemporaryFolder::TemporaryFolder()

@@ -1,12 +1,14 @@
 #include "base/hash.h"
 
 #include <array>
+#include <cerrno>
 #include <fstream>
 #include <vector>
 
 #include <openssl/evp.h>
 
 #include "base/error.h"
+#include "base/file_missing.h"
 
 namespace stoker {
 
@@ -46,6 +48,7 @@ std::string sha256_of_text(std::string_view text) {
 
 std::string sha256_of_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
+  if (!file && errno == ENOENT) throw FileMissing(fmt::format("cannot read {}: no such file", path.string()));
   if (!file) refuse("cannot read {}: no such file, or no permission", path.string());
   Sha256 hash;
   std::vector<char> block(std::size_t{1} << 20);

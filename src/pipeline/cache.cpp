@@ -1,8 +1,12 @@
 #include "pipeline/cache.h"
 
+#include <algorithm>
+#include <system_error>
+
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/file_missing.h"
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/without_sync.h"
@@ -49,6 +53,11 @@ CardNotes notes_in(const json& entry) {
   return notes;
 }
 
+bool has_every_output(const fs::path& folder, const CardType& type) {
+  return std::ranges::all_of(type.outputs,
+                             [&](const Port& output) { return fs::exists(folder / port_file_name(output)); });
+}
+
 // Throws when a file is missing or cannot be read.
 bool holds_what_it_lists(const fs::path& folder, const CardType& type) {
   const json listed = json::parse(read_file(folder / entry_file, largest_entry));
@@ -57,10 +66,7 @@ bool holds_what_it_lists(const fs::path& folder, const CardType& type) {
   json found = hashes_of_files(folder);
   found.erase(entry_file);
   if (found != listed.at("files")) return false;
-  for (const Port& output : type.outputs) {
-    if (!fs::exists(folder / port_file_name(output))) return false;
-  }
-  return true;
+  return has_every_output(folder, type);
 }
 
 // A file that is gone, cut short or not JSON: all mean the same here.
@@ -141,10 +147,12 @@ void Cache::keep(const std::string& identity, const CardType& type, const PortVa
                       {"notes", listed_notes(notes)},
                       {"files", hashes_of_files(folder->folder())}};
     write_file(folder->folder() / entry_file, listed.dump(2, ' ', false, json::error_handler_t::replace));
+    if (!has_every_output(folder->folder(), type)) return;  // somebody removes it, as below
     // Others may be reading one that is there: if it is whole, it is as good.
     if (!folder->commit_if_free(path) && !is_whole_entry(path, type)) folder->commit();
-  } catch (const std::exception&) {
-    if (fs::exists(folder->folder())) throw;  // else somebody removed the cache, and this with it
+  } catch (const FileMissing&) {  // somebody removes the cache, and this with it
+  } catch (const fs::filesystem_error& error) {
+    if (error.code() != std::errc::no_such_file_or_directory) throw;
   }
 }
 

@@ -310,24 +310,8 @@ class Run {
     if (!trains && limit.stop().reason() == StopReason::time_limit)
       fail("took longer than its time_limit of {} s", card.time_limit);
     const bool is_partial = trains && ended_by_time_limit(*std::get<Report>(values.at("train_metrics")));
-    if (!is_partial) keep_for_later_runs(card, type, identity, values);
+    if (!is_partial) cache_.keep(identity, type, values, recorder_.notes());
     return values;
-  }
-
-  // The cache is a convenience: what goes wrong with it costs a warning.
-  void keep_for_later_runs(const Card& card, const CardType& type, const std::string& identity,
-                           const PortValues& values) {
-    const auto warn = [&](const std::exception& error) {
-      recorder_.note(Severity::warning, fmt::format("the output of the card {} is not kept for later runs: {}",
-                                                    card.id, error.what()));
-    };
-    try {
-      cache_.keep(identity, type, values, recorder_.notes());
-    } catch (const Error& error) {
-      warn(error);
-    } catch (const fs::filesystem_error& error) {
-      warn(error);
-    }
   }
 
   const PortValue& value_at(const Connection& connection) {
@@ -389,6 +373,7 @@ class Run {
     write_report(folder_->paths());
   }
 
+  // The cache is a convenience: what goes wrong with it then costs a warning.
   void shrink_cache(const Notes& notes) {
     try {
       cache_.shrink_to(options_.cache_bytes);

@@ -1,5 +1,6 @@
 #include "pipeline/run_folder.h"
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 
@@ -22,8 +23,11 @@ int records_without(const fs::path& out, const std::vector<std::string>& needed)
   std::error_code error;
   for (fs::directory_iterator run(out, error), end; !error && run != end; run.increment(error)) {
     if (run->path().filename().string().starts_with('.')) continue;
-    if (!fs::exists(RunPaths{run->path()}.record(), error)) continue;
-    for (const std::string& name : needed) found += fs::exists(run->path() / name, error) ? 0 : 1;
+    const auto has_record = [&] { return fs::exists(RunPaths{run->path()}.record(), error); };
+    if (!has_record()) continue;
+    const bool has_all = std::ranges::all_of(
+        needed, [&](const std::string& name) { return fs::exists(run->path() / name, error); });
+    if (!has_all && has_record()) ++found;  // else it was removed meanwhile
   }
   return found;
 }

@@ -119,19 +119,9 @@ def next_command(program):
     return shlex.split(open_runs[0]["to_go_on"])[1:] if open_runs else None
 
 
-def wait_for_document(program, words, process):
-    """An open fault: a run that is killed before its document is written cannot be gone on with, and a sweep is offered
-    as a run. With --open-faults nobody waits."""
-    wanted = "*/sweep.yaml" if words[0] == "sweep" else "*/pipeline.yaml"
-    while process.poll() is None and not list((program.folder / "out").glob(wanted)):
-        time.sleep(0.001)
-
-
-def stopped(program, words, chance, duration, open_faults):
+def stopped(program, words, chance, duration):
     """Runs it and stops it at a random moment; half of all moments are early, where files come into being."""
     process = program.start(words)
-    if not open_faults:
-        wait_for_document(program, words, process)
     moment = chance.uniform(0, 0.05) if chance.random() < 0.4 else chance.uniform(0, duration * 1.1)
     number = chance.choice(SIGNALS)
     time.sleep(moment)
@@ -150,7 +140,7 @@ def play_round(options, expected, chance, folder):
     program = rounds.Program(options.program, folder)
     first = [command, "crash.yaml", "--quiet", "--out", "out", "--threads", "2"][:None if command == "sweep" else -2]
     words = first
-    stops = [stopped(program, words, chance, expected[name]["seconds"], options.open_faults)]
+    stops = [stopped(program, words, chance, expected[name]["seconds"])]
     try:
         while True:
             check_whole(program, folder / "out")
@@ -158,7 +148,7 @@ def play_round(options, expected, chance, folder):
             if words is None:
                 break
             if len(stops) < chance.randint(1, MOST_STOPS):
-                stops.append(stopped(program, words, chance, expected[name]["seconds"], options.open_faults))
+                stops.append(stopped(program, words, chance, expected[name]["seconds"]))
             else:
                 program.must(*words)
         difference = first_difference(expected[name]["result"], result_of(folder / "out"))
@@ -180,10 +170,7 @@ def uninterrupted(options):
 
 
 def main():
-    def further(parser):
-        parser.add_argument("--open-faults", action="store_true", help="also what is known to go wrong")
-
-    options = rounds.options_of(__doc__, further)
+    options = rounds.options_of(__doc__)
     expected = uninterrupted(options)
     rounds.play(options, lambda chance, folder, number: play_round(options, expected, chance, folder))
 
