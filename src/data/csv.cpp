@@ -230,13 +230,15 @@ Table read_csv(const std::filesystem::path& path, char delimiter,
                const std::vector<std::string>& text_columns) {
   arrow::util::InitializeUTF8();
   refuse_wide_text(path, delimiter);
-  if (!or_refuse(is_packed(path), path.string())) {
+  const bool packed = or_refuse(is_packed(path), path.string());
+  if (!packed) {
     if (const auto numbers = read_csv_of_numbers(path, delimiter, text_columns)) {
       refuse_foreign_text(*numbers->columns, path.string());
       return *numbers;
     }
   }
-  auto columns = read_columns(path, delimiter, Wanted{text_columns}, usual_block_bytes);
+  // Threads of Arrow's would wait for ever for an input that BoundedInput ends, and with them the program's end.
+  auto columns = read_columns(path, delimiter, Wanted{text_columns, {}, !packed}, usual_block_bytes);
   if (lacks_threads(columns.status()))
     columns = read_columns(path, delimiter, Wanted{text_columns, {}, false}, usual_block_bytes);
   fail_for_machine(columns.status(), path.string());
