@@ -93,6 +93,8 @@ class ColumnsInFile : public ColumnsWhenAskedFor {
 
   std::shared_ptr<arrow::ChunkedArray> column(int i) const override {
     const Reader reader = reader_of(file_, name_, {fields_.at(static_cast<std::size_t>(i))});
+    // Without this a batch is read into a piece of memory that would hold all its columns.
+    or_fail(reader->PreBufferMetadata({}), name_);
     arrow::ArrayVector chunks;
     for (int batch = 0; batch < reader->num_record_batches(); ++batch)
       chunks.push_back(or_fail(reader->ReadRecordBatch(batch), name_)->column(0));

@@ -18,8 +18,8 @@ double peak_bytes(const Workplace& place, int rows) {
   return json::parse(place.stoker({"runs", "show", "latest", "--json"}).output)["peak_memory_bytes"];
 }
 
-// The table is twice as large in doubles as the float32 numbers that are trained on, and there is room beside
-// it for little more; held whole more than once, it would be at five times and more.
+// The table is twice as large in doubles as the float32 numbers that are trained on, and is written to the cache
+// once; held whole by every card, it would be at six times and more.
 TEST(Memory, OfARunIsNoMultipleOfItsTable) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers take memory of their own";
@@ -28,7 +28,7 @@ TEST(Memory, OfARunIsNoMultipleOfItsTable) {
   constexpr int rows = 700'000;
   constexpr double tensor_bytes = 4.0 * rows * 14;
   const double beside = peak_bytes(place, 1000);
-  EXPECT_LT((peak_bytes(place, rows) - beside) / tensor_bytes, 3);
+  EXPECT_LT((peak_bytes(place, rows) - beside) / tensor_bytes, 5);
 }
 
 }  // namespace
