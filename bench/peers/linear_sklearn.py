@@ -22,20 +22,26 @@ def table():
     return x, x @ coefficients + 10 * random.normal(size=ROWS)
 
 
+def median_and_spread(windows):
+    median = statistics.median(windows)
+    return median, (max(windows) - min(windows)) / median
+
+
 def measure(work, seconds):
-    """Median time of one call over at least 5 windows of at least `seconds`, and the spread of the windows."""
+    """Median time of one call over at least 5 windows of at least `seconds`, and the spread of the windows, by the
+    clock and by the processor."""
     work()
     start = time.perf_counter()
     work()
     calls = max(1, round(seconds / (time.perf_counter() - start)))
-    windows = []
+    windows, processor = [], []
     for _ in range(5):
-        start = time.perf_counter()
+        start, processor_start = time.perf_counter(), time.process_time()
         for _ in range(calls):
             work()
+        processor.append((time.process_time() - processor_start) / calls)
         windows.append((time.perf_counter() - start) / calls)
-    median = statistics.median(windows)
-    return median, (max(windows) - min(windows)) / median
+    return median_and_spread(windows) + median_and_spread(processor)
 
 
 def main():
@@ -51,7 +57,7 @@ def main():
         "lasso_cv": LassoCV(cv=5),
     }
     for name, model in models.items():
-        median, spread = measure(lambda: model.fit(x, y), seconds)
+        median, spread, processor, processor_spread = measure(lambda: model.fit(x, y), seconds)
         line = {
             "workload": name,
             "model": name,
@@ -62,6 +68,8 @@ def main():
             "ms": 1e3 * median,
             "us_per_step": 1e6 * median,
             "spread": spread,
+            "processor_us_per_step": 1e6 * processor,
+            "processor_spread": processor_spread,
             "samples_per_s": ROWS / median,
             "models": 1,
             "peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,

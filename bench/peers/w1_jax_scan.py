@@ -61,8 +61,9 @@ def main():
             state, losses = run_chain(state)
         losses.block_until_ready()
 
-    microseconds, spread = w1.measure(run_chains, settings.seconds, warm_up=1)
-    w1.report("jax scan", device.platform, settings.batch, (microseconds / chain, spread), {"jax": jax.__version__})
+    microseconds, spread, processor, processor_spread = w1.measure(run_chains, settings.seconds, warm_up=1)
+    w1.report("jax scan", device.platform, settings.batch,
+              (microseconds / chain, spread, processor / chain, processor_spread), {"jax": jax.__version__})
 
 
 if __name__ == "__main__":

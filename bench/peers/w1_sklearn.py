@@ -1,5 +1,8 @@
 """w1 in scikit-learn: MLPRegressor, which has no dropout. Compare with dropout 0."""
+import os
 import sys
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as Stoker is measured; read when numpy is imported
 
 import w1
 

@@ -40,6 +40,11 @@ void add_w1_flags(CLI::App& app, BenchOptions& options) {
   app.add_option("--precision", options.precision, "auto, or fp32: operands that are not rounded")
       ->check(CLI::IsMember({"auto", "fp32"}))
       ->capture_default_str();
+  app.add_option("--steps-before", options.steps_before,
+                 "Train so many steps before measuring; repeated in rising order, measure after each")
+      ->allow_extra_args(false)
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{100'000'000}))
+      ->capture_default_str();
   app.add_option("--models", options.models, "Measure so many models side by side, beside one alone")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
   app.add_option("--threads", options.threads, "With --models on the CPU: threads; 0: one per core")
@@ -47,30 +52,11 @@ void add_w1_flags(CLI::App& app, BenchOptions& options) {
 }
 
 // The scripts take one batch size at a time.
-std::vector<BenchLine> run_w1_peers(const BenchOptions& options, const std::vector<BenchLine>& own) {
-  std::vector<BenchLine> lines;
-  for (std::size_t i = 0; i < own.size(); i += options.engines.size()) {
-    const BenchLine& line = own[i];
-    const std::string device = line.device == "cpu" ? "cpu" : "cuda";
-    for (BenchLine& peer : run_peers(
-             "w1_", {"--batch", fmt::format("{}", line.batch), "--device", device, "--dropout",
-                     fmt::format("{}", options.dropout), "--seconds", fmt::format("{}", options.seconds)})) {
-      lines.push_back(std::move(peer));
-    }
-  }
-  return lines;
-}
-
-ExitCode show(const BenchOptions& options, const std::vector<BenchLine>& own,
-              const std::vector<BenchLine>& peers) {
-  if (!options.json) {
-    print(comparison(own, peers));
-    return ExitCode::done;
-  }
-  for (const auto* lines : {&own, &peers}) {
-    for (const BenchLine& line : *lines) print_data(to_json(line).dump() + "\n");
-  }
-  return ExitCode::done;
+void run_w1_peers(const BenchOptions& options, std::int64_t batch, Device device, Comparison& comparison) {
+  run_peers("w1_",
+            {"--batch", fmt::format("{}", batch), "--device", device.is_cuda() ? "cuda" : "cpu", "--dropout",
+             fmt::format("{}", options.dropout), "--seconds", fmt::format("{}", options.seconds)},
+            comparison);
 }
 
 ExitCode show_many(const BenchOptions& options, const std::vector<ManyLine>& lines) {
@@ -106,17 +92,18 @@ ExitCode run_w1(const BenchOptions& options) {
   if (options.peers && w1_name(options) != "w1")
     refuse("the peers train the hidden layers 128,64,32 alone; leave out --hidden or --peers");
   if (options.models > 0) return show_many(options, bench_w1_many(options));
-  const std::vector<BenchLine> own = bench_w1(options);
-  std::vector<BenchLine> peers;
-  if (options.peers) peers = run_w1_peers(options, own);
-  return show(options, own, peers);
+  Comparison comparison(options.json);
+  bench_w1(options, comparison, [&](std::int64_t batch, Device device) {
+    if (options.peers) run_w1_peers(options, batch, device, comparison);
+  });
+  return ExitCode::done;
 }
 
 ExitCode run_linear(const BenchOptions& options) {
-  const std::vector<BenchLine> own = bench_linear(options);
-  std::vector<BenchLine> peers;
-  if (options.peers) peers = run_peers("linear_", {"--seconds", fmt::format("{}", options.seconds)});
-  return show(options, own, peers);
+  Comparison comparison(options.json);
+  bench_linear(options, comparison);
+  if (options.peers) run_peers("linear_", {"--seconds", fmt::format("{}", options.seconds)}, comparison);
+  return ExitCode::done;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,10 @@ struct BenchOptions {
   std::vector<std::int64_t> hidden{128, 64, 32};
   double dropout = 0.2;
   std::string precision = "auto";
-  double seconds = 0.25;    // of a window
-  std::int64_t models = 0;  // side by side; 0: one model alone
-  int threads = 0;          // that models share on the CPU; 0: one per core
+  double seconds = 0.25;                      // of a window
+  std::vector<std::int64_t> steps_before{0};  // to be trained before a measurement, in rising order
+  std::int64_t models = 0;                    // side by side; 0: one model alone
+  int threads = 0;                            // that models share on the CPU; 0: one per core
   bool peers = false;
   bool json = false;
 };
@@ -27,8 +29,10 @@ struct BenchOptions {
 constexpr std::int64_t bench_rows = 40'000;
 constexpr std::int64_t bench_columns = 13;
 
-// w1: 13 → [128, 64, 32] → 1, ReLU, dropout, Adam 1e-3, MSE. One line per batch size and engine.
-std::vector<BenchLine> bench_w1(const BenchOptions& options);
+// w1: 13 → [128, 64, 32] → 1, ReLU, dropout, Adam 1e-3, MSE. One line per batch size, engine and number of
+// steps before; `after_batch` follows the lines of each batch size.
+void bench_w1(const BenchOptions& options, Comparison& comparison,
+              const std::function<void(std::int64_t batch, Device device)>& after_batch);
 // Its parts, for many such models.
 Dataset w1_table();
 EngineRequest w1_request(const Dataset& placed, Device device, std::int64_t batch,
@@ -49,6 +53,6 @@ struct ManyLine {
 };
 std::vector<ManyLine> bench_w1_many(const BenchOptions& options);
 // linear_regression, ridge, lasso, lasso_cv on the same table in memory. One line per model.
-std::vector<BenchLine> bench_linear(const BenchOptions& options);
+void bench_linear(const BenchOptions& options, Comparison& comparison);
 
 }  // namespace stoker::cli

@@ -16,7 +16,10 @@ struct BenchLine {
   std::string device;
   std::string precision;
   double us_per_step = 0;
-  double spread = 0;  // between the fastest and the slowest window, as a share of the median
+  double spread = 0;                 // between the fastest and the slowest window, as a share of the median
+  double processor_us_per_step = 0;  // of the CPU, all threads together; 0 where nobody told
+  double processor_spread = 0;
+  std::int64_t steps_before = 0;  // trained before the measurement
   double samples_per_s = 0;
   std::int64_t models = 1;
   std::uint64_t peak_bytes = 0;
@@ -27,13 +30,21 @@ nlohmann::json to_json(const BenchLine& line);
 // What a peer printed; false when the text is no such line.
 bool read_bench_line(const std::string& text, BenchLine& line);
 
-// Own lines and peers' lines of the same workload and batch side by side, with the ratio to the first of them
-// in front.
-std::string comparison(const std::vector<BenchLine>& own, const std::vector<BenchLine>& peers);
+// Prints each line as soon as it is measured: a row of a table with the ratio to the first line of the same
+// workload and batch in front, or JSON.
+class Comparison {
+ public:
+  explicit Comparison(bool as_json) : as_json_(as_json) {}
+  void show(const BenchLine& line);
+
+ private:
+  bool as_json_;
+  std::vector<BenchLine> firsts_;  // of each workload and batch
+};
 
 // Runs those scripts of bench/peers/ whose names begin with `prefix`, with the first of these Pythons that
-// has their packages: $STOKER_PYTHON, that of .venv, the system's; and returns what they measured. A script
+// has their packages: $STOKER_PYTHON, that of .venv, the system's; and shows what each has measured. A script
 // that cannot run (its packages are missing) is told about.
-std::vector<BenchLine> run_peers(const std::string& prefix, const std::vector<std::string>& arguments);
+void run_peers(const std::string& prefix, const std::vector<std::string>& arguments, Comparison& comparison);
 
 }  // namespace stoker::cli

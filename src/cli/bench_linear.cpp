@@ -50,6 +50,8 @@ BenchLine measure_fit(LinearKind kind, const LinearTable& table, double window_s
   line.precision = "fp64";
   line.us_per_step = 1e6 * measured.seconds_per_unit;
   line.spread = measured.spread;
+  line.processor_us_per_step = 1e6 * measured.processor_seconds_per_unit;
+  line.processor_spread = measured.processor_spread;
   line.samples_per_s = static_cast<double>(bench_rows) / measured.seconds_per_unit;
   line.peak_bytes = peak_memory_bytes();
   line.versions = {{"stoker", STOKER_VERSION}};
@@ -58,14 +60,12 @@ BenchLine measure_fit(LinearKind kind, const LinearTable& table, double window_s
 
 }  // namespace
 
-std::vector<BenchLine> bench_linear(const BenchOptions& options) {
+void bench_linear(const BenchOptions& options, Comparison& comparison) {
   const LinearTable table = synthetic_table();
-  std::vector<BenchLine> lines;
   for (const LinearKind kind :
        {LinearKind::linear_regression, LinearKind::ridge, LinearKind::lasso, LinearKind::lasso_cv}) {
-    lines.push_back(measure_fit(kind, table, options.seconds));
+    comparison.show(measure_fit(kind, table, options.seconds));
   }
-  return lines;
 }
 
 }  // namespace stoker::cli

@@ -134,7 +134,7 @@ std::vector<BenchLine> run_peer(const fs::path& script, const std::vector<std::s
 
 }  // namespace
 
-std::vector<BenchLine> run_peers(const std::string& prefix, const std::vector<std::string>& arguments) {
+void run_peers(const std::string& prefix, const std::vector<std::string>& arguments, Comparison& comparison) {
   const fs::path root = repository();
   std::vector<fs::path> scripts;
   for (const auto& entry : fs::directory_iterator(root / "bench" / "peers")) {
@@ -142,11 +142,9 @@ std::vector<BenchLine> run_peers(const std::string& prefix, const std::vector<st
     if (name.starts_with(prefix) && is_peer(entry.path())) scripts.push_back(entry.path());
   }
   std::sort(scripts.begin(), scripts.end());
-  std::vector<BenchLine> lines;
   for (const fs::path& script : scripts) {
-    for (BenchLine& line : run_peer(script, pythons(root), arguments)) lines.push_back(std::move(line));
+    for (const BenchLine& line : run_peer(script, pythons(root), arguments)) comparison.show(line);
   }
-  return lines;
 }
 
 }  // namespace stoker::cli

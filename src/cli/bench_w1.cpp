@@ -74,30 +74,40 @@ std::uint64_t used_bytes(Device device, std::uint64_t free_before) {
   return free_before > free_now ? free_before - free_now : 0;
 }
 
-BenchLine measure_w1(const EngineRequest& request, EngineChoice choice, const BenchOptions& options,
-                     std::uint64_t free_before) {
-  const std::unique_ptr<Engine> engine = choose_engine(engines(), choice, {}, request).make(request);
-  std::int64_t next_step = 0;
-  const Measured measured = measure(
-      [&](std::int64_t steps) {
-        Chunk chunk{next_step, std::vector<float>(static_cast<std::size_t>(steps), 1e-3F)};
-        engine->run(chunk);
-        next_step += steps;
-      },
-      options.seconds);
+BenchLine line_of(const Measured& measured, std::string_view engine, const EngineRequest& request,
+                  const BenchOptions& options) {
   BenchLine line;
   line.workload = w1_name(options);
   line.batch = request.batch_size;
-  line.engine = std::string(engine->name());
+  line.engine = std::string(engine);
   line.device = request.device.name();
   line.precision = precision_of(line.engine, request);
   line.us_per_step = 1e6 * measured.seconds_per_unit;
   line.spread = measured.spread;
+  line.processor_us_per_step = 1e6 * measured.processor_seconds_per_unit;
+  line.processor_spread = measured.processor_spread;
   line.samples_per_s = static_cast<double>(request.batch_size) / measured.seconds_per_unit;
-  line.peak_bytes = used_bytes(request.device, free_before);
   line.versions = {{"stoker", STOKER_VERSION}};
   if (line.engine != "fused") line.versions.emplace_back("torch", torch_door::version());
   return line;
+}
+
+// One line for each number of steps to be trained before.
+void measure_w1(const EngineRequest& request, EngineChoice choice, const BenchOptions& options,
+                std::uint64_t free_before, Comparison& comparison) {
+  const std::unique_ptr<Engine> engine = choose_engine(engines(), choice, {}, request).make(request);
+  std::int64_t next_step = 0;
+  const auto train = [&](std::int64_t steps) {
+    engine->run({next_step, std::vector<float>(static_cast<std::size_t>(steps), 1e-3F)});
+    next_step += steps;
+  };
+  for (const std::int64_t before : options.steps_before) {
+    while (next_step < before) train(std::min<std::int64_t>(1000, before - next_step));
+    BenchLine line = line_of(measure(train, options.seconds), engine->name(), request, options);
+    line.steps_before = before;
+    line.peak_bytes = used_bytes(request.device, free_before);
+    comparison.show(line);
+  }
 }
 
 }  // namespace
@@ -115,20 +125,20 @@ EngineChoice engine_named(const std::string& name) {
   return static_cast<EngineChoice>(found - names.begin());
 }
 
-std::vector<BenchLine> bench_w1(const BenchOptions& options) {
+void bench_w1(const BenchOptions& options, Comparison& comparison,
+              const std::function<void(std::int64_t batch, Device device)>& after_batch) {
   std::vector<EngineChoice> choices;
   for (const std::string& name : options.engines) choices.push_back(engine_named(name));
   const Notes notes = [](Severity, const std::string& message) { tell(message); };
   const Device device = choose_device(options.device, notes);
   const std::uint64_t free_before = free_bytes_on(device);
   const Placement placed = place(w1_table(), device, notes);
-  std::vector<BenchLine> lines;
   for (const std::int64_t batch : options.batches) {
     for (const EngineChoice choice : choices)
-      lines.push_back(
-          measure_w1(w1_request(placed.dataset, device, batch, options, 42), choice, options, free_before));
+      measure_w1(w1_request(placed.dataset, device, batch, options, 42), choice, options, free_before,
+                 comparison);
+    after_batch(batch, device);
   }
-  return lines;
 }
 
 }  // namespace stoker::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <vector>
 
 namespace stoker::cli {
@@ -10,16 +11,40 @@ namespace {
 
 constexpr int windows = 7;
 
-double seconds_for(const std::function<void(std::int64_t)>& work, std::int64_t units) {
+struct Taken {
+  double seconds;
+  double processor_seconds;
+};
+
+double processor_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+Taken time_of(const std::function<void(std::int64_t)>& work, std::int64_t units) {
   const auto start = std::chrono::steady_clock::now();
+  const double processor_start = processor_seconds();
   work(units);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double processor = processor_seconds() - processor_start;
+  return {std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), processor};
+}
+
+struct Summary {
+  double median;
+  double spread;
+};
+
+Summary summary_of(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  const double median = times[times.size() / 2];
+  return {median, (times.back() - times.front()) / median};
 }
 
 // Units that take at least this long, found by doubling; warms everything up on the way.
 std::int64_t units_for(const std::function<void(std::int64_t)>& work, double seconds) {
   for (std::int64_t units = 1;; units *= 2) {
-    const double taken = seconds_for(work, units);
+    const double taken = time_of(work, units).seconds;
     if (taken < seconds / 4) continue;
     const double wanted = std::ceil(1.1 * static_cast<double>(units) * seconds / taken);
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(wanted));
@@ -32,18 +57,21 @@ Measured measure(const std::function<void(std::int64_t units)>& work, double win
   work(1);
   std::int64_t units = units_for(work, window_seconds);
   std::vector<double> times;
+  std::vector<double> processor_times;
   while (times.size() < windows) {
-    const double taken = seconds_for(work, units);
-    if (taken < window_seconds) {  // it got faster than the warm-up was: too short a window does not count
+    const Taken taken = time_of(work, units);
+    if (taken.seconds < window_seconds) {  // faster than the warm-up was: too short a window does not count
       units = units + units / 4 + 1;
       times.clear();
+      processor_times.clear();
       continue;
     }
-    times.push_back(taken / static_cast<double>(units));
+    times.push_back(taken.seconds / static_cast<double>(units));
+    processor_times.push_back(taken.processor_seconds / static_cast<double>(units));
   }
-  std::sort(times.begin(), times.end());
-  const double median = times[times.size() / 2];
-  return {median, (times.back() - times.front()) / median};
+  const Summary clock = summary_of(times);
+  const Summary processor = summary_of(processor_times);
+  return {clock.median, clock.spread, processor.median, processor.spread};
 }
 
 }  // namespace stoker::cli

@@ -10,6 +10,10 @@ namespace stoker::cli {
 struct Measured {
   double seconds_per_unit = 0;
   double spread = 0;
+  // Of the processor, all threads together: on a machine that others use as well, it tells what the clock
+  // cannot.
+  double processor_seconds_per_unit = 0;
+  double processor_spread = 0;
 };
 
 // Warms up, finds how many units fill a window, then measures at least 5 windows of at least
