@@ -83,6 +83,16 @@ void remove_half_written(const fs::path& cache) {
   for (const fs::path& each : found) fs::remove_all(each, ignored);
 }
 
+void remove_beyond(const fs::path& cache, std::uint64_t bytes) {
+  std::uint64_t sum = 0;
+  for (const KeptEntry& entry : entries_in(cache)) {
+    sum += entry.bytes;
+    std::error_code error;
+    if (sum > bytes) remove_folder(entry.folder, error);
+    if (error) throw fs::filesystem_error("cannot remove", entry.folder, error);
+  }
+}
+
 }  // namespace
 
 Cache::~Cache() {
@@ -111,13 +121,11 @@ void Cache::mark_used(const fs::path& entry_folder) const {
 
 void Cache::shrink_to(std::uint64_t bytes) {
   if (!holds_lock() || !locked(lock_, LOCK_EX | LOCK_NB)) return;
-  remove_half_written(folder_);
-  std::uint64_t sum = 0;
-  for (const KeptEntry& entry : entries_in(folder_)) {
-    sum += entry.bytes;
-    std::error_code error;
-    if (sum > bytes) remove_folder(entry.folder, error);
-    if (error) throw fs::filesystem_error("cannot remove", entry.folder, error);
+  try {
+    remove_half_written(folder_);
+    remove_beyond(folder_, bytes);
+  } catch (const fs::filesystem_error& error) {
+    if (error.code() != std::errc::no_such_file_or_directory) throw;  // else somebody removes the cache
   }
   locked(lock_, LOCK_SH);
 }
