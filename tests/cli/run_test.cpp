@@ -60,7 +60,8 @@ TEST_F(Run, ASecondRunReusesWhatDidNotChange) {
     EXPECT_EQ(card.at("reused").get<bool>(), card.at("id") == "load" || card.at("id") == "model")
         << card.dump();
   }
-  for (const auto& card : run_json({"--no-cache"}).at("cards")) EXPECT_FALSE(card.at("reused").get<bool>());
+  const auto anew = run_json({"--no-cache"});
+  for (const auto& card : anew.at("cards")) EXPECT_FALSE(card.at("reused").get<bool>());
 }
 
 TEST_F(Run, OnlyRunsACardAndWhatItNeeds) {
