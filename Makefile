@@ -4,8 +4,9 @@
 demo: build
 	build/stoker run examples/boston_housing.yaml
 
+# One more at a time than there are cores: many wait for the disk.
 test: all-targets
-	ctest --test-dir build --output-on-failure -j 2
+	ctest --test-dir build --output-on-failure -j $$(($$(nproc) + 1))
 
 build: configure
 	cmake --build build --target stoker stoker_torch

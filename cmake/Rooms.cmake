@@ -7,7 +7,7 @@ endfunction()
 # namespaces of one room must differ for that. Kernels, which have options of their own, stay alone.
 function(stoker_unite target)
   set_target_properties(${target} PROPERTIES
-    UNITY_BUILD ${STOKER_UNITY} UNITY_BUILD_BATCH_SIZE 9)
+    UNITY_BUILD ${STOKER_UNITY} UNITY_BUILD_BATCH_SIZE 20)
 endfunction()
 
 # stoker_room(NAME [OBJECT] [QUICK] SOURCES ... LINKS ...): one library per folder of src/.
@@ -28,12 +28,17 @@ function(stoker_room name)
   endif()
 endfunction()
 
+# Tests run once for each time they are compiled.
+function(stoker_compile_for_one_run target)
+  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O0>)
+endfunction()
+
 # stoker_test(ROOM [SERIAL] SOURCES ... LINKS ...): one test program per room, found by ctest case by case.
 # SERIAL: its tests take all of something (a GPU's memory) and run while no other does.
 function(stoker_test room)
   cmake_parse_arguments(TEST "SERIAL" "" "SOURCES;LINKS" ${ARGN})
   add_executable(test_${room} ${TEST_SOURCES})
-  stoker_compile_quickly(test_${room})
+  stoker_compile_for_one_run(test_${room})
   stoker_unite(test_${room})
   target_include_directories(test_${room} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_compile_definitions(test_${room} PRIVATE

@@ -87,8 +87,8 @@ Claim::Claim(Kind kind, const fs::path& beginning, mode_t mode, const fs::path& 
   for (int attempt = 0; attempt < tries; ++attempt) {
     path_ = beginning;
     path_ += machine_digits() + random_digits();
+    const std::lock_guard guard(claimed().mutex);  // before it is made: no end may come between
     if (make(kind, mode)) {
-      const std::lock_guard guard(claimed().mutex);
       claimed().makers.emplace(path_, ::getpid());
       return;
     }
@@ -155,7 +155,7 @@ void clear_abandoned(const fs::path& folder, std::string_view ending) {
 
 void remove_claims() noexcept {
   try {
-    const std::lock_guard guard(claimed().mutex);
+    claimed().mutex.lock();  // for good: nothing may be made any more
     std::error_code ignored;
     for (const auto& [path, maker] : claimed().makers) {
       if (maker == ::getpid()) fs::remove_all(path, ignored);

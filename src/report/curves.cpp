@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view header =
     "epoch,card,train_loss,validation_loss,learning_rate,seconds,rows_per_second";
 constexpr std::size_t column_count = 7;
-constexpr std::size_t largest_file = 512U << 20;  // a million epochs of several trainings
+constexpr std::size_t largest_metrics_file = 512U << 20;  // a million epochs of several trainings
 constexpr std::size_t most_cards = 1'000;
 
 struct Epoch {
@@ -136,7 +136,7 @@ bool LossCurve::wants_log_axis() const {
 std::vector<LossCurve> read_curves(const fs::path& metrics_file) {
   std::error_code error;
   if (!fs::exists(metrics_file, error)) return {};
-  const std::string content = read_file(metrics_file, largest_file);
+  const std::string content = read_file(metrics_file, largest_metrics_file);
   CurveReader reader(metrics_file);
   std::size_t line_number = 0;
   std::size_t begin = 0;

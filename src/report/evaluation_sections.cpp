@@ -45,14 +45,6 @@ bool can_be_logarithmic(const LossCurve& curve) {
          std::all_of(curve.validation.begin(), curve.validation.end(), fine);
 }
 
-std::string figure(std::string_view kind, std::size_t index, const std::string& caption,
-                   const std::string& switches) {
-  return fmt::format(
-      "<figure data-kind=\"{}\" data-index=\"{}\">\n<figcaption><span>{}</span>{}</figcaption>\n"
-      "<div class=\"plot\" role=\"img\" aria-label=\"{}\"></div>\n</figure>\n",
-      kind, index, caption, switches, caption);
-}
-
 // "", or " · <card>" where there are several to tell apart.
 std::string behind(const std::string& card, bool several) {
   return several ? " · " + html_escaped(card) : "";
@@ -120,6 +112,14 @@ std::string mistakes_table(const Evaluation& evaluation) {
 }
 
 }  // namespace
+
+std::string figure(std::string_view kind, std::size_t index, std::string_view caption,
+                   std::string_view switches) {
+  return fmt::format(
+      "<figure data-kind=\"{}\" data-index=\"{}\">\n<figcaption><span>{}</span>{}</figcaption>\n"
+      "<div class=\"plot\" role=\"img\" aria-label=\"{}\"></div>\n</figure>\n",
+      kind, index, caption, switches, caption);
+}
 
 std::string metrics_section(const RunContents& contents) {
   std::string groups;

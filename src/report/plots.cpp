@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t most_drawn_classes = 1'000;
 
 // A card's id as part of a file's name.
-std::string plain(const std::string& card) {
+std::string in_picture_name(const std::string& card) {
   std::string name = card.substr(0, 100);
   const auto is_plain = [](unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
@@ -26,7 +26,7 @@ std::string plain(const std::string& card) {
 
 // "loss.png", or "loss-<card>.png" where several cards have such a picture.
 std::string file_name(std::string_view what, const std::string& card, bool several) {
-  return several ? fmt::format("{}-{}.png", what, plain(card)) : fmt::format("{}.png", what);
+  return several ? fmt::format("{}-{}.png", what, in_picture_name(card)) : fmt::format("{}.png", what);
 }
 
 void draw_evaluation(Drawer& drawer, const CardEvaluation& each, const std::string& run, bool several) {

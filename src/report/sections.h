@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "report/contents.h"
 
@@ -23,5 +25,9 @@ std::string metrics_section(const RunContents& contents);
 std::string loss_section(const RunContents& contents);
 std::string predictions_section(const RunContents& contents);
 std::string confusion_section(const RunContents& contents);
+
+// A place where the page's script draws; caption and switches are HTML.
+std::string figure(std::string_view kind, std::size_t index, std::string_view caption,
+                   std::string_view switches);
 
 }  // namespace stoker

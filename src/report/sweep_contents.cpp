@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t largest_file = 512U << 20;
+constexpr std::size_t largest_sweep_file = 512U << 20;
 
 std::string text_of(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
@@ -112,7 +112,7 @@ std::vector<std::size_t> SweepContents::ranking() const {
 SweepContents read_sweep_contents(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "sweep.json";
   try {
-    return contents_from(json::parse(read_file(file, largest_file)));
+    return contents_from(json::parse(read_file(file, largest_sweep_file)));
   } catch (const json::exception& error) {
     refuse("{} is not the record of a sweep: {}", file.string(), error.what());
   }

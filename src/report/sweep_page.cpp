@@ -21,14 +21,6 @@ using nlohmann::json;
 constexpr std::size_t most_table_rows = 500;
 constexpr std::size_t most_points = 10'000;
 
-std::string figure(std::string_view kind, std::size_t index, const std::string& caption,
-                   std::string_view switches) {
-  return fmt::format(
-      "<figure data-kind=\"{}\" data-index=\"{}\">\n<figcaption><span>{}</span>{}</figcaption>\n"
-      "<div class=\"plot\" role=\"img\" aria-label=\"{}\"></div>\n</figure>\n",
-      kind, index, html_escaped(caption), switches, html_escaped(caption));
-}
-
 std::string score_text(const SweepContents::Trial& trial, bool with_spread) {
   if (!trial.score) return "–";
   return with_spread ? fmt::format("{:.5g} ± {:.2g}", *trial.score, trial.spread)
@@ -60,9 +52,10 @@ std::string summary_section(const SweepContents& contents) {
 
 std::string score_section(const SweepContents& contents) {
   std::string figures;
-  for (std::size_t i = 0; i < contents.settings.size(); ++i)
-    figures +=
-        figure("score", i, contents.metric + " against " + contents.settings[i].name + " · best dashed", "");
+  for (std::size_t i = 0; i < contents.settings.size(); ++i) {
+    const std::string caption = contents.metric + " against " + contents.settings[i].name + " · best dashed";
+    figures += figure("score", i, html_escaped(caption), "");
+  }
   if (figures.empty()) return "";
   return fmt::format(
       "<section>\n<h2>Score against each setting</h2>\n<div class=\"plots\">\n{}</div>\n</section>\n",

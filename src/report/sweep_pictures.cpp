@@ -79,7 +79,7 @@ GnuplotPicture curves_picture(const SweepContents& contents) {
 }
 
 // A setting's name as part of a file's name.
-std::string plain(std::string name) {
+std::string setting_in_name(std::string name) {
   std::replace_if(
       name.begin(), name.end(),
       [](unsigned char c) {
@@ -105,7 +105,7 @@ void draw_sweep_plots(const std::filesystem::path& folder, const Notes& notes) {
   Drawer drawer(gnuplot, folder / "plots", notes);
   for (std::size_t i = 0; i < std::min(most_pictures, contents.settings.size()); ++i)
     drawer.draw(score_picture(contents, contents.settings[i]),
-                "score-" + plain(contents.settings[i].name) + ".png");
+                "score-" + setting_in_name(contents.settings[i].name) + ".png");
   if (!contents.curves.empty()) drawer.draw(curves_picture(contents), "curves.png");
 }
 
