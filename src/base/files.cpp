@@ -72,6 +72,14 @@ void sync_path(const fs::path& path) {
 }
 
 // The system's own folder for such, or a refusal that says which setting names another.
+// A small file is read at one go; what has no size, a pipe say, in larger pieces.
+std::size_t block_for(int descriptor) {
+  constexpr std::size_t largest = std::size_t{1} << 16;
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0) return largest;
+  return std::min(largest, static_cast<std::size_t>(status.st_size) + 1);
+}
+
 fs::path folder_for_temporaries() {
   std::error_code error;
   const fs::path folder = fs::temp_directory_path(error);
@@ -100,12 +108,10 @@ void refuse_write(const fs::path& path, int error) {
 }
 
 std::string read_file(const fs::path& path, std::size_t limit_bytes) {
-  std::error_code status_error;
-  if (fs::is_directory(path, status_error)) refuse("{} is a folder, not a file", path.string());
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) refuse_read(path, errno);
   std::string content;
-  std::vector<char> block(std::size_t{1} << 16);
+  std::vector<char> block(block_for(descriptor));
   ssize_t got = 0;
   while ((got = ::read(descriptor, block.data(), block.size())) > 0 || (got < 0 && errno == EINTR)) {
     if (got < 0) continue;
@@ -114,6 +120,7 @@ std::string read_file(const fs::path& path, std::size_t limit_bytes) {
   }
   const int error = errno;
   ::close(descriptor);
+  if (got < 0 && error == EISDIR) refuse("{} is a folder, not a file", path.string());
   if (got < 0) refuse_read(path, error);
   if (content.size() > limit_bytes)
     refuse("{} is larger than {} bytes, the most that is read here", path.string(), limit_bytes);

@@ -26,7 +26,7 @@ bool is_folder(const std::string& name) {
 // Of the newest run that has a model; one that has none, such as after --only, is passed over by name.
 std::filesystem::path newest_model(const std::filesystem::path& out) {
   std::vector<std::string> damaged;
-  const std::vector<ListedRun> runs = list_runs(out, damaged);
+  const std::vector<ListedRun> runs = list_runs(out, damaged, Read::in_part);
   for (const ListedRun& run : runs) {
     if (!holds(run.paths.folder, "model")) continue;
     if (run.id != runs.front().id) {
@@ -76,7 +76,7 @@ ListedRun run_named(const std::string& name, const std::filesystem::path& out) {
 std::filesystem::path sweep_named(const std::string& name, const std::filesystem::path& out) {
   if (name == "latest") {
     std::vector<std::string> damaged;
-    for (const ListedRun& run : list_runs(out, damaged))
+    for (const ListedRun& run : list_runs(out, damaged, Read::in_part))
       if (holds(run.paths.folder, "sweep.yaml")) return run.paths.folder;
     refuse("there are no sweeps in {}", out.string());
   }

@@ -56,7 +56,8 @@ std::string short_result(const ListedRun& run) {
 
 ExitCode list(const RunsCommand& command) {
   std::vector<std::string> damaged;
-  const std::vector<ListedRun> runs = list_runs(command.out, damaged);
+  const std::vector<ListedRun> runs =
+      list_runs(command.out, damaged, command.json ? Read::whole : Read::in_part);
   for (const std::string& each : damaged) {
     tell(Pieces{{"warning:", Colour::yellow}, {" not readable: " + each}});
   }

@@ -12,9 +12,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Of an entry of a listing this is known without looking at the folder.
 bool is_plain_folder(const fs::directory_entry& entry) {
   std::error_code error;
-  return fs::is_directory(entry.symlink_status(error));
+  return !entry.is_symlink(error) && entry.is_directory(error);
 }
 
 bool has_record(const fs::path& folder) {
@@ -60,9 +61,9 @@ std::string command_to_go_on(const fs::path& folder) {
   return fmt::format("stoker {} --resume {}", is_sweep ? "sweep" : "run", quoted(folder.string()));
 }
 
-// The folders under `out` that hold a record. Hidden ones are not looked at: the cache, and what is being
+// The folders under `out` that may hold a record. Hidden ones are not looked at: the cache, and what is being
 // deleted.
-std::vector<fs::path> run_folders(const fs::path& out) {
+std::vector<fs::path> visible_folders(const fs::path& out) {
   std::vector<fs::path> folders;
   std::error_code error;
   if (!fs::exists(out, error)) return folders;
@@ -70,7 +71,7 @@ std::vector<fs::path> run_folders(const fs::path& out) {
   if (error) refuse("cannot list the runs in {}: {}", out.string(), error.message());
   for (const fs::directory_entry& entry : entries) {
     const bool hidden = entry.path().filename().string().starts_with('.');
-    if (!hidden && is_plain_folder(entry) && has_record(entry.path())) folders.push_back(entry.path());
+    if (!hidden && is_plain_folder(entry)) folders.push_back(entry.path());
   }
   return folders;
 }
@@ -101,8 +102,8 @@ std::string first_names(const std::vector<const ListedRun*>& runs) {
   refuse("there is no run {} in {}{}", id, out.string(), did_you_mean(id, names));
 }
 
-ListedRun read_run_named(std::string id, const fs::path& folder) {
-  ListedRun run{std::move(id), {folder}, read_record({folder})};
+ListedRun read_run_named(std::string id, const fs::path& folder, Read read) {
+  ListedRun run{std::move(id), {folder}, read_record({folder}, read)};
   if (goes_on(run.record, folder)) {
     run.record.status = RunStatus::running;  // also when a finished run is gone through once more
   } else if (run.record.status == RunStatus::running) {
@@ -116,38 +117,38 @@ ListedRun read_run_named(std::string id, const fs::path& folder) {
 
 struct ReadRun {
   std::optional<ListedRun> run;
-  std::string error;  // where there is none
+  std::string error;  // of what cannot be read
 };
 
-ReadRun read_if_sound(const fs::path& folder) {
+ReadRun read_if_sound(const fs::path& folder, Read read) {
   try {
-    return {read_run_named(folder.filename().string(), folder), ""};
+    return {read_run_named(folder.filename().string(), folder, read), ""};
   } catch (const Error& error) {
-    return {std::nullopt, error.what()};
+    return {std::nullopt, has_record(folder) ? error.what() : ""};
   }
 }
 
 }  // namespace
 
 ListedRun read_run(const fs::path& folder) {
-  return read_run_named(fs::weakly_canonical(folder).filename().string(), folder);
+  return read_run_named(fs::weakly_canonical(folder).filename().string(), folder, Read::whole);
 }
 
-std::vector<ListedRun> list_runs(const fs::path& out, std::vector<std::string>& damaged) {
+std::vector<ListedRun> list_runs(const fs::path& out, std::vector<std::string>& damaged, Read read) {
   constexpr std::size_t at_a_time = 64;
-  const std::vector<fs::path> folders = run_folders(out);
+  const std::vector<fs::path> folders = visible_folders(out);
   std::vector<ReadRun> all(folders.size());
   share_among_cores(static_cast<std::int64_t>((folders.size() + at_a_time - 1) / at_a_time),
                     [&](std::int64_t piece) {
                       const std::size_t first = static_cast<std::size_t>(piece) * at_a_time;
                       const std::size_t end = std::min(first + at_a_time, folders.size());
-                      for (std::size_t i = first; i < end; ++i) all[i] = read_if_sound(folders[i]);
+                      for (std::size_t i = first; i < end; ++i) all[i] = read_if_sound(folders[i], read);
                     });
   std::vector<ListedRun> runs;
   for (ReadRun& each : all) {
     if (each.run) {
       runs.push_back(std::move(*each.run));
-    } else {
+    } else if (!each.error.empty()) {
       damaged.push_back(std::move(each.error));
     }
   }
@@ -159,17 +160,17 @@ std::vector<ListedRun> list_runs(const fs::path& out, std::vector<std::string>& 
 ListedRun find_run(const fs::path& out, const std::string& id) {
   if (id.empty()) refuse("a run is needed: its name, the beginning of it, or latest");
   std::vector<std::string> damaged;
-  const std::vector<ListedRun> runs = list_runs(out, damaged);
+  const std::vector<ListedRun> runs = list_runs(out, damaged, Read::in_part);
   std::vector<const ListedRun*> matches;
   for (const ListedRun& run : runs) {
-    if (run.id == id) return run;
+    if (run.id == id) return read_run(run.paths.folder);
     if (run.id.starts_with(id)) matches.push_back(&run);
   }
-  if (id == "latest" && !runs.empty()) return runs.front();
+  if (id == "latest" && !runs.empty()) return read_run(runs.front().paths.folder);
   if (matches.empty()) refuse_unknown(out, id, runs, damaged);
   if (matches.size() > 1)
     refuse("{} runs begin with {}: {}; say more of the name", matches.size(), id, first_names(matches));
-  return *matches.front();
+  return read_run(matches.front()->paths.folder);
 }
 
 namespace {

@@ -1,13 +1,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <string_view>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "config/value.h"
+#include "store/record_line.h"
 #include "store/runs.h"
 
 namespace stoker {
@@ -26,13 +30,15 @@ constexpr std::array<std::string_view, 4> status_names{"running", "finished", "f
 // kind, by the name of the file and the place in it.
 class Part {
  public:
-  Part(const json& value, std::string place) : value_(value), place_(std::move(place)) {
-    if (!value.is_object()) refuse("{}: an object is needed here, found {}", place_, value.type_name());
+  using Place = std::function<std::string()>;  // asked only where something is refused
+
+  Part(const json& value, Place place) : value_(value), place_(std::move(place)) {
+    if (!value.is_object()) refuse("{}: an object is needed here, found {}", place_(), value.type_name());
   }
 
   std::string text(const char* key) const {
     const json* found = find(key);
-    return found == nullptr ? "" : text_of(*found, place_of(key));
+    return found == nullptr ? "" : text_of(*found, [&] { return place_of(key); });
   }
 
   bool flag(const char* key) const {
@@ -77,18 +83,19 @@ class Part {
     if (!list->is_array()) refuse_kind(key, "a list", *list);
     if (list->size() > longest_list)
       refuse("{}: {} entries, {} are the most", place_of(key), list->size(), longest_list);
-    for (std::size_t i = 0; i < list->size(); ++i) read((*list)[i], fmt::format("{}[{}]", place_of(key), i));
+    for (std::size_t i = 0; i < list->size(); ++i)
+      read((*list)[i], [&] { return fmt::format("{}[{}]", place_of(key), i); });
   }
 
   bool has(const char* key) const { return find(key) != nullptr; }
   const json& at(const char* key) const { return *find(key); }
-  std::string place_of(const char* key) const { return fmt::format("{}: {}", place_, key); }
+  std::string place_of(const char* key) const { return fmt::format("{}: {}", place_(), key); }
 
-  static std::string text_of(const json& value, const std::string& place) {
-    if (!value.is_string()) refuse("{}: a text is needed here, found {}", place, value.type_name());
+  static std::string text_of(const json& value, const Place& place) {
+    if (!value.is_string()) refuse("{}: a text is needed here, found {}", place(), value.type_name());
     const std::string& text = value.get_ref<const std::string&>();
     if (text.size() > longest_text)
-      refuse("{}: a text of {} bytes, {} are the most", place, text.size(), longest_text);
+      refuse("{}: a text of {} bytes, {} are the most", place(), text.size(), longest_text);
     return text;
   }
 
@@ -102,7 +109,7 @@ class Part {
   }
 
   const json& value_;
-  std::string place_;
+  Place place_;
 };
 
 bool nests_deeper(std::string_view text, int most) {
@@ -130,11 +137,11 @@ json parsed(const std::string& text, const std::string& name) {
   return config::to_json(config::parse_json(text, name, bounds));
 }
 
-RunStatus status_of(const std::string& text, const std::string& place) {
+RunStatus status_of(const std::string& text, const Part::Place& place) {
   for (std::size_t i = 0; i < status_names.size(); ++i) {
     if (status_names[i] == text) return static_cast<RunStatus>(i);
   }
-  refuse("{}: '{}' is no status; running, finished, failed and interrupted are", place, text.substr(0, 40));
+  refuse("{}: '{}' is no status; running, finished, failed and interrupted are", place(), text.substr(0, 40));
 }
 
 json to_json(const ProcessIdentity& process) {
@@ -178,7 +185,7 @@ RunRecord::Result result_from(const Part& part) {
   RunRecord::Result result;
   result.card = part.text("card");
   result.rows = part.whole("rows", 0, 0);
-  part.each("metrics", [&](const json& entry, const std::string& place) {
+  part.each("metrics", [&](const json& entry, const Part::Place& place) {
     const Part metric(entry, place);
     result.metrics.emplace_back(metric.text("name"), metric.number("value"));
   });
@@ -186,21 +193,21 @@ RunRecord::Result result_from(const Part& part) {
 }
 
 void read_lists(const Part& part, RunRecord& record) {
-  part.each("cards", [&](const json& entry, const std::string& place) {
+  part.each("cards", [&](const json& entry, const Part::Place& place) {
     const Part card(entry, place);
     record.cards.push_back(
         {card.text("id"), card.text("type"), card.flag("reused"), card.seconds("seconds")});
   });
-  part.each("trainings", [&](const json& entry, const std::string& place) {
+  part.each("trainings", [&](const json& entry, const Part::Place& place) {
     record.trainings.push_back(training_from(Part(entry, place)));
   });
-  part.each("results", [&](const json& entry, const std::string& place) {
+  part.each("results", [&](const json& entry, const Part::Place& place) {
     record.results.push_back(result_from(Part(entry, place)));
   });
-  part.each("warnings", [&](const json& entry, const std::string& place) {
+  part.each("warnings", [&](const json& entry, const Part::Place& place) {
     record.warnings.push_back(Part::text_of(entry, place));
   });
-  part.each("notes", [&](const json& entry, const std::string& place) {
+  part.each("notes", [&](const json& entry, const Part::Place& place) {
     record.notes.push_back(Part::text_of(entry, place));
   });
 }
@@ -288,7 +295,7 @@ json RunRecord::to_json() const {
 }
 
 RunRecord RunRecord::from_json(const json& json, const std::string& name) {
-  const Part part(json, name);
+  const Part part(json, [&] { return name; });
   RunRecord record;
   record.format = static_cast<int>(std::min<std::int64_t>(part.whole("format", 0, 0), INT32_MAX));
   if (record.format < 1) refuse("{} is no record of a run: it has no format", name);
@@ -296,8 +303,8 @@ RunRecord RunRecord::from_json(const json& json, const std::string& name) {
     refuse("{} has format {}, this Stoker reads up to {}: a newer one wrote it", name, record.format,
            newest_format);
   record.name = part.text("name");
-  record.status = status_of(part.text("status"), part.place_of("status"));
-  if (part.has("process")) record.process = process_from(Part(part.at("process"), part.place_of("process")));
+  record.status = status_of(part.text("status"), [&] { return part.place_of("status"); });
+  if (part.has("process")) record.process = process_from(Part(part.at("process"), [&] { return part.place_of("process"); }));
   record.error = part.text("error");
   record.started = part.text("started");
   record.seconds = part.seconds("seconds");
@@ -321,13 +328,18 @@ void write_record(const RunPaths& paths, const RunRecord& record) {
   write_file(paths.record(), text + "\n");
 }
 
-RunRecord read_record(const RunPaths& paths) {
-  const std::string name = paths.record().string();
+RunRecord read_record(const RunPaths& paths, Read read) {
+  const std::filesystem::path file = paths.record();
+  const std::string& name = file.native();
   std::error_code error;
   // Anything else, a named pipe say, could keep the reader waiting for ever.
-  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(paths.record(), error)))
+  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(file, error)))
     refuse("{} is not a run folder: it has no run.json", paths.folder.string());
-  return RunRecord::from_json(parsed(read_file(paths.record(), largest_file), name), name);
+  const std::string text = read_file(file, largest_file);
+  if (read == Read::in_part) {
+    if (auto line = line_of_record(text)) return std::move(*line);
+  }
+  return RunRecord::from_json(parsed(text, name), name);
 }
 
 }  // namespace stoker

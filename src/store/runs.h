@@ -92,7 +92,10 @@ struct RunRecord {
 // Atomically. A record whose status is running gets the calling process written into it, so that readers can
 // tell a run that goes on from one whose process is gone. Very long messages and lists of them are cut.
 void write_record(const RunPaths& paths, const RunRecord& record);
-RunRecord read_record(const RunPaths& paths);
+// In part: what a line about a run says (name, status, times, error, results), of which thousands are read.
+// The rest is left as it is in an empty record, and not looked at if the file is otherwise in order.
+enum class Read { whole, in_part };
+RunRecord read_record(const RunPaths& paths, Read read = Read::whole);
 
 struct ListedRun {
   std::string id;             // the folder's name
@@ -104,7 +107,8 @@ struct ListedRun {
 // running, but whose process is gone, is failed, and its error says so.
 ListedRun read_run(const std::filesystem::path& folder);
 // Newest first. Folders that are not runs are passed over, links too; damaged ones are reported in `damaged`.
-std::vector<ListedRun> list_runs(const std::filesystem::path& out, std::vector<std::string>& damaged);
+std::vector<ListedRun> list_runs(const std::filesystem::path& out, std::vector<std::string>& damaged,
+                                 Read read = Read::whole);
 // By full name, unique prefix, or "latest"; refuses with the nearest name.
 ListedRun find_run(const std::filesystem::path& out, const std::string& id);
 // Removes a run folder whole, links inside it as links; refuses what is not a run folder, and one that is still
