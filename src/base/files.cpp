@@ -1,8 +1,10 @@
 #include "base/files.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <system_error>
 #include <vector>
 
@@ -29,10 +31,6 @@ std::string reason(int error) {
 [[noreturn]] void refuse_of_machine(const std::string& message, int error) {
   if (error == ENOENT) throw FileMissing(message);
   throw Error(ExitCode::wrong_request, message, Cause::machine);
-}
-
-[[noreturn]] void refuse_read(const fs::path& path, int error) {
-  refuse_of_machine(fmt::format("cannot read {}: {}", path.string(), reason(error)), error);
 }
 
 constexpr const char* half_made = ".partial-";
@@ -74,7 +72,7 @@ void sync_path(const fs::path& path) {
 // The system's own folder for such, or a refusal that says which setting names another.
 // A small file is read at one go; what has no size, a pipe say, in larger pieces.
 std::size_t block_for(int descriptor) {
-  constexpr std::size_t largest = std::size_t{1} << 16;
+  constexpr std::size_t largest = std::size_t{1} << 18;
   struct stat status {};
   if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0) return largest;
   return std::min(largest, static_cast<std::size_t>(status.st_size) + 1);
@@ -103,25 +101,33 @@ fs::path cleared_beginning_for_temporaries() {
 
 }  // namespace
 
+void refuse_read(const fs::path& path, int error) {
+  if (error == EISDIR) refuse("{} is a folder, not a file", path.string());
+  refuse_of_machine(fmt::format("cannot read {}: {}", path.string(), reason(error)), error);
+}
+
 void refuse_write(const fs::path& path, int error) {
   refuse_of_machine(fmt::format("cannot write {}: {}", path.string(), reason(error)), error);
 }
 
-std::string read_file(const fs::path& path, std::size_t limit_bytes) {
+void read_blocks(const fs::path& path, const std::function<bool(std::string_view)>& add) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) refuse_read(path, errno);
-  std::string content;
+  const std::shared_ptr<void> closing(nullptr, [=](void*) { ::close(descriptor); });
   std::vector<char> block(block_for(descriptor));
-  ssize_t got = 0;
-  while ((got = ::read(descriptor, block.data(), block.size())) > 0 || (got < 0 && errno == EINTR)) {
-    if (got < 0) continue;
-    content.append(block.data(), static_cast<std::size_t>(got));
-    if (content.size() > limit_bytes) break;
+  while (true) {
+    const ssize_t got = ::read(descriptor, block.data(), block.size());
+    if (got < 0 && errno != EINTR) refuse_read(path, errno);
+    if (got == 0 || (got > 0 && !add({block.data(), static_cast<std::size_t>(got)}))) return;
   }
-  const int error = errno;
-  ::close(descriptor);
-  if (got < 0 && error == EISDIR) refuse("{} is a folder, not a file", path.string());
-  if (got < 0) refuse_read(path, error);
+}
+
+std::string read_file(const fs::path& path, std::size_t limit_bytes) {
+  std::string content;
+  read_blocks(path, [&](std::string_view block) {
+    content += block;
+    return content.size() <= limit_bytes;
+  });
   if (content.size() > limit_bytes)
     refuse("{} is larger than {} bytes, the most that is read here", path.string(), limit_bytes);
   return content;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,11 +11,15 @@
 
 namespace stoker {
 
-// A request cannot be carried out because of where it wants to write. `error` is the system's.
+// A request cannot be carried out because of what it wants to read, or where it wants to write. `error` is the
+// system's.
+[[noreturn]] void refuse_read(const std::filesystem::path& path, int error);
 [[noreturn]] void refuse_write(const std::filesystem::path& path, int error);
 
 // Whole content of a file. Refuses a missing, unreadable or larger file by name.
 std::string read_file(const std::filesystem::path& path, std::size_t limit_bytes);
+// Block by block, until there is no more or `add` says that it has enough.
+void read_blocks(const std::filesystem::path& path, const std::function<bool(std::string_view)>& add);
 
 // A file that exists under its name only once it is complete: written beside it under a temporary
 // name, synced, then renamed. Dropped without commit(), it leaves nothing behind.

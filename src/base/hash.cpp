@@ -1,14 +1,11 @@
 #include "base/hash.h"
 
 #include <array>
-#include <cerrno>
-#include <fstream>
-#include <vector>
 
 #include <openssl/evp.h>
 
 #include "base/error.h"
-#include "base/file_missing.h"
+#include "base/files.h"
 
 namespace stoker {
 
@@ -47,15 +44,11 @@ std::string sha256_of_text(std::string_view text) {
 }
 
 std::string sha256_of_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file && errno == ENOENT) throw FileMissing(fmt::format("cannot read {}: no such file", path.string()));
-  if (!file) refuse("cannot read {}: no such file, or no permission", path.string());
   Sha256 hash;
-  std::vector<char> block(std::size_t{1} << 20);
-  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
-    hash.add(std::string_view(block.data(), static_cast<std::size_t>(file.gcount())));
-  }
-  if (file.bad()) refuse("cannot read {} to its end", path.string());
+  read_blocks(path, [&](std::string_view block) {
+    hash.add(block);
+    return true;
+  });
   return hash.finish();
 }
 

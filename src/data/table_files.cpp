@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <exception>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <unordered_set>
 #include <vector>
@@ -164,21 +166,41 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_ipc(
   return reader->ToTable();
 }
 
+using ParquetReader = std::unique_ptr<parquet::arrow::FileReader>;
+
+arrow::Result<ParquetReader> parquet_reader(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
+                                            bool use_threads) {
+  parquet::arrow::FileReaderBuilder builder;
+  ARROW_RETURN_NOT_OK(builder.Open(file));
+  builder.memory_pool(reading_memory());
+  parquet::ArrowReaderProperties properties(use_threads);
+  properties.set_pre_buffer(use_threads);
+  return builder.properties(properties)->Build();
+}
+
+// A thread may still read one column when there is none for the next. Nobody can wait for it, because Arrow
+// then counts a task that was never begun, so that its reader has to stay.
+void keep_for_its_threads(ParquetReader reader) {
+  static std::mutex mutex;
+  static auto* const kept = new std::vector<ParquetReader>;
+  const std::lock_guard guard(mutex);
+  kept->push_back(std::move(reader));
+}
+
 arrow::Result<std::shared_ptr<arrow::Table>> read_parquet_file(
     const std::shared_ptr<arrow::io::RandomAccessFile>& file, bool use_threads) {
+  ParquetReader reader;
+  arrow::Result<std::shared_ptr<arrow::Table>> table;
   try {
-    parquet::arrow::FileReaderBuilder builder;
-    ARROW_RETURN_NOT_OK(builder.Open(file));
-    builder.memory_pool(reading_memory());
-    parquet::ArrowReaderProperties properties(use_threads);
-    properties.set_pre_buffer(use_threads);
-    ARROW_ASSIGN_OR_RAISE(const auto reader, builder.properties(properties)->Build());
-    return reader->ReadTable();
+    ARROW_ASSIGN_OR_RAISE(reader, parquet_reader(file, use_threads));
+    table = reader->ReadTable();
   } catch (const parquet::ParquetStatusException& error) {
-    return error.status();
+    table = error.status();
   } catch (const parquet::ParquetException& error) {
-    return arrow::Status::Invalid(error.what());
+    table = arrow::Status::Invalid(error.what());
   }
+  if (reader && use_threads && !table.ok()) keep_for_its_threads(std::move(reader));
+  return table;
 }
 
 // Offsets, dictionary indices and UTF-8 of a file from outside are not to be trusted.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <fstream>
 #include <limits>
@@ -54,10 +55,10 @@ struct Entry {
 class Reader {
  public:
   explicit Reader(const fs::path& path) : path_(path), file_(path, std::ios::binary) {
+    if (!file_) refuse_read(path, errno);
     std::error_code error;
     size_ = fs::file_size(path, error);
-    if (!file_ || error)
-      refuse("Cannot read {}: there is no such file, or it is not readable", path.string());
+    if (error) refuse_read(path, error.value());
   }
 
   NamedArrays read() {
@@ -70,8 +71,7 @@ class Reader {
     NamedArrays arrays;
     for (const Entry& e : entries) {
       Array array(e.type, e.shape);
-      file_.read(static_cast<char*>(array.data()), static_cast<std::streamsize>(array.bytes()));
-      if (!file_) wrong("it ends before its data does");
+      read_into(array.data(), array.bytes(), "it ends before its data does");
       arrays.push_back({e.name, std::move(array)});
     }
     return arrays;
@@ -82,10 +82,16 @@ class Reader {
     refuse("{} is not a whole safetensors file: {}", path_.string(), why);
   }
 
+  void read_into(void* place, std::size_t bytes, const char* when_too_short) {
+    file_.read(static_cast<char*>(place), static_cast<std::streamsize>(bytes));
+    if (file_) return;
+    if (file_.eof()) wrong(when_too_short);
+    refuse_read(path_, errno);
+  }
+
   json read_header() {
     std::array<unsigned char, 8> prefix{};
-    file_.read(reinterpret_cast<char*>(prefix.data()), prefix.size());
-    if (!file_) wrong("it is shorter than 8 bytes");
+    read_into(prefix.data(), prefix.size(), "it is shorter than 8 bytes");
     std::uint64_t length = 0;
     for (std::size_t i = 0; i < prefix.size(); ++i)
       length |= static_cast<std::uint64_t>(prefix[i]) << (8 * i);
@@ -94,8 +100,7 @@ class Reader {
     }
     data_bytes_ = size_ - prefix.size() - length;
     std::string text(length, '\0');
-    file_.read(text.data(), static_cast<std::streamsize>(length));
-    if (!file_) wrong("it ends before its header does");
+    read_into(text.data(), length, "it ends before its header does");
     const json header = parsed(text);
     if (!header.is_object()) wrong("its header is not a JSON object");
     if (header.size() > most_arrays) wrong(fmt::format("it names more than {} arrays", most_arrays));

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "base/files.h"
+#include "base/no_descriptors.h"
 
 namespace stoker {
 namespace {
@@ -18,6 +20,20 @@ TEST(Sha256, OfAFileIsThatOfItsContent) {
   const TemporaryFolder folder;
   write_file(folder.path() / "a", "abc");
   EXPECT_EQ(sha256_of_file(folder.path() / "a"), abc);
+}
+
+// Else a sweep would take it for the fault of the candidate whose file it was.
+TEST(Sha256, OfAFileThatTheMachineCannotOpenIsTheMachinesFailure) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "a", "abc");
+  const test::NoDescriptors none;
+  try {
+    sha256_of_file(folder.path() / "a");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.cause(), Cause::machine);
+    EXPECT_NE(std::string(error.what()).find("Too many open files"), std::string::npos) << error.what();
+  }
 }
 
 }  // namespace

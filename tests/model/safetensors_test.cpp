@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
+#include "base/no_descriptors.h"
 #include "model/fixtures.h"
 
 namespace stoker {
@@ -159,6 +161,20 @@ TEST_F(Safetensors, WithOffsetsThatDoNotFitAreRefused) {
 
 TEST_F(Safetensors, ThatAreNotThereAreRefusedByName) {
   EXPECT_THAT(refusal([&] { read_safetensors(file("nothing")); }), HasSubstr("nothing"));
+}
+
+TEST_F(Safetensors, ThatTheMachineCannotOpenAreItsFailure) {
+  NamedArrays arrays;
+  arrays.push_back({"a", array_of<float>({1, 2}, {2})});
+  write_safetensors(file("a"), arrays);
+  const test::NoDescriptors none;
+  try {
+    read_safetensors(file("a"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.cause(), Cause::machine);
+    EXPECT_THAT(error.what(), HasSubstr("Too many open files"));
+  }
 }
 
 }  // namespace

@@ -62,15 +62,6 @@ WORK = {
     "list": ["runs", "list", "--out", "earlier"],
 }
 
-# Faults that are known and not mended yet, by work and function ("*": any), and what is wrong. Rounds that meet
-# one are passed over, unless --open-faults is given. A line goes when its fault does.
-OPEN_FAULTS = {
-    ("sweep", "*"): "a sweep takes an error of the machine for its candidate's failure, for good",
-    ("predict parquet", "thread"): "Arrow without threads ends in a crash while the program exits",
-    ("preview", "thread"): "the same",
-}
-
-
 def prepare(program_path, folder):
     """A folder with everything that the work needs."""
     (folder / "houses.csv").write_text(TABLE)
@@ -149,9 +140,6 @@ def play_round(options, prepared, expected, chance, folder):
     name = chance.choice(sorted(WORK))
     functions = sorted(set(expected[name]["calls"]) & set(options.functions.split(","))) or ["memory"]
     function = chance.choice(functions)
-    is_known = (name, "*") in OPEN_FAULTS or (name, function) in OPEN_FAULTS
-    if is_known and not options.open_faults:
-        return
     number = chance.randint(1, expected[name]["calls"][function])
     error = chance.choice(ERRORS[function])
     # A disk stays full; a machine without a byte of memory for anything is another matter.
@@ -175,7 +163,6 @@ def main():
     def further(parser):
         parser.add_argument("library", type=pathlib.Path, help="libstoker_inject.so")
         parser.add_argument("--functions", default=",".join(ERRORS), help="those that may fail, with commas between")
-        parser.add_argument("--open-faults", action="store_true", help="also what is known to go wrong")
 
     options = rounds.options_of(__doc__, further)
     with tempfile.TemporaryDirectory(prefix="stoker-soak-") as scratch:
