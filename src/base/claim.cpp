@@ -47,8 +47,7 @@ std::string random_digits() {
 bool is_claim_of_this_machine(std::string_view name, std::string_view ending) {
   if (name.size() < digits + ending.size()) return false;
   const std::string_view number = name.substr(name.size() - digits);
-  return number.find_first_not_of("0123456789abcdef") == std::string_view::npos &&
-         number.starts_with(machine_digits()) && name.substr(0, name.size() - digits).ends_with(ending);
+  return is_number_of_claim(number) && number.starts_with(machine_digits()) && name.substr(0, name.size() - digits).ends_with(ending);
 }
 
 // 0, or why not.
@@ -62,7 +61,7 @@ int lock(int descriptor) {
 // What this process has claimed, with its number, since a forked child inherits the list. Never destroyed: a
 // signal may end the process while its last lines run.
 struct Claimed {
-  std::mutex mutex;
+  std::recursive_mutex mutex;  // a folder that replaces another in steps claims a name on the way
   std::map<fs::path, pid_t> makers;
 };
 Claimed& claimed() {
@@ -117,6 +116,11 @@ bool Claim::make(Kind kind, mode_t mode) {
   return false;
 }
 
+bool Claim::give_name(const std::function<bool()>& rename) {
+  const std::lock_guard guard(claimed().mutex);
+  return rename();
+}
+
 bool Claim::is_still_mine() const {
   struct stat held {};
   struct stat there {};
@@ -136,6 +140,10 @@ void Claim::release() {
   descriptor_ = -1;
   const std::lock_guard guard(claimed().mutex);
   claimed().makers.erase(path_);
+}
+
+bool is_number_of_claim(std::string_view number) {
+  return number.size() == digits && number.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 void clear_abandoned(const fs::path& folder, std::string_view ending) {

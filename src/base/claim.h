@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string_view>
 
 #include <sys/types.h>
@@ -24,6 +25,9 @@ class Claim {
   int descriptor() const { return descriptor_; }
   // What was made has another name by now, and stays.
   void release();
+  // Gives what was made its name, or another's place, by `rename`: before the process clears up and ends, or
+  // not any more.
+  bool give_name(const std::function<bool()>& rename);
 
  private:
   bool make(Kind kind, mode_t mode);
@@ -32,6 +36,9 @@ class Claim {
   std::filesystem::path path_;
   int descriptor_ = -1;
 };
+
+// Whether these are digits such as a claim's name ends with.
+bool is_number_of_claim(std::string_view digits);
 
 // Removes the claims of this user and machine in a folder whose makers are gone: those whose names, less the
 // digits, end like this. What a file system without locks cannot tell stays.

@@ -146,8 +146,11 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 
 void AtomicFile::commit() {
   if (!WithoutSync::is_on() && ::fsync(claim_.descriptor()) != 0) refuse_write(path_, errno);
-  if (::rename(claim_.path().c_str(), path_.c_str()) != 0) refuse_write(path_, errno);
-  claim_.release();
+  claim_.give_name([&] {
+    if (::rename(claim_.path().c_str(), path_.c_str()) != 0) refuse_write(path_, errno);
+    claim_.release();
+    return true;
+  });
   sync_path(folder_of(path_));
 }
 
@@ -168,7 +171,10 @@ void AtomicFolder::sync() const {
 
 void AtomicFolder::commit() {
   sync();
-  replace_folder(claim_.path(), path_);
+  claim_.give_name([&] {
+    replace_folder(claim_.path(), path_);
+    return true;
+  });
   std::error_code ignored;  // the old one, which others clear if it stays
   fs::remove_all(claim_.path(), ignored);
   claim_.release();
@@ -177,8 +183,12 @@ void AtomicFolder::commit() {
 
 bool AtomicFolder::commit_if_free(const fs::path& path) {
   sync();
-  if (!rename_if_free(claim_.path(), path)) return false;
-  claim_.release();
+  const bool is_done = claim_.give_name([&] {
+    if (!rename_if_free(claim_.path(), path)) return false;
+    claim_.release();
+    return true;
+  });
+  if (!is_done) return false;
   sync_path(folder_of(path));
   return true;
 }

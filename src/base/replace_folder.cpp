@@ -8,9 +8,11 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/claim.h"
 #include "base/error.h"
 #include "base/files.h"
 
@@ -33,6 +35,54 @@ fs::path free_name_aside(fs::path name) {
   Claim claim(Claim::Kind::folder, name += aside_mark, 0777, target);
   claim.release();
   return claim.path();
+}
+
+// A folder of this user, locked for as long as this is there, whatever its name.
+class LockedFolder {
+ public:
+  explicit LockedFolder(const fs::path& path)
+      : descriptor_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)) {
+    struct stat status {};
+    is_locked_ = descriptor_ >= 0 && ::fstat(descriptor_, &status) == 0 && status.st_uid == ::geteuid() &&
+                 ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
+  }
+  LockedFolder(const LockedFolder&) = delete;
+  LockedFolder& operator=(const LockedFolder&) = delete;
+  ~LockedFolder() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  bool is_locked() const { return is_locked_; }
+  bool is_at(const fs::path& path) const {
+    struct stat held {};
+    struct stat there {};
+    return ::fstat(descriptor_, &held) == 0 && ::lstat(path.c_str(), &there) == 0 &&
+           held.st_dev == there.st_dev && held.st_ino == there.st_ino;
+  }
+
+ private:
+  int descriptor_;
+  bool is_locked_ = false;
+};
+
+// The name of a folder that stepped aside, before it did; none for any other name.
+std::string name_before(const std::string& name) {
+  const std::size_t mark = name.rfind(aside_mark);
+  if (mark == std::string::npos || mark == 0) return "";
+  return is_number_of_claim(std::string_view(name).substr(mark + aside_mark.size())) ? name.substr(0, mark)
+                                                                                     : "";
+}
+
+void put_back(const fs::path& aside, const fs::path& name) {
+  const LockedFolder old(aside);
+  if (!old.is_locked()) return;  // no folder of ours, or somebody is at it
+  std::error_code ignored;       // what cannot be put back now is put back another time
+  if (!fs::exists(fs::symlink_status(name, ignored))) {
+    // A process that is about to replace it finds it again, and lets it step aside once more.
+    fs::rename(aside, name, ignored);
+  } else if (::rmdir(aside.c_str()) != 0 && old.is_at(aside)) {
+    fs::remove_all(aside, ignored);
+  }
 }
 
 void refuse_unless_folder(const fs::path& name) {
@@ -64,8 +114,14 @@ void replace_folder_in_steps(const fs::path& folder, const fs::path& name) {
   refuse_unless_folder(name);
   for (int attempt = 0; attempt < most_tries; ++attempt) {
     if (rename_if_free(folder, name)) return;
+    const LockedFolder held(name);  // so that nobody takes it for one that was left aside
     const fs::path old = free_name_aside(name);
-    if (::rename(name.c_str(), old.c_str()) != 0) continue;
+    if (::rename(name.c_str(), old.c_str()) != 0) {
+      const int error = errno;
+      ::rmdir(old.c_str());
+      if (error != ENOENT && error != ENOTEMPTY && error != EEXIST) refuse_write(name, error);
+      continue;
+    }
     bool is_done = false;
     try {
       is_done = rename_if_free(folder, name);
@@ -82,22 +138,12 @@ void replace_folder_in_steps(const fs::path& folder, const fs::path& name) {
 
 void put_back_replaced(const fs::path& parent) {
   std::vector<fs::path> found;
-  std::error_code ignored;  // what cannot be put back now is put back another time
+  std::error_code ignored;
   for (fs::directory_iterator entry(parent, ignored), end; !ignored && entry != end;
        entry.increment(ignored)) {
-    if (entry->path().filename().string().rfind(aside_mark) != std::string::npos)
-      found.push_back(entry->path());
+    if (!name_before(entry->path().filename().string()).empty()) found.push_back(entry->path());
   }
-  for (const fs::path& path : found) {
-    const std::string old = path.filename().string();
-    const fs::path name = path.parent_path() / old.substr(0, old.rfind(aside_mark));
-    if (fs::exists(fs::symlink_status(name, ignored))) {
-      fs::remove_all(path, ignored);
-    } else {
-      // A process that is about to replace it finds it again, and lets it step aside once more.
-      fs::rename(path, name, ignored);
-    }
-  }
+  for (const fs::path& path : found) put_back(path, parent / name_before(path.filename().string()));
 }
 
 }  // namespace stoker

@@ -27,8 +27,10 @@ namespace {
     if (cause) std::rethrow_exception(cause);
   } catch (const std::bad_alloc&) {
     say_and_end("stoker: out of memory\n");
-  } catch (const std::system_error&) {
-    say_and_end("stoker: the system gives no more threads or memory to work with\n");
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::resource_unavailable_try_again ||
+        error.code() == std::errc::not_enough_memory)
+      say_and_end("stoker: the system gives no more threads or memory to work with\n");
   } catch (...) {
     // A fault of the program, for which a core file is worth more than a sentence.
   }

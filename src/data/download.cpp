@@ -190,8 +190,8 @@ struct Transfer {
   asio::io_context context{1};  // the last member: what runs in it uses the others
 };
 
-bool is_interrupted(const DownloadLimits& limits) {
-  return limits.stop != nullptr && limits.stop->reason() == StopReason::interrupted;
+bool is_stopped(const DownloadLimits& limits) {
+  return limits.stop != nullptr && limits.stop->reason() != StopReason::none;
 }
 
 // Until it is done, its time is over or a person asks for its end.
@@ -200,7 +200,7 @@ void run(Transfer& transfer, const DownloadLimits& limits) {
   constexpr std::chrono::milliseconds look_around{50};
   const Clock::time_point deadline =
       Clock::now() + std::chrono::milliseconds(std::llround(std::clamp(limits.seconds, 0.001, 1e6) * 1000));
-  while (!transfer.done && Clock::now() < deadline && !is_interrupted(limits))
+  while (!transfer.done && Clock::now() < deadline && !is_stopped(limits))
     transfer.context.run_until(std::min(deadline, Clock::now() + look_around));
 }
 
@@ -222,8 +222,10 @@ void download(const std::string& url, const std::string& shown, const std::files
   if (!transfer->done) {
     // Its end waits for the lookup of a name, which nothing can cut short: nobody else waits for it.
     std::thread([abandoned = std::move(transfer)]() mutable { abandoned.reset(); }).detach();
-    if (is_interrupted(limits))
+    const StopReason stopped = limits.stop == nullptr ? StopReason::none : limits.stop->reason();
+    if (stopped == StopReason::interrupted)
       throw Error(ExitCode::interrupted, fmt::format("{}: the download was interrupted", shown));
+    if (stopped == StopReason::time_limit) fail("{}: not finished when the time for it was over", shown);
     refuse("{}: not finished after the {} that url_timeout allows", shown, human_seconds(limits.seconds));
   }
   if (transfer->error) std::rethrow_exception(transfer->error);

@@ -11,7 +11,7 @@ namespace stoker {
 struct DownloadLimits {
   double seconds = 60;
   std::uint64_t bytes = std::uint64_t{1} << 30;
-  const StopSignal* stop = nullptr;  // an interruption ends it before its time
+  const StopSignal* stop = nullptr;  // ends it before its time
 };
 
 // Fetches an http or https address into a new file. Certificates are verified, up to five redirects are

@@ -37,6 +37,11 @@ Parts parts_of(const std::string& url) {
   return parts;
 }
 
+// Nothing but a variable; what stands beside one may be half of a secret.
+bool is_variable(std::string_view value) {
+  return value.starts_with("${") && value.find('}') == value.size() - 1;
+}
+
 // The address with each value of its query as `replaced` gives it, by the key. What holds a variable already,
 // or nothing, stays.
 std::string with_values(const std::string& url,
@@ -47,9 +52,10 @@ std::string with_values(const std::string& url,
   std::vector<std::string> pairs;
   if (!parts.query.empty()) pairs = split_text(parts.query, '&');
   for (std::string& pair : pairs) {
-    if (pair.empty() || pair.ends_with('=') || pair.find("${") != std::string::npos) continue;
     const std::size_t equals = pair.find('=');
     const bool has_key = equals != std::string::npos;
+    const std::string_view value = std::string_view(pair).substr(has_key ? equals + 1 : 0);
+    if (value.empty() || is_variable(value)) continue;
     const std::string key = has_key ? pair.substr(0, equals) : "";
     pair = (has_key ? key + "=" : "") + replaced(key);
   }

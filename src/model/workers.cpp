@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -24,7 +25,12 @@ void share_among_threads(std::int64_t count, int threads, const std::function<vo
   };
   {
     std::vector<std::jthread> others;
-    for (std::int64_t i = 1; i < std::min<std::int64_t>(threads, count); ++i) others.emplace_back(take_items);
+    try {
+      for (std::int64_t i = 1; i < std::min<std::int64_t>(threads, count); ++i)
+        others.emplace_back(take_items);
+    } catch (const std::system_error&) {
+      // The machine has no more threads to give; those that it gave are enough.
+    }
     take_items();
   }
   if (first_error) std::rethrow_exception(first_error);

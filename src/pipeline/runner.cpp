@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "data/kept_columns.h"
 #include "pipeline/cache.h"
@@ -62,6 +63,19 @@ class Recorder : public TrainingListener {
   CardNotes notes_;  // since begin_notes()
   bool heard_of_training_ = false;
 };
+
+// A training that ran out of time keeps its best model.
+bool is_partial(const CardType& type, const PortValues& values) {
+  const bool trains = find_port(type.outputs, "trained_model") != nullptr;
+  return trains && ended_by_time_limit(*std::get<Report>(values.at("train_metrics")));
+}
+
+// By which the cards that follow are found in the cache. What ran out of time is not what its settings
+// promise, and another time it would be something else: its report, with its losses and times, says what.
+std::string identity_of_outputs(const std::string& identity, const CardType& type, const PortValues& values) {
+  if (!is_partial(type, values)) return identity;
+  return sha256_of_text(identity + std::get<Report>(values.at("train_metrics"))->dump());
+}
 
 // The outputs of cards for those that read them. Each is let go of when the last reader is done, so that a
 // long pipeline does not hold all its tables.
@@ -200,15 +214,17 @@ class Run {
       TimeLimit limit(
           card.time_limit, stop_, [this, &card] { die_of_time_limit(card); }, options_.grace);
       const Outside outside =
-          type.look_outside == nullptr ? Outside{} : type.look_outside(card.config, document_.folder, stop_);
+          type.look_outside == nullptr ? Outside{} : type.look_outside(card.config, document_.folder, limit.stop());
       const std::string identity = identity_of(card, type, outside);
       std::optional<KeptOutputs> kept = kept_outputs(card, type, identity);
       outcome.reused = kept.has_value();
       if (kept) repeat(kept->notes);
       if (type.first_rows != nullptr) compile_ahead(card, type, outside, identity);
       outside_[card.id] = outside;
-      outputs_.add(card.id, identity,
-                   kept ? std::move(kept->values) : run_anew(card, type, identity, outside, limit));
+      PortValues values =
+          kept ? std::move(kept->values) : run_anew(card, type, identity, outside, limit);
+      std::string found_by = identity_of_outputs(identity, type, values);
+      outputs_.add(card.id, std::move(found_by), std::move(values));
     }
     if (!outcome.reused) outputs_.leave_in_cache(cache_, Outputs::Tables::rows_of_others, card.id, type);
     keep_in_folder(card, type, outcome.reused);
@@ -309,8 +325,7 @@ class Run {
     if (!trains && stop_.reason() == StopReason::time_limit) fail("the time for the run is over");
     if (!trains && limit.stop().reason() == StopReason::time_limit)
       fail("took longer than its time_limit of {} s", card.time_limit);
-    const bool is_partial = trains && ended_by_time_limit(*std::get<Report>(values.at("train_metrics")));
-    if (!is_partial) cache_.keep(identity, type, values, recorder_.notes());
+    if (!is_partial(type, values)) cache_.keep(identity, type, values, recorder_.notes());
     return values;
   }
 

@@ -157,6 +157,19 @@ std::vector<ListedRun> list_runs(const fs::path& out, std::vector<std::string>& 
   return runs;
 }
 
+namespace {
+
+// A record may be damaged where a line about the run does not look.
+ListedRun newest_sound(const std::vector<ListedRun>& runs) {
+  for (std::size_t i = 0; i + 1 < runs.size(); ++i) {
+    if (std::optional<ListedRun> run = read_if_sound(runs[i].paths.folder, Read::whole).run)
+      return std::move(*run);
+  }
+  return read_run(runs.back().paths.folder);
+}
+
+}  // namespace
+
 ListedRun find_run(const fs::path& out, const std::string& id) {
   if (id.empty()) refuse("a run is needed: its name, the beginning of it, or latest");
   std::vector<std::string> damaged;
@@ -166,7 +179,7 @@ ListedRun find_run(const fs::path& out, const std::string& id) {
     if (run.id == id) return read_run(run.paths.folder);
     if (run.id.starts_with(id)) matches.push_back(&run);
   }
-  if (id == "latest" && !runs.empty()) return read_run(runs.front().paths.folder);
+  if (id == "latest" && !runs.empty()) return newest_sound(runs);
   if (matches.empty()) refuse_unknown(out, id, runs, damaged);
   if (matches.size() > 1)
     refuse("{} runs begin with {}: {}; say more of the name", matches.size(), id, first_names(matches));

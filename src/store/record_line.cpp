@@ -33,12 +33,12 @@ class JsonText {
   }
 
   template <class Read>
-  bool list(Read read) {
+  bool list(Read read, std::size_t longest = longest_plain_list) {
     if (!take('[')) return false;
     if (take(']')) return true;
     std::size_t count = 0;
     do {
-      if (++count > longest_plain_list || !read()) return false;
+      if (++count > longest || !read()) return false;
     } while (take(','));
     return take(']');
   }
@@ -68,27 +68,22 @@ class JsonText {
     return read.ec == std::errc() && read.ptr == word.data() + word.size() && value >= 0;
   }
 
-  bool anything() {
-    int depth = 0;
-    do {
-      if (ended()) return false;
-      const char c = text_[at_];
-      if (c == '"') {
-        if (!skip_text()) return false;
-      } else if (c == '{' || c == '[') {
-        if (++depth > deepest) return false;
-        ++at_;
-      } else if (c == '}' || c == ']') {
-        if (--depth < 0) return false;
-        ++at_;
-      } else if (depth > 0) {
-        ++at_;
-      } else if (scalar().empty()) {
-        return false;
-      }
-    } while (depth > 0);
-    skip_space();
-    return true;
+  bool anything(int depth = 0) {
+    if (ended() || depth > deepest) return false;
+    const char c = text_[at_];
+    if (c == '{') return object([&](std::string_view) { return anything(depth + 1); });
+    if (c == '[') return list([&] { return anything(depth + 1); }, text_.size());
+    if (c == '"') {
+      if (!skip_text()) return false;
+      skip_space();
+      return true;
+    }
+    if (c == '-' || (c >= '0' && c <= '9')) {
+      double unused = 0;
+      return number(unused);
+    }
+    const std::string_view word = scalar();
+    return word == "true" || word == "false" || word == "null";
   }
 
  private:

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/file_missing.h"
 #include "base/hash.h"
 #include "model/safetensors.h"
 
@@ -48,7 +49,9 @@ std::optional<std::int64_t> step_of(const std::string& name) {
 std::vector<Found> whole_checkpoints(const fs::path& folder) {
   std::vector<Found> found;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+  const fs::directory_iterator entries(folder, error);
+  if (error && error != std::errc::no_such_file_or_directory) refuse_read(folder, error.value());
+  for (const fs::directory_entry& entry : entries) {
     const std::optional<std::int64_t> step = step_of(entry.path().filename().string());
     if (step && fs::is_regular_file(entry.path() / "DONE", error)) found.push_back({*step, entry.path()});
   }
@@ -168,6 +171,9 @@ std::optional<Checkpoint> Checkpoints::newest() {
     try {
       loaded = load(found.folder);
     } catch (const Error& error) {
+      // What the machine cannot read now it may read another time; an earlier one would be the end of it.
+      const bool is_missing = dynamic_cast<const FileMissing*>(&error) != nullptr;
+      if (error.cause() == Cause::machine && !is_missing) throw;
       notes_(Severity::warning, fmt::format("the checkpoint {} is damaged and skipped: {}",
                                             found.folder.string(), error.what()));
       continue;

@@ -123,8 +123,17 @@ class Group {
     for (std::size_t i = 0; i < members_.size(); ++i) {
       checkpoints_.emplace_back(members_[i]->checkpoints, members_[i]->identity, no_notes());
       OneOfGroup one = engine(i);
-      progress_.push_back(begun(one, checkpoints_.back()));
-      if (finished(members_[i]->plan, progress_.back())) end(i);
+      progress_.emplace_back();
+      MemberResult failure = guarded([&] {
+        progress_.back() = begun(one, checkpoints_.back());
+        return MemberResult();
+      });
+      if (failure.end != MemberEnd::finished) {
+        rests_[i] = true;
+        ended_.emplace_back(i, std::move(failure));
+      } else if (finished(members_[i]->plan, progress_.back())) {
+        end(i);
+      }
     }
     for (std::size_t i = 0; i < members_.size(); ++i)
       watches_.emplace_back(members_[i]->plan, progress_[i], stop_);

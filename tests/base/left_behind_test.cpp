@@ -2,9 +2,12 @@
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <vector>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -147,6 +150,44 @@ TEST(LeftBehind, AnOldFolderIsPutBackWhoseReplacementWasKilledInBetween) {
   make_folder(folder.path() / "model.replaced-0123456789abcdef");
   clear_half_made(folder.path());
   EXPECT_EQ(count_in(folder.path()), 1U);
+}
+
+TEST(LeftBehind, WhatOthersHaveNamedSoIsNotTouched) {
+  const TemporaryFolder folder;
+  const std::string digits = "0123456789abcdef";
+  const std::vector<std::string> names{"data.replaced-2023", "data.replaced-", "data.replaced-old-" + digits};
+  for (const std::string& name : names) {
+    make_folder(folder.path() / name);
+    write_file(folder.path() / name / "thesis", "precious");
+  }
+  make_folder(folder.path() / "data");
+  write_file(folder.path() / "prices.replaced-old.csv", "a,b");
+  write_file(folder.path() / ("prices.replaced-" + digits), "a,b");
+  make_folder(folder.path() / "elsewhere");
+  fs::create_directory_symlink("elsewhere", folder.path() / ("link.replaced-" + digits));
+  const std::size_t before = count_in(folder.path());
+  clear_half_made(folder.path());
+  EXPECT_EQ(count_in(folder.path()), before);
+  EXPECT_EQ(read_file(folder.path() / "data.replaced-2023" / "thesis", 10), "precious");
+  EXPECT_TRUE(fs::exists(folder.path() / ("prices.replaced-" + digits)));
+  EXPECT_TRUE(fs::is_symlink(folder.path() / ("link.replaced-" + digits)));
+}
+
+TEST(LeftBehind, AFolderThatSomebodyLetsStepAsideIsLeftToHim) {
+  const TemporaryFolder folder;
+  const fs::path aside = folder.path() / "model.replaced-0123456789abcdef";
+  make_folder(aside);
+  write_file(aside / "weights", "old");
+  const int held = ::open(aside.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_EQ(::flock(held, LOCK_EX | LOCK_NB), 0);
+  clear_half_made(folder.path());
+  EXPECT_TRUE(fs::exists(aside / "weights"));
+  make_folder(folder.path() / "model");
+  clear_half_made(folder.path());
+  EXPECT_TRUE(fs::exists(aside / "weights"));
+  ::close(held);
+  clear_half_made(folder.path());
+  EXPECT_FALSE(fs::exists(aside));
 }
 
 TEST(TemporaryFolder, SaysThatTmpdirIsNoFolder) {

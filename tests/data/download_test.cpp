@@ -165,6 +165,20 @@ TEST(Download, EndsAtOnceWhenItIsInterrupted) {
   leave = true;
 }
 
+TEST(Download, EndsWhenTheTimeOfItsCardIsOver) {
+  StopSignal stop;
+  std::atomic<bool> leave{false};
+  const LoopbackServer server([&](const auto&, const auto& write) {
+    write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nx");
+    while (!leave) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  });
+  const TestFolder folder;
+  stop.stop_after(0.2);
+  EXPECT_THAT(refusal([&] { download(server.url("/"), folder.path() / "file", {.seconds = 600, .stop = &stop}); }),
+              HasSubstr("time for it was over"));
+  leave = true;
+}
+
 TEST(Download, RefusesABodyThatBreaksOff) {
   const LoopbackServer server(
       [](const auto&, const auto& write) { write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc"); });

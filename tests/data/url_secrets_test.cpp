@@ -30,6 +30,8 @@ TEST(UrlSecrets, AreKeptAsVariablesThatEachHaveANameOfTheirOwn) {
   EXPECT_EQ(kept_url("https://example.org/?X-Sig=a&part=1&part=2&b&c=${C}", "load-2"),
             "https://example.org/?X-Sig=${STOKER_LOAD_2_X_SIG}&part=${STOKER_LOAD_2_PART}"
             "&part=${STOKER_LOAD_2_PART_2}&${STOKER_LOAD_2_QUERY}&c=${C}");
+  EXPECT_EQ(kept_url("https://example.org/?sig=SECRET${X}&t=${A}${B}", "load"),
+            "https://example.org/?sig=${STOKER_LOAD_SIG}&t=${STOKER_LOAD_T}");
   const std::string kept = kept_url("https://example.org/?token=a", "load");
   EXPECT_EQ(kept_url(kept, "load"), kept);
 }

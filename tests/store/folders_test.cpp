@@ -103,6 +103,15 @@ TEST_F(Runs, PassOverWhatIsNoRunAndReportWhatIsDamaged) {
   EXPECT_THAT(refusal_of_find("broken"), HasSubstr("cannot be read"));
 }
 
+TEST_F(Runs, LatestPassesOverARecordThatIsDamagedAnywhere) {
+  add("good", "2026-11-15T10:00:00.000Z");
+  const fs::path record = RunPaths{add("newer", "2026-11-15T11:00:00.000Z")}.record();
+  std::string text = read_file(record, 1 << 20);
+  text.replace(text.find("\"cores\":") + 8, 2, " \"many\" ,\"x\":");
+  write_file(record, text);
+  EXPECT_EQ(find_run(out(), "latest").id, "good");
+}
+
 TEST_F(Runs, WhoseProcessIsGoneAreListedAsFailed) {
   add_dead("dead");
   add_running("alive");

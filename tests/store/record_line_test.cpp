@@ -61,6 +61,15 @@ TEST(RecordLine, IsNoneOfARecordThatIsCutShort) {
   EXPECT_FALSE(line_of_record(text + "}"));
 }
 
+TEST(RecordLine, IsNoneOfARecordThatIsDamagedWhereItIsNotRead) {
+  const std::string text = text_of(ended_record());
+  for (const char* damage : {"garbage ,,,", "1 2", "[", "{\"a\"}", "nul", "0x12", "\"open"}) {
+    std::string damaged = text;
+    damaged.insert(damaged.find("\"trainings\": [") + 14, damage);
+    EXPECT_FALSE(line_of_record(damaged)) << damage;
+  }
+}
+
 TEST(RecordLine, IsLeftToTheParserWhereAnythingIsUnusual) {
   const auto with = [](const char* key, nlohmann::json value) {
     nlohmann::json record = ended_record().to_json();

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/files.h"
+#include "base/no_descriptors.h"
 #include "expect_error.h"
 #include "listeners.h"
 #include "scripted_engine.h"
@@ -122,6 +123,19 @@ TEST_F(CheckpointsTest, AMissingFileIsDamage) {
   fs::remove(folder_of(5) / "optimizer.safetensors");
   EXPECT_FALSE(opened().newest().has_value());
   EXPECT_EQ(listener_.warnings.size(), 1U);
+}
+
+// Else the training would begin anew, and remove the checkpoint when it saves its own.
+TEST_F(CheckpointsTest, OneThatTheMachineCannotOpenIsNoDamage) {
+  Checkpoints checkpoints = opened();
+  save(checkpoints, 5);
+  Checkpoints again = opened();
+  {
+    const test::NoDescriptors none;
+    EXPECT_THROW(again.newest(), std::exception);
+  }
+  EXPECT_EQ(again.newest()->progress.next_step, 5);
+  EXPECT_TRUE(listener_.warnings.empty());
 }
 
 TEST_F(CheckpointsTest, ThoseOfAnotherTrainingAreRefusedByTheDifference) {

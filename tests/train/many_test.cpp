@@ -19,6 +19,7 @@ using testing::HasSubstr;
 
 std::atomic<std::size_t> most_models{1000};
 std::atomic<std::int64_t> fails_at_step{0};  // once; 0: never
+constexpr std::uint64_t seed_without_restore = 11;
 
 ScriptedEngine scripted(const EngineRequest& request) {
   ScriptedEngine::Script script;
@@ -38,7 +39,10 @@ ScriptedEngine scripted(const EngineRequest& request) {
 class ScriptedGroup : public EngineGroup {
  public:
   explicit ScriptedGroup(std::span<const EngineRequest> requests) {
-    for (const EngineRequest& request : requests) engines_.push_back(scripted(request));
+    for (const EngineRequest& request : requests) {
+      engines_.push_back(scripted(request));
+      seeds_.push_back(request.seed);
+    }
   }
   std::size_t size() const override { return engines_.size(); }
   std::vector<ChunkResult> run(std::span<const Chunk> chunks) override {
@@ -53,12 +57,16 @@ class ScriptedGroup : public EngineGroup {
     return results;
   }
   NamedArrays state(std::size_t model) const override { return engines_[model].state(); }
-  void restore(std::size_t model, const NamedArrays& state) override { engines_[model].restore(state); }
+  void restore(std::size_t model, const NamedArrays& state) override {
+    if (seeds_[model] == seed_without_restore) refuse("the state does not fit");
+    engines_[model].restore(state);
+  }
   NamedArrays parameters(std::size_t model) const override { return engines_[model].parameters(); }
   NamedArrays best_parameters(std::size_t model) const override { return engines_[model].best_parameters(); }
 
  private:
   std::vector<ScriptedEngine> engines_;
+  std::vector<std::uint64_t> seeds_;
 };
 
 std::unique_ptr<EngineGroup> make_group(std::span<const EngineRequest> requests) {
@@ -194,6 +202,25 @@ TEST(Many, APausedMemberGoesOnFromItsCheckpoint) {
   const std::vector<MemberResult> rest = trained({whole});
   EXPECT_EQ(rest[0].progress.epochs.size(), 12U);
   EXPECT_EQ(weight_of(rest[0]), weight_alone(whole));
+}
+
+TEST(Many, ACheckpointThatDoesNotFitFailsItsMemberAlone) {
+  const TemporaryFolder folder;
+  std::vector<Member> members{member(5, 12), member(seed_without_restore, 12), member(6, 12)};
+  for (Member& each : members) {
+    each.checkpoints = folder.path() / std::to_string(each.request.seed);
+    each.identity = {{"seed", std::to_string(each.request.seed)}};
+    each.plan.pause_after_epochs = 5;
+  }
+  trained(members);
+  for (Member& each : members) each.plan.pause_after_epochs = 0;
+  const std::vector<MemberResult> results = trained(members);
+  EXPECT_EQ(results[1].end, MemberEnd::failed);
+  EXPECT_THAT(results[1].reason, HasSubstr("does not fit"));
+  for (const std::size_t i : {0U, 2U}) {
+    EXPECT_EQ(results[i].end, MemberEnd::finished);
+    EXPECT_EQ(weight_of(results[i]), weight_alone(members[i]));
+  }
 }
 
 TEST(Many, WithoutKeptBestTheLastWeightsCount) {
