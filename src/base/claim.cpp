@@ -47,7 +47,8 @@ std::string random_digits() {
 bool is_claim_of_this_machine(std::string_view name, std::string_view ending) {
   if (name.size() < digits + ending.size()) return false;
   const std::string_view number = name.substr(name.size() - digits);
-  return is_number_of_claim(number) && number.starts_with(machine_digits()) && name.substr(0, name.size() - digits).ends_with(ending);
+  return is_number_of_claim(number) && number.starts_with(machine_digits()) &&
+         name.substr(0, name.size() - digits).ends_with(ending);
 }
 
 // 0, or why not.

@@ -1,5 +1,6 @@
 #include "cli/bench.h"
 
+#include <algorithm>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -89,6 +90,8 @@ ExitCode run_w1(const BenchOptions& options) {
     refuse("--models measures many models beside one of Stoker's own; leave out --peers");
   if (options.models > 0 && options.engines.size() > 1)
     refuse("--models measures one engine; {} are given", options.engines.size());
+  if (!std::is_sorted(options.steps_before.begin(), options.steps_before.end()))
+    refuse("--steps-before: one training goes on from number to number, so give them in rising order");
   if (options.peers && w1_name(options) != "w1")
     refuse("the peers train the hidden layers 128,64,32 alone; leave out --hidden or --peers");
   if (options.models > 0) return show_many(options, bench_w1_many(options));

@@ -114,7 +114,7 @@ Action declare_predict(CLI::App& app) {
   app.add_option("DATA", command->data, "File, URL or sample:NAME with the columns that the model needs")
       ->required();
   app.add_option("--output,--out", command->output,
-                 "File to write: .csv, .tsv, .parquet, .arrow; else CSV is printed");
+                 "File to write: .csv, .tsv, .parquet, .arrow, .feather; else CSV is printed");
   app.add_flag("--include-features", command->include_features, "Put the columns of DATA in front");
   app.add_option("--runs", command->runs, "Folder in which runs are looked for")->capture_default_str();
   app.add_flag("--json", command->json, "Print one JSON object instead of CSV");

@@ -42,7 +42,7 @@ std::string card_section(const CardType& type) {
 std::string sweep_section() {
   SweepConfig sweep;
   return "## A sweep\n\n"
-         "In a document for `stoker sweep`, any setting of a card that defines, trains or splits may be "
+         "In a document for `stoker sweep`, any setting of a card that defines a model or trains it may be "
          "`{grid: [..]}`, `{choice: [..]}`, `{uniform: [lo, hi]}`, `{log_uniform: [lo, hi]}` or "
          "`{int_uniform: [lo, hi]}`. The section `sweep` says how they are searched:\n\n" +
          config::reference_table(fields(sweep)) + "\n";

@@ -213,16 +213,16 @@ class Run {
     {
       TimeLimit limit(
           card.time_limit, stop_, [this, &card] { die_of_time_limit(card); }, options_.grace);
-      const Outside outside =
-          type.look_outside == nullptr ? Outside{} : type.look_outside(card.config, document_.folder, limit.stop());
+      const Outside outside = type.look_outside == nullptr
+                                  ? Outside{}
+                                  : type.look_outside(card.config, document_.folder, limit.stop());
       const std::string identity = identity_of(card, type, outside);
       std::optional<KeptOutputs> kept = kept_outputs(card, type, identity);
       outcome.reused = kept.has_value();
       if (kept) repeat(kept->notes);
       if (type.first_rows != nullptr) compile_ahead(card, type, outside, identity);
       outside_[card.id] = outside;
-      PortValues values =
-          kept ? std::move(kept->values) : run_anew(card, type, identity, outside, limit);
+      PortValues values = kept ? std::move(kept->values) : run_anew(card, type, identity, outside, limit);
       std::string found_by = identity_of_outputs(identity, type, values);
       outputs_.add(card.id, std::move(found_by), std::move(values));
     }

@@ -304,7 +304,8 @@ RunRecord RunRecord::from_json(const json& json, const std::string& name) {
            newest_format);
   record.name = part.text("name");
   record.status = status_of(part.text("status"), [&] { return part.place_of("status"); });
-  if (part.has("process")) record.process = process_from(Part(part.at("process"), [&] { return part.place_of("process"); }));
+  if (part.has("process"))
+    record.process = process_from(Part(part.at("process"), [&] { return part.place_of("process"); }));
   record.error = part.text("error");
   record.started = part.text("started");
   record.seconds = part.seconds("seconds");

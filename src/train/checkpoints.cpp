@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/file_missing.h"
+#include "base/files.h"
 #include "base/hash.h"
 #include "model/safetensors.h"
 
@@ -117,16 +117,16 @@ Loaded load(const fs::path& folder) {
 void refuse_foreign(const fs::path& folder, const json& saved, const Identity& identity) {
   for (const auto& [name, value] : identity) {
     if (!saved.contains(name))
-      throw ForeignCheckpoint(
-          fmt::format("the checkpoint {} was written by another version of Stoker, which kept no {} to compare; "
-                      "train anew, or go on with the version that wrote it",
-                      folder.string(), name));
+      throw ForeignCheckpoint(fmt::format(
+          "the checkpoint {} was written by another version of Stoker, which kept no {} to compare; "
+          "train anew, or go on with the version that wrote it",
+          folder.string(), name));
     const auto other = saved.at(name).get<std::string>();
     if (other != value)
-      throw ForeignCheckpoint(
-          fmt::format("the checkpoint {} belongs to another training: {} is {} there and {} here; train anew, or "
-                      "resume with the settings and data that it was made with",
-                      folder.string(), name, other, value));
+      throw ForeignCheckpoint(fmt::format(
+          "the checkpoint {} belongs to another training: {} is {} there and {} here; train anew, or "
+          "resume with the settings and data that it was made with",
+          folder.string(), name, other, value));
   }
 }
 

@@ -73,8 +73,8 @@ MemberResult ended_badly(MemberEnd end, const std::string& reason, Progress prog
   return result;
 }
 
-// What `work` returns, or how it went wrong. An interruption, what the machine causes and checkpoints that are
-// not the candidate's go on to the caller.
+// What `work` returns, or how it went wrong. An interruption, what the machine causes and checkpoints that
+// are not the candidate's go on to the caller.
 template <class Work>
 MemberResult guarded(Work work) {
   try {

@@ -100,6 +100,12 @@ TEST_F(Surroundings, WithALimitOnTheSizeOfFilesAreToldAndLeaveNoRunThatSeemsToGo
   EXPECT_THAT(listed, Not(HasSubstr("died")));
 }
 
+TEST_F(Surroundings, ThatTakeNoOutputAreAPlaceThatCannotBeWritten) {
+  const Finished finished = Program(in_shell("exec \"$0\" cards > /dev/full"), place_.folder()).wait();
+  EXPECT_EQ(finished.code, 2);
+  EXPECT_THAT(finished.errors, HasSubstr("standard output cannot be written: No space left"));
+}
+
 TEST_F(Surroundings, WithoutAFolderForTemporaryFilesDoNotCostATraining) {
   const Finished finished =
       Program({"/usr/bin/env", "TMPDIR=/nowhere/at/all", STOKER_PROGRAM, "run", "pipeline.yaml"},

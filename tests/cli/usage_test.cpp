@@ -1,4 +1,6 @@
 // What a person types at the program itself: help, versions, wrong words, JSON.
+#include <sstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -118,6 +120,30 @@ TEST(Usage, PreviewCountsAndReadsAsTheFlagsSay) {
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.errors, HasSubstr("--delimiter ';'"));
   EXPECT_THAT(place.stoker({"preview", "one.csv", "--delimiter", ";"}).output, HasSubstr("1 row, 2 columns"));
+}
+
+TEST(Bench, MeasuresOneTrainingAfterEachNumberOfSteps) {
+  const Workplace place;
+  const std::vector<std::string> shared{"bench",   "w1", "--device",  "cpu", "--engine", "fused",
+                                        "--batch", "32", "--seconds", "0.2", "--json"};
+  const auto measured = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), shared.begin(), shared.end());
+    return place.stoker(words);
+  };
+  const Finished finished = measured({"--steps-before", "10", "--steps-before", "200"});
+  ASSERT_EQ(finished.code, 0) << finished.errors;
+  std::istringstream lines(finished.output);
+  std::vector<int> steps;
+  for (std::string line; std::getline(lines, line);) {
+    const auto json = nlohmann::json::parse(line);
+    steps.push_back(json.at("steps_before"));
+    EXPECT_GT(json.at("processor_us_per_step").get<double>(), 0);
+    EXPECT_GT(json.at("us_per_step").get<double>(), 0);
+  }
+  EXPECT_THAT(steps, testing::ElementsAre(10, 200));
+  const Finished refused = measured({"--steps-before", "200", "--steps-before", "10"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.errors, testing::HasSubstr("rising order"));
 }
 
 }  // namespace

@@ -174,8 +174,9 @@ TEST(Download, EndsWhenTheTimeOfItsCardIsOver) {
   });
   const TestFolder folder;
   stop.stop_after(0.2);
-  EXPECT_THAT(refusal([&] { download(server.url("/"), folder.path() / "file", {.seconds = 600, .stop = &stop}); }),
-              HasSubstr("time for it was over"));
+  EXPECT_THAT(
+      refusal([&] { download(server.url("/"), folder.path() / "file", {.seconds = 600, .stop = &stop}); }),
+      HasSubstr("time for it was over"));
   leave = true;
 }
 
