@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/arrow_result.h"
+#include "data/arrow_threads.h"
 #include "data/csv_numbers.h"
 #include "data/csv_rows.h"
 #include "data/page_memory.h"
@@ -118,7 +119,7 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::shared_ptr<
                                                           std::int32_t block_bytes) {
   auto reading = arrow::csv::ReadOptions::Defaults();
   reading.block_size = block_bytes;
-  reading.use_threads = wanted.use_threads;
+  reading.use_threads = wanted.use_threads && arrow_has_its_threads();
   auto parsing = arrow::csv::ParseOptions::Defaults();
   parsing.delimiter = delimiter;
   parsing.newlines_in_values = true;
@@ -237,7 +238,8 @@ Table read_csv(const std::filesystem::path& path, char delimiter,
       return *numbers;
     }
   }
-  // Threads of Arrow's would wait for ever for an input that BoundedInput ends, and with them the program's end.
+  // Threads of Arrow's would wait for ever for an input that BoundedInput ends, and with them the program's
+  // end.
   auto columns = read_columns(path, delimiter, Wanted{text_columns, {}, !packed}, usual_block_bytes);
   if (lacks_threads(columns.status()))
     columns = read_columns(path, delimiter, Wanted{text_columns, {}, false}, usual_block_bytes);

@@ -26,6 +26,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "data/arrow_result.h"
+#include "data/arrow_threads.h"
 #include "data/kept_columns.h"
 #include "data/page_memory.h"
 
@@ -155,14 +156,16 @@ std::shared_ptr<arrow::io::ReadableFile> open_file(const std::filesystem::path& 
 
 arrow::Result<std::shared_ptr<arrow::Table>> read_ipc(
     const std::shared_ptr<arrow::io::RandomAccessFile>& file) {
+  auto options = arrow::ipc::IpcReadOptions::Defaults();
+  options.use_threads = arrow_has_its_threads();
   ARROW_ASSIGN_OR_RAISE(const auto magic, file->Read(6));
   ARROW_RETURN_NOT_OK(file->Seek(0));
   if (magic->ToString() == "ARROW1") {
-    ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchFileReader::Open(file));
+    ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchFileReader::Open(file, options));
     ARROW_ASSIGN_OR_RAISE(const arrow::RecordBatchVector batches, reader->ToRecordBatches());
     return arrow::Table::FromRecordBatches(reader->schema(), batches);
   }
-  ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchStreamReader::Open(file.get()));
+  ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchStreamReader::Open(file.get(), options));
   return reader->ToTable();
 }
 
@@ -255,7 +258,7 @@ Table read_arrow_file(const std::filesystem::path& path) {
 
 Table read_parquet(const std::filesystem::path& path) {
   const std::string name = path.string();
-  auto columns = read_parquet_file(open_file(path), true);
+  auto columns = read_parquet_file(open_file(path), arrow_has_its_threads());
   if (lacks_threads(columns.status())) columns = read_parquet_file(open_file(path), false);
   return validated(or_refuse(std::move(columns), name, "is no Parquet file that can be read"), name);
 }

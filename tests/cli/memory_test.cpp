@@ -36,7 +36,8 @@ double peak_bytes(const Workplace& place, int rows) {
 }
 
 // The table is twice as large in doubles as the float32 numbers that are trained on, and is held whole only
-// while it is read. What the blocks of text take on the way is the same for a table of any size.
+// while it is read. What the blocks of text take on the way is the same for a table of any size: with 16
+// cores half as much as this table.
 TEST(Memory, OfARunIsNoMultipleOfItsTable) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers take memory of their own";
@@ -45,7 +46,7 @@ TEST(Memory, OfARunIsNoMultipleOfItsTable) {
   constexpr int rows = 700'000;  // a smaller table is held in memory throughout
   constexpr double tensor_bytes = 4.0 * rows * columns;
   const double beside = peak_bytes(place, 1000);
-  EXPECT_LT((peak_bytes(place, rows) - beside) / tensor_bytes, 3);
+  EXPECT_LT((peak_bytes(place, rows) - beside) / tensor_bytes, 4);
 }
 
 }  // namespace

@@ -1,0 +1,77 @@
+#include "data/arrow_threads.h"
+
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <arrow/io/interfaces.h>
+#include <arrow/util/thread_pool.h>
+
+namespace stoker {
+namespace {
+
+// Tasks that wait for each other, so that each of them needs a thread of its own.
+class Meeting {
+ public:
+  void attend() {
+    std::unique_lock lock(mutex_);
+    over_.wait(lock, [this] { return is_over_; });
+  }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+    over_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable over_;
+  bool is_over_ = false;
+};
+
+// Threads of our own, which can be missing without harm.
+bool system_gives_threads(int count) {
+  Meeting meeting;
+  std::vector<std::jthread> threads;
+  bool are_enough = true;
+  try {
+    for (int i = 0; i < count; ++i) threads.emplace_back([&] { meeting.attend(); });
+  } catch (const std::system_error&) {
+    are_enough = false;
+  }
+  meeting.end();
+  return are_enough;
+}
+
+bool start_all(arrow::internal::Executor* pool, int count) {
+  const auto meeting = std::make_shared<Meeting>();
+  bool are_enough = true;
+  try {
+    for (int i = 0; i < count && are_enough; ++i)
+      are_enough = pool->Spawn([meeting] { meeting->attend(); }).ok();
+  } catch (const std::exception&) {
+    are_enough = false;
+  }
+  meeting->end();
+  return are_enough;
+}
+
+}  // namespace
+
+bool arrow_has_its_threads() {
+  static const bool has = [] {
+    arrow::internal::Executor* const computing = arrow::internal::GetCpuThreadPool();
+    arrow::internal::Executor* const reading = arrow::io::default_io_context().executor();
+    const int computers = computing->GetCapacity();
+    const int readers = reading->GetCapacity();
+    return system_gives_threads(computers + readers) && start_all(computing, computers) &&
+           start_all(reading, readers);
+  }();
+  return has;
+}
+
+}  // namespace stoker
