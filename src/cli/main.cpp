@@ -1,4 +1,5 @@
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -13,6 +14,7 @@
 #include "cli/last_words.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
+#include "data/arrow_threads.h"
 
 namespace stoker::cli {
 namespace {
@@ -71,6 +73,18 @@ int parse_and_act(int argc, char** argv) {
   return static_cast<int>(ExitCode::wrong_request);  // not reached: a command is required
 }
 
+int act_or_complain(int argc, char** argv) {
+  try {
+    return parse_and_act(argc, argv);
+  } catch (const Error& error) {
+    return complain(error.what(), error.code());
+  } catch (const std::bad_alloc&) {
+    return complain("out of memory", ExitCode::run_failed);
+  } catch (const std::exception& error) {
+    return complain(error.what(), ExitCode::run_failed);
+  }
+}
+
 }  // namespace
 }  // namespace stoker::cli
 
@@ -80,13 +94,8 @@ int main(int argc, char** argv) {
   cli::fill_standard_descriptors();
   cli::ignore_signals_of_writing();
   cli::clear_up_when_ended();
-  try {
-    return cli::parse_and_act(argc, argv);
-  } catch (const Error& error) {
-    return cli::complain(error.what(), error.code());
-  } catch (const std::bad_alloc&) {
-    return cli::complain("out of memory", ExitCode::run_failed);
-  } catch (const std::exception& error) {
-    return cli::complain(error.what(), ExitCode::run_failed);
-  }
+  const int code = cli::act_or_complain(argc, argv);
+  if (!arrow_may_wait_in_vain()) return code;
+  std::fflush(nullptr);
+  std::_Exit(code);
 }

@@ -1,10 +1,10 @@
 #include "data/arrow_threads.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -13,6 +13,8 @@
 
 namespace stoker {
 namespace {
+
+std::atomic<bool> was_refused{false};  // a thread, or may be the next time
 
 // Tasks that wait for each other, so that each of them needs a thread of its own.
 class Meeting {
@@ -40,7 +42,7 @@ bool system_gives_threads(int count) {
   bool are_enough = true;
   try {
     for (int i = 0; i < count; ++i) threads.emplace_back([&] { meeting.attend(); });
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {  // no thread, or no memory for what it needs
     are_enough = false;
   }
   meeting.end();
@@ -62,14 +64,20 @@ bool start_all(arrow::internal::Executor* pool, int count) {
 
 }  // namespace
 
+bool arrow_may_wait_in_vain() {
+  return was_refused;
+}
+
 bool arrow_has_its_threads() {
   static const bool has = [] {
     arrow::internal::Executor* const computing = arrow::internal::GetCpuThreadPool();
     arrow::internal::Executor* const reading = arrow::io::default_io_context().executor();
     const int computers = computing->GetCapacity();
     const int readers = reading->GetCapacity();
-    return system_gives_threads(computers + readers) && start_all(computing, computers) &&
-           start_all(reading, readers);
+    const bool has_all = system_gives_threads(computers + readers) && start_all(computing, computers) &&
+                         start_all(reading, readers);
+    was_refused = !has_all;
+    return has_all;
   }();
   return has;
 }
