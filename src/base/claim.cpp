@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file_lock.h"
 #include "base/files.h"
 
 namespace stoker {
@@ -49,14 +50,6 @@ bool is_claim_of_this_machine(std::string_view name, std::string_view ending) {
   const std::string_view number = name.substr(name.size() - digits);
   return is_number_of_claim(number) && number.starts_with(machine_digits()) &&
          name.substr(0, name.size() - digits).ends_with(ending);
-}
-
-// 0, or why not.
-int lock(int descriptor) {
-  while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EINTR) return errno;
-  }
-  return 0;
 }
 
 // What this process has claimed, with its number, since a forked child inherits the list. Never destroyed: a
@@ -110,23 +103,16 @@ bool Claim::make(Kind kind, mode_t mode) {
     errno = error;
   }
   if (descriptor_ < 0) return false;
-  if (lock(descriptor_) != EWOULDBLOCK && is_still_mine()) return true;
+  const bool is_taken = lock_file(descriptor_, LOCK_EX | LOCK_NB) == EWOULDBLOCK;
+  if (!is_taken && is_open_as(descriptor_, path_)) return true;
   ::close(descriptor_);
   descriptor_ = -1;
   errno = EEXIST;
   return false;
 }
 
-bool Claim::give_name(const std::function<bool()>& rename) {
-  const std::lock_guard guard(claimed().mutex);
-  return rename();
-}
-
-bool Claim::is_still_mine() const {
-  struct stat held {};
-  struct stat there {};
-  return ::fstat(descriptor_, &held) == 0 && ::lstat(path_.c_str(), &there) == 0 &&
-         held.st_dev == there.st_dev && held.st_ino == there.st_ino;
+std::unique_lock<std::recursive_mutex> Claim::hold_off_clearing() {
+  return std::unique_lock(claimed().mutex);
 }
 
 Claim::~Claim() {
@@ -157,7 +143,7 @@ void clear_abandoned(const fs::path& folder, std::string_view ending) {
   for (const fs::path& path : found) {
     const int descriptor = open_claim(path);
     if (descriptor < 0) continue;
-    if (lock(descriptor) == 0) fs::remove_all(path, ignored);
+    if (lock_file(descriptor, LOCK_EX | LOCK_NB) == 0) fs::remove_all(path, ignored);
     ::close(descriptor);
   }
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
+#include <mutex>
 #include <string_view>
 
 #include <sys/types.h>
@@ -25,13 +25,11 @@ class Claim {
   int descriptor() const { return descriptor_; }
   // What was made has another name by now, and stays.
   void release();
-  // Gives what was made its name, or another's place, by `rename`: before the process clears up and ends, or
-  // not any more.
-  bool give_name(const std::function<bool()>& rename);
+  // While it is held, remove_claims() waits: for who gives what was made its name, or another's place.
+  static std::unique_lock<std::recursive_mutex> hold_off_clearing();
 
  private:
   bool make(Kind kind, mode_t mode);
-  bool is_still_mine() const;
 
   std::filesystem::path path_;
   int descriptor_ = -1;

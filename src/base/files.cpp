@@ -69,7 +69,6 @@ void sync_path(const fs::path& path) {
   if (status != 0 && error != EINVAL) refuse_write(path, error);
 }
 
-// The system's own folder for such, or a refusal that says which setting names another.
 // A small file is read at one go; what has no size, a pipe say, in larger pieces.
 std::size_t block_for(int descriptor) {
   constexpr std::size_t largest = std::size_t{1} << 18;
@@ -78,6 +77,7 @@ std::size_t block_for(int descriptor) {
   return std::min(largest, static_cast<std::size_t>(status.st_size) + 1);
 }
 
+// The system's own folder for such, or a refusal that says which setting names another.
 fs::path folder_for_temporaries() {
   std::error_code error;
   const fs::path folder = fs::temp_directory_path(error);
@@ -146,11 +146,11 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 
 void AtomicFile::commit() {
   if (!WithoutSync::is_on() && ::fsync(claim_.descriptor()) != 0) refuse_write(path_, errno);
-  claim_.give_name([&] {
+  {
+    const auto held = Claim::hold_off_clearing();
     if (::rename(claim_.path().c_str(), path_.c_str()) != 0) refuse_write(path_, errno);
     claim_.release();
-    return true;
-  });
+  }
   sync_path(folder_of(path_));
 }
 
@@ -171,10 +171,10 @@ void AtomicFolder::sync() const {
 
 void AtomicFolder::commit() {
   sync();
-  claim_.give_name([&] {
+  {
+    const auto held = Claim::hold_off_clearing();
     replace_folder(claim_.path(), path_);
-    return true;
-  });
+  }
   std::error_code ignored;  // the old one, which others clear if it stays
   fs::remove_all(claim_.path(), ignored);
   claim_.release();
@@ -183,12 +183,11 @@ void AtomicFolder::commit() {
 
 bool AtomicFolder::commit_if_free(const fs::path& path) {
   sync();
-  const bool is_done = claim_.give_name([&] {
+  {
+    const auto held = Claim::hold_off_clearing();
     if (!rename_if_free(claim_.path(), path)) return false;
     claim_.release();
-    return true;
-  });
-  if (!is_done) return false;
+  }
   sync_path(folder_of(path));
   return true;
 }

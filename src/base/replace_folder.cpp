@@ -14,6 +14,7 @@
 
 #include "base/claim.h"
 #include "base/error.h"
+#include "base/file_lock.h"
 #include "base/files.h"
 
 namespace stoker {
@@ -44,7 +45,7 @@ class LockedFolder {
       : descriptor_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)) {
     struct stat status {};
     is_locked_ = descriptor_ >= 0 && ::fstat(descriptor_, &status) == 0 && status.st_uid == ::geteuid() &&
-                 ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
+                 lock_file(descriptor_, LOCK_EX | LOCK_NB) == 0;
   }
   LockedFolder(const LockedFolder&) = delete;
   LockedFolder& operator=(const LockedFolder&) = delete;
@@ -53,12 +54,7 @@ class LockedFolder {
   }
 
   bool is_locked() const { return is_locked_; }
-  bool is_at(const fs::path& path) const {
-    struct stat held {};
-    struct stat there {};
-    return ::fstat(descriptor_, &held) == 0 && ::lstat(path.c_str(), &there) == 0 &&
-           held.st_dev == there.st_dev && held.st_ino == there.st_ino;
-  }
+  bool is_at(const fs::path& path) const { return is_open_as(descriptor_, path); }
 
  private:
   int descriptor_;

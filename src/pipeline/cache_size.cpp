@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cerrno>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -7,9 +6,9 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_lock.h"
 #include "base/files.h"
 #include "pipeline/cache.h"
 
@@ -19,13 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const char* const half_written = ".partial-";
-
-bool locked(int descriptor, int operation) {
-  while (::flock(descriptor, operation) != 0) {
-    if (errno != EINTR) return false;
-  }
-  return true;
-}
 
 struct KeptEntry {
   fs::path folder;
@@ -48,7 +40,7 @@ bool is_half_written(const fs::path& folder) {
 bool is_being_written(const fs::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
   if (descriptor < 0) return false;
-  const bool is_free = locked(descriptor, LOCK_EX | LOCK_NB);
+  const bool is_free = lock_file(descriptor, LOCK_EX | LOCK_NB) == 0;
   ::close(descriptor);
   return !is_free;
 }
@@ -100,10 +92,7 @@ Cache::~Cache() {
 }
 
 bool Cache::holds_lock() const {
-  struct stat held {};
-  struct stat there {};
-  return lock_ >= 0 && ::fstat(lock_, &held) == 0 && ::stat((folder_ / "lock").c_str(), &there) == 0 &&
-         held.st_dev == there.st_dev && held.st_ino == there.st_ino;
+  return lock_ >= 0 && is_open_as(lock_, folder_ / "lock");
 }
 
 void Cache::hold() const {
@@ -111,7 +100,7 @@ void Cache::hold() const {
   if (lock_ >= 0) ::close(lock_);  // of a cache that was removed
   // A cache that cannot be written to has no lock, and nobody removes anything from it.
   lock_ = ::open((folder_ / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock_ >= 0) locked(lock_, LOCK_SH);
+  if (lock_ >= 0) lock_file(lock_, LOCK_SH);
 }
 
 void Cache::mark_used(const fs::path& entry_folder) const {
@@ -120,14 +109,14 @@ void Cache::mark_used(const fs::path& entry_folder) const {
 }
 
 void Cache::shrink_to(std::uint64_t bytes) {
-  if (!holds_lock() || !locked(lock_, LOCK_EX | LOCK_NB)) return;
+  if (!holds_lock() || lock_file(lock_, LOCK_EX | LOCK_NB) != 0) return;
   try {
     remove_half_written(folder_);
     remove_beyond(folder_, bytes);
   } catch (const fs::filesystem_error& error) {
     if (error.code() != std::errc::no_such_file_or_directory) throw;  // else somebody removes the cache
   }
-  locked(lock_, LOCK_SH);
+  lock_file(lock_, LOCK_SH);
 }
 
 }  // namespace stoker

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file_lock.h"
 #include "store/process.h"
 
 namespace stoker {
@@ -27,21 +28,13 @@ int open_lock(const fs::path& run_folder, int flags) {
   return ::open(file.c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
 }
 
-// 0, or why not.
-int locked(int descriptor, int operation) {
-  while (::flock(descriptor, operation | LOCK_NB) != 0) {
-    if (errno != EINTR) return errno;
-  }
-  return 0;
-}
-
 // A reader holds the lock for a moment to find out whether it is free; that is waited for.
 int locked_despite_readers(int descriptor) {
   constexpr int tries = 10;
-  int error = locked(descriptor, LOCK_EX);
+  int error = lock_file(descriptor, LOCK_EX | LOCK_NB);
   for (int i = 0; i < tries && error == EWOULDBLOCK; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    error = locked(descriptor, LOCK_EX);
+    error = lock_file(descriptor, LOCK_EX | LOCK_NB);
   }
   return error;
 }
@@ -81,7 +74,7 @@ bool RunLock::is_in(const fs::path& run_folder) const {
 Held lock_of(const fs::path& run_folder) {
   const int descriptor = open_lock(run_folder, O_RDONLY);
   if (descriptor < 0) return errno == ENOENT ? Held::no : Held::unknown;
-  const int error = locked(descriptor, LOCK_SH);
+  const int error = lock_file(descriptor, LOCK_SH | LOCK_NB);
   ::close(descriptor);
   if (error == 0) return Held::no;
   return error == EWOULDBLOCK ? Held::yes : Held::unknown;
