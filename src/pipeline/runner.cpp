@@ -7,11 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/text.h"
-#include "data/kept_columns.h"
 #include "pipeline/cache.h"
 #include "pipeline/graph.h"
+#include "pipeline/outputs.h"
 #include "pipeline/rows_to_come.h"
 #include "pipeline/run_folder.h"
 #include "pipeline/time_limit.h"
@@ -62,82 +61,6 @@ class Recorder : public TrainingListener {
   std::string card_;
   CardNotes notes_;  // since begin_notes()
   bool heard_of_training_ = false;
-};
-
-// A training that ran out of time keeps its best model.
-bool is_partial(const CardType& type, const PortValues& values) {
-  const bool trains = find_port(type.outputs, "trained_model") != nullptr;
-  return trains && ended_by_time_limit(*std::get<Report>(values.at("train_metrics")));
-}
-
-// By which the cards that follow are found in the cache. What ran out of time is not what its settings
-// promise, and another time it would be something else: its report, with its losses and times, says what.
-std::string identity_of_outputs(const std::string& identity, const CardType& type, const PortValues& values) {
-  if (!is_partial(type, values)) return identity;
-  return sha256_of_text(identity + std::get<Report>(values.at("train_metrics"))->dump());
-}
-
-// The outputs of cards for those that read them. Each is let go of when the last reader is done, so that a
-// long pipeline does not hold all its tables.
-class Outputs {
- public:
-  Outputs(const Document& document, const std::set<std::string>& needed) {
-    for (const Card& card : document.cards) {
-      if (!needed.contains(card.id)) continue;
-      for (const auto& [name, connection] : card.inputs) ++cards_[connection.card].readers_left;
-    }
-  }
-
-  void add(const std::string& card, std::string identity, PortValues values) {
-    cards_[card].identity = std::move(identity);
-    cards_[card].values = std::move(values);
-  }
-
-  const std::string& identity(const std::string& card) const { return cards_.at(card).identity; }
-  bool are_there(const std::string& card) const {
-    const auto entry = cards_.find(card);
-    return entry != cards_.end() && !entry->second.identity.empty();
-  }
-
-  // A large table that the cache keeps need not be in memory as well, and rows of another table need not be
-  // looked for there again.
-  enum class Tables { rows_of_others, all };
-  void leave_in_cache(const Cache& cache, Tables tables, const std::string& card, const CardType& type) {
-    Entry& entry = cards_.at(card);
-    std::vector<std::string> left;
-    for (const Port& output : type.outputs) {
-      const auto found = entry.values.find(output.name);
-      if (output.type != PortType::table || found == entry.values.end()) continue;
-      const Table& table = std::get<Table>(found->second);
-      if (tables == Tables::all ? is_large(table) : come_when_asked_for(*table.columns))
-        left.push_back(output.name);
-    }
-    if (left.empty()) return;
-    if (std::optional<KeptOutputs> kept = cache.load(entry.identity, type)) {
-      for (const std::string& name : left) entry.values.at(name) = std::move(kept->values.at(name));
-    }  // else somebody removed it, and the tables that are in memory are as good
-    give_back_unused_memory();
-  }
-
-  const PortValue& get(const std::string& card, const Port& output) const {
-    return cards_.at(card).values.at(output.name);
-  }
-
-  void let_go_after(const Card& card) {
-    for (const auto& [name, connection] : card.inputs) {
-      Entry& entry = cards_.at(connection.card);
-      if (--entry.readers_left == 0) entry.values.clear();
-    }
-    if (cards_.at(card.id).readers_left == 0) cards_.at(card.id).values.clear();
-  }
-
- private:
-  struct Entry {
-    std::string identity;
-    PortValues values;
-    std::size_t readers_left = 0;
-  };
-  std::map<std::string, Entry> cards_;
 };
 
 std::set<std::string> cards_to_run(const Document& document, const std::string& only) {

@@ -1,0 +1,80 @@
+#include "pipeline/outputs.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/hash.h"
+#include "data/kept_columns.h"
+#include "pipeline/training_report.h"
+
+namespace stoker {
+namespace {
+
+const nlohmann::json& training_report(const PortValues& values) {
+  return *std::get<std::shared_ptr<const nlohmann::json>>(values.at("train_metrics"));
+}
+
+}  // namespace
+
+Outputs::Outputs(const Document& document, const std::set<std::string>& needed) {
+  for (const Card& card : document.cards) {
+    if (!needed.contains(card.id)) continue;
+    for (const auto& [name, connection] : card.inputs) ++cards_[connection.card].readers_left;
+  }
+}
+
+void Outputs::add(const std::string& card, std::string identity, PortValues values) {
+  cards_[card].identity = std::move(identity);
+  cards_[card].values = std::move(values);
+}
+
+const PortValue& Outputs::get(const std::string& card, const Port& output) const {
+  return cards_.at(card).values.at(output.name);
+}
+
+bool Outputs::are_there(const std::string& card) const {
+  const auto entry = cards_.find(card);
+  return entry != cards_.end() && !entry->second.identity.empty();
+}
+
+void Outputs::leave_in_cache(const Cache& cache, Tables tables, const std::string& card,
+                             const CardType& type) {
+  Entry& entry = cards_.at(card);
+  std::vector<std::string> left;
+  for (const Port& output : type.outputs) {
+    const auto found = entry.values.find(output.name);
+    if (output.type != PortType::table || found == entry.values.end()) continue;
+    const Table& table = std::get<Table>(found->second);
+    if (tables == Tables::all ? is_large(table) : come_when_asked_for(*table.columns))
+      left.push_back(output.name);
+  }
+  if (left.empty()) return;
+  if (std::optional<KeptOutputs> kept = cache.load(entry.identity, type)) {
+    for (const std::string& name : left) entry.values.at(name) = std::move(kept->values.at(name));
+  }  // else somebody removed it, and the tables that are in memory are as good
+  give_back_unused_memory();
+}
+
+void Outputs::let_go_after(const Card& card) {
+  for (const auto& [name, connection] : card.inputs) {
+    Entry& entry = cards_.at(connection.card);
+    if (--entry.readers_left == 0) entry.values.clear();
+  }
+  if (cards_.at(card.id).readers_left == 0) cards_.at(card.id).values.clear();
+}
+
+bool is_partial(const CardType& type, const PortValues& values) {
+  const bool trains = find_port(type.outputs, "trained_model") != nullptr;
+  return trains && ended_by_time_limit(training_report(values));
+}
+
+std::string identity_of_outputs(const std::string& identity, const CardType& type, const PortValues& values) {
+  if (!is_partial(type, values)) return identity;
+  return sha256_of_text(identity + training_report(values).dump());
+}
+
+}  // namespace stoker
