@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "data/page_memory.h"
+#include "data/reading_memory.h"
 
 namespace stoker::cli {
 namespace {

@@ -2,9 +2,11 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -62,13 +64,7 @@ bool start_all(arrow::internal::Executor* pool, int count) {
   return are_enough;
 }
 
-}  // namespace
-
-bool arrow_may_wait_in_vain() {
-  return was_refused;
-}
-
-bool arrow_has_its_threads() {
+bool has_threads() {
   static const bool has = [] {
     arrow::internal::Executor* const computing = arrow::internal::GetCpuThreadPool();
     arrow::internal::Executor* const reading = arrow::io::default_io_context().executor();
@@ -80,6 +76,19 @@ bool arrow_has_its_threads() {
     return has_all;
   }();
   return has;
+}
+
+}  // namespace
+
+bool reads_in_threads(const std::filesystem::path& file) {
+  constexpr std::uintmax_t large_bytes = std::uintmax_t{1} << 20;
+  std::error_code unknown;
+  const std::uintmax_t bytes = std::filesystem::file_size(file, unknown);
+  return !unknown && bytes >= large_bytes && has_threads();
+}
+
+bool arrow_may_wait_in_vain() {
+  return was_refused;
 }
 
 }  // namespace stoker

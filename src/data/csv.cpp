@@ -22,7 +22,7 @@
 #include "data/arrow_threads.h"
 #include "data/csv_numbers.h"
 #include "data/csv_rows.h"
-#include "data/page_memory.h"
+#include "data/reading_memory.h"
 #include "data/table_files.h"
 #include "data/unsigned_columns.h"
 #include "device/device.h"
@@ -110,8 +110,8 @@ arrow::Result<bool> is_packed(const std::filesystem::path& path) {
 // Which columns to read, and which of them as text; none of the first: all.
 struct Wanted {
   const std::vector<std::string>& text_columns;
+  bool use_threads;
   std::vector<std::string> columns = {};
-  bool use_threads = true;
 };
 
 arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::shared_ptr<arrow::io::InputStream>& text,
@@ -119,7 +119,7 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::shared_ptr<
                                                           std::int32_t block_bytes) {
   auto reading = arrow::csv::ReadOptions::Defaults();
   reading.block_size = block_bytes;
-  reading.use_threads = wanted.use_threads && arrow_has_its_threads();
+  reading.use_threads = wanted.use_threads;
   auto parsing = arrow::csv::ParseOptions::Defaults();
   parsing.delimiter = delimiter;
   parsing.newlines_in_values = true;
@@ -143,11 +143,11 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::filesystem:
 // Doubles that were whole numbers beyond 2^63 become those again: their column is read once more, as text.
 arrow::Result<std::shared_ptr<arrow::Table>> with_unsigned_columns(std::shared_ptr<arrow::Table> table,
                                                                    const std::filesystem::path& path,
-                                                                   char delimiter) {
+                                                                   char delimiter, bool use_threads) {
   const std::vector<std::string> names = columns_that_may_be_unsigned(*table);
   if (names.empty()) return table;
   ARROW_ASSIGN_OR_RAISE(const auto texts,
-                        read_columns(path, delimiter, Wanted{names, names}, large_block_bytes));
+                        read_columns(path, delimiter, Wanted{names, use_threads, names}, large_block_bytes));
   for (const std::string& name : names) {
     const int position = table->schema()->GetFieldIndex(name);
     const auto values = texts->GetColumnByName(name);
@@ -224,7 +224,8 @@ Table read_csv_start(const std::filesystem::path& path, char delimiter,
                      const std::vector<std::string>& text_columns, std::int64_t bytes) {
   const auto lines = or_refuse(first_lines(path, delimiter, bytes), path.string());
   const auto text = std::make_shared<arrow::io::BufferReader>(lines);
-  return {or_refuse(read_columns(text, delimiter, Wanted{text_columns}, usual_block_bytes), path.string())};
+  return {or_refuse(read_columns(text, delimiter, Wanted{text_columns, false}, usual_block_bytes),
+                    path.string())};
 }
 
 Table read_csv(const std::filesystem::path& path, char delimiter,
@@ -240,14 +241,13 @@ Table read_csv(const std::filesystem::path& path, char delimiter,
   }
   // Threads of Arrow's would wait for ever for an input that BoundedInput ends, and with them the program's
   // end.
-  auto columns = read_columns(path, delimiter, Wanted{text_columns, {}, !packed}, usual_block_bytes);
-  if (lacks_threads(columns.status()))
-    columns = read_columns(path, delimiter, Wanted{text_columns, {}, false}, usual_block_bytes);
+  const Wanted wanted{text_columns, !packed && reads_in_threads(path)};
+  auto columns = read_columns(path, delimiter, wanted, usual_block_bytes);
   fail_for_machine(columns.status(), path.string());
   if (columns.status().IsCapacityError()) or_refuse(columns.status(), path.string());
   if (!columns.ok()) {
     refuse_faults(path, delimiter);
-    columns = read_columns(path, delimiter, Wanted{text_columns}, large_block_bytes);
+    columns = read_columns(path, delimiter, wanted, large_block_bytes);
   }
   fail_for_machine(columns.status(), path.string());
   if (!columns.ok()) {
@@ -255,7 +255,7 @@ Table read_csv(const std::filesystem::path& path, char delimiter,
            columns.status().message());
   }
   refuse_foreign_text(**columns, path.string());
-  return {or_refuse(with_unsigned_columns(*columns, path, delimiter), path.string())};
+  return {or_refuse(with_unsigned_columns(*columns, path, delimiter, wanted.use_threads), path.string())};
 }
 
 }  // namespace stoker

@@ -10,13 +10,13 @@
 #include <arrow/status.h>
 #include <sys/mman.h>
 
+#include "data/reading_memory.h"
+
 namespace stoker {
 namespace {
 
 constexpr std::int64_t least_mapped_bytes = std::int64_t{64} << 10;
 constexpr std::int64_t page_bytes = 4096;  // whose start is aligned for any type; larger pages are too
-
-std::atomic<bool> ran_out{false};
 
 class PageMemory : public arrow::MemoryPool {
  public:
@@ -31,7 +31,7 @@ class PageMemory : public arrow::MemoryPool {
       void* const pages = ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ | PROT_WRITE,
                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       if (pages == MAP_FAILED) {
-        ran_out = true;
+        note_that_memory_ran_out();
         return arrow::Status::OutOfMemory("no memory for ", size, " bytes");
       }
       *out = static_cast<std::uint8_t*>(pages);
@@ -80,47 +80,7 @@ class PageMemory : public arrow::MemoryPool {
   std::atomic<std::int64_t> allocations_{0};
 };
 
-class ReadingMemory : public arrow::MemoryPool {
- public:
-  using arrow::MemoryPool::Allocate;
-  using arrow::MemoryPool::Free;
-  using arrow::MemoryPool::Reallocate;
-
-  arrow::Status Allocate(std::int64_t size, std::int64_t alignment, std::uint8_t** out) override {
-    return noted(usual_->Allocate(size, alignment, out));
-  }
-  arrow::Status Reallocate(std::int64_t old_size, std::int64_t new_size, std::int64_t alignment,
-                           std::uint8_t** place) override {
-    return noted(usual_->Reallocate(old_size, new_size, alignment, place));
-  }
-  void Free(std::uint8_t* place, std::int64_t size, std::int64_t alignment) override {
-    usual_->Free(place, size, alignment);
-  }
-  void ReleaseUnused() override { usual_->ReleaseUnused(); }
-  std::int64_t bytes_allocated() const override { return usual_->bytes_allocated(); }
-  std::int64_t total_bytes_allocated() const override { return usual_->total_bytes_allocated(); }
-  std::int64_t num_allocations() const override { return usual_->num_allocations(); }
-  std::string backend_name() const override { return usual_->backend_name(); }
-
- private:
-  static arrow::Status noted(arrow::Status status) {
-    if (status.IsOutOfMemory()) ran_out = true;
-    return status;
-  }
-
-  arrow::MemoryPool* usual_ = arrow::default_memory_pool();
-};
-
 }  // namespace
-
-arrow::MemoryPool* reading_memory() {
-  static ReadingMemory* const pool = new ReadingMemory;
-  return pool;
-}
-
-bool memory_ran_out() {
-  return ran_out;
-}
 
 arrow::MemoryPool* page_memory() {
   static PageMemory* const pool = new PageMemory;  // outlives every column, those of static objects too

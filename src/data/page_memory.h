@@ -11,9 +11,4 @@ namespace stoker {
 // takes the memory of many. What is small comes from malloc.
 arrow::MemoryPool* page_memory();
 
-// Arrow's usual memory, for reading files. Where it runs out, Arrow mostly says so and sometimes aborts the
-// program; then memory_ran_out() tells why.
-arrow::MemoryPool* reading_memory();
-bool memory_ran_out();
-
 }  // namespace stoker

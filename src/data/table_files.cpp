@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <exception>
-#include <memory>
-#include <mutex>
 #include <span>
 #include <unordered_set>
 #include <vector>
@@ -29,6 +27,7 @@
 #include "data/arrow_threads.h"
 #include "data/kept_columns.h"
 #include "data/page_memory.h"
+#include "data/reading_memory.h"
 
 namespace stoker {
 namespace {
@@ -155,9 +154,9 @@ std::shared_ptr<arrow::io::ReadableFile> open_file(const std::filesystem::path& 
 }
 
 arrow::Result<std::shared_ptr<arrow::Table>> read_ipc(
-    const std::shared_ptr<arrow::io::RandomAccessFile>& file) {
+    const std::shared_ptr<arrow::io::RandomAccessFile>& file, bool use_threads) {
   auto options = arrow::ipc::IpcReadOptions::Defaults();
-  options.use_threads = arrow_has_its_threads();
+  options.use_threads = use_threads;
   ARROW_ASSIGN_OR_RAISE(const auto magic, file->Read(6));
   ARROW_RETURN_NOT_OK(file->Seek(0));
   if (magic->ToString() == "ARROW1") {
@@ -169,41 +168,21 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_ipc(
   return reader->ToTable();
 }
 
-using ParquetReader = std::unique_ptr<parquet::arrow::FileReader>;
-
-arrow::Result<ParquetReader> parquet_reader(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
-                                            bool use_threads) {
-  parquet::arrow::FileReaderBuilder builder;
-  ARROW_RETURN_NOT_OK(builder.Open(file));
-  builder.memory_pool(reading_memory());
-  parquet::ArrowReaderProperties properties(use_threads);
-  properties.set_pre_buffer(use_threads);
-  return builder.properties(properties)->Build();
-}
-
-// A thread may still read one column when there is none for the next. Nobody can wait for it, because Arrow
-// then counts a task that was never begun, so that its reader has to stay.
-void keep_for_its_threads(ParquetReader reader) {
-  static std::mutex mutex;
-  static auto* const kept = new std::vector<ParquetReader>;
-  const std::lock_guard guard(mutex);
-  kept->push_back(std::move(reader));
-}
-
 arrow::Result<std::shared_ptr<arrow::Table>> read_parquet_file(
     const std::shared_ptr<arrow::io::RandomAccessFile>& file, bool use_threads) {
-  ParquetReader reader;
-  arrow::Result<std::shared_ptr<arrow::Table>> table;
   try {
-    ARROW_ASSIGN_OR_RAISE(reader, parquet_reader(file, use_threads));
-    table = reader->ReadTable();
+    parquet::arrow::FileReaderBuilder builder;
+    ARROW_RETURN_NOT_OK(builder.Open(file));
+    builder.memory_pool(reading_memory());
+    parquet::ArrowReaderProperties properties(use_threads);
+    properties.set_pre_buffer(use_threads);
+    ARROW_ASSIGN_OR_RAISE(const auto reader, builder.properties(properties)->Build());
+    return reader->ReadTable();
   } catch (const parquet::ParquetStatusException& error) {
-    table = error.status();
+    return error.status();
   } catch (const parquet::ParquetException& error) {
-    table = arrow::Status::Invalid(error.what());
+    return arrow::Status::Invalid(error.what());
   }
-  if (reader && use_threads && !table.ok()) keep_for_its_threads(std::move(reader));
-  return table;
 }
 
 // Offsets, dictionary indices and UTF-8 of a file from outside are not to be trusted.
@@ -253,13 +232,14 @@ Table open_arrow(const std::filesystem::path& path, std::uint64_t large_bytes) {
 Table read_arrow_file(const std::filesystem::path& path) {
   const auto file = open_file(path);
   const std::string name = path.string();
-  return validated(or_refuse(read_ipc(file), name, "is no Arrow IPC file or stream that can be read"), name);
+  return validated(or_refuse(read_ipc(file, reads_in_threads(path)), name,
+                             "is no Arrow IPC file or stream that can be read"),
+                   name);
 }
 
 Table read_parquet(const std::filesystem::path& path) {
   const std::string name = path.string();
-  auto columns = read_parquet_file(open_file(path), arrow_has_its_threads());
-  if (lacks_threads(columns.status())) columns = read_parquet_file(open_file(path), false);
+  auto columns = read_parquet_file(open_file(path), reads_in_threads(path));
   return validated(or_refuse(std::move(columns), name, "is no Parquet file that can be read"), name);
 }
 
