@@ -43,7 +43,7 @@ void mark_died(ListedRun& run) {
   run.record.status = RunStatus::failed;
   if (run.to_go_on.empty()) {
     run.record.error = fmt::format(
-        "died before its document was written, so nothing is there to go on with; remove it with: stoker "
+        "died before its document was written, so there is nothing to go on with; remove it with: stoker "
         "runs "
         "delete {}",
         stoker::quoted(run.id));
@@ -128,6 +128,15 @@ ReadRun read_if_sound(const fs::path& folder, Read read) {
   }
 }
 
+// A record may be damaged where a line about the run does not look.
+ListedRun newest_sound(const std::vector<ListedRun>& runs) {
+  for (std::size_t i = 0; i + 1 < runs.size(); ++i) {
+    if (std::optional<ListedRun> run = read_if_sound(runs[i].paths.folder, Read::whole).run)
+      return std::move(*run);
+  }
+  return read_run(runs.back().paths.folder);
+}
+
 }  // namespace
 
 ListedRun read_run(const fs::path& folder) {
@@ -156,19 +165,6 @@ std::vector<ListedRun> list_runs(const fs::path& out, std::vector<std::string>& 
   std::sort(damaged.begin(), damaged.end());
   return runs;
 }
-
-namespace {
-
-// A record may be damaged where a line about the run does not look.
-ListedRun newest_sound(const std::vector<ListedRun>& runs) {
-  for (std::size_t i = 0; i + 1 < runs.size(); ++i) {
-    if (std::optional<ListedRun> run = read_if_sound(runs[i].paths.folder, Read::whole).run)
-      return std::move(*run);
-  }
-  return read_run(runs.back().paths.folder);
-}
-
-}  // namespace
 
 ListedRun find_run(const fs::path& out, const std::string& id) {
   if (id.empty()) refuse("a run is needed: its name, the beginning of it, or latest");
