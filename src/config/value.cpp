@@ -11,9 +11,17 @@ namespace stoker::config {
 
 // Here and not in the header: inlined into every user, they cost seconds of compiling in all.
 Value::Value() = default;
-Value::Value(const Value& other) = default;
+// Copied by its content: the copy of a whole std::variant that runs out of memory in the middle destroys what
+// it never made (libstdc++ 12, with contents that it takes for never valueless).
+Value::Value(const Value& other) : line_(other.line_) {
+  std::visit([this](const auto& content) { content_ = std::decay_t<decltype(content)>(content); },
+             other.content_);
+}
 Value::Value(Value&& other) noexcept = default;
-Value& Value::operator=(const Value& other) = default;
+Value& Value::operator=(const Value& other) {
+  if (this != &other) *this = Value(other);
+  return *this;
+}
 Value& Value::operator=(Value&& other) noexcept = default;
 Value::~Value() = default;
 
