@@ -2,36 +2,38 @@
 
 #include <array>
 
-#include <openssl/evp.h>
+#include <fmt/format.h>
 
-#include "base/error.h"
+// The functions for SHA-256 alone: those that OpenSSL prefers load providers first, which costs milliseconds
+// and crashes when memory runs out meanwhile.
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include <openssl/sha.h>
+
 #include "base/files.h"
 
 namespace stoker {
 
 struct Sha256::State {
-  EVP_MD_CTX* context = EVP_MD_CTX_new();
-  ~State() { EVP_MD_CTX_free(context); }
+  SHA256_CTX context{};
 };
 
 Sha256::Sha256() : state_(std::make_unique<State>()) {
-  if (EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) != 1)
-    fail("SHA-256 is not available in OpenSSL");
+  SHA256_Init(&state_->context);
 }
 
 Sha256::~Sha256() = default;
 
 void Sha256::add(std::span<const std::byte> bytes) {
-  EVP_DigestUpdate(state_->context, bytes.data(), bytes.size());
+  SHA256_Update(&state_->context, bytes.data(), bytes.size());
 }
 
 void Sha256::add(std::string_view text) {
-  EVP_DigestUpdate(state_->context, text.data(), text.size());
+  SHA256_Update(&state_->context, text.data(), text.size());
 }
 
 std::string Sha256::finish() {
-  std::array<unsigned char, 32> digest{};
-  EVP_DigestFinal_ex(state_->context, digest.data(), nullptr);
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  SHA256_Final(digest.data(), &state_->context);
   std::string text;
   for (const unsigned char byte : digest) text += fmt::format("{:02x}", byte);
   return text;
