@@ -16,9 +16,20 @@ namespace stoker::cli {
 namespace {
 
 // Without memory: nothing that could ask for some.
-[[noreturn]] void say_and_end(std::string_view sentence) {
+void say(std::string_view sentence) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, sentence.data(), sentence.size());
+}
+
+[[noreturn]] void say_and_end(std::string_view sentence) {
+  say(sentence);
   std::_Exit(static_cast<int>(ExitCode::run_failed));
+}
+
+// A fault of the program: its core file is worth more than an exit in order.
+void say_unexpected(const std::exception& error) {
+  say("stoker: an unexpected error: ");
+  say(error.what());
+  say("\n");
 }
 
 [[noreturn]] void end_by_cause() {
@@ -31,8 +42,11 @@ namespace {
     if (error.code() == std::errc::resource_unavailable_try_again ||
         error.code() == std::errc::not_enough_memory)
       say_and_end("stoker: the system gives no more threads or memory to work with\n");
+    say_unexpected(error);
+  } catch (const std::exception& error) {
+    say_unexpected(error);
   } catch (...) {
-    // A fault of the program, for which a core file is worth more than a sentence.
+    say("stoker: an unexpected error\n");
   }
   std::abort();
 }
