@@ -36,8 +36,8 @@ dev: setup
 gpu:
 	tools/gpu-check
 
-format:
-	git ls-files '*.h' '*.cpp' '*.cu' '*.cuh' ':!third_party' | xargs clang-format -i
+format: setup
+	tools/format
 
 clean:
 	rm -rf build build-dev build-cuda

@@ -10,7 +10,8 @@ namespace stoker {
 // says that somebody has removed it.
 class FileMissing : public Error {
  public:
-  explicit FileMissing(const std::string& message) : Error(ExitCode::wrong_request, message, Cause::machine) {}
+  explicit FileMissing(const std::string& message)
+      : Error(ExitCode::wrong_request, message, Cause::machine) {}
 };
 
 }  // namespace stoker

@@ -11,8 +11,8 @@
 
 namespace stoker {
 
-// A request cannot be carried out because of what it wants to read, or where it wants to write. `error` is the
-// system's.
+// A request cannot be carried out because of what it wants to read, or where it wants to write. `error` is
+// the system's.
 [[noreturn]] void refuse_read(const std::filesystem::path& path, int error);
 [[noreturn]] void refuse_write(const std::filesystem::path& path, int error);
 

@@ -40,10 +40,11 @@ HashedFile::HashedFile(std::filesystem::path path) : path_(std::move(path)) {
     sha256_ = sha256_of_file(path_);
     if (stamp_of(path_) == stamp_) return;
   }
-  throw Error(ExitCode::wrong_request,
-              fmt::format("'{}' is being written to while it is read; wait until it is complete, or read a copy",
-                          path_.string()),
-              Cause::machine);
+  throw Error(
+      ExitCode::wrong_request,
+      fmt::format("'{}' is being written to while it is read; wait until it is complete, or read a copy",
+                  path_.string()),
+      Cause::machine);
 }
 
 bool HashedFile::is_untouched() const {

@@ -96,7 +96,7 @@ void add_option(CLI::App& app, const Field& field, Value& into) {
   CLI::Option* option = app.add_option(flag_name(field), callback, help_text(field));
   option->type_name(placeholder(field));
   option->multi_option_policy(is_list(field.type) ? CLI::MultiOptionPolicy::TakeAll
-                                             : CLI::MultiOptionPolicy::TakeLast);
+                                                  : CLI::MultiOptionPolicy::TakeLast);
 }
 
 }  // namespace

@@ -97,7 +97,8 @@ class Learner {
     const ColumnKind kind = kind_of(*values->type());
     if (kind == ColumnKind::unsupported) {
       if (named()) {
-        refuse("column '{}' has type {}, which cannot be made into numbers", name, values->type()->ToString());
+        refuse("column '{}' has type {}, which cannot be made into numbers", name,
+               values->type()->ToString());
       }
       leave_out(name, fmt::format("its type {} cannot be made into numbers", values->type()->ToString()));
     } else if (kind == ColumnKind::text) {

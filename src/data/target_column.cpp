@@ -202,10 +202,9 @@ LearntTarget learn_target(const Table& training, const PreparationConfig& config
   }
   const std::vector<double> numbers = target_numbers(training, column);
   const bool guessed = config.task == TaskChoice::automatic;
-  const bool classes =
-      guessed ? kind == ColumnKind::boolean ||
-                    (kind == ColumnKind::integer && few_whole_numbers(numbers, training, column))
-              : config.task != TaskChoice::regression;
+  const bool classes = guessed ? kind == ColumnKind::boolean || (kind == ColumnKind::integer &&
+                                                                 few_whole_numbers(numbers, training, column))
+                               : config.task != TaskChoice::regression;
   if (!classes) return learn_regression(numbers, column, scaling, notes);
   LearntTarget target = learn_classes(complete_texts(training, column), config);
   if (guessed && kind == ColumnKind::integer) {

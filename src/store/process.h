@@ -16,8 +16,9 @@ struct ProcessIdentity {
 
 ProcessIdentity this_process();
 
-// Whether the process still runs, for file systems without locks (run_lock.h). One that cannot be seen from here (another machine that shares the folder,
-// another container) counts as running: nobody loses data to a guess.
+// Whether the process still runs, for file systems without locks (run_lock.h). One that cannot be seen from
+// here (another machine that shares the folder, another container) counts as running: nobody loses data to a
+// guess.
 bool is_alive(const ProcessIdentity& process);
 
 }  // namespace stoker

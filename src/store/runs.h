@@ -26,7 +26,9 @@ struct RunPaths {
   std::filesystem::path metrics() const { return folder / "metrics.csv"; }
   std::filesystem::path checkpoints() const { return folder / "checkpoints"; }
   std::filesystem::path model() const { return folder / "model"; }
-  std::filesystem::path evaluations() const { return folder / "evaluations"; }  // <card>.json, as Evaluation writes it
+  std::filesystem::path evaluations() const {
+    return folder / "evaluations";
+  }  // <card>.json, as Evaluation writes it
   std::filesystem::path plots() const { return folder / "plots"; }
   std::filesystem::path report() const { return folder / "report.html"; }
 };
@@ -42,13 +44,13 @@ struct RunRecord {
     bool reused = false;
     double seconds = 0;
   };
-  struct Training {           // one per train card
+  struct Training {  // one per train card
     std::string card;
     std::string model_type;
     std::string engine;
     std::string device;
     std::string placement;
-    std::string end;          // finished, stopped_early, time_limit
+    std::string end;  // finished, stopped_early, time_limit
     std::int64_t epochs = 0;
     std::int64_t best_epoch = 0;  // counted from 1; 0: none was the best
     std::int64_t steps = 0;
@@ -58,7 +60,7 @@ struct RunRecord {
 
     nlohmann::json to_json() const;
   };
-  struct Result {             // one per evaluate card
+  struct Result {  // one per evaluate card
     std::string card;
     std::int64_t rows = 0;
     std::vector<std::pair<std::string, double>> metrics;
@@ -66,16 +68,17 @@ struct RunRecord {
   int format = 1;
   std::string name;
   RunStatus status = RunStatus::running;
-  std::optional<ProcessIdentity> process;  // who runs it, for people; write_record() fills it in while status is running
+  std::optional<ProcessIdentity>
+      process;  // who runs it, for people; write_record() fills it in while status is running
   std::string error;
-  std::string started;        // ISO 8601, UTC
+  std::string started;  // ISO 8601, UTC
   double seconds = 0;
   std::uint64_t peak_memory_bytes = 0;
   std::string stoker_version;
   std::string torch_version;  // empty when LibTorch was not loaded
   std::string cpu;
   int cores = 0;
-  std::string gpu;            // empty when none was used
+  std::string gpu;  // empty when none was used
   std::vector<CardLine> cards;
   std::vector<Training> trainings;
   std::vector<Result> results;
@@ -98,7 +101,7 @@ enum class Read { whole, in_part };
 RunRecord read_record(const RunPaths& paths, Read read = Read::whole);
 
 struct ListedRun {
-  std::string id;             // the folder's name
+  std::string id;  // the folder's name
   RunPaths paths;
   RunRecord record;
   std::string to_go_on = {};  // the command for a run that was interrupted or killed; else empty
@@ -111,8 +114,8 @@ std::vector<ListedRun> list_runs(const std::filesystem::path& out, std::vector<s
                                  Read read = Read::whole);
 // By full name, unique prefix, or "latest"; refuses with the nearest name.
 ListedRun find_run(const std::filesystem::path& out, const std::string& id);
-// Removes a run folder whole, links inside it as links; refuses what is not a run folder, and one that is still
-// running (somebody holds its lock) or whose record cannot be read unless forced.
+// Removes a run folder whole, links inside it as links; refuses what is not a run folder, and one that is
+// still running (somebody holds its lock) or whose record cannot be read unless forced.
 void delete_run(const ListedRun& run, bool force);
 
 }  // namespace stoker

@@ -82,8 +82,8 @@ FoldResult result_line(std::size_t trial, std::int64_t fold, std::int64_t rung, 
 }
 
 // What goes wrong with the candidate itself, if anything does. An interruption, what the machine causes and
-// checkpoints of another version end the search: nothing of that is a candidate's fault, and another sitting may
-// do better.
+// checkpoints of another version end the search: nothing of that is a candidate's fault, and another sitting
+// may do better.
 template <class Work>
 std::optional<Error> own_failure(Work work) {
   try {

@@ -20,7 +20,8 @@ using Identity = std::vector<std::pair<std::string, std::string>>;
 // The request's datasets must still lie in the host's memory.
 Identity identity_of(const EngineRequest& request);
 
-// A checkpoint is of another training, or of a version that kept less. In a sweep this is no candidate's fault.
+// A checkpoint is of another training, or of a version that kept less. In a sweep this is no candidate's
+// fault.
 class ForeignCheckpoint : public Error {
  public:
   explicit ForeignCheckpoint(const std::string& message) : Error(ExitCode::wrong_request, message) {}

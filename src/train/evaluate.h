@@ -24,8 +24,8 @@ struct ClassificationMetrics {
   double accuracy = 0;
   double macro_f1 = 0;
   double log_loss = 0;
-  std::optional<double> roc_auc;  // binary, or one-vs-rest macro mean; none when a class is absent
-  std::vector<std::int64_t> confusion;  // [classes, classes], rows are the actual class
+  std::optional<double> roc_auc;         // binary, or one-vs-rest macro mean; none when a class is absent
+  std::vector<std::int64_t> confusion;   // [classes, classes], rows are the actual class
   std::vector<std::string> class_names;  // of the confusion matrix: all, or those with the most rows
   std::int64_t classes_left_out = 0;     // of the confusion matrix, because it would be too large
 };
@@ -40,7 +40,7 @@ struct Evaluation {
   std::string target;
   std::optional<RegressionMetrics> regression;
   std::optional<ClassificationMetrics> classification;
-  std::vector<double> actual;     // regression: of all rows, or an even sample of at most 5,000
+  std::vector<double> actual;  // regression: of all rows, or an even sample of at most 5,000
   std::vector<double> predicted;
   std::vector<std::string> actual_classes;  // classification: names of the classes, of such rows
   std::vector<std::string> predicted_classes;
@@ -52,11 +52,12 @@ struct Evaluation {
   std::vector<std::pair<std::string, double>> metrics() const;
 };
 
-// As scikit-learn computes them: R² of constant targets is 1 when they are met and 0 otherwise, and not a number
-// for a single row.
+// As scikit-learn computes them: R² of constant targets is 1 when they are met and 0 otherwise, and not a
+// number for a single row.
 RegressionMetrics regression_metrics(std::span<const double> actual, std::span<const double> predicted);
 // Macro F1 is the mean over the classes that occur, as actual or as predicted.
-ClassificationMetrics classification_metrics(std::span<const std::int64_t> actual, const Predictions& predictions);
+ClassificationMetrics classification_metrics(std::span<const std::int64_t> actual,
+                                             const Predictions& predictions);
 
 // The same of predictions that come piece by piece, at a cost of rows plus classes beyond that of the pieces.
 struct ScoredRows {

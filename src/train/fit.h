@@ -46,9 +46,16 @@ inline config::Fields fields(FitConfig& c) {
   return {
       config::field("device", c.device, "auto, cpu, cuda or cuda:N; auto takes a GPU if there is one"),
       config::field("engine", c.engine, "What runs the steps; auto takes the fastest that can"),
-      config::field("precision", c.precision, "Of the operands of matrix products; auto: what the engine is fastest with, fp32: not rounded"),
-      config::field("time_limit", c.time_limit, "Seconds after which training stops and keeps the best model so far, or fails if there is none; 0: none").at_least(0),
-      config::field("checkpoint_seconds", c.checkpoint_seconds, "Seconds between two checkpoints; 0: as often as possible").at_least(0),
+      config::field(
+          "precision", c.precision,
+          "Of the operands of matrix products; auto: what the engine is fastest with, fp32: not rounded"),
+      config::field("time_limit", c.time_limit,
+                    "Seconds after which training stops and keeps the best model so far, or fails if there "
+                    "is none; 0: none")
+          .at_least(0),
+      config::field("checkpoint_seconds", c.checkpoint_seconds,
+                    "Seconds between two checkpoints; 0: as often as possible")
+          .at_least(0),
   };
 }
 
@@ -65,13 +72,13 @@ struct FitRequest {
 struct FitResult {
   Model model;
   TrainingEnd end = TrainingEnd::finished;
-  std::string engine;                 // "fused", "graph", "eager", or the method of a linear solver
-  std::string device;                 // "cpu", "cuda:0"
-  std::string placement;              // "host", "pinned", "device"
+  std::string engine;     // "fused", "graph", "eager", or the method of a linear solver
+  std::string device;     // "cpu", "cuda:0"
+  std::string placement;  // "host", "pinned", "device"
   std::vector<EpochReport> epochs;
   std::int64_t best_epoch = -1;
   std::int64_t steps = 0;
-  double seconds = 0;                 // of training alone
+  double seconds = 0;  // of training alone
   std::optional<LinearFit> linear;
 };
 
@@ -82,4 +89,5 @@ FitResult fit(const FitRequest& request, TrainingListener& listener, const StopS
 }  // namespace stoker
 
 template <>
-inline constexpr std::array<std::string_view, 2> stoker::config::names<stoker::NetworkKind>{"neural_network", "deep_neural_network"};
+inline constexpr std::array<std::string_view, 2> stoker::config::names<stoker::NetworkKind>{
+    "neural_network", "deep_neural_network"};

@@ -16,7 +16,7 @@ namespace stoker {
 struct EpochReport {
   EpochRecord record;
   double learning_rate = 0;
-  double seconds = 0;           // of this epoch
+  double seconds = 0;  // of this epoch
   double rows_per_second = 0;
 };
 
@@ -26,10 +26,10 @@ enum class TrainingEnd { finished, stopped_early, time_limit, interrupted };
 struct Progress {
   std::int64_t next_step = 0;
   double plateau_factor = 1;
-  std::int64_t epochs_since_best = 0;    // for plateau
+  std::int64_t epochs_since_best = 0;  // for plateau
   std::optional<double> best_validation_loss;
-  double seconds = 0;                    // trained, over all sittings
-  double unfinished_epoch_seconds = 0;   // of them, spent on the epoch that next_step lies in
+  double seconds = 0;                   // trained, over all sittings
+  double unfinished_epoch_seconds = 0;  // of them, spent on the epoch that next_step lies in
   bool stopped_early = false;
   std::vector<EpochReport> epochs;
 

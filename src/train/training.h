@@ -21,9 +21,11 @@ enum class LossChoice { automatic, mse, huber };
 }  // namespace stoker
 
 template <>
-inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::Schedule>{"constant", "cosine", "step", "plateau"};
+inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::Schedule>{"constant", "cosine",
+                                                                                         "step", "plateau"};
 template <>
-inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::LossChoice>{"auto", "mse", "huber"};
+inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::LossChoice>{"auto", "mse",
+                                                                                           "huber"};
 
 namespace stoker {
 
@@ -55,27 +57,55 @@ struct NetworkConfig {
 
 inline config::Fields fields(NetworkConfig& c) {
   return {
-      config::field("hidden_layers", c.hidden_layers, "Width of each hidden layer").within(1, 65536).not_empty(),
+      config::field("hidden_layers", c.hidden_layers, "Width of each hidden layer")
+          .within(1, 65536)
+          .not_empty(),
       config::field("activation", c.activation, "Non-linearity after each hidden layer"),
-      config::field("dropout", c.dropout, "Share of each hidden layer's outputs that a training step leaves out").at_least(0).below(1),
-      config::field("loss", c.loss, "What training makes small; auto: mse for quantities, cross-entropy for classes; huber, for quantities, minds outliers less"),
-      config::field("huber_delta", c.huber_delta, "loss huber: where it turns from squared to linear, in standard deviations of the target").above(0),
+      config::field("dropout", c.dropout,
+                    "Share of each hidden layer's outputs that a training step leaves out")
+          .at_least(0)
+          .below(1),
+      config::field("loss", c.loss,
+                    "What training makes small; auto: mse for quantities, cross-entropy for classes; huber, "
+                    "for quantities, minds outliers less"),
+      config::field("huber_delta", c.huber_delta,
+                    "loss huber: where it turns from squared to linear, in standard deviations of the target")
+          .above(0),
       config::field("optimizer", c.optimizer, "How gradients change the weights"),
-      config::field("learning_rate", c.learning_rate, "Size of a step, after warm-up and before decay").above(0),
+      config::field("learning_rate", c.learning_rate, "Size of a step, after warm-up and before decay")
+          .above(0),
       config::field("momentum", c.momentum, "Momentum of sgd").at_least(0).below(1),
-      config::field("weight_decay", c.weight_decay, "Pull of the weights towards 0: decoupled for adamw, else added to the gradient").at_least(0),
-      config::field("max_grad_norm", c.max_grad_norm, "Gradients longer than this are shortened to it; 0: never").at_least(0),
+      config::field("weight_decay", c.weight_decay,
+                    "Pull of the weights towards 0: decoupled for adamw, else added to the gradient")
+          .at_least(0),
+      config::field("max_grad_norm", c.max_grad_norm,
+                    "Gradients longer than this are shortened to it; 0: never")
+          .at_least(0),
       config::field("schedule", c.schedule, "How the learning rate changes; plateau needs validation_ratio"),
-      config::field("warmup_epochs", c.warmup_epochs, "Epochs over which the learning rate rises from 0").at_least(0),
+      config::field("warmup_epochs", c.warmup_epochs, "Epochs over which the learning rate rises from 0")
+          .at_least(0),
       config::field("min_learning_rate", c.min_learning_rate, "Where cosine and plateau end").at_least(0),
       config::field("step_epochs", c.step_epochs, "schedule step: epochs between two cuts").at_least(1),
-      config::field("step_factor", c.step_factor, "schedule step and plateau: factor of a cut").above(0).within(0, 1),
-      config::field("plateau_patience", c.plateau_patience, "schedule plateau: epochs without a better validation loss before a cut").at_least(1),
+      config::field("step_factor", c.step_factor, "schedule step and plateau: factor of a cut")
+          .above(0)
+          .within(0, 1),
+      config::field("plateau_patience", c.plateau_patience,
+                    "schedule plateau: epochs without a better validation loss before a cut")
+          .at_least(1),
       config::field("epochs", c.epochs, "Times that every training row is seen").within(1, 1'000'000),
       config::field("batch_size", c.batch_size, "Rows per training step").within(1, 1'000'000),
-      config::field("validation_ratio", c.validation_ratio, "Share of the training rows held back to watch the training; the best weights on it are kept").at_least(0).below(1),
-      config::field("early_stopping_patience", c.early_stopping_patience, "Epochs without a better validation loss before training stops; 0: never; needs validation_ratio").at_least(0),
-      config::field("early_stopping_min_delta", c.early_stopping_min_delta, "How much better counts as better").at_least(0),
+      config::field(
+          "validation_ratio", c.validation_ratio,
+          "Share of the training rows held back to watch the training; the best weights on it are kept")
+          .at_least(0)
+          .below(1),
+      config::field(
+          "early_stopping_patience", c.early_stopping_patience,
+          "Epochs without a better validation loss before training stops; 0: never; needs validation_ratio")
+          .at_least(0),
+      config::field("early_stopping_min_delta", c.early_stopping_min_delta,
+                    "How much better counts as better")
+          .at_least(0),
       config::field("seed", c.seed, "Seed of initial weights, shuffling and dropout"),
   };
 }
@@ -87,7 +117,8 @@ void check(const NetworkConfig& config, const std::string& path, config::Diagnos
 
 // Learning rate of each step: warm-up first, then the schedule from where warm-up ended. plateau depends on
 // what happened: its factor is part of the progress.
-float learning_rate_at(const NetworkConfig& config, std::int64_t steps_per_epoch, std::int64_t step, double plateau_factor);
+float learning_rate_at(const NetworkConfig& config, std::int64_t steps_per_epoch, std::int64_t step,
+                       double plateau_factor);
 // From `step` on the rate depends on no step any more.
 bool keeps_its_rate(const NetworkConfig& config, std::int64_t steps_per_epoch, std::int64_t step);
 

@@ -1,6 +1,5 @@
 #include "engine/fused_cuda/fused_cuda.h"
 
-
 #include <gtest/gtest.h>
 
 #include "torch/fused_case.h"

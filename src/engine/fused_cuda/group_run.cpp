@@ -1,5 +1,3 @@
-#include "engine/fused_cuda/group.h"
-
 #include <algorithm>
 #include <array>
 
@@ -8,6 +6,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "engine/fused_cuda/device_memory.h"
+#include "engine/fused_cuda/group.h"
 #include "engine/fused_cuda/plain.h"
 
 // What a group launches, part by part.
