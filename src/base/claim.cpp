@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file_errors.h"
 #include "base/file_lock.h"
-#include "base/files.h"
 
 namespace stoker {
 namespace {

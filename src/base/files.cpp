@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/file_missing.h"
 #include "base/replace_folder.h"
 #include "base/without_sync.h"
 
@@ -21,17 +20,6 @@ namespace stoker {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string reason(int error) {
-  return std::error_code(error, std::generic_category()).message();
-}
-
-// The exit code says that the request was wrong, which names where to read and write; the cause, that it may
-// be right another time.
-[[noreturn]] void refuse_of_machine(const std::string& message, int error) {
-  if (error == ENOENT) throw FileMissing(message);
-  throw Error(ExitCode::wrong_request, message, Cause::machine);
-}
 
 constexpr const char* half_made = ".partial-";
 
@@ -100,15 +88,6 @@ fs::path cleared_beginning_for_temporaries() {
 }
 
 }  // namespace
-
-void refuse_read(const fs::path& path, int error) {
-  if (error == EISDIR) refuse("{} is a folder, not a file", path.string());
-  refuse_of_machine(fmt::format("cannot read {}: {}", path.string(), reason(error)), error);
-}
-
-void refuse_write(const fs::path& path, int error) {
-  refuse_of_machine(fmt::format("cannot write {}: {}", path.string(), reason(error)), error);
-}
 
 void read_blocks(const fs::path& path, const std::function<bool(std::string_view)>& add) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -8,13 +8,9 @@
 #include <string_view>
 
 #include "base/claim.h"
+#include "base/file_errors.h"
 
 namespace stoker {
-
-// A request cannot be carried out because of what it wants to read, or where it wants to write. `error` is
-// the system's.
-[[noreturn]] void refuse_read(const std::filesystem::path& path, int error);
-[[noreturn]] void refuse_write(const std::filesystem::path& path, int error);
 
 // Whole content of a file. Refuses a missing, unreadable or larger file by name.
 std::string read_file(const std::filesystem::path& path, std::size_t limit_bytes);

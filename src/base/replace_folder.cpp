@@ -14,8 +14,8 @@
 
 #include "base/claim.h"
 #include "base/error.h"
+#include "base/file_errors.h"
 #include "base/file_lock.h"
-#include "base/files.h"
 
 namespace stoker {
 namespace {

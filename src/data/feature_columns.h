@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "base/notes.h"
-#include "data/preparation.h"
+#include "data/preparation_config.h"
 #include "data/table.h"
 
 namespace stoker {

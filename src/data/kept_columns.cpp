@@ -150,13 +150,6 @@ bool come_when_asked_for(const arrow::Table& columns) {
   return dynamic_cast<const ColumnsWhenAskedFor*>(&columns) != nullptr;
 }
 
-bool is_large(const Table& table) {
-  const auto values =
-      static_cast<std::uint64_t>(table.rows()) * static_cast<std::uint64_t>(table.columns->num_columns());
-  return !come_when_asked_for(*table.columns) && table.columns->num_columns() <= most_kept_columns &&
-         values * sizeof(double) >= large_table_bytes;
-}
-
 void give_back_unused_memory() {
   arrow::default_memory_pool()->ReleaseUnused();
   malloc_trim(0);

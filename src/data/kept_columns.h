@@ -1,10 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <vector>
-
-#include "data/table.h"
 
 namespace arrow {
 class Table;
@@ -19,8 +18,6 @@ namespace stoker {
 bool come_when_asked_for(const arrow::Table& columns);
 // Each column that is asked for costs a look at all of them, so those of wide tables come at once.
 constexpr int most_kept_columns = 256;
-// Whether it is all in memory, and one that open_arrow() would leave in its file.
-bool is_large(const Table& table);
 // Memory that was freed goes back to the system, which allocators put off.
 void give_back_unused_memory();
 // All columns at once, for who writes rows.

@@ -1,10 +1,21 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <optional>
+#include <string_view>
 
-#include "data/source.h"
+#include "config/field.h"
 #include "data/table.h"
+
+namespace stoker {
+
+enum class SampleName { boston_housing, friedman, blobs };
+
+}  // namespace stoker
+
+template <>
+inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::SampleName>{
+    "boston_housing", "friedman", "blobs"};
 
 namespace stoker {
 

@@ -11,13 +11,13 @@
 #include "base/notes.h"
 #include "base/stop.h"
 #include "config/field.h"
+#include "data/samples.h"
 #include "data/table.h"
 
 namespace stoker {
 
 enum class SourceKind { sample, csv, file, url };
 enum class SourceFormat { automatic, csv, tsv, parquet, arrow, npy };
-enum class SampleName { boston_housing, friedman, blobs };
 
 }  // namespace stoker
 
@@ -27,9 +27,6 @@ inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::S
 template <>
 inline constexpr std::array<std::string_view, 6> stoker::config::names<stoker::SourceFormat>{
     "auto", "csv", "tsv", "parquet", "arrow", "npy"};
-template <>
-inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::SampleName>{
-    "boston_housing", "friedman", "blobs"};
 
 namespace stoker {
 

@@ -111,4 +111,11 @@ Preview preview(const Table& table) {
   return result;
 }
 
+bool is_large(const Table& table) {
+  const auto values =
+      static_cast<std::uint64_t>(table.rows()) * static_cast<std::uint64_t>(table.columns->num_columns());
+  return !come_when_asked_for(*table.columns) && table.columns->num_columns() <= most_kept_columns &&
+         values * sizeof(double) >= large_table_bytes;
+}
+
 }  // namespace stoker

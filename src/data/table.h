@@ -58,6 +58,8 @@ Table read_arrow(const std::filesystem::path& path);
 // The same, but the columns of a table of this size and more stay in the file until they are asked for.
 constexpr std::uint64_t large_table_bytes = std::uint64_t{64} << 20;
 Table open_arrow(const std::filesystem::path& path, std::uint64_t large_bytes = large_table_bytes);
+// Whether it is all in memory, and one that open_arrow() would leave in its file.
+bool is_large(const Table& table);
 // .csv, .tsv, .parquet, .arrow/.feather by the name's ending. Written atomically.
 void write_table(const Table& table, const std::filesystem::path& path);
 

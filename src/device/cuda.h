@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "device/device.h"
+#include "device/device_info.h"
 
 // What the rest of the room needs of CUDA. cuda.cpp has it, no_cuda.cpp says what is missing.
 namespace stoker::cuda {

@@ -19,3 +19,8 @@ expect data/bad.cpp '#include <torch/torch.h>' 'only src/torch'
 expect train/bad.cpp '#include "torch/mlp.h"' 'behind the door'
 expect engine/kernels/bad.cu '#include "base/error.h"' 'CUDA alone'
 expect data/bad.h '#include "table.h"' 'does not name a room'
+
+echo '#include "data/two.h"' >"$tree/src/data/one.h"
+echo '#include "data/one.h"' >"$tree/src/data/two.cpp"
+if output=$("$check" "$tree"); then echo "a circle was accepted"; exit 1; fi
+grep -q 'data/one needs data/two needs data/one' <<<"$output" || { echo "unexpected complaint: $output"; exit 1; }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/fused_cuda/crowd.cuh"
+#include "engine/fused_cuda/crowd_trainer.cuh"
 
 // Crowd: the output, its loss and what is learnt from it. All blocks compute the losses of all rows; a block
 // has the output's weights of its own units.

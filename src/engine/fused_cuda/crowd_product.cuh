@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/fused_cuda/crowd.cuh"
+#include "engine/fused_cuda/crowd_trainer.cuh"
 
 // Crowd: what the tensor cores do.
 namespace stoker::fused {

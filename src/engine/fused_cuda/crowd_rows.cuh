@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/fused_cuda/crowd.cuh"
+#include "engine/fused_cuda/crowd_trainer.cuh"
 
 // Crowd: rows of the table on their way to the first layer.
 namespace stoker::fused {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/fused_cuda/crowd.cuh"
+#include "engine/fused_cuda/crowd_trainer.cuh"
 
 // Crowd: weights and moments, where they lie, and their updates.
 namespace stoker::fused {

@@ -17,6 +17,7 @@ extern const std::string_view crowd_output;
 extern const std::string_view crowd_product;
 extern const std::string_view crowd_rows;
 extern const std::string_view crowd_state;
+extern const std::string_view crowd_trainer;
 extern const std::string_view duet;
 extern const std::string_view duet_ahead;
 extern const std::string_view duet_first;
@@ -38,7 +39,7 @@ struct Text {
   const char* name;  // as it is included
   std::string_view text;
 };
-inline std::array<Text, 27> all() {
+inline std::array<Text, 28> all() {
   return {{{"base/random.h", random},
            {"engine/fused_cuda/block.cuh", block},
            {"engine/fused_cuda/block_backward.cuh", block_backward},
@@ -50,6 +51,7 @@ inline std::array<Text, 27> all() {
            {"engine/fused_cuda/crowd_product.cuh", crowd_product},
            {"engine/fused_cuda/crowd_rows.cuh", crowd_rows},
            {"engine/fused_cuda/crowd_state.cuh", crowd_state},
+           {"engine/fused_cuda/crowd_trainer.cuh", crowd_trainer},
            {"engine/fused_cuda/duet.cuh", duet},
            {"engine/fused_cuda/duet_ahead.cuh", duet_ahead},
            {"engine/fused_cuda/duet_first.cuh", duet_first},

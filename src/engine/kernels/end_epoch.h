@@ -1,43 +1,11 @@
 #pragma once
 
-#include <cstdint>
-
-#include "engine/kernels/begin_step.h"
+#include "engine/kernels/epoch_work.h"
 #include "engine/kernels/launch.h"
 
 // The end of an epoch on the device: its losses, whether its weights are the best so far, and whether
 // training is over. A chunk of hundreds of epochs goes by without the host.
 namespace stoker::kernels {
-
-struct EpochLine {
-  std::int64_t epoch = 0;
-  double train_loss = 0;
-  double validation_loss = 0;
-  std::int64_t is_best = 0;
-};
-
-struct EndEpoch {
-  double* row_sums = nullptr;  // [row_sum_count]; set to 0 for the next epoch
-  std::int64_t row_sum_count = 0;
-  std::int64_t rows = 0;
-  double* validation_sums = nullptr;  // null when there is no validation
-  std::int64_t validation_sum_count = 0;
-  std::int64_t validation_rows = 0;
-
-  std::int64_t steps_per_epoch = 0;
-  std::int64_t patience = 0;  // 0: never stop
-  double min_delta = 0;
-
-  StepCounters* counters = nullptr;
-  EpochLine* lines = nullptr;  // the host reads record_count of them
-  std::int64_t line_capacity = 0;
-  double* best_loss = nullptr;  // infinite before the first epoch
-  float* stopped = nullptr;
-
-  const float* parameters = nullptr;  // copied to best_parameters when they are the best
-  float* best_parameters = nullptr;
-  std::int64_t parameter_count = 0;
-};
 
 void end_epoch(const EndEpoch& work);
 LaunchError end_epoch_cuda(const EndEpoch& work, Stream stream);

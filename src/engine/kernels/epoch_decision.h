@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/random.h"
-#include "engine/kernels/end_epoch.h"
+#include "engine/kernels/epoch_work.h"
 
 // What the end of an epoch decides from its sums: one text for the CPU and the CUDA kernel.
 namespace stoker::kernels {

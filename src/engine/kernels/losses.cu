@@ -1,5 +1,6 @@
 #include <cuda_runtime.h>
 
+#include "engine/kernels/losses.h"
 #include "engine/kernels/row_losses.h"
 
 namespace stoker::kernels {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/random.h"
-#include "engine/kernels/losses.h"
+#include "engine/kernels/losses_work.h"
 
 // The losses of one row: one text for the CPU and the CUDA kernel.
 namespace stoker::kernels {
