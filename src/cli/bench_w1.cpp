@@ -46,14 +46,14 @@ std::string w1_name(const BenchOptions& options) {
 EngineRequest w1_request(const Dataset& placed, Device device, std::int64_t batch,
                          const BenchOptions& options, std::uint64_t seed) {
   EngineRequest request;
-  request.shape = {bench_columns, options.hidden, 1, Activation::relu, options.dropout};
+  request.network = mlp_network({bench_columns, options.hidden, 1, Activation::relu, options.dropout});
   request.loss = Loss::mse;
   request.batch_size = batch;
   request.precision = options.precision == "fp32" ? Precision::fp32 : Precision::automatic;
   request.seed = seed;
   request.device = device;
   request.training = placed;
-  request.initial_parameters = initial_parameters(request.shape, request.seed);
+  request.initial_parameters = initial_parameters(request.network, request.seed);
   return request;
 }
 

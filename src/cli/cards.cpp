@@ -61,7 +61,7 @@ Pieces type_page(const CardType& type) {
   Pieces text{{type.name, Colour::bold}, {fmt::format(": {}\n{}\n", type.title, type.help)}};
   if (!type.inputs.empty()) text.push_back({"\nInputs\n" + ports_text(type.inputs)});
   if (!type.outputs.empty()) text.push_back({"\nOutputs\n" + ports_text(type.outputs)});
-  const DescribedSettings settings = type.describe();
+  const config::Described settings = type.describe();
   if (settings.fields.empty()) return text;
   text.push_back({"\nSettings\n"});
   add_settings(text, settings.fields);

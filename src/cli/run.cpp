@@ -9,6 +9,7 @@
 #include "cli/find_run.h"
 #include "cli/usage.h"
 #include "pipeline/document.h"
+#include "pipeline/run_folder.h"
 
 namespace stoker::cli {
 namespace {

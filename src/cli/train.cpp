@@ -13,10 +13,9 @@
 #include "cli/usage.h"
 #include "config/flags.h"
 #include "data/source.h"
-#include "model/linear.h"
+#include "model/family.h"
 #include "pipeline/card.h"
 #include "pipeline/document.h"
-#include "train/fit.h"
 
 namespace stoker::cli {
 namespace {
@@ -38,14 +37,12 @@ struct TrainCommand {
 };
 
 bool is_network(const std::string& model) {
-  const auto& names = config::names<NetworkKind>;
-  return std::find(names.begin(), names.end(), model) != names.end();
+  return !family_named(model).is_solved();
 }
 
 std::vector<std::string> model_names() {
-  std::vector<std::string> all;
-  for (const std::string_view name : config::names<LinearKind>) all.emplace_back(name);
-  for (const std::string_view name : config::names<NetworkKind>) all.emplace_back(name);
+  std::vector<std::string> all = family_names(true);
+  for (std::string& name : family_names(false)) all.push_back(std::move(name));
   return all;
 }
 
@@ -62,10 +59,10 @@ config::Fields settings_of(const std::string& card_type, const std::vector<std::
 
 // The settings of all linear models together; each model checks that it reads what was given.
 config::Fields linear_settings() {
-  LinearConfig config;
   config::Fields all;
-  for (std::size_t kind = 0; kind < config::names<LinearKind>.size(); ++kind) {
-    for (const config::Field& field : linear_fields(static_cast<LinearKind>(kind), config)) {
+  for (const Family& family : families()) {
+    if (!family.is_solved()) continue;
+    for (const config::Field& field : family.describe().fields) {
       const bool known =
           std::any_of(all.begin(), all.end(), [&](const auto& other) { return other.name == field.name; });
       if (!known) all.push_back(field);

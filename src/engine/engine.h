@@ -13,7 +13,7 @@
 #include "data/dataset.h"
 #include "device/array.h"
 #include "engine/loss.h"
-#include "model/mlp.h"
+#include "model/network.h"
 
 // What runs training steps. An engine takes a placed dataset, runs a chunk of steps per call and returns one
 // record per finished epoch; the host waits once per chunk, never per step. Validation, early stopping and
@@ -39,7 +39,7 @@ struct OptimizerSettings {
 };
 
 struct EngineRequest {
-  MlpShape shape;
+  Network network;
   Loss loss = Loss::mse;
   double huber_delta = 1;  // where huber turns from squared to linear
   Precision precision = Precision::automatic;
@@ -54,7 +54,7 @@ struct EngineRequest {
   // row; a step's loss stays divided by its number of rows, so weights of mean 1 leave its size as it was.
   Dataset training;
   Dataset validation;              // placed; no arrays when there is none
-  NamedArrays initial_parameters;  // on the host, as initial_parameters() of model/mlp.h makes them
+  NamedArrays initial_parameters;  // on the host, as initial_parameters() of model/family.h makes them
 
   // The last batch of an epoch may be smaller; it is trained on like the others.
   std::int64_t steps_per_epoch() const { return (training.rows() + batch_size - 1) / batch_size; }

@@ -6,7 +6,7 @@
 
 #include "base/stop.h"
 #include "model/gram.h"
-#include "model/linear.h"
+#include "model/linear_fit.h"
 
 namespace stoker {
 

@@ -3,8 +3,10 @@
 #include <span>
 #include <vector>
 
+#include "base/notes.h"
+#include "base/stop.h"
 #include "model/gram.h"
-#include "model/linear.h"
+#include "model/linear_fit.h"
 
 namespace stoker {
 

@@ -3,7 +3,7 @@
 
 #include <Eigen/Dense>
 
-#include "model/linear.h"
+#include "model/linear_fit.h"
 
 namespace stoker::dense {
 

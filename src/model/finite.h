@@ -3,7 +3,7 @@
 #include <span>
 
 #include "model/gram.h"
-#include "model/linear.h"
+#include "model/linear_fit.h"
 
 namespace stoker {
 

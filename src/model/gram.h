@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "model/linear.h"
+#include "model/linear_fit.h"
 
 namespace stoker {
 

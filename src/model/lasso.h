@@ -2,8 +2,10 @@
 
 #include <span>
 
+#include "base/notes.h"
+#include "base/stop.h"
 #include "model/gram.h"
-#include "model/linear.h"
+#include "model/linear_fit.h"
 
 namespace stoker {
 

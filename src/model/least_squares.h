@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/gram.h"
-#include "model/linear.h"
+#include "model/linear_fit.h"
 
 namespace stoker {
 

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
-#include "base/random.h"
 #include "base/text.h"
 #include "model/workers.h"
 
@@ -17,9 +17,12 @@ namespace {
 using Index = Eigen::Index;
 using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
+constexpr std::size_t most_layers = 10'000;
 constexpr std::int64_t most_parameters = std::int64_t{1} << 31;
 
 void refuse_wrong_shape(const MlpShape& shape) {
+  if (shape.hidden_layers.size() > most_layers)
+    refuse("A network of {} hidden layers is too deep: at most {}", shape.hidden_layers.size(), most_layers);
   for (std::size_t layer = 0; layer < shape.layer_count(); ++layer) {
     const std::int64_t inputs = shape.layer_inputs(layer);
     const std::int64_t outputs = shape.layer_outputs(layer);
@@ -48,13 +51,6 @@ std::string weight_name(std::size_t layer) {
 }
 std::string bias_name(std::size_t layer) {
   return fmt::format("layers.{}.bias", layer);
-}
-
-Array uniform_array(Shape shape, double bound, RandomKey key) {
-  Array array(DType::float32, std::move(shape));
-  std::uint32_t index = 0;
-  for (float& value : array.as<float>()) value = static_cast<float>((2 * uniform(key, index++) - 1) * bound);
-  return array;
 }
 
 void activate(Activation activation, Rows& values) {
@@ -99,29 +95,67 @@ std::vector<Layer> layers_of(const MlpShape& shape, const NamedArrays& parameter
   return layers;
 }
 
-}  // namespace
+// What a deep network is when nobody says how deep.
+struct DeepMlpSettings : MlpSettings {
+  DeepMlpSettings() { hidden_layers = {128, 64, 32, 16}; }
+};
 
-std::int64_t MlpShape::parameter_count() const {
-  std::int64_t count = 0;
-  for (std::size_t layer = 0; layer < layer_count(); ++layer) {
-    count += layer_outputs(layer) * (layer_inputs(layer) + 1);
-  }
-  return count;
-}
-
-NamedArrays initial_parameters(const MlpShape& shape, std::uint64_t seed) {
+std::vector<ParameterSpec> parameters_of_mlp(const Network& network) {
+  const MlpShape shape = mlp_shape(network).value();
   refuse_wrong_shape(shape);
-  NamedArrays parameters;
+  std::vector<ParameterSpec> parameters;
   for (std::size_t layer = 0; layer < shape.layer_count(); ++layer) {
     const std::int64_t inputs = shape.layer_inputs(layer);
     const std::int64_t outputs = shape.layer_outputs(layer);
     const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
-    const RandomKey weight_key = random_key(seed, Purpose::initialise, 2 * layer);
-    const RandomKey bias_key = random_key(seed, Purpose::initialise, 2 * layer + 1);
-    parameters.push_back({weight_name(layer), uniform_array({outputs, inputs}, bound, weight_key)});
-    parameters.push_back({bias_name(layer), uniform_array({outputs}, bound, bias_key)});
+    parameters.push_back({.name = weight_name(layer), .shape = {outputs, inputs}, .bound = bound});
+    parameters.push_back({.name = bias_name(layer), .shape = {outputs}, .bound = bound});
   }
   return parameters;
+}
+
+Array outputs_of_mlp(const Network& network, const NamedArrays& parameters, const Dataset& data,
+                     std::int64_t first, std::int64_t count) {
+  return mlp_outputs(mlp_shape(network).value(), parameters, data.features(), first, count);
+}
+
+// All but the dropout.
+std::string layout_of_mlp(const Network& network) {
+  const MlpShape shape = mlp_shape(network).value();
+  return fmt::format("{} {} {} {}", shape.inputs, fmt::join(shape.hidden_layers, " "), shape.outputs,
+                     config::name_of(shape.activation));
+}
+
+}  // namespace
+
+std::optional<MlpShape> mlp_shape(const Network& network) {
+  const Family* family = find_family(network.family);
+  if (family == nullptr || family->outputs != outputs_of_mlp) return std::nullopt;
+  const auto settings = settings_as<MlpSettings>(network.settings);
+  return MlpShape{feature_width(network), settings.hidden_layers, network.outputs, settings.activation,
+                  settings.dropout};
+}
+
+Network mlp_network(const MlpShape& shape) {
+  return {"neural_network",
+          config::write(MlpSettings{shape.hidden_layers, shape.activation, shape.dropout}),
+          {table_features(DType::float32, shape.inputs)},
+          shape.outputs};
+}
+
+Family neural_network() {
+  return {.name = "neural_network",
+          .describe = config::described<MlpSettings>,
+          .parameters = parameters_of_mlp,
+          .outputs = outputs_of_mlp,
+          .layout = layout_of_mlp};
+}
+
+Family deep_neural_network() {
+  Family family = neural_network();
+  family.name = "deep_neural_network";
+  family.describe = config::described<DeepMlpSettings>;
+  return family;
 }
 
 Array mlp_outputs(const MlpShape& shape, const NamedArrays& parameters, const Array& features) {

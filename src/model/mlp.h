@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,8 +10,32 @@
 #include "config/field.h"
 #include "device/array.h"
 #include "model/activation.h"
+#include "model/family.h"
+
+template <>
+inline constexpr std::array<std::string_view, 5> stoker::config::names<stoker::Activation>{
+    "relu", "tanh", "sigmoid", "gelu", "silu"};
 
 namespace stoker {
+
+struct MlpSettings {
+  std::vector<std::int64_t> hidden_layers{64, 32};
+  Activation activation = Activation::relu;
+  double dropout = 0.2;
+};
+
+inline config::Fields fields(MlpSettings& c) {
+  return {
+      config::field("hidden_layers", c.hidden_layers, "Width of each hidden layer")
+          .within(1, 65536)
+          .not_empty(),
+      config::field("activation", c.activation, "Non-linearity after each hidden layer"),
+      config::field("dropout", c.dropout,
+                    "Share of each hidden layer's outputs that a training step leaves out")
+          .at_least(0)
+          .below(1),
+  };
+}
 
 // A multi-layer perceptron: inputs, hidden layers with activation and dropout, linear outputs.
 struct MlpShape {
@@ -27,12 +52,17 @@ struct MlpShape {
   std::int64_t layer_outputs(std::size_t layer) const {
     return layer < hidden_layers.size() ? hidden_layers[layer] : outputs;
   }
-  std::int64_t parameter_count() const;
 };
 
-// "layers.0.weight" [outputs, inputs] and "layers.0.bias" [outputs], as torch.nn.Linear names and lays them
-// out. Uniform in ±1/sqrt(inputs), as torch.nn.Linear draws them, from counter-based numbers.
-NamedArrays initial_parameters(const MlpShape& shape, std::uint64_t seed);
+// The rows of the table of families. Their parameters are "layers.0.weight" [outputs, inputs] and
+// "layers.0.bias" [outputs], as torch.nn.Linear names and lays them out; they begin uniform in
+// ±1/sqrt(inputs), as torch.nn.Linear draws them.
+Family neural_network();
+Family deep_neural_network();  // the same with other defaults
+
+// The shape of a network of either family; none of any other.
+std::optional<MlpShape> mlp_shape(const Network& network);
+Network mlp_network(const MlpShape& shape);
 
 // Outputs [rows, outputs] of the network without dropout, on the CPU; features are [rows, inputs] float32.
 Array mlp_outputs(const MlpShape& shape, const NamedArrays& parameters, const Array& features);
@@ -43,7 +73,3 @@ Array mlp_outputs(const MlpShape& shape, const NamedArrays& parameters, const Ar
                   std::int64_t first, std::int64_t count);
 
 }  // namespace stoker
-
-template <>
-inline constexpr std::array<std::string_view, 5> stoker::config::names<stoker::Activation>{
-    "relu", "tanh", "sigmoid", "gelu", "silu"};

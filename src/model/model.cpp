@@ -9,7 +9,6 @@
 #include "base/files.h"
 #include "base/hashed_file.h"
 #include "config/bounded_json.h"
-#include "model/linear.h"
 #include "model/safetensors.h"
 
 namespace stoker {
@@ -19,50 +18,49 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr const char* model_format = "stoker-model";
-constexpr std::int64_t format_version = 1;
+constexpr std::int64_t format_version = 2;
 constexpr std::size_t most_description_bytes = std::size_t{64} << 20;
 // As written below, a column takes 100 bytes or more, and a key or a value 10.
 constexpr config::JsonBounds most_of_a_description{
     .values = most_description_bytes / 10, .containers = most_description_bytes / 100, .depth = 16};
-constexpr std::size_t most_layers = 10'000;
-
-json network_to_json(const MlpShape& shape) {
-  return {{"inputs", shape.inputs},
-          {"hidden_layers", shape.hidden_layers},
-          {"outputs", shape.outputs},
-          {"activation", config::name_of(shape.activation)},
-          {"dropout", shape.dropout}};
-}
-
-Activation activation_from(const std::string& name) {
-  const auto& known = config::names<Activation>;
-  const auto found = std::find(known.begin(), known.end(), name);
-  if (found == known.end()) refuse("its activation is '{}', which is not one of this version", name);
-  return static_cast<Activation>(found - known.begin());
-}
-
-MlpShape network_from_json(const json& text) {
-  MlpShape shape;
-  shape.inputs = text.at("inputs").get<std::int64_t>();
-  shape.hidden_layers = text.at("hidden_layers").get<std::vector<std::int64_t>>();
-  if (shape.hidden_layers.size() > most_layers)
-    refuse("its network has {} hidden layers, and this program reads {}", shape.hidden_layers.size(),
-           most_layers);
-  shape.outputs = text.at("outputs").get<std::int64_t>();
-  shape.activation = activation_from(text.at("activation").get<std::string>());
-  shape.dropout = text.at("dropout").get<double>();
-  return shape;
-}
 
 json to_json(const Model& model) {
   json text = {{"format", model_format},
                {"version", format_version},
-               {"type", model.type},
+               {"type", model.type()},
                {"task", config::name_of(model.preparation.task())},
+               {"network", to_json(model.network)},
                {"preparation", model.preparation.to_json()}};
   if (model.alpha) text["alpha"] = *model.alpha;
-  if (model.network) text["network"] = network_to_json(*model.network);
   return text;
+}
+
+// Version 1 knew multi-layer perceptrons, whose settings stood beside the number of inputs and outputs, and
+// linear models without any.
+Network network_of_version_1(const Family& family, const json& text, const Preparation& preparation) {
+  if (text.contains("network") == family.is_solved())
+    refuse("a model of type '{}' {} a network", family.name, family.is_solved() ? "does not have" : "needs");
+  Network network = network_for(family, {}, preparation);
+  if (family.is_solved()) return network;
+  json settings = text.at("network");
+  network.inputs = {table_features(family.type(), settings.at("inputs").get<std::int64_t>())};
+  network.outputs = settings.at("outputs").get<std::int64_t>();
+  settings.erase("inputs");
+  settings.erase("outputs");
+  network.settings = config::from_json(settings);
+  return network;
+}
+
+Network network_from(const json& text, std::int64_t version, const Preparation& preparation) {
+  const Family& family = family_named(text.at("type").get<std::string>());
+  Network network =
+      version == 1 ? network_of_version_1(family, text, preparation) : network_from_json(text.at("network"));
+  if (network.family != family.name)
+    refuse("its type is '{}' and its network one of '{}'", family.name, network.family);
+  config::Diagnostics diagnostics("");
+  network.settings = checked_settings(family, network.settings, "network", diagnostics);
+  if (!diagnostics.empty()) refuse("{}", diagnostics.text());
+  return network;
 }
 
 // All but the parameters.
@@ -70,71 +68,45 @@ Model from_json(const json& text) {
   if (!text.is_object() || text.value("format", "") != model_format)
     refuse("it does not describe a Stoker model");
   const auto version = text.at("version").get<std::int64_t>();
-  if (version != format_version) {
+  if (version < 1 || version > format_version) {
     refuse(
-        "its format is version {}, and this program reads version {}; use the version of Stoker that wrote "
+        "its format is version {}, and this program reads versions 1 to {}; use the version of Stoker that "
+        "wrote "
         "it",
         version, format_version);
   }
   Model model;
-  model.type = text.at("type").get<std::string>();
   model.preparation = Preparation::from_json(text.at("preparation"));
-  if (text.contains("network")) model.network = network_from_json(text.at("network"));
-  // Earlier versions wrote a zero for networks, which have none.
-  if (!model.network && text.contains("alpha")) model.alpha = text.at("alpha").get<double>();
+  model.network = network_from(text, version, model.preparation);
+  // Version 1 wrote a zero for networks, which have none.
+  if (family_of(model.network).is_solved() && text.contains("alpha"))
+    model.alpha = text.at("alpha").get<double>();
   if (text.at("task").get<std::string>() != config::name_of(model.preparation.task())) {
     refuse("its task and its preparation do not fit each other");
   }
   return model;
 }
 
-struct Expected {
-  std::string name;
-  DType type;
-  Shape shape;
-};
-
-std::vector<Expected> expected_parameters(const Model& model) {
-  if (!model.network) {
-    return {{"coefficients", DType::float64, {model.preparation.feature_count()}},
-            {"intercept", DType::float64, {1}}};
-  }
-  std::vector<Expected> expected;
-  const MlpShape& shape = *model.network;
-  for (std::size_t i = 0; i < shape.layer_count(); ++i) {
-    expected.push_back({fmt::format("layers.{}.weight", i),
-                        DType::float32,
-                        {shape.layer_outputs(i), shape.layer_inputs(i)}});
-    expected.push_back({fmt::format("layers.{}.bias", i), DType::float32, {shape.layer_outputs(i)}});
-  }
-  return expected;
-}
-
-bool is_linear_type(const std::string& type) {
-  const auto& known = config::names<LinearKind>;
-  return std::find(known.begin(), known.end(), type) != known.end();
-}
-
 void refuse_wrong_network(const Model& model) {
   const Preparation& preparation = model.preparation;
-  if (is_linear_type(model.type) == model.network.has_value()) {
-    refuse("a model of type '{}' {} a network", model.type, model.network ? "does not have" : "needs");
-  }
-  if (!model.network) {
-    if (preparation.task() != Task::regression) refuse("a linear model predicts numbers, not classes");
-    return;
-  }
+  const Family& family = family_of(model.network);
+  const bool has_classes = preparation.task() != Task::regression;
+  if (family.targets == Targets::numbers && has_classes)
+    refuse("{} predicts numbers, not classes", family.name);
+  if (family.targets == Targets::classes && !has_classes)
+    refuse("{} predicts classes, not numbers", family.name);
   const auto classes = static_cast<std::int64_t>(preparation.classes().size());
   const std::int64_t outputs = preparation.task() == Task::multiclass ? classes : 1;
-  if (model.network->inputs != preparation.feature_count() || model.network->outputs != outputs) {
-    refuse("its network has {} inputs and {} outputs, and its preparation gives {} and needs {}",
-           model.network->inputs, model.network->outputs, preparation.feature_count(), outputs);
+  const std::int64_t inputs = feature_width(model.network);
+  if (inputs != preparation.feature_count() || model.network.outputs != outputs) {
+    refuse("its network has {} inputs and {} outputs, and its preparation gives {} and needs {}", inputs,
+           model.network.outputs, preparation.feature_count(), outputs);
   }
 }
 
 void refuse_wrong_parameters(const Model& model) {
-  const std::vector<Expected> expected = expected_parameters(model);
-  for (const Expected& e : expected) {
+  const std::vector<ParameterSpec> expected = parameter_specs(model.network);
+  for (const ParameterSpec& e : expected) {
     const auto is_it = [&](const NamedArray& named) { return named.name == e.name; };
     const auto found = std::find_if(model.parameters.begin(), model.parameters.end(), is_it);
     if (found == model.parameters.end()) refuse("it has no '{}'", e.name);
@@ -193,7 +165,7 @@ void save_model(const Model& model, const fs::path& folder) {
   }
   AtomicFolder target(folder);
   write_safetensors(target.folder() / "model.safetensors", model.parameters,
-                    {{"format", model_format}, {"type", model.type}});
+                    {{"format", model_format}, {"type", model.type()}});
   write_file(target.folder() / "model.json", description);
   target.commit();
 }

@@ -5,23 +5,22 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "data/preparation.h"
 #include "device/array.h"
-#include "model/mlp.h"
+#include "model/family.h"
 
 namespace stoker {
 
 // A trained model: everything that a prediction needs, and nothing else.
 struct Model {
-  std::string type;  // "ridge", "neural_network", …
+  Network network;
   Preparation preparation;
-  std::optional<MlpShape>
-      network;  // networks; linear models have "coefficients" [columns] and "intercept" [1], float64
   NamedArrays parameters;
   std::optional<double> alpha = std::nullopt;  // linear models with a penalty: the one used
+
+  const std::string& type() const { return network.family; }  // "ridge", "neural_network", …
 };
 
 // model/ of a run folder: model.safetensors and model.json. Saved as a whole or not at all.

@@ -7,49 +7,38 @@
 
 #include "base/error.h"
 #include "data/arrow_result.h"
+#include "model/mlp.h"
 #include "model/model.h"
+#include "model/sigmoid.h"
 #include "model/workers.h"
 
 namespace stoker {
 namespace {
 
-std::vector<double> linear_outputs(const Model& model, const Table& table) {
-  const Dataset dataset = model.preparation.apply(table, DType::float64, false);
-  const Array& features = dataset.features();
-  const auto coefficients = find_array(model.parameters, "coefficients").as<double>();
-  const double intercept = find_array(model.parameters, "intercept").as<double>()[0];
-  const std::int64_t rows = features.dimension(0);
-  const auto columns = static_cast<std::int64_t>(coefficients.size());
-  if (features.dimension(1) != columns) {
-    fail("A linear model of {} coefficients was given {} columns", columns, features.dimension(1));
+// [count, outputs] of rows that are prepared.
+std::vector<double> outputs_of(const Model& model, const Dataset& data, std::int64_t first,
+                               std::int64_t count) {
+  const Family& family = family_of(model.network);
+  const Array outputs = family.outputs(model.network, model.parameters, data, first, count);
+  if (outputs.type() == DType::float64) {
+    const auto values = outputs.as<double>();
+    return {values.begin(), values.end()};
   }
-  using DoubleRows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  std::vector<double> outputs(static_cast<std::size_t>(rows));
-  const Eigen::Map<const DoubleRows> x(features.as<double>().data(), rows, columns);
-  const Eigen::Map<const Eigen::VectorXd> w(coefficients.data(), columns);
-  Eigen::Map<Eigen::VectorXd>(outputs.data(), rows) = (x * w).array() + intercept;
-  return outputs;
-}
-
-std::vector<double> network_outputs(const Model& model, const Table& table) {
-  const Dataset dataset = model.preparation.apply(table, DType::float32, false);
-  const Array outputs = mlp_outputs(*model.network, model.parameters, dataset.features());
   const auto values = outputs.as<float>();
   return {values.begin(), values.end()};
 }
 
+Dataset rows_of(const Model& model, const Table& table) {
+  return model.preparation.apply(table, family_of(model.network).type(), false);
+}
+
 Predictions predicted_numbers(const Model& model, const Table& table) {
   Predictions predictions;
-  predictions.values = model.network ? network_outputs(model, table) : linear_outputs(model, table);
+  const Dataset data = rows_of(model, table);
+  predictions.values = outputs_of(model, data, 0, data.rows());
   for (double& value : predictions.values)
     value = value * model.preparation.target_scale() + model.preparation.target_shift();
   return predictions;
-}
-
-// Without overflow for logits of any size.
-double sigmoid(double logit) {
-  const double e = std::exp(-std::abs(logit));
-  return logit >= 0 ? 1 / (1 + e) : e / (1 + e);
 }
 
 // One logit, of the second class.
@@ -60,18 +49,19 @@ void decide_between_two(double logit, std::int64_t& chosen, std::span<double> pr
 }
 
 // One logit per class.
-void decide_among_many(std::span<const float> logits, std::int64_t& chosen, std::span<double> probabilities) {
+void decide_among_many(std::span<const double> logits, std::int64_t& chosen,
+                       std::span<double> probabilities) {
   const auto largest = std::max_element(logits.begin(), logits.end());
   chosen = largest - logits.begin();
   double sum = 0;
   for (std::size_t i = 0; i < logits.size(); ++i) {
-    probabilities[i] = std::exp(static_cast<double>(logits[i]) - static_cast<double>(*largest));
+    probabilities[i] = std::exp(logits[i] - *largest);
     sum += probabilities[i];
   }
   for (double& each : probabilities) each /= sum;
 }
 
-void decide(std::span<const float> logits, Predictions& predictions) {
+void decide(std::span<const double> logits, Predictions& predictions) {
   const std::size_t width = predictions.class_names.size();
   const std::size_t outputs = predictions.task == Task::binary ? 1 : width;
   const auto rows = static_cast<std::int64_t>(logits.size() / outputs);
@@ -158,9 +148,9 @@ Predictions predict(const Model& model, const Table& table) {
 }
 
 PiecesOfPredictions::PiecesOfPredictions(const Model& model, const Table& table)
-    : model_(model), data_(model.preparation.apply(table, DType::float32, false)) {
-  if (model.preparation.task() == Task::regression || !model.network)
-    fail("{} predicts numbers, which have no probabilities", model.type);
+    : model_(model), data_(rows_of(model, table)) {
+  if (model.preparation.task() == Task::regression)
+    fail("{} predicts numbers, which have no probabilities", model.type());
 }
 
 void PiecesOfPredictions::each(const std::function<void(const Predictions& piece)>& take) {
@@ -177,8 +167,7 @@ Predictions PiecesOfPredictions::piece(std::int64_t first, std::int64_t count) c
   Predictions predictions;
   predictions.task = model_.preparation.task();
   predictions.class_names = model_.preparation.classes();
-  const Array outputs = mlp_outputs(*model_.network, model_.parameters, data_.features(), first, count);
-  decide(outputs.as<float>(), predictions);
+  decide(outputs_of(model_, data_, first, count), predictions);
   return predictions;
 }
 

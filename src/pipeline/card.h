@@ -9,16 +9,11 @@
 #include <vector>
 
 #include "base/stop.h"
-#include "config/field.h"
+#include "config/described.h"
 #include "pipeline/port.h"
+#include "train/progress.h"
 
 namespace stoker {
-
-// Settings for showing: fields with the struct that they point into.
-struct DescribedSettings {
-  std::shared_ptr<void> owner;
-  config::Fields fields;
-};
 
 // What a card reads from outside the document (a file's content), looked at before it runs.
 struct Outside {
@@ -59,7 +54,7 @@ struct CardType {
   std::vector<std::string> address_settings = {};
   // Settings that do not change what the card puts out; they are no part of its identity.
   std::vector<std::string> passing_settings = {};
-  DescribedSettings (*describe)() = nullptr;
+  config::Described (*describe)() = nullptr;
   // Checks the settings and returns them with every default written out.
   config::Value (*check)(const config::Value& config, const std::string& path,
                          config::Diagnostics& diagnostics) = nullptr;
@@ -74,6 +69,10 @@ struct CardType {
   // For a card that reads a table: its first rows, while run() may be reading all. None where they cannot be
   // had before.
   std::optional<Table> (*first_rows)(const Outside& outside) = nullptr;
+  // For a card that defines a model: what it puts out, from its checked settings alone.
+  ModelSpec (*spec)(const config::Value& config) = nullptr;
+  // More about its settings for the reference page, below their table.
+  std::string (*reference)() = nullptr;
 };
 
 std::span<const CardType> card_types();

@@ -6,7 +6,6 @@
 
 #include "data/split.h"
 #include "pipeline/cards/card_settings.h"
-#include "pipeline/model_definition.h"
 #include "train/compile_ahead.h"
 
 namespace stoker {
@@ -33,11 +32,12 @@ std::map<std::string, std::vector<TrainingToCome>> trainings_to_come(const Docum
     const auto model = card.inputs.find("model_spec");
     if (!running.contains(card.id) || data == card.inputs.end() || model == card.inputs.end()) continue;
     const Card& definition = card_named(document, model->second.card);
-    if (definition.type != "model_define_gpu") continue;
+    const CardType& type = *find_card_type(definition.type);
+    if (type.spec == nullptr) continue;
     TrainingToCome training{card.id, {}, {}, {}};
     const std::string& reader = origin_of(document, data->second, training.group_column).id;
-    config::Diagnostics checked_before("");
-    training.spec = read_network(definition.config, "", checked_before);
+    training.spec = type.spec(definition.config);
+    if (training.spec.is_solved()) continue;
     training.settings = settings_of<cards::TrainSettings>(card.config);
     trainings[reader].push_back(std::move(training));
   }

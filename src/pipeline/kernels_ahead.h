@@ -11,14 +11,14 @@
 #include "pipeline/card.h"
 #include "pipeline/cards/train_settings.h"
 #include "pipeline/document.h"
-#include "train/fit.h"
+#include "train/fit_request.h"
 
 namespace stoker {
 
 // A training of a network on rows that a card reads.
 struct TrainingToCome {
   std::string card;
-  NetworkSpec spec;
+  ModelSpec spec;
   cards::TrainSettings settings;
   std::string group_column;  // of the splits on the way
 };

@@ -11,7 +11,8 @@
 
 #include "config/field.h"
 #include "data/table.h"
-#include "train/fit.h"
+#include "model/model.h"
+#include "train/spec.h"
 
 namespace stoker {
 

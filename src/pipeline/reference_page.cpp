@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "model/linear.h"
 #include "pipeline/card.h"
 #include "pipeline/document.h"
 #include "pipeline/document_keys.h"
@@ -18,24 +17,13 @@ std::string ports_table(const std::string& heading, const std::vector<Port>& por
   return table + "\n";
 }
 
-std::string hyperparameters() {
-  std::string text;
-  for (std::size_t i = 0; i < config::names<LinearKind>.size(); ++i) {
-    LinearConfig defaults;
-    const config::Fields fields = linear_fields(static_cast<LinearKind>(i), defaults);
-    text += fmt::format("\nHyperparameters of `{}`:\n\n{}", config::names<LinearKind>[i],
-                        config::reference_table(fields));
-  }
-  return text;
-}
-
 std::string card_section(const CardType& type) {
   std::string text = fmt::format("## {}\n\n{}: {}\n\n", type.name, type.title, type.help);
   text += ports_table("input", type.inputs);
   text += ports_table("output", type.outputs);
-  const DescribedSettings settings = type.describe();
+  const config::Described settings = type.describe();
   text += settings.fields.empty() ? "No settings.\n" : config::reference_table(settings.fields);
-  if (type.name == "model_define") text += hyperparameters();
+  if (type.reference != nullptr) text += type.reference();
   return text + "\n";
 }
 

@@ -223,7 +223,8 @@ RunRecord::Training RunFolder::keep_training(const std::string& card, const Mode
   const RunRecord::Training line = training_line(report, card);
   save_model(model, card == first_training_ ? paths_.model() : paths_.folder / ("model-" + card));
   metrics_->replace(card, epochs_of(report));
-  if (trained_here && model.network && line.engine != "fused") record_.torch_version = torch_door::version();
+  if (trained_here && !family_of(model.network).is_solved() && line.engine != "fused")
+    record_.torch_version = torch_door::version();
   if (line.device.starts_with("cuda")) record_.gpu = gpu_model(line.device);
   record_.trainings.push_back(line);
   return line;
@@ -307,6 +308,10 @@ void RunFolder::remove() {
   std::error_code ignored;
   remove_folder(paths_.folder, ignored);
   if (made_out_) fs::remove(paths_.folder.parent_path(), ignored);  // stays if anything is in it
+}
+
+Document document_of_run(const fs::path& run_folder) {
+  return load_pipeline(RunPaths{run_folder}.document());
 }
 
 }  // namespace stoker

@@ -13,11 +13,12 @@
 
 #include "base/files.h"
 #include "pipeline/card.h"
+#include "pipeline/card_outcome.h"
 #include "pipeline/document.h"
 #include "pipeline/metrics_file.h"
-#include "pipeline/runner.h"
 #include "store/run_lock.h"
 #include "store/runs.h"
+#include "train/evaluate.h"
 
 namespace stoker {
 
@@ -84,5 +85,8 @@ class RunFolder {
   std::optional<AppendedFile> events_;
   std::optional<MetricsFile> metrics_;
 };
+
+// The document of a run folder that is to be resumed.
+Document document_of_run(const std::filesystem::path& run_folder);
 
 }  // namespace stoker

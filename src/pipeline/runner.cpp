@@ -373,8 +373,4 @@ RunSummary run_pipeline(const Document& document, const RunOptions& options, Run
   return Run(document, resolved, listener, stop).whole();
 }
 
-Document document_of_run(const fs::path& run_folder) {
-  return load_pipeline(RunPaths{run_folder}.document());
-}
-
 }  // namespace stoker

@@ -8,6 +8,7 @@
 
 #include "base/stop.h"
 #include "pipeline/card.h"
+#include "pipeline/card_outcome.h"
 #include "pipeline/document.h"
 #include "pipeline/kernels_ahead.h"
 #include "store/runs.h"
@@ -24,14 +25,6 @@ struct RunOptions {
   // A card that does not stop at its time limit is waited for so long, then the record of its end.
   std::chrono::milliseconds grace = std::chrono::seconds(5);
   KernelsAhead::Compile compile_ahead;  // what is done for a training to come; empty: its kernel is compiled
-};
-
-// What happened to one card.
-struct CardOutcome {
-  std::string id;
-  std::string type;
-  bool reused = false;  // its output came from the cache
-  double seconds = 0;
 };
 
 struct RunSummary {
@@ -54,8 +47,5 @@ class RunListener : public TrainingListener {
 // Runs the cards in order; the first failure ends the run and is written into run.json before it is thrown.
 RunSummary run_pipeline(const Document& document, const RunOptions& options, RunListener& listener,
                         const StopSignal& stop);
-
-// The document of a run folder that is to be resumed.
-Document document_of_run(const std::filesystem::path& run_folder);
 
 }  // namespace stoker

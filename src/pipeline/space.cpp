@@ -210,7 +210,7 @@ class SpaceReader {
   void check_values(const SearchedSetting& setting) {
     const CardType* type = find_card_type(card_type_);
     if (type == nullptr || setting.parts.size() != 4) return;
-    const DescribedSettings settings = type->describe();
+    const config::Described settings = type->describe();
     for (const config::Field& field : settings.fields) {
       if (field.name != setting.parts.back()) continue;
       if (takes_whole_numbers_alone(field, setting)) {

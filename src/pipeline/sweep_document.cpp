@@ -94,12 +94,13 @@ std::string only_training_card(const Document& document, const std::string& file
 void check_scoring(const SweepDocument& sweep) {
   const Card& train = card_named(sweep.base, sweep.train_card);
   const Card& model = card_named(sweep.base, train.inputs.at("model_spec").card);
-  const bool linear = model.type == "model_define";
+  const CardType& definition = *find_card_type(model.type);
+  const bool linear = definition.spec != nullptr && definition.spec(model.config).is_solved();
   if (linear && sweep.config.strategy == Strategy::halving)
     refuse(
-        "{}: strategy halving gives up candidates after some epochs, and a linear model has none; use grid "
+        "{}: strategy halving gives up candidates after some epochs, and {} has none; use grid "
         "or random",
-        sweep.file_name);
+        sweep.file_name, definition.spec(model.config).family);
   if (sweep.config.folds > 0) return;
   const Value* ratio = model.config.find("validation_ratio");
   const auto* share = ratio == nullptr ? nullptr : ratio->get_if<double>();

@@ -35,22 +35,28 @@ double number_or_nan(const json& value) {
   return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
 }
 
-json coefficients_json(const Model& model, const LinearFit& fit) {
+// One line for each column and, where there are several, each output.
+json coefficients_json(const Model& model, std::span<const double> coefficients) {
   json lines = json::array();
   const std::vector<std::string> names = model.preparation.feature_names();
-  for (std::size_t i = 0; i < fit.coefficients.size(); ++i) {
-    lines.push_back({{"feature", i < names.size() ? names[i] : ""}, {"coefficient", fit.coefficients[i]}});
+  for (std::size_t i = 0; i < coefficients.size(); ++i) {
+    json line{{"feature", names.at(i % names.size())}, {"coefficient", coefficients[i]}};
+    if (model.network.outputs > 1) line["class"] = model.preparation.classes().at(i / names.size());
+    lines.push_back(std::move(line));
   }
   return lines;
 }
 
-void add_linear(json& report, const Model& model, const LinearFit& fit) {
-  report["coefficients"] = coefficients_json(model, fit);
-  report["intercept"] = fit.intercept;
+void add_solution(json& report, const Model& model, const Solution& solution) {
+  const std::span<const double> intercept = find_array(model.parameters, "intercept").as<double>();
+  report["coefficients"] =
+      coefficients_json(model, find_array(model.parameters, "coefficients").as<double>());
+  report["intercept"] = intercept.size() == 1 ? json(intercept[0])
+                                              : json(std::vector<double>(intercept.begin(), intercept.end()));
   if (model.alpha) report["alpha"] = *model.alpha;
-  report["iterations"] = fit.iterations;
-  report["path_alphas"] = fit.path_alphas;
-  report["path_mean_errors"] = fit.path_mean_errors;
+  report["iterations"] = solution.iterations;
+  report["path_alphas"] = solution.path_alphas;
+  report["path_mean_errors"] = solution.path_mean_errors;
 }
 
 std::int64_t parameter_count(const Model& model) {
@@ -62,7 +68,7 @@ std::int64_t parameter_count(const Model& model) {
 }  // namespace
 
 json training_report(const FitResult& result, const Evaluation& on_training_rows) {
-  json report{{"model_type", result.model.type},
+  json report{{"model_type", result.model.type()},
               {"task", config::name_of(result.model.preparation.task())},
               {"target", result.model.preparation.target_column()},
               {"features", result.model.preparation.feature_names()},
@@ -79,7 +85,7 @@ json training_report(const FitResult& result, const Evaluation& on_training_rows
   report["epochs"] = json::array();
   for (const EpochReport& epoch : result.epochs) report["epochs"].push_back(epoch_json(epoch));
   if (!result.epochs.empty()) report["final_loss"] = result.epochs.back().record.train_loss;
-  if (result.linear) add_linear(report, result.model, *result.linear);
+  if (result.solution) add_solution(report, result.model, *result.solution);
   return report;
 }
 

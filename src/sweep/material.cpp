@@ -55,9 +55,9 @@ std::vector<SplitRows> folds_of(const Table& table, std::span<const std::int64_t
 
 // The rows that are trained and scored on, once for each fold.
 std::vector<SplitRows> splits_of(const Table& table, std::span<const std::int64_t> classes,
-                                 const SweepConfig& config, const NetworkSpec* network) {
+                                 const SweepConfig& config, const ModelSpec& spec) {
   if (config.folds > 0) return folds_of(table, classes, config);
-  return {validation_rows(table, classes, network->config)};
+  return {validation_rows(table, classes, spec.training)};
 }
 
 // Ranks are compared between classes: each must be among the rows that are scored.
@@ -103,22 +103,21 @@ std::uint64_t bytes_of(const PortValues& values) {
 // Where memory runs out in training, that is the machine's fault; a network for which there could never be
 // enough is the candidate's.
 void refuse_if_too_large(const Work& work, std::uint64_t memory) {
-  const auto* network = std::get_if<NetworkSpec>(&work.spec);
-  if (network == nullptr) return;
-  const MlpShape shape =
-      request_without_data(network->config, work.rows->data.preparation, work.device).shape;
-  const std::uint64_t weights = static_cast<std::uint64_t>(shape.parameter_count()) * sizeof(float);
+  if (work.spec.is_solved()) return;
+  const std::int64_t count =
+      parameter_count(network_for(family_of(work.spec), work.spec.settings, work.rows->data.preparation));
+  const std::uint64_t weights = static_cast<std::uint64_t>(count) * sizeof(float);
   const std::uint64_t least = 2 * weights;  // as they are, and the best
   if (least > memory)
-    refuse("{} weights take at least {}, and there are {} of memory in all", shape.parameter_count(),
-           human_bytes(least), human_bytes(memory));
+    refuse("{} weights take at least {}, and there are {} of memory in all", count, human_bytes(least),
+           human_bytes(memory));
 }
 
 // A metric of classes says nothing about numbers, and the other way round.
-void refuse_metric(SweepMetric metric, Task task) {
+void refuse_metric(SweepMetric metric, TaskChoice task) {
   const bool of_numbers = metric == SweepMetric::rmse || metric == SweepMetric::mae ||
                           metric == SweepMetric::mse || metric == SweepMetric::r2;
-  if (metric == SweepMetric::loss || of_numbers == (task == Task::regression)) return;
+  if (metric == SweepMetric::loss || of_numbers == (task == TaskChoice::regression)) return;
   refuse("sweep.metric {} does not fit the task {}; use {}", config::name_of(metric), config::name_of(task),
          of_numbers ? "loss, accuracy, macro_f1, log_loss or roc_auc" : "loss, rmse, mae, mse or r2");
 }
@@ -233,13 +232,15 @@ void Material::check_tests(const Document& document, const Work& work, const Tab
 PreparedRows Material::made_rows(const Work& work, const Table& table, std::int64_t fold) {
   PreparedRows made;
   made.settings = work.settings.preparation;
-  const auto* network = std::get_if<NetworkSpec>(&work.spec);
   PreparationConfig settled = made.settings;
   const std::vector<std::int64_t> classes = classes_of(table, settled, no_notes());
-  const SplitRows rows = splits_of(table, classes, sweep_.config, network).at(static_cast<std::size_t>(fold));
+  const SplitRows rows =
+      splits_of(table, classes, sweep_.config, work.spec).at(static_cast<std::size_t>(fold));
   made.training = take_rows(table, rows.first);
   made.validation = take_rows(table, rows.second);
-  if (network == nullptr) return made;
+  const bool takes_numbers = family_of(work.spec).targets == Targets::numbers;
+  made.task = takes_numbers ? TaskChoice::regression : settled.task;
+  if (work.spec.is_solved()) return made;
   made.settings = settled;
   made.data = prepare(made.training, &made.validation, settled, notes_);
   made.placed_validation = place(made.data.validation, work.device, notes_).dataset;
@@ -248,15 +249,14 @@ PreparedRows Material::made_rows(const Work& work, const Table& table, std::int6
 }
 
 void Material::check_ranked_classes(const Work& work, const Table& table, const std::string& key) {
-  const auto* network = std::get_if<NetworkSpec>(&work.spec);
-  if (sweep_.config.metric != SweepMetric::roc_auc || network == nullptr || checked_classes_.contains(key))
-    return;
+  const bool has_classes = family_of(work.spec).targets != Targets::numbers;
+  if (sweep_.config.metric != SweepMetric::roc_auc || !has_classes || checked_classes_.contains(key)) return;
   const PreparationConfig& settings = work.settings.preparation;
   const LearntTarget target = learn_target(table, settings, Scaling::standard, no_notes());
   if (target.task == Task::regression) return;
   const std::vector<std::int64_t> classes =
       target_class_numbers(table, settings.target_column, target.classes);
-  refuse_absent_classes(target, classes, splits_of(table, classes, sweep_.config, network));
+  refuse_absent_classes(target, classes, splits_of(table, classes, sweep_.config, work.spec));
   checked_classes_.insert(key);
 }
 
@@ -287,13 +287,12 @@ Work Material::work_for(const Candidate& candidate, std::int64_t fold) {
   work.spec = std::get<ModelSpec>(value_at(document, model));
   const Table table = std::get<Table>(value_at(document, data));
   const std::string identity = identity_at(document, data);
-  if (const auto* network = std::get_if<NetworkSpec>(&work.spec)) refuse_contradictions(network->config);
+  if (!work.spec.is_solved()) refuse_contradictions(work.spec.training);
   check_tests(document, work, table, identity);
   const std::string key = rows_key_of(work, identity);
   check_ranked_classes(work, table, key);
   work.rows = rows_for(work, table, key, fold);
-  const bool linear = std::holds_alternative<LinearSpec>(work.spec);
-  refuse_metric(sweep_.config.metric, linear ? Task::regression : work.rows->data.preparation.task());
+  refuse_metric(sweep_.config.metric, work.rows->task);
   refuse_if_too_large(work, memory());
   outputs_.forget_beyond(memory() / kept_share);
   prepared_.forget_beyond(memory() / kept_share);

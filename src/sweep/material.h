@@ -23,7 +23,8 @@ struct PreparedRows {
   Table training;
   Table validation;
   PreparationConfig settings;
-  PreparedData data;  // of networks; on the host
+  TaskChoice task = TaskChoice::automatic;  // settled: never auto
+  PreparedData data;                        // of networks; on the host
   Dataset placed_training;
   Dataset placed_validation;
 

@@ -26,7 +26,10 @@ std::optional<double> validation_loss(const Progress& progress, bool keeps_best)
 }
 
 double metric_of(const Model& model, const Table& rows, SweepMetric metric) {
-  const std::string name(metric == SweepMetric::loss ? "mse" : config::name_of(metric));
+  const bool has_classes = model.preparation.task() != Task::regression;
+  const std::string name(metric != SweepMetric::loss ? config::name_of(metric)
+                         : has_classes               ? "log_loss"
+                                                     : "mse");
   for (const auto& [each, value] : evaluate(model, rows).metrics())
     if (each == name) return value;
   fail("the metric {} cannot be computed on these rows: a class is absent, or there are too many", name);
@@ -61,13 +64,12 @@ void score_network(const Work& work, const MemberResult& trained, bool keeps_bes
     keep_score(validation_loss(trained.progress, keeps_best), result);
     return;
   }
-  const EngineRequest request =
-      engine_request(std::get<NetworkSpec>(work.spec).config, work.rows->data, work.device);
-  const Model model{model_type(work.spec), work.rows->data.preparation, request.shape, trained.parameters, 0};
+  const EngineRequest request = request_without_data(work.spec, work.rows->data.preparation, work.device);
+  const Model model{request.network, work.rows->data.preparation, trained.parameters};
   keep_score(metric_of(model, work.rows->validation, metric), result);
 }
 
-void fit_and_score_linear(const Work& work, SweepMetric metric, const StopSignal& stop, FoldResult& result) {
+void fit_and_score_solved(const Work& work, SweepMetric metric, const StopSignal& stop, FoldResult& result) {
   NobodyListens nobody;
   const FitRequest request{.training = work.rows->training,
                            .spec = work.spec,

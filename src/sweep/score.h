@@ -14,6 +14,6 @@ void score_network(const Work& work, const MemberResult& trained, bool keeps_bes
                    FoldResult& result);
 
 // Fits a linear model on the training rows and scores it on the others. Its loss is the mean squared error.
-void fit_and_score_linear(const Work& work, SweepMetric metric, const StopSignal& stop, FoldResult& result);
+void fit_and_score_solved(const Work& work, SweepMetric metric, const StopSignal& stop, FoldResult& result);
 
 }  // namespace stoker

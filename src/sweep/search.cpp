@@ -193,20 +193,20 @@ void Search::run_job(std::int64_t rung, const Job& job) {
   if (time_is_up()) return;
   const std::optional<Work> work = work_for(rung, job);
   if (!work) return;
-  if (std::holds_alternative<NetworkSpec>(work->spec)) {
+  if (!work->spec.is_solved()) {
     run_group(rung, {job}, {*work}, {member_for(rung, job, *work)});
     return;
   }
   FoldResult result = result_line(job.trial, job.fold, rung, "finished");
-  const auto failure = own_failure([&] { fit_and_score_linear(*work, sweep_.config.metric, stop_, result); });
+  const auto failure = own_failure([&] { fit_and_score_solved(*work, sweep_.config.metric, stop_, result); });
   if (failure) return keep_failure(rung, job, *failure);
   keep(std::move(result));
 }
 
 Member Search::member_for(std::int64_t rung, const Job& job, const Work& work) const {
-  const NetworkConfig& config = std::get<NetworkSpec>(work.spec).config;
+  const TrainingSettings& config = work.spec.training;
   Member member;
-  member.request = engine_request(config, work.rows->data, work.device);
+  member.request = engine_request(work.spec, work.rows->data, work.device);
   member.request.precision = work.settings.fit.precision;
   member.request.threads = threads_ > 1 ? 1 : 0;
   member.identity = identity_of(member.request);
@@ -240,7 +240,7 @@ void Search::run_side_by_side(std::int64_t rung, const std::vector<Job>& jobs) {
     if (time_is_up()) return;
     const std::optional<Work> work = work_for(rung, job);
     if (!work) continue;
-    if (!std::holds_alternative<NetworkSpec>(work->spec)) {
+    if (work->spec.is_solved()) {
       run_job(rung, job);
       continue;
     }

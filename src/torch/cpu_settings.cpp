@@ -43,9 +43,8 @@ void settle_cpu_for(const EngineRequest& request) {
   // Cores, or OMP_NUM_THREADS.
   static const int most_threads = at::get_num_threads();
   std::int64_t weights = 0;
-  for (std::size_t i = 0; i < request.shape.layer_count(); ++i) {
-    weights += request.shape.layer_inputs(i) * request.shape.layer_outputs(i);
-  }
+  for (const NamedArray& each : request.initial_parameters)
+    if (each.array.shape().size() > 1) weights += each.array.size();
   const std::int64_t rows = std::min(request.batch_size, request.training.rows());
   const std::int64_t worth = 3 * rows * weights / work_per_thread;
   int limit = thread_limit > 0 ? std::min<int>(thread_limit, most_threads) : most_threads;

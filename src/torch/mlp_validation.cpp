@@ -33,7 +33,7 @@ std::int64_t rows_per_slice(const MlpShape& shape, std::int64_t rows, Device dev
 
 MlpValidation::MlpValidation(const EngineRequest& request, std::vector<MlpLayer> layers,
                              const kernels::Place& place, const float* stopped)
-    : shape_(request.shape),
+    : shape_(mlp_shape(request.network).value()),
       layers_(std::move(layers)),
       place_(place),
       rows_(request.validation.rows()),

@@ -29,10 +29,10 @@ std::string dataset_problem(const EngineRequest& request, const Dataset& dataset
   const std::int64_t rows = dataset.rows();
   const bool classes = request.loss == Loss::cross_entropy;
   std::string problem = array_problem(dataset.features(), "features", DType::float32,
-                                      {rows, request.shape.inputs}, request.device);
+                                      {rows, feature_width(request.network)}, request.device);
   if (!problem.empty()) return problem;
   problem = array_problem(dataset.targets(), "targets", classes ? DType::int64 : DType::float32,
-                          classes ? Shape{rows} : Shape{rows, request.shape.outputs}, request.device);
+                          classes ? Shape{rows} : Shape{rows, request.network.outputs}, request.device);
   const Array* weights = dataset.find(Role::weights);
   if (!problem.empty() || weights == nullptr) return problem;
   return array_problem(*weights, "row weights", DType::float32, {rows}, request.device);
@@ -43,10 +43,9 @@ std::string dataset_problem(const EngineRequest& request, const Dataset& dataset
 std::string request_problem(const EngineRequest& request) {
   if (request.batch_size < 1) return fmt::format("a batch of {} rows", request.batch_size);
   if (request.training.rows() < 1) return "there are no training rows";
-  if (!(request.shape.dropout >= 0 && request.shape.dropout < 1)) {
-    return fmt::format("a dropout of {}; it must be at least 0 and below 1", request.shape.dropout);
-  }
-  if (request.loss == Loss::binary_cross_entropy && request.shape.outputs != 1) {
+  const std::optional<MlpShape> shape = mlp_shape(request.network);
+  if (!shape) return fmt::format("it trains multi-layer perceptrons, not {}", request.network.family);
+  if (request.loss == Loss::binary_cross_entropy && request.network.outputs != 1) {
     return "binary_cross_entropy needs a network with one output";
   }
   if (request.device.is_cuda() && !at::globalContext().hasCUDA()) {
@@ -64,7 +63,7 @@ void check_class_numbers(const EngineRequest& request) {
   for (const Dataset* dataset : {&request.training, &request.validation}) {
     if (dataset->rows() == 0) continue;
     const auto [least, most] = at::aminmax(view_of(dataset->targets()));
-    refuse_unknown_classes(least.item<std::int64_t>(), most.item<std::int64_t>(), request.shape.outputs);
+    refuse_unknown_classes(least.item<std::int64_t>(), most.item<std::int64_t>(), request.network.outputs);
   }
 }
 

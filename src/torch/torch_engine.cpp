@@ -82,21 +82,22 @@ void TorchEngine::make_tensors() {
   learning_rate_ = at::zeros({}, floats);
   update_number_ = at::zeros({}, floats);
   lines_ = at::zeros({most_epochs, line_words}, integers_on(device));
-  batch_features_ = at::empty({request_.batch_size, request_.shape.inputs}, floats);
+  batch_features_ = at::empty({request_.batch_size, feature_width(request_.network)}, floats);
   batch_targets_ = request_.loss == Loss::cross_entropy
                        ? at::empty({request_.batch_size}, integers_on(device))
-                       : at::empty({request_.batch_size, request_.shape.outputs}, floats);
+                       : at::empty({request_.batch_size, request_.network.outputs}, floats);
   if (request_.training.find(Role::weights) != nullptr)
     batch_row_weights_ = at::empty({request_.batch_size}, floats);
 }
 
 void TorchEngine::make_work() {
-  const std::vector<MlpLayer> layers = mlp_layers(request_.shape, layout_, parameters_, gradients_);
-  const MlpBuffers buffers(request_.shape, request_.batch_size, request_.device);
+  const MlpShape shape = mlp_shape(request_.network).value();
+  const std::vector<MlpLayer> layers = mlp_layers(shape, layout_, parameters_, gradients_);
+  const MlpBuffers buffers(shape, request_.batch_size, request_.device);
   const auto* counters = reinterpret_cast<const kernels::StepCounters*>(counters_.const_data_ptr());
   const auto fill = [&](BatchWork& work, std::int64_t rows) {
     work.begin = begin_step_of(rows);
-    work.step.emplace(request_.shape, layers, buffers.first_rows(rows), batch_features_.narrow(0, 0, rows));
+    work.step.emplace(shape, layers, buffers.first_rows(rows), batch_features_.narrow(0, 0, rows));
     work.masks = work.step->dropout_masks(request_.seed, counters);
     work.losses = losses_of(*work.step, rows);
   };
@@ -120,14 +121,14 @@ kernels::BeginStep TorchEngine::begin_step_of(std::int64_t rows) const {
   } else {
     begin.float_targets = static_cast<const float*>(request_.training.targets().data());
     begin.batch_float_targets = batch_targets_.mutable_data_ptr<float>();
-    begin.target_columns = request_.shape.outputs;
+    begin.target_columns = request_.network.outputs;
   }
   if (const Array* weights = request_.training.find(Role::weights)) {
     begin.row_weights = static_cast<const float*>(weights->data());
     begin.batch_row_weights = batch_row_weights_.mutable_data_ptr<float>();
   }
   begin.rows = request_.training.rows();
-  begin.columns = request_.shape.inputs;
+  begin.columns = feature_width(request_.network);
   begin.seed = request_.seed;
   begin.batch_size = request_.batch_size;
   begin.batch_rows = rows;
@@ -154,7 +155,7 @@ kernels::Losses TorchEngine::losses_of(const MlpStep& step, std::int64_t rows) c
   }
   if (batch_row_weights_.defined()) losses.row_weights = batch_row_weights_.const_data_ptr<float>();
   losses.rows = rows;
-  losses.width = request_.shape.outputs;
+  losses.width = request_.network.outputs;
   losses.stopped = stopped_.const_data_ptr<float>();
   losses.row_sums = row_sums_.mutable_data_ptr<double>();
   losses.gradients = step.output_gradient().mutable_data_ptr<float>();

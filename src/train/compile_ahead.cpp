@@ -20,17 +20,15 @@ bool may_be_fused(const FitConfig& config) {
 }
 
 bool compiles_ahead(const ModelSpec& spec, const FitConfig& config) {
-  return may_be_fused(config) && std::holds_alternative<NetworkSpec>(spec) &&
-         choose_device(config.device, no_notes()).is_cuda();
+  return may_be_fused(config) && !spec.is_solved() && choose_device(config.device, no_notes()).is_cuda();
 }
 
 void compile_ahead(const FitRequest& first_rows, const StopSignal& stop) {
-  const auto* network = std::get_if<NetworkSpec>(&first_rows.spec);
-  if (network == nullptr) return;
+  if (first_rows.spec.is_solved()) return;
   const Preparation preparation =
       Preparation::fit(first_rows.training, first_rows.preparation, Scaling::standard, no_notes());
   EngineRequest request =
-      request_without_data(network->config, preparation, choose_device(first_rows.config.device, no_notes()));
+      request_without_data(first_rows.spec, preparation, choose_device(first_rows.config.device, no_notes()));
   request.precision = first_rows.config.precision;
   fused::compile_ahead({&request, 1}, stop);
 }

@@ -6,7 +6,7 @@
 
 #include "base/stop.h"
 #include "engine/fused_cuda/fused_cuda.h"
-#include "train/fit.h"
+#include "train/fit_request.h"
 
 // A network of a shape that the program does not bring is compiled for the GPU, which takes a second or two.
 // That may happen while its data is still being read.

@@ -1,93 +1,12 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <filesystem>
-#include <optional>
-#include <string>
-#include <variant>
-#include <vector>
-
 #include "base/stop.h"
-#include "config/field.h"
-#include "data/preparation.h"
-#include "data/table.h"
-#include "model/linear.h"
-#include "model/model.h"
-#include "train/progress.h"
-#include "train/training.h"
+#include "train/fit_request.h"
 
 namespace stoker {
-
-enum class NetworkKind { neural_network, deep_neural_network };
-
-// What a model_define card puts out: a family with its settings, not yet trained.
-struct LinearSpec {
-  LinearKind kind = LinearKind::linear_regression;
-  LinearConfig config;
-};
-struct NetworkSpec {
-  NetworkKind kind = NetworkKind::neural_network;
-  NetworkConfig config;
-};
-using ModelSpec = std::variant<LinearSpec, NetworkSpec>;
-std::string model_type(const ModelSpec& spec);
-
-// The settings of the cards train and train_gpu, beside those of the preparation.
-struct FitConfig {
-  std::string device = "auto";
-  EngineChoice engine = EngineChoice::automatic;
-  Precision precision = Precision::automatic;
-  double time_limit = 0;           // seconds; 0: none
-  double checkpoint_seconds = 30;  // between two checkpoints; 0: after every chunk
-};
-
-inline config::Fields fields(FitConfig& c) {
-  return {
-      config::field("device", c.device, "auto, cpu, cuda or cuda:N; auto takes a GPU if there is one"),
-      config::field("engine", c.engine, "What runs the steps; auto takes the fastest that can"),
-      config::field(
-          "precision", c.precision,
-          "Of the operands of matrix products; auto: what the engine is fastest with, fp32: not rounded"),
-      config::field("time_limit", c.time_limit,
-                    "Seconds after which training stops and keeps the best model so far, or fails if there "
-                    "is none; 0: none")
-          .at_least(0),
-      config::field("checkpoint_seconds", c.checkpoint_seconds,
-                    "Seconds between two checkpoints; 0: as often as possible")
-          .at_least(0),
-  };
-}
-
-struct FitRequest {
-  const Table& training;
-  ModelSpec spec;
-  PreparationConfig preparation;
-  FitConfig config;
-  std::filesystem::path checkpoints;  // folder of this training's checkpoints; empty: none are kept
-  bool resume = false;                // go on from the newest whole checkpoint there, if any
-};
-
-// What is true of a training when it is over; becomes part of run.json and the report.
-struct FitResult {
-  Model model;
-  TrainingEnd end = TrainingEnd::finished;
-  std::string engine;     // "fused", "graph", "eager", or the method of a linear solver
-  std::string device;     // "cpu", "cuda:0"
-  std::string placement;  // "host", "pinned", "device"
-  std::vector<EpochReport> epochs;
-  std::int64_t best_epoch = -1;
-  std::int64_t steps = 0;
-  double seconds = 0;  // of training alone
-  std::optional<LinearFit> linear;
-};
 
 // Table to trained model: validation rows set aside, preparation fitted on the rest, data placed, engine
 // chosen, trained, best weights taken. Interrupted: a checkpoint is written, then Error with exit code 130.
 FitResult fit(const FitRequest& request, TrainingListener& listener, const StopSignal& stop);
 
 }  // namespace stoker
-
-template <>
-inline constexpr std::array<std::string_view, 2> stoker::config::names<stoker::NetworkKind>{
-    "neural_network", "deep_neural_network"};

@@ -48,7 +48,7 @@ Dataset dataset_of(const Preparation& preparation, const Table& table, const std
 
 }  // namespace
 
-void refuse_contradictions(const NetworkConfig& config) {
+void refuse_contradictions(const TrainingSettings& config) {
   config::Diagnostics diagnostics("");
   check(config, "", diagnostics);
   diagnostics.refuse_if_any();
@@ -66,7 +66,7 @@ std::vector<std::int64_t> classes_of(const Table& table, PreparationConfig& sett
 }
 
 SplitRows validation_rows(const Table& table, std::span<const std::int64_t> classes,
-                          const NetworkConfig& config) {
+                          const TrainingSettings& config) {
   if (table.group_column.empty())
     return set_validation_rows_aside(table.rows(), classes, config.validation_ratio, config.seed);
   return set_validation_groups_aside(rows_by_value(table, table.group_column), classes,
@@ -86,7 +86,7 @@ PreparedData prepare(const Table& training, const Table* validation, const Prepa
 
 namespace {
 
-PreparedData prepare_with_validation(const FitRequest& request, const NetworkConfig& config,
+PreparedData prepare_with_validation(const FitRequest& request, const TrainingSettings& config,
                                      const Notes& notes) {
   const Table& table = request.training;
   if (config.validation_ratio == 0) return prepare(table, nullptr, request.preparation, notes);
@@ -113,23 +113,16 @@ Loss loss_of(Task task, LossChoice choice) {
   return choice == LossChoice::huber ? Loss::huber : Loss::mse;
 }
 
-MlpShape shape_of(const NetworkConfig& config, const Preparation& preparation) {
-  const bool many = preparation.task() == Task::multiclass;
-  return {preparation.feature_count(), config.hidden_layers,
-          many ? static_cast<std::int64_t>(preparation.classes().size()) : 1, config.activation,
-          config.dropout};
-}
-
 std::string placement_name(Memory memory) {
   return memory == Memory::device ? "device" : memory == Memory::pinned ? "pinned" : "host";
 }
 
 }  // namespace
 
-EngineRequest request_without_data(const NetworkConfig& config, const Preparation& preparation,
-                                   Device device) {
+EngineRequest request_without_data(const ModelSpec& spec, const Preparation& preparation, Device device) {
+  const TrainingSettings& config = spec.training;
   EngineRequest request;
-  request.shape = shape_of(config, preparation);
+  request.network = network_for(family_of(spec), spec.settings, preparation);
   request.loss = loss_of(preparation.task(), config.loss);
   request.huber_delta = config.huber_delta;
   request.optimizer.kind = config.optimizer;
@@ -144,12 +137,12 @@ EngineRequest request_without_data(const NetworkConfig& config, const Preparatio
   return request;
 }
 
-EngineRequest engine_request(const NetworkConfig& config, const PreparedData& data, Device device) {
-  EngineRequest request = request_without_data(config, data.preparation, device);
-  request.batch_size = std::min(config.batch_size, data.training.rows());
+EngineRequest engine_request(const ModelSpec& spec, const PreparedData& data, Device device) {
+  EngineRequest request = request_without_data(spec, data.preparation, device);
+  request.batch_size = std::min(request.batch_size, data.training.rows());
   request.training = data.training;
   request.validation = data.validation;
-  request.initial_parameters = initial_parameters(request.shape, config.seed);
+  request.initial_parameters = initial_parameters(request.network, request.seed);
   return request;
 }
 
@@ -164,7 +157,8 @@ std::string place_data(EngineRequest& request, const Notes& notes) {
 
 namespace {
 
-TrainingPlan plan_of(const NetworkConfig& config, const FitConfig& fit_config, const EngineRequest& request) {
+TrainingPlan plan_of(const TrainingSettings& config, const FitConfig& fit_config,
+                     const EngineRequest& request) {
   return {config,
           request.training.rows(),
           request.steps_per_epoch(),
@@ -188,10 +182,9 @@ std::optional<Checkpoint> resumed_from(const FitRequest& request, Checkpoints& c
   return checkpoint;
 }
 
-FitResult result_of(TrainingOutcome outcome, std::string type, Preparation preparation, MlpShape shape) {
+FitResult result_of(TrainingOutcome outcome, Network network, Preparation preparation) {
   FitResult result;
-  result.model = {std::move(type), std::move(preparation), std::move(shape), std::move(outcome.parameters),
-                  std::nullopt};
+  result.model = {std::move(network), std::move(preparation), std::move(outcome.parameters), std::nullopt};
   result.end = outcome.end;
   for (const EpochReport& epoch : outcome.progress.epochs)
     if (epoch.record.is_best) result.best_epoch = epoch.record.epoch;
@@ -203,12 +196,13 @@ FitResult result_of(TrainingOutcome outcome, std::string type, Preparation prepa
 
 }  // namespace
 
-FitResult fit_network(const FitRequest& request, const NetworkSpec& spec, TrainingListener& listener,
-                      const Notes& notes, const StopSignal& stop) {
-  refuse_contradictions(spec.config);
+FitResult fit_network(const FitRequest& request, TrainingListener& listener, const Notes& notes,
+                      const StopSignal& stop) {
+  const TrainingSettings& training = request.spec.training;
+  refuse_contradictions(training);
   const Device device = choose_device(request.config.device, notes);
-  PreparedData data = prepare_with_validation(request, spec.config, notes);
-  EngineRequest wanted = engine_request(spec.config, data, device);
+  PreparedData data = prepare_with_validation(request, training, notes);
+  EngineRequest wanted = engine_request(request.spec, data, device);
   wanted.precision = request.config.precision;
   Checkpoints checkpoints(request.checkpoints, identity_of(wanted), notes);
   std::optional<Checkpoint> checkpoint = resumed_from(request, checkpoints, notes);
@@ -225,14 +219,13 @@ FitResult fit_network(const FitRequest& request, const NetworkSpec& spec, Traini
     engine->restore(checkpoint->state);
     progress = std::move(checkpoint->progress);
   }
-  TrainingOutcome outcome = train(*engine, plan_of(spec.config, request.config, wanted), std::move(progress),
+  TrainingOutcome outcome = train(*engine, plan_of(training, request.config, wanted), std::move(progress),
                                   checkpoints, listener, stop);
   if (outcome.end == TrainingEnd::time_limit)
     notes(Severity::warning,
           fmt::format("the time limit was reached after {} of {} epochs; the best model so far is kept",
-                      outcome.progress.epochs.size(), spec.config.epochs));
-  FitResult result =
-      result_of(std::move(outcome), model_type(request.spec), std::move(data.preparation), wanted.shape);
+                      outcome.progress.epochs.size(), training.epochs));
+  FitResult result = result_of(std::move(outcome), std::move(wanted.network), std::move(data.preparation));
   result.engine = engine->name();
   result.device = device.name();
   result.placement = placement;

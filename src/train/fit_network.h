@@ -6,7 +6,7 @@
 #include "data/split.h"
 #include "engine/engine.h"
 #include "train/checkpoints.h"
-#include "train/fit.h"
+#include "train/fit_request.h"
 #include "train/loop.h"
 
 namespace stoker {
@@ -20,24 +20,23 @@ struct PreparedData {
 };
 
 // Refuses settings that contradict each other.
-void refuse_contradictions(const NetworkConfig& config);
+void refuse_contradictions(const TrainingSettings& config);
 // The class of every row, or nothing for regression. Settles the task in `settings` where it was auto.
 std::vector<std::int64_t> classes_of(const Table& table, PreparationConfig& settings, const Notes& notes);
 // Rows to train on and rows to validate on, whole groups where the table's split kept them together.
 SplitRows validation_rows(const Table& table, std::span<const std::int64_t> classes,
-                          const NetworkConfig& config);
+                          const TrainingSettings& config);
 // Fitted on the training rows, applied to both.
 PreparedData prepare(const Table& training, const Table* validation, const PreparationConfig& config,
                      const Notes& notes);
 // All that does not take the rows themselves.
-EngineRequest request_without_data(const NetworkConfig& config, const Preparation& preparation,
-                                   Device device);
-EngineRequest engine_request(const NetworkConfig& config, const PreparedData& data, Device device);
+EngineRequest request_without_data(const ModelSpec& spec, const Preparation& preparation, Device device);
+EngineRequest engine_request(const ModelSpec& spec, const PreparedData& data, Device device);
 // Returns where the training rows lie.
 std::string place_data(EngineRequest& request, const Notes& notes);
 
-// fit() of a network; opens the torch door.
-FitResult fit_network(const FitRequest& request, const NetworkSpec& spec, TrainingListener& listener,
-                      const Notes& notes, const StopSignal& stop);
+// fit() of a family that is trained by gradients; opens the torch door.
+FitResult fit_network(const FitRequest& request, TrainingListener& listener, const Notes& notes,
+                      const StopSignal& stop);
 
 }  // namespace stoker

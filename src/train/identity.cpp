@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "base/hash.h"
 #include "base/quick_hash.h"
@@ -23,16 +24,31 @@ std::string hash_of(const Dataset& dataset) {
   return sha256_of_text(parts).substr(0, 16);
 }
 
+std::string text_of(const config::Value& value) {
+  if (const auto* text = value.get_if<std::string>()) return *text;
+  if (const auto* number = value.get_if<double>()) return fmt::format("{}", *number);
+  if (const auto* list = value.get_if<config::Value::List>()) {
+    std::vector<std::string> items;
+    for (const config::Value& each : *list) items.push_back(text_of(each));
+    return fmt::format("[{}]", fmt::join(items, ", "));
+  }
+  return config::to_json(value).dump();
+}
+
+Identity identity_of(const Network& network) {
+  Identity identity{{"inputs", fmt::format("{}", feature_width(network))},
+                    {"outputs", fmt::format("{}", network.outputs)}};
+  if (const auto* settings = network.settings.get_if<config::Value::Map>())
+    for (const config::Entry& each : *settings) identity.emplace_back(each.key, text_of(each.value));
+  return identity;
+}
+
 }  // namespace
 
 Identity identity_of(const EngineRequest& request) {
   const OptimizerSettings& optimizer = request.optimizer;
-  return {
-      {"inputs", fmt::format("{}", request.shape.inputs)},
-      {"hidden_layers", fmt::format("{}", request.shape.hidden_layers)},
-      {"outputs", fmt::format("{}", request.shape.outputs)},
-      {"activation", std::string(config::name_of(request.shape.activation))},
-      {"dropout", fmt::format("{}", request.shape.dropout)},
+  Identity identity = identity_of(request.network);
+  const Identity of_training{
       {"loss", std::string(config::name_of(request.loss))},
       {"huber_delta", fmt::format("{}", request.loss == Loss::huber ? request.huber_delta : 0)},
       {"precision", std::string(config::name_of(request.precision))},
@@ -47,6 +63,8 @@ Identity identity_of(const EngineRequest& request) {
       {"all_training_rows", hash_of(request.training)},
       {"all_validation_rows", hash_of(request.validation)},
   };
+  identity.insert(identity.end(), of_training.begin(), of_training.end());
+  return identity;
 }
 
 }  // namespace stoker

@@ -6,26 +6,10 @@
 #include "base/stop.h"
 #include "engine/engine.h"
 #include "train/checkpoints.h"
+#include "train/plan.h"
 #include "train/progress.h"
-#include "train/training.h"
 
 namespace stoker {
-
-struct TrainingPlan {
-  NetworkConfig config;
-  std::int64_t rows = 0;  // that an epoch trains on
-  std::int64_t steps_per_epoch = 1;
-  double time_limit = 0;  // seconds over all sittings; 0: none
-  double checkpoint_seconds = 30;
-  std::int64_t pause_after_epochs = 0;  // the training is left there, to go on later; 0: no pause
-  bool checkpoint_at_end = true;
-
-  // The schedule of the learning rate knows nothing of a pause.
-  std::int64_t total_steps() const {
-    const bool pauses = pause_after_epochs > 0 && pause_after_epochs < config.epochs;
-    return (pauses ? pause_after_epochs : config.epochs) * steps_per_epoch;
-  }
-};
 
 // A loss or a weight is not finite. Exit code 1.
 class Diverged : public Error {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/family.h"
 #include "model/workers.h"
 #include "train/engines.h"
 #include "train/pace.h"
@@ -284,10 +285,9 @@ MemberResult train_member(const Member& member, EngineChoice choice, const StopS
 }
 
 std::string group_key(const EngineRequest& request) {
-  return fmt::format(
-      "{} {} {} {} {} {} {} {} {}", request.device.name(), request.shape.inputs, request.shape.hidden_layers,
-      request.shape.outputs, config::name_of(request.shape.activation), config::name_of(request.loss),
-      request.batch_size, config::name_of(request.optimizer.kind), config::name_of(request.precision));
+  return fmt::format("{} {} {} {} {} {}", request.device.name(), layout_of(request.network),
+                     config::name_of(request.loss), request.batch_size,
+                     config::name_of(request.optimizer.kind), config::name_of(request.precision));
 }
 
 void train_group(std::span<const Member> members, const EngineMaker& maker, const StopSignal& stop,

@@ -10,7 +10,7 @@ namespace stoker {
 namespace {
 
 // A validation set is what these settings look at; without one they would silently do nothing.
-void check_validation(const NetworkConfig& config, const auto& add) {
+void check_validation(const TrainingSettings& config, const auto& add) {
   if (config.validation_ratio > 0) return;
   if (config.schedule == Schedule::plateau)
     add("schedule",
@@ -22,7 +22,7 @@ void check_validation(const NetworkConfig& config, const auto& add) {
         "validation_ratio, for example to 0.1, or early_stopping_patience to 0");
 }
 
-double scheduled(const NetworkConfig& config, std::int64_t steps_per_epoch, std::int64_t step,
+double scheduled(const TrainingSettings& config, std::int64_t steps_per_epoch, std::int64_t step,
                  double plateau_factor) {
   const std::int64_t since_warmup = step - config.warmup_epochs * steps_per_epoch;
   switch (config.schedule) {
@@ -47,7 +47,7 @@ double scheduled(const NetworkConfig& config, std::int64_t steps_per_epoch, std:
 
 }  // namespace
 
-void check(const NetworkConfig& config, const std::string& path, config::Diagnostics& diagnostics,
+void check(const TrainingSettings& config, const std::string& path, config::Diagnostics& diagnostics,
            const config::Value* written) {
   const auto add = [&](const char* setting, std::string message) {
     const config::Value* value = written != nullptr ? written->find(setting) : nullptr;
@@ -66,7 +66,7 @@ void check(const NetworkConfig& config, const std::string& path, config::Diagnos
                     config.min_learning_rate, config.learning_rate));
 }
 
-float learning_rate_at(const NetworkConfig& config, std::int64_t steps_per_epoch, std::int64_t step,
+float learning_rate_at(const TrainingSettings& config, std::int64_t steps_per_epoch, std::int64_t step,
                        double plateau_factor) {
   const std::int64_t warmup = config.warmup_epochs * steps_per_epoch;
   if (step >= warmup) return static_cast<float>(scheduled(config, steps_per_epoch, step, plateau_factor));
@@ -75,7 +75,7 @@ float learning_rate_at(const NetworkConfig& config, std::int64_t steps_per_epoch
                             static_cast<double>(warmup));
 }
 
-bool keeps_its_rate(const NetworkConfig& config, std::int64_t steps_per_epoch, std::int64_t step) {
+bool keeps_its_rate(const TrainingSettings& config, std::int64_t steps_per_epoch, std::int64_t step) {
   return step >= config.warmup_epochs * steps_per_epoch &&
          (config.schedule == Schedule::constant || config.schedule == Schedule::plateau);
 }

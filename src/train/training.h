@@ -10,7 +10,6 @@
 #include "config/field.h"
 #include "config/value.h"
 #include "engine/engine.h"
-#include "model/mlp.h"
 
 namespace stoker {
 
@@ -29,11 +28,8 @@ inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::L
 
 namespace stoker {
 
-// What a network is and how it is trained: the settings of the card model_define_gpu.
-struct NetworkConfig {
-  std::vector<std::int64_t> hidden_layers{64, 32};
-  Activation activation = Activation::relu;
-  double dropout = 0.2;
+// How a network is trained, whatever its family.
+struct TrainingSettings {
   LossChoice loss = LossChoice::automatic;
   double huber_delta = 1;
   Optimizer optimizer = Optimizer::adam;
@@ -55,16 +51,8 @@ struct NetworkConfig {
   std::uint64_t seed = 42;
 };
 
-inline config::Fields fields(NetworkConfig& c) {
+inline config::Fields fields(TrainingSettings& c) {
   return {
-      config::field("hidden_layers", c.hidden_layers, "Width of each hidden layer")
-          .within(1, 65536)
-          .not_empty(),
-      config::field("activation", c.activation, "Non-linearity after each hidden layer"),
-      config::field("dropout", c.dropout,
-                    "Share of each hidden layer's outputs that a training step leaves out")
-          .at_least(0)
-          .below(1),
       config::field("loss", c.loss,
                     "What training makes small; auto: mse for quantities, cross-entropy for classes; huber, "
                     "for quantities, minds outliers less"),
@@ -112,14 +100,14 @@ inline config::Fields fields(NetworkConfig& c) {
 
 // Settings that contradict each other, as one error each that names both. `written` is the map that they were
 // read from, for its line numbers.
-void check(const NetworkConfig& config, const std::string& path, config::Diagnostics& diagnostics,
+void check(const TrainingSettings& config, const std::string& path, config::Diagnostics& diagnostics,
            const config::Value* written = nullptr);
 
 // Learning rate of each step: warm-up first, then the schedule from where warm-up ended. plateau depends on
 // what happened: its factor is part of the progress.
-float learning_rate_at(const NetworkConfig& config, std::int64_t steps_per_epoch, std::int64_t step,
+float learning_rate_at(const TrainingSettings& config, std::int64_t steps_per_epoch, std::int64_t step,
                        double plateau_factor);
 // From `step` on the rate depends on no step any more.
-bool keeps_its_rate(const NetworkConfig& config, std::int64_t steps_per_epoch, std::int64_t step);
+bool keeps_its_rate(const TrainingSettings& config, std::int64_t steps_per_epoch, std::int64_t step);
 
 }  // namespace stoker

@@ -3,7 +3,8 @@
 #include <chrono>
 
 #include "base/stop.h"
-#include "train/loop.h"
+#include "train/plan.h"
+#include "train/progress.h"
 
 namespace stoker {
 

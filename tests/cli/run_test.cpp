@@ -99,7 +99,7 @@ TEST_F(Run, ALinearModelOfClassesSaysWhichFlagsHelp) {
   const Finished finished = place_.stoker({"train", "houses.csv", "--target", "kind", "--model", "ridge"});
   EXPECT_EQ(finished.code, 2);
   EXPECT_THAT(finished.errors,
-              testing::AllOf(HasSubstr("--model neural_network"), HasSubstr("--task regression")));
+              testing::AllOf(HasSubstr("--model logistic_regression"), HasSubstr("--task regression")));
 }
 
 TEST_F(Run, RefusesABoundOfTheCacheThatIsNoNumber) {

@@ -13,6 +13,7 @@
 #include "engine/fused_cpu/fused_cpu_engine.h"
 #include "engine/fused_cpu/row_order.h"
 #include "engine/plain_training.h"
+#include "engine/reshaped.h"
 
 namespace stoker {
 namespace {
@@ -67,7 +68,7 @@ Dataset rows_for(const Case& c) {
 
 EngineRequest request_for(const Case& c) {
   EngineRequest request;
-  request.shape = {c.inputs, c.hidden, c.outputs, c.activation, c.dropout};
+  request.network = mlp_network({c.inputs, c.hidden, c.outputs, c.activation, c.dropout});
   request.loss = c.loss;
   request.huber_delta = 0.7;
   request.optimizer.kind = c.optimizer;
@@ -77,7 +78,7 @@ EngineRequest request_for(const Case& c) {
   request.batch_size = c.batch;
   request.seed = 21;
   request.training = rows_for(c);
-  request.initial_parameters = initial_parameters(request.shape, 8);
+  request.initial_parameters = initial_parameters(request.network, 8);
   return request;
 }
 
@@ -328,10 +329,16 @@ TEST(FusedCpu, SaysWhatItCannotRun) {
   };
   EXPECT_EQ(refused([](EngineRequest&) {}), "");
   EXPECT_THAT(refused([](EngineRequest& r) { r.device = Device::cuda(0); }), testing::HasSubstr("CPU"));
-  EXPECT_THAT(refused([](EngineRequest& r) { r.shape.hidden_layers = {}; }), testing::HasSubstr("1 to 8"));
-  EXPECT_THAT(refused([](EngineRequest& r) { r.shape.hidden_layers.assign(9, 4); }),
+  EXPECT_THAT(refused([](EngineRequest& r) { r.network.family = "ridge"; }),
+              testing::HasSubstr("multi-layer perceptrons, not ridge"));
+  EXPECT_THAT(refused([](EngineRequest& r) {
+                test::reshape(r, [](MlpShape& shape) { shape.hidden_layers.assign(9, 4); });
+              }),
               testing::HasSubstr("not 9"));
-  EXPECT_THAT(refused([](EngineRequest& r) { r.shape.hidden_layers = {5000}; }), testing::HasSubstr("5000"));
+  EXPECT_THAT(refused([](EngineRequest& r) {
+                test::reshape(r, [&](MlpShape& shape) { shape.hidden_layers = {5000}; });
+              }),
+              testing::HasSubstr("5000"));
   EXPECT_THAT(refused([](EngineRequest& r) { r.batch_size = 0; }), testing::HasSubstr("batch of 0"));
   EXPECT_THAT(refused([](EngineRequest& r) { r.loss = Loss::cross_entropy; }), testing::HasSubstr("targets"));
   EXPECT_THAT(refused([](EngineRequest& r) {

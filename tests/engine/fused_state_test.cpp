@@ -10,6 +10,7 @@
 #include "engine/fused_cuda/choose_plan.h"
 #include "engine/fused_cuda/epoch_sums.h"
 #include "engine/fused_cuda/flat.h"
+#include "engine/reshaped.h"
 
 // The state of a model of the fused CUDA engine goes from any plan to any other that can train the model. The
 // plans are made for GPUs of several kinds, none of which needs to be here.
@@ -32,7 +33,7 @@ struct Layout {
 
 EngineRequest request_of(std::int64_t inputs, std::vector<std::int64_t> hidden, std::int64_t batch) {
   EngineRequest request;
-  request.shape = {inputs, std::move(hidden), 1, Activation::relu, 0.2};
+  request.network = mlp_network({inputs, std::move(hidden), 1, Activation::relu, 0.2});
   request.batch_size = batch;
   return request;
 }
@@ -82,7 +83,7 @@ std::vector<EngineRequest> requests_of_all_kinds(const std::vector<std::int64_t>
     all.push_back(request_of(33, {999, 301, 17}, batch));
     all.push_back(request_of(8, {24}, batch));
     all.back().loss = Loss::cross_entropy;
-    all.back().shape.outputs = 5;
+    test::reshape(all.back(), [&](MlpShape& shape) { shape.outputs = 5; });
   }
   return all;
 }
@@ -95,10 +96,10 @@ std::vector<float> flat_numbers(const Layout& layout, const NamedArrays& arrays)
   return flat;
 }
 
-NamedArrays numbers_of(const MlpShape& shape) {
+NamedArrays numbers_of(const Network& network) {
   NamedArrays arrays;
   float next = 0.5F;
-  for (NamedArray& each : initial_parameters(shape, 3)) {
+  for (NamedArray& each : initial_parameters(network, 3)) {
     for (float& value : each.array.as<float>()) value = next += 1.0F;
     arrays.push_back({"first_moment." + each.name, each.array});
   }
@@ -129,7 +130,7 @@ double total(const std::vector<double>& values) {
 TEST(FusedState, GoesFromEveryPlanToEveryOtherOfItsNetwork) {
   for (const EngineRequest& request : requests_of_all_kinds({32, 100})) {
     const std::vector<Layout> layouts = layouts_of(request);
-    const NamedArrays numbers = numbers_of(request.shape);
+    const NamedArrays numbers = numbers_of(request.network);
     for (const Layout& from : layouts) {
       NamedArrays saved;
       append_from_flat(from.plan, flat_numbers(from, numbers).data(), "first_moment.", saved);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "engine/reshaped.h"
 
 namespace stoker::test {
 namespace {
@@ -46,7 +47,8 @@ double slope(Activation activation, double x) {
 
 class Plain {
  public:
-  explicit Plain(const EngineRequest& request) : request_(request), layers_(request.shape.layer_count()) {
+  explicit Plain(const EngineRequest& request)
+      : request_(request), shape_(test::shape_of(request)), layers_(shape_.layer_count()) {
     for (const NamedArray& entry : request.initial_parameters) {
       const auto values = entry.array.as<float>();
       const std::size_t count = values.size();
@@ -80,11 +82,9 @@ class Plain {
   }
 
  private:
-  std::size_t inputs(std::size_t layer) const {
-    return static_cast<std::size_t>(request_.shape.layer_inputs(layer));
-  }
+  std::size_t inputs(std::size_t layer) const { return static_cast<std::size_t>(shape_.layer_inputs(layer)); }
   std::size_t outputs(std::size_t layer) const {
-    return static_cast<std::size_t>(request_.shape.layer_outputs(layer));
+    return static_cast<std::size_t>(shape_.layer_outputs(layer));
   }
 
   double step(double rate) {
@@ -122,14 +122,14 @@ class Plain {
       layer.mask.assign(outputs(l), 1.0);
       const RandomKey key =
           dropout_key(request_.seed, static_cast<std::uint64_t>(steps_), static_cast<std::uint32_t>(l));
-      const auto probability = static_cast<float>(request_.shape.dropout);
+      const auto probability = static_cast<float>(shape_.dropout);
       for (std::size_t o = 0; o < outputs(l); ++o) {
         const auto element = static_cast<std::uint32_t>(row * outputs(l) + o);
         if (probability > 0)
           layer.mask[o] = dropped(random_bits(key, element / 2), element, dropout_threshold(probability))
                               ? 0
                               : 1 / (1.0 - static_cast<double>(probability));
-        layer.active[o] = activated(request_.shape.activation, layer.linear[o]) * layer.mask[o];
+        layer.active[o] = activated(shape_.activation, layer.linear[o]) * layer.mask[o];
       }
     }
   }
@@ -185,7 +185,7 @@ class Plain {
       }
       if (l == 0) return;
       for (std::size_t i = 0; i < below.size(); ++i)
-        below[i] *= layers_[l - 1].mask[i] * slope(request_.shape.activation, layers_[l - 1].linear[i]);
+        below[i] *= layers_[l - 1].mask[i] * slope(shape_.activation, layers_[l - 1].linear[i]);
       gradient = std::move(below);
     }
   }
@@ -226,6 +226,7 @@ class Plain {
   }
 
   const EngineRequest& request_;
+  MlpShape shape_;
   std::vector<Parameter> parameters_;
   std::vector<Layer> layers_;
   std::vector<std::size_t> chosen_;

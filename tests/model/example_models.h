@@ -1,6 +1,7 @@
 #pragma once
 
 #include "model/fixtures.h"
+#include "model/mlp.h"
 #include "model/model.h"
 
 // Small models that were never trained, for what is true of any model.
@@ -23,8 +24,8 @@ inline Preparation preparation_for(const std::string& target, Task task, Scaling
 
 inline Model linear_model() {
   Model model;
-  model.type = "ridge";
   model.preparation = preparation_for("price", Task::regression, Scaling::none);
+  model.network = network_for(family_named("ridge"), config::Value(config::Value::Map{}), model.preparation);
   model.alpha = 0.5;
   model.parameters = {{"coefficients", Array::from<double>(std::vector<double>{100, -0.5}, {2})},
                       {"intercept", Array::from<double>(std::vector<double>{10}, {1})}};
@@ -33,11 +34,10 @@ inline Model linear_model() {
 
 inline Model network_model(Task task) {
   Model model;
-  model.type = "neural_network";
   const std::string target = task == Task::regression ? "price" : task == Task::binary ? "big" : "kind";
   model.preparation = preparation_for(target, task, Scaling::standard);
-  model.network = MlpShape{2, {4}, task == Task::multiclass ? 3 : 1, Activation::tanh, 0.1};
-  model.parameters = initial_parameters(*model.network, 7);
+  model.network = mlp_network({2, {4}, task == Task::multiclass ? 3 : 1, Activation::tanh, 0.1});
+  model.parameters = initial_parameters(model.network, 7);
   return model;
 }
 

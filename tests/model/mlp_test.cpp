@@ -53,7 +53,7 @@ TEST(Mlp, GivesTheOutputsOfTorchForEveryActivation) {
 
 TEST(Mlp, GivesARowTheSameOutputsWhereverItStands) {
   const MlpShape shape = shape_of({16, 8}, Activation::gelu);
-  const NamedArrays parameters = initial_parameters(shape, 1);
+  const NamedArrays parameters = initial_parameters(mlp_network(shape), 1);
   const Rows rows = random_rows(2500, 13, 2);
   const std::vector<float> values(rows.x.begin(), rows.x.end());
   const Array all = mlp_outputs(shape, parameters, Array::from<float>(values, {2500, 13}));
@@ -66,18 +66,19 @@ TEST(Mlp, GivesARowTheSameOutputsWhereverItStands) {
 
 TEST(Mlp, OfNoRowsGivesNoOutputs) {
   const MlpShape shape = shape_of({4});
-  const Array outputs = mlp_outputs(shape, initial_parameters(shape, 1), Array(DType::float32, {0, 13}));
+  const Array outputs =
+      mlp_outputs(shape, initial_parameters(mlp_network(shape), 1), Array(DType::float32, {0, 13}));
   EXPECT_EQ(outputs.shape(), (Shape{0, 1}));
 }
 
 TEST(Mlp, RefusesParametersOfAnotherShape) {
-  const NamedArrays parameters = initial_parameters(shape_of({4}), 1);
+  const NamedArrays parameters = initial_parameters(mlp_network(shape_of({4})), 1);
   EXPECT_THROW(mlp_outputs(shape_of({5}), parameters, Array(DType::float32, {1, 13})), Error);
   EXPECT_THROW(mlp_outputs(shape_of({4}), parameters, Array(DType::float32, {1, 12})), Error);
 }
 
 TEST(InitialParameters, HaveTorchsNamesShapesAndBounds) {
-  const NamedArrays parameters = initial_parameters(shape_of({128, 64, 32}), 42);
+  const NamedArrays parameters = initial_parameters(mlp_network(shape_of({128, 64, 32})), 42);
   std::vector<std::string> names;
   std::int64_t count = 0;
   for (const NamedArray& named : parameters) {
@@ -87,7 +88,7 @@ TEST(InitialParameters, HaveTorchsNamesShapesAndBounds) {
   EXPECT_THAT(names,
               ::testing::ElementsAre("layers.0.weight", "layers.0.bias", "layers.1.weight", "layers.1.bias",
                                      "layers.2.weight", "layers.2.bias", "layers.3.weight", "layers.3.bias"));
-  EXPECT_EQ(count, shape_of({128, 64, 32}).parameter_count());
+  EXPECT_EQ(count, parameter_count(mlp_network(shape_of({128, 64, 32}))));
   EXPECT_EQ(count, 12'161);
   EXPECT_EQ(parameters[2].array.shape(), (Shape{64, 128}));
   const double bound = 1 / std::sqrt(128.0);
@@ -102,7 +103,7 @@ TEST(InitialParameters, HaveTorchsNamesShapesAndBounds) {
 
 TEST(InitialParameters, DependOnTheSeedAlone) {
   const auto first_weights = [](std::uint64_t seed) {
-    const NamedArrays parameters = initial_parameters(shape_of({8}), seed);
+    const NamedArrays parameters = initial_parameters(mlp_network(shape_of({8})), seed);
     const auto values = parameters[0].array.as<float>();
     return std::vector<float>(values.begin(), values.end());
   };
@@ -111,12 +112,12 @@ TEST(InitialParameters, DependOnTheSeedAlone) {
 }
 
 TEST(InitialParameters, RefuseALayerWithoutValuesAndOneThatIsTooLarge) {
-  EXPECT_THAT(refusal([] {
-                initial_parameters(shape_of({8, 0}), 1);
-              }),
-              ::testing::HasSubstr("at least one value"));
-  EXPECT_THAT(refusal([] { initial_parameters(shape_of({1LL << 40}), 1); }),
-              ::testing::HasSubstr("too large"));
+  const auto refusal_of = [](std::vector<std::int64_t> hidden) {
+    return refusal([&] { initial_parameters(mlp_network(shape_of(std::move(hidden))), 1); });
+  };
+  EXPECT_THAT(refusal_of({8, 0}), ::testing::HasSubstr("hidden_layers"));
+  EXPECT_THAT(refusal_of({1LL << 40}), ::testing::HasSubstr("hidden_layers"));
+  EXPECT_THAT(refusal_of({60'000, 60'000}), ::testing::HasSubstr("too large"));
 }
 
 }  // namespace

@@ -42,12 +42,13 @@ TEST_F(ModelFolder, HoldsAllThatAPredictionNeeds) {
   const Table table = houses();
   for (const Model& model : {linear_model(), network_model(Task::regression), network_model(Task::binary),
                              network_model(Task::multiclass)}) {
-    SCOPED_TRACE(model.type);
+    SCOPED_TRACE(model.type());
     save_model(model, folder());
     const Model loaded = load_model(folder());
-    EXPECT_EQ(loaded.type, model.type);
+    EXPECT_EQ(loaded.type(), model.type());
     EXPECT_EQ(loaded.alpha, model.alpha);
-    EXPECT_EQ(loaded.network.has_value(), model.network.has_value());
+    EXPECT_EQ(to_json(loaded.network).at("inputs"), to_json(model.network).at("inputs"));
+    EXPECT_EQ(loaded.network.outputs, model.network.outputs);
     const Predictions before = predict(model, table);
     const Predictions after = predict(loaded, table);
     EXPECT_EQ(after.values, before.values);
@@ -109,10 +110,10 @@ TEST_F(ModelFolder, OfAnotherProgramOrVersionIsRefused) {
   describe(json::array());
   EXPECT_THAT(refusal_to_load(), HasSubstr("does not describe a Stoker model"));
   json changed = whole;
-  changed["version"] = 2;
+  changed["version"] = 3;
   describe(changed);
-  EXPECT_THAT(refusal_to_load(), HasSubstr("version 2"));
-  for (const char* key : {"type", "task", "preparation", "version"}) {
+  EXPECT_THAT(refusal_to_load(), HasSubstr("version 3"));
+  for (const char* key : {"type", "task", "preparation", "version", "network"}) {
     changed = whole;
     changed.erase(key);
     describe(changed);
@@ -142,7 +143,7 @@ TEST_F(ModelFolder, OfFarMoreValuesThanAModelHasIsRefusedWithoutBuildingThem) {
 TEST_F(ModelFolder, OfMoreLayersThanAnyNetworkHasIsRefused) {
   save_model(network_model(Task::regression), folder());
   json text = description();
-  text["network"]["hidden_layers"] = std::vector<int>(200'000, 1);
+  text["network"]["settings"]["hidden_layers"] = std::vector<int>(200'000, 1);
   describe(text);
   EXPECT_THAT(refusal_to_load(), HasSubstr("200000 hidden layers"));
 }
@@ -179,21 +180,57 @@ TEST_F(ModelFolder, WhoseFilesDoNotFitEachOtherIsRefused) {
     describe(changed);
     return refusal_to_load();
   };
-  EXPECT_THAT(with_network("inputs", 5), HasSubstr("5 inputs"));
+  const auto with_setting = [&](const char* key, const json& value) {
+    json settings = whole["network"]["settings"];
+    settings[key] = value;
+    return with_network("settings", settings);
+  };
+  json inputs = whole["network"]["inputs"];
+  inputs[0]["shape"] = {5};
+  EXPECT_THAT(with_network("inputs", inputs), HasSubstr("5 inputs"));
+  inputs[0]["shape"] = {1'000'000'000, 1'000'000'000, 1'000'000'000};
+  EXPECT_THAT(with_network("inputs", inputs), HasSubstr("no shape that a row could have"));
   EXPECT_THAT(with_network("outputs", 1), HasSubstr("outputs"));
-  EXPECT_THAT(with_network("hidden_layers", {7}), HasSubstr("another shape"));
-  EXPECT_THAT(with_network("hidden_layers", {-3}), HasSubstr("model"));
-  EXPECT_THAT(with_network("hidden_layers", {4, 4}), HasSubstr("layers.1.weight"));
-  EXPECT_THAT(with_network("activation", "swish"), HasSubstr("swish"));
+  EXPECT_THAT(with_network("family", "ridge"), HasSubstr("'neural_network' and its network one of 'ridge'"));
+  EXPECT_THAT(with_setting("hidden_layers", {7}), HasSubstr("another shape"));
+  EXPECT_THAT(with_setting("hidden_layers", {-3}), HasSubstr("model"));
+  EXPECT_THAT(with_setting("hidden_layers", {4, 4}), HasSubstr("layers.1.weight"));
+  EXPECT_THAT(with_setting("activation", "swish"), HasSubstr("swish"));
+  EXPECT_THAT(with_setting("wings", 2), HasSubstr("wings"));
   json changed = whole;
-  changed.erase("network");
+  changed["type"] = "crystal_ball";
   describe(changed);
-  EXPECT_THAT(refusal_to_load(), HasSubstr("needs a network"));
+  EXPECT_THAT(refusal_to_load(), HasSubstr("no model 'crystal_ball'"));
   describe(whole);
   NamedArrays parameters = network_model(Task::multiclass).parameters;
   parameters.push_back({"extra", Array(DType::float32, {1})});
   write_safetensors(folder() / "model.safetensors", parameters);
   EXPECT_THAT(refusal_to_load(), HasSubstr("5 arrays"));
+}
+
+// As the first version described a network and a linear model.
+TEST_F(ModelFolder, OfVersion1IsRead) {
+  for (const Model& model : {network_model(Task::multiclass), linear_model()}) {
+    save_model(model, folder());
+    json text = description();
+    text["version"] = 1;
+    text.erase("network");
+    if (model.type() == "neural_network")
+      text["network"] = {
+          {"inputs", 2}, {"hidden_layers", {4}}, {"outputs", 3}, {"activation", "tanh"}, {"dropout", 0.1}};
+    describe(text);
+    const Table table = houses();
+    EXPECT_EQ(predict(load_model(folder()), table).probabilities, predict(model, table).probabilities);
+    EXPECT_EQ(predict(load_model(folder()), table).values, predict(model, table).values);
+    json changed = text;
+    if (changed.contains("network")) {
+      changed.erase("network");
+    } else {
+      changed["network"] = {{"inputs", 2}};
+    }
+    describe(changed);
+    EXPECT_THAT(refusal_to_load(), HasSubstr("a network"));
+  }
 }
 
 }  // namespace

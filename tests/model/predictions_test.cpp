@@ -71,10 +71,9 @@ Model model_of_classes(int classes) {
   config.target_column = "name";
   config.task = TaskChoice::multiclass;
   Model model;
-  model.type = "neural_network";
   model.preparation = Preparation::fit(table_of(csv), config, Scaling::standard, no_notes());
-  model.network = MlpShape{2, {4}, classes, Activation::tanh, 0};
-  model.parameters = initial_parameters(*model.network, 7);
+  model.network = mlp_network({2, {4}, classes, Activation::tanh, 0});
+  model.parameters = initial_parameters(model.network, 7);
   return model;
 }
 
@@ -84,7 +83,7 @@ TEST(Predictions, InPiecesAreThoseOfAllRowsAtOnce) {
   for (int i = 0; i < 5'000; ++i) csv += fmt::format("{},{}\n", i % 13, i % 29);
   const Table table = table_of(csv);
   PiecesOfPredictions pieces(model, table);
-  const Array whole = mlp_outputs(*model.network, model.parameters,
+  const Array whole = mlp_outputs(mlp_shape(model.network).value(), model.parameters,
                                   model.preparation.apply(table, DType::float32, false).features());
   std::size_t row = 0;
   int count = 0;

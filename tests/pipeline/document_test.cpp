@@ -43,7 +43,7 @@ cards:
       "at "
       "most 1\n"
       "pipeline.yaml:13: cards.model.config.model_type: no such choice 'rigde'; did you mean ridge? "
-      "(allowed: one of linear_regression, ridge, lasso, ridge_cv, lasso_cv)\n"
+      "(allowed: one of linear_regression, ridge, lasso, ridge_cv, lasso_cv, logistic_regression)\n"
       "pipeline.yaml:14: cards.train.config.target_column: missing, and there is no default\n"
       "pipeline.yaml:16: cards.train.inputs.model_spec: there is no card 'modell'; did you mean model?\n"
       "pipeline.yaml:16: cards.train.inputs.train_dataset: needs a table, but model.model_spec is a "

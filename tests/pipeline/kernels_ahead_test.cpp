@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "model/mlp.h"
 #include "pipeline/watchers.h"
 
 namespace stoker {
@@ -40,7 +41,7 @@ void run_seeing(const Document& document, RunOptions options, Seen& seen, int ca
   options.compile_ahead = [&seen](const FitRequest& request, const StopSignal&) {
     seen.features = Preparation::fit(request.training, request.preparation, Scaling::standard, no_notes())
                         .feature_count();
-    seen.hidden_layers = std::get<NetworkSpec>(request.spec).config.hidden_layers;
+    seen.hidden_layers = settings_as<MlpSettings>(request.spec.settings).hidden_layers;
     ++seen.calls;
   };
   Watcher watcher;

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "pipeline/run_folder.h"
 #include "pipeline/watchers.h"
 #include "store/runs.h"
 
@@ -54,7 +55,7 @@ void expect_complete_folder(const fs::path& folder) {
   ASSERT_EQ(metrics.size(), 7U);
   EXPECT_EQ(metrics[0], "epoch,card,train_loss,validation_loss,learning_rate,seconds,rows_per_second");
   EXPECT_THAT(metrics[6], testing::StartsWith("6,train,"));
-  EXPECT_EQ(load_model(paths.model()).type, "neural_network");
+  EXPECT_EQ(load_model(paths.model()).type(), "neural_network");
   const nlohmann::json evaluation =
       nlohmann::json::parse(read_file(paths.evaluations() / "evaluate.json", 1U << 24));
   EXPECT_EQ(Evaluation::from_json(evaluation).rows, 100);
@@ -138,14 +139,14 @@ TEST(Run, KeepsTheModelOfEveryTrainCard) {
       "}, config: { "
       "target_column: MEDV } }\n";
   const Watched run = run_watched(pipeline.document(), options_in(folder.path()));
-  EXPECT_EQ(load_model(run.summary.folder / "model").type, "ridge");
-  EXPECT_EQ(load_model(run.summary.folder / "model-second").type, "lasso");
+  EXPECT_EQ(load_model(run.summary.folder / "model").type(), "ridge");
+  EXPECT_EQ(load_model(run.summary.folder / "model-second").type(), "lasso");
   EXPECT_EQ(read_record({run.summary.folder}).trainings.size(), 2U);
   RunOptions options = options_in(folder.path());
   options.resume = run.summary.folder;
   options.only = "second";
   run_watched(pipeline.document(), options);
-  EXPECT_EQ(load_model(run.summary.folder / "model").type, "ridge");
+  EXPECT_EQ(load_model(run.summary.folder / "model").type(), "ridge");
 }
 
 TEST(Run, CanBeLimitedToOneCardAndWhatItNeeds) {

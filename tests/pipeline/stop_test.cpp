@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "pipeline/run_folder.h"
 #include "pipeline/time_limit.h"
 #include "pipeline/watchers.h"
 #include "store/runs.h"

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "model/model.h"
+#include "pipeline/run_folder.h"
 #include "pipeline/watchers.h"
 #include "sweep/documents.h"
 #include "sweep/watching.h"
@@ -86,7 +87,7 @@ TEST_F(Sweeps, TheWinnerIsTheBestOfTheTableAndItsRunPredicts) {
   const Watched alone = run_watched(document, options_in(folder_.path() / "alone"));
   EXPECT_EQ(alone.summary.evaluations.at(0).second.regression->rmse,
             summary.run.evaluations.at(0).second.regression->rmse);
-  EXPECT_EQ(load_model(summary.run.folder / "model").type, "neural_network");
+  EXPECT_EQ(load_model(summary.run.folder / "model").type(), "neural_network");
 }
 
 // A candidate is trained as a run of its document would train it.
@@ -368,8 +369,8 @@ TEST_F(Sweeps, TheTableIsReadOnceHoweverManyCandidatesThereAre) {
 
 TEST_F(Sweeps, ACandidateThatNoMachineHasRoomForFailsAlone) {
   std::string text = network_sweep("validation_ratio: 0.2, epochs: 2", "strategy: grid");
-  std::string wide = "65536";  // 16 GiB of weights a layer
-  for (int layer = 1; layer < 64; ++layer) wide += ", 65536";
+  std::string wide = "46000";  // 8 GiB of weights a layer
+  for (int layer = 1; layer < 64; ++layer) wide += ", 46000";
   text.replace(text.find("[8]"), 3, "{choice: [[8], [" + wide + "]]}");
   const SweepSummary summary = swept(sweep_of(text));
   EXPECT_EQ(summary.trials[0].status, TrialStatus::finished);
@@ -403,7 +404,7 @@ TEST_F(Sweeps, LinearModelsAreCrossValidated) {
   const SweepSummary summary = swept(sweep_of(text));
   ASSERT_EQ(summary.trials.size(), 3U);
   EXPECT_NE(summary.winner, 2U);  // that much of a penalty leaves the mean alone
-  EXPECT_EQ(load_model(summary.run.folder / "model").type, "ridge");
+  EXPECT_EQ(load_model(summary.run.folder / "model").type(), "ridge");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "engine/reshaped.h"
 #include "torch/door.h"
 #include "torch/training_case.h"
 
@@ -169,8 +170,8 @@ TEST_P(EngineBehaviour, WithoutValidationTheBestWeightsAreTheLast) {
 TEST_P(EngineBehaviour, LearnsWithClassesAndDropout) {
   EngineRequest request = small_request();
   request.loss = Loss::cross_entropy;
-  request.shape.outputs = 3;
-  request.initial_parameters = initial_parameters(request.shape, 5);
+  test::reshape(request, [&](MlpShape& shape) { shape.outputs = 3; });
+  request.initial_parameters = initial_parameters(request.network, 5);
   request.training = test::synthetic_rows(500, 6, true, 1);
   request.validation = test::synthetic_rows(200, 6, true, 2);
   const auto engine = make(request);
@@ -192,7 +193,7 @@ TEST_P(EngineBehaviour, ReturnsARecordWhenTheLossIsNotFinite) {
 TEST_P(EngineBehaviour, TrainsOnFewerRowsThanABatch) {
   EngineRequest request = small_request();
   request.training = test::synthetic_rows(5, 6, false, 1);
-  request.shape.dropout = 0;
+  test::reshape(request, [&](MlpShape& shape) { shape.dropout = 0; });
   const auto engine = make(request);
   const ChunkResult result = run_epochs(*engine, request, 300, 100);
   ASSERT_EQ(result.finished_epochs.size(), 300U);
@@ -214,8 +215,8 @@ TEST_P(EngineBehaviour, RunsMoreEpochsInOneChunkThanTheDeviceKeeps) {
 TEST_P(EngineBehaviour, RefusesTheStateOfAnotherNetwork) {
   EngineRequest request = small_request();
   const auto engine = make(request);
-  request.shape.hidden_layers = {24, 10};
-  request.initial_parameters = initial_parameters(request.shape, 5);
+  test::reshape(request, [&](MlpShape& shape) { shape.hidden_layers = {24, 10}; });
+  request.initial_parameters = initial_parameters(request.network, 5);
   const auto other = make(request);
   EXPECT_THROW(other->restore(engine->state()), Error);
 }
@@ -228,8 +229,8 @@ TEST_P(EngineBehaviour, RefusesAChunkOutOfTurn) {
 TEST_P(EngineBehaviour, RefusesClassesThatTheNetworkDoesNotHave) {
   EngineRequest request = small_request();
   request.loss = Loss::cross_entropy;
-  request.shape.outputs = 2;
-  request.initial_parameters = initial_parameters(request.shape, 5);
+  test::reshape(request, [&](MlpShape& shape) { shape.outputs = 2; });
+  request.initial_parameters = initial_parameters(request.network, 5);
   request.training = test::synthetic_rows(203, 6, true, 1);
   request.validation = {};
   EXPECT_THROW(make(request), Error);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/reshaped.h"
 #include "torch/training_case.h"
 
 // A network, its loss and its optimiser, for the tests of the fused engine on CUDA.
@@ -30,7 +31,8 @@ inline std::ostream& operator<<(std::ostream& out, const Case& each) {
 inline EngineRequest request_of(const Case& each, std::int64_t rows) {
   const bool classes = each.loss == Loss::cross_entropy;
   EngineRequest request;
-  request.shape = {each.inputs, each.hidden, classes ? each.classes : 1, each.activation, each.dropout};
+  request.network =
+      mlp_network({each.inputs, each.hidden, classes ? each.classes : 1, each.activation, each.dropout});
   request.loss = each.loss;
   request.huber_delta = 0.3;
   request.optimizer.kind = each.optimizer;
@@ -44,7 +46,7 @@ inline EngineRequest request_of(const Case& each, std::int64_t rows) {
     for (DatasetArray& part : request.training.arrays)
       if (part.role == Role::targets)
         for (float& target : part.array.as<float>()) target = target > 0 ? 1.0F : 0.0F;
-  request.initial_parameters = initial_parameters(request.shape, 5);
+  request.initial_parameters = initial_parameters(request.network, 5);
   return request;
 }
 

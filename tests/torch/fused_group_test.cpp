@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/fused_cuda/fused_cuda.h"
+#include "engine/reshaped.h"
 #include "torch/fused_case.h"
 
 // Models of the fused engine side by side on CUDA, numbers that leave the range of fp16, and refusals.
@@ -231,7 +232,7 @@ TEST_F(FusedGroup, WideModelsInOneGroupTrainAsTheyDoAlone) {
 
 TEST_F(FusedGroup, JudgesAWideNetworkAsEagerDoes) {
   EngineRequest request = request_of(wide_case(), 203);
-  request.validation = test::synthetic_rows(77, request.shape.inputs, false, 2);
+  request.validation = test::synthetic_rows(77, test::shape_of(request).inputs, false, 2);
   const EngineRequest placed = test::placed_on(request, *test::first_gpu(), Memory::device);
   const auto fused = fused::make_cuda(placed);
   const auto eager = test::make_engine("eager", request);

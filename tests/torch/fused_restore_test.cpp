@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "engine/fused_cuda/fused_cuda.h"
+#include "engine/reshaped.h"
 #include "torch/fused_case.h"
 
 // The fused engine on CUDA: states that go from a group to a model alone and back, and rows that it does not
@@ -134,7 +135,7 @@ TEST_F(FusedRestore, RefusesClassesThatTheNetworkDoesNotKnowAsEagerDoes) {
   for (const std::int64_t number : {std::int64_t{-1}, std::int64_t{3}, std::int64_t{1} << 40}) {
     for (const bool in_validation : {false, true}) {
       EngineRequest request = request_of(each, 70);
-      request.validation = test::synthetic_rows(40, request.shape.inputs, true, 2);
+      request.validation = test::synthetic_rows(40, test::shape_of(request).inputs, true, 2);
       Dataset& dataset = in_validation ? request.validation : request.training;
       dataset.arrays[1].array.as<std::int64_t>()[17] = number;
       const std::vector<EngineRequest> placed(2,

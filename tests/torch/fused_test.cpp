@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "engine/flush_to_zero.h"
+#include "engine/reshaped.h"
 #include "torch/training_case.h"
 
 // The fused engine's losses against the eager engine's, step by step.
@@ -19,7 +20,7 @@ EngineRequest single_batches(EngineRequest request, std::int64_t rows) {
   request.training = test::synthetic_rows(rows, 6, request.loss == Loss::cross_entropy, 1);
   request.validation = test::synthetic_rows(70, 6, request.loss == Loss::cross_entropy, 2);
   request.batch_size = rows;
-  request.initial_parameters = initial_parameters(request.shape, 5);
+  request.initial_parameters = initial_parameters(request.network, 5);
   return request;
 }
 
@@ -48,9 +49,11 @@ TEST(FusedAndEager, HaveTheSameLossesOver200Steps) {
   for (const Activation activation :
        {Activation::relu, Activation::tanh, Activation::sigmoid, Activation::gelu, Activation::silu}) {
     EngineRequest request = small_request();
-    request.shape.dropout = 0;
-    request.shape.activation = activation;
-    request.shape.hidden_layers = {128, 64, 32};
+    test::reshape(request, [&](MlpShape& shape) {
+      shape.dropout = 0;
+      shape.activation = activation;
+      shape.hidden_layers = {128, 64, 32};
+    });
     SCOPED_TRACE(config::name_of(activation));
     expect_the_same_curve(single_batches(request, 32), 1e-3);
   }
@@ -59,8 +62,10 @@ TEST(FusedAndEager, HaveTheSameLossesOver200Steps) {
 TEST(FusedAndEager, DrawTheSameDropout) {
   for (const std::vector<std::int64_t>& hidden : {std::vector<std::int64_t>{24, 10}, {7, 19, 33}}) {
     EngineRequest request = small_request();
-    request.shape.hidden_layers = hidden;
-    request.shape.activation = Activation::gelu;
+    test::reshape(request, [&](MlpShape& shape) {
+      shape.hidden_layers = hidden;
+      shape.activation = Activation::gelu;
+    });
     expect_the_same_curve(single_batches(request, 40), 1e-3);
   }
 }
@@ -69,8 +74,10 @@ TEST(FusedAndEager, AgreeOnBatchesOfManySlices) {
   for (const double limit : {0.0, 0.5}) {
     EngineRequest request = small_request();
     request.loss = Loss::cross_entropy;
-    request.shape.outputs = 3;
-    request.shape.hidden_layers = {40, 17};
+    test::reshape(request, [&](MlpShape& shape) {
+      shape.outputs = 3;
+      shape.hidden_layers = {40, 17};
+    });
     request.optimizer.max_grad_norm = limit;
     expect_the_same_curve(single_batches(request, 1003), 1e-3);
   }
@@ -88,7 +95,7 @@ NamedArrays with_fading_moments(NamedArrays state) {
 
 TEST(FusedAndEager, TakeSubnormalMomentsForZerosInAllThreads) {
   EngineRequest request = small_request();
-  request.shape = {6, {256, 128}, 1, Activation::relu, 0};
+  request.network = mlp_network({6, {256, 128}, 1, Activation::relu, 0});
   request = single_batches(request, 2048);  // worth several threads
   for (const char* name : {"fused", "eager"}) {
     const auto engine = make_engine(name, request);
@@ -108,7 +115,7 @@ TEST(FusedAndEager, TakeSubnormalMomentsForZerosInAllThreads) {
 
 TEST(FusedAndEager, StopAtTheSameEpoch) {
   EngineRequest request = small_request();
-  request.shape.dropout = 0;
+  test::reshape(request, [&](MlpShape& shape) { shape.dropout = 0; });
   request.validation.arrays[1].array = test::synthetic_rows(50, 6, false, 123).targets();
   request.patience = 3;
   const ChunkResult one = test::run_epochs(*make_engine("fused", request), request, 100, 40);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/reshaped.h"
 #include "torch/training_case.h"
 
 // The graph engine held against the eager one. Epochs of one batch give the loss of every single step.
@@ -10,8 +11,8 @@ namespace {
 
 EngineRequest one_batch_request(std::int64_t batch) {
   EngineRequest request = test::small_request();
-  request.shape.hidden_layers = {128, 64, 32};
-  request.initial_parameters = initial_parameters(request.shape, 5);
+  test::reshape(request, [&](MlpShape& shape) { shape.hidden_layers = {128, 64, 32}; });
+  request.initial_parameters = initial_parameters(request.network, 5);
   request.training = test::synthetic_rows(batch, 6, false, 1);
   request.batch_size = batch;
   return request;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/reshaped.h"
 #include "torch/training_case.h"
 
 // Losses and weights of small trainings against those of PyTorch (tests/reference/engine_mlp.py).
@@ -59,13 +60,13 @@ Dataset rows_of(const nlohmann::json& settings, std::int64_t first, std::int64_t
 EngineRequest request_of(const nlohmann::json& c) {
   const nlohmann::json& d = document();
   EngineRequest request;
-  request.shape.inputs = d["columns"];
-  request.shape.hidden_layers = d["hidden"].get<std::vector<std::int64_t>>();
   request.loss = named<Loss>(c["loss"]);
   request.huber_delta = c["huber_delta"];
-  request.shape.outputs = request.loss == Loss::cross_entropy ? 3 : 1;
-  request.shape.activation = named<Activation>(c["activation"]);
-  request.shape.dropout = c["dropout"];
+  request.network = mlp_network({.inputs = d["columns"],
+                                 .hidden_layers = d["hidden"].get<std::vector<std::int64_t>>(),
+                                 .outputs = request.loss == Loss::cross_entropy ? 3 : 1,
+                                 .activation = named<Activation>(c["activation"]),
+                                 .dropout = c["dropout"]});
   request.optimizer.kind = named<Optimizer>(c["optimizer"]);
   request.optimizer.momentum = c["momentum"];
   request.optimizer.weight_decay = c["weight_decay"];
@@ -74,11 +75,12 @@ EngineRequest request_of(const nlohmann::json& c) {
   request.seed = d["seed"];
   request.training = rows_of(c, 0, d["rows"]);
   request.validation = rows_of(c, d["rows"], d["validation_rows"]);
-  for (std::size_t i = 0; i < request.shape.layer_count(); ++i) {
-    const std::int64_t outputs = request.shape.layer_outputs(i);
+  for (std::size_t i = 0; i < test::shape_of(request).layer_count(); ++i) {
+    const std::int64_t outputs = test::shape_of(request).layer_outputs(i);
     const std::string name = "layers." + std::to_string(i);
     request.initial_parameters.push_back(
-        {name + ".weight", floats(c["initial"][name + ".weight"], {outputs, request.shape.layer_inputs(i)})});
+        {name + ".weight",
+         floats(c["initial"][name + ".weight"], {outputs, test::shape_of(request).layer_inputs(i)})});
     request.initial_parameters.push_back({name + ".bias", floats(c["initial"][name + ".bias"], {outputs})});
   }
   return request;

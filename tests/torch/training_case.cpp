@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "engine/fused_cpu/fused_cpu_engine.h"
+#include "engine/reshaped.h"
 #include "torch/door.h"
 
 namespace stoker::test {
@@ -32,15 +33,17 @@ Dataset synthetic_rows(std::int64_t rows, std::int64_t columns, bool classes, st
 
 EngineRequest small_request() {
   EngineRequest request;
-  request.shape.inputs = 6;
-  request.shape.hidden_layers = {24, 9};
-  request.shape.outputs = 1;
-  request.shape.dropout = 0.2;
+  test::reshape(request, [&](MlpShape& shape) {
+    shape.inputs = 6;
+    shape.hidden_layers = {24, 9};
+    shape.outputs = 1;
+    shape.dropout = 0.2;
+  });
   request.batch_size = 16;
   request.seed = 11;
   request.training = synthetic_rows(203, 6, false, 1);
   request.validation = synthetic_rows(50, 6, false, 2);
-  request.initial_parameters = initial_parameters(request.shape, 5);
+  request.initial_parameters = initial_parameters(request.network, 5);
   return request;
 }
 

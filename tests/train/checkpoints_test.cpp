@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/no_descriptors.h"
+#include "engine/reshaped.h"
 #include "expect_error.h"
 #include "listeners.h"
 #include "scripted_engine.h"
@@ -216,7 +217,7 @@ TEST_F(CheckpointsTest, AFailedWriteLeavesTheOlderOnesAndNothingElse) {
 
 EngineRequest some_request() {
   EngineRequest request;
-  request.shape = {2, {8}, 1, Activation::relu, 0.1};
+  request.network = mlp_network({2, {8}, 1, Activation::relu, 0.1});
   const std::vector<float> features{1, 2, 3, 4};
   const std::vector<float> targets{1, 0};
   request.training.arrays = {{"features", Role::features, Array::from(std::span(features), {2, 2})},
@@ -232,9 +233,11 @@ TEST(TrainingIdentity, ChangesWithWhateverTheStateDependsOn) {
     change(request);
     EXPECT_NE(base, identity_of(request));
   };
-  differs([](EngineRequest& r) { r.shape.hidden_layers = {9}; });
-  differs([](EngineRequest& r) { r.shape.activation = Activation::tanh; });
-  differs([](EngineRequest& r) { r.shape.dropout = 0.2; });
+  differs([](EngineRequest& r) { test::reshape(r, [&](MlpShape& shape) { shape.hidden_layers = {9}; }); });
+  differs([](EngineRequest& r) {
+    test::reshape(r, [&](MlpShape& shape) { shape.activation = Activation::tanh; });
+  });
+  differs([](EngineRequest& r) { test::reshape(r, [&](MlpShape& shape) { shape.dropout = 0.2; }); });
   differs([](EngineRequest& r) { r.optimizer.kind = Optimizer::sgd; });
   differs([](EngineRequest& r) { r.optimizer.weight_decay = 0.2; });
   differs([](EngineRequest& r) { r.batch_size = 1; });

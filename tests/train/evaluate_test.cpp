@@ -25,10 +25,10 @@ Model trained(const std::string& csv, ModelSpec spec) {
 }
 
 Model telling_classes_apart() {
-  NetworkSpec spec;
-  spec.config.hidden_layers = {4};
-  spec.config.epochs = 3;
-  spec.config.validation_ratio = 0;
+  ModelSpec spec = test::spec_of("neural_network");
+  spec.settings.set("hidden_layers", test::whole_numbers({4}));
+  spec.training.epochs = 3;
+  spec.training.validation_ratio = 0;
   std::string csv = "x,y\n";
   for (int i = 0; i < 40; ++i) csv += std::to_string(i * 0.37) + (i < 20 ? ",a\n" : ",b\n");
   return trained(csv, spec);
@@ -118,7 +118,7 @@ TEST(Evaluate, MeasuresAnUnseenClassAsScikitLearnDoes) {
 }
 
 TEST(Evaluate, LeavesRowsWithoutAUsableTargetOutAndSaysSo) {
-  const Model line = trained("x,y\n1,3\n2,5.5\n3,7.5\n4,9\n", LinearSpec{});
+  const Model line = trained("x,y\n1,3\n2,5.5\n3,7.5\n4,9\n", test::spec_of("linear_regression"));
   RecordingListener listener;
   const Notes notes = [&](Severity severity, const std::string& text) { listener.note(severity, text); };
   EXPECT_EQ(evaluate(line, table_from_csv("x,y\n1,3\n2,\n3,inf\n4,9\n"), notes).rows, 2);
@@ -141,8 +141,8 @@ TEST(FitLinear, DoesNotWarnOfColumnsThatDependOnEachOtherByTheirEncoding) {
              std::to_string(repeat ? 2 * a : std::cos(i * 0.9)) + "," + std::to_string(a + i % 3) + "\n";
     }
     const Table table = table_from_csv(csv);
-    LinearSpec spec;
-    spec.config.fit_intercept = fit_intercept;
+    ModelSpec spec = test::spec_of("linear_regression");
+    spec.settings.set("fit_intercept", fit_intercept);
     RecordingListener listener;
     fit(request_for(table, spec), listener, StopSignal{});
     return listener.warnings;

@@ -42,10 +42,10 @@ bool libtorch_is_loaded() {
 }
 
 TEST(FitNetwork, LearnsANonLinearRegression) {
-  NetworkSpec spec = small_network();
-  spec.config.hidden_layers = {64, 32};
-  spec.config.epochs = 40;
-  spec.config.schedule = Schedule::cosine;
+  ModelSpec spec = small_network();
+  spec.settings.set("hidden_layers", test::whole_numbers({64, 32}));
+  spec.training.epochs = 40;
+  spec.training.schedule = Schedule::cosine;
   const FitResult result = fitted(sample(SampleName::friedman, 3000, 1), spec);
   EXPECT_EQ(result.end, TrainingEnd::finished);
   EXPECT_EQ(result.engine, "fused");
@@ -62,9 +62,9 @@ TEST(FitNetwork, LearnsANonLinearRegression) {
 TEST(FitNetwork, TakesTheFusedEngineAndTheDevicesMemoryOnAGpu) {
   if (!test::has_gpu()) GTEST_SKIP() << "there is no GPU here";
   const Table table = sample(SampleName::friedman, 3000, 1);
-  NetworkSpec spec = small_network();
-  spec.config.epochs = 40;
-  spec.config.validation_ratio = 0.1;
+  ModelSpec spec = small_network();
+  spec.training.epochs = 40;
+  spec.training.validation_ratio = 0.1;
   FitRequest request = request_for(table, spec);
   request.config.device = "auto";
   RecordingListener listener;
@@ -90,7 +90,7 @@ TEST(FitNetwork, LearnsFromTheRowsThatWeigh) {
   const FitResult result = fit(request, listener, StopSignal{});
   EXPECT_GT(evaluate(result.model, table_from_csv(heavy)).regression->r2, 0.95);
 
-  FitRequest linear = request_for(table, LinearSpec{});
+  FitRequest linear = request_for(table, test::spec_of("linear_regression"));
   linear.preparation = request.preparation;
   EXPECT_THAT(refusal(linear), AllOf(HasSubstr("weight_column 'w'"), HasSubstr("neural_network")));
 }
@@ -98,8 +98,8 @@ TEST(FitNetwork, LearnsFromTheRowsThatWeigh) {
 TEST(FitNetwork, TellsManyClassesApart) {
   const Table all = sample(SampleName::blobs, 3000);
   const SplitRows rows = split_rows(all, {0.7, 0.3, 1, "", ""});
-  NetworkSpec spec = small_network();
-  spec.config.validation_ratio = 0.1;
+  ModelSpec spec = small_network();
+  spec.training.validation_ratio = 0.1;
   const FitResult result = fitted(take_rows(all, rows.first), spec);
   EXPECT_EQ(result.model.preparation.task(), Task::multiclass);
   EXPECT_GE(result.best_epoch, 0);
@@ -120,12 +120,12 @@ Table circle(int rows) {
 }
 
 TEST(FitNetwork, LearnsABinaryTask) {
-  NetworkSpec spec = small_network();
-  spec.config.epochs = 40;
-  spec.config.validation_ratio = 0.1;
+  ModelSpec spec = small_network();
+  spec.training.epochs = 40;
+  spec.training.validation_ratio = 0.1;
   const FitResult result = fitted(circle(1500), spec);
   EXPECT_EQ(result.model.preparation.task(), Task::binary);
-  EXPECT_EQ(result.model.network->outputs, 1);
+  EXPECT_EQ(result.model.network.outputs, 1);
   const Evaluation evaluation = evaluate(result.model, circle(777));
   EXPECT_GT(evaluation.classification->accuracy, 0.95);
   EXPECT_GT(evaluation.classification->roc_auc.value(), 0.98);
@@ -134,16 +134,16 @@ TEST(FitNetwork, LearnsABinaryTask) {
 // The loss that was reported for the best epoch, computed again from the model that came out.
 TEST(FitNetwork, RestoresTheBestWeightsWhenStoppedEarly) {
   const Table table = sample(SampleName::friedman, 150);
-  NetworkSpec spec = small_network();
-  spec.config.learning_rate = 0.02;
-  spec.config.epochs = 500;
-  spec.config.validation_ratio = 0.3;
-  spec.config.early_stopping_patience = 15;
+  ModelSpec spec = small_network();
+  spec.training.learning_rate = 0.02;
+  spec.training.epochs = 500;
+  spec.training.validation_ratio = 0.3;
+  spec.training.early_stopping_patience = 15;
   const FitResult result = fitted(table, spec);
   EXPECT_EQ(result.end, TrainingEnd::stopped_early);
   ASSERT_EQ(static_cast<std::int64_t>(result.epochs.size()), result.best_epoch + 1 + 15);
 
-  const SplitRows rows = set_validation_rows_aside(150, {}, 0.3, spec.config.seed);
+  const SplitRows rows = set_validation_rows_aside(150, {}, 0.3, spec.training.seed);
   const Evaluation evaluation = evaluate(result.model, take_rows(table, rows.second));
   const double scale = result.model.preparation.target_scale();
   const double best = *result.epochs[static_cast<std::size_t>(result.best_epoch)].record.validation_loss;
@@ -153,11 +153,11 @@ TEST(FitNetwork, RestoresTheBestWeightsWhenStoppedEarly) {
 
 TEST(FitNetwork, FitsThePreparationOnTheRowsThatAreTrainedOn) {
   const Table table = sample(SampleName::friedman, 200);
-  NetworkSpec spec = small_network();
-  spec.config.epochs = 1;
-  spec.config.validation_ratio = 0.25;
+  ModelSpec spec = small_network();
+  spec.training.epochs = 1;
+  spec.training.validation_ratio = 0.25;
   const Preparation prepared = fitted(table, spec).model.preparation;
-  const SplitRows rows = set_validation_rows_aside(200, {}, 0.25, spec.config.seed);
+  const SplitRows rows = set_validation_rows_aside(200, {}, 0.25, spec.training.seed);
   const std::vector<double> targets = prepared.real_targets(take_rows(table, rows.first));
   const double mean =
       std::accumulate(targets.begin(), targets.end(), 0.0) / static_cast<double>(targets.size());
@@ -166,13 +166,13 @@ TEST(FitNetwork, FitsThePreparationOnTheRowsThatAreTrainedOn) {
 
 TEST(FitNetwork, GivesTheSameWeightsForTheSameSeed) {
   const Table table = sample(SampleName::friedman, 300);
-  NetworkSpec spec = small_network();
-  spec.config.epochs = 3;
-  spec.config.dropout = 0.2;
+  ModelSpec spec = small_network();
+  spec.training.epochs = 3;
+  spec.settings.set("dropout", 0.2);
   const auto first_weight = [&] { return fitted(table, spec).model.parameters[0].array; };
   const Array one = first_weight();
   const Array same = first_weight();
-  spec.config.seed = 43;
+  spec.training.seed = 43;
   const Array other = first_weight();
   EXPECT_EQ(std::memcmp(one.data(), same.data(), one.bytes()), 0);
   EXPECT_NE(std::memcmp(one.data(), other.data(), one.bytes()), 0);
@@ -180,8 +180,8 @@ TEST(FitNetwork, GivesTheSameWeightsForTheSameSeed) {
 
 TEST(FitNetwork, KeepsTheModelOfATrainingWhoseTimeIsUp) {
   const Table table = sample(SampleName::friedman, 300);
-  NetworkSpec spec = small_network();
-  spec.config.epochs = 1'000'000;
+  ModelSpec spec = small_network();
+  spec.training.epochs = 1'000'000;
   FitRequest request = request_for(table, spec);
   request.config.time_limit = 0.3;
   RecordingListener listener;
@@ -194,8 +194,8 @@ TEST(FitNetwork, KeepsTheModelOfATrainingWhoseTimeIsUp) {
 
 TEST(FitLinear, KeepsTheCoefficientsOfALassoWhoseTimeIsUp) {
   const Table table = sample(SampleName::friedman, 300);
-  LinearSpec spec{LinearKind::lasso, {}};
-  spec.config.alpha = 1e-4;
+  ModelSpec spec = test::spec_of("lasso");
+  spec.settings.set("alpha", 1e-4);
   FitRequest request = request_for(table, spec);
   request.config.time_limit = 1e-9;
   RecordingListener listener;
@@ -207,9 +207,9 @@ TEST(FitLinear, KeepsTheCoefficientsOfALassoWhoseTimeIsUp) {
 
 TEST(FitNetwork, FailsClearlyWhenTrainingDiverges) {
   const Table table = sample(SampleName::friedman, 300);
-  NetworkSpec spec = small_network();
-  spec.config.optimizer = Optimizer::sgd;
-  spec.config.learning_rate = 1e6;
+  ModelSpec spec = small_network();
+  spec.training.optimizer = Optimizer::sgd;
+  spec.training.learning_rate = 1e6;
   RecordingListener listener;
   EXPECT_THAT(
       test::error_of(ExitCode::run_failed, [&] { fit(request_for(table, spec), listener, StopSignal{}); }),
@@ -218,8 +218,8 @@ TEST(FitNetwork, FailsClearlyWhenTrainingDiverges) {
 
 TEST(FitNetwork, RefusesSettingsThatContradictEachOther) {
   const Table table = sample(SampleName::friedman, 50);
-  NetworkSpec spec = small_network();
-  spec.config.early_stopping_patience = 3;
+  ModelSpec spec = small_network();
+  spec.training.early_stopping_patience = 3;
   EXPECT_THAT(refusal(request_for(table, spec)),
               AllOf(HasSubstr("early_stopping_patience"), HasSubstr("validation_ratio")));
 }
@@ -228,8 +228,8 @@ TEST(FitNetwork, RefusesTooFewRows) {
   const Table one = table_from_csv("x,y\n1,2.5\n");
   EXPECT_THAT(refusal(request_for(one, small_network())), HasSubstr("at least 2 rows"));
   const Table three = table_from_csv("x,y\n1,2.5\n2,3.5\n4,4.5\n");
-  NetworkSpec spec = small_network();
-  spec.config.validation_ratio = 0.1;
+  ModelSpec spec = small_network();
+  spec.training.validation_ratio = 0.1;
   EXPECT_THAT(refusal(request_for(three, spec)), HasSubstr("no row to validate on"));
 }
 
@@ -252,10 +252,10 @@ TEST(FitNetwork, MindsOutliersLessWithTheHuberLoss) {
     csv += fmt::format("{},{}\n", i * 0.01, i % 20 == 0 ? 400.5 : i * 0.01 + 0.001);
   const Table table = table_from_csv(csv);
   const auto typical_error = [&](LossChoice loss) {
-    NetworkSpec spec = small_network();
-    spec.config.loss = loss;
-    spec.config.huber_delta = 0.05;
-    spec.config.epochs = 60;
+    ModelSpec spec = small_network();
+    spec.training.loss = loss;
+    spec.training.huber_delta = 0.05;
+    spec.training.epochs = 60;
     const FitResult result = fitted(table, spec);
     return evaluate(result.model, table).regression->mae;
   };
@@ -263,8 +263,8 @@ TEST(FitNetwork, MindsOutliersLessWithTheHuberLoss) {
 }
 
 TEST(FitNetwork, RefusesARegressionsLossForClasses) {
-  NetworkSpec spec = small_network();
-  spec.config.loss = LossChoice::huber;
+  ModelSpec spec = small_network();
+  spec.training.loss = LossChoice::huber;
   const Table table = sample(SampleName::blobs, 100);
   EXPECT_THAT(refusal(request_for(table, spec)), AllOf(HasSubstr("loss huber"), HasSubstr("auto")));
 }
@@ -272,23 +272,23 @@ TEST(FitNetwork, RefusesARegressionsLossForClasses) {
 TEST(FitLinear, FindsTheLineWithoutLoadingLibTorch) {
   const bool loaded_before = libtorch_is_loaded();
   const Table table = table_from_csv("x,z,y\n1,0.5,5.5\n2,0.25,7.25\n3,2,11\n4,1,12\n5,0,13\n6,3,18\n");
-  const FitResult result = fitted(table, LinearSpec{});
+  const FitResult result = fitted(table, test::spec_of("linear_regression"));
   EXPECT_EQ(libtorch_is_loaded(), loaded_before);
-  ASSERT_TRUE(result.linear.has_value());
-  EXPECT_NEAR(result.linear->coefficients[0], 2, 1e-9);
-  EXPECT_NEAR(result.linear->coefficients[1], 1, 1e-9);
-  EXPECT_NEAR(result.linear->intercept, 3, 1e-9);
-  EXPECT_EQ(result.model.type, "linear_regression");
-  EXPECT_EQ(result.engine, result.linear->method);
+  ASSERT_TRUE(result.solution.has_value());
+  EXPECT_NEAR(find_array(result.model.parameters, "coefficients").as<double>()[0], 2, 1e-9);
+  EXPECT_NEAR(find_array(result.model.parameters, "coefficients").as<double>()[1], 1, 1e-9);
+  EXPECT_NEAR(find_array(result.model.parameters, "intercept").as<double>()[0], 3, 1e-9);
+  EXPECT_EQ(result.model.type(), "linear_regression");
+  EXPECT_EQ(result.engine, result.solution->method);
   EXPECT_EQ(result.device, "cpu");
   EXPECT_NEAR(evaluate(result.model, table).regression->r2, 1, 1e-9);
 }
 
 TEST(FitLinear, PredictsInRealUnitsWhenScalingIsAskedFor) {
   const Table table = table_from_csv("x,y\n100,5\n200,7\n300,9\n400,11\n");
-  FitRequest request = request_for(table, LinearSpec{LinearKind::ridge, {}});
+  FitRequest request = request_for(table, test::spec_of("ridge"));
   request.preparation.scaling = Scaling::standard;
-  std::get<LinearSpec>(request.spec).config.alpha = 1e-9;
+  request.spec.settings.set("alpha", 1e-9);
   RecordingListener listener;
   const FitResult result = fit(request, listener, StopSignal{});
   EXPECT_EQ(result.model.alpha, 1e-9);
@@ -310,23 +310,23 @@ TEST(FitLinear, ChoosesThePenaltyByGroupsThatAreHeldBackWhole) {
     csv += fmt::format(",{}\n", normal(key, 20 * group + columns) + 1e-3 * row / rows);
   }
   Table table = table_from_csv(csv);
-  for (const LinearKind kind : {LinearKind::ridge_cv, LinearKind::lasso_cv}) {
-    LinearSpec spec{kind, {}};
-    spec.config.alphas = {1e-3, 100.0};
+  for (const char* kind : {"ridge_cv", "lasso_cv"}) {
+    ModelSpec spec = test::spec_of(kind);
+    spec.settings.set("alphas", config::Value::List{1e-3, 100.0});
     FitRequest request = request_for(table, spec);
     for (int j = 0; j < columns; ++j) request.preparation.feature_columns.push_back(fmt::format("x{}", j));
     table.group_column = "";
     RecordingListener listener;
-    EXPECT_EQ(fit(request, listener, {}).linear->alpha, 1e-3) << config::name_of(kind);
+    EXPECT_EQ(fit(request, listener, {}).solution->alpha, 1e-3) << kind;
     table.group_column = "group";
-    EXPECT_EQ(fit(request, listener, {}).linear->alpha, 100.0) << config::name_of(kind);
+    EXPECT_EQ(fit(request, listener, {}).solution->alpha, 100.0) << kind;
   }
 }
 
 TEST(FitLinear, RefusesToCrossValidateASingleGroup) {
   Table table = table_from_csv("group,x,y\na,1,2.5\na,2,3.5\na,3,4.75\na,4,6.5\n");
   table.group_column = "group";
-  EXPECT_THAT(refusal(request_for(table, LinearSpec{LinearKind::ridge_cv, {}})),
+  EXPECT_THAT(refusal(request_for(table, test::spec_of("ridge_cv"))),
               HasSubstr("all rows to train on are of one group"));
 }
 
@@ -334,28 +334,91 @@ TEST(FitLinear, TakesFewWholeNumbersForQuantities) {
   std::string csv = "x,stars\n";
   for (int i = 0; i < 50; ++i) csv += fmt::format("{},{}\n", i % 5 + 0.5, i % 5 + 1);
   const Table table = table_from_csv(csv);
-  FitRequest request = request_for(table, LinearSpec{});
+  FitRequest request = request_for(table, test::spec_of("linear_regression"));
   request.preparation.target_column = "stars";
   RecordingListener listener;
   const FitResult result = fit(request, listener, StopSignal{});
-  EXPECT_NEAR(result.linear->coefficients[0], 1, 1e-9);
-  EXPECT_NEAR(result.linear->intercept, 0.5, 1e-9);
+  EXPECT_NEAR(find_array(result.model.parameters, "coefficients").as<double>()[0], 1, 1e-9);
+  EXPECT_NEAR(find_array(result.model.parameters, "intercept").as<double>()[0], 0.5, 1e-9);
 }
 
 TEST(FitLinear, RefusesClassesAndNamesWhatToUse) {
   const Table table = circle(50);
-  EXPECT_THAT(refusal(request_for(table, LinearSpec{LinearKind::lasso, {}})),
+  EXPECT_THAT(refusal(request_for(table, test::spec_of("lasso"))),
               AllOf(HasSubstr("lasso predicts numbers"), HasSubstr("'where' has 2 classes"),
                     HasSubstr("neural_network")));
 }
 
 TEST(FitLinear, SaysThatAnEngineIsNotUsed) {
   const Table table = table_from_csv("x,y\n1,5\n2,7\n3,9.5\n");
-  FitRequest request = request_for(table, LinearSpec{});
+  FitRequest request = request_for(table, test::spec_of("linear_regression"));
   request.config.engine = EngineChoice::eager;
   RecordingListener listener;
   fit(request, listener, StopSignal{});
   EXPECT_THAT(listener.infos, testing::Contains(HasSubstr("engine eager is not used")));
+}
+
+// Two overlapping classes by x; the rows of `red` are few.
+Table red_and_blue() {
+  std::string csv = "x,kind,w\n";
+  for (int i = 0; i < 120; ++i) {
+    const bool is_red = i % 6 == 0;
+    csv += fmt::format("{},{},{}\n", (i * 37 % 100) * 0.02 + (is_red ? 0.6 : 0), is_red ? "red" : "blue",
+                       is_red ? 5 : 1);
+  }
+  return table_from_csv(csv);
+}
+
+double share_of_red(const FitResult& result, const Table& table) {
+  const Predictions predictions = predict(result.model, table);
+  double red = 0;
+  for (const std::int64_t each : predictions.classes)
+    red += predictions.class_names.at(static_cast<std::size_t>(each)) == "red";
+  return red / static_cast<double>(predictions.rows());
+}
+
+TEST(FitLogistic, LearnsClassesAndWeighsRowsAndClasses) {
+  const Table table = red_and_blue();
+  const auto request_with = [&](const char* setting, const config::Value& value) {
+    FitRequest request = request_for(table, test::spec_of("logistic_regression"));
+    request.preparation.target_column = "kind";
+    request.preparation.feature_columns = {"x"};
+    if (setting != nullptr) request.spec.settings.set(setting, value);
+    return request;
+  };
+  const auto share_with = [&](const FitRequest& request) {
+    RecordingListener listener;
+    const FitResult result = fit(request, listener, {});
+    EXPECT_EQ(result.engine, "newton");
+    EXPECT_FALSE(result.model.alpha);
+    return share_of_red(result, table);
+  };
+  const double plain = share_with(request_with(nullptr, {}));
+  EXPECT_LT(plain, 0.2);
+  const double balanced = share_with(request_with("class_weight", "balanced"));
+  EXPECT_GT(balanced, plain + 0.1);
+  config::Value five;
+  five.set("red", 5);
+  EXPECT_EQ(share_with(request_with("class_weights", five)), balanced) << "a sixth of the rows are red";
+  FitRequest weighed = request_with(nullptr, {});
+  weighed.preparation.weight_column = "w";
+  EXPECT_NEAR(share_with(weighed), balanced, 0.05) << "the penalty counts more";
+
+  five.set("green", 1);
+  EXPECT_THAT(refusal(request_with("class_weights", five)),
+              AllOf(HasSubstr("'green'"), HasSubstr("class_weights")));
+  FitRequest both = request_with("class_weight", "balanced");
+  five = {};
+  five.set("red", -1);
+  both.spec.settings.set("class_weights", five);
+  EXPECT_THAT(refusal(both), HasSubstr("leave one of them out"));
+  EXPECT_THAT(refusal(request_with("class_weights", five)), HasSubstr("not negative"));
+}
+
+TEST(FitLogistic, RefusesQuantities) {
+  const Table table = sample(SampleName::friedman, 50, 1);
+  EXPECT_THAT(refusal(request_for(table, test::spec_of("logistic_regression"))),
+              AllOf(HasSubstr("holds quantities"), HasSubstr("--model linear_regression")));
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ TEST(Groups, OfTheTableDecideWhichRowsAreValidatedOn) {
   std::string csv = "group,x,y\n";
   for (int row = 0; row < 60; ++row) csv += fmt::format("g{},{},{}.5\n", row % 6, row, row);
   Table table = table_from_csv(csv);
-  NetworkConfig config;
+  TrainingSettings config;
   config.validation_ratio = 0.2;
   EXPECT_EQ(validation_rows(table, {}, config).second.size(), 12U);
   table.group_column = "group";

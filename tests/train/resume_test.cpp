@@ -35,11 +35,11 @@ class ResumeTest : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (GetParam() == std::string("cuda") && !test::has_gpu()) GTEST_SKIP() << "there is no GPU here";
-    spec_.config.hidden_layers = {24, 12};
-    spec_.config.dropout = 0.2;
-    spec_.config.learning_rate = 0.003;
-    spec_.config.epochs = 60;
-    spec_.config.validation_ratio = 0.2;
+    spec_.settings.set("hidden_layers", test::whole_numbers({24, 12}));
+    spec_.settings.set("dropout", 0.2);
+    spec_.training.learning_rate = 0.003;
+    spec_.training.epochs = 60;
+    spec_.training.validation_ratio = 0.2;
   }
 
   FitRequest request(bool resume) const {
@@ -71,7 +71,7 @@ class ResumeTest : public testing::TestWithParam<const char*> {
   }
 
   const Table table_ = sample(SampleName::friedman, 500);
-  NetworkSpec spec_;
+  ModelSpec spec_ = test::spec_of("neural_network");
   TemporaryFolder folder_;
 };
 
@@ -93,8 +93,8 @@ void expect_same(const FitResult& one, const FitResult& other) {
 }
 
 TEST_P(ResumeTest, InsideAnEpochIsExact) {
-  spec_.config.schedule = Schedule::cosine;
-  spec_.config.warmup_epochs = 2;
+  spec_.training.schedule = Schedule::cosine;
+  spec_.training.warmup_epochs = 2;
   const FitResult whole = uninterrupted();
   // 400 training rows are 13 steps an epoch, and the first chunk is shorter than that.
   EXPECT_NE(interrupted(false, 1) % 13, 0);
@@ -104,11 +104,11 @@ TEST_P(ResumeTest, InsideAnEpochIsExact) {
 }
 
 TEST_P(ResumeTest, WithPlateauAndSgdIsExact) {
-  spec_.config.schedule = Schedule::plateau;
-  spec_.config.plateau_patience = 2;
-  spec_.config.step_factor = 0.5;
-  spec_.config.optimizer = Optimizer::sgd;
-  spec_.config.learning_rate = 0.05;
+  spec_.training.schedule = Schedule::plateau;
+  spec_.training.plateau_patience = 2;
+  spec_.training.step_factor = 0.5;
+  spec_.training.optimizer = Optimizer::sgd;
+  spec_.training.learning_rate = 0.05;
   const FitResult whole = uninterrupted();
   EXPECT_LT(whole.epochs.back().learning_rate, 0.05);
   interrupted(false, 150);
@@ -116,9 +116,9 @@ TEST_P(ResumeTest, WithPlateauAndSgdIsExact) {
 }
 
 TEST_P(ResumeTest, OfARunThatStopsEarlyIsExact) {
-  spec_.config.epochs = 400;
-  spec_.config.learning_rate = 0.03;
-  spec_.config.early_stopping_patience = 10;
+  spec_.training.epochs = 400;
+  spec_.training.learning_rate = 0.03;
+  spec_.training.early_stopping_patience = 10;
   const FitResult whole = uninterrupted();
   EXPECT_EQ(whole.end, TrainingEnd::stopped_early);
   interrupted(false, 30);
@@ -139,7 +139,7 @@ TEST_P(ResumeTest, FromAnOlderCheckpointIsExactWhenTheNewestIsDamaged) {
 
 TEST_P(ResumeTest, OfAnotherNetworkIsRefused) {
   interrupted(false, 1);
-  spec_.config.hidden_layers = {24, 13};
+  spec_.settings.set("hidden_layers", test::whole_numbers({24, 13}));
   RecordingListener listener;
   EXPECT_THAT(
       test::error_of(ExitCode::wrong_request, [&] { fit(request(true), listener, StopSignal{}); }),
@@ -147,7 +147,7 @@ TEST_P(ResumeTest, OfAnotherNetworkIsRefused) {
 }
 
 TEST_P(ResumeTest, WithoutACheckpointStartsAtTheBeginning) {
-  spec_.config.epochs = 3;
+  spec_.training.epochs = 3;
   RecordingListener listener;
   const FitResult result = fit(request(true), listener, StopSignal{});
   EXPECT_EQ(result.epochs.size(), 3U);
@@ -155,10 +155,10 @@ TEST_P(ResumeTest, WithoutACheckpointStartsAtTheBeginning) {
 }
 
 TEST_P(ResumeTest, CanProlongARunThatWasFinished) {
-  spec_.config.epochs = 30;
+  spec_.training.epochs = 30;
   RecordingListener listener;
   fit(request(false), listener, StopSignal{});
-  spec_.config.epochs = 60;
+  spec_.training.epochs = 60;
   const FitResult prolonged = resumed();
   expect_same(uninterrupted(), prolonged);
 }

@@ -20,15 +20,15 @@ json reference() {
   return json::parse(file);
 }
 
-NetworkConfig config_with(Schedule schedule) {
-  NetworkConfig config;
+TrainingSettings config_with(Schedule schedule) {
+  TrainingSettings config;
   config.learning_rate = 0.02;
   config.epochs = 12;
   config.schedule = schedule;
   return config;
 }
 
-void expect_rates(const NetworkConfig& config, const json& expected) {
+void expect_rates(const TrainingSettings& config, const json& expected) {
   for (std::size_t step = 0; step < expected.size(); ++step)
     EXPECT_NEAR(learning_rate_at(config, 4, static_cast<std::int64_t>(step), 1), expected[step].get<double>(),
                 1e-8)
@@ -40,27 +40,27 @@ TEST(Schedule, ConstantStays) {
 }
 
 TEST(Schedule, CosineIsTorchs) {
-  NetworkConfig config = config_with(Schedule::cosine);
+  TrainingSettings config = config_with(Schedule::cosine);
   config.min_learning_rate = 0.001;
   expect_rates(config, reference().at("cosine"));
 }
 
 TEST(Schedule, StepIsTorchs) {
-  NetworkConfig config = config_with(Schedule::step);
+  TrainingSettings config = config_with(Schedule::step);
   config.step_epochs = 5;
   config.step_factor = 0.3;
   expect_rates(config, reference().at("step"));
 }
 
 TEST(Schedule, WarmUpRisesToTheWholeRateAndHandsOverToCosineAsTorchs) {
-  NetworkConfig config = config_with(Schedule::cosine);
+  TrainingSettings config = config_with(Schedule::cosine);
   config.min_learning_rate = 0.001;
   config.warmup_epochs = 3;
   expect_rates(config, reference().at("warmup_cosine"));
 }
 
 TEST(Schedule, StepCountsItsEpochsFromTheEndOfWarmUp) {
-  NetworkConfig config = config_with(Schedule::step);
+  TrainingSettings config = config_with(Schedule::step);
   config.warmup_epochs = 1;
   config.step_epochs = 2;
   config.step_factor = 0.5;
@@ -69,30 +69,30 @@ TEST(Schedule, StepCountsItsEpochsFromTheEndOfWarmUp) {
 }
 
 TEST(Schedule, PlateauTakesItsFactorFromTheProgressAndStopsAtTheLeastRate) {
-  NetworkConfig config = config_with(Schedule::plateau);
+  TrainingSettings config = config_with(Schedule::plateau);
   config.min_learning_rate = 0.005;
   EXPECT_FLOAT_EQ(learning_rate_at(config, 4, 20, 0.5), 0.01F);
   EXPECT_FLOAT_EQ(learning_rate_at(config, 4, 20, 0.1), 0.005F);
 }
 
 TEST(Schedule, WarmUpAsLongAsTheTrainingLeavesCosineNothing) {
-  NetworkConfig config = config_with(Schedule::cosine);
+  TrainingSettings config = config_with(Schedule::cosine);
   config.warmup_epochs = 12;
   EXPECT_FLOAT_EQ(learning_rate_at(config, 4, 47, 1), 0.02F);
 }
 
-std::string complaints(const NetworkConfig& config) {
+std::string complaints(const TrainingSettings& config) {
   config::Diagnostics diagnostics("");
   check(config, "cards.model.config", diagnostics);
   return diagnostics.text();
 }
 
 TEST(NetworkCheck, AcceptsTheDefaults) {
-  EXPECT_EQ(complaints(NetworkConfig{}), "");
+  EXPECT_EQ(complaints(TrainingSettings{}), "");
 }
 
 TEST(NetworkCheck, NamesBothSettingsWhenValidationIsNeededAndMissing) {
-  NetworkConfig config = config_with(Schedule::plateau);
+  TrainingSettings config = config_with(Schedule::plateau);
   config.early_stopping_patience = 3;
   const std::string found = complaints(config);
   EXPECT_THAT(found,
@@ -103,7 +103,7 @@ TEST(NetworkCheck, NamesBothSettingsWhenValidationIsNeededAndMissing) {
 }
 
 TEST(NetworkCheck, NamesBothSettingsOfAContradiction) {
-  NetworkConfig config = config_with(Schedule::cosine);
+  TrainingSettings config = config_with(Schedule::cosine);
   config.warmup_epochs = 13;
   config.min_learning_rate = 1;
   EXPECT_THAT(complaints(config),

@@ -44,12 +44,23 @@ inline bool has_gpu() {
   return list_devices().devices.size() > 1;
 }
 
-inline NetworkSpec small_network() {
-  NetworkSpec spec;
-  spec.config.hidden_layers = {32, 16};
-  spec.config.dropout = 0;
-  spec.config.learning_rate = 0.005;
-  spec.config.epochs = 20;
+inline config::Value whole_numbers(std::initializer_list<std::int64_t> numbers) {
+  return config::Value::List(numbers.begin(), numbers.end());
+}
+
+// A family with its defaults.
+inline ModelSpec spec_of(const std::string& family) {
+  config::Diagnostics diagnostics("");
+  const config::Value none{config::Value::Map{}};
+  return {family, checked_settings(family_named(family), none, "", diagnostics), {}};
+}
+
+inline ModelSpec small_network() {
+  ModelSpec spec = spec_of("neural_network");
+  spec.settings.set("hidden_layers", whole_numbers({32, 16}));
+  spec.settings.set("dropout", 0);
+  spec.training.learning_rate = 0.005;
+  spec.training.epochs = 20;
   return spec;
 }
 

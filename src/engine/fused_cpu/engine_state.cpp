@@ -11,13 +11,13 @@ namespace stoker::fused_cpu {
 
 NamedArrays FusedCpuEngine::state() const {
   NamedArrays state;
-  append_unpacked(request_.shape, network_, parameters_, "parameters.", state);
+  append_unpacked(shape_, network_, parameters_, "parameters.", state);
   if (network_.first_moment != nullptr)
-    append_unpacked(request_.shape, network_, first_moment_, "first_moment.", state);
+    append_unpacked(shape_, network_, first_moment_, "first_moment.", state);
   if (network_.second_moment != nullptr)
-    append_unpacked(request_.shape, network_, second_moment_, "second_moment.", state);
+    append_unpacked(shape_, network_, second_moment_, "second_moment.", state);
   if (has_validation_) {
-    append_unpacked(request_.shape, network_, best_parameters_, "best_parameters.", state);
+    append_unpacked(shape_, network_, best_parameters_, "best_parameters.", state);
     state.push_back({"best_validation_loss", Array::from<double>(std::array{best_loss_}, {1})});
   }
   const std::array<std::int64_t, 3> numbers{counters_.step, counters_.since_best, stopped_ != 0 ? 1 : 0};
@@ -33,12 +33,11 @@ void FusedCpuEngine::restore(const NamedArrays& state) {
       refuse("the array '{}' of the saved state does not fit this training: it belongs to another one", name);
     return array;
   };
-  pack(request_.shape, network_, state, "parameters.", parameters_);
-  if (network_.first_moment != nullptr) pack(request_.shape, network_, state, "first_moment.", first_moment_);
-  if (network_.second_moment != nullptr)
-    pack(request_.shape, network_, state, "second_moment.", second_moment_);
+  pack(shape_, network_, state, "parameters.", parameters_);
+  if (network_.first_moment != nullptr) pack(shape_, network_, state, "first_moment.", first_moment_);
+  if (network_.second_moment != nullptr) pack(shape_, network_, state, "second_moment.", second_moment_);
   if (has_validation_) {
-    pack(request_.shape, network_, state, "best_parameters.", best_parameters_);
+    pack(shape_, network_, state, "best_parameters.", best_parameters_);
     best_loss_ = checked("best_validation_loss", DType::float64, {1}).as<double>()[0];
   }
   const auto numbers = checked("counters", DType::int64, {3}).as<std::int64_t>();
@@ -54,7 +53,7 @@ void FusedCpuEngine::restore(const NamedArrays& state) {
 
 NamedArrays FusedCpuEngine::parameters() const {
   NamedArrays arrays;
-  append_unpacked(request_.shape, network_, parameters_, "", arrays);
+  append_unpacked(shape_, network_, parameters_, "", arrays);
   return arrays;
 }
 
@@ -62,7 +61,7 @@ NamedArrays FusedCpuEngine::best_parameters() const {
   // A run without validation has no best; nor has one whose every validation loss was not a number.
   const bool has_best = has_validation_ && std::isfinite(best_loss_);
   NamedArrays arrays;
-  append_unpacked(request_.shape, network_, has_best ? best_parameters_ : parameters_, "", arrays);
+  append_unpacked(shape_, network_, has_best ? best_parameters_ : parameters_, "", arrays);
   return arrays;
 }
 

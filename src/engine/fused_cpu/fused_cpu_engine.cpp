@@ -62,7 +62,7 @@ void check_class_numbers(const EngineRequest& request) {
     if (dataset->rows() == 0) continue;
     const auto classes = dataset->targets().as<std::int64_t>();
     const auto [low, high] = std::ranges::minmax(classes);
-    refuse_unknown_classes(low, high, request.shape.outputs);
+    refuse_unknown_classes(low, high, request.network.outputs);
   }
 }
 
@@ -81,8 +81,9 @@ float* floats(Array& array) {
 
 FusedCpuEngine::FusedCpuEngine(const EngineRequest& request, const Kernels& kernels, int threads)
     : request_(request),
+      shape_(mlp_shape(request.network).value()),
       kernels_(kernels),
-      network_(network_of(request.shape)),
+      network_(network_of(shape_)),
       slice_rows_(rows_per_slice(network_, rows_in_batch(request))),
       has_validation_(request.validation.rows() > 0),
       best_loss_(std::numeric_limits<double>::infinity()),
@@ -95,7 +96,7 @@ FusedCpuEngine::FusedCpuEngine(const EngineRequest& request, const Kernels& kern
 
 void FusedCpuEngine::make_buffers() {
   parameters_ = zeros(network_.size);
-  pack(request_.shape, network_, request_.initial_parameters, "", parameters_);
+  pack(shape_, network_, request_.initial_parameters, "", parameters_);
   network_.parameters = floats(parameters_);
   if (has_first_moment(request_.optimizer)) {
     first_moment_ = zeros(network_.size);
@@ -127,7 +128,7 @@ void FusedCpuEngine::make_bench(Bench& bench) {
     const std::int64_t width = network_.layers[i].outputs;
     bench.space.active[i + 1] = buffer(width);
     bench.space.deltas[i] = buffer(width);
-    bench.space.slopes[i] = request_.shape.activation == Activation::relu ? nullptr : buffer(width);
+    bench.space.slopes[i] = shape_.activation == Activation::relu ? nullptr : buffer(width);
   }
   if (rows_in_batch(request_) > slice_rows_ || request_.optimizer.max_grad_norm > 0) {
     bench.gradients = zeros(network_.size);
@@ -137,7 +138,7 @@ void FusedCpuEngine::make_bench(Bench& bench) {
   if (request_.loss == Loss::cross_entropy) {
     bench.class_targets.resize(rows);
   } else {
-    bench.float_targets.resize(rows * static_cast<std::size_t>(request_.shape.outputs));
+    bench.float_targets.resize(rows * static_cast<std::size_t>(shape_.outputs));
   }
   if (request_.training.find(Role::weights) != nullptr) bench.row_weights.resize(rows);
 }
@@ -151,9 +152,9 @@ void FusedCpuEngine::make_losses() {
   losses_.stopped = &stopped_;
   row_sums_.resize(static_cast<std::size_t>(request_.batch_size));
   validation_sums_.resize(static_cast<std::size_t>(slice_rows_));
-  dropout_.threshold = dropout_threshold(static_cast<float>(request_.shape.dropout));
+  dropout_.threshold = dropout_threshold(static_cast<float>(shape_.dropout));
   dropout_.is_on = dropout_.threshold > 0;
-  dropout_.scale = 1.0F / (1.0F - static_cast<float>(request_.shape.dropout));
+  dropout_.scale = 1.0F / (1.0F - static_cast<float>(shape_.dropout));
 }
 
 std::int64_t FusedCpuEngine::batch_rows(std::int64_t step) const {
@@ -198,20 +199,20 @@ void FusedCpuEngine::fetch_rows() const {
   const Array& targets = request_.training.targets();
   const std::int64_t target_bytes = static_cast<std::int64_t>(targets.bytes()) / targets.dimension(0);
   for (const std::int64_t row : chosen_) {
-    __builtin_prefetch(features + row * request_.shape.inputs, 0, nearness);
-    __builtin_prefetch(features + (row + 1) * request_.shape.inputs - 1, 0, nearness);
+    __builtin_prefetch(features + row * shape_.inputs, 0, nearness);
+    __builtin_prefetch(features + (row + 1) * shape_.inputs - 1, 0, nearness);
     __builtin_prefetch(static_cast<const char*>(targets.data()) + row * target_bytes, 0, nearness);
   }
 }
 
 // Rows first .. first + count of the batch to the bench.
 void FusedCpuEngine::gather(Bench& bench, std::int64_t first, std::int64_t count) const {
-  const std::int64_t columns = request_.shape.inputs;
+  const std::int64_t columns = shape_.inputs;
   const std::int64_t stride = network_.layers[0].inputs;
   const auto* features = static_cast<const float*>(request_.training.features().data());
   const void* targets = request_.training.targets().data();
   const Array* weights = request_.training.find(Role::weights);
-  const std::int64_t width = request_.shape.outputs;
+  const std::int64_t width = shape_.outputs;
   for (std::int64_t row = 0; row < count; ++row) {
     const std::int64_t source = chosen_[static_cast<std::size_t>(first + row)];
     copy_row(features + source * columns, columns, bench.space.active[0] + row * stride);
@@ -338,7 +339,7 @@ void FusedCpuEngine::run_step(float rate) {
 
 void FusedCpuEngine::validate() {
   const Dataset& dataset = request_.validation;
-  const std::int64_t columns = request_.shape.inputs;
+  const std::int64_t columns = shape_.inputs;
   const std::int64_t stride = network_.layers[0].inputs;
   const auto* features = static_cast<const float*>(dataset.features().data());
   const Array* weights = dataset.find(Role::weights);

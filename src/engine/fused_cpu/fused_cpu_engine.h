@@ -11,6 +11,7 @@
 #include "engine/fused_cpu/worker_pool.h"
 #include "engine/kernels/end_epoch.h"
 #include "engine/kernels/losses.h"
+#include "model/mlp.h"
 
 namespace stoker::fused_cpu {
 
@@ -70,6 +71,7 @@ class FusedCpuEngine : public Engine {
   Dropout dropout_of(std::int64_t step) const;
 
   EngineRequest request_;
+  MlpShape shape_;
   const Kernels& kernels_;
   Network network_;
   std::int64_t slice_rows_ = 0;

@@ -7,6 +7,7 @@
 #include "engine/fused_cuda/crowd_layout.h"
 #include "engine/fused_cuda/duet_plan.h"
 #include "engine/fused_cuda/plain_layout.h"
+#include "model/mlp.h"
 
 namespace stoker::fused {
 namespace {
@@ -45,7 +46,10 @@ std::optional<Plan> shape_of(const EngineRequest& request, std::string& why_not)
     why_not = std::move(reason);
     return std::nullopt;
   };
-  const MlpShape& shape = request.shape;
+  const std::optional<MlpShape> of_request = mlp_shape(request.network);
+  if (!of_request)
+    return no(fmt::format("it trains multi-layer perceptrons, not {}", request.network.family));
+  const MlpShape& shape = *of_request;
   if (shape.layer_count() > Plan::most_layers)
     return no(fmt::format("{} hidden layers; it knows up to 8", shape.hidden_layers.size()));
   if (request.loss != Loss::cross_entropy && shape.outputs != 1) return no("several targets");
@@ -98,9 +102,14 @@ std::optional<Plan> crowd_plan_for(const EngineRequest& request, const Gpu& gpu,
 
 EngineRequest widest_of(std::span<const EngineRequest> group) {
   EngineRequest widest = group.front();
+  double dropout = 0;
   for (const EngineRequest& request : group) {
+    const std::optional<MlpShape> shape = mlp_shape(request.network);
+    if (shape && shape->dropout > dropout) {
+      dropout = shape->dropout;
+      widest.network = request.network;
+    }
     widest.batch_size = std::max(widest.batch_size, request.batch_size);
-    widest.shape.dropout = std::max(widest.shape.dropout, request.shape.dropout);
     widest.optimizer.weight_decay = std::max(widest.optimizer.weight_decay, request.optimizer.weight_decay);
     widest.optimizer.max_grad_norm =
         std::max(widest.optimizer.max_grad_norm, request.optimizer.max_grad_norm);
@@ -113,7 +122,7 @@ std::optional<Plan> plain_plan_for(const EngineRequest& request, const Gpu& gpu,
   if (!plan) return std::nullopt;
   if (PlainLayout::bytes(*plan) > gpu.block_bytes) {
     why_not = fmt::format("{} weights do not fit a multiprocessor's memory as fp32",
-                          request.shape.parameter_count());
+                          parameter_count(request.network));
     return std::nullopt;
   }
   if (request.batch_size > most_plain_batch) {
@@ -148,10 +157,10 @@ std::optional<Plan> plan_for(const EngineRequest& request, const Gpu& gpu, std::
   if (has_clusters && plan.shared_bytes() <= most && team_registers(plan) <= most_team_registers) return plan;
   why_not =
       has_clusters
-          ? fmt::format("{} weights do not fit a multiprocessor's memory", request.shape.parameter_count())
+          ? fmt::format("{} weights do not fit a multiprocessor's memory", parameter_count(request.network))
           : fmt::format(
                 "batches of {} rows, clipping or {} weights need clusters of blocks, which this GPU has not",
-                request.batch_size, request.shape.parameter_count());
+                request.batch_size, parameter_count(request.network));
   return crowd_plan_for(request, gpu, *shape, why_not);
 }
 

@@ -34,7 +34,7 @@ std::string array_problem(const Array& array, const char* what, DType type) {
 }
 
 std::string dataset_problem(const EngineRequest& request, const Dataset& dataset) {
-  if (dataset.features().shape() != Shape{dataset.rows(), request.shape.inputs})
+  if (dataset.features().shape() != Shape{dataset.rows(), feature_width(request.network)})
     return "the features do not have the network's shape";
   std::string problem = array_problem(dataset.features(), "features", DType::float32);
   const bool classes = request.loss == Loss::cross_entropy;

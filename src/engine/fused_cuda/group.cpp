@@ -23,6 +23,14 @@ void OwnStream::wait() const {
   check(cudaStreamSynchronize(stream_), "training");
 }
 
+namespace {
+
+double dropout_of(const EngineRequest& request) {
+  return mlp_shape(request.network).value().dropout;
+}
+
+}  // namespace
+
 CudaGroup::CudaGroup(std::span<const EngineRequest> requests) {
   if (requests.empty()) fail("a group without models");
   device_ = requests[0].device;
@@ -34,7 +42,8 @@ CudaGroup::CudaGroup(std::span<const EngineRequest> requests) {
   if (!plan) refuse("engine fused: {}", why_not);
   plan_ = *plan;
   is_plain_ = widest.precision == Precision::fp32;
-  for (const EngineRequest& request : requests) models_.push_back({request, {}, {}, 0, false});
+  for (const EngineRequest& request : requests)
+    models_.push_back({request, dropout_of(request), {}, {}, 0, false});
   if (is_plain_) {
     spread_ = plain_spread_of(widest.batch_size);
   } else {
@@ -154,7 +163,7 @@ void CudaGroup::check_classes(const EngineRequest& request, const Dataset& datas
         "looking at the classes");
   stream_->wait();
   const ClassRange found = download<ClassRange>(range, 0, 1)[0];
-  refuse_unknown_classes(found.least, found.most, request.shape.outputs);
+  refuse_unknown_classes(found.least, found.most, request.network.outputs);
 }
 
 CudaGroup::Rows CudaGroup::prepared(const EngineRequest& request, const Dataset& dataset, bool for_training) {

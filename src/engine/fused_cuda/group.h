@@ -46,6 +46,7 @@ class CudaGroup : public EngineGroup {
   };
   struct Model {
     EngineRequest request;
+    double dropout = 0;
     Rows training;
     Rows validation;
     std::int64_t next_step = 0;

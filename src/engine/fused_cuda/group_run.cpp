@@ -17,7 +17,7 @@ ModelWork CudaGroup::model_work(std::size_t i, std::int64_t offset, std::int64_t
   const OptimizerSettings& settings = model.request.optimizer;
   const auto each = static_cast<std::size_t>(plan_.parameters());
   const auto first = i * static_cast<std::size_t>(most_steps_) + static_cast<std::size_t>(offset);
-  const float probability = static_cast<float>(model.request.shape.dropout);
+  const float probability = static_cast<float>(model.dropout);
   ModelWork work{};
   work.features = pointer<std::uint16_t>(model.training.half_features);
   work.targets = pointer<RowTarget>(model.training.targets);

@@ -9,17 +9,8 @@
 // What the cards share: their settings are one struct with fields.
 namespace stoker {
 
-template <class Config>
-DescribedSettings described() {
-  auto owner = std::make_shared<Config>();
-  return {owner, fields(*owner)};
-}
-
-template <class Config>
-config::Value checked(const config::Value& config, const std::string& path,
-                      config::Diagnostics& diagnostics) {
-  return config::write(config::read<Config>(config, path, diagnostics));
-}
+using config::checked;
+using config::described;
 
 // Settings that were checked when the document was read.
 template <class Config>

@@ -1,20 +1,23 @@
-#include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
 #include "pipeline/model_definition.h"
 
 namespace stoker::cards {
 namespace {
 
-config::Value check_definition(const config::Value& config, const std::string& path,
-                               config::Diagnostics& diagnostics) {
-  return stoker::settings_of(read_linear(config, path, diagnostics));
+config::Value check_solved(const config::Value& config, const std::string& path,
+                           config::Diagnostics& diagnostics) {
+  return stoker::settings_of(read_solved(config, path, diagnostics));
 }
 
-PortValues define(const CardContext& context) {
+ModelSpec solved_spec(const config::Value& config) {
   config::Diagnostics diagnostics("");
-  const LinearSpec spec = read_linear(context.config, "", diagnostics);
+  ModelSpec spec = read_solved(config, "", diagnostics);
   diagnostics.refuse_if_any();
-  return {{"model_spec", ModelSpec(spec)}};
+  return spec;
+}
+
+PortValues define_solved(const CardContext& context) {
+  return {{"model_spec", solved_spec(context.config)}};
 }
 
 }  // namespace
@@ -26,9 +29,11 @@ CardType model_define() {
           .inputs = {},
           .outputs = {{"model_spec", PortType::model_spec, "The model, not yet trained"}},
           .file_settings = {},
-          .describe = described<LinearDefinition>,
-          .check = check_definition,
-          .run = define};
+          .describe = describe_solved,
+          .check = check_solved,
+          .run = define_solved,
+          .spec = solved_spec,
+          .reference = reference_of_solved};
 }
 
 }  // namespace stoker::cards

@@ -1,20 +1,23 @@
-#include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
 #include "pipeline/model_definition.h"
 
 namespace stoker::cards {
 namespace {
 
-config::Value check_gpu_definition(const config::Value& config, const std::string& path,
-                                   config::Diagnostics& diagnostics) {
-  return stoker::settings_of(read_network(config, path, diagnostics));
+config::Value check_trained(const config::Value& config, const std::string& path,
+                            config::Diagnostics& diagnostics) {
+  return stoker::settings_of(read_trained(config, path, diagnostics));
 }
 
-PortValues define_for_gpu(const CardContext& context) {
+ModelSpec trained_spec(const config::Value& config) {
   config::Diagnostics diagnostics("");
-  const NetworkSpec spec = read_network(context.config, "", diagnostics);
+  ModelSpec spec = read_trained(config, "", diagnostics);
   diagnostics.refuse_if_any();
-  return {{"model_spec", ModelSpec(spec)}};
+  return spec;
+}
+
+PortValues define_trained(const CardContext& context) {
+  return {{"model_spec", trained_spec(context.config)}};
 }
 
 }  // namespace
@@ -28,9 +31,11 @@ CardType model_define_gpu() {
       .inputs = {},
       .outputs = {{"model_spec", PortType::model_spec, "The model, not yet trained"}},
       .file_settings = {},
-      .describe = described<NetworkDefinition>,
-      .check = check_gpu_definition,
-      .run = define_for_gpu};
+      .describe = describe_trained,
+      .check = check_trained,
+      .run = define_trained,
+      .spec = trained_spec,
+      .reference = reference_of_trained};
 }
 
 }  // namespace stoker::cards

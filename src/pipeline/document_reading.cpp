@@ -1,5 +1,3 @@
-#include "pipeline/document.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -10,6 +8,7 @@
 #include "config/quote.h"
 #include "data/url_secrets.h"
 #include "pipeline/card.h"
+#include "pipeline/document.h"
 #include "pipeline/document_keys.h"
 #include "pipeline/graph.h"
 #include "pipeline/seed_form.h"

@@ -1,0 +1,101 @@
+#include <algorithm>
+#include <array>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "model/family.h"
+#include "model/linear_families.h"
+#include "model/logistic.h"
+#include "model/mlp.h"
+
+namespace stoker {
+namespace {
+
+Array initial(const ParameterSpec& spec, RandomKey key) {
+  Array array(DType::float32, spec.shape);
+  std::uint32_t index = 0;
+  for (float& each : array.as<float>())
+    each = static_cast<float>(spec.bound > 0 ? (2 * uniform(key, index++) - 1) * spec.bound : spec.value);
+  return array;
+}
+
+}  // namespace
+
+std::span<const Family> families() {
+  static const std::array all{
+      linear_family(LinearKind::linear_regression),
+      linear_family(LinearKind::ridge),
+      linear_family(LinearKind::lasso),
+      linear_family(LinearKind::ridge_cv),
+      linear_family(LinearKind::lasso_cv),
+      logistic_regression(),
+      neural_network(),
+      deep_neural_network(),
+  };
+  return all;
+}
+
+const Family* find_family(std::string_view name) {
+  const std::span<const Family> all = families();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Family& each) { return each.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+const Family& family_named(std::string_view name) {
+  if (const Family* found = find_family(name)) return *found;
+  refuse("this version of Stoker has no model '{}'", name);
+}
+
+std::vector<std::string> family_names(bool are_solved) {
+  std::vector<std::string> names;
+  for (const Family& each : families())
+    if (each.is_solved() == are_solved) names.emplace_back(each.name);
+  return names;
+}
+
+config::Value checked_settings(const Family& family, const config::Value& settings, const std::string& path,
+                               config::Diagnostics& diagnostics) {
+  const config::Described described = family.describe();
+  config::read_fields(described.fields, settings, path, diagnostics);
+  return config::write_fields(described.fields);
+}
+
+Network network_for(const Family& family, config::Value settings, const Preparation& preparation) {
+  const bool many = preparation.task() == Task::multiclass;
+  return {std::string(family.name),
+          std::move(settings),
+          {table_features(family.type(), preparation.feature_count())},
+          many ? static_cast<std::int64_t>(preparation.classes().size()) : 1};
+}
+
+std::string layout_of(const Network& network) {
+  const Family& family = family_of(network);
+  return family.layout == nullptr ? to_json(network).dump() : family.layout(network);
+}
+
+std::vector<ParameterSpec> parameter_specs(const Network& network) {
+  return family_of(network).parameters(network);
+}
+
+std::int64_t parameter_count(const Network& network) {
+  std::int64_t count = 0;
+  for (const ParameterSpec& spec : parameter_specs(network)) {
+    std::int64_t size = 1;
+    for (const std::int64_t each : spec.shape) size *= each;
+    count += size;
+  }
+  return count;
+}
+
+NamedArrays initial_parameters(const Network& network, std::uint64_t seed) {
+  NamedArrays parameters;
+  std::uint64_t number = 0;
+  for (const ParameterSpec& spec : parameter_specs(network))
+    parameters.push_back({spec.name, initial(spec, random_key(seed, Purpose::initialise, number++))});
+  return parameters;
+}
+
+}  // namespace stoker

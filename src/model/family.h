@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/notes.h"
+#include "base/stop.h"
+#include "config/described.h"
+#include "data/preparation.h"
+#include "model/linear_fit.h"
+#include "model/network.h"
+
+// Families of models. One is a file in this room and a line in the table of families.cpp; every other room
+// asks this table and knows no family by name.
+namespace stoker {
+
+enum class Targets : std::uint8_t { numbers, classes, either };
+
+// An array that a model learns, or keeps beside what it learns.
+struct ParameterSpec {
+  std::string name;
+  DType type = DType::float32;
+  Shape shape;
+  double bound = 0;        // begins uniform in ±bound
+  double value = 0;        // where bound is 0: begins as this everywhere
+  bool is_trained = true;  // else a buffer
+};
+
+// What a solver is given.
+struct Problem {
+  const Network& network;
+  const Preparation& preparation;
+  const Dataset& data;              // float64; classes are int64
+  std::span<const RowRange> folds;  // for cross-validation to hold back; none: it makes its own
+  const Notes& notes;
+  const StopSignal& stop;
+};
+
+struct Solution {
+  NamedArrays parameters;
+  std::string method;           // for people: "cholesky", "coordinate descent"
+  bool out_of_time = false;     // these are the parameters so far
+  std::optional<double> alpha;  // with a penalty: the one used, or chosen by cross-validation
+  std::int64_t iterations = 0;
+  std::vector<double> path_alphas;  // cross-validation: alphas tried, and the mean squared error of each
+  std::vector<double> path_mean_errors;
+};
+
+struct Family {
+  std::string_view name;
+  config::Described (*describe)();  // its own settings only
+  Targets targets = Targets::either;
+  bool weighs_rows = true;
+  std::vector<ParameterSpec> (*parameters)(const Network& network) = nullptr;
+  // [count, outputs] of the rows from `first` on, on the CPU.
+  Array (*outputs)(const Network& network, const NamedArrays& parameters, const Dataset& data,
+                   std::int64_t first, std::int64_t count) = nullptr;
+  Solution (*solve)(const Problem& problem) = nullptr;  // null: trained by gradients
+  // How many parts of the rows its cross-validation holds back, of so many groups that must stay whole. Null:
+  // it has none.
+  std::int64_t (*folds)(const config::Value& settings, std::int64_t groups) = nullptr;
+  // All of a network that decides how it lies on a device: networks that have it in common can train side by
+  // side. Null: everything.
+  std::string (*layout)(const Network& network) = nullptr;
+
+  bool is_solved() const { return solve != nullptr; }
+  DType type() const { return is_solved() ? DType::float64 : DType::float32; }  // that it reads features in
+};
+
+std::span<const Family> families();
+const Family* find_family(std::string_view name);   // null when there is none
+const Family& family_named(std::string_view name);  // refuses one that there is not
+inline const Family& family_of(const Network& network) {
+  return family_named(network.family);
+}
+std::vector<std::string> family_names(bool are_solved);  // in the table's order
+
+// Settings as this family reads them, with every default written out.
+config::Value checked_settings(const Family& family, const config::Value& settings, const std::string& path,
+                               config::Diagnostics& diagnostics);
+
+// The network that a family lays over prepared rows.
+Network network_for(const Family& family, config::Value settings, const Preparation& preparation);
+
+std::string layout_of(const Network& network);
+std::vector<ParameterSpec> parameter_specs(const Network& network);
+std::int64_t parameter_count(const Network& network);
+// As they begin, from counter-based random numbers.
+NamedArrays initial_parameters(const Network& network, std::uint64_t seed);
+
+// The settings of a network that was checked before, as the struct that declares them.
+template <class Settings>
+Settings settings_as(const config::Value& settings) {
+  config::Diagnostics diagnostics("the settings of a model");
+  Settings result = config::read<Settings>(settings, "", diagnostics);
+  diagnostics.refuse_if_any();
+  return result;
+}
+
+}  // namespace stoker

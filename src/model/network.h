@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "config/value.h"
+#include "data/dataset.h"
+
+namespace stoker {
+
+// An array that a model reads; `shape` is that of one row.
+struct ArraySpec {
+  std::string name;
+  Role role = Role::features;
+  DType type = DType::float32;
+  Shape shape;
+};
+
+// What a model is before it has learnt anything: the one value that goes from the card through the engines to
+// model.json.
+struct Network {
+  std::string family;      // a row of the table in model/family.h
+  config::Value settings;  // the family's own, checked, every default written out
+  std::vector<ArraySpec> inputs;
+  std::int64_t outputs = 1;
+};
+
+// Part of model.json, of a checkpoint's identity and of what models that train side by side have in common.
+nlohmann::json to_json(const Network& network);
+// Refuses what is none; whether the family knows these settings is for the family to say.
+Network network_from_json(const nlohmann::json& json);
+
+// The values of a table's row, as most families read them.
+ArraySpec table_features(DType type, std::int64_t columns);
+// How many values a row has in its features.
+std::int64_t feature_width(const Network& network);
+
+}  // namespace stoker

@@ -1,0 +1,147 @@
+#include "train/fit_solved.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "data/row_weights.h"
+#include "data/value_rows.h"
+#include "train/groups.h"
+
+namespace stoker {
+namespace {
+
+// In double precision on the CPU, faster than the data would reach a GPU.
+void say_what_is_not_used(const FitConfig& config, std::string_view type, const Notes& notes) {
+  if (config.device != "auto" && choose_device(config.device, notes).is_cuda())
+    notes(Severity::info, fmt::format("{} is solved on the CPU; device {} is not used", type, config.device));
+  if (config.engine != EngineChoice::automatic)
+    notes(Severity::info,
+          fmt::format("{} needs no engine; engine {} is not used", type, config::name_of(config.engine)));
+}
+
+template <class Whole>
+bool is_a(const std::string& text) {
+  Whole number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+bool are_whole_numbers(const std::vector<std::string>& classes) {
+  return std::all_of(classes.begin(), classes.end(), [](const std::string& text) {
+    return is_a<std::int64_t>(text) || is_a<std::uint64_t>(text);
+  });
+}
+
+// A model of numbers takes few whole numbers for quantities unless it was told otherwise.
+Preparation prepared_for_numbers(const FitRequest& request, Preparation preparation) {
+  const bool taken_for_classes =
+      request.preparation.task == TaskChoice::automatic && preparation.task() != Task::regression;
+  if (!taken_for_classes || !are_whole_numbers(preparation.classes())) return preparation;
+  PreparationConfig regression = request.preparation;
+  regression.task = TaskChoice::regression;
+  return Preparation::fit(request.training, regression, Scaling::none, no_notes());
+}
+
+std::vector<std::string> families_for(Targets targets) {
+  std::vector<std::string> names;
+  for (const Family& each : families())
+    if (each.targets == targets || each.targets == Targets::either) names.emplace_back(each.name);
+  return names;
+}
+
+void refuse_wrong_targets(const Family& family, const Preparation& preparation) {
+  const bool has_classes = preparation.task() != Task::regression;
+  const Targets wanted = has_classes ? Targets::classes : Targets::numbers;
+  if (family.targets == wanted || family.targets == Targets::either) return;
+  const std::vector<std::string> others = families_for(wanted);
+  const std::string fitting =
+      fmt::format("use model_type {} (--model {})", join(others, ", "), others.front());
+  if (has_classes)
+    refuse(
+        "{} predicts numbers, but the target column '{}' has {} classes; {}, or set task: regression if its "
+        "values "
+        "are quantities (--task regression)",
+        family.name, preparation.target_column(), preparation.classes().size(), fitting);
+  refuse(
+      "{} predicts classes, but the target column '{}' holds quantities; {}, or set task: multiclass if its "
+      "values "
+      "are classes (--task multiclass)",
+      family.name, preparation.target_column(), fitting);
+}
+
+Preparation prepared(const FitRequest& request, const Family& family, const Notes& notes) {
+  Preparation preparation = Preparation::fit(request.training, request.preparation, Scaling::none, notes);
+  if (family.targets == Targets::numbers) preparation = prepared_for_numbers(request, std::move(preparation));
+  refuse_wrong_targets(family, preparation);
+  return preparation;
+}
+
+// Rows in the order of the folds that cross-validation holds back.
+struct FoldedRows {
+  Table table;
+  std::vector<RowRange> folds;  // none: it makes its own
+};
+
+// Where the split kept groups together, a fold must too: else rows of one group choose the alpha for each
+// other.
+FoldedRows in_folds_of_groups(const Table& table, const Family& family, const config::Value& settings) {
+  if (table.group_column.empty() || family.folds == nullptr) return {table, {}};
+  const std::vector<ValueRows> groups = rows_by_value(table, table.group_column);
+  if (groups.size() < 2)
+    refuse(
+        "{}: all rows to train on are of one group of group_column '{}', which cannot be on both sides of a "
+        "cross-validation",
+        family.name, table.group_column);
+  const std::int64_t count = family.folds(settings, static_cast<std::int64_t>(groups.size()));
+  std::vector<std::int64_t> order;
+  FoldedRows folded;
+  for (const SplitRows& fold : fold_groups(groups, {}, count, 0)) {
+    const auto first = static_cast<std::int64_t>(order.size());
+    order.insert(order.end(), fold.second.begin(), fold.second.end());
+    folded.folds.push_back({first, static_cast<std::int64_t>(order.size())});
+  }
+  folded.table = take_rows(table, order);
+  return folded;
+}
+
+Dataset dataset_of(const FitRequest& request, const Preparation& preparation, const Table& rows) {
+  Dataset data = preparation.apply(rows, DType::float64, true);
+  const std::string& weight_column = request.preparation.weight_column;
+  if (!weight_column.empty())
+    data.arrays.push_back({"weights", Role::weights, row_weights(rows, weight_column)});
+  return data;
+}
+
+}  // namespace
+
+FitResult fit_solved(const FitRequest& request, const Notes& notes, const StopSignal& stop) {
+  const Family& family = family_of(request.spec);
+  say_what_is_not_used(request.config, family.name, notes);
+  if (!request.preparation.weight_column.empty() && !family.weighs_rows)
+    refuse("weight_column '{}': {} weighs all rows the same; networks weigh rows (--model neural_network)",
+           request.preparation.weight_column, family.name);
+  Preparation preparation = prepared(request, family, notes);
+  const FoldedRows rows = in_folds_of_groups(request.training, family, request.spec.settings);
+  const Dataset data = dataset_of(request, preparation, rows.table);
+  Network network = network_for(family, request.spec.settings, preparation);
+  StopSignal limited;
+  limited.heed(stop);
+  if (request.config.time_limit > 0) limited.stop_after(request.config.time_limit);
+
+  FitResult result;
+  const auto begin = std::chrono::steady_clock::now();
+  result.solution = family.solve({network, preparation, data, rows.folds, notes, limited});
+  if (result.solution->out_of_time) result.end = TrainingEnd::time_limit;
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  result.model = {std::move(network), std::move(preparation), result.solution->parameters,
+                  result.solution->alpha};
+  result.engine = result.solution->method;
+  result.device = Device::cpu().name();
+  result.placement = "host";
+  return result;
+}
+
+}  // namespace stoker

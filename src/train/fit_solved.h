@@ -1,0 +1,12 @@
+#pragma once
+
+#include "base/notes.h"
+#include "base/stop.h"
+#include "train/fit_request.h"
+
+namespace stoker {
+
+// fit() of a family that has a solver.
+FitResult fit_solved(const FitRequest& request, const Notes& notes, const StopSignal& stop);
+
+}  // namespace stoker

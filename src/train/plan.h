@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+
+#include "train/training.h"
+
+namespace stoker {
+
+// How one training goes.
+struct TrainingPlan {
+  TrainingSettings config;
+  std::int64_t rows = 0;  // that an epoch trains on
+  std::int64_t steps_per_epoch = 1;
+  double time_limit = 0;  // seconds over all sittings; 0: none
+  double checkpoint_seconds = 30;
+  std::int64_t pause_after_epochs = 0;  // the training is left there, to go on later; 0: no pause
+  bool checkpoint_at_end = true;
+
+  // The schedule of the learning rate knows nothing of a pause.
+  std::int64_t total_steps() const {
+    const bool pauses = pause_after_epochs > 0 && pause_after_epochs < config.epochs;
+    return (pauses ? pause_after_epochs : config.epochs) * steps_per_epoch;
+  }
+};
+
+}  // namespace stoker
