@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "engine/fused_cpu/step_kernels.h"
+#include "fused/cpu/step_kernels.h"
 
 namespace {
 

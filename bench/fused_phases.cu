@@ -12,8 +12,8 @@
 #include <cuda_runtime.h>
 
 #include "base/random.h"
-#include "engine/fused_cuda/duet_plan.h"
-#include "engine/fused_cuda/step.cuh"
+#include "fused/cuda/step.cuh"
+#include "fused/cuda/warpgroups/duet_plan.h"
 
 #ifndef DROPOUT
 #define DROPOUT 0.2

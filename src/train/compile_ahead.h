@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/stop.h"
-#include "engine/fused_cuda/fused_cuda.h"
+#include "fused/cuda/fused_cuda.h"
 #include "train/fit_request.h"
 
 // A network of a shape that the program does not bring is compiled for the GPU, which takes a second or two.

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "engine/fused_cpu/fused_cpu_engine.h"
-#include "engine/fused_cuda/fused_cuda.h"
+#include "fused/cpu/fused_cpu_engine.h"
+#include "fused/cuda/fused_cuda.h"
 #include "torch/door.h"
 
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "engine/fused_cuda/compile_once.h"
+#include "fused/cuda/compile_once.h"
 
 #include <atomic>
 #include <future>

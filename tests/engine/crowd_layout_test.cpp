@@ -1,4 +1,4 @@
-#include "engine/fused_cuda/crowd_layout.h"
+#include "fused/cuda/whole_gpu/crowd_layout.h"
 
 #include <algorithm>
 #include <utility>

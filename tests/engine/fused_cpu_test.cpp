@@ -9,11 +9,11 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "engine/flush_to_zero.h"
-#include "engine/fused_cpu/curves.h"
-#include "engine/fused_cpu/fused_cpu_engine.h"
-#include "engine/fused_cpu/row_order.h"
 #include "engine/plain_training.h"
 #include "engine/reshaped.h"
+#include "fused/cpu/curves.h"
+#include "fused/cpu/fused_cpu_engine.h"
+#include "fused/cpu/row_order.h"
 
 namespace stoker {
 namespace {

@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "engine/fused_cuda/choose_plan.h"
-#include "engine/fused_cuda/epoch_sums.h"
-#include "engine/fused_cuda/flat.h"
 #include "engine/reshaped.h"
+#include "fused/cuda/choose_plan.h"
+#include "fused/cuda/epoch_sums.h"
+#include "fused/cuda/flat.h"
 
 // The state of a model of the fused CUDA engine goes from any plan to any other that can train the model. The
 // plans are made for GPUs of several kinds, none of which needs to be here.

@@ -1,4 +1,4 @@
-#include "engine/fused_cuda/fused_cuda.h"
+#include "fused/cuda/fused_cuda.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,68 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/error.h"
+#include "fused/cpu/fused_cpu_engine.h"
+#include "fused/cpu/layout.h"
+
+// What an engine gives and takes of itself.
+namespace stoker::fused_cpu {
+
+NamedArrays FusedCpuEngine::state() const {
+  NamedArrays state;
+  append_unpacked(shape_, network_, parameters_, "parameters.", state);
+  if (network_.first_moment != nullptr)
+    append_unpacked(shape_, network_, first_moment_, "first_moment.", state);
+  if (network_.second_moment != nullptr)
+    append_unpacked(shape_, network_, second_moment_, "second_moment.", state);
+  if (has_validation_) {
+    append_unpacked(shape_, network_, best_parameters_, "best_parameters.", state);
+    state.push_back({"best_validation_loss", Array::from<double>(std::array{best_loss_}, {1})});
+  }
+  const std::array<std::int64_t, 3> numbers{counters_.step, counters_.since_best, stopped_ != 0 ? 1 : 0};
+  state.push_back({"counters", Array::from<std::int64_t>(numbers, {3})});
+  state.push_back({"row_sums", Array::from<double>(row_sums_, {request_.batch_size})});
+  return state;
+}
+
+void FusedCpuEngine::restore(const NamedArrays& state) {
+  const auto checked = [&](const std::string& name, DType type, const Shape& shape) -> const Array& {
+    const Array& array = find_array(state, name);
+    if (array.type() != type || array.shape() != shape)
+      refuse("the array '{}' of the saved state does not fit this training: it belongs to another one", name);
+    return array;
+  };
+  pack(shape_, network_, state, "parameters.", parameters_);
+  if (network_.first_moment != nullptr) pack(shape_, network_, state, "first_moment.", first_moment_);
+  if (network_.second_moment != nullptr) pack(shape_, network_, state, "second_moment.", second_moment_);
+  if (has_validation_) {
+    pack(shape_, network_, state, "best_parameters.", best_parameters_);
+    best_loss_ = checked("best_validation_loss", DType::float64, {1}).as<double>()[0];
+  }
+  const auto numbers = checked("counters", DType::int64, {3}).as<std::int64_t>();
+  if (numbers[0] < 0 || numbers[1] < 0) refuse("the saved state counts negative steps");
+  counters_ = {};
+  counters_.step = numbers[0];
+  counters_.since_best = numbers[1];
+  stopped_ = numbers[2] != 0 ? 1.0F : 0.0F;
+  std::ranges::copy(checked("row_sums", DType::float64, {request_.batch_size}).as<double>(),
+                    row_sums_.begin());
+  kernels_.transpose(network_);
+}
+
+NamedArrays FusedCpuEngine::parameters() const {
+  NamedArrays arrays;
+  append_unpacked(shape_, network_, parameters_, "", arrays);
+  return arrays;
+}
+
+NamedArrays FusedCpuEngine::best_parameters() const {
+  // A run without validation has no best; nor has one whose every validation loss was not a number.
+  const bool has_best = has_validation_ && std::isfinite(best_loss_);
+  NamedArrays arrays;
+  append_unpacked(shape_, network_, has_best ? best_parameters_ : parameters_, "", arrays);
+  return arrays;
+}
+
+}  // namespace stoker::fused_cpu

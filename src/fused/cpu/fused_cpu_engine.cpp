@@ -1,0 +1,423 @@
+#include "fused/cpu/fused_cpu_engine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <thread>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "engine/class_numbers.h"
+#include "engine/flush_to_zero.h"
+#include "fused/cpu/layout.h"
+#include "fused/cpu/row_order.h"
+
+namespace stoker::fused_cpu {
+namespace {
+
+// Batches of up to this many rows are one slice, whose gradients go straight into the weights.
+constexpr std::int64_t most_rows_at_once = 128;
+// What the values of a slice may take of the cache in larger batches.
+constexpr std::int64_t slice_bytes = 160 * 1024;
+constexpr std::int64_t most_benches = 16;
+constexpr std::int64_t ordered_at_once = 512;  // rows
+constexpr std::int64_t most_gradient_bytes = 256 << 20;
+// Multiply-adds of a step that are worth another thread: some 200 µs.
+constexpr std::int64_t work_per_thread = 4'000'000;
+
+bool has_first_moment(const OptimizerSettings& settings) {
+  return settings.kind != Optimizer::sgd || settings.momentum > 0;
+}
+
+std::int64_t rows_per_slice(const Network& network, std::int64_t batch) {
+  if (batch <= most_rows_at_once) return padded(batch, row_block);
+  std::int64_t row_bytes = 0;
+  for (int i = 0; i < network.layer_count; ++i) row_bytes += 8 * network.layers[i].outputs;
+  const std::int64_t fitting = slice_bytes / row_bytes / row_block * row_block;
+  return std::clamp<std::int64_t>(fitting, 2 * row_block, most_rows_at_once);
+}
+
+std::int64_t rows_in_batch(const EngineRequest& request) {
+  return std::min(request.batch_size, request.training.rows());
+}
+
+// Partial sums of a batch's gradients: a number that follows from the request alone, not from the machine.
+std::int64_t bench_count(const Network& network, std::int64_t slices) {
+  const std::int64_t fitting = most_gradient_bytes / (4 * network.size);
+  return std::min(slices, std::clamp<std::int64_t>(fitting, 1, most_benches));
+}
+
+int threads_for(const EngineRequest& request, const Network& network, int wanted) {
+  const std::int64_t worth = 3 * rows_in_batch(request) * network.size / work_per_thread;
+  const auto cores = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
+  const std::int64_t slices = (rows_in_batch(request) + most_rows_at_once - 1) / most_rows_at_once;
+  if (slices == 1) return 1;
+  return wanted > 0 ? wanted : static_cast<int>(std::clamp<std::int64_t>(worth, 1, std::min(cores, slices)));
+}
+
+void check_class_numbers(const EngineRequest& request) {
+  if (request.loss != Loss::cross_entropy) return;
+  for (const Dataset* dataset : {&request.training, &request.validation}) {
+    if (dataset->rows() == 0) continue;
+    const auto classes = dataset->targets().as<std::int64_t>();
+    const auto [low, high] = std::ranges::minmax(classes);
+    refuse_unknown_classes(low, high, request.network.outputs);
+  }
+}
+
+// A row of a table; rows are short, and a call of memcpy costs more than they do.
+void copy_row(const float* from, std::int64_t count, float* to) {
+  std::int64_t i = 0;
+  for (; i + 4 <= count; i += 4) std::memcpy(to + i, from + i, 4 * sizeof(float));
+  for (; i < count; ++i) to[i] = from[i];
+}
+
+float* floats(Array& array) {
+  return static_cast<float*>(array.data());
+}
+
+}  // namespace
+
+FusedCpuEngine::FusedCpuEngine(const EngineRequest& request, const Kernels& kernels, int threads)
+    : request_(request),
+      shape_(mlp_shape(request.network).value()),
+      kernels_(kernels),
+      network_(network_of(shape_)),
+      slice_rows_(rows_per_slice(network_, rows_in_batch(request))),
+      has_validation_(request.validation.rows() > 0),
+      best_loss_(std::numeric_limits<double>::infinity()),
+      pool_(threads_for(request, network_, threads)) {
+  check_class_numbers(request);
+  make_buffers();
+  make_benches();
+  make_losses();
+}
+
+void FusedCpuEngine::make_buffers() {
+  parameters_ = zeros(network_.size);
+  pack(shape_, network_, request_.initial_parameters, "", parameters_);
+  network_.parameters = floats(parameters_);
+  if (has_first_moment(request_.optimizer)) {
+    first_moment_ = zeros(network_.size);
+    network_.first_moment = floats(first_moment_);
+  }
+  if (request_.optimizer.kind != Optimizer::sgd) {
+    second_moment_ = zeros(network_.size);
+    network_.second_moment = floats(second_moment_);
+  }
+  best_parameters_ = parameters_.clone();
+  transposed_ = zeros(transposed_size(network_));
+  network_.transposed = floats(transposed_);
+  kernels_.transpose(network_);
+}
+
+void FusedCpuEngine::make_benches() {
+  const std::int64_t batch = rows_in_batch(request_);
+  benches_.resize(static_cast<std::size_t>(bench_count(network_, (batch + slice_rows_ - 1) / slice_rows_)));
+  for (Bench& bench : benches_) make_bench(bench);
+}
+
+void FusedCpuEngine::make_bench(Bench& bench) {
+  const auto buffer = [&](std::int64_t width) {
+    bench.buffers.push_back(zeros(padded(slice_rows_ * width, panel)));
+    return floats(bench.buffers.back());
+  };
+  bench.space.active[0] = buffer(network_.layers[0].inputs);
+  for (int i = 0; i < network_.layer_count; ++i) {
+    const std::int64_t width = network_.layers[i].outputs;
+    bench.space.active[i + 1] = buffer(width);
+    bench.space.deltas[i] = buffer(width);
+    bench.space.slopes[i] = shape_.activation == Activation::relu ? nullptr : buffer(width);
+  }
+  if (rows_in_batch(request_) > slice_rows_ || request_.optimizer.max_grad_norm > 0) {
+    bench.gradients = zeros(network_.size);
+    bench.space.gradients = floats(bench.gradients);
+  }
+  const auto rows = static_cast<std::size_t>(slice_rows_);
+  if (request_.loss == Loss::cross_entropy) {
+    bench.class_targets.resize(rows);
+  } else {
+    bench.float_targets.resize(rows * static_cast<std::size_t>(shape_.outputs));
+  }
+  if (request_.training.find(Role::weights) != nullptr) bench.row_weights.resize(rows);
+}
+
+void FusedCpuEngine::make_losses() {
+  const Layer& last = network_.layers[network_.layer_count - 1];
+  losses_.loss = request_.loss;
+  losses_.huber_delta = static_cast<float>(request_.huber_delta);
+  losses_.width = last.width;
+  losses_.stride = last.outputs;
+  losses_.stopped = &stopped_;
+  row_sums_.resize(static_cast<std::size_t>(request_.batch_size));
+  validation_sums_.resize(static_cast<std::size_t>(slice_rows_));
+  dropout_.threshold = dropout_threshold(static_cast<float>(shape_.dropout));
+  dropout_.is_on = dropout_.threshold > 0;
+  dropout_.scale = 1.0F / (1.0F - static_cast<float>(shape_.dropout));
+}
+
+std::int64_t FusedCpuEngine::batch_rows(std::int64_t step) const {
+  const std::int64_t first = step % request_.steps_per_epoch() * request_.batch_size;
+  return std::min(request_.batch_size, request_.training.rows() - first);
+}
+
+// Rows of an epoch from its place `first` on, for several steps at once: some must be drawn again and again,
+// and few are drawn as slowly as many.
+void FusedCpuEngine::order_rows(std::int64_t epoch, std::int64_t first) {
+  const std::int64_t rows = request_.training.rows();
+  const std::int64_t steps = std::max<std::int64_t>(1, ordered_at_once / request_.batch_size);
+  order_.resize(static_cast<std::size_t>(std::min(steps * request_.batch_size, rows - first)));
+  const RandomKey key = random_key(request_.seed, Purpose::shuffle, static_cast<std::uint64_t>(epoch));
+  permuted_rows(key, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(first), order_);
+  order_epoch_ = epoch;
+  order_first_ = first;
+}
+
+// Which rows a step takes; called for the next step while this one runs, so that they are on their way to the
+// cache.
+void FusedCpuEngine::choose_rows(std::int64_t step) {
+  if (chosen_step_ == step) return;
+  const std::int64_t per_epoch = request_.steps_per_epoch();
+  const std::int64_t first = step % per_epoch * request_.batch_size;
+  if (step / per_epoch != order_epoch_ || first < order_first_ ||
+      first + batch_rows(step) > order_first_ + static_cast<std::int64_t>(order_.size())) {
+    order_rows(step / per_epoch, first);
+  }
+  chosen_ = std::span(order_).subspan(static_cast<std::size_t>(first - order_first_),
+                                      static_cast<std::size_t>(batch_rows(step)));
+  chosen_step_ = step;
+  fetch_rows<2>();
+}
+
+// Asks for the chosen rows: a step ahead to the second cache, since the step fills the first one with other
+// things and the processor drops requests for it when there are many; to the first one (`nearness` 3) when
+// they are about to be read.
+template <int nearness>
+void FusedCpuEngine::fetch_rows() const {
+  const auto* features = static_cast<const float*>(request_.training.features().data());
+  const Array& targets = request_.training.targets();
+  const std::int64_t target_bytes = static_cast<std::int64_t>(targets.bytes()) / targets.dimension(0);
+  for (const std::int64_t row : chosen_) {
+    __builtin_prefetch(features + row * shape_.inputs, 0, nearness);
+    __builtin_prefetch(features + (row + 1) * shape_.inputs - 1, 0, nearness);
+    __builtin_prefetch(static_cast<const char*>(targets.data()) + row * target_bytes, 0, nearness);
+  }
+}
+
+// Rows first .. first + count of the batch to the bench.
+void FusedCpuEngine::gather(Bench& bench, std::int64_t first, std::int64_t count) const {
+  const std::int64_t columns = shape_.inputs;
+  const std::int64_t stride = network_.layers[0].inputs;
+  const auto* features = static_cast<const float*>(request_.training.features().data());
+  const void* targets = request_.training.targets().data();
+  const Array* weights = request_.training.find(Role::weights);
+  const std::int64_t width = shape_.outputs;
+  for (std::int64_t row = 0; row < count; ++row) {
+    const std::int64_t source = chosen_[static_cast<std::size_t>(first + row)];
+    copy_row(features + source * columns, columns, bench.space.active[0] + row * stride);
+    if (request_.loss == Loss::cross_entropy) {
+      bench.class_targets[static_cast<std::size_t>(row)] = static_cast<const std::int64_t*>(targets)[source];
+    } else {
+      copy_row(static_cast<const float*>(targets) + source * width, width,
+               bench.float_targets.data() + row * width);
+    }
+    if (weights != nullptr)
+      bench.row_weights[static_cast<std::size_t>(row)] = static_cast<const float*>(weights->data())[source];
+  }
+  const std::int64_t rest = padded(count, row_block) - count;
+  std::fill_n(bench.space.active[0] + count * stride, rest * stride, 0.0F);
+}
+
+Dropout FusedCpuEngine::dropout_of(std::int64_t step) const {
+  Dropout dropout = dropout_;
+  if (!dropout.is_on) return dropout;
+  for (int i = 0; i + 1 < network_.layer_count; ++i) {
+    const RandomKey key =
+        dropout_key(request_.seed, static_cast<std::uint64_t>(step), static_cast<std::uint32_t>(i));
+    dropout.key_first[i] = key.first;
+    dropout.key_second[i] = key.second;
+  }
+  return dropout;
+}
+
+Update FusedCpuEngine::update_of(std::int64_t step, float rate) const {
+  const OptimizerSettings& s = request_.optimizer;
+  Update update;
+  update.decays = s.weight_decay > 0;
+  update.decay = static_cast<float>(s.weight_decay);
+  if (s.kind == Optimizer::sgd) {
+    update.kind = s.momentum > 0 ? Update::Kind::momentum : Update::Kind::sgd;
+    update.first_keep = static_cast<float>(s.momentum);
+    update.rate = -rate;
+    return update;
+  }
+  // torch divides both moments by their bias corrections; here the second one's is taken out of the root.
+  const auto number = static_cast<double>(step + 1);
+  const double first_bias = 1 - std::pow(s.beta1, number);
+  const double second_bias = std::sqrt(1 - std::pow(s.beta2, number));
+  update.kind = s.kind == Optimizer::adam ? Update::Kind::adam : Update::Kind::adamw;
+  update.first_keep = static_cast<float>(1 - s.beta1);
+  update.second_take = static_cast<float>(1 - s.beta2);
+  update.rate = static_cast<float>(-rate * second_bias / first_bias);
+  update.epsilon = static_cast<float>(s.epsilon * second_bias);
+  if (s.kind == Optimizer::adamw) update.decay = static_cast<float>(1 - rate * s.weight_decay);
+  return update;
+}
+
+void FusedCpuEngine::run_slice(Bench& bench, std::int64_t first, std::int64_t count, std::int64_t rows,
+                               Gradients what, const Update& update) {
+  bench.space.rows = padded(count, row_block);
+  bench.dropout = dropout_;
+  bench.dropout.first_row = static_cast<std::uint32_t>(first);
+  kernels_.forward(network_, bench.space, bench.dropout, true);
+
+  float* deltas = bench.space.deltas[network_.layer_count - 1];
+  kernels::Losses losses = losses_;
+  losses.outputs = bench.space.active[network_.layer_count];
+  losses.float_targets = bench.float_targets.data();
+  losses.class_targets = bench.class_targets.data();
+  losses.row_weights = bench.row_weights.empty() ? nullptr : bench.row_weights.data();
+  losses.rows = count;
+  losses.mean_rows = rows;
+  losses.row_sums = row_sums_.data() + first;
+  losses.gradients = deltas;
+  kernels::losses(losses);
+  std::fill_n(deltas + count * losses_.stride, (bench.space.rows - count) * losses_.stride, 0.0F);
+  kernels_.backward(network_, bench.space, bench.dropout, what, update);
+}
+
+// Gradients of the batch to the first bench.
+void FusedCpuEngine::sum_slices(std::int64_t rows) {
+  const std::int64_t slices = (rows + slice_rows_ - 1) / slice_rows_;
+  const std::int64_t used = std::min(slices, static_cast<std::int64_t>(benches_.size()));
+  auto work = [&](std::int64_t number) {
+    Bench& bench = benches_[static_cast<std::size_t>(number)];
+    for (std::int64_t slice = number * slices / used; slice < (number + 1) * slices / used; ++slice) {
+      const std::int64_t first = slice * slice_rows_;
+      const std::int64_t count = std::min(slice_rows_, rows - first);
+      gather(bench, first, count);
+      run_slice(bench, first, count, rows,
+                slice == number * slices / used ? Gradients::stored : Gradients::added, {});
+    }
+  };
+  pool_.share(used, work);
+  for (std::int64_t i = 1; i < used; ++i)
+    kernels_.add(benches_[0].space.gradients, benches_[static_cast<std::size_t>(i)].space.gradients,
+                 network_.size);
+}
+
+// As torch.nn.utils.clip_grad_norm_.
+void FusedCpuEngine::clip(Update& update) const {
+  const double limit = request_.optimizer.max_grad_norm;
+  if (limit <= 0) return;
+  const double norm = std::sqrt(kernels_.squared_norm(benches_[0].space.gradients, network_.size));
+  const auto factor = static_cast<float>(limit / (norm + 1e-6));
+  update.gradient_scale = factor > 1 ? 1 : factor;  // a NaN stays
+}
+
+void FusedCpuEngine::run_step(float rate) {
+  const std::int64_t step = counters_.step;
+  const std::int64_t rows = batch_rows(step);
+  choose_rows(step);
+  if (rows <= slice_rows_) fetch_rows<3>();
+  dropout_ = dropout_of(step);
+  Update update = update_of(step, rate);
+  if (rows <= slice_rows_ && request_.optimizer.max_grad_norm <= 0) {
+    gather(benches_[0], 0, rows);
+    choose_rows(step + 1);
+    run_slice(benches_[0], 0, rows, rows, Gradients::updated, update);
+  } else {
+    sum_slices(rows);
+    choose_rows(step + 1);
+    clip(update);
+    kernels_.update(network_, benches_[0].space.gradients, update);
+  }
+  counters_.current_step = step;
+  counters_.step = step + 1;
+}
+
+void FusedCpuEngine::validate() {
+  const Dataset& dataset = request_.validation;
+  const std::int64_t columns = shape_.inputs;
+  const std::int64_t stride = network_.layers[0].inputs;
+  const auto* features = static_cast<const float*>(dataset.features().data());
+  const Array* weights = dataset.find(Role::weights);
+  Workspace& space = benches_[0].space;
+  for (std::int64_t first = 0; first < dataset.rows(); first += slice_rows_) {
+    const std::int64_t count = std::min(slice_rows_, dataset.rows() - first);
+    for (std::int64_t row = 0; row < count; ++row)
+      copy_row(features + (first + row) * columns, columns, space.active[0] + row * stride);
+    space.rows = padded(count, row_block);
+    kernels_.forward(network_, space, dropout_, false);
+    kernels::Losses losses = losses_;
+    losses.outputs = space.active[network_.layer_count];
+    if (request_.loss == Loss::cross_entropy) {
+      losses.class_targets = static_cast<const std::int64_t*>(dataset.targets().data()) + first;
+    } else {
+      losses.float_targets = static_cast<const float*>(dataset.targets().data()) + first * losses.width;
+    }
+    if (weights != nullptr) losses.row_weights = static_cast<const float*>(weights->data()) + first;
+    losses.rows = count;
+    losses.row_sums = validation_sums_.data();
+    kernels::losses(losses);
+  }
+}
+
+kernels::EndEpoch FusedCpuEngine::end_epoch_work() {
+  kernels::EndEpoch end;
+  end.row_sums = row_sums_.data();
+  end.row_sum_count = static_cast<std::int64_t>(row_sums_.size());
+  end.rows = request_.training.rows();
+  if (has_validation_) {
+    end.validation_sums = validation_sums_.data();
+    end.validation_sum_count = static_cast<std::int64_t>(validation_sums_.size());
+    end.validation_rows = request_.validation.rows();
+  }
+  end.steps_per_epoch = request_.steps_per_epoch();
+  end.patience = request_.patience;
+  end.min_delta = request_.min_delta;
+  end.counters = &counters_;
+  end.lines = &line_;
+  end.line_capacity = 1;
+  end.best_loss = &best_loss_;
+  end.stopped = &stopped_;
+  end.parameters = floats(parameters_);
+  end.best_parameters = floats(best_parameters_);
+  end.parameter_count = network_.size;
+  return end;
+}
+
+void FusedCpuEngine::end_epoch(ChunkResult& result) {
+  if (has_validation_) validate();
+  counters_.record_count = 0;
+  kernels::end_epoch(end_epoch_work());
+  EpochRecord record;
+  record.epoch = line_.epoch;
+  record.train_loss = line_.train_loss;
+  if (has_validation_) record.validation_loss = line_.validation_loss;
+  record.is_best = line_.is_best != 0;
+  result.finished_epochs.push_back(record);
+}
+
+ChunkResult FusedCpuEngine::run(const Chunk& chunk) {
+  const FlushToZero flushed;
+  ChunkResult result;
+  if (stopped_ == 0 && chunk.first_step != counters_.step)
+    fail("a chunk that begins with step {} cannot follow step {}", chunk.first_step, counters_.step);
+  for (const float rate : chunk.learning_rates) {
+    if (stopped_ != 0) break;
+    run_step(rate);
+    if (counters_.step % request_.steps_per_epoch() == 0) end_epoch(result);
+  }
+  result.stopped_early = stopped_ != 0;
+  return result;
+}
+
+EngineMaker maker() {
+  return {"fused", refusal, [](const EngineRequest& request) -> std::unique_ptr<Engine> {
+            return std::make_unique<FusedCpuEngine>(request, best_kernels(), request.threads);
+          }};
+}
+
+}  // namespace stoker::fused_cpu

@@ -1,0 +1,104 @@
+#include "fused/cpu/layout.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace stoker::fused_cpu {
+namespace {
+
+std::string weight_name(int layer) {
+  return fmt::format("layers.{}.weight", layer);
+}
+std::string bias_name(int layer) {
+  return fmt::format("layers.{}.bias", layer);
+}
+
+const Array& checked(const NamedArrays& arrays, const std::string& name, const Shape& shape) {
+  const Array& array = find_array(arrays, name);
+  if (array.type() != DType::float32 || array.shape() != shape) {
+    refuse("the array '{}' does not fit this network: it belongs to another one", name);
+  }
+  return array;
+}
+
+std::size_t place_of(const Layer& layer, std::int64_t output, std::int64_t input) {
+  const std::int64_t place =
+      layer.is_single() ? input : (output / panel * layer.inputs + input) * panel + output % panel;
+  return static_cast<std::size_t>(layer.weights + place);
+}
+
+// Calls use(place in the flat buffer, place in the named array) for each weight of a layer.
+template <class Use>
+void for_each_weight(const Layer& layer, const Shape& shape, Use use) {
+  std::size_t index = 0;
+  for (std::int64_t output = 0; output < shape[0]; ++output)
+    for (std::int64_t input = 0; input < shape[1]; ++input) use(place_of(layer, output, input), index++);
+}
+
+}  // namespace
+
+Array zeros(std::int64_t count) {
+  Array array(DType::float32, {count});
+  std::ranges::fill(array.as<float>(), 0.0F);
+  return array;
+}
+
+Network network_of(const MlpShape& shape) {
+  Network network;
+  network.activation = shape.activation;
+  network.layer_count = static_cast<int>(shape.layer_count());
+  std::int64_t transposed = 0;
+  for (int i = 0; i < network.layer_count; ++i) {
+    const auto number = static_cast<std::size_t>(i);
+    Layer& layer = network.layers[i];
+    layer.depth = shape.layer_inputs(number);
+    layer.inputs = padded(layer.depth, panel);
+    layer.width = shape.layer_outputs(number);
+    const bool is_single = i + 1 == network.layer_count && layer.width == 1;
+    layer.outputs = is_single ? 1 : padded(layer.width, panel);
+    layer.weights = network.size;
+    layer.biases = layer.weights + layer.weight_count();
+    network.size = layer.biases + layer.bias_count();
+    layer.transposed = transposed;
+    if (i > 0 && !is_single) transposed += layer.weight_count();
+  }
+  return network;
+}
+
+std::int64_t transposed_size(const Network& network) {
+  const Layer& last = network.layers[network.layer_count - 1];
+  return last.transposed + (last.is_single() ? 0 : last.weight_count());
+}
+
+void pack(const MlpShape& shape, const Network& network, const NamedArrays& arrays, const std::string& prefix,
+          Array& flat) {
+  const auto values = flat.as<float>();
+  for (int i = 0; i < network.layer_count; ++i) {
+    const Layer& layer = network.layers[i];
+    const Shape weight_shape{layer.width, shape.layer_inputs(static_cast<std::size_t>(i))};
+    const auto weights = checked(arrays, prefix + weight_name(i), weight_shape).as<float>();
+    const auto biases = checked(arrays, prefix + bias_name(i), {layer.width}).as<float>();
+    for_each_weight(layer, weight_shape,
+                    [&](std::size_t place, std::size_t index) { values[place] = weights[index]; });
+    std::ranges::copy(biases, values.begin() + layer.biases);
+  }
+}
+
+void append_unpacked(const MlpShape& shape, const Network& network, const Array& flat,
+                     const std::string& prefix, NamedArrays& arrays) {
+  const auto values = flat.as<float>();
+  for (int i = 0; i < network.layer_count; ++i) {
+    const Layer& layer = network.layers[i];
+    Array weights(DType::float32, {layer.width, shape.layer_inputs(static_cast<std::size_t>(i))});
+    Array biases(DType::float32, {layer.width});
+    const auto weight_values = weights.as<float>();
+    for_each_weight(layer, weights.shape(),
+                    [&](std::size_t place, std::size_t index) { weight_values[index] = values[place]; });
+    std::copy_n(values.begin() + layer.biases, layer.width, biases.as<float>().begin());
+    arrays.push_back({prefix + weight_name(i), std::move(weights)});
+    arrays.push_back({prefix + bias_name(i), std::move(biases)});
+  }
+}
+
+}  // namespace stoker::fused_cpu

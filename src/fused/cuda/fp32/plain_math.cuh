@@ -1,0 +1,42 @@
+#pragma once
+
+#include "fused/cuda/math.cuh"
+
+// As math.cuh, for kinds that are known at run time only; activations are not approximated.
+namespace stoker::fused {
+
+__device__ inline Activated activated(int kind, float z) {
+  switch (kind) {
+    case 1: {
+      const float t = tanhf(z);
+      return {t, 1.0F - t * t};
+    }
+    case 2: {
+      const float s = 1.0F / (1.0F + expf(-z));
+      return {s, s * (1.0F - s)};
+    }
+    case 3: {
+      const float cdf = 0.5F * (1.0F + erff(z * 0.70710678F));
+      return {z * cdf, cdf + z * 0.39894228F * expf(-0.5F * z * z)};
+    }
+    case 4: {
+      const float s = 1.0F / (1.0F + expf(-z));
+      return {z * s, s * (1.0F + z * (1.0F - s))};
+    }
+    default:
+      return {fmaxf(z, 0.0F), z > 0 ? 1.0F : 0.0F};
+  }
+}
+
+__device__ inline RowLoss scalar_loss(int kind, float output, float target, float huber_delta) {
+  switch (kind) {
+    case 1:
+      return scalar_loss<1>(output, target, huber_delta);
+    case 3:
+      return scalar_loss<3>(output, target, huber_delta);
+    default:
+      return scalar_loss<0>(output, target, huber_delta);
+  }
+}
+
+}  // namespace stoker::fused

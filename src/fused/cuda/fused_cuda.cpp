@@ -1,0 +1,114 @@
+#include "fused/cuda/fused_cuda.h"
+
+#include <limits>
+
+#include "base/error.h"
+#include "fused/cuda/device_memory.h"
+#include "fused/cuda/group.h"
+
+namespace stoker::fused {
+namespace {
+
+// One model is a group of one.
+class CudaEngine : public Engine {
+ public:
+  explicit CudaEngine(const EngineRequest& request) : group_({&request, 1}) {}
+
+  std::string_view name() const override { return "fused"; }
+  ChunkResult run(const Chunk& chunk) override { return group_.run({&chunk, 1}).front(); }
+  NamedArrays state() const override { return group_.state(0); }
+  void restore(const NamedArrays& state) override { group_.restore(0, state); }
+  NamedArrays parameters() const override { return group_.parameters(0); }
+  NamedArrays best_parameters() const override { return group_.best_parameters(0); }
+
+ private:
+  CudaGroup group_;
+};
+
+std::string array_problem(const Array& array, const char* what, DType type) {
+  if (array.type() != type)
+    return fmt::format("the {} are {}, not {}", what, name_of(array.type()), name_of(type));
+  if (array.memory() == Memory::host)
+    return fmt::format("the {} lie in ordinary memory, which a GPU cannot read; place them first", what);
+  return "";
+}
+
+std::string dataset_problem(const EngineRequest& request, const Dataset& dataset) {
+  if (dataset.features().shape() != Shape{dataset.rows(), feature_width(request.network)})
+    return "the features do not have the network's shape";
+  std::string problem = array_problem(dataset.features(), "features", DType::float32);
+  const bool classes = request.loss == Loss::cross_entropy;
+  if (problem.empty())
+    problem = array_problem(dataset.targets(), "targets", classes ? DType::int64 : DType::float32);
+  if (problem.empty() && dataset.targets().size() != dataset.rows()) return "several targets a row";
+  if (const Array* weights = dataset.find(Role::weights); problem.empty() && weights != nullptr)
+    problem = array_problem(*weights, "weights", DType::float32);
+  return problem;
+}
+
+bool has_large_feature(const EngineRequest& request) {
+  const OwnStream stream(request.device);
+  Array flag = device_memory<std::uint32_t>(1, request.device, stream.get());
+  const Array& features = request.training.features();
+  check(find_beyond(pointer<float>(features), features.size(), 1, most_feature, pointer<std::uint32_t>(flag),
+                    stream.get()),
+        "looking at the features");
+  stream.wait();
+  return download<std::uint32_t>(flag, 0, 1)[0] != 0;
+}
+
+constexpr std::string_view large_feature =
+    "a feature is no number or larger than 32,768, which fp16 operands cannot hold";
+
+// Looked at here only where there is no kernel with fp32 operands to fall back to.
+std::string range_problem(const EngineRequest& request) {
+  std::string why_not;
+  if (plain_plan_for(request, gpu_of(request.device), why_not) || !has_large_feature(request)) return "";
+  return fmt::format("{}, and with fp32 ones: {}", large_feature, why_not);
+}
+
+}  // namespace
+
+std::string cuda_refusal(const EngineRequest& request) {
+  if (!request.device.is_cuda()) return "it needs a GPU";
+  if (request.batch_size < 1) return fmt::format("a batch of {} rows", request.batch_size);
+  if (request.training.rows() < 1) return "there are no training rows";
+  if (request.training.rows() > std::numeric_limits<std::int32_t>::max())
+    return "more than 2,147,483,647 rows";
+  std::string problem = dataset_problem(request, request.training);
+  if (problem.empty() && request.validation.rows() > 0)
+    problem = dataset_problem(request, request.validation);
+  if (!problem.empty()) return problem;
+  const std::optional<Plan> plan = plan_for(request, gpu_of(request.device), problem);
+  if (!plan) return problem;
+  if (request.precision == Precision::fp32) return "";
+  problem = range_problem(request);
+  if (problem.empty()) kernel_for(*plan, request.device, problem);
+  return problem;
+}
+
+std::string slower_alone(const EngineRequest& request) {
+  if (!request.device.is_cuda()) return "";
+  const std::string_view why = request.precision == Precision::fp32 ? "fp32 operands were asked for"
+                               : has_large_feature(request)         ? large_feature
+                                                                    : "";
+  return why.empty() ? "" : fmt::format("{}, and graph is faster with those of fp32", why);
+}
+
+void compile_ahead(std::span<const EngineRequest> group, const StopSignal& stop) {
+  if (group.empty() || !group.front().device.is_cuda() || group.front().precision == Precision::fp32) return;
+  std::string why_not;
+  const Device device = group.front().device;
+  if (const std::optional<Plan> plan = plan_for(widest_of(group), gpu_of(device), why_not))
+    compile_ahead(*plan, device, stop);
+}
+
+std::unique_ptr<Engine> make_cuda(const EngineRequest& request) {
+  return std::make_unique<CudaEngine>(request);
+}
+
+std::unique_ptr<EngineGroup> make_cuda_group(std::span<const EngineRequest> requests) {
+  return std::make_unique<CudaGroup>(requests);
+}
+
+}  // namespace stoker::fused

@@ -1,0 +1,103 @@
+#pragma once
+
+#include "fused/cuda/plan.h"
+#include "fused/cuda/ptx.cuh"
+
+// The arithmetic of one number: updates, activations, losses.
+namespace stoker::fused {
+
+// The optimiser's numbers of one step.
+struct Factors {
+  float rate;
+  float keep;
+  float beta1;
+  float beta2;
+  float epsilon;
+  float decay;
+  float unscale;
+};
+
+// One weight. Moments are kept undivided (m / (1 - beta1), v / (1 - beta2) + epsilon): the host's rate makes
+// up for it, and three instructions a weight are saved. The loss scale cancels in Adam.
+template <class Net>
+__device__ __forceinline__ void update(float& w, float& m, float& v, float gradient, const Factors& f) {
+  if constexpr (Net::plan.optimizer == 2) {
+    gradient = fmaf(gradient, f.unscale, f.decay * w);
+    m = fmaf(f.beta1, m, gradient);
+    w = fmaf(f.rate, m, w);
+  } else {
+    if constexpr (Net::plan.has_decay && Net::plan.optimizer == 0) gradient = fmaf(f.decay, w, gradient);
+    m = fmaf(f.beta1, m, gradient);
+    v = fmaf(f.beta2, v, fmaf(gradient, gradient, f.epsilon));
+    if constexpr (Net::plan.has_decay && Net::plan.optimizer == 1) w *= f.keep;
+    w = fmaf(f.rate, m * reciprocal_root(v), w);
+  }
+}
+
+// The same in two parts, for whoever has time to spare before the gradient is known.
+template <class Net>
+__device__ __forceinline__ void prepare_update(float& w, float& m, float& v, const Factors& f) {
+  if constexpr (Net::plan.optimizer != 2) v = fmaf(f.beta2, v, f.epsilon);
+  if constexpr (Net::plan.has_decay && Net::plan.optimizer == 1) w *= f.keep;
+}
+template <class Net>
+__device__ __forceinline__ void finish_update(float& w, float& m, float& v, float gradient,
+                                              const Factors& f) {
+  if constexpr (Net::plan.optimizer == 2) {
+    m = fmaf(f.beta1, m, fmaf(gradient, f.unscale, f.decay * w));
+    w = fmaf(f.rate, m, w);
+  } else {
+    if constexpr (Net::plan.has_decay && Net::plan.optimizer == 0) gradient = fmaf(f.decay, w, gradient);
+    m = fmaf(f.beta1, m, gradient);
+    v = fmaf(gradient, gradient, v);
+    w = fmaf(f.rate, m * reciprocal_root(v), w);
+  }
+}
+
+struct Activated {
+  float value;
+  float slope;
+};
+
+// relu, tanh, sigmoid, gelu, silu.
+template <int Kind>
+__device__ __forceinline__ Activated activate(float z) {
+  if constexpr (Kind == 0) {
+    return {fmaxf(z, 0.0F), 0.0F};
+  } else if constexpr (Kind == 1) {
+    const float t = 1.0F - __fdividef(2.0F, __expf(2.0F * z) + 1.0F);
+    return {t, 1.0F - t * t};
+  } else if constexpr (Kind == 2) {
+    const float s = __fdividef(1.0F, 1.0F + __expf(-z));
+    return {s, s * (1.0F - s)};
+  } else if constexpr (Kind == 3) {
+    const float cdf = 0.5F * (1.0F + erff(z * 0.70710678F));
+    return {z * cdf, fmaf(z, 0.39894228F * __expf(-0.5F * z * z), cdf)};
+  } else {
+    const float s = __fdividef(1.0F, 1.0F + __expf(-z));
+    return {z * s, s * fmaf(z, 1.0F - s, 1.0F)};
+  }
+}
+
+struct RowLoss {
+  float loss;
+  float slope;  // by the output
+};
+template <int Kind>
+__device__ __forceinline__ RowLoss scalar_loss(float output, float target, float huber_delta) {
+  const float difference = output - target;
+  if constexpr (Kind == 1) {
+    const float small = __expf(-fabsf(output));
+    const float probability = __fdividef(output >= 0 ? 1.0F : small, 1.0F + small);
+    return {fmaxf(output, 0.0F) - output * target + log1pf(small), probability - target};
+  } else if constexpr (Kind == 3) {
+    const float size = fabsf(difference);
+    const float held = fminf(fmaxf(difference, -huber_delta), huber_delta);
+    return {size <= huber_delta ? 0.5F * difference * difference : huber_delta * (size - 0.5F * huber_delta),
+            held};
+  } else {
+    return {difference * difference, 2.0F * difference};
+  }
+}
+
+}  // namespace stoker::fused

@@ -1,0 +1,24 @@
+#include "base/error.h"
+#include "fused/cuda/fused_cuda.h"
+
+namespace stoker::fused {
+
+std::string cuda_refusal(const EngineRequest&) {
+  return "this program was built without CUDA";
+}
+
+std::string slower_alone(const EngineRequest&) {
+  return "";
+}
+
+void compile_ahead(std::span<const EngineRequest>, const StopSignal&) {}
+
+std::unique_ptr<Engine> make_cuda(const EngineRequest& request) {
+  refuse("{}", cuda_refusal(request));
+}
+
+std::unique_ptr<EngineGroup> make_cuda_group(std::span<const EngineRequest>) {
+  refuse("this program was built without CUDA");
+}
+
+}  // namespace stoker::fused
