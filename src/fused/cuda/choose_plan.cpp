@@ -22,7 +22,7 @@ constexpr long long most_exchange_bytes = 1LL << 30;
 constexpr int most_crowd_classes = 64;  // every block computes all of them
 
 int state_registers(const Plan& plan) {
-  return plan.owned_tiles() * 4 * (plan.optimizer == 2 ? 2 : 3);
+  return plan.owned_tiles() * 4 * (plan.optimizer == number::sgd ? 2 : 3);
 }
 
 // Blocks that share a batch: enough for its rows, a power of two, at most a cluster. Sixteen where one
@@ -37,8 +37,21 @@ int team_for(std::int64_t batch) {
 
 // Registers of a thread that its share of the parameters takes in a team.
 int team_registers(const Plan& plan) {
-  return plan.thread_share() * 4 * (plan.optimizer == 2 ? 2 : 3);
+  return plan.thread_share() * 4 * (plan.optimizer == number::sgd ? 2 : 3);
 }
+
+template <class Enum>
+constexpr bool counts_as(Enum value, int counted) {
+  return static_cast<int>(value) == counted;
+}
+static_assert(counts_as(Activation::relu, number::relu) && counts_as(Activation::tanh, number::tanh) &&
+              counts_as(Activation::sigmoid, number::sigmoid) && counts_as(Activation::gelu, number::gelu) &&
+              counts_as(Activation::silu, number::silu));
+static_assert(counts_as(Loss::mse, number::mse) &&
+              counts_as(Loss::binary_cross_entropy, number::binary_cross_entropy) &&
+              counts_as(Loss::cross_entropy, number::cross_entropy) && counts_as(Loss::huber, number::huber));
+static_assert(counts_as(Optimizer::adam, number::adam) && counts_as(Optimizer::adamw, number::adamw) &&
+              counts_as(Optimizer::sgd, number::sgd));
 
 // The shape of the network as kernels know it.
 std::optional<Plan> shape_of(const EngineRequest& request, std::string& why_not) {

@@ -25,7 +25,7 @@ NamedArrays CudaGroup::state(std::size_t i) const {
   NamedArrays state;
   append_from_flat(plan_, read_flat(parameters_, i).data(), "parameters.", state);
   append_from_flat(plan_, read_flat(first_moment_, i).data(), "first_moment.", state);
-  if (plan_.optimizer != 2)
+  if (plan_.optimizer != number::sgd)
     append_from_flat(plan_, read_flat(second_moment_, i).data(), "second_moment.", state);
   if (models_[i].request.validation.rows() > 0) {
     append_from_flat(plan_, read_flat(best_parameters_, i).data(), "best_parameters.", state);
@@ -89,7 +89,7 @@ void CudaGroup::restore(std::size_t i, const NamedArrays& state) {
   take_form(i, form);
   restore_flat(parameters_, "parameters.");
   restore_flat(first_moment_, "first_moment.");
-  if (plan_.optimizer != 2) restore_flat(second_moment_, "second_moment.");
+  if (plan_.optimizer != number::sgd) restore_flat(second_moment_, "second_moment.");
   if (is_plain_ && form != plain_form) make_moments_plain(i, static_cast<int>(form));
   if (models_[i].request.validation.rows() > 0) {
     restore_flat(best_parameters_, "best_parameters.");
@@ -186,7 +186,7 @@ bool CudaGroup::go_back(const std::vector<std::size_t>& models) {
 }
 
 void CudaGroup::rescale_moments(std::size_t i, int from, int to) {
-  if (from == to || plan_.optimizer == 2) return;
+  if (from == to || plan_.optimizer == number::sgd) return;
   const OptimizerSettings& settings = models_[i].request.optimizer;
   const double before = initial_second_moment(settings, loss_scale(from));
   const double after = initial_second_moment(settings, loss_scale(to));
@@ -219,7 +219,7 @@ void CudaGroup::become_plain() {
 }
 
 void CudaGroup::make_moments_plain(std::size_t i, int lowered) {
-  if (plan_.optimizer == 2) return;
+  if (plan_.optimizer == number::sgd) return;
   const OptimizerSettings& settings = models_[i].request.optimizer;
   const double scale = loss_scale(lowered);
   const double offset = initial_second_moment(settings, scale);

@@ -100,13 +100,13 @@ __global__ void prepare_factors_kernel(const StepsWork* models) {
   const double batch_rows = static_cast<double>(left < work.batch ? left : work.batch);
   StepFactors factors{static_cast<float>(-rate), 1.0F, static_cast<float>(work.loss_scale / batch_rows),
                       dropout_key(work.seed, static_cast<std::uint64_t>(step), 0).first};
-  if (work.optimizer != 2) {
+  if (work.optimizer != number::sgd) {
     // The kernel keeps m / (1 - beta1) and v / (1 - beta2): their factors are made up for here.
     const double number = static_cast<double>(step + 1);
     const double first = (1.0 - work.beta1) / (1.0 - pow(work.beta1, number));
     const double second = (1.0 - pow(work.beta2, number)) / (1.0 - work.beta2);
     factors.rate = static_cast<float>(-rate * first * sqrt(second));
-    if (work.optimizer == 1) factors.keep = static_cast<float>(1.0 - rate * work.weight_decay);
+    if (work.optimizer == number::adamw) factors.keep = static_cast<float>(1.0 - rate * work.weight_decay);
   }
   work.factors[offset] = factors;
 }
@@ -145,7 +145,7 @@ __device__ float* layer_outputs(const Plan& plan, const float* parameters, int l
 }
 
 __device__ float row_loss(const Plan& plan, const float* outputs, RowTarget target, float huber_delta) {
-  if (plan.loss == 2) {
+  if (plan.loss == number::cross_entropy) {
     const int classes = plan.width[plan.layers];
     float most = outputs[0], sum = 0;
     for (int i = 1; i < classes; ++i) most = fmaxf(most, outputs[i]);

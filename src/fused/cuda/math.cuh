@@ -21,15 +21,16 @@ struct Factors {
 // up for it, and three instructions a weight are saved. The loss scale cancels in Adam.
 template <class Net>
 __device__ __forceinline__ void update(float& w, float& m, float& v, float gradient, const Factors& f) {
-  if constexpr (Net::plan.optimizer == 2) {
+  if constexpr (Net::plan.optimizer == number::sgd) {
     gradient = fmaf(gradient, f.unscale, f.decay * w);
     m = fmaf(f.beta1, m, gradient);
     w = fmaf(f.rate, m, w);
   } else {
-    if constexpr (Net::plan.has_decay && Net::plan.optimizer == 0) gradient = fmaf(f.decay, w, gradient);
+    if constexpr (Net::plan.has_decay && Net::plan.optimizer == number::adam)
+      gradient = fmaf(f.decay, w, gradient);
     m = fmaf(f.beta1, m, gradient);
     v = fmaf(f.beta2, v, fmaf(gradient, gradient, f.epsilon));
-    if constexpr (Net::plan.has_decay && Net::plan.optimizer == 1) w *= f.keep;
+    if constexpr (Net::plan.has_decay && Net::plan.optimizer == number::adamw) w *= f.keep;
     w = fmaf(f.rate, m * reciprocal_root(v), w);
   }
 }
@@ -37,17 +38,18 @@ __device__ __forceinline__ void update(float& w, float& m, float& v, float gradi
 // The same in two parts, for whoever has time to spare before the gradient is known.
 template <class Net>
 __device__ __forceinline__ void prepare_update(float& w, float& m, float& v, const Factors& f) {
-  if constexpr (Net::plan.optimizer != 2) v = fmaf(f.beta2, v, f.epsilon);
-  if constexpr (Net::plan.has_decay && Net::plan.optimizer == 1) w *= f.keep;
+  if constexpr (Net::plan.optimizer != number::sgd) v = fmaf(f.beta2, v, f.epsilon);
+  if constexpr (Net::plan.has_decay && Net::plan.optimizer == number::adamw) w *= f.keep;
 }
 template <class Net>
 __device__ __forceinline__ void finish_update(float& w, float& m, float& v, float gradient,
                                               const Factors& f) {
-  if constexpr (Net::plan.optimizer == 2) {
+  if constexpr (Net::plan.optimizer == number::sgd) {
     m = fmaf(f.beta1, m, fmaf(gradient, f.unscale, f.decay * w));
     w = fmaf(f.rate, m, w);
   } else {
-    if constexpr (Net::plan.has_decay && Net::plan.optimizer == 0) gradient = fmaf(f.decay, w, gradient);
+    if constexpr (Net::plan.has_decay && Net::plan.optimizer == number::adam)
+      gradient = fmaf(f.decay, w, gradient);
     m = fmaf(f.beta1, m, gradient);
     v = fmaf(gradient, gradient, v);
     w = fmaf(f.rate, m * reciprocal_root(v), w);
@@ -59,18 +61,17 @@ struct Activated {
   float slope;
 };
 
-// relu, tanh, sigmoid, gelu, silu.
 template <int Kind>
 __device__ __forceinline__ Activated activate(float z) {
-  if constexpr (Kind == 0) {
+  if constexpr (Kind == number::relu) {
     return {fmaxf(z, 0.0F), 0.0F};
-  } else if constexpr (Kind == 1) {
+  } else if constexpr (Kind == number::tanh) {
     const float t = 1.0F - __fdividef(2.0F, __expf(2.0F * z) + 1.0F);
     return {t, 1.0F - t * t};
-  } else if constexpr (Kind == 2) {
+  } else if constexpr (Kind == number::sigmoid) {
     const float s = __fdividef(1.0F, 1.0F + __expf(-z));
     return {s, s * (1.0F - s)};
-  } else if constexpr (Kind == 3) {
+  } else if constexpr (Kind == number::gelu) {
     const float cdf = 0.5F * (1.0F + erff(z * 0.70710678F));
     return {z * cdf, fmaf(z, 0.39894228F * __expf(-0.5F * z * z), cdf)};
   } else {
@@ -86,11 +87,11 @@ struct RowLoss {
 template <int Kind>
 __device__ __forceinline__ RowLoss scalar_loss(float output, float target, float huber_delta) {
   const float difference = output - target;
-  if constexpr (Kind == 1) {
+  if constexpr (Kind == number::binary_cross_entropy) {
     const float small = __expf(-fabsf(output));
     const float probability = __fdividef(output >= 0 ? 1.0F : small, 1.0F + small);
     return {fmaxf(output, 0.0F) - output * target + log1pf(small), probability - target};
-  } else if constexpr (Kind == 3) {
+  } else if constexpr (Kind == number::huber) {
     const float size = fabsf(difference);
     const float held = fminf(fmaxf(difference, -huber_delta), huber_delta);
     return {size <= huber_delta ? 0.5F * difference * difference : huber_delta * (size - 0.5F * huber_delta),

@@ -16,6 +16,14 @@ constexpr int divide_up(int value, int by) {
   return (value + by - 1) / by;
 }
 
+// What the numbers of a plan stand for, in the order of Activation, Loss and Optimizer: the run-time compiler
+// reads this file and none of theirs. choose_plan.cpp holds them to each other.
+namespace number {
+constexpr int relu = 0, tanh = 1, sigmoid = 2, gelu = 3, silu = 4;
+constexpr int mse = 0, binary_cross_entropy = 1, cross_entropy = 2, huber = 3;
+constexpr int adam = 0, adamw = 1, sgd = 2;
+}  // namespace number
+
 // A network spread over all multiprocessors: see CrowdLayout.
 struct CrowdShape {
   int blocks = 0;      // 0: it is not
@@ -28,9 +36,9 @@ struct Plan {
   static constexpr int most_layers = 9;  // weight matrices: up to eight hidden layers
   int layers;
   int width[most_layers + 1];  // inputs, hidden layers, outputs
-  int activation;              // as Activation counts
-  int loss;                    // as Loss counts
-  int optimizer;               // as Optimizer counts
+  int activation;              // see number
+  int loss;
+  int optimizer;
   bool has_dropout;
   bool has_decay;  // of weights
   int pitch;       // halves from row to row, the same for every matrix; 0: each its own
@@ -42,7 +50,7 @@ struct Plan {
   constexpr bool scalar() const { return width[layers] == 1; }  // one output: a dot product, no matrix
   // The last layer whose deltas are a matrix in shared memory.
   constexpr int top() const { return scalar() ? hidden() : layers; }
-  constexpr bool is_relu() const { return activation == 0; }
+  constexpr bool is_relu() const { return activation == number::relu; }
 
   // Weight matrix `layer` is [depth, breadth], padded with zeros so that tensor cores see whole tiles. The
   // bias of the first layer is its row width[0], the input column of ones; the others have one of their own.

@@ -17,7 +17,7 @@ template <class Net>
 struct Team : Block<Net, Team<Net>> {
   using Base = Block<Net, Team<Net>>;
   static constexpr Plan P = Net::plan;
-  static constexpr bool has_second = P.optimizer != 2;
+  static constexpr bool has_second = P.optimizer != number::sgd;
   static constexpr int size = P.team;
   using Base::base, Base::block, Base::factors, Base::floats, Base::group, Base::lane, Base::pair,
       Base::passes, Base::shared, Base::thread, Base::warp, Base::work;

@@ -74,7 +74,7 @@ struct PlainBlock {
       float* outputs = deltas(plan.layers) + thread * layout.stride;
       const float factor = target.weight * per_row;
       float loss = 0;
-      if (plan.loss == 2) {
+      if (plan.loss == number::cross_entropy) {
         const int classes = plan.width[plan.layers], wanted = static_cast<int>(target.target);
         float most = outputs[0], sum = 0;
         for (int i = 1; i < classes; ++i) most = fmaxf(most, outputs[i]);
@@ -147,12 +147,12 @@ struct PlainBlock {
       float& w = work.model.parameters[i];
       float& m = work.model.first_moment[i];
       float gradient = work.gradients[i] * factor;
-      if (plan.optimizer == 1) {
+      if (plan.optimizer == number::adamw) {
         w *= static_cast<float>(1.0 - rate * work.weight_decay);
       } else {
         gradient = fmaf(decay, w, gradient);
       }
-      if (plan.optimizer == 2) {
+      if (plan.optimizer == number::sgd) {
         m = fmaf(beta1, m, gradient);
         w -= static_cast<float>(rate) * m;
         continue;

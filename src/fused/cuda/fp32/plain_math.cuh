@@ -7,19 +7,19 @@ namespace stoker::fused {
 
 __device__ inline Activated activated(int kind, float z) {
   switch (kind) {
-    case 1: {
+    case number::tanh: {
       const float t = tanhf(z);
       return {t, 1.0F - t * t};
     }
-    case 2: {
+    case number::sigmoid: {
       const float s = 1.0F / (1.0F + expf(-z));
       return {s, s * (1.0F - s)};
     }
-    case 3: {
+    case number::gelu: {
       const float cdf = 0.5F * (1.0F + erff(z * 0.70710678F));
       return {z * cdf, cdf + z * 0.39894228F * expf(-0.5F * z * z)};
     }
-    case 4: {
+    case number::silu: {
       const float s = 1.0F / (1.0F + expf(-z));
       return {z * s, s * (1.0F + z * (1.0F - s))};
     }
@@ -30,12 +30,12 @@ __device__ inline Activated activated(int kind, float z) {
 
 __device__ inline RowLoss scalar_loss(int kind, float output, float target, float huber_delta) {
   switch (kind) {
-    case 1:
-      return scalar_loss<1>(output, target, huber_delta);
-    case 3:
-      return scalar_loss<3>(output, target, huber_delta);
+    case number::binary_cross_entropy:
+      return scalar_loss<number::binary_cross_entropy>(output, target, huber_delta);
+    case number::huber:
+      return scalar_loss<number::huber>(output, target, huber_delta);
     default:
-      return scalar_loss<0>(output, target, huber_delta);
+      return scalar_loss<number::mse>(output, target, huber_delta);
   }
 }
 

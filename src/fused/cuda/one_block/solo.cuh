@@ -21,7 +21,7 @@ template <class Net>
 struct Solo : Block<Net, Solo<Net>> {
   using Base = Block<Net, Solo<Net>>;
   static constexpr Plan P = Net::plan;
-  static constexpr bool has_second = P.optimizer != 2;
+  static constexpr bool has_second = P.optimizer != number::sgd;
   using Base::factors, Base::floats, Base::group, Base::lane, Base::pair, Base::shared, Base::thread,
       Base::warp, Base::work;
 

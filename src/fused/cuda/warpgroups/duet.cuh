@@ -28,7 +28,7 @@ struct Duet {
   static constexpr Plan P = Net::plan;
   static constexpr DuetPlan D{P};
   static_assert(D.fits() && D.shared_bytes() == P.duet);
-  static constexpr bool has_second = P.optimizer != 2;
+  static constexpr bool has_second = P.optimizer != number::sgd;
 
   const ModelWork& work;
   char* const shared;

@@ -122,7 +122,7 @@ struct CrowdLayout {
   }
   // Weights and moments in fp32, as many as fit: array 0 has the weights, 1 and 2 the moments. The others
   // stay in device memory, where nobody else touches them: -1.
-  constexpr int arrays() const { return plan.optimizer == 2 ? 2 : 3; }
+  constexpr int arrays() const { return plan.optimizer == number::sgd ? 2 : 3; }
   constexpr int state_bytes(int layer) const { return deal(layer + 1) * chunks(layer) * 1024; }
   constexpr int needed_bytes() const { return operands_at(hidden()); }
   constexpr int state_at(int layer, int array) const {

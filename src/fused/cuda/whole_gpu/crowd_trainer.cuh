@@ -36,7 +36,7 @@ struct Crowd {
   static constexpr CrowdLayout At{Net::plan};
   static constexpr int H = P.hidden();
   static constexpr int T = At.tiles(), R = At.batch_rows();
-  static constexpr bool has_second = P.optimizer != 2;
+  static constexpr bool has_second = P.optimizer != number::sgd;
   static constexpr int shares = At.shares();
 
   const ModelWork& work;
