@@ -135,7 +135,7 @@ void refuse_settings_of_others(const TrainCommand& command) {
   if (given == nullptr || given->empty()) return;
   std::string flag = "--" + given->front().key;
   std::replace(flag.begin(), flag.end(), '_', '-');
-  refuse("{} is no setting of the model {}; it belongs to {}", flag, command.model,
+  refuse("{} is not a setting of {}; it belongs to {}", flag, command.model,
          is_network(command.model) ? "linear models" : "networks");
 }
 

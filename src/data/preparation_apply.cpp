@@ -208,7 +208,7 @@ std::vector<std::string> Preparation::text_columns() const {
   for (const PreparedColumn& column : columns_) {
     if (column.kind != PreparedColumn::Kind::number) names.push_back(column.name);
   }
-  // Classes that a column of numbers or truths could not have been written as.
+  // Classes that a column of numbers or booleans could not have been written as.
   const auto was_text = [](const std::string& name) {
     const auto number = number_in(name);
     return number ? number_text(*number) != name : name != "true" && name != "false";

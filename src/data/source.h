@@ -62,7 +62,7 @@ inline config::Fields fields(SourceConfig& c) {
       config::field("format", c.format, "Format of the file; auto tells it from the name's ending"),
       config::field("delimiter", c.delimiter, "Character between values of a csv file").optional(),
       config::field("text_columns", c.text_columns,
-                    "Columns to keep as text, even if all their values look like numbers, truths or dates")
+                    "Columns to keep as text, even if all their values look like numbers, booleans or dates")
           .optional(),
       config::field("number_columns", c.number_columns,
                     "Columns to read as numbers; a value that is none counts as missing")

@@ -75,7 +75,7 @@ Device choose_device(const std::string& wanted, const Notes& notes) {
     notes(Severity::info, fmt::format("training on the CPU: {}", list.no_cuda_because));
     return Device::cpu();
   }
-  refuse("the device {} is not here ({}); here is: {}", wanted,
+  refuse("{} is not available ({}); available: {}", wanted,
          list.no_cuda_because.empty() ? "too few GPUs" : list.no_cuda_because, what_is_here(list));
 }
 

@@ -36,7 +36,7 @@ bool are_whole_numbers(const std::vector<std::string>& classes) {
 }
 
 // A model of numbers takes few whole numbers for quantities unless it was told otherwise.
-Preparation prepared_for_numbers(const FitRequest& request, Preparation preparation) {
+Preparation refit_for_numbers(const FitRequest& request, Preparation preparation) {
   const bool taken_for_classes =
       request.preparation.task == TaskChoice::automatic && preparation.task() != Task::regression;
   if (!taken_for_classes || !are_whole_numbers(preparation.classes())) return preparation;
@@ -72,9 +72,9 @@ void refuse_wrong_targets(const Family& family, const Preparation& preparation) 
       family.name, preparation.target_column(), fitting);
 }
 
-Preparation prepared(const FitRequest& request, const Family& family, const Notes& notes) {
+Preparation prepare_for(const FitRequest& request, const Family& family, const Notes& notes) {
   Preparation preparation = Preparation::fit(request.training, request.preparation, Scaling::none, notes);
-  if (family.targets == Targets::numbers) preparation = prepared_for_numbers(request, std::move(preparation));
+  if (family.targets == Targets::numbers) preparation = refit_for_numbers(request, std::move(preparation));
   refuse_wrong_targets(family, preparation);
   return preparation;
 }
@@ -123,7 +123,7 @@ FitResult fit_solved(const FitRequest& request, const Notes& notes, const StopSi
   if (!request.preparation.weight_column.empty() && !family.weighs_rows)
     refuse("weight_column '{}': {} weighs all rows the same; networks weigh rows (--model neural_network)",
            request.preparation.weight_column, family.name);
-  Preparation preparation = prepared(request, family, notes);
+  Preparation preparation = prepare_for(request, family, notes);
   const FoldedRows rows = in_folds_of_groups(request.training, family, request.spec.settings);
   const Dataset data = dataset_of(request, preparation, rows.table);
   Network network = network_for(family, request.spec.settings, preparation);

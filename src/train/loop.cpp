@@ -32,10 +32,9 @@ bool all_finite(const NamedArrays& arrays) {
                   epoch + 1, plan.config.epochs, what, plan.config.learning_rate));
 }
 
-NamedArrays sound(NamedArrays parameters, const TrainingPlan& plan, const Progress& progress) {
+void fail_unless_finite(const NamedArrays& parameters, const TrainingPlan& plan, const Progress& progress) {
   if (!all_finite(parameters))
     fail_diverged(plan, progress.next_step / plan.steps_per_epoch, "a weight is not a finite number");
-  return parameters;
 }
 
 // Epochs of warm-up are no evidence: their rate is not yet the one that might be too high.
@@ -114,8 +113,8 @@ void record(const TrainingPlan& plan, const Chunk& chunk, const ChunkResult& res
 }
 
 TrainingOutcome outcome_of(const Engine& engine, const TrainingPlan& plan, const Progress& progress) {
-  TrainingOutcome outcome{progress, TrainingEnd::finished,
-                          sound(chosen_parameters(engine, progress), plan, progress)};
+  TrainingOutcome outcome{progress, TrainingEnd::finished, chosen_parameters(engine, progress)};
+  fail_unless_finite(outcome.parameters, plan, progress);
   if (progress.stopped_early)
     outcome.end = TrainingEnd::stopped_early;
   else if (!finished(plan, progress))
@@ -157,7 +156,7 @@ TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progres
     pace.record(progress.next_step - chunk.first_step, seconds);
     listener.advanced(progress.next_step, plan.total_steps(), pace.steps_per_second());
     if (checkpoints.kept() && watch.checkpoint_is_due()) {
-      sound(engine.parameters(), plan, progress);
+      fail_unless_finite(engine.parameters(), plan, progress);
       checkpoints.save(engine, progress);
       watch.checkpoint_was_saved();
     }

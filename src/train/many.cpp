@@ -49,8 +49,8 @@ class OneOfGroup : public Engine {
   std::string_view name_;
 };
 
-// Where a member stands when it begins; the engine is brought there.
-Progress begun(Engine& engine, Checkpoints& checkpoints) {
+// Brings the engine to where the newest checkpoint stands, or leaves it at the beginning.
+Progress restore_newest(Engine& engine, Checkpoints& checkpoints) {
   std::optional<Checkpoint> checkpoint = checkpoints.newest();
   if (!checkpoint || checkpoint->engine != engine.name()) return {};
   engine.restore(checkpoint->state);
@@ -126,7 +126,7 @@ class Group {
       OneOfGroup one = engine(i);
       progress_.emplace_back();
       MemberResult failure = guarded([&] {
-        progress_.back() = begun(one, checkpoints_.back());
+        progress_.back() = restore_newest(one, checkpoints_.back());
         return MemberResult();
       });
       if (failure.end != MemberEnd::finished) {
@@ -278,7 +278,7 @@ MemberResult train_member(const Member& member, EngineChoice choice, const StopS
     const std::unique_ptr<Engine> engine =
         choose_engine(engines(), choice, std::nullopt, member.request).make(member.request);
     Checkpoints checkpoints(member.checkpoints, member.identity, no_notes());
-    Progress progress = begun(*engine, checkpoints);
+    Progress progress = restore_newest(*engine, checkpoints);
     return result_of(*engine, member,
                      train(*engine, member.plan, std::move(progress), checkpoints, nobody, stop));
   });

@@ -55,7 +55,7 @@ inline config::Fields fields(TrainingSettings& c) {
   return {
       config::field("loss", c.loss,
                     "What training makes small; auto: mse for quantities, cross-entropy for classes; huber, "
-                    "for quantities, minds outliers less"),
+                    "for quantities, is less sensitive to outliers"),
       config::field("huber_delta", c.huber_delta,
                     "loss huber: where it turns from squared to linear, in standard deviations of the target")
           .above(0),

@@ -96,9 +96,9 @@ void CudaGroup::make_memory() {
 
   // Rows first: what they hold may decide on the kernel, and that on the form of the moments.
   for (Model& model : models_) {
-    model.training = prepared(model.request, model.request.training, true);
+    model.training = convert_rows(model.request, model.request.training, true);
     if (model.request.validation.rows() > 0)
-      model.validation = prepared(model.request, model.request.validation, false);
+      model.validation = convert_rows(model.request, model.request.validation, false);
   }
   write_initial_state();
 }
@@ -166,7 +166,8 @@ void CudaGroup::check_classes(const EngineRequest& request, const Dataset& datas
   refuse_unknown_classes(found.least, found.most, request.network.outputs);
 }
 
-CudaGroup::Rows CudaGroup::prepared(const EngineRequest& request, const Dataset& dataset, bool for_training) {
+CudaGroup::Rows CudaGroup::convert_rows(const EngineRequest& request, const Dataset& dataset,
+                                        bool for_training) {
   const Array* weights = dataset.find(Role::weights);
   const auto key = std::make_tuple(dataset.features().data(), dataset.targets().data(),
                                    weights == nullptr ? nullptr : weights->data(), for_training);

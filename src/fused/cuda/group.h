@@ -57,7 +57,7 @@ class CudaGroup : public EngineGroup {
   void make_memory();
   void write_initial_state();
   void check_classes(const EngineRequest& request, const Dataset& dataset) const;
-  Rows prepared(const EngineRequest& request, const Dataset& dataset, bool for_training);
+  Rows convert_rows(const EngineRequest& request, const Dataset& dataset, bool for_training);
   EpochWork epoch_work(std::size_t model);
   ModelWork model_work(std::size_t model, std::int64_t offset, std::int64_t steps) const;
   void run_part(std::span<const Chunk> chunks, std::vector<std::int64_t>& done,
