@@ -9,6 +9,7 @@
 #include "model/linear_families.h"
 #include "model/logistic.h"
 #include "model/mlp.h"
+#include "model/residual_mlp.h"
 
 namespace stoker {
 namespace {
@@ -33,6 +34,7 @@ std::span<const Family> families() {
       logistic_regression(),
       neural_network(),
       deep_neural_network(),
+      residual_mlp(),
   };
   return all;
 }

@@ -9,13 +9,14 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "model/activate.h"
 #include "model/workers.h"
 
 namespace stoker {
 namespace {
 
 using Index = Eigen::Index;
-using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Rows = FloatMatrix;
 
 constexpr std::size_t most_layers = 10'000;
 constexpr std::int64_t most_parameters = std::int64_t{1} << 31;
@@ -51,28 +52,6 @@ std::string weight_name(std::size_t layer) {
 }
 std::string bias_name(std::size_t layer) {
   return fmt::format("layers.{}.bias", layer);
-}
-
-void activate(Activation activation, Rows& values) {
-  auto x = values.array();
-  switch (activation) {
-    case Activation::relu:
-      x = x.max(0.0F);
-      return;
-    case Activation::tanh:
-      x = x.tanh();
-      return;
-    case Activation::sigmoid:
-      x = x.logistic();
-      return;
-    case Activation::gelu:
-      // The exact form, as torch computes it by default.
-      x = x.unaryExpr([](float v) { return 0.5F * v * (1.0F + std::erf(v * 0.70710678F)); });
-      return;
-    case Activation::silu:
-      x = x * x.logistic();
-      return;
-  }
 }
 
 struct Layer {

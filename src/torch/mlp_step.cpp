@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "torch/activation.h"
+#include "torch/dropout.h"
 #include "torch/tensors.h"
 
 namespace stoker::torch_door {
@@ -81,21 +82,10 @@ MlpStep::MlpStep(const MlpShape& shape, std::vector<MlpLayer> layers, MlpBuffers
 
 std::vector<kernels::DropoutMasks> MlpStep::dropout_masks(std::uint64_t seed,
                                                           const kernels::StepCounters* counters) const {
-  std::vector<kernels::DropoutMasks> launches;
-  if (shape_.dropout <= 0) return launches;
-  for (std::size_t i = 0; i < buffers_.hidden.size(); ++i) {
-    if (i % kernels::DropoutMasks::most_layers == 0) {
-      kernels::DropoutMasks launch;
-      launch.first_layer = static_cast<std::uint32_t>(i);
-      launch.seed = seed;
-      launch.probability = static_cast<float>(shape_.dropout);
-      launch.counters = counters;
-      launches.push_back(launch);
-    }
-    const at::Tensor& mask = buffers_.hidden[i].mask;
-    launches.back().layers[launches.back().layer_count++] = {mask.mutable_data_ptr<float>(), mask.numel()};
-  }
-  return launches;
+  if (shape_.dropout <= 0) return {};
+  std::vector<at::Tensor> masks;
+  for (const MlpBuffers::Hidden& hidden : buffers_.hidden) masks.push_back(hidden.mask);
+  return launches_of(masks, shape_.dropout, seed, counters);
 }
 
 const at::Tensor& MlpStep::input_of(std::size_t layer) const {
@@ -125,6 +115,42 @@ void MlpStep::backward() {
     if (below.mask.defined()) below.gradient.mul_(below.mask);
     activation_gradient(shape_.activation, below.linear_gradient, below.gradient, below.linear, below.active);
   }
+}
+
+MlpTrainee::MlpTrainee(const MlpShape& shape, std::vector<MlpLayer> layers, std::int64_t most_rows,
+                       Device device)
+    : shape_(shape), layers_(std::move(layers)), buffers_(shape, most_rows, device), device_(device) {}
+
+std::unique_ptr<Step> MlpTrainee::make_step(std::int64_t rows, at::Tensor features) {
+  return std::make_unique<MlpStep>(shape_, layers_, buffers_.first_rows(rows), std::move(features));
+}
+
+std::int64_t MlpTrainee::widest() const {
+  std::int64_t widest = std::max(shape_.inputs, shape_.outputs);
+  for (const std::int64_t width : shape_.hidden_layers) widest = std::max(widest, width);
+  return widest;
+}
+
+void MlpTrainee::reserve(std::int64_t rows) {
+  even_ = at::empty({rows * widest()}, floats_on(device_));
+  odd_ = at::empty({rows * widest()}, floats_on(device_));
+}
+
+at::Tensor MlpTrainee::predict(const at::Tensor& features) {
+  const std::int64_t count = features.size(0);
+  at::Tensor input = features;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const std::int64_t width = shape_.layer_outputs(i);
+    at::Tensor output = (i % 2 == 0 ? even_ : odd_).narrow(0, 0, count * width).view({count, width});
+    if (i + 1 < layers_.size()) {
+      activated_linear(shape_.activation, output, output, input, layers_[i].weight_transposed,
+                       layers_[i].bias);
+    } else {
+      at::addmm_out(output, layers_[i].bias, input, layers_[i].weight_transposed);
+    }
+    input = output;
+  }
+  return input;
 }
 
 }  // namespace stoker::torch_door

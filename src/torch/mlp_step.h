@@ -9,6 +9,7 @@
 #include "engine/kernels/place.h"
 #include "model/mlp.h"
 #include "torch/parameters.h"
+#include "torch/step.h"
 
 namespace stoker::torch_door {
 
@@ -47,21 +48,17 @@ struct MlpBuffers {
 
 // Gradients of an MLP over a batch, written out by hand. LibTorch's autograd would do the same products;
 // without it a step builds no graph, allocates nothing and writes each gradient straight to its place in the
-// flat buffer. On small batches that is most of a step's time. Families with richer layers will use autograd
-// here.
-class MlpStep {
+// flat buffer. On small batches that is most of a step's time. Other families have their module's autograd.
+class MlpStep : public Step {
  public:
   MlpStep(const MlpShape& shape, std::vector<MlpLayer> layers, MlpBuffers buffers, at::Tensor features);
 
-  // Dropout masks for these buffers, in launches of at most DropoutMasks::most_layers.
   std::vector<kernels::DropoutMasks> dropout_masks(std::uint64_t seed,
-                                                   const kernels::StepCounters* counters) const;
-
-  void forward();   // features to outputs
-  void backward();  // output_gradient to the layers' gradients
-
-  const at::Tensor& outputs() const { return buffers_.outputs; }
-  const at::Tensor& output_gradient() const { return buffers_.output_gradient; }
+                                                   const kernels::StepCounters* counters) const override;
+  void forward() override;
+  void backward() override;
+  const at::Tensor& outputs() const override { return buffers_.outputs; }
+  const at::Tensor& output_gradient() const override { return buffers_.output_gradient; }
 
  private:
   const at::Tensor& input_of(std::size_t layer) const;
@@ -71,6 +68,26 @@ class MlpStep {
   MlpBuffers buffers_;
   at::Tensor features_;
   std::vector<at::Tensor> transposed_gradients_;  // of each layer's linear part, made once
+};
+
+// A multi-layer perceptron. Its buffers are shared by all steps and made for the largest batch.
+class MlpTrainee : public Trainee {
+ public:
+  MlpTrainee(const MlpShape& shape, std::vector<MlpLayer> layers, std::int64_t most_rows, Device device);
+
+  std::unique_ptr<Step> make_step(std::int64_t rows, at::Tensor features) override;
+  void reserve(std::int64_t rows) override;
+  at::Tensor predict(const at::Tensor& features) override;
+  std::int64_t widest() const override;
+  bool records_gradients() const override { return false; }
+
+ private:
+  MlpShape shape_;
+  std::vector<MlpLayer> layers_;
+  MlpBuffers buffers_;
+  Device device_;
+  at::Tensor even_;  // of a prediction: what a layer reads and what it writes take turns
+  at::Tensor odd_;
 };
 
 }  // namespace stoker::torch_door

@@ -5,6 +5,8 @@
 #include <c10/core/InferenceMode.h>
 
 #include "engine/class_numbers.h"
+#include "model/mlp.h"
+#include "torch/modules/module.h"
 #include "torch/tensors.h"
 
 namespace stoker::torch_door {
@@ -43,8 +45,8 @@ std::string dataset_problem(const EngineRequest& request, const Dataset& dataset
 std::string request_problem(const EngineRequest& request) {
   if (request.batch_size < 1) return fmt::format("a batch of {} rows", request.batch_size);
   if (request.training.rows() < 1) return "there are no training rows";
-  const std::optional<MlpShape> shape = mlp_shape(request.network);
-  if (!shape) return fmt::format("it trains multi-layer perceptrons, not {}", request.network.family);
+  if (!mlp_shape(request.network) && !has_module(request.network))
+    return fmt::format("it does not know how to train {}", request.network.family);
   if (request.loss == Loss::binary_cross_entropy && request.network.outputs != 1) {
     return "binary_cross_entropy needs a network with one output";
   }

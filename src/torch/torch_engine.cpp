@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/full.h>
@@ -14,8 +15,11 @@
 #include <c10/core/InferenceMode.h>
 #include <c10/core/StreamGuard.h>
 
+#include "model/family.h"
 #include "torch/cpu_settings.h"
 #include "torch/gpu.h"
+#include "torch/mlp_step.h"
+#include "torch/module_step.h"
 #include "torch/tensors.h"
 
 namespace stoker::torch_door {
@@ -33,28 +37,57 @@ bool has_first_moment(const OptimizerSettings& settings) {
   return settings.kind != Optimizer::sgd || settings.momentum > 0;
 }
 
-// Around everything that touches LibTorch: its errors become ours, no autograd, work goes to our stream.
-template <class Work>
-auto on_stream(const std::optional<c10::Stream>& stream, const char* what, Work&& work) {
-  return translated(what, [&] {
-    const c10::InferenceMode no_autograd;
-    c10::OptionalStreamGuard guard;
-    if (stream) guard.reset_stream(*stream);
-    return work();
-  });
+// Parameters that are trained first, then buffers.
+NamedArrays in_order(const EngineRequest& request) {
+  NamedArrays parameters, buffers;
+  const std::vector<ParameterSpec> specs = parameter_specs(request.network);
+  for (const NamedArray& each : request.initial_parameters) {
+    const bool is_buffer = std::any_of(specs.begin(), specs.end(), [&](const ParameterSpec& spec) {
+      return spec.name == each.name && !spec.is_trained;
+    });
+    (is_buffer ? buffers : parameters).push_back(each);
+  }
+  parameters.insert(parameters.end(), buffers.begin(), buffers.end());
+  return parameters;
+}
+
+std::int64_t trained_floats(const EngineRequest& request) {
+  NamedArrays trained = in_order(request);
+  const std::vector<ParameterSpec> specs = parameter_specs(request.network);
+  const auto buffers =
+      std::count_if(specs.begin(), specs.end(), [](const ParameterSpec& spec) { return !spec.is_trained; });
+  trained.resize(trained.size() - static_cast<std::size_t>(buffers));
+  return ParameterLayout(trained).size();
 }
 
 }  // namespace
 
+// Around everything that touches LibTorch: its errors become ours, no autograd where a step does not ask for
+// it, work goes to our stream.
+template <class Work>
+auto TorchEngine::on_stream(const char* what, Work&& work) const {
+  return translated(what, [&] {
+    const c10::InferenceMode no_autograd_at_all(!records_gradients_);
+    const at::NoGradGuard no_autograd;
+    c10::OptionalStreamGuard guard;
+    if (stream_) guard.reset_stream(*stream_);
+    return work();
+  });
+}
+
 TorchEngine::TorchEngine(const EngineRequest& request, Kind kind)
-    : request_(request), kind_(kind), layout_(request.initial_parameters) {
+    : request_(request),
+      kind_(kind),
+      layout_(in_order(request)),
+      trained_(trained_floats(request)),
+      records_gradients_(has_module(request.network)) {
   place_.device = request.device;
   translated("setting up an engine", [&] {
     if (!request.device.is_cuda()) return;
     stream_ = gpu::make_stream(torch_device(request.device));
     place_.stream = gpu::handle_of(*stream_);
   });
-  on_stream(stream_, "setting up an engine", [&] {
+  on_stream("setting up an engine", [&] {
     make_tensors();
     make_work();
     const auto work = [this](Piece piece) { do_piece(piece); };
@@ -90,14 +123,21 @@ void TorchEngine::make_tensors() {
     batch_row_weights_ = at::empty({request_.batch_size}, floats);
 }
 
-void TorchEngine::make_work() {
+std::unique_ptr<Trainee> TorchEngine::make_trainee() const {
+  if (records_gradients_)
+    return std::make_unique<ModuleTrainee>(
+        request_.network, FlatValues{layout_, parameters_, gradients_, trained_, stopped_}, request_.device);
   const MlpShape shape = mlp_shape(request_.network).value();
-  const std::vector<MlpLayer> layers = mlp_layers(shape, layout_, parameters_, gradients_);
-  const MlpBuffers buffers(shape, request_.batch_size, request_.device);
+  return std::make_unique<MlpTrainee>(shape, mlp_layers(shape, layout_, parameters_, gradients_),
+                                      request_.batch_size, request_.device);
+}
+
+void TorchEngine::make_work() {
+  trainee_ = make_trainee();
   const auto* counters = reinterpret_cast<const kernels::StepCounters*>(counters_.const_data_ptr());
   const auto fill = [&](BatchWork& work, std::int64_t rows) {
     work.begin = begin_step_of(rows);
-    work.step.emplace(shape, layers, buffers.first_rows(rows), batch_features_.narrow(0, 0, rows));
+    work.step = trainee_->make_step(rows, batch_features_.narrow(0, 0, rows));
     work.masks = work.step->dropout_masks(request_.seed, counters);
     work.losses = losses_of(*work.step, rows);
   };
@@ -105,10 +145,14 @@ void TorchEngine::make_work() {
   if (rows >= request_.batch_size) fill(full_, request_.batch_size);
   if (rows % request_.batch_size != 0) fill(last_, rows % request_.batch_size);
   if (request_.validation.rows() > 0) {
-    validation_.emplace(request_, layers, place_, stopped_.const_data_ptr<float>());
+    validation_.emplace(request_, *trainee_, place_, stopped_.const_data_ptr<float>());
   }
-  update_.emplace(request_.optimizer, Update::Tensors{parameters_, gradients_, first_moment_, second_moment_,
-                                                      learning_rate_, update_number_, stopped_});
+  const auto trained = [&](const at::Tensor& flat) {
+    return flat.defined() ? flat.narrow(0, 0, trained_) : flat;
+  };
+  update_.emplace(request_.optimizer,
+                  Update::Tensors{trained(parameters_), trained(gradients_), trained(first_moment_),
+                                  trained(second_moment_), learning_rate_, update_number_, stopped_});
   end_epoch_ = end_epoch_work();
 }
 
@@ -143,7 +187,7 @@ kernels::BeginStep TorchEngine::begin_step_of(std::int64_t rows) const {
   return begin;
 }
 
-kernels::Losses TorchEngine::losses_of(const MlpStep& step, std::int64_t rows) const {
+kernels::Losses TorchEngine::losses_of(const Step& step, std::int64_t rows) const {
   kernels::Losses losses;
   losses.loss = request_.loss;
   losses.huber_delta = static_cast<float>(request_.huber_delta);
@@ -210,7 +254,7 @@ void TorchEngine::do_piece(Piece piece) {
 }
 
 ChunkResult TorchEngine::run(const Chunk& chunk) {
-  return on_stream(stream_, "training", [&] {
+  return on_stream("training", [&] {
     std::optional<FlushAllToZero> flushed;
     if (!place_.device.is_cuda()) {
       settle_cpu_for(request_);
@@ -302,7 +346,7 @@ void TorchEngine::set_counters(const kernels::StepCounters& counters) {
 }
 
 NamedArrays TorchEngine::state() const {
-  return on_stream(stream_, "reading the engine's state", [&] {
+  return on_stream("reading the engine's state", [&] {
     NamedArrays state;
     layout_.append_to(state, "parameters.", parameters_);
     if (first_moment_.defined()) layout_.append_to(state, "first_moment.", first_moment_);
@@ -320,7 +364,7 @@ NamedArrays TorchEngine::state() const {
 }
 
 void TorchEngine::restore(const NamedArrays& state) {
-  on_stream(stream_, "restoring the engine's state", [&] {
+  on_stream("restoring the engine's state", [&] {
     const auto checked = [&](const std::string& name, DType type, const Shape& shape) -> const Array& {
       const Array& array = find_array(state, name);
       if (array.type() != type || array.shape() != shape) {
@@ -349,7 +393,7 @@ void TorchEngine::restore(const NamedArrays& state) {
 }
 
 NamedArrays TorchEngine::parameters() const {
-  return on_stream(stream_, "reading the parameters", [&] {
+  return on_stream("reading the parameters", [&] {
     NamedArrays arrays;
     layout_.append_to(arrays, "", parameters_);
     return arrays;
@@ -357,7 +401,7 @@ NamedArrays TorchEngine::parameters() const {
 }
 
 NamedArrays TorchEngine::best_parameters() const {
-  return on_stream(stream_, "reading the best parameters", [&] {
+  return on_stream("reading the best parameters", [&] {
     // A run without validation has no best; nor has one whose every validation loss was not a number.
     const bool has_best = validation_ && std::isfinite(best_loss_.to(at::kCPU).const_data_ptr<double>()[0]);
     NamedArrays arrays;

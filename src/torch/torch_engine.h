@@ -12,11 +12,11 @@
 #include "engine/engine.h"
 #include "engine/kernels/begin_step.h"
 #include "engine/kernels/end_epoch.h"
-#include "torch/mlp_step.h"
-#include "torch/mlp_validation.h"
 #include "torch/parameters.h"
 #include "torch/runner.h"
+#include "torch/step.h"
 #include "torch/update.h"
+#include "torch/validation.h"
 
 namespace stoker::torch_door {
 
@@ -38,8 +38,11 @@ class TorchEngine : public Engine {
  private:
   void make_tensors();
   void make_work();
+  std::unique_ptr<Trainee> make_trainee() const;
+  template <class Work>
+  auto on_stream(const char* what, Work&& work) const;
   kernels::BeginStep begin_step_of(std::int64_t rows) const;
-  kernels::Losses losses_of(const MlpStep& step, std::int64_t rows) const;
+  kernels::Losses losses_of(const Step& step, std::int64_t rows) const;
   kernels::EndEpoch end_epoch_work() const;
   std::vector<at::Tensor> changing_tensors() const;
 
@@ -56,7 +59,7 @@ class TorchEngine : public Engine {
   struct BatchWork {
     kernels::BeginStep begin;
     std::vector<kernels::DropoutMasks> masks;
-    std::optional<MlpStep> step;
+    std::unique_ptr<Step> step;
     kernels::Losses losses;
   };
 
@@ -64,7 +67,9 @@ class TorchEngine : public Engine {
   Kind kind_;
   std::optional<c10::Stream> stream_;  // none on the CPU
   kernels::Place place_;
-  ParameterLayout layout_;
+  ParameterLayout layout_;    // parameters, then buffers
+  std::int64_t trained_ = 0;  // floats of the parameters
+  bool records_gradients_ = false;
   std::int64_t next_step_ = 0;
 
   // What counts, and goes into state().
@@ -86,9 +91,10 @@ class TorchEngine : public Engine {
   at::Tensor batch_targets_;
   at::Tensor batch_row_weights_;  // undefined where rows have none
 
+  std::unique_ptr<Trainee> trainee_;
   BatchWork full_;
   BatchWork last_;
-  std::optional<MlpValidation> validation_;
+  std::optional<Validation> validation_;
   std::optional<Update> update_;
   kernels::EndEpoch end_epoch_;
   std::unique_ptr<Runner> runner_;

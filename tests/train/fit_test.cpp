@@ -421,5 +421,21 @@ TEST(FitLogistic, RefusesQuantities) {
               AllOf(HasSubstr("holds quantities"), HasSubstr("--model linear_regression")));
 }
 
+TEST(FitResidualMlp, LearnsAndIsNotForTheFusedEngine) {
+  ModelSpec spec = test::spec_of("residual_mlp");
+  spec.settings.set("width", 32);
+  spec.settings.set("block_width", 48);
+  spec.training.epochs = 15;
+  spec.training.validation_ratio = 0.1;
+  const Table table = sample(SampleName::friedman, 1500, 1);
+  const FitResult result = fitted(table, spec);
+  EXPECT_EQ(result.engine, "eager");
+  EXPECT_GE(result.best_epoch, 0);
+  EXPECT_GT(evaluate(result.model, sample(SampleName::friedman, 500, 2)).regression->r2, 0.8);
+  FitRequest request = request_for(table, spec);
+  request.config.engine = EngineChoice::fused;
+  EXPECT_THAT(refusal(request), HasSubstr("multi-layer perceptrons, not residual_mlp"));
+}
+
 }  // namespace
 }  // namespace stoker

@@ -1,22 +1,19 @@
 #pragma once
 
-#include <vector>
-
 #include <ATen/core/Tensor.h>
 
 #include "engine/engine.h"
 #include "engine/kernels/losses.h"
 #include "engine/kernels/place.h"
-#include "model/mlp.h"
-#include "torch/mlp_step.h"
+#include "torch/step.h"
 
 namespace stoker::torch_door {
 
 // The loss over the validation rows, in slices that bound the memory between the layers.
-class MlpValidation {
+class Validation {
  public:
-  MlpValidation(const EngineRequest& request, std::vector<MlpLayer> layers, const kernels::Place& place,
-                const float* stopped);
+  Validation(const EngineRequest& request, Trainee& trainee, const kernels::Place& place,
+             const float* stopped);
 
   std::int64_t rows() const { return rows_; }
   const at::Tensor& row_sums() const { return row_sums_; }  // one per place in a slice
@@ -28,15 +25,12 @@ class MlpValidation {
   void run_slice(std::int64_t first, std::int64_t count);
   at::Tensor rows_of(std::int64_t first, std::int64_t count);
 
-  MlpShape shape_;
-  std::vector<MlpLayer> layers_;
+  Trainee& trainee_;
   kernels::Place place_;
   std::int64_t rows_;
   std::int64_t slice_rows_;
   at::Tensor features_;
   at::Tensor features_slice_;  // where the features lie in pinned memory and the products read device memory
-  at::Tensor even_;            // what a layer reads and what it writes take turns
-  at::Tensor odd_;
   at::Tensor row_sums_;
   kernels::Losses losses_;
 };

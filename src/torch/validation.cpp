@@ -1,12 +1,10 @@
-#include "torch/mlp_validation.h"
+#include "torch/validation.h"
 
 #include <algorithm>
 
-#include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
-#include "torch/activation.h"
 #include "torch/tensors.h"
 
 namespace stoker::torch_door {
@@ -17,38 +15,29 @@ constexpr std::int64_t cpu_slice_elements = 1 << 18;
 constexpr std::int64_t gpu_slice_elements = 1 << 24;
 constexpr std::int64_t most_slice_rows = 65'536;
 
-std::int64_t widest_layer(const MlpShape& shape) {
-  std::int64_t widest = std::max(shape.inputs, shape.outputs);
-  for (const std::int64_t width : shape.hidden_layers) widest = std::max(widest, width);
-  return widest;
-}
-
-std::int64_t rows_per_slice(const MlpShape& shape, std::int64_t rows, Device device) {
+std::int64_t rows_per_slice(std::int64_t widest, std::int64_t rows, Device device) {
   const std::int64_t elements = device.is_cuda() ? gpu_slice_elements : cpu_slice_elements;
-  const std::int64_t fitting = std::max<std::int64_t>(elements / widest_layer(shape), 1);
+  const std::int64_t fitting = std::max<std::int64_t>(elements / widest, 1);
   return std::min({rows, fitting, most_slice_rows});
 }
 
 }  // namespace
 
-MlpValidation::MlpValidation(const EngineRequest& request, std::vector<MlpLayer> layers,
-                             const kernels::Place& place, const float* stopped)
-    : shape_(mlp_shape(request.network).value()),
-      layers_(std::move(layers)),
+Validation::Validation(const EngineRequest& request, Trainee& trainee, const kernels::Place& place,
+                       const float* stopped)
+    : trainee_(trainee),
       place_(place),
       rows_(request.validation.rows()),
-      slice_rows_(rows_per_slice(shape_, rows_, place.device)),
+      slice_rows_(rows_per_slice(trainee.widest(), rows_, place.device)),
       features_(view_of(request.validation.features())) {
-  const std::int64_t width = widest_layer(shape_);
-  even_ = at::empty({slice_rows_ * width}, floats_on(place.device));
-  odd_ = at::empty({slice_rows_ * width}, floats_on(place.device));
+  trainee.reserve(slice_rows_);
   row_sums_ = at::zeros({slice_rows_}, doubles_on(place.device));
   if (features_.device().type() != torch_device(place.device).type()) {
-    features_slice_ = at::empty({slice_rows_, shape_.inputs}, floats_on(place.device));
+    features_slice_ = at::empty({slice_rows_, features_.size(1)}, floats_on(place.device));
   }
   losses_.loss = request.loss;
   losses_.huber_delta = static_cast<float>(request.huber_delta);
-  losses_.width = shape_.outputs;
+  losses_.width = request.network.outputs;
   losses_.stopped = stopped;
   losses_.row_sums = row_sums_.mutable_data_ptr<double>();
   if (const Array* weights = request.validation.find(Role::weights))
@@ -61,13 +50,13 @@ MlpValidation::MlpValidation(const EngineRequest& request, std::vector<MlpLayer>
   }
 }
 
-void MlpValidation::run() {
+void Validation::run() {
   for (std::int64_t first = 0; first < rows_; first += slice_rows_) {
     run_slice(first, std::min(slice_rows_, rows_ - first));
   }
 }
 
-at::Tensor MlpValidation::rows_of(std::int64_t first, std::int64_t count) {
+at::Tensor Validation::rows_of(std::int64_t first, std::int64_t count) {
   const at::Tensor rows = features_.narrow(0, first, count);
   if (!features_slice_.defined()) return rows;
   at::Tensor copy = features_slice_.narrow(0, 0, count);
@@ -75,23 +64,12 @@ at::Tensor MlpValidation::rows_of(std::int64_t first, std::int64_t count) {
   return copy;
 }
 
-void MlpValidation::run_slice(std::int64_t first, std::int64_t count) {
-  at::Tensor input = rows_of(first, count);
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const std::int64_t width = shape_.layer_outputs(i);
-    at::Tensor output = (i % 2 == 0 ? even_ : odd_).narrow(0, 0, count * width).view({count, width});
-    if (i + 1 < layers_.size()) {
-      activated_linear(shape_.activation, output, output, input, layers_[i].weight_transposed,
-                       layers_[i].bias);
-    } else {
-      at::addmm_out(output, layers_[i].bias, input, layers_[i].weight_transposed);
-    }
-    input = output;
-  }
+void Validation::run_slice(std::int64_t first, std::int64_t count) {
+  const at::Tensor outputs = trainee_.predict(rows_of(first, count));
   kernels::Losses slice = losses_;
   slice.rows = count;
-  slice.outputs = input.const_data_ptr<float>();
-  if (slice.float_targets != nullptr) slice.float_targets += first * shape_.outputs;
+  slice.outputs = outputs.const_data_ptr<float>();
+  if (slice.float_targets != nullptr) slice.float_targets += first * losses_.width;
   if (slice.class_targets != nullptr) slice.class_targets += first;
   if (slice.row_weights != nullptr) slice.row_weights += first;
   kernels::losses(slice, place_);

@@ -1,0 +1,103 @@
+#include "torch/module_step.h"
+
+#include <algorithm>
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/ne.h>
+#include <ATen/ops/where.h>
+
+#include "model/family.h"
+#include "torch/dropout.h"
+#include "torch/tensors.h"
+
+namespace stoker::torch_door {
+namespace {
+
+class ModuleStep : public Step {
+ public:
+  struct Shared {
+    const Module* module;
+    at::Tensor gradients;
+    at::Tensor buffers;
+    at::Tensor stopped;
+  };
+  ModuleStep(Shared shared, at::Tensor features, std::int64_t outputs, Device device)
+      : shared_(std::move(shared)), features_(std::move(features)) {
+    const std::int64_t rows = features_.size(0);
+    outputs_ = at::empty({rows, outputs}, floats_on(device));
+    output_gradient_ = at::empty({rows, outputs}, floats_on(device));
+    if (shared_.buffers.numel() > 0) buffers_before_ = at::empty_like(shared_.buffers);
+    if (shared_.module->dropout() <= 0) return;
+    for (const std::int64_t width : shared_.module->dropout_widths())
+      masks_.push_back(at::empty({rows, width}, floats_on(device)));
+  }
+
+  std::vector<kernels::DropoutMasks> dropout_masks(std::uint64_t seed,
+                                                   const kernels::StepCounters* counters) const override {
+    return launches_of(masks_, shared_.module->dropout(), seed, counters);
+  }
+
+  void forward() override {
+    if (buffers_before_.defined()) buffers_before_.copy_(shared_.buffers);
+    {
+      const at::AutoGradMode recording(true);
+      recorded_ = shared_.module->outputs(features_, {true, masks_});
+    }
+    outputs_.copy_(recorded_.detach());
+    // A run that has stopped early is replayed to the end of its chunk, and must not change any more.
+    if (buffers_before_.defined())
+      shared_.buffers.copy_(at::where(at::ne(shared_.stopped, 0), buffers_before_, shared_.buffers));
+  }
+
+  void backward() override {
+    shared_.gradients.zero_();
+    recorded_.backward(output_gradient_);
+    recorded_.reset();
+  }
+
+  const at::Tensor& outputs() const override { return outputs_; }
+  const at::Tensor& output_gradient() const override { return output_gradient_; }
+
+ private:
+  Shared shared_;
+  at::Tensor features_;
+  std::vector<at::Tensor> masks_;
+  at::Tensor outputs_;
+  at::Tensor output_gradient_;
+  at::Tensor buffers_before_;
+  at::Tensor recorded_;  // outputs with the way to them
+};
+
+}  // namespace
+
+ModuleTrainee::ModuleTrainee(const Network& network, const FlatValues& flat, Device device)
+    : outputs_(network.outputs),
+      device_(device),
+      gradients_(flat.gradients),
+      buffers_(flat.values.narrow(0, flat.trained, flat.values.numel() - flat.trained)),
+      stopped_(flat.stopped) {
+  const std::vector<ParameterSpec> specs = parameter_specs(network);
+  module_ = make_module(network, [&](const std::string& name) {
+    // A tensor of its own over that memory: autograd would take a change of one view for a change of all.
+    at::Tensor value = flat.layout.view(flat.values, name).variable_data();
+    const auto spec = std::find_if(specs.begin(), specs.end(),
+                                   [&](const ParameterSpec& each) { return each.name == name; });
+    if (spec == specs.end() || !spec->is_trained) return value;
+    value.requires_grad_(true);
+    value.mutable_grad() = flat.layout.view(flat.gradients, name);
+    return value;
+  });
+}
+
+std::unique_ptr<Step> ModuleTrainee::make_step(std::int64_t, at::Tensor features) {
+  return std::make_unique<ModuleStep>(ModuleStep::Shared{module_.get(), gradients_, buffers_, stopped_},
+                                      std::move(features), outputs_, device_);
+}
+
+at::Tensor ModuleTrainee::predict(const at::Tensor& features) {
+  return module_->outputs(features, {});
+}
+
+}  // namespace stoker::torch_door

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "torch/modules/module.h"
+#include "torch/parameters.h"
+#include "torch/step.h"
+
+namespace stoker::torch_door {
+
+// Where a module's values lie: parameters first, buffers behind them, all in one tensor that is an engine's.
+struct FlatValues {
+  const ParameterLayout& layout;
+  at::Tensor values;
+  at::Tensor gradients;
+  std::int64_t trained = 0;  // floats that are trained; the rest are buffers
+  at::Tensor stopped;        // 1: nothing changes any more
+};
+
+// A network whose gradients autograd finds. Parameters are leaves that share the flat buffer's memory, and so
+// are their gradients, so that optimiser and checkpoints know nothing of modules.
+class ModuleTrainee : public Trainee {
+ public:
+  ModuleTrainee(const Network& network, const FlatValues& flat, Device device);
+
+  std::unique_ptr<Step> make_step(std::int64_t rows, at::Tensor features) override;
+  void reserve(std::int64_t) override {}
+  at::Tensor predict(const at::Tensor& features) override;
+  std::int64_t widest() const override { return module_->widest(); }
+  bool records_gradients() const override { return true; }
+
+ private:
+  std::unique_ptr<Module> module_;
+  std::int64_t outputs_;
+  Device device_;
+  at::Tensor gradients_;
+  at::Tensor buffers_;
+  at::Tensor stopped_;
+};
+
+}  // namespace stoker::torch_door

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "model/network.h"
+
+// Families whose gradients LibTorch's autograd finds. One is a file in this folder and a line in modules.cpp.
+namespace stoker::torch_door {
+
+// One way through a module.
+struct Pass {
+  bool is_training = false;
+  std::span<const at::Tensor> masks;  // of dropout, one per entry of dropout_widths(); none: no dropout
+};
+
+class Module {
+ public:
+  virtual ~Module() = default;
+  virtual at::Tensor outputs(const at::Tensor& features, const Pass& pass) const = 0;
+
+  virtual double dropout() const = 0;
+  virtual std::vector<std::int64_t> dropout_widths() const = 0;  // of the masks, each [rows, width]
+  virtual std::int64_t widest() const = 0;                       // values of a row in its widest layer
+};
+
+// The tensor of a parameter or buffer, by its name; one that stays the same while its values change.
+using Parameters = std::function<at::Tensor(const std::string& name)>;
+
+// Null for a family that has no module.
+std::unique_ptr<Module> make_module(const Network& network, const Parameters& parameters);
+bool has_module(const Network& network);
+
+}  // namespace stoker::torch_door

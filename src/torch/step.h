@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "engine/kernels/dropout.h"
+
+namespace stoker::torch_door {
+
+// Gradients of a network over a batch of one number of rows. The batch lies in a buffer of its engine, and
+// what is computed between forward() and backward() is the gradient of the outputs.
+class Step {
+ public:
+  virtual ~Step() = default;
+
+  // Masks that forward() multiplies with, drawn anew before each step.
+  virtual std::vector<kernels::DropoutMasks> dropout_masks(std::uint64_t seed,
+                                                           const kernels::StepCounters* counters) const = 0;
+  virtual void forward() = 0;
+  virtual void backward() = 0;  // leaves the gradients of all trained parameters in the flat buffer
+
+  // Both [rows, outputs], at the same place for as long as the step lives.
+  virtual const at::Tensor& outputs() const = 0;
+  virtual const at::Tensor& output_gradient() const = 0;
+};
+
+// What a network is to an engine, however its steps are computed.
+class Trainee {
+ public:
+  virtual ~Trainee() = default;
+
+  virtual std::unique_ptr<Step> make_step(std::int64_t rows, at::Tensor features) = 0;
+  // Makes room for predictions of so many rows at once.
+  virtual void reserve(std::int64_t rows) = 0;
+  // As in a prediction: [rows, outputs], valid until the next call.
+  virtual at::Tensor predict(const at::Tensor& features) = 0;
+  // Values of the widest layer, which bounds how many rows are predicted at once.
+  virtual std::int64_t widest() const = 0;
+  // Whether its tensors must be such that gradients can be recorded.
+  virtual bool records_gradients() const = 0;
+};
+
+}  // namespace stoker::torch_door
