@@ -1,6 +1,7 @@
 // A sweep that the machine does not let go on stops, and goes on as if nothing had been.
 #include "pipeline/full_disk.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,14 +69,22 @@ TEST_F(FullDisk, InASearchIsNoCandidatesFailure) {
   EXPECT_EQ(read_run(watching.folder).record.status, RunStatus::finished);
 }
 
+// At once where the file system can: another training may be about to make the folder anew.
+void exchange(const fs::path& folder, const fs::path& file) {
+  if (::renameat2(AT_FDCWD, folder.c_str(), AT_FDCWD, file.c_str(), RENAME_EXCHANGE) == 0) return;
+  fs::rename(file, file.string() + " first");
+  fs::rename(folder, file);
+  fs::rename(file.string() + " first", folder);
+}
+
 // The same where nothing may be mounted: a file stands where the folder of the checkpoints was.
 TEST(Machine, ThatCannotWriteACheckpointEndsTheSearchAndNoCandidate) {
   const TemporaryFolder folder;
   Watching watching;
   watching.at_training = [&](std::int64_t done) {
     if (done != 3) return;
-    fs::rename(watching.folder / "checkpoints", folder.path() / "set aside");
-    write_file(watching.folder / "checkpoints", "");
+    write_file(folder.path() / "set aside", "");
+    exchange(watching.folder / "checkpoints", folder.path() / "set aside");
   };
   try {
     run_sweep(sweep_of(small_halving), options_of(folder.path() / "runs"), watching, StopSignal());
