@@ -29,9 +29,12 @@ struct Minimum {
   bool out_of_time = false;
 };
 
-bool is_out_of_time(const StopSignal& stop) {
+// Whether there is nothing left to gain, or no time to gain it; says in the minimum which.
+bool is_over(const Vector& gradient, double small, const StopSignal& stop, Minimum& minimum) {
   heed_interruption(stop);
-  return stop.reason() == StopReason::time_limit;
+  minimum.converged = gradient.lpNorm<Eigen::Infinity>() <= small;
+  minimum.out_of_time = !minimum.converged && stop.reason() == StopReason::time_limit;
+  return minimum.converged || minimum.out_of_time;
 }
 
 // Newton's method; steps that lead too far are halved.
@@ -41,12 +44,7 @@ Minimum newton(const LogisticObjective& objective, const LogisticConfig& config,
   Vector gradient;
   double value = objective.value_and_gradient(minimum.theta, gradient);
   for (; minimum.iterations < config.max_iterations; ++minimum.iterations) {
-    minimum.converged = gradient.lpNorm<Eigen::Infinity>() <= small;
-    if (minimum.converged) break;
-    if (is_out_of_time(stop)) {
-      minimum.out_of_time = true;
-      break;
-    }
+    if (is_over(gradient, small, stop, minimum)) break;
     const Vector step = objective.hessian(minimum.theta).ldlt().solve(gradient);
     const double slope = gradient.dot(step);
     constexpr int most_halvings = 60;
@@ -145,12 +143,7 @@ Minimum quasi_newton(const LogisticObjective& objective, const LogisticConfig& c
   Vector gradient;
   double value = objective.value_and_gradient(minimum.theta, gradient);
   for (; minimum.iterations < config.max_iterations; ++minimum.iterations) {
-    minimum.converged = gradient.lpNorm<Eigen::Infinity>() <= small;
-    if (minimum.converged) break;
-    if (is_out_of_time(stop)) {
-      minimum.out_of_time = true;
-      break;
-    }
+    if (is_over(gradient, small, stop, minimum)) break;
     const Vector direction = memory.direction(gradient);
     const double first_length = minimum.iterations == 0 ? 1 / gradient.norm() : 1;
     std::optional<Found> found =

@@ -37,27 +37,24 @@ bool has_first_moment(const OptimizerSettings& settings) {
   return settings.kind != Optimizer::sgd || settings.momentum > 0;
 }
 
-// Parameters that are trained first, then buffers.
-NamedArrays in_order(const EngineRequest& request) {
-  NamedArrays parameters, buffers;
-  const std::vector<ParameterSpec> specs = parameter_specs(request.network);
-  for (const NamedArray& each : request.initial_parameters) {
-    const bool is_buffer = std::any_of(specs.begin(), specs.end(), [&](const ParameterSpec& spec) {
-      return spec.name == each.name && !spec.is_trained;
-    });
-    (is_buffer ? buffers : parameters).push_back(each);
-  }
-  parameters.insert(parameters.end(), buffers.begin(), buffers.end());
-  return parameters;
+bool is_trained(const std::vector<ParameterSpec>& specs, const NamedArray& array) {
+  return std::none_of(specs.begin(), specs.end(),
+                      [&](const ParameterSpec& spec) { return spec.name == array.name && !spec.is_trained; });
 }
 
-std::int64_t trained_floats(const EngineRequest& request) {
-  NamedArrays trained = in_order(request);
+// Those that are trained, or the buffers.
+NamedArrays part_of_parameters(const EngineRequest& request, bool are_trained) {
   const std::vector<ParameterSpec> specs = parameter_specs(request.network);
-  const auto buffers =
-      std::count_if(specs.begin(), specs.end(), [](const ParameterSpec& spec) { return !spec.is_trained; });
-  trained.resize(trained.size() - static_cast<std::size_t>(buffers));
-  return ParameterLayout(trained).size();
+  NamedArrays part;
+  for (const NamedArray& each : request.initial_parameters)
+    if (is_trained(specs, each) == are_trained) part.push_back(each);
+  return part;
+}
+
+NamedArrays buffers_last(const EngineRequest& request) {
+  NamedArrays all = part_of_parameters(request, true);
+  for (NamedArray& each : part_of_parameters(request, false)) all.push_back(std::move(each));
+  return all;
 }
 
 }  // namespace
@@ -78,8 +75,8 @@ auto TorchEngine::on_stream(const char* what, Work&& work) const {
 TorchEngine::TorchEngine(const EngineRequest& request, Kind kind)
     : request_(request),
       kind_(kind),
-      layout_(in_order(request)),
-      trained_(trained_floats(request)),
+      layout_(buffers_last(request)),
+      trained_(ParameterLayout(part_of_parameters(request, true)).size()),
       records_gradients_(has_module(request.network)) {
   place_.device = request.device;
   translated("setting up an engine", [&] {
