@@ -2,7 +2,7 @@
 
 #include "pipeline/card.h"
 
-// Each declared in the file of its name.
+// Each declared in the file of its name; those that end in _gpu beside the others.
 namespace stoker::cards {
 
 CardType data_load();

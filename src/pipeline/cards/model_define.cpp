@@ -4,36 +4,57 @@
 namespace stoker::cards {
 namespace {
 
-config::Value check_solved(const config::Value& config, const std::string& path,
-                           config::Diagnostics& diagnostics) {
-  return stoker::settings_of(read_solved(config, path, diagnostics));
+// What both cards do, with the function that reads the settings of one.
+template <auto read>
+config::Value check_definition(const config::Value& config, const std::string& path,
+                               config::Diagnostics& diagnostics) {
+  return stoker::settings_of(read(config, path, diagnostics));
 }
 
-ModelSpec solved_spec(const config::Value& config) {
+template <auto read>
+ModelSpec spec_of(const config::Value& config) {
   config::Diagnostics diagnostics("");
-  ModelSpec spec = read_solved(config, "", diagnostics);
+  ModelSpec spec = read(config, "", diagnostics);
   diagnostics.refuse_if_any();
   return spec;
 }
 
-PortValues define_solved(const CardContext& context) {
-  return {{"model_spec", solved_spec(context.config)}};
+template <auto read>
+PortValues define(const CardContext& context) {
+  return {{"model_spec", spec_of<read>(context.config)}};
+}
+
+template <auto read>
+CardType defining_card(const char* name, const char* title, const char* help) {
+  return {.name = name,
+          .title = title,
+          .help = help,
+          .inputs = {},
+          .outputs = {{"model_spec", PortType::model_spec, "The model, not yet trained"}},
+          .file_settings = {},
+          .check = check_definition<read>,
+          .run = define<read>,
+          .spec = spec_of<read>};
 }
 
 }  // namespace
 
 CardType model_define() {
-  return {.name = "model_define",
-          .title = "Define a linear model",
-          .help = "Chooses a linear model and its settings. Solved in double precision on the CPU.",
-          .inputs = {},
-          .outputs = {{"model_spec", PortType::model_spec, "The model, not yet trained"}},
-          .file_settings = {},
-          .describe = describe_solved,
-          .check = check_solved,
-          .run = define_solved,
-          .spec = solved_spec,
-          .reference = reference_of_solved};
+  CardType card = defining_card<read_solved>(
+      "model_define", "Define a linear model",
+      "Chooses a linear model and its settings. Solved in double precision on the CPU.");
+  card.describe = describe_solved;
+  card.reference = reference_of_solved;
+  return card;
+}
+
+CardType model_define_gpu() {
+  CardType card = defining_card<read_trained>(
+      "model_define_gpu", "Define a neural network",
+      "Chooses a neural network and how it is trained. Runs on a GPU, or on the CPU where there is none.");
+  card.describe = describe_trained;
+  card.reference = reference_of_trained;
+  return card;
 }
 
 }  // namespace stoker::cards
