@@ -214,6 +214,8 @@ Solution solve_logistic(const Problem& problem) {
   const auto count = static_cast<std::int64_t>(problem.preparation.classes().size());
   LogisticFit fit =
       fit_logistic(x, classes, count, weights_of_rows(problem, config, classes), config, problem.stop);
+  // Coefficients that are all 0 still have learnt nothing.
+  if (fit.out_of_time && fit.iterations == 0) refuse_to_go_on(problem.stop, "logistic_regression");
   if (!fit.converged && !fit.out_of_time)
     problem.notes(
         Severity::warning,
