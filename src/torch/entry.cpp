@@ -2,11 +2,9 @@
 
 #include <array>
 
-#include <fmt/format.h>
 #include <torch/version.h>
 
 #include "torch/cpu_settings.h"
-#include "torch/modules/module.h"
 #include "torch/request_check.h"
 #include "torch/tensors.h"
 #include "torch/torch_engine.h"
@@ -16,9 +14,6 @@ namespace {
 
 std::string graph_refusal(const EngineRequest& request) {
   if (!request.device.is_cuda()) return "the engine graph needs an NVIDIA GPU; on a CPU use eager or fused";
-  if (has_module(request.network))
-    return fmt::format("the engine graph captures multi-layer perceptrons; {} is trained by eager",
-                       request.network.family);
   return request_problem(request);
 }
 

@@ -16,7 +16,6 @@ using test::make_engine;
 using test::run_epochs;
 using test::same_bits;
 using testing::Contains;
-using testing::HasSubstr;
 
 EngineRequest residual_request(double dropout = 0.2) {
   EngineRequest request = test::small_request();
@@ -41,9 +40,9 @@ class Modules : public testing::TestWithParam<ModuleWay> {
   void SetUp() override {
     if (GetParam().on_gpu && !test::first_gpu()) GTEST_SKIP() << "no GPU here";
   }
-  std::unique_ptr<Engine> make(const EngineRequest& request) const {
-    if (!GetParam().on_gpu) return make_engine(GetParam().engine, request);
-    return make_engine(GetParam().engine, test::placed_on(request, *test::first_gpu(), Memory::device));
+  std::unique_ptr<Engine> make(const EngineRequest& request, const char* engine = GetParam().engine) const {
+    if (!GetParam().on_gpu) return make_engine(engine, request);
+    return make_engine(engine, test::placed_on(request, *test::first_gpu(), Memory::device));
   }
 };
 
@@ -131,9 +130,24 @@ TEST_P(Modules, StopEarlyAndChangeNoMore) {
   EXPECT_TRUE(same_bits(engine->parameters(), again->parameters()));
 }
 
+// A captured step and the same step given operation by operation.
+TEST_P(Modules, LoseWhatEagerLosesThere) {
+  const EngineRequest request = residual_request();
+  const auto engine = make(request);
+  const ChunkResult result = run_epochs(*engine, request, 6, 1000);
+  const auto eager = make(request, "eager");
+  const ChunkResult expected = run_epochs(*eager, request, 6, 1000);
+  ASSERT_EQ(result.finished_epochs.size(), expected.finished_epochs.size());
+  for (std::size_t i = 0; i < result.finished_epochs.size(); ++i) {
+    const double loss = expected.finished_epochs[i].train_loss;
+    EXPECT_NEAR(result.finished_epochs[i].train_loss, loss, 1e-5 * loss) << i;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Ways, Modules,
                          testing::Values(ModuleWay{"EagerOnTheCpu", "eager", false},
-                                         ModuleWay{"EagerOnTheGpu", "eager", true}),
+                                         ModuleWay{"EagerOnTheGpu", "eager", true},
+                                         ModuleWay{"GraphOnTheGpu", "graph", true}),
                          [](const auto& way) { return std::string(way.param.name); });
 
 }  // namespace
