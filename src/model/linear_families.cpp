@@ -1,7 +1,6 @@
 #include "model/linear_families.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/error.h"
 #include "model/dense.h"

@@ -26,7 +26,8 @@ struct MlpSettings {
 
 inline config::Fields fields(MlpSettings& c) {
   return {
-      config::field("hidden_layers", c.hidden_layers, "Width of each hidden layer")
+      config::field("hidden_layers", c.hidden_layers,
+                    "Width of each hidden layer; [128, 64, 32, 16] for deep_neural_network if not set")
           .within(1, 65536)
           .not_empty(),
       config::field("activation", c.activation, "Non-linearity after each hidden layer"),

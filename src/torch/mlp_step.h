@@ -79,7 +79,6 @@ class MlpTrainee : public Trainee {
   void reserve(std::int64_t rows) override;
   at::Tensor predict(const at::Tensor& features) override;
   std::int64_t widest() const override;
-  bool records_gradients() const override { return false; }
 
  private:
   MlpShape shape_;

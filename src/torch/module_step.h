@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,7 +32,6 @@ class ModuleTrainee : public Trainee {
   void reserve(std::int64_t) override {}
   at::Tensor predict(const at::Tensor& features) override;
   std::int64_t widest() const override { return module_->widest(); }
-  bool records_gradients() const override { return true; }
 
  private:
   std::unique_ptr<Module> module_;

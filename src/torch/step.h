@@ -39,8 +39,6 @@ class Trainee {
   virtual at::Tensor predict(const at::Tensor& features) = 0;
   // Values of the widest layer, which bounds how many rows are predicted at once.
   virtual std::int64_t widest() const = 0;
-  // Whether its tensors must be such that gradients can be recorded.
-  virtual bool records_gradients() const = 0;
 };
 
 }  // namespace stoker::torch_door

@@ -62,13 +62,11 @@ void refuse_wrong_targets(const Family& family, const Preparation& preparation) 
   if (has_classes)
     refuse(
         "{} predicts numbers, but the target column '{}' has {} classes; {}, or set task: regression if its "
-        "values "
-        "are quantities (--task regression)",
+        "values are quantities (--task regression)",
         family.name, preparation.target_column(), preparation.classes().size(), fitting);
   refuse(
       "{} predicts classes, but the target column '{}' holds quantities; {}, or set task: multiclass if its "
-      "values "
-      "are classes (--task multiclass)",
+      "values are classes (--task multiclass)",
       family.name, preparation.target_column(), fitting);
 }
 
