@@ -47,7 +47,7 @@ EngineRequest w1_request(const Dataset& placed, Device device, std::int64_t batc
                          const BenchOptions& options, std::uint64_t seed) {
   EngineRequest request;
   request.network = mlp_network({bench_columns, options.hidden, 1, Activation::relu, options.dropout});
-  request.loss = Loss::mse;
+  request.loss().kind = Loss::mse;
   request.batch_size = batch;
   request.precision = options.precision == "fp32" ? Precision::fp32 : Precision::automatic;
   request.seed = seed;

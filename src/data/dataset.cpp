@@ -4,6 +4,19 @@
 
 namespace stoker {
 
+Shape DatasetArray::row_shape() const {
+  Shape shape(array.shape().begin() + 1, array.shape().end());
+  if (has_windows()) shape.insert(shape.begin(), length);
+  return shape;
+}
+
+const DatasetArray* Dataset::find(std::string_view name) const {
+  for (const DatasetArray& part : arrays) {
+    if (part.name == name) return &part;
+  }
+  return nullptr;
+}
+
 const Array* Dataset::find(Role role) const {
   for (const DatasetArray& part : arrays) {
     if (part.role == role) return &part.array;
@@ -25,7 +38,7 @@ const Array& Dataset::targets() const {
 
 std::size_t Dataset::bytes() const {
   std::size_t sum = 0;
-  for (const DatasetArray& part : arrays) sum += part.array.bytes();
+  for (const DatasetArray& part : arrays) sum += part.array.bytes() + part.starts.bytes();
   return sum;
 }
 

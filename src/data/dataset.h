@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/notes.h"
@@ -9,22 +10,32 @@
 
 namespace stoker {
 
-// What an array of a dataset is for. All arrays of a dataset have the same first dimension.
+// What an array of a dataset is for.
 enum class Role : std::uint8_t { features, targets, weights, mask };
 
+// All arrays of a dataset have the same number of rows.
 struct DatasetArray {
   std::string name;
   Role role = Role::features;
-  Array array;
+  Array array;  // [rows, ...]; with windows a series, [moments, ...]
+  // Windows: each row is `length` moments of the series, from its start on. They may overlap, and cost one
+  // number each.
+  Array starts = {};  // int64 [rows]; empty: no windows
+  std::int64_t length = 0;
+
+  bool has_windows() const { return length > 0; }
+  std::int64_t rows() const { return (has_windows() ? starts : array).dimension(0); }
+  Shape row_shape() const;
 };
 
 struct Dataset {
   std::vector<DatasetArray> arrays;
 
-  std::int64_t rows() const { return arrays.empty() ? 0 : arrays.front().array.dimension(0); }
+  std::int64_t rows() const { return arrays.empty() ? 0 : arrays.front().rows(); }
   const Array* find(Role role) const;
-  const Array& features() const;  // [rows, columns]
-  const Array& targets() const;   // [rows, 1] float, or [rows] int64 class numbers
+  const DatasetArray* find(std::string_view name) const;  // null when there is none
+  const Array& features() const;                          // [rows, columns]
+  const Array& targets() const;                           // [rows, 1] float, or [rows] int64 class numbers
   std::size_t bytes() const;
 };
 

@@ -11,7 +11,10 @@ Placement placed_in(const Dataset& dataset, Memory memory, Device device) {
   Placement placement;
   placement.memory = memory;
   for (const DatasetArray& part : dataset.arrays) {
-    placement.dataset.arrays.push_back({part.name, part.role, part.array.to(memory, device)});
+    DatasetArray placed = part;
+    placed.array = part.array.to(memory, device);
+    if (part.has_windows()) placed.starts = part.starts.to(memory, device);
+    placement.dataset.arrays.push_back(std::move(placed));
   }
   return placement;
 }

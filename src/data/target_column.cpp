@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/column_values.h"
+#include "kernels/column_moments.h"
 
 namespace stoker {
 namespace {
@@ -169,19 +170,11 @@ bool few_whole_numbers(const std::vector<double>& numbers, const Table& table, c
 }  // namespace
 
 MeanAndScale mean_and_scale(const std::vector<double>& values) {
-  const auto count = static_cast<double>(values.size());
-  double sum = 0;
-  for (const double x : values) sum += x;
-  const double mean = sum / count;
-  double squares = 0;
-  double rest = 0;  // what rounding left of the mean; subtracting it makes the second pass exact
-  for (const double x : values) {
-    squares += (x - mean) * (x - mean);
-    rest += x - mean;
-  }
-  const double deviation = std::sqrt(std::max(0.0, (squares - rest * rest / count) / count));
-  const bool constant = deviation <= 10 * std::numeric_limits<double>::epsilon() * std::abs(mean);
-  return {mean, constant ? 1 : deviation};
+  const kernels::ColumnMoments moments =
+      kernels::moments_of(values.data(), 1, static_cast<std::int64_t>(values.size()));
+  const double deviation = std::sqrt(moments.squares / moments.rows);
+  const bool constant = deviation <= 10 * std::numeric_limits<double>::epsilon() * std::abs(moments.mean);
+  return {moments.mean, constant ? 1 : deviation};
 }
 
 LearntTarget learn_target(const Table& training, const PreparationConfig& config, Scaling scaling,

@@ -12,7 +12,8 @@
 #include "config/field.h"
 #include "data/dataset.h"
 #include "device/array.h"
-#include "engine/loss.h"
+#include "kernels/row_order.h"
+#include "model/loss_term.h"
 #include "model/network.h"
 
 // What runs training steps. An engine takes a placed dataset, runs a chunk of steps per call and returns one
@@ -36,12 +37,25 @@ struct OptimizerSettings {
   double beta2 = 0.999;
   double epsilon = 1e-8;
   double max_grad_norm = 0;  // 0: no clipping
+
+  bool has_first_moment() const { return kind != Optimizer::sgd || momentum > 0; }
+  bool has_second_moment() const { return kind != Optimizer::sgd; }
+};
+
+// Between processes that train one model: called after every backward pass, with the gradients of this
+// process, and leaves in their place the mean over all.
+class Collective {
+ public:
+  virtual ~Collective() = default;
+  virtual void average(std::span<float> gradients) = 0;  // in host memory
 };
 
 struct EngineRequest {
   Network network;
-  Loss loss = Loss::mse;
-  double huber_delta = 1;  // where huber turns from squared to linear
+  std::vector<LossTerm> losses{LossTerm{}};
+  std::vector<std::string> unfrozen;  // the parameters that are trained; none named: all
+  RowOrder order;
+  Collective* collective = nullptr;  // null: one process
   Precision precision = Precision::automatic;
   OptimizerSettings optimizer;
   std::int64_t batch_size = 32;
@@ -56,15 +70,23 @@ struct EngineRequest {
   Dataset validation;              // placed; no arrays when there is none
   NamedArrays initial_parameters;  // on the host, as initial_parameters() of model/family.h makes them
 
+  std::int64_t rows_per_epoch() const { return training.rows() / order.ranks; }
   // The last batch of an epoch may be smaller; it is trained on like the others.
-  std::int64_t steps_per_epoch() const { return (training.rows() + batch_size - 1) / batch_size; }
+  std::int64_t steps_per_epoch() const { return (rows_per_epoch() + batch_size - 1) / batch_size; }
+
+  const LossTerm& loss() const { return losses.front(); }  // of a request that has one
+  LossTerm& loss() { return losses.front(); }
 };
 
-// Steps are counted from the start of the run, over all epochs. Row `position` of epoch e is
-// Permutation(random_key(seed, Purpose::shuffle, e), rows)(position).
+// Steps are counted from the start of the run, over all epochs; row_order.h says which rows each has.
 struct Chunk {
   std::int64_t first_step = 0;
   std::vector<float> learning_rates;  // one per step
+};
+
+struct NamedValue {
+  std::string name;
+  double value = 0;
 };
 
 struct EpochRecord {
@@ -128,8 +150,8 @@ struct EngineMaker {
 }  // namespace stoker
 
 template <>
-inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::Loss>{
-    "mse", "binary_cross_entropy", "cross_entropy", "huber"};
+inline constexpr std::array<std::string_view, 5> stoker::config::names<stoker::Loss>{
+    "mse", "binary_cross_entropy", "cross_entropy", "huber", "output"};
 template <>
 inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::Optimizer>{"adam", "adamw",
                                                                                           "sgd"};

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 
 #include <nlohmann/json.hpp>
 
@@ -22,10 +21,8 @@ Array initial(const ParameterSpec& spec, RandomKey key) {
   return array;
 }
 
-}  // namespace
-
-std::span<const Family> families() {
-  static const std::array all{
+std::vector<Family>& table() {
+  static std::vector<Family> all{
       linear_family(LinearKind::linear_regression),
       linear_family(LinearKind::ridge),
       linear_family(LinearKind::lasso),
@@ -37,6 +34,16 @@ std::span<const Family> families() {
       residual_mlp(),
   };
   return all;
+}
+
+}  // namespace
+
+std::span<const Family> families() {
+  return table();
+}
+
+void add_family(const Family& family) {
+  table().push_back(family);
 }
 
 const Family* find_family(std::string_view name) {
@@ -80,6 +87,11 @@ std::string layout_of(const Network& network) {
 
 std::vector<ParameterSpec> parameter_specs(const Network& network) {
   return family_of(network).parameters(network);
+}
+
+std::vector<Phase> phases_of(const Network& network) {
+  const Family& family = family_of(network);
+  return family.phases == nullptr ? std::vector<Phase>{GradientPhase{}} : family.phases(network);
 }
 
 std::int64_t parameter_count(const Network& network) {

@@ -12,7 +12,9 @@
 #include "config/described.h"
 #include "data/preparation.h"
 #include "model/linear_fit.h"
+#include "model/loss_term.h"
 #include "model/network.h"
+#include "model/phase.h"
 
 // Families of models. One is a file in this room and a line in the table of families.cpp; every other room
 // asks this table and knows no family by name.
@@ -60,6 +62,9 @@ struct Family {
   Array (*outputs)(const Network& network, const NamedArrays& parameters, const Dataset& data,
                    std::int64_t first, std::int64_t count) = nullptr;
   Solution (*solve)(const Problem& problem) = nullptr;  // null: trained by gradients
+  // What is trained, given the loss of the task. Null: that one, of all outputs.
+  std::vector<LossTerm> (*losses)(const Network& network, const LossTerm& of_task) = nullptr;
+  std::vector<Phase> (*phases)(const Network& network) = nullptr;  // null: one of gradients
   // How many parts of the rows its cross-validation holds back, of so many groups that must stay whole. Null:
   // it has none.
   std::int64_t (*folds)(const config::Value& settings, std::int64_t groups) = nullptr;
@@ -72,6 +77,8 @@ struct Family {
 };
 
 std::span<const Family> families();
+// For programs that bring families of their own, before the first use of the table.
+void add_family(const Family& family);
 const Family* find_family(std::string_view name);   // null when there is none
 const Family& family_named(std::string_view name);  // refuses one that there is not
 inline const Family& family_of(const Network& network) {
@@ -88,6 +95,7 @@ Network network_for(const Family& family, config::Value settings, const Preparat
 
 std::string layout_of(const Network& network);
 std::vector<ParameterSpec> parameter_specs(const Network& network);
+std::vector<Phase> phases_of(const Network& network);  // at least one of gradients
 std::int64_t parameter_count(const Network& network);
 // As they begin, from counter-based random numbers.
 NamedArrays initial_parameters(const Network& network, std::uint64_t seed);

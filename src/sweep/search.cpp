@@ -220,7 +220,7 @@ Member Search::member_for(std::int64_t rung, const Job& job, const Work& work) c
                  .pause_after_epochs = rungs_[static_cast<std::size_t>(rung)].epochs,
                  .checkpoint_at_end = !is_last(rung)};
   // A refit without validation rows takes the last weights, so they are what is scored.
-  member.keeps_best = config.validation_ratio > 0;
+  member.plan.keeps_best = config.validation_ratio > 0;
   member.checkpoints = checkpoints_ / fmt::format("{}-{}", job.trial + 1, job.fold + 1);
   return member;
 }
@@ -297,7 +297,7 @@ void Search::keep_trained(std::int64_t rung, const Job& job, const Work& work, c
   line.complete = own_limit || trained.progress.stopped_early || line.epochs >= member.plan.config.epochs;
   const auto failure = own_failure([&] {
     if (trained.end == MemberEnd::diverged) return;
-    score_network(work, trained, member.keeps_best, sweep_.config.metric, line);
+    score_network(work, trained, member.plan.keeps_best, sweep_.config.metric, line);
   });
   if (failure) return keep_failure(rung, job, *failure);
   keep(std::move(line));

@@ -6,7 +6,7 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
-#include "engine/flush_to_zero.h"
+#include "device/flush_to_zero.h"
 
 namespace stoker::torch_door {
 namespace {

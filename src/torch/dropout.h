@@ -5,7 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "engine/kernels/dropout.h"
+#include "kernels/dropout.h"
 
 namespace stoker::torch_door {
 

@@ -14,18 +14,19 @@ namespace {
 
 std::string graph_refusal(const EngineRequest& request) {
   if (!request.device.is_cuda()) return "the engine graph needs an NVIDIA GPU; on a CPU use eager or fused";
-  return request_problem(request);
+  if (request.collective != nullptr) return "a captured step cannot wait for other processes; eager can";
+  return refusal(request);
 }
 
 template <TorchEngine::Kind kind>
 std::unique_ptr<Engine> make(const EngineRequest& request) {
-  translated("setting up an engine", [&] { check_class_numbers(request); });
+  translated("setting up an engine", [&] { check_values(request); });
   return std::make_unique<TorchEngine>(request, kind);
 }
 
 constexpr std::array<EngineMaker, 2> makers{{
     {"graph", graph_refusal, make<TorchEngine::Kind::graph>},
-    {"eager", request_problem, make<TorchEngine::Kind::eager>},
+    {"eager", refusal, make<TorchEngine::Kind::eager>},
 }};
 
 }  // namespace

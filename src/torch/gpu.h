@@ -6,7 +6,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Stream.h>
 
-#include "engine/kernels/launch.h"
+#include "kernels/launch.h"
 #include "torch/runner.h"
 
 // What the engines need of CUDA itself. gpu.cpp has it, no_gpu.cpp says what is missing.

@@ -7,6 +7,7 @@
 #include <ATen/ops/mm.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/sum.h>
+#include <ATen/ops/zeros.h>
 
 #include "base/error.h"
 #include "torch/activation.h"
@@ -52,7 +53,7 @@ MlpBuffers::MlpBuffers(const MlpShape& shape, std::int64_t rows, Device device) 
     hidden.push_back(std::move(layer));
   }
   outputs = buffer(shape.outputs);
-  output_gradient = buffer(shape.outputs);
+  output_gradient = at::zeros({rows, shape.outputs}, floats_on(device));  // some outputs may have no loss
 }
 
 MlpBuffers MlpBuffers::first_rows(std::int64_t rows) const {
@@ -121,8 +122,8 @@ MlpTrainee::MlpTrainee(const MlpShape& shape, std::vector<MlpLayer> layers, std:
                        Device device)
     : shape_(shape), layers_(std::move(layers)), buffers_(shape, most_rows, device), device_(device) {}
 
-std::unique_ptr<Step> MlpTrainee::make_step(std::int64_t rows, at::Tensor features) {
-  return std::make_unique<MlpStep>(shape_, layers_, buffers_.first_rows(rows), std::move(features));
+std::unique_ptr<Step> MlpTrainee::make_step(std::int64_t rows, const Inputs& inputs) {
+  return std::make_unique<MlpStep>(shape_, layers_, buffers_.first_rows(rows), inputs.front());
 }
 
 std::int64_t MlpTrainee::widest() const {
@@ -136,9 +137,9 @@ void MlpTrainee::reserve(std::int64_t rows) {
   odd_ = at::empty({rows * widest()}, floats_on(device_));
 }
 
-at::Tensor MlpTrainee::predict(const at::Tensor& features) {
-  const std::int64_t count = features.size(0);
-  at::Tensor input = features;
+at::Tensor MlpTrainee::predict(const Inputs& inputs) {
+  at::Tensor input = inputs.front();
+  const std::int64_t count = input.size(0);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const std::int64_t width = shape_.layer_outputs(i);
     at::Tensor output = (i % 2 == 0 ? even_ : odd_).narrow(0, 0, count * width).view({count, width});

@@ -4,9 +4,9 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "engine/kernels/dropout.h"
-#include "engine/kernels/losses.h"
-#include "engine/kernels/place.h"
+#include "kernels/dropout.h"
+#include "kernels/losses.h"
+#include "kernels/place.h"
 #include "model/mlp.h"
 #include "torch/parameters.h"
 #include "torch/step.h"
@@ -75,9 +75,9 @@ class MlpTrainee : public Trainee {
  public:
   MlpTrainee(const MlpShape& shape, std::vector<MlpLayer> layers, std::int64_t most_rows, Device device);
 
-  std::unique_ptr<Step> make_step(std::int64_t rows, at::Tensor features) override;
+  std::unique_ptr<Step> make_step(std::int64_t rows, const Inputs& inputs) override;
   void reserve(std::int64_t rows) override;
-  at::Tensor predict(const at::Tensor& features) override;
+  at::Tensor predict(const Inputs& inputs) override;
   std::int64_t widest() const override;
 
  private:

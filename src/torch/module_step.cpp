@@ -7,6 +7,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/ne.h>
 #include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 
 #include "model/family.h"
 #include "torch/dropout.h"
@@ -23,11 +24,10 @@ class ModuleStep : public Step {
     at::Tensor buffers;
     at::Tensor stopped;
   };
-  ModuleStep(Shared shared, at::Tensor features, std::int64_t outputs, Device device)
-      : shared_(std::move(shared)), features_(std::move(features)) {
-    const std::int64_t rows = features_.size(0);
+  ModuleStep(Shared shared, Inputs inputs, std::int64_t rows, std::int64_t outputs, Device device)
+      : shared_(std::move(shared)), inputs_(std::move(inputs)) {
     outputs_ = at::empty({rows, outputs}, floats_on(device));
-    output_gradient_ = at::empty({rows, outputs}, floats_on(device));
+    output_gradient_ = at::zeros({rows, outputs}, floats_on(device));  // some outputs may have no loss
     if (shared_.buffers.numel() > 0) buffers_before_ = at::empty_like(shared_.buffers);
     if (shared_.module->dropout() <= 0) return;
     for (const std::int64_t width : shared_.module->dropout_widths())
@@ -43,7 +43,7 @@ class ModuleStep : public Step {
     if (buffers_before_.defined()) buffers_before_.copy_(shared_.buffers);
     {
       const at::AutoGradMode recording(true);
-      recorded_ = shared_.module->outputs(features_, {true, masks_});
+      recorded_ = shared_.module->outputs(inputs_, {true, masks_});
     }
     outputs_.copy_(recorded_.detach());
     // A run that has stopped early is replayed to the end of its chunk, and must not change any more.
@@ -62,7 +62,7 @@ class ModuleStep : public Step {
 
  private:
   Shared shared_;
-  at::Tensor features_;
+  Inputs inputs_;
   std::vector<at::Tensor> masks_;
   at::Tensor outputs_;
   at::Tensor output_gradient_;
@@ -78,26 +78,26 @@ ModuleTrainee::ModuleTrainee(const Network& network, const FlatValues& flat, Dev
       gradients_(flat.gradients),
       buffers_(flat.values.narrow(0, flat.trained, flat.values.numel() - flat.trained)),
       stopped_(flat.stopped) {
-  const std::vector<ParameterSpec> specs = parameter_specs(network);
   module_ = make_module(network, [&](const std::string& name) {
     // A tensor of its own over that memory: autograd would take a change of one view for a change of all.
     at::Tensor value = flat.layout.view(flat.values, name).variable_data();
-    const auto spec = std::find_if(specs.begin(), specs.end(),
-                                   [&](const ParameterSpec& each) { return each.name == name; });
-    if (spec == specs.end() || !spec->is_trained) return value;
+    const NamedArrays& trained = flat.trained_parameters;
+    if (std::none_of(trained.begin(), trained.end(),
+                     [&](const NamedArray& each) { return each.name == name; }))
+      return value;
     value.requires_grad_(true);
     value.mutable_grad() = flat.layout.view(flat.gradients, name);
     return value;
   });
 }
 
-std::unique_ptr<Step> ModuleTrainee::make_step(std::int64_t, at::Tensor features) {
+std::unique_ptr<Step> ModuleTrainee::make_step(std::int64_t rows, const Inputs& inputs) {
   return std::make_unique<ModuleStep>(ModuleStep::Shared{module_.get(), gradients_, buffers_, stopped_},
-                                      std::move(features), outputs_, device_);
+                                      inputs, rows, outputs_, device_);
 }
 
-at::Tensor ModuleTrainee::predict(const at::Tensor& features) {
-  return module_->outputs(features, {});
+at::Tensor ModuleTrainee::predict(const Inputs& inputs) {
+  return module_->outputs(inputs, {}).contiguous();
 }
 
 }  // namespace stoker::torch_door

@@ -18,8 +18,9 @@ struct FlatValues {
   const ParameterLayout& layout;
   at::Tensor values;
   at::Tensor gradients;
-  std::int64_t trained = 0;  // floats that are trained; the rest are buffers
-  at::Tensor stopped;        // 1: nothing changes any more
+  const NamedArrays& trained_parameters;  // those that the optimiser changes
+  std::int64_t trained = 0;               // their floats; the rest are frozen, or buffers
+  at::Tensor stopped;                     // 1: nothing changes any more
 };
 
 // A network whose gradients autograd finds. Parameters are leaves that share the flat buffer's memory, and so
@@ -28,9 +29,9 @@ class ModuleTrainee : public Trainee {
  public:
   ModuleTrainee(const Network& network, const FlatValues& flat, Device device);
 
-  std::unique_ptr<Step> make_step(std::int64_t rows, at::Tensor features) override;
+  std::unique_ptr<Step> make_step(std::int64_t rows, const Inputs& inputs) override;
   void reserve(std::int64_t) override {}
-  at::Tensor predict(const at::Tensor& features) override;
+  at::Tensor predict(const Inputs& inputs) override;
   std::int64_t widest() const override { return module_->widest(); }
 
  private:

@@ -5,6 +5,8 @@
 #include <c10/core/InferenceMode.h>
 
 #include "engine/class_numbers.h"
+#include "engine/request_check.h"
+#include "kernels/begin_step.h"
 #include "model/mlp.h"
 #include "torch/modules/module.h"
 #include "torch/tensors.h"
@@ -12,60 +14,54 @@
 namespace stoker::torch_door {
 namespace {
 
-std::string array_problem(const Array& array, const char* what, DType type, const Shape& shape,
-                          Device device) {
-  if (array.type() != type || array.shape() != shape) {
-    return fmt::format("the {} are {} and not {} of the network's shape", what, name_of(array.type()),
-                       name_of(type));
-  }
-  if (device.is_cuda() && array.memory() == Memory::host) {
-    return fmt::format("the {} lie in ordinary memory, which a GPU cannot read; place them first", what);
-  }
-  if (!device.is_cuda() && array.memory() == Memory::device) {
-    return fmt::format("the {} lie in a GPU's memory and training is on the CPU", what);
+// Rows are gathered by words of 4 bytes.
+std::string size_problem(const EngineRequest& request) {
+  if (request.training.arrays.size() > kernels::most_gathers)
+    return fmt::format("the data has {} arrays, more than the {} that a step reads",
+                       request.training.arrays.size(), kernels::most_gathers);
+  for (const DatasetArray& each : request.training.arrays) {
+    std::size_t bytes = size_of(each.array.type());
+    for (const std::int64_t size : each.row_shape()) bytes *= static_cast<std::size_t>(size);
+    if (bytes % sizeof(std::uint32_t) != 0)
+      return fmt::format("a row of {} has {} bytes, which is no multiple of 4", each.name, bytes);
   }
   return "";
 }
 
-std::string dataset_problem(const EngineRequest& request, const Dataset& dataset) {
-  const std::int64_t rows = dataset.rows();
-  const bool classes = request.loss == Loss::cross_entropy;
-  std::string problem = array_problem(dataset.features(), "features", DType::float32,
-                                      {rows, feature_width(request.network)}, request.device);
-  if (!problem.empty()) return problem;
-  problem = array_problem(dataset.targets(), "targets", classes ? DType::int64 : DType::float32,
-                          classes ? Shape{rows} : Shape{rows, request.network.outputs}, request.device);
-  const Array* weights = dataset.find(Role::weights);
-  if (!problem.empty() || weights == nullptr) return problem;
-  return array_problem(*weights, "row weights", DType::float32, {rows}, request.device);
+void check_classes(const LossTerm& term, const Dataset& dataset, const Network& network) {
+  if (term.kind != Loss::cross_entropy) return;
+  const auto [least, most] = at::aminmax(view_of(dataset.find(term.targets)->array));
+  refuse_unknown_classes(least.item<std::int64_t>(), most.item<std::int64_t>(), width_of(term, network));
+}
+
+void check_windows(const DatasetArray& array) {
+  if (!array.has_windows()) return;
+  const auto [least, most] = at::aminmax(view_of(array.starts));
+  const std::int64_t last = array.array.dimension(0) - array.length;
+  if (least.item<std::int64_t>() < 0 || most.item<std::int64_t>() > last)
+    refuse("a window of the {} begins at {}, outside of its series of {} moments", array.name,
+           least.item<std::int64_t>() < 0 ? least.item<std::int64_t>() : most.item<std::int64_t>(),
+           array.array.dimension(0));
 }
 
 }  // namespace
 
-std::string request_problem(const EngineRequest& request) {
-  if (request.batch_size < 1) return fmt::format("a batch of {} rows", request.batch_size);
-  if (request.training.rows() < 1) return "there are no training rows";
+std::string refusal(const EngineRequest& request) {
   if (!mlp_shape(request.network) && !has_module(request.network))
     return fmt::format("it does not know how to train {}", request.network.family);
-  if (request.loss == Loss::binary_cross_entropy && request.network.outputs != 1) {
-    return "binary_cross_entropy needs a network with one output";
-  }
   if (request.device.is_cuda() && !at::globalContext().hasCUDA()) {
     return "LibTorch sees no CUDA here: its wheel is built for CPUs, or the driver is too old for it";
   }
-  std::string problem = dataset_problem(request, request.training);
-  if (problem.empty() && request.validation.rows() > 0)
-    problem = dataset_problem(request, request.validation);
-  return problem;
+  std::string problem = request_problem(request);
+  return problem.empty() ? size_problem(request) : problem;
 }
 
-void check_class_numbers(const EngineRequest& request) {
-  if (request.loss != Loss::cross_entropy) return;
+void check_values(const EngineRequest& request) {
   const c10::InferenceMode no_autograd;
   for (const Dataset* dataset : {&request.training, &request.validation}) {
     if (dataset->rows() == 0) continue;
-    const auto [least, most] = at::aminmax(view_of(dataset->targets()));
-    refuse_unknown_classes(least.item<std::int64_t>(), most.item<std::int64_t>(), request.network.outputs);
+    for (const LossTerm& term : request.losses) check_classes(term, *dataset, request.network);
+    for (const DatasetArray& each : dataset->arrays) check_windows(each);
   }
 }
 

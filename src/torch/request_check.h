@@ -6,10 +6,11 @@
 
 namespace stoker::torch_door {
 
-// Why no engine of this room can run the request, or "".
-std::string request_problem(const EngineRequest& request);
+// Why neither the eager nor the graph engine can run the request, or "".
+std::string refusal(const EngineRequest& request);
 
-// Refuses class numbers outside 0 .. classes-1; looks at every row.
-void check_class_numbers(const EngineRequest& request);
+// Class numbers outside of the network's outputs and windows outside of their series would be read from
+// other memory.
+void check_values(const EngineRequest& request);
 
 }  // namespace stoker::torch_door

@@ -6,7 +6,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "engine/kernels/dropout.h"
+#include "kernels/dropout.h"
+#include "torch/rows.h"
 
 namespace stoker::torch_door {
 
@@ -32,11 +33,12 @@ class Trainee {
  public:
   virtual ~Trainee() = default;
 
-  virtual std::unique_ptr<Step> make_step(std::int64_t rows, at::Tensor features) = 0;
+  // `inputs` have so many rows, and hold those of each step in turn.
+  virtual std::unique_ptr<Step> make_step(std::int64_t rows, const Inputs& inputs) = 0;
   // Makes room for predictions of so many rows at once.
   virtual void reserve(std::int64_t rows) = 0;
-  // As in a prediction: [rows, outputs], valid until the next call.
-  virtual at::Tensor predict(const at::Tensor& features) = 0;
+  // As in a prediction: [rows, outputs], one row behind the other, valid until the next call.
+  virtual at::Tensor predict(const Inputs& inputs) = 0;
   // Values of the widest layer, which bounds how many rows are predicted at once.
   virtual std::int64_t widest() const = 0;
 };

@@ -45,16 +45,20 @@ at::Device torch_device(Device device) {
   return {at::kCUDA, static_cast<c10::DeviceIndex>(device.index)};
 }
 
+at::TensorOptions options_of(DType type, Device device) {
+  return at::TensorOptions().dtype(scalar_type(type)).device(torch_device(device));
+}
+
 at::TensorOptions floats_on(Device device) {
-  return at::TensorOptions().dtype(at::kFloat).device(torch_device(device));
+  return options_of(DType::float32, device);
 }
 
 at::TensorOptions doubles_on(Device device) {
-  return at::TensorOptions().dtype(at::kDouble).device(torch_device(device));
+  return options_of(DType::float64, device);
 }
 
 at::TensorOptions integers_on(Device device) {
-  return at::TensorOptions().dtype(at::kLong).device(torch_device(device));
+  return options_of(DType::int64, device);
 }
 
 at::Tensor view_of(const Array& array) {

@@ -12,6 +12,7 @@
 namespace stoker::torch_door {
 
 at::Device torch_device(Device device);
+at::TensorOptions options_of(DType type, Device device);
 at::TensorOptions floats_on(Device device);
 at::TensorOptions doubles_on(Device device);
 at::TensorOptions integers_on(Device device);

@@ -3,15 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <optional>
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/div.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/core/StreamGuard.h>
 
@@ -33,25 +37,23 @@ constexpr std::int64_t most_epochs = 4'096;
 constexpr std::int64_t counter_words = sizeof(kernels::StepCounters) / sizeof(std::int64_t);
 constexpr std::int64_t line_words = sizeof(kernels::EpochLine) / sizeof(std::int64_t);
 
-bool has_first_moment(const OptimizerSettings& settings) {
-  return settings.kind != Optimizer::sgd || settings.momentum > 0;
+bool is_named(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool is_trained(const std::vector<ParameterSpec>& specs, const NamedArray& array) {
-  return std::none_of(specs.begin(), specs.end(),
-                      [&](const ParameterSpec& spec) { return spec.name == array.name && !spec.is_trained; });
-}
-
-// Those that are trained, or the buffers.
+// Those that the optimiser changes, or the rest: what is frozen, and buffers.
 NamedArrays part_of_parameters(const EngineRequest& request, bool are_trained) {
-  const std::vector<ParameterSpec> specs = parameter_specs(request.network);
+  std::vector<std::string> trained;
+  for (const ParameterSpec& spec : parameter_specs(request.network))
+    if (spec.is_trained && (request.unfrozen.empty() || is_named(request.unfrozen, spec.name)))
+      trained.push_back(spec.name);
   NamedArrays part;
   for (const NamedArray& each : request.initial_parameters)
-    if (is_trained(specs, each) == are_trained) part.push_back(each);
+    if (is_named(trained, each.name) == are_trained) part.push_back(each);
   return part;
 }
 
-NamedArrays buffers_last(const EngineRequest& request) {
+NamedArrays trained_first(const EngineRequest& request) {
   NamedArrays all = part_of_parameters(request, true);
   for (NamedArray& each : part_of_parameters(request, false)) all.push_back(std::move(each));
   return all;
@@ -75,8 +77,9 @@ auto TorchEngine::on_stream(const char* what, Work&& work) const {
 TorchEngine::TorchEngine(const EngineRequest& request, Kind kind)
     : request_(request),
       kind_(kind),
-      layout_(buffers_last(request)),
-      trained_(ParameterLayout(part_of_parameters(request, true)).size()),
+      trained_parameters_(part_of_parameters(request, true)),
+      layout_(trained_first(request)),
+      trained_(ParameterLayout(trained_parameters_).size()),
       records_gradients_(has_module(request.network)) {
   place_.device = request.device;
   translated("setting up an engine", [&] {
@@ -101,29 +104,30 @@ void TorchEngine::make_tensors() {
   const auto floats = floats_on(device);
   parameters_ = layout_.flat_from(request_.initial_parameters, "").to(torch_device(device));
   gradients_ = at::zeros({layout_.size()}, floats);
-  if (has_first_moment(request_.optimizer)) first_moment_ = at::zeros({layout_.size()}, floats);
-  if (request_.optimizer.kind != Optimizer::sgd) second_moment_ = at::zeros({layout_.size()}, floats);
+  if (request_.optimizer.has_first_moment()) first_moment_ = at::zeros({layout_.size()}, floats);
+  if (request_.optimizer.has_second_moment()) second_moment_ = at::zeros({layout_.size()}, floats);
   best_parameters_ = parameters_.clone();
   best_loss_ = at::full({}, std::numeric_limits<double>::infinity(), doubles_on(device));
   counters_ = at::zeros({counter_words}, integers_on(device));
-  row_sums_ = at::zeros({request_.batch_size}, doubles_on(device));
   stopped_ = at::zeros({}, floats);
+  losses_.emplace(request_, request_.batch_size, device, stopped_.const_data_ptr<float>());
   rates_ = at::zeros({most_steps}, floats);
   learning_rate_ = at::zeros({}, floats);
   update_number_ = at::zeros({}, floats);
   lines_ = at::zeros({most_epochs, line_words}, integers_on(device));
-  batch_features_ = at::empty({request_.batch_size, feature_width(request_.network)}, floats);
-  batch_targets_ = request_.loss == Loss::cross_entropy
-                       ? at::empty({request_.batch_size}, integers_on(device))
-                       : at::empty({request_.batch_size, request_.network.outputs}, floats);
-  if (request_.training.find(Role::weights) != nullptr)
-    batch_row_weights_ = at::empty({request_.batch_size}, floats);
+  // One line more than epochs: where the next one would be written after stopping.
+  if (losses_->are_several())
+    loss_lines_ = at::zeros({most_epochs + 1, 2 * static_cast<std::int64_t>(request_.losses.size())},
+                            doubles_on(device));
+  batch_.emplace(request_);
 }
 
 std::unique_ptr<Trainee> TorchEngine::make_trainee() const {
   if (records_gradients_)
     return std::make_unique<ModuleTrainee>(
-        request_.network, FlatValues{layout_, parameters_, gradients_, trained_, stopped_}, request_.device);
+        request_.network,
+        FlatValues{layout_, parameters_, gradients_, trained_parameters_, trained_, stopped_},
+        request_.device);
   const MlpShape shape = mlp_shape(request_.network).value();
   return std::make_unique<MlpTrainee>(shape, mlp_layers(shape, layout_, parameters_, gradients_),
                                       request_.batch_size, request_.device);
@@ -133,12 +137,13 @@ void TorchEngine::make_work() {
   trainee_ = make_trainee();
   const auto* counters = reinterpret_cast<const kernels::StepCounters*>(counters_.const_data_ptr());
   const auto fill = [&](BatchWork& work, std::int64_t rows) {
+    const Rows batch = batch_->first_rows(rows);
     work.begin = begin_step_of(rows);
-    work.step = trainee_->make_step(rows, batch_features_.narrow(0, 0, rows));
+    work.step = trainee_->make_step(rows, batch.inputs);
     work.masks = work.step->dropout_masks(request_.seed, counters);
-    work.losses = losses_of(*work.step, rows);
+    work.losses = losses_->work_for(batch, rows, work.step->outputs(), work.step->output_gradient());
   };
-  const std::int64_t rows = request_.training.rows();
+  const std::int64_t rows = request_.rows_per_epoch();
   if (rows >= request_.batch_size) fill(full_, request_.batch_size);
   if (rows % request_.batch_size != 0) fill(last_, rows % request_.batch_size);
   if (request_.validation.rows() > 0) {
@@ -155,22 +160,11 @@ void TorchEngine::make_work() {
 
 kernels::BeginStep TorchEngine::begin_step_of(std::int64_t rows) const {
   kernels::BeginStep begin;
-  begin.features = static_cast<const float*>(request_.training.features().data());
-  if (request_.loss == Loss::cross_entropy) {
-    begin.class_targets = static_cast<const std::int64_t*>(request_.training.targets().data());
-    begin.batch_class_targets = batch_targets_.mutable_data_ptr<std::int64_t>();
-  } else {
-    begin.float_targets = static_cast<const float*>(request_.training.targets().data());
-    begin.batch_float_targets = batch_targets_.mutable_data_ptr<float>();
-    begin.target_columns = request_.network.outputs;
-  }
-  if (const Array* weights = request_.training.find(Role::weights)) {
-    begin.row_weights = static_cast<const float*>(weights->data());
-    begin.batch_row_weights = batch_row_weights_.mutable_data_ptr<float>();
-  }
-  begin.rows = request_.training.rows();
-  begin.columns = feature_width(request_.network);
+  batch_->gather_in(begin);
+  begin.order = request_.order;
   begin.seed = request_.seed;
+  begin.rows = request_.training.rows();
+  begin.epoch_rows = request_.rows_per_epoch();
   begin.batch_size = request_.batch_size;
   begin.batch_rows = rows;
   begin.steps_per_epoch = request_.steps_per_epoch();
@@ -180,37 +174,17 @@ kernels::BeginStep TorchEngine::begin_step_of(std::int64_t rows) const {
   begin.counters = reinterpret_cast<kernels::StepCounters*>(counters_.mutable_data_ptr());
   begin.learning_rate = learning_rate_.mutable_data_ptr<float>();
   begin.update_number = update_number_.mutable_data_ptr<float>();
-  begin.batch_features = batch_features_.mutable_data_ptr<float>();
   return begin;
 }
 
-kernels::Losses TorchEngine::losses_of(const Step& step, std::int64_t rows) const {
-  kernels::Losses losses;
-  losses.loss = request_.loss;
-  losses.huber_delta = static_cast<float>(request_.huber_delta);
-  losses.outputs = step.outputs().const_data_ptr<float>();
-  if (request_.loss == Loss::cross_entropy) {
-    losses.class_targets = batch_targets_.const_data_ptr<std::int64_t>();
-  } else {
-    losses.float_targets = batch_targets_.const_data_ptr<float>();
-  }
-  if (batch_row_weights_.defined()) losses.row_weights = batch_row_weights_.const_data_ptr<float>();
-  losses.rows = rows;
-  losses.width = request_.network.outputs;
-  losses.stopped = stopped_.const_data_ptr<float>();
-  losses.row_sums = row_sums_.mutable_data_ptr<double>();
-  losses.gradients = step.output_gradient().mutable_data_ptr<float>();
-  return losses;
-}
-
-kernels::EndEpoch TorchEngine::end_epoch_work() const {
+kernels::EndEpoch TorchEngine::end_epoch_work() {
   kernels::EndEpoch end;
-  end.row_sums = row_sums_.mutable_data_ptr<double>();
-  end.row_sum_count = row_sums_.numel();
-  end.rows = request_.training.rows();
+  end.row_sums = losses_->totals().mutable_data_ptr<double>();
+  end.row_sum_count = losses_->totals().numel();
+  end.rows = request_.rows_per_epoch();
   if (validation_) {
-    end.validation_sums = validation_->row_sums().mutable_data_ptr<double>();
-    end.validation_sum_count = validation_->row_sums().numel();
+    end.validation_sums = validation_->losses().totals().mutable_data_ptr<double>();
+    end.validation_sum_count = validation_->losses().totals().numel();
     end.validation_rows = validation_->rows();
   }
   end.steps_per_epoch = request_.steps_per_epoch();
@@ -228,8 +202,8 @@ kernels::EndEpoch TorchEngine::end_epoch_work() const {
 }
 
 std::vector<at::Tensor> TorchEngine::changing_tensors() const {
-  std::vector<at::Tensor> tensors{parameters_, best_parameters_, best_loss_, counters_,
-                                  row_sums_,   stopped_,         lines_};
+  std::vector<at::Tensor> tensors{parameters_,     best_parameters_, best_loss_, counters_,
+                                  losses_->sums(), stopped_,         lines_};
   if (first_moment_.defined()) tensors.push_back(first_moment_);
   if (second_moment_.defined()) tensors.push_back(second_moment_);
   return tensors;
@@ -237,17 +211,42 @@ std::vector<at::Tensor> TorchEngine::changing_tensors() const {
 
 void TorchEngine::do_piece(Piece piece) {
   if (piece == Piece::epoch_end) {
-    if (validation_) validation_->run();
-    kernels::end_epoch(end_epoch_, place_);
+    end_epoch();
     return;
   }
   BatchWork& work = piece == Piece::full_batch ? full_ : last_;
   kernels::begin_step(work.begin, place_);
   for (const kernels::DropoutMasks& masks : work.masks) kernels::dropout_masks(masks, place_);
   work.step->forward();
-  kernels::losses(work.losses, place_);
+  for (const kernels::Losses& losses : work.losses) kernels::losses(losses, place_);
   work.step->backward();
+  if (request_.collective != nullptr) average_gradients();
   update_->run();
+}
+
+void TorchEngine::end_epoch() {
+  if (validation_) validation_->run();
+  if (losses_->are_several()) {
+    losses_->add_up();
+    at::Tensor means = at::div(losses_->sum_of_each(), static_cast<double>(request_.rows_per_epoch()));
+    at::Tensor validated = at::zeros_like(means);
+    if (validation_) {
+      validation_->losses().add_up();
+      validated = at::div(validation_->losses().sum_of_each(), static_cast<double>(validation_->rows()));
+      validation_->losses().begin_epoch();
+    }
+    constexpr std::int64_t word = offsetof(kernels::StepCounters, record_count) / sizeof(std::int64_t);
+    loss_lines_.index_copy_(0, counters_.narrow(0, word, 1), at::cat({means, validated}).view({1, -1}));
+    losses_->begin_epoch();
+  }
+  kernels::end_epoch(end_epoch_, place_);
+}
+
+void TorchEngine::average_gradients() {
+  at::Tensor trained = gradients_.narrow(0, 0, trained_);
+  at::Tensor on_host = trained.to(at::kCPU);  // itself on a CPU
+  request_.collective->average({on_host.mutable_data_ptr<float>(), static_cast<std::size_t>(trained_)});
+  if (place_.device.is_cuda()) trained.copy_(on_host);
 }
 
 ChunkResult TorchEngine::run(const Chunk& chunk) {
@@ -291,7 +290,7 @@ void TorchEngine::begin_part(std::int64_t first_step, const float* rates, std::i
 
 void TorchEngine::run_steps(std::int64_t count) {
   const std::int64_t per_epoch = request_.steps_per_epoch();
-  const std::int64_t full_batches = request_.training.rows() / request_.batch_size;
+  const std::int64_t full_batches = request_.rows_per_epoch() / request_.batch_size;
   while (count > 0) {
     const std::int64_t full_left = full_batches - next_step_ % per_epoch;
     const std::int64_t times = full_left > 0 ? std::min(count, full_left) : 1;
@@ -319,10 +318,26 @@ void TorchEngine::collect(ChunkResult& result) {
       record.train_loss = line.train_loss;
       if (validation_) record.validation_loss = line.validation_loss;
       record.is_best = line.is_best != 0;
+      record.values = loss_values(i);
       result.finished_epochs.push_back(record);
     }
   }
   result.stopped_early = has_stopped();
+}
+
+// Of line `line`, where there are several losses.
+std::vector<NamedValue> TorchEngine::loss_values(std::int64_t line) const {
+  std::vector<NamedValue> values;
+  if (!loss_lines_.defined()) return values;
+  const at::Tensor host = loss_lines_[line].to(at::kCPU);
+  const double* means = host.const_data_ptr<double>();
+  const std::size_t count = request_.losses.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string& name = request_.losses[i].name;
+    values.push_back({"train_" + name, means[i]});
+    if (validation_) values.push_back({"validation_" + name, means[count + i]});
+  }
+  return values;
 }
 
 bool TorchEngine::has_stopped() const {
@@ -355,7 +370,7 @@ NamedArrays TorchEngine::state() const {
     const kernels::StepCounters counters = host_counters();
     const std::array<std::int64_t, 3> numbers{counters.step, counters.since_best, has_stopped() ? 1 : 0};
     state.push_back({"counters", Array::from<std::int64_t>(numbers, {3})});
-    state.push_back({"row_sums", host_array(row_sums_)});
+    state.push_back({"row_sums", host_array(losses_->sums())});
     return state;
   });
 }
@@ -384,7 +399,8 @@ void TorchEngine::restore(const NamedArrays& state) {
     counters.since_best = numbers[1];
     set_counters(counters);
     stopped_.fill_(numbers[2] != 0 ? 1 : 0);
-    row_sums_.copy_(view_of(checked("row_sums", DType::float64, {request_.batch_size})));
+    const at::Tensor& sums = losses_->sums();
+    sums.copy_(view_of(checked("row_sums", DType::float64, sums.sizes().vec())));
     next_step_ = counters.step;
   });
 }

@@ -10,9 +10,11 @@
 #include <c10/core/Stream.h>
 
 #include "engine/engine.h"
-#include "engine/kernels/begin_step.h"
-#include "engine/kernels/end_epoch.h"
+#include "kernels/begin_step.h"
+#include "kernels/end_epoch.h"
+#include "torch/loss_terms.h"
 #include "torch/parameters.h"
+#include "torch/rows.h"
 #include "torch/runner.h"
 #include "torch/step.h"
 #include "torch/update.h"
@@ -42,15 +44,17 @@ class TorchEngine : public Engine {
   template <class Work>
   auto on_stream(const char* what, Work&& work) const;
   kernels::BeginStep begin_step_of(std::int64_t rows) const;
-  kernels::Losses losses_of(const Step& step, std::int64_t rows) const;
-  kernels::EndEpoch end_epoch_work() const;
+  kernels::EndEpoch end_epoch_work();
   std::vector<at::Tensor> changing_tensors() const;
 
   void do_piece(Piece piece);  // called by the runner
+  void end_epoch();
+  void average_gradients();
   void run_steps(std::int64_t count);
   std::int64_t steps_in_one_go(std::int64_t wanted) const;
   void begin_part(std::int64_t first_step, const float* rates, std::int64_t count);
   void collect(ChunkResult& result);
+  std::vector<NamedValue> loss_values(std::int64_t line) const;
   bool has_stopped() const;  // waits for the device
   kernels::StepCounters host_counters() const;
   void set_counters(const kernels::StepCounters& counters);
@@ -60,15 +64,16 @@ class TorchEngine : public Engine {
     kernels::BeginStep begin;
     std::vector<kernels::DropoutMasks> masks;
     std::unique_ptr<Step> step;
-    kernels::Losses losses;
+    std::vector<kernels::Losses> losses;
   };
 
   EngineRequest request_;
   Kind kind_;
   std::optional<c10::Stream> stream_;  // none on the CPU
   kernels::Place place_;
-  ParameterLayout layout_;    // parameters, then buffers
-  std::int64_t trained_ = 0;  // floats of the parameters
+  NamedArrays trained_parameters_;
+  ParameterLayout layout_;    // what is trained first, then what is frozen and buffers
+  std::int64_t trained_ = 0;  // floats of what is trained
   bool records_gradients_ = false;
   std::int64_t next_step_ = 0;
 
@@ -79,17 +84,16 @@ class TorchEngine : public Engine {
   at::Tensor best_parameters_;
   at::Tensor best_loss_;
   at::Tensor counters_;  // kernels::StepCounters
-  at::Tensor row_sums_;
   at::Tensor stopped_;
+  std::optional<LossTerms> losses_;
   // Made anew by every step or chunk.
   at::Tensor gradients_;
   at::Tensor rates_;
   at::Tensor learning_rate_;
   at::Tensor update_number_;
-  at::Tensor lines_;  // kernels::EpochLine
-  at::Tensor batch_features_;
-  at::Tensor batch_targets_;
-  at::Tensor batch_row_weights_;  // undefined where rows have none
+  at::Tensor lines_;       // kernels::EpochLine
+  at::Tensor loss_lines_;  // of several losses: one line per epoch, as `lines_`
+  std::optional<Batch> batch_;
 
   std::unique_ptr<Trainee> trainee_;
   BatchWork full_;

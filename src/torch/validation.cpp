@@ -2,11 +2,6 @@
 
 #include <algorithm>
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
-
-#include "torch/tensors.h"
-
 namespace stoker::torch_door {
 namespace {
 
@@ -21,6 +16,36 @@ std::int64_t rows_per_slice(std::int64_t widest, std::int64_t rows, Device devic
   return std::min({rows, fitting, most_slice_rows});
 }
 
+// What losses compare outputs with: the targets that are read, each once, and the weights.
+Arrays compared_arrays(const EngineRequest& request) {
+  Arrays arrays;
+  const Dataset& data = request.validation;
+  for (const DatasetArray& each : data.arrays) {
+    const auto reads_it = [&](const LossTerm& term) {
+      return term.kind != Loss::output && term.targets == each.name;
+    };
+    if (std::any_of(request.losses.begin(), request.losses.end(), reads_it)) arrays.push_back(&each);
+  }
+  for (const DatasetArray& each : data.arrays)
+    if (each.role == Role::weights) {
+      arrays.push_back(&each);
+      break;
+    }
+  return arrays;
+}
+
+std::vector<std::ptrdiff_t> positions_of_targets(const EngineRequest& request) {
+  const Arrays arrays = compared_arrays(request);
+  std::vector<std::ptrdiff_t> positions;
+  for (const LossTerm& term : request.losses) {
+    const auto found = std::find_if(arrays.begin(), arrays.end(), [&](const DatasetArray* each) {
+      return term.kind != Loss::output && each->name == term.targets;
+    });
+    positions.push_back(found == arrays.end() ? -1 : found - arrays.begin());
+  }
+  return positions;
+}
+
 }  // namespace
 
 Validation::Validation(const EngineRequest& request, Trainee& trainee, const kernels::Place& place,
@@ -29,25 +54,12 @@ Validation::Validation(const EngineRequest& request, Trainee& trainee, const ker
       place_(place),
       rows_(request.validation.rows()),
       slice_rows_(rows_per_slice(trainee.widest(), rows_, place.device)),
-      features_(view_of(request.validation.features())) {
+      inputs_(inputs_of(request.network, request.validation), slice_rows_, place),
+      compared_(compared_arrays(request), slice_rows_, place),
+      targets_(positions_of_targets(request)),
+      has_weights_(request.validation.find(Role::weights) != nullptr),
+      losses_(request, slice_rows_, place.device, stopped) {
   trainee.reserve(slice_rows_);
-  row_sums_ = at::zeros({slice_rows_}, doubles_on(place.device));
-  if (features_.device().type() != torch_device(place.device).type()) {
-    features_slice_ = at::empty({slice_rows_, features_.size(1)}, floats_on(place.device));
-  }
-  losses_.loss = request.loss;
-  losses_.huber_delta = static_cast<float>(request.huber_delta);
-  losses_.width = request.network.outputs;
-  losses_.stopped = stopped;
-  losses_.row_sums = row_sums_.mutable_data_ptr<double>();
-  if (const Array* weights = request.validation.find(Role::weights))
-    losses_.row_weights = static_cast<const float*>(weights->data());
-  const Array& targets = request.validation.targets();
-  if (request.loss == Loss::cross_entropy) {
-    losses_.class_targets = static_cast<const std::int64_t*>(targets.data());
-  } else {
-    losses_.float_targets = static_cast<const float*>(targets.data());
-  }
 }
 
 void Validation::run() {
@@ -56,23 +68,16 @@ void Validation::run() {
   }
 }
 
-at::Tensor Validation::rows_of(std::int64_t first, std::int64_t count) {
-  const at::Tensor rows = features_.narrow(0, first, count);
-  if (!features_slice_.defined()) return rows;
-  at::Tensor copy = features_slice_.narrow(0, 0, count);
-  copy.copy_(rows, /*non_blocking=*/true);
-  return copy;
-}
-
 void Validation::run_slice(std::int64_t first, std::int64_t count) {
-  const at::Tensor outputs = trainee_.predict(rows_of(first, count));
-  kernels::Losses slice = losses_;
-  slice.rows = count;
-  slice.outputs = outputs.const_data_ptr<float>();
-  if (slice.float_targets != nullptr) slice.float_targets += first * losses_.width;
-  if (slice.class_targets != nullptr) slice.class_targets += first;
-  if (slice.row_weights != nullptr) slice.row_weights += first;
-  kernels::losses(slice, place_);
+  const std::vector<at::Tensor> compared = compared_.rows(first, count);
+  Rows rows;
+  rows.inputs = inputs_.rows(first, count);
+  for (const std::ptrdiff_t each : targets_)
+    rows.targets.push_back(each < 0 ? nullptr : compared[static_cast<std::size_t>(each)].const_data_ptr());
+  if (has_weights_) rows.weights = compared.back().const_data_ptr<float>();
+  const at::Tensor outputs = trainee_.predict(rows.inputs);
+  for (const kernels::Losses& each : losses_.work_for(rows, count, outputs, {}))
+    kernels::losses(each, place_);
 }
 
 }  // namespace stoker::torch_door

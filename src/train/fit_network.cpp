@@ -10,6 +10,7 @@
 #include "train/engines.h"
 #include "train/groups.h"
 #include "train/loop.h"
+#include "train/phases.h"
 #include "train/validation.h"
 
 namespace stoker {
@@ -123,8 +124,11 @@ EngineRequest request_without_data(const ModelSpec& spec, const Preparation& pre
   const TrainingSettings& config = spec.training;
   EngineRequest request;
   request.network = network_for(family_of(spec), spec.settings, preparation);
-  request.loss = loss_of(preparation.task(), config.loss);
-  request.huber_delta = config.huber_delta;
+  LossTerm of_task;
+  of_task.kind = loss_of(preparation.task(), config.loss);
+  of_task.huber_delta = config.huber_delta;
+  const Family& family = family_of(spec);
+  request.losses = family.losses == nullptr ? std::vector{of_task} : family.losses(request.network, of_task);
   request.optimizer.kind = config.optimizer;
   request.optimizer.momentum = config.optimizer == Optimizer::sgd ? config.momentum : 0;
   request.optimizer.weight_decay = config.weight_decay;
@@ -213,20 +217,14 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   const EngineMaker& maker =
       choose_engine(engines(), request.config.engine,
                     checkpoint ? std::optional(checkpoint->engine) : std::nullopt, wanted);
-  const std::unique_ptr<Engine> engine = maker.make(wanted);
-  Progress progress;
-  if (checkpoint) {
-    engine->restore(checkpoint->state);
-    progress = std::move(checkpoint->progress);
-  }
-  TrainingOutcome outcome = train(*engine, plan_of(training, request.config, wanted), std::move(progress),
-                                  checkpoints, listener, stop);
+  TrainingOutcome outcome = train_in_phases(wanted, maker, plan_of(training, request.config, wanted),
+                                            std::move(checkpoint), checkpoints, listener, stop);
   if (outcome.end == TrainingEnd::time_limit)
     notes(Severity::warning,
           fmt::format("the time limit was reached after {} of {} epochs; the best model so far is kept",
                       outcome.progress.epochs.size(), training.epochs));
   FitResult result = result_of(std::move(outcome), std::move(wanted.network), std::move(data.preparation));
-  result.engine = engine->name();
+  result.engine = maker.name;
   result.device = device.name();
   result.placement = placement;
   return result;

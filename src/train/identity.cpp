@@ -12,14 +12,18 @@
 namespace stoker {
 namespace {
 
+std::span<const std::byte> bytes_of(const Array& array) {
+  return {static_cast<const std::byte*>(array.data()), array.bytes()};
+}
+
 // Of every row: one target that was corrected makes another training.
 std::string hash_of(const Dataset& dataset) {
   std::string parts;
   for (const DatasetArray& each : dataset.arrays) {
-    const std::span<const std::byte> bytes(static_cast<const std::byte*>(each.array.data()),
-                                           each.array.bytes());
     parts += fmt::format("{} {} {} {:016x};", each.name, name_of(each.array.type()),
-                         fmt::join(each.array.shape(), "x"), quick_hash(bytes));
+                         fmt::join(each.array.shape(), "x"), quick_hash(bytes_of(each.array)));
+    if (each.has_windows())
+      parts += fmt::format("{} {:016x};", each.length, quick_hash(bytes_of(each.starts)));
   }
   return sha256_of_text(parts).substr(0, 16);
 }
@@ -49,8 +53,8 @@ Identity identity_of(const EngineRequest& request) {
   const OptimizerSettings& optimizer = request.optimizer;
   Identity identity = identity_of(request.network);
   const Identity of_training{
-      {"loss", std::string(config::name_of(request.loss))},
-      {"huber_delta", fmt::format("{}", request.loss == Loss::huber ? request.huber_delta : 0)},
+      {"loss", std::string(config::name_of(request.loss().kind))},
+      {"huber_delta", fmt::format("{}", request.loss().kind == Loss::huber ? request.loss().huber_delta : 0)},
       {"precision", std::string(config::name_of(request.precision))},
       {"optimizer", std::string(config::name_of(optimizer.kind))},
       {"momentum", fmt::format("{}", optimizer.momentum)},
@@ -64,6 +68,14 @@ Identity identity_of(const EngineRequest& request) {
       {"all_validation_rows", hash_of(request.validation)},
   };
   identity.insert(identity.end(), of_training.begin(), of_training.end());
+  for (std::size_t i = 1; i < request.losses.size(); ++i) {
+    const LossTerm& term = request.losses[i];
+    identity.emplace_back(fmt::format("loss {}", term.name),
+                          fmt::format("{} {} {} {} {} {}", config::name_of(term.kind), term.weight,
+                                      term.huber_delta, term.targets, term.first_output, term.outputs));
+  }
+  if (request.order.is_sharded())
+    identity.emplace_back("rows_per_shard", fmt::format("{}", request.order.rows_per_shard));
   return identity;
 }
 

@@ -71,9 +71,10 @@ std::int64_t end_of(const Chunk& chunk) {
 }
 
 // Weights that validation never judged are not the best of anything: then the last ones count.
-NamedArrays chosen_parameters(const Engine& engine, const Progress& progress) {
-  const bool has_best = std::any_of(progress.epochs.begin(), progress.epochs.end(),
-                                    [](const EpochReport& epoch) { return epoch.record.is_best; });
+NamedArrays chosen_parameters(const Engine& engine, const TrainingPlan& plan, const Progress& progress) {
+  const bool has_best =
+      plan.keeps_best && std::any_of(progress.epochs.begin(), progress.epochs.end(),
+                                     [](const EpochReport& epoch) { return epoch.record.is_best; });
   return has_best ? engine.best_parameters() : engine.parameters();
 }
 
@@ -113,7 +114,7 @@ void record(const TrainingPlan& plan, const Chunk& chunk, const ChunkResult& res
 }
 
 TrainingOutcome outcome_of(const Engine& engine, const TrainingPlan& plan, const Progress& progress) {
-  TrainingOutcome outcome{progress, TrainingEnd::finished, chosen_parameters(engine, progress)};
+  TrainingOutcome outcome{progress, TrainingEnd::finished, chosen_parameters(engine, plan, progress)};
   fail_unless_finite(outcome.parameters, plan, progress);
   if (progress.stopped_early)
     outcome.end = TrainingEnd::stopped_early;

@@ -12,6 +12,7 @@
 #include "model/workers.h"
 #include "train/engines.h"
 #include "train/pace.h"
+#include "train/phases.h"
 #include "train/watch.h"
 
 namespace stoker {
@@ -57,12 +58,12 @@ Progress restore_newest(Engine& engine, Checkpoints& checkpoints) {
   return std::move(checkpoint->progress);
 }
 
-MemberResult result_of(const Engine& engine, const Member& member, TrainingOutcome outcome) {
+MemberResult result_of(std::string_view engine, TrainingOutcome outcome) {
   MemberResult result;
   result.end = outcome.end == TrainingEnd::time_limit ? MemberEnd::time_limit : MemberEnd::finished;
   result.progress = std::move(outcome.progress);
-  result.parameters = member.keeps_best ? std::move(outcome.parameters) : engine.parameters();
-  result.engine = engine.name();
+  result.parameters = std::move(outcome.parameters);
+  result.engine = engine;
   return result;
 }
 
@@ -174,7 +175,7 @@ class Group {
     OneOfGroup one = engine(i);
     const Member& member = *members_[i];
     MemberResult ended = guarded([&] {
-      MemberResult result = result_of(one, member, outcome_of(one, member.plan, progress_[i]));
+      MemberResult result = result_of(one.name(), outcome_of(one, member.plan, progress_[i]));
       if (member.plan.checkpoint_at_end) checkpoints_[i].save(one, progress_[i]);
       return result;
     });
@@ -275,18 +276,18 @@ class GroupTraining {
 MemberResult train_member(const Member& member, EngineChoice choice, const StopSignal& stop) {
   return guarded([&] {
     NobodyListens nobody;
-    const std::unique_ptr<Engine> engine =
-        choose_engine(engines(), choice, std::nullopt, member.request).make(member.request);
+    const EngineMaker& maker = choose_engine(engines(), choice, std::nullopt, member.request);
     Checkpoints checkpoints(member.checkpoints, member.identity, no_notes());
-    Progress progress = restore_newest(*engine, checkpoints);
-    return result_of(*engine, member,
-                     train(*engine, member.plan, std::move(progress), checkpoints, nobody, stop));
+    std::optional<Checkpoint> checkpoint = checkpoints.newest();
+    if (checkpoint && checkpoint->engine != maker.name) checkpoint.reset();
+    return result_of(maker.name, train_in_phases(member.request, maker, member.plan, std::move(checkpoint),
+                                                 checkpoints, nobody, stop));
   });
 }
 
 std::string group_key(const EngineRequest& request) {
   return fmt::format("{} {} {} {} {} {}", request.device.name(), layout_of(request.network),
-                     config::name_of(request.loss), request.batch_size,
+                     config::name_of(request.loss().kind), request.batch_size,
                      config::name_of(request.optimizer.kind), config::name_of(request.precision));
 }
 

@@ -19,7 +19,6 @@ namespace stoker {
 struct Member {
   EngineRequest request;  // data placed
   TrainingPlan plan;
-  bool keeps_best = true;             // by validation loss; else the last weights count
   std::filesystem::path checkpoints;  // what is there is gone on from; empty: none are kept
   Identity identity;                  // of the request, taken before its data was placed
 };

@@ -15,6 +15,7 @@ struct TrainingPlan {
   double checkpoint_seconds = 30;
   std::int64_t pause_after_epochs = 0;  // the training is left there, to go on later; 0: no pause
   bool checkpoint_at_end = true;
+  bool keeps_best = true;  // by validation loss; else the last weights count
 
   // The schedule of the learning rate knows nothing of a pause.
   std::int64_t total_steps() const {

@@ -59,6 +59,7 @@ EpochReport epoch_from_json(const json& value) {
 
 Progress progress_from(const json& value) {
   Progress progress;
+  progress.phase = value.value("phase", std::size_t{0});
   progress.next_step = value.at("next_step").get<std::int64_t>();
   progress.plateau_factor = number_of(value.at("plateau_factor"));
   progress.epochs_since_best = value.at("epochs_since_best").get<std::int64_t>();
@@ -77,7 +78,8 @@ Progress progress_from(const json& value) {
 json Progress::to_json() const {
   json list = json::array();
   for (const EpochReport& report : epochs) list.push_back(epoch_to_json(report));
-  return {{"next_step", next_step},
+  return {{"phase", phase},
+          {"next_step", next_step},
           {"plateau_factor", written(plateau_factor)},
           {"epochs_since_best", epochs_since_best},
           {"best_validation_loss", written(best_validation_loss)},

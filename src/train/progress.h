@@ -24,6 +24,7 @@ enum class TrainingEnd { finished, stopped_early, time_limit, interrupted };
 
 // How far a run has come; saved with every checkpoint (state.json).
 struct Progress {
+  std::size_t phase = 0;  // of phases_of(), which it stands in
   std::int64_t next_step = 0;
   double plateau_factor = 1;
   std::int64_t epochs_since_best = 0;  // for plateau

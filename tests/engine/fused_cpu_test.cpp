@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "engine/flush_to_zero.h"
+#include "device/flush_to_zero.h"
 #include "engine/plain_training.h"
 #include "engine/reshaped.h"
 #include "fused/cpu/curves.h"
@@ -69,8 +69,8 @@ Dataset rows_for(const Case& c) {
 EngineRequest request_for(const Case& c) {
   EngineRequest request;
   request.network = mlp_network({c.inputs, c.hidden, c.outputs, c.activation, c.dropout});
-  request.loss = c.loss;
-  request.huber_delta = 0.7;
+  request.loss().kind = c.loss;
+  request.loss().huber_delta = 0.7;
   request.optimizer.kind = c.optimizer;
   request.optimizer.momentum = c.optimizer == Optimizer::sgd ? 0.8 : 0;
   request.optimizer.max_grad_norm = c.max_grad_norm;
@@ -340,11 +340,12 @@ TEST(FusedCpu, SaysWhatItCannotRun) {
               }),
               testing::HasSubstr("5000"));
   EXPECT_THAT(refused([](EngineRequest& r) { r.batch_size = 0; }), testing::HasSubstr("batch of 0"));
-  EXPECT_THAT(refused([](EngineRequest& r) { r.loss = Loss::cross_entropy; }), testing::HasSubstr("targets"));
+  EXPECT_THAT(refused([](EngineRequest& r) { r.loss().kind = Loss::cross_entropy; }),
+              testing::HasSubstr("targets"));
   EXPECT_THAT(refused([](EngineRequest& r) {
                 r.training.arrays.push_back({"weights", Role::weights, Array(DType::float32, {3})});
               }),
-              testing::HasSubstr("row weights"));
+              testing::HasSubstr("the weights are 3 rows"));
 }
 
 // Distance in units of the last place of the larger of 1e-6 and the expected number.

@@ -82,7 +82,7 @@ std::vector<EngineRequest> requests_of_all_kinds(const std::vector<std::int64_t>
     all.push_back(request_of(40, {128, 96, 32}, batch));
     all.push_back(request_of(33, {999, 301, 17}, batch));
     all.push_back(request_of(8, {24}, batch));
-    all.back().loss = Loss::cross_entropy;
+    all.back().loss().kind = Loss::cross_entropy;
     test::reshape(all.back(), [&](MlpShape& shape) { shape.outputs = 5; });
   }
   return all;

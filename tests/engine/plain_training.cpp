@@ -141,7 +141,7 @@ class Plain {
     const double weight = weights == nullptr ? 1 : static_cast<double>(weights->as<float>()[source]);
     const double scale = weight / static_cast<double>(chosen_.size());
     double loss = 0;
-    if (request_.loss == Loss::cross_entropy) {
+    if (request_.loss().kind == Loss::cross_entropy) {
       const auto target = static_cast<std::size_t>(request_.training.targets().as<std::int64_t>()[source]);
       double sum = 0;
       for (const double value : output) sum += std::exp(value);
@@ -155,10 +155,10 @@ class Plain {
       const auto target = static_cast<double>(targets[source * output.size() + o]);
       const double difference = output[o] - target;
       double slope_here = 2 * difference;
-      if (request_.loss == Loss::mse) {
+      if (request_.loss().kind == Loss::mse) {
         loss += difference * difference;
-      } else if (request_.loss == Loss::huber) {
-        const double delta = request_.huber_delta;
+      } else if (request_.loss().kind == Loss::huber) {
+        const double delta = request_.loss().huber_delta;
         const bool near = std::fabs(difference) <= delta;
         loss += near ? 0.5 * difference * difference : delta * (std::fabs(difference) - 0.5 * delta);
         slope_here = std::clamp(difference, -delta, delta);

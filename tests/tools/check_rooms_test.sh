@@ -4,7 +4,7 @@ set -euo pipefail
 check=$1
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
-mkdir -p "$tree"/src/{base,data,train,engine/kernels}
+mkdir -p "$tree"/src/{base,data,train,kernels}
 echo '#include "base/text.h"' >"$tree/src/train/good.cpp"
 "$check" "$tree" >/dev/null || { echo "a clean tree was refused"; exit 1; }
 
@@ -17,7 +17,7 @@ expect() {  # file, include line, text of the complaint
 expect base/bad.h '#include "data/table.h"' 'stands below it'
 expect data/bad.cpp '#include <torch/torch.h>' 'only src/torch'
 expect train/bad.cpp '#include "torch/mlp.h"' 'behind the door'
-expect engine/kernels/bad.cu '#include "base/error.h"' 'CUDA alone'
+expect kernels/bad.cu '#include "base/error.h"' 'CUDA alone'
 expect data/bad.h '#include "table.h"' 'does not name a room'
 
 echo '#include "data/two.h"' >"$tree/src/data/one.h"

@@ -169,7 +169,7 @@ TEST_P(EngineBehaviour, WithoutValidationTheBestWeightsAreTheLast) {
 
 TEST_P(EngineBehaviour, LearnsWithClassesAndDropout) {
   EngineRequest request = small_request();
-  request.loss = Loss::cross_entropy;
+  request.loss().kind = Loss::cross_entropy;
   test::reshape(request, [&](MlpShape& shape) { shape.outputs = 3; });
   request.initial_parameters = initial_parameters(request.network, 5);
   request.training = test::synthetic_rows(500, 6, true, 1);
@@ -228,7 +228,7 @@ TEST_P(EngineBehaviour, RefusesAChunkOutOfTurn) {
 
 TEST_P(EngineBehaviour, RefusesClassesThatTheNetworkDoesNotHave) {
   EngineRequest request = small_request();
-  request.loss = Loss::cross_entropy;
+  request.loss().kind = Loss::cross_entropy;
   test::reshape(request, [&](MlpShape& shape) { shape.outputs = 2; });
   request.initial_parameters = initial_parameters(request.network, 5);
   request.training = test::synthetic_rows(203, 6, true, 1);
@@ -257,7 +257,7 @@ TEST(Door, RefusesTheGraphEngineOnACpuWithAReason) {
 
 TEST(Door, RefusesTargetsOfAnotherType) {
   EngineRequest request = small_request();
-  request.loss = Loss::cross_entropy;
+  request.loss().kind = Loss::cross_entropy;
   EXPECT_THAT(torch_door::engines()[1].refusal(request), testing::HasSubstr("targets"));
 }
 

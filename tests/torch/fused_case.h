@@ -33,8 +33,8 @@ inline EngineRequest request_of(const Case& each, std::int64_t rows) {
   EngineRequest request;
   request.network =
       mlp_network({each.inputs, each.hidden, classes ? each.classes : 1, each.activation, each.dropout});
-  request.loss = each.loss;
-  request.huber_delta = 0.3;
+  request.loss().kind = each.loss;
+  request.loss().huber_delta = 0.3;
   request.optimizer.kind = each.optimizer;
   request.optimizer.momentum = each.optimizer == Optimizer::sgd ? 0.9 : 0;
   request.optimizer.weight_decay = each.weight_decay;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "engine/flush_to_zero.h"
+#include "device/flush_to_zero.h"
 #include "engine/reshaped.h"
 #include "torch/training_case.h"
 
@@ -17,8 +17,8 @@ using test::small_request;
 
 // One batch per epoch, so that every step has a record of its own.
 EngineRequest single_batches(EngineRequest request, std::int64_t rows) {
-  request.training = test::synthetic_rows(rows, 6, request.loss == Loss::cross_entropy, 1);
-  request.validation = test::synthetic_rows(70, 6, request.loss == Loss::cross_entropy, 2);
+  request.training = test::synthetic_rows(rows, 6, request.loss().kind == Loss::cross_entropy, 1);
+  request.validation = test::synthetic_rows(70, 6, request.loss().kind == Loss::cross_entropy, 2);
   request.batch_size = rows;
   request.initial_parameters = initial_parameters(request.network, 5);
   return request;
@@ -73,7 +73,7 @@ TEST(FusedAndEager, DrawTheSameDropout) {
 TEST(FusedAndEager, AgreeOnBatchesOfManySlices) {
   for (const double limit : {0.0, 0.5}) {
     EngineRequest request = small_request();
-    request.loss = Loss::cross_entropy;
+    request.loss().kind = Loss::cross_entropy;
     test::reshape(request, [&](MlpShape& shape) {
       shape.outputs = 3;
       shape.hidden_layers = {40, 17};

@@ -60,11 +60,11 @@ Dataset rows_of(const nlohmann::json& settings, std::int64_t first, std::int64_t
 EngineRequest request_of(const nlohmann::json& c) {
   const nlohmann::json& d = document();
   EngineRequest request;
-  request.loss = named<Loss>(c["loss"]);
-  request.huber_delta = c["huber_delta"];
+  request.loss().kind = named<Loss>(c["loss"]);
+  request.loss().huber_delta = c["huber_delta"];
   request.network = mlp_network({.inputs = d["columns"],
                                  .hidden_layers = d["hidden"].get<std::vector<std::int64_t>>(),
-                                 .outputs = request.loss == Loss::cross_entropy ? 3 : 1,
+                                 .outputs = request.loss().kind == Loss::cross_entropy ? 3 : 1,
                                  .activation = named<Activation>(c["activation"]),
                                  .dropout = c["dropout"]});
   request.optimizer.kind = named<Optimizer>(c["optimizer"]);

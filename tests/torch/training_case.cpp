@@ -50,7 +50,10 @@ EngineRequest small_request() {
 EngineRequest placed_on(EngineRequest request, Device device, Memory memory) {
   request.device = device;
   for (Dataset* dataset : {&request.training, &request.validation}) {
-    for (DatasetArray& entry : dataset->arrays) entry.array = entry.array.to(memory, device);
+    for (DatasetArray& entry : dataset->arrays) {
+      entry.array = entry.array.to(memory, device);
+      if (entry.has_windows()) entry.starts = entry.starts.to(memory, device);
+    }
   }
   return request;
 }

@@ -225,7 +225,7 @@ TEST(Many, ACheckpointThatDoesNotFitFailsItsMemberAlone) {
 
 TEST(Many, WithoutKeptBestTheLastWeightsCount) {
   Member last = member(1, 3);  // its validation loss only rises
-  last.keeps_best = false;
+  last.plan.keeps_best = false;
   const MemberResult result = trained({last})[0];
   ScriptedEngine engine = scripted(last.request);
   engine.run(next_chunk(last.plan, {}, 1'000'000));

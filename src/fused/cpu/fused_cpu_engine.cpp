@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "device/flush_to_zero.h"
 #include "engine/class_numbers.h"
-#include "engine/flush_to_zero.h"
 #include "fused/cpu/layout.h"
 #include "fused/cpu/row_order.h"
 
@@ -25,10 +25,6 @@ constexpr std::int64_t ordered_at_once = 512;  // rows
 constexpr std::int64_t most_gradient_bytes = 256 << 20;
 // Multiply-adds of a step that are worth another thread: some 200 µs.
 constexpr std::int64_t work_per_thread = 4'000'000;
-
-bool has_first_moment(const OptimizerSettings& settings) {
-  return settings.kind != Optimizer::sgd || settings.momentum > 0;
-}
 
 std::int64_t rows_per_slice(const Network& network, std::int64_t batch) {
   if (batch <= most_rows_at_once) return padded(batch, row_block);
@@ -57,7 +53,7 @@ int threads_for(const EngineRequest& request, const Network& network, int wanted
 }
 
 void check_class_numbers(const EngineRequest& request) {
-  if (request.loss != Loss::cross_entropy) return;
+  if (request.loss().kind != Loss::cross_entropy) return;
   for (const Dataset* dataset : {&request.training, &request.validation}) {
     if (dataset->rows() == 0) continue;
     const auto classes = dataset->targets().as<std::int64_t>();
@@ -98,11 +94,11 @@ void FusedCpuEngine::make_buffers() {
   parameters_ = zeros(network_.size);
   pack(shape_, network_, request_.initial_parameters, "", parameters_);
   network_.parameters = floats(parameters_);
-  if (has_first_moment(request_.optimizer)) {
+  if (request_.optimizer.has_first_moment()) {
     first_moment_ = zeros(network_.size);
     network_.first_moment = floats(first_moment_);
   }
-  if (request_.optimizer.kind != Optimizer::sgd) {
+  if (request_.optimizer.has_second_moment()) {
     second_moment_ = zeros(network_.size);
     network_.second_moment = floats(second_moment_);
   }
@@ -135,7 +131,7 @@ void FusedCpuEngine::make_bench(Bench& bench) {
     bench.space.gradients = floats(bench.gradients);
   }
   const auto rows = static_cast<std::size_t>(slice_rows_);
-  if (request_.loss == Loss::cross_entropy) {
+  if (request_.loss().kind == Loss::cross_entropy) {
     bench.class_targets.resize(rows);
   } else {
     bench.float_targets.resize(rows * static_cast<std::size_t>(shape_.outputs));
@@ -145,8 +141,8 @@ void FusedCpuEngine::make_bench(Bench& bench) {
 
 void FusedCpuEngine::make_losses() {
   const Layer& last = network_.layers[network_.layer_count - 1];
-  losses_.loss = request_.loss;
-  losses_.huber_delta = static_cast<float>(request_.huber_delta);
+  losses_.loss = request_.loss().kind;
+  losses_.huber_delta = static_cast<float>(request_.loss().huber_delta);
   losses_.width = last.width;
   losses_.stride = last.outputs;
   losses_.stopped = &stopped_;
@@ -216,7 +212,7 @@ void FusedCpuEngine::gather(Bench& bench, std::int64_t first, std::int64_t count
   for (std::int64_t row = 0; row < count; ++row) {
     const std::int64_t source = chosen_[static_cast<std::size_t>(first + row)];
     copy_row(features + source * columns, columns, bench.space.active[0] + row * stride);
-    if (request_.loss == Loss::cross_entropy) {
+    if (request_.loss().kind == Loss::cross_entropy) {
       bench.class_targets[static_cast<std::size_t>(row)] = static_cast<const std::int64_t*>(targets)[source];
     } else {
       copy_row(static_cast<const float*>(targets) + source * width, width,
@@ -352,7 +348,7 @@ void FusedCpuEngine::validate() {
     kernels_.forward(network_, space, dropout_, false);
     kernels::Losses losses = losses_;
     losses.outputs = space.active[network_.layer_count];
-    if (request_.loss == Loss::cross_entropy) {
+    if (request_.loss().kind == Loss::cross_entropy) {
       losses.class_targets = static_cast<const std::int64_t*>(dataset.targets().data()) + first;
     } else {
       losses.float_targets = static_cast<const float*>(dataset.targets().data()) + first * losses.width;

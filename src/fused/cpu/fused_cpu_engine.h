@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "engine/kernels/end_epoch.h"
-#include "engine/kernels/losses.h"
 #include "fused/cpu/step.h"
 #include "fused/cpu/worker_pool.h"
+#include "kernels/end_epoch.h"
+#include "kernels/losses.h"
 #include "model/mlp.h"
 
 namespace stoker::fused_cpu {

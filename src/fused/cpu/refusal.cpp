@@ -1,3 +1,5 @@
+#include "fused/refusal.h"
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -24,44 +26,12 @@ std::string shape_problem(const MlpShape& shape) {
   return "";
 }
 
-std::string array_problem(const Array& array, const char* what, DType type, const Shape& shape) {
-  if (array.type() != type || array.shape() != shape)
-    return fmt::format("the {} are {} and not {} of the network's shape", what, name_of(array.type()),
-                       name_of(type));
-  if (array.memory() == Memory::device)
-    return fmt::format("the {} lie in a GPU's memory and training is on the CPU", what);
-  return "";
-}
-
-std::string dataset_problem(const EngineRequest& request, const Dataset& dataset) {
-  const std::int64_t rows = dataset.rows();
-  const bool classes = request.loss == Loss::cross_entropy;
-  std::string problem =
-      array_problem(dataset.features(), "features", DType::float32, {rows, feature_width(request.network)});
-  if (problem.empty())
-    problem = array_problem(dataset.targets(), "targets", classes ? DType::int64 : DType::float32,
-                            classes ? Shape{rows} : Shape{rows, request.network.outputs});
-  const Array* weights = dataset.find(Role::weights);
-  if (problem.empty() && weights != nullptr)
-    problem = array_problem(*weights, "row weights", DType::float32, {rows});
-  return problem;
-}
-
 }  // namespace
 
 std::string refusal(const EngineRequest& request) {
   if (request.device.is_cuda()) return "it trains on a CPU";
-  if (request.batch_size < 1) return fmt::format("a batch of {} rows", request.batch_size);
-  if (request.training.rows() < 1) return "there are no training rows";
-  if (request.loss == Loss::binary_cross_entropy && request.network.outputs != 1)
-    return "binary_cross_entropy needs a network with one output";
-  const std::optional<MlpShape> shape = mlp_shape(request.network);
-  if (!shape) return fmt::format("it trains multi-layer perceptrons, not {}", request.network.family);
-  std::string problem = shape_problem(*shape);
-  if (problem.empty()) problem = dataset_problem(request, request.training);
-  if (problem.empty() && request.validation.rows() > 0)
-    problem = dataset_problem(request, request.validation);
-  return problem;
+  const std::string problem = fused::common_refusal(request);
+  return problem.empty() ? shape_problem(mlp_shape(request.network).value()) : problem;
 }
 
 }  // namespace stoker::fused_cpu

@@ -1,6 +1,6 @@
 #include "fused/cpu/worker_pool.h"
 
-#include "engine/flush_to_zero.h"
+#include "device/flush_to_zero.h"
 
 namespace stoker::fused_cpu {
 namespace {

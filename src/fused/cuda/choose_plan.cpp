@@ -65,7 +65,7 @@ std::optional<Plan> shape_of(const EngineRequest& request, std::string& why_not)
   const MlpShape& shape = *of_request;
   if (shape.layer_count() > Plan::most_layers)
     return no(fmt::format("{} hidden layers; it knows up to 8", shape.hidden_layers.size()));
-  if (request.loss != Loss::cross_entropy && shape.outputs != 1) return no("several targets");
+  if (request.loss().kind != Loss::cross_entropy && shape.outputs != 1) return no("several targets");
   Plan plan{};
   plan.layers = static_cast<int>(shape.layer_count());
   for (std::size_t i = 0; i <= shape.layer_count(); ++i) {
@@ -74,7 +74,7 @@ std::optional<Plan> shape_of(const EngineRequest& request, std::string& why_not)
     plan.width[i] = static_cast<int>(width);
   }
   plan.activation = static_cast<int>(shape.activation);
-  plan.loss = static_cast<int>(request.loss);
+  plan.loss = static_cast<int>(request.loss().kind);
   plan.optimizer = static_cast<int>(request.optimizer.kind);
   plan.has_dropout = shape.dropout > 0;
   plan.has_decay = request.optimizer.weight_decay > 0;

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "device/array.h"
-#include "engine/kernels/launch.h"
+#include "kernels/launch.h"
 
 // Plain device memory for the fused engine, cleared and copied in its own stream.
 namespace stoker::fused {

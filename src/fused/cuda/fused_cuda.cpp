@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "fused/cuda/device_memory.h"
 #include "fused/cuda/group.h"
+#include "fused/refusal.h"
 
 namespace stoker::fused {
 namespace {
@@ -24,27 +25,6 @@ class CudaEngine : public Engine {
  private:
   CudaGroup group_;
 };
-
-std::string array_problem(const Array& array, const char* what, DType type) {
-  if (array.type() != type)
-    return fmt::format("the {} are {}, not {}", what, name_of(array.type()), name_of(type));
-  if (array.memory() == Memory::host)
-    return fmt::format("the {} lie in ordinary memory, which a GPU cannot read; place them first", what);
-  return "";
-}
-
-std::string dataset_problem(const EngineRequest& request, const Dataset& dataset) {
-  if (dataset.features().shape() != Shape{dataset.rows(), feature_width(request.network)})
-    return "the features do not have the network's shape";
-  std::string problem = array_problem(dataset.features(), "features", DType::float32);
-  const bool classes = request.loss == Loss::cross_entropy;
-  if (problem.empty())
-    problem = array_problem(dataset.targets(), "targets", classes ? DType::int64 : DType::float32);
-  if (problem.empty() && dataset.targets().size() != dataset.rows()) return "several targets a row";
-  if (const Array* weights = dataset.find(Role::weights); problem.empty() && weights != nullptr)
-    problem = array_problem(*weights, "weights", DType::float32);
-  return problem;
-}
 
 bool has_large_feature(const EngineRequest& request) {
   const OwnStream stream(request.device);
@@ -71,13 +51,9 @@ std::string range_problem(const EngineRequest& request) {
 
 std::string cuda_refusal(const EngineRequest& request) {
   if (!request.device.is_cuda()) return "it needs a GPU";
-  if (request.batch_size < 1) return fmt::format("a batch of {} rows", request.batch_size);
-  if (request.training.rows() < 1) return "there are no training rows";
   if (request.training.rows() > std::numeric_limits<std::int32_t>::max())
     return "more than 2,147,483,647 rows";
-  std::string problem = dataset_problem(request, request.training);
-  if (problem.empty() && request.validation.rows() > 0)
-    problem = dataset_problem(request, request.validation);
+  std::string problem = common_refusal(request);
   if (!problem.empty()) return problem;
   const std::optional<Plan> plan = plan_for(request, gpu_of(request.device), problem);
   if (!plan) return problem;

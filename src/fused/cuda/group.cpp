@@ -172,7 +172,7 @@ CudaGroup::Rows CudaGroup::convert_rows(const EngineRequest& request, const Data
   const auto key = std::make_tuple(dataset.features().data(), dataset.targets().data(),
                                    weights == nullptr ? nullptr : weights->data(), for_training);
   if (const auto found = shared_rows_.find(key); found != shared_rows_.end()) return found->second;
-  if (request.loss == Loss::cross_entropy) check_classes(request, dataset);
+  if (request.loss().kind == Loss::cross_entropy) check_classes(request, dataset);
   const auto count = static_cast<std::size_t>(dataset.rows());
   Rows made;
   made.targets = device_memory<RowTarget>(count, device_, stream_->get());
@@ -182,7 +182,7 @@ CudaGroup::Rows CudaGroup::convert_rows(const EngineRequest& request, const Data
                                                       device_, stream_->get());
   RowsWork work;
   work.features = pointer<float>(dataset.features());
-  if (request.loss == Loss::cross_entropy) {
+  if (request.loss().kind == Loss::cross_entropy) {
     work.class_targets = pointer<std::int64_t>(dataset.targets());
   } else {
     work.float_targets = pointer<float>(dataset.targets());
@@ -230,7 +230,7 @@ EpochWork CudaGroup::epoch_work(std::size_t i) {
     work.features = pointer<float>(request.validation.features());
     work.targets = pointer<RowTarget>(models_[i].validation.targets);
   }
-  work.huber_delta = static_cast<float>(request.huber_delta);
+  work.huber_delta = static_cast<float>(request.loss().huber_delta);
   return work;
 }
 

@@ -4,9 +4,9 @@
 #include <cuda_runtime.h>
 
 #include "base/random.h"
-#include "engine/kernels/epoch_decision.h"
 #include "fused/cuda/fp32/plain_math.cuh"
 #include "fused/cuda/kernels.h"
+#include "kernels/epoch_decision.h"
 
 namespace stoker::fused {
 namespace {

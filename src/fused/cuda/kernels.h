@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-#include "engine/kernels/end_epoch.h"
-#include "engine/kernels/launch.h"
 #include "fused/cuda/plan.h"
 #include "fused/cuda/work.h"
+#include "kernels/end_epoch.h"
+#include "kernels/launch.h"
 
 // What the fused engine launches beside the training kernel itself. Everything lies in device memory
 // (features and targets may be pinned); nothing waits for the host.

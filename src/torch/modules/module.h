@@ -24,7 +24,8 @@ struct Pass {
 class Module {
  public:
   virtual ~Module() = default;
-  virtual at::Tensor outputs(const at::Tensor& features, const Pass& pass) const = 0;
+  // [rows, outputs]; the inputs are in the order of the network's.
+  virtual at::Tensor outputs(std::span<const at::Tensor> inputs, const Pass& pass) const = 0;
 
   virtual double dropout() const = 0;
   virtual std::vector<std::int64_t> dropout_widths() const = 0;  // of the masks, each [rows, width]
@@ -33,6 +34,10 @@ class Module {
 
 // The tensor of a parameter or buffer, by its name; one that stays the same while its values change.
 using Parameters = std::function<at::Tensor(const std::string& name)>;
+
+using MakeModule = std::unique_ptr<Module> (*)(const Network& network, const Parameters& parameters);
+// For programs that bring families of their own, before the first use of the table.
+void add_module(std::string family, MakeModule make);
 
 // Null for a family that has no module.
 std::unique_ptr<Module> make_module(const Network& network, const Parameters& parameters);

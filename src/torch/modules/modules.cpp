@@ -1,4 +1,4 @@
-#include <array>
+#include <utility>
 
 #include "torch/modules/module.h"
 #include "torch/modules/residual_mlp.h"
@@ -7,19 +7,26 @@ namespace stoker::torch_door {
 namespace {
 
 struct ModuleMaker {
-  std::string_view family;
-  std::unique_ptr<Module> (*make)(const Network& network, const Parameters& parameters);
+  std::string family;
+  MakeModule make;
 };
 
-constexpr std::array<ModuleMaker, 1> makers_of_modules{{{"residual_mlp", make_residual_mlp}}};
+std::vector<ModuleMaker>& makers_of_modules() {
+  static std::vector<ModuleMaker> all{{"residual_mlp", make_residual_mlp}};
+  return all;
+}
 
 const ModuleMaker* find_maker(const Network& network) {
-  for (const ModuleMaker& each : makers_of_modules)
+  for (const ModuleMaker& each : makers_of_modules())
     if (each.family == network.family) return &each;
   return nullptr;
 }
 
 }  // namespace
+
+void add_module(std::string family, MakeModule make) {
+  makers_of_modules().push_back({std::move(family), make});
+}
 
 bool has_module(const Network& network) {
   return find_maker(network) != nullptr;

@@ -78,8 +78,8 @@ class ResidualMlp : public Module {
     last_ = linear("last");
   }
 
-  at::Tensor outputs(const at::Tensor& features, const Pass& pass) const override {
-    at::Tensor x = first_(features);
+  at::Tensor outputs(std::span<const at::Tensor> inputs, const Pass& pass) const override {
+    at::Tensor x = first_(inputs.front());
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       at::Tensor inner =
           activate(settings_.activation, blocks_[i].inner(blocks_[i].norm(x, pass.is_training)));

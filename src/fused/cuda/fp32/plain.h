@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-#include "engine/kernels/launch.h"
 #include "fused/cuda/plan.h"
 #include "fused/cuda/work.h"
+#include "kernels/launch.h"
 
 // The same training in the plainest way: one block a model, fp32 throughout, shapes known only at run time.
 // What the fast kernels are held to; what trains where fp32 operands are asked for, or where fp16 does not

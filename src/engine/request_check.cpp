@@ -1,0 +1,113 @@
+#include "engine/request_check.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "model/family.h"
+
+namespace stoker {
+namespace {
+
+std::string memory_problem(const Array& array, const std::string& name, Device device) {
+  if (device.is_cuda() && array.memory() == Memory::host)
+    return fmt::format("the {} lie in ordinary memory, which a GPU cannot read; place them first", name);
+  if (!device.is_cuda() && array.memory() == Memory::device)
+    return fmt::format("the {} lie in a GPU's memory and training is on the CPU", name);
+  return "";
+}
+
+std::string array_problem(const Dataset& dataset, const ArraySpec& wanted, Device device) {
+  const DatasetArray* found = dataset.find(wanted.name);
+  if (found == nullptr) return fmt::format("there are no {}", wanted.name);
+  const bool fits = found->array.type() == wanted.type && found->row_shape() == wanted.shape &&
+                    found->rows() == dataset.rows();
+  if (!fits)
+    return fmt::format("the {} are {} rows of {} [{}], not {} rows of {} [{}] as the network reads them",
+                       wanted.name, found->rows(), name_of(found->array.type()),
+                       fmt::join(found->row_shape(), ", "), dataset.rows(), name_of(wanted.type),
+                       fmt::join(wanted.shape, ", "));
+  if (found->has_windows() &&
+      (found->starts.type() != DType::int64 || found->length > found->array.dimension(0)))
+    return fmt::format("the windows of the {} do not fit their series", wanted.name);
+  std::string problem = memory_problem(found->array, wanted.name, device);
+  if (problem.empty() && found->has_windows()) problem = memory_problem(found->starts, wanted.name, device);
+  return problem;
+}
+
+ArraySpec targets_of(const LossTerm& term, const Network& network) {
+  if (term.kind == Loss::cross_entropy) return {term.targets, Role::targets, DType::int64, {}};
+  return {term.targets, Role::targets, DType::float32, {width_of(term, network)}};
+}
+
+std::string dataset_problem(const EngineRequest& request, const Dataset& dataset) {
+  std::vector<ArraySpec> wanted = request.network.inputs;
+  for (const LossTerm& term : request.losses)
+    if (term.kind != Loss::output) wanted.push_back(targets_of(term, request.network));
+  for (const DatasetArray& each : dataset.arrays)
+    if (each.role == Role::weights) wanted.push_back({each.name, Role::weights, DType::float32, {}});
+  for (const ArraySpec& each : wanted) {
+    std::string problem = array_problem(dataset, each, request.device);
+    if (!problem.empty()) return problem;
+  }
+  return "";
+}
+
+std::string loss_problem(const LossTerm& term, const Network& network) {
+  const std::int64_t width = width_of(term, network);
+  if (term.first_output < 0 || width < 1 || term.first_output > network.outputs - width)
+    return fmt::format("the loss {} reads outputs {} to {} of {}", term.name, term.first_output,
+                       term.first_output + width - 1, network.outputs);
+  if ((term.kind == Loss::binary_cross_entropy || term.kind == Loss::output) && width != 1)
+    return fmt::format("{} needs a network with one output", config::name_of(term.kind));
+  return "";
+}
+
+// Each output's gradient is that of one loss.
+std::string overlap_problem(const EngineRequest& request) {
+  std::vector<const LossTerm*> readers(static_cast<std::size_t>(request.network.outputs), nullptr);
+  for (const LossTerm& term : request.losses) {
+    for (std::int64_t i = 0; i < width_of(term, request.network); ++i) {
+      const LossTerm*& reader = readers[static_cast<std::size_t>(term.first_output + i)];
+      if (reader != nullptr)
+        return fmt::format("the losses {} and {} both read output {}", reader->name, term.name,
+                           term.first_output + i);
+      reader = &term;
+    }
+  }
+  return "";
+}
+
+std::string unfrozen_problem(const EngineRequest& request) {
+  const std::vector<ParameterSpec> specs = parameter_specs(request.network);
+  for (const std::string& name : request.unfrozen) {
+    const auto is_it = [&](const ParameterSpec& spec) { return spec.is_trained && spec.name == name; };
+    if (std::none_of(specs.begin(), specs.end(), is_it))
+      return fmt::format("{} has no trained parameter '{}'", request.network.family, name);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string request_problem(const EngineRequest& request) {
+  const RowOrder& order = request.order;
+  if (request.batch_size < 1) return fmt::format("a batch of {} rows", request.batch_size);
+  if (order.ranks < 1 || order.rank < 0 || order.rank >= order.ranks || order.rows_per_shard < 0)
+    return fmt::format("process {} of {} with shards of {} rows", order.rank, order.ranks,
+                       order.rows_per_shard);
+  if (request.rows_per_epoch() < 1) return "there are no training rows";
+  if (request.losses.empty()) return "there is no loss to train with";
+  std::string problem;
+  for (const LossTerm& term : request.losses)
+    if (problem.empty()) problem = loss_problem(term, request.network);
+  if (problem.empty()) problem = overlap_problem(request);
+  if (problem.empty()) problem = unfrozen_problem(request);
+  if (problem.empty()) problem = dataset_problem(request, request.training);
+  if (problem.empty() && request.validation.rows() > 0)
+    problem = dataset_problem(request, request.validation);
+  return problem;
+}
+
+}  // namespace stoker

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "engine/engine.h"
+
+namespace stoker::fused {
+
+// Why neither of the fused engines trains this, or "".
+std::string common_refusal(const EngineRequest& request);
+
+}  // namespace stoker::fused

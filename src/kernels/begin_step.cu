@@ -1,0 +1,92 @@
+#include <cuda_runtime.h>
+
+#include "kernels/begin_step.h"
+
+namespace stoker::kernels {
+namespace {
+
+constexpr int threads = 256;
+constexpr int rows_per_block = 8;
+
+// Moves the counters on. Run by one thread of the block that gets through last, when every block has read
+// them.
+__device__ void finish(const BeginStep& work, std::int64_t step) {
+  std::int64_t rate = step - work.counters->rate_origin;
+  if (rate >= work.rate_count) rate = work.rate_count - 1;
+  if (rate < 0) rate = 0;
+  *work.learning_rate = work.rates[rate];
+  *work.update_number = static_cast<float>(step + 1);
+  work.counters->current_step = step;
+  if (*work.stopped == 0) work.counters->step = step + 1;
+  work.counters->ticket = 0;
+}
+
+// Copies the chosen rows, one behind the other. 32-bit division is several times cheaper than 64-bit, and
+// a block's share of a batch is far below 2^32 words.
+__device__ void gather(const Gather& work, const std::int64_t* chosen, int count, std::int64_t block_row) {
+  const auto width = static_cast<std::uint32_t>(work.words);
+  const auto* source = static_cast<const std::uint32_t*>(work.source);
+  auto* batch = static_cast<std::uint32_t*>(work.batch) + block_row * work.words;
+  for (std::uint32_t i = threadIdx.x; i < count * width; i += threads) {
+    const std::uint32_t row = i / width;
+    const std::int64_t place = work.starts == nullptr ? chosen[row] : work.starts[chosen[row]];
+    batch[i] = source[place * work.step + (i - row * width)];
+  }
+}
+
+__global__ void __launch_bounds__(threads)
+    gather_rows_kernel(Gather work, std::int64_t first, std::int64_t rows) {
+  __shared__ std::int64_t chosen[rows_per_block];
+  const std::int64_t block_row = static_cast<std::int64_t>(blockIdx.x) * rows_per_block;
+  const std::int64_t left = rows - block_row;
+  const int count = static_cast<int>(left < rows_per_block ? left : rows_per_block);
+  if (threadIdx.x < count) chosen[threadIdx.x] = first + block_row + threadIdx.x;
+  __syncthreads();
+  gather(work, chosen, count, block_row);
+}
+
+__global__ void __launch_bounds__(threads) begin_step_kernel(BeginStep work) {
+  __shared__ std::int64_t chosen[rows_per_block];
+  const std::int64_t step = *static_cast<volatile const std::int64_t*>(&work.counters->step);
+  const std::int64_t epoch = step / work.steps_per_epoch;
+  const std::int64_t block_row = static_cast<std::int64_t>(blockIdx.x) * rows_per_block;
+  const std::int64_t left = work.batch_rows - block_row;
+  const int count = static_cast<int>(left < rows_per_block ? left : rows_per_block);
+  if (threadIdx.x < count) {
+    // Beyond the last row only in a warm-up run, whose result is thrown away; the permutation must not see
+    // it.
+    std::int64_t position = step % work.steps_per_epoch * work.batch_size + block_row + threadIdx.x;
+    if (position >= work.epoch_rows) position = work.epoch_rows - 1;
+    chosen[threadIdx.x] = row_at(work.order, work.seed, work.rows, epoch, position);
+  }
+  __syncthreads();
+  for (int i = 0; i < work.gather_count; ++i) gather(work.gathers[i], chosen, count, block_row);
+  if (threadIdx.x == 0) {
+    __threadfence();
+    auto* ticket = reinterpret_cast<unsigned long long*>(&work.counters->ticket);
+    if (atomicAdd(ticket, 1ULL) == gridDim.x - 1) finish(work, step);
+  }
+}
+
+unsigned blocks_for(std::int64_t rows) {
+  return static_cast<unsigned>((rows + rows_per_block - 1) / rows_per_block);
+}
+
+LaunchError answer() {
+  const cudaError_t status = cudaGetLastError();
+  return status == cudaSuccess ? nullptr : cudaGetErrorString(status);
+}
+
+}  // namespace
+
+LaunchError begin_step_cuda(const BeginStep& work, Stream stream) {
+  begin_step_kernel<<<blocks_for(work.batch_rows), threads, 0, stream>>>(work);
+  return answer();
+}
+
+LaunchError gather_rows_cuda(const Gather& work, std::int64_t first, std::int64_t count, Stream stream) {
+  gather_rows_kernel<<<blocks_for(count), threads, 0, stream>>>(work, first, count);
+  return answer();
+}
+
+}  // namespace stoker::kernels

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/loss.h"
+
+namespace stoker::kernels {
+
+// The loss of each row and its gradient in one pass. Losses are added to one sum per place in the batch, so
+// that no step needs a reduction and the order of the additions is always the same; the sums are added up
+// once, at the end of an epoch.
+struct Losses {
+  Loss loss = Loss::mse;
+  float huber_delta = 1;
+  float factor = 1;                             // of the gradients
+  const float* outputs = nullptr;               // [rows, width]
+  const float* float_targets = nullptr;         // mse, huber: [rows, width]; binary_cross_entropy: [rows, 1]
+  const std::int64_t* class_targets = nullptr;  // cross_entropy: [rows]
+  const float* row_weights = nullptr;           // [rows], factors of the losses; null: 1 each
+  std::int64_t rows = 0;
+  std::int64_t width = 1;
+  std::int64_t stride = 0;         // from a row of outputs or gradients to the next; 0: width
+  std::int64_t mean_rows = 0;      // of the batch that these rows are a slice of; 0: rows
+  const float* stopped = nullptr;  // 1: nothing is added
+
+  double* row_sums = nullptr;  // [rows], added to
+  float* gradients = nullptr;  // of the mean over mean_rows, as the outputs lie; null when not wanted
+};
+
+}  // namespace stoker::kernels

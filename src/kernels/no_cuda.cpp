@@ -1,0 +1,34 @@
+#include "kernels/begin_step.h"
+#include "kernels/dropout.h"
+#include "kernels/end_epoch.h"
+#include "kernels/losses.h"
+#include "kernels/statistics.h"
+
+// A build without CUDA: every launch has the same answer.
+namespace stoker::kernels {
+namespace {
+
+constexpr LaunchError missing = "this build has no CUDA; build with `cmake --preset cuda`";
+
+}  // namespace
+
+LaunchError begin_step_cuda(const BeginStep&, Stream) {
+  return missing;
+}
+LaunchError gather_rows_cuda(const Gather&, std::int64_t, std::int64_t, Stream) {
+  return missing;
+}
+LaunchError dropout_masks_cuda(const DropoutMasks&, Stream) {
+  return missing;
+}
+LaunchError losses_cuda(const Losses&, Stream) {
+  return missing;
+}
+LaunchError stretch_statistics_cuda(const StatisticsWork&, double*, Stream) {
+  return missing;
+}
+LaunchError end_epoch_cuda(const EndEpoch&, Stream) {
+  return missing;
+}
+
+}  // namespace stoker::kernels

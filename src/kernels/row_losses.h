@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cmath>
+
+#include "base/random.h"
+#include "kernels/losses_work.h"
+
+// The losses of one row: one text for the CPU and the CUDA kernel.
+namespace stoker::kernels {
+
+// Each returns the loss of one row and writes its gradient times `scale`.
+STOKER_HOST_DEVICE float mse_row(const float* outputs, const float* targets, std::int64_t width, float scale,
+                                 float* gradients) {
+  const float per_output = 1.0F / static_cast<float>(width);
+  float loss = 0;
+  for (std::int64_t i = 0; i < width; ++i) {
+    const float difference = outputs[i] - targets[i];
+    loss += difference * difference;
+    if (gradients != nullptr) gradients[i] = 2.0F * difference * per_output * scale;
+  }
+  return loss * per_output;
+}
+
+STOKER_HOST_DEVICE float huber_row(const float* outputs, const float* targets, std::int64_t width,
+                                   float delta, float scale, float* gradients) {
+  const float per_output = 1.0F / static_cast<float>(width);
+  float loss = 0;
+  for (std::int64_t i = 0; i < width; ++i) {
+    const float difference = outputs[i] - targets[i];
+    const float size = fabsf(difference);
+    const bool is_near = size <= delta;
+    loss += is_near ? 0.5F * difference * difference : delta * (size - 0.5F * delta);
+    if (gradients != nullptr)
+      gradients[i] = (is_near ? difference : difference > 0 ? delta : -delta) * per_output * scale;
+  }
+  return loss * per_output;
+}
+
+STOKER_HOST_DEVICE float binary_row(float logit, float target, float scale, float* gradient) {
+  const float small = expf(-fabsf(logit));
+  const float probability = (logit >= 0 ? 1.0F : small) / (1.0F + small);
+  if (gradient != nullptr) *gradient = (probability - target) * scale;
+  return fmaxf(logit, 0.0F) - logit * target + log1pf(small);
+}
+
+STOKER_HOST_DEVICE float class_row(const float* logits, std::int64_t target, std::int64_t width, float scale,
+                                   float* gradients) {
+  float largest = logits[0];
+  for (std::int64_t i = 1; i < width; ++i) largest = fmaxf(largest, logits[i]);
+  float sum = 0;
+  for (std::int64_t i = 0; i < width; ++i) sum += expf(logits[i] - largest);
+  if (gradients != nullptr) {
+    for (std::int64_t i = 0; i < width; ++i) {
+      const float probability = expf(logits[i] - largest) / sum;
+      gradients[i] = (probability - (i == target ? 1.0F : 0.0F)) * scale;
+    }
+  }
+  return logf(sum) - (logits[target] - largest);
+}
+
+// Row `row` of the work: its loss, times its weight, with its gradients.
+STOKER_HOST_DEVICE float loss_of_row(const Losses& work, std::int64_t row) {
+  const std::int64_t stride = work.stride > 0 ? work.stride : work.width;
+  const float weight = work.row_weights == nullptr ? 1.0F : work.row_weights[row];
+  const float scale =
+      work.factor * weight / static_cast<float>(work.mean_rows > 0 ? work.mean_rows : work.rows);
+  const float* outputs = work.outputs + row * stride;
+  float* gradients = work.gradients == nullptr ? nullptr : work.gradients + row * stride;
+  float loss = 0;
+  switch (work.loss) {
+    case Loss::mse:
+      loss = mse_row(outputs, work.float_targets + row * work.width, work.width, scale, gradients);
+      break;
+    case Loss::binary_cross_entropy:
+      loss = binary_row(*outputs, work.float_targets[row], scale, gradients);
+      break;
+    case Loss::cross_entropy:
+      loss = class_row(outputs, work.class_targets[row], work.width, scale, gradients);
+      break;
+    case Loss::huber:
+      loss = huber_row(outputs, work.float_targets + row * work.width, work.width, work.huber_delta, scale,
+                       gradients);
+      break;
+    case Loss::output:
+      loss = *outputs;
+      if (gradients != nullptr) *gradients = scale;
+      break;
+  }
+  return weight * loss;
+}
+
+}  // namespace stoker::kernels

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kernels/loss.h"
+
+namespace stoker {
+
+// A part of what training makes small: a loss of some of the outputs. Their weighted sum is trained.
+struct LossTerm {
+  Loss kind = Loss::mse;
+  double huber_delta = 1;     // where huber turns from squared to linear
+  std::string name = "loss";  // for people, where there are several
+  double weight = 1;
+  std::string targets = "targets";  // the array that its outputs are compared with
+  std::int64_t first_output = 0;
+  std::int64_t outputs = 0;  // how many; 0: all
+};
+
+}  // namespace stoker

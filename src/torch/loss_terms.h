@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "engine/engine.h"
+#include "kernels/losses.h"
+#include "kernels/place.h"
+#include "torch/rows.h"
+
+namespace stoker::torch_door {
+
+// The losses of a request with their sums over an epoch's rows, one per place in a batch.
+class LossTerms {
+ public:
+  LossTerms(const EngineRequest& request, std::int64_t places, Device device, const float* stopped);
+
+  // What adds the losses of these rows to the sums; with the gradient of the outputs where it is wanted.
+  std::vector<kernels::Losses> work_for(const Rows& rows, std::int64_t count, const at::Tensor& outputs,
+                                        const at::Tensor& gradient) const;
+
+  // Of each loss: [places], or [losses, places] where there are several.
+  const at::Tensor& sums() const { return sums_; }
+  // What is trained: [places]. Of several losses it is known after add_up().
+  const at::Tensor& totals() const { return totals_; }
+  bool are_several() const { return terms_.size() > 1; }
+  void add_up();
+  at::Tensor sum_of_each() const;  // [losses]
+  void begin_epoch();              // of several losses: their sums are 0 again
+
+ private:
+  std::vector<LossTerm> terms_;
+  std::vector<std::int64_t> widths_;
+  const float* stopped_;
+  at::Tensor sums_;
+  at::Tensor totals_;
+  at::Tensor weights_;  // [1, losses]
+};
+
+}  // namespace stoker::torch_door

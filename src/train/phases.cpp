@@ -1,0 +1,205 @@
+#include "train/phases.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "kernels/place.h"
+#include "kernels/statistics.h"
+#include "model/family.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::string_view of_parameters = "parameters.";
+constexpr std::string_view of_best_parameters = "best_parameters.";
+
+void replace(NamedArrays& state, const std::string& name, const Array& array) {
+  for (NamedArray& each : state) {
+    if (each.name != name) continue;
+    if (each.array.type() != array.type() || each.array.shape() != array.shape())
+      fail("'{}' was to be replaced by an array of another shape", name);
+    each.array = array;
+    return;
+  }
+  fail("there is no '{}' to be replaced", name);
+}
+
+const float* floats_of(const Array& array) {
+  return static_cast<const float*>(array.data());
+}
+
+kernels::Statistics statistics_of(const StatisticsPhase& phase, const EngineRequest& request) {
+  const DatasetArray* input = request.training.find(phase.input);
+  if (input == nullptr) fail("there is no input '{}' to take statistics of", phase.input);
+  kernels::StatisticsWork work;
+  work.values = floats_of(input->array);
+  work.columns = input->array.shape().back();
+  work.rows = input->array.size() / std::max<std::int64_t>(work.columns, 1);
+  work.with_products = phase.with_products;
+  if (!phase.mask.empty()) {
+    const DatasetArray* mask = request.training.find(phase.mask);
+    if (mask == nullptr || mask->has_windows() || mask->array.size() != work.rows)
+      fail("there is no mask '{}' for the input '{}'", phase.mask, phase.input);
+    work.mask = floats_of(mask->array);
+  }
+  return kernels::statistics(work, {request.device, nullptr});
+}
+
+class PhasedTraining {
+ public:
+  PhasedTraining(const EngineRequest& request, const EngineMaker& maker, const TrainingPlan& plan,
+                 Progress progress)
+      : request_(request),
+        maker_(maker),
+        plan_(plan),
+        phases_(phases_of(request.network)),
+        progress_(std::move(progress)) {
+    if (progress_.phase >= phases_.size())
+      refuse("the checkpoint is in a phase of training that the model does not have");
+    const std::int64_t before = epochs_before(phases_.size()) - last_epochs();
+    if (before >= plan.config.epochs)
+      refuse("epochs is {}, and the first {} go to phases before the last one of {}: set more",
+             plan.config.epochs, before, request.network.family);
+    set_up_engine();
+  }
+
+  void restore(const NamedArrays& state) { engine_->restore(state); }
+
+  TrainingOutcome train(Checkpoints& checkpoints, TrainingListener& listener, const StopSignal& stop) {
+    for (; progress_.phase < phases_.size(); ++progress_.phase) {
+      const Phase& phase = phases_[progress_.phase];
+      if (const auto* statistics = std::get_if<StatisticsPhase>(&phase)) {
+        set_buffers(statistics->buffers(request_.network, statistics_of(*statistics, request_)));
+      } else if (const auto* structure = std::get_if<StructurePhase>(&phase)) {
+        NamedArrays state = engine_->state();
+        structure->edit(request_.network, state);
+        engine_->restore(state);
+      } else {
+        TrainingOutcome outcome = follow_gradients(checkpoints, listener, stop);
+        if (is_last_of_gradients() || pauses_here() || outcome.end != TrainingEnd::finished) return outcome;
+      }
+    }
+    fail("the training of {} does not end with a phase of gradients", request_.network.family);
+  }
+
+ private:
+  TrainingOutcome follow_gradients(Checkpoints& checkpoints, TrainingListener& listener,
+                                   const StopSignal& stop) {
+    const std::int64_t first = epochs_before(progress_.phase);
+    if (first > 0 && progress_.next_step == first * plan_.steps_per_epoch) {
+      const NamedArrays state = without_best(engine_->state());
+      if (engine_settings() != made_for_) set_up_engine();
+      engine_->restore(state);
+    }
+    TrainingPlan plan = plan_;
+    if (!is_last_of_gradients() && !pauses_here()) plan.pause_after_epochs = first + gradients().epochs;
+    TrainingOutcome outcome = stoker::train(*engine_, plan, progress_, checkpoints, listener, stop);
+    progress_ = outcome.progress;
+    return outcome;
+  }
+
+  // Weights and loss of an earlier phase, which other weights could only have reached by training longer.
+  NamedArrays without_best(NamedArrays state) const {
+    if (!is_last_of_gradients()) return state;
+    for (NamedArray& each : state) {
+      if (each.name == "best_validation_loss") {
+        each.array = each.array.clone();
+        each.array.as<double>()[0] = std::numeric_limits<double>::infinity();
+      } else if (each.name == "counters") {
+        each.array = each.array.clone();
+        each.array.as<std::int64_t>()[1] = 0;
+      }
+    }
+    return state;
+  }
+
+  // Before the first epoch the weights so far are also the best.
+  void set_buffers(const NamedArrays& buffers) {
+    NamedArrays state = engine_->state();
+    for (const NamedArray& each : buffers) {
+      replace(state, fmt::format("{}{}", of_parameters, each.name), each.array);
+      const std::string best = fmt::format("{}{}", of_best_parameters, each.name);
+      if (progress_.next_step == 0 && std::any_of(state.begin(), state.end(), [&](const NamedArray& array) {
+            return array.name == best;
+          }))
+        replace(state, best, each.array);
+    }
+    engine_->restore(state);
+  }
+
+  // What an engine is made for: the phase of gradients that is under way or comes next.
+  struct EngineSettings {
+    std::vector<std::string> unfrozen;
+    std::int64_t patience = 0;
+    bool operator==(const EngineSettings&) const = default;
+  };
+  EngineSettings engine_settings() const {
+    return {gradients().unfrozen, is_last_of_gradients() ? request_.patience : 0};
+  }
+
+  void set_up_engine() {
+    made_for_ = engine_settings();
+    EngineRequest request = request_;
+    request.unfrozen = made_for_.unfrozen;
+    request.patience = made_for_.patience;
+    engine_ = nullptr;  // its memory first
+    engine_ = maker_.make(request);
+  }
+
+  // The plan leaves the training before this phase ends, or as it ends.
+  bool pauses_here() const {
+    return plan_.pause_after_epochs > 0 &&
+           plan_.pause_after_epochs <= epochs_before(progress_.phase) + gradients().epochs;
+  }
+
+  std::size_t gradients_index() const {
+    for (std::size_t i = progress_.phase; i < phases_.size(); ++i)
+      if (std::holds_alternative<GradientPhase>(phases_[i])) return i;
+    fail("the training of {} does not end with a phase of gradients", request_.network.family);
+  }
+  const GradientPhase& gradients() const { return std::get<GradientPhase>(phases_[gradients_index()]); }
+
+  bool is_last_of_gradients() const {
+    return std::none_of(phases_.begin() + static_cast<std::ptrdiff_t>(gradients_index()) + 1, phases_.end(),
+                        [](const Phase& phase) { return std::holds_alternative<GradientPhase>(phase); });
+  }
+
+  std::int64_t epochs_before(std::size_t phase) const {
+    std::int64_t epochs = 0;
+    for (std::size_t i = 0; i < phase; ++i)
+      if (const auto* each = std::get_if<GradientPhase>(&phases_[i])) epochs += each->epochs;
+    return epochs;
+  }
+  std::int64_t last_epochs() const {
+    for (auto phase = phases_.rbegin(); phase != phases_.rend(); ++phase)
+      if (const auto* each = std::get_if<GradientPhase>(&*phase)) return each->epochs;
+    return 0;
+  }
+
+  const EngineRequest& request_;
+  const EngineMaker& maker_;
+  const TrainingPlan& plan_;
+  std::vector<Phase> phases_;
+  Progress progress_;
+  std::unique_ptr<Engine> engine_;
+  EngineSettings made_for_;
+};
+
+}  // namespace
+
+TrainingOutcome train_in_phases(const EngineRequest& request, const EngineMaker& maker,
+                                const TrainingPlan& plan, std::optional<Checkpoint> checkpoint,
+                                Checkpoints& checkpoints, TrainingListener& listener,
+                                const StopSignal& stop) {
+  PhasedTraining training(request, maker, plan, checkpoint ? std::move(checkpoint->progress) : Progress{});
+  if (checkpoint) training.restore(checkpoint->state);
+  return training.train(checkpoints, listener, stop);
+}
+
+}  // namespace stoker

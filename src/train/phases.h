@@ -1,0 +1,19 @@
+#pragma once
+
+#include <optional>
+
+#include "base/stop.h"
+#include "engine/engine.h"
+#include "train/checkpoints.h"
+#include "train/loop.h"
+
+namespace stoker {
+
+// Trains a network through all phases of its family, from the beginning or from a checkpoint. Weights are
+// judged in the last phase of gradients alone: it may stop early, and its best are kept. Otherwise as
+// train().
+TrainingOutcome train_in_phases(const EngineRequest& request, const EngineMaker& maker,
+                                const TrainingPlan& plan, std::optional<Checkpoint> checkpoint,
+                                Checkpoints& checkpoints, TrainingListener& listener, const StopSignal& stop);
+
+}  // namespace stoker

@@ -1,0 +1,234 @@
+#include "kernels/begin_step.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "kernels/device_copy.h"
+#include "kernels/place.h"
+
+namespace stoker {
+namespace {
+
+using kernels::BeginStep;
+using kernels::StepCounters;
+
+// A training set whose row r holds r*100 + column, a series with windows of it, and all that begin_step
+// writes to.
+struct Training {
+  static constexpr std::int64_t rows = 37, columns = 3, batch = 8, steps = 5, moments = 50, length = 4;
+  std::vector<float> features = std::vector<float>(rows * columns);
+  std::vector<std::int64_t> classes = std::vector<std::int64_t>(rows);
+  std::vector<float> series = std::vector<float>(moments * 2);
+  std::vector<std::int64_t> starts = std::vector<std::int64_t>(rows);
+  std::vector<float> rates = std::vector<float>(20);
+  std::vector<float> batch_features = std::vector<float>(batch * columns, -1);
+  std::vector<std::int64_t> batch_classes = std::vector<std::int64_t>(batch, -1);
+  std::vector<float> batch_windows = std::vector<float>(batch * length * 2, -1);
+  StepCounters counters;
+  float learning_rate = -1, update_number = -1, stopped = 0;
+
+  Training() {
+    for (std::int64_t i = 0; i < rows * columns; ++i) {
+      features[static_cast<std::size_t>(i)] = static_cast<float>(i / columns * 100 + i % columns);
+    }
+    std::iota(classes.begin(), classes.end(), 5000);
+    std::iota(series.begin(), series.end(), 0.0F);
+    for (std::int64_t i = 0; i < rows; ++i) starts[static_cast<std::size_t>(i)] = i * 7 % (moments - length);
+    std::iota(rates.begin(), rates.end(), 0.5F);
+  }
+
+  BeginStep work(std::int64_t batch_rows) {
+    BeginStep work;
+    work.gathers[0] = {features.data(), nullptr, columns, columns, batch_features.data()};
+    work.gathers[1] = {classes.data(), nullptr, 2, 2, batch_classes.data()};
+    work.gathers[2] = {series.data(), starts.data(), 2, 2 * length, batch_windows.data()};
+    work.gather_count = 3;
+    work.rows = rows;
+    work.epoch_rows = rows;
+    work.seed = 9;
+    work.batch_size = batch;
+    work.batch_rows = batch_rows;
+    work.steps_per_epoch = steps;
+    work.rates = rates.data();
+    work.rate_count = static_cast<std::int64_t>(rates.size());
+    work.stopped = &stopped;
+    work.counters = &counters;
+    work.learning_rate = &learning_rate;
+    work.update_number = &update_number;
+    return work;
+  }
+};
+
+TEST(BeginStep, TakesTheRowsOfThePermutationInTheirOrder) {
+  Training training;
+  training.counters.step = 2 * Training::steps + 1;  // the second batch of epoch 2
+  kernels::begin_step(training.work(Training::batch));
+  const Permutation order(random_key(9, Purpose::shuffle, 2), Training::rows);
+  for (std::size_t i = 0; i < Training::batch; ++i) {
+    const auto row = static_cast<std::size_t>(order(Training::batch + i));
+    EXPECT_EQ(training.batch_classes[i], 5000 + static_cast<std::int64_t>(row));
+    for (std::size_t column = 0; column < Training::columns; ++column)
+      EXPECT_EQ(training.batch_features[i * Training::columns + column],
+                static_cast<float>(row * 100 + column));
+    for (std::size_t value = 0; value < Training::length * 2; ++value)
+      EXPECT_EQ(training.batch_windows[i * Training::length * 2 + value],
+                static_cast<float>(training.starts[row] * 2) + static_cast<float>(value));
+  }
+}
+
+TEST(BeginStep, SeesEveryRowOnceInAnEpoch) {
+  for (const std::int64_t rows_per_shard : {0, 1, 5, 8, 36, 37, 100}) {
+    Training training;
+    std::set<std::int64_t> seen;
+    for (std::int64_t step = 0; step < Training::steps; ++step) {
+      const std::int64_t count = std::min(Training::batch, Training::rows - step * Training::batch);
+      BeginStep work = training.work(count);
+      work.order.rows_per_shard = rows_per_shard;
+      kernels::begin_step(work);
+      seen.insert(training.batch_classes.begin(), training.batch_classes.begin() + count);
+    }
+    EXPECT_EQ(seen.size(), static_cast<std::size_t>(Training::rows)) << rows_per_shard;
+  }
+}
+
+TEST(RowOrder, KeepsTheRowsOfAShardTogetherAndShufflesBoth) {
+  const RowOrder order{10, 0, 1};
+  std::set<std::int64_t> first_shards;
+  for (std::int64_t epoch = 0; epoch < 20; ++epoch) {
+    for (std::int64_t turn = 0; turn < 4; ++turn) {
+      std::vector<std::int64_t> rows;
+      for (std::int64_t i = 0; i < (turn == 3 ? 7 : 10); ++i)
+        rows.push_back(row_at(order, 3, 37, epoch, turn * 10 + i));
+      for (const std::int64_t row : rows) EXPECT_EQ(row / 10, rows.front() / 10);
+      EXPECT_FALSE(std::is_sorted(rows.begin(), rows.end()));
+      if (turn == 0) first_shards.insert(rows.front() / 10);
+      EXPECT_EQ(rows.front() / 10 == 3, turn == 3);
+    }
+  }
+  EXPECT_EQ(first_shards.size(), 3U);
+}
+
+TEST(RowOrder, SharesAnEpochAmongProcesses) {
+  std::set<std::int64_t> seen;
+  for (std::int64_t rank = 0; rank < 3; ++rank)
+    for (std::int64_t position = 0; position < 37 / 3; ++position)
+      seen.insert(row_at({5, rank, 3}, 3, 37, 2, position));
+  EXPECT_EQ(seen.size(), 36U);
+}
+
+TEST(GatherRows, CopiesRowsAndWindowsInTheirOrder) {
+  Training training;
+  const BeginStep work = training.work(Training::batch);
+  kernels::gather_rows(work.gathers[1], 30, 7);
+  for (std::size_t i = 0; i < 7; ++i)
+    EXPECT_EQ(training.batch_classes[i], 5030 + static_cast<std::int64_t>(i));
+  kernels::gather_rows(work.gathers[2], 36, 1);
+  for (std::size_t i = 0; i < Training::length * 2; ++i)
+    EXPECT_EQ(training.batch_windows[i], static_cast<float>(training.starts[36] * 2) + static_cast<float>(i));
+}
+
+TEST(BeginStep, MovesOnAndPicksTheRateOfItsStep) {
+  Training training;
+  training.counters.step = 104;
+  training.counters.rate_origin = 100;
+  kernels::begin_step(training.work(Training::batch));
+  EXPECT_EQ(training.learning_rate, 4.5F);
+  EXPECT_EQ(training.update_number, 105);
+  EXPECT_EQ(training.counters.current_step, 104);
+  EXPECT_EQ(training.counters.step, 105);
+}
+
+TEST(BeginStep, StaysWhereItIsOnceStopped) {
+  Training training;
+  training.counters.step = 10;
+  training.stopped = 1;
+  kernels::begin_step(training.work(Training::batch));
+  EXPECT_EQ(training.counters.step, 10);
+}
+
+// What a kernel reads and writes, on a GPU.
+class TrainingThere {
+ public:
+  TrainingThere(Training& here, Device device, Memory memory) : copy_(device) {
+    work = here.work(Training::batch);
+    send(work.gathers[0], here.features, here.batch_features, memory);
+    send(work.gathers[1], here.classes, here.batch_classes, memory);
+    send(work.gathers[2], here.series, here.batch_windows, memory);
+    copy_.send(work.gathers[2].starts, here.starts, memory);
+    copy_.send(work.rates, here.rates, Memory::device);
+    copy_.share_one(work.counters, here.counters);
+    copy_.share_one(work.learning_rate, here.learning_rate);
+    copy_.share_one(work.update_number, here.update_number);
+    copy_.send(work.stopped, stopped_, Memory::device);
+  }
+  void fetch() { copy_.fetch(); }
+
+  BeginStep work;
+
+ private:
+  template <class T>
+  void send(kernels::Gather& gather, std::vector<T>& source, std::vector<T>& batch, Memory memory) {
+    const T* there = nullptr;
+    copy_.send(there, source, memory);
+    gather.source = there;
+    T* batch_there = nullptr;
+    copy_.share(batch_there, batch);
+    gather.batch = batch_there;
+  }
+
+  test::DeviceCopy copy_;
+  std::vector<float> stopped_{0};
+};
+
+TEST(BeginStep, DoesOnTheGpuWhatItDoesOnTheCpu) {
+  const auto gpu = test::first_gpu();
+  if (!gpu) GTEST_SKIP() << "no GPU here";
+  for (const RowOrder& order : {RowOrder{}, RowOrder{5, 0, 1}, RowOrder{5, 1, 2}}) {
+    for (const Memory memory : {Memory::device, Memory::pinned}) {
+      Training expected;
+      Training actual;
+      TrainingThere there(actual, *gpu, memory);
+      for (int step = 0; step < 12; ++step) {
+        BeginStep work = expected.work(step % Training::steps == 4 ? 5 : Training::batch);
+        work.order = there.work.order = order;
+        work.epoch_rows = there.work.epoch_rows = Training::rows / order.ranks;
+        there.work.batch_rows = work.batch_rows;
+        kernels::begin_step(there.work, {*gpu, nullptr});
+        kernels::begin_step(work);
+        there.fetch();
+        EXPECT_EQ(actual.batch_features, expected.batch_features);
+        EXPECT_EQ(actual.batch_classes, expected.batch_classes);
+        EXPECT_EQ(actual.batch_windows, expected.batch_windows);
+        EXPECT_EQ(actual.learning_rate, expected.learning_rate);
+        EXPECT_EQ(actual.update_number, expected.update_number);
+        EXPECT_EQ(actual.counters.step, expected.counters.step);
+        EXPECT_EQ(actual.counters.current_step, expected.counters.current_step);
+        EXPECT_EQ(actual.counters.ticket, 0U);
+      }
+    }
+  }
+}
+
+TEST(GatherRows, DoesOnTheGpuWhatItDoesOnTheCpu) {
+  const auto gpu = test::first_gpu();
+  if (!gpu) GTEST_SKIP() << "no GPU here";
+  Training expected;
+  Training actual;
+  TrainingThere there(actual, *gpu, Memory::pinned);
+  for (int i = 0; i < there.work.gather_count; ++i) {
+    kernels::gather_rows(there.work.gathers[i], 11, Training::batch, {*gpu, nullptr});
+    kernels::gather_rows(expected.work(0).gathers[i], 11, Training::batch);
+  }
+  there.fetch();
+  EXPECT_EQ(actual.batch_features, expected.batch_features);
+  EXPECT_EQ(actual.batch_classes, expected.batch_classes);
+  EXPECT_EQ(actual.batch_windows, expected.batch_windows);
+}
+
+}  // namespace
+}  // namespace stoker
