@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "train/evaluate.h"
+#include "predict/evaluate.h"
 
 namespace stoker {
 namespace {

@@ -9,8 +9,8 @@
 #include "base/random.h"
 #include "expect_error.h"
 #include "listeners.h"
+#include "predict/evaluate.h"
 #include "tables.h"
-#include "train/evaluate.h"
 #include "train/validation.h"
 
 namespace stoker {

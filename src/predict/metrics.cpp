@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "train/evaluate.h"
+#include "predict/evaluate.h"
 
 namespace stoker {
 namespace {

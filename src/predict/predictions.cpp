@@ -1,4 +1,5 @@
-#include <Eigen/Dense>
+#include "predict/predictions.h"
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -8,7 +9,6 @@
 #include "base/error.h"
 #include "data/arrow_result.h"
 #include "model/mlp.h"
-#include "model/model.h"
 #include "model/sigmoid.h"
 #include "model/workers.h"
 

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "expect_error.h"
-#include "train/evaluate.h"
+#include "predict/evaluate.h"
+#include "train/expect_error.h"
 
 namespace stoker {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "model/model.h"
-#include "train/roc_auc.h"
+#include "predict/predictions.h"
+#include "predict/roc_auc.h"
 
 namespace stoker {
 

@@ -1,4 +1,4 @@
-#include "train/evaluate.h"
+#include "predict/evaluate.h"
 
 #include <algorithm>
 #include <cmath>

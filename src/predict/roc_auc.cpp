@@ -1,4 +1,4 @@
-#include "train/roc_auc.h"
+#include "predict/roc_auc.h"
 
 #include <algorithm>
 #include <numeric>

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "model/model.h"
+#include "predict/predictions.h"
 
 namespace stoker {
 
