@@ -40,5 +40,23 @@ TEST(FitLinear, DoesNotWarnOfColumnsThatDependOnEachOtherByTheirEncoding) {
   }
 }
 
+TEST(FitLogistic, OutOfTimeBeforeTheFirstStepIsNoModel) {
+  const Table table = sample(SampleName::blobs, 100, 1);
+  FitRequest request = request_for(table, test::spec_of("logistic_regression"));
+  request.preparation.target_column = "label";
+  request.config.time_limit = 1e-9;
+  RecordingListener listener;
+  EXPECT_THAT(test::error_of(ExitCode::run_failed, [&] { fit(request, listener, StopSignal{}); }),
+              HasSubstr("no model to keep"));
+}
+
+TEST(FitLogistic, RefusesQuantities) {
+  const Table table = sample(SampleName::friedman, 50, 1);
+  const FitRequest request = request_for(table, test::spec_of("logistic_regression"));
+  RecordingListener listener;
+  EXPECT_THAT(test::error_of(ExitCode::wrong_request, [&] { fit(request, listener, StopSignal{}); }),
+              AllOf(HasSubstr("holds quantities"), HasSubstr("--model linear_regression")));
+}
+
 }  // namespace
 }  // namespace stoker

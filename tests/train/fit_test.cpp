@@ -415,21 +415,6 @@ TEST(FitLogistic, LearnsClassesAndWeighsRowsAndClasses) {
   EXPECT_THAT(refusal(request_with("class_weights", five)), HasSubstr("not negative"));
 }
 
-TEST(FitLogistic, OutOfTimeBeforeTheFirstStepIsNoModel) {
-  FitRequest request = request_for(sample(SampleName::blobs, 100, 1), test::spec_of("logistic_regression"));
-  request.preparation.target_column = "label";
-  request.config.time_limit = 1e-9;
-  RecordingListener listener;
-  EXPECT_THAT(test::error_of(ExitCode::run_failed, [&] { fit(request, listener, StopSignal{}); }),
-              HasSubstr("no model to keep"));
-}
-
-TEST(FitLogistic, RefusesQuantities) {
-  const Table table = sample(SampleName::friedman, 50, 1);
-  EXPECT_THAT(refusal(request_for(table, test::spec_of("logistic_regression"))),
-              AllOf(HasSubstr("holds quantities"), HasSubstr("--model linear_regression")));
-}
-
 TEST(FitResidualMlp, LearnsAndIsNotForTheFusedEngine) {
   ModelSpec spec = test::spec_of("residual_mlp");
   spec.settings.set("width", 32);
