@@ -16,7 +16,7 @@
 #include "pipeline/card_outcome.h"
 #include "pipeline/document.h"
 #include "pipeline/metrics_file.h"
-#include "predict/evaluate.h"
+#include "predict/evaluation.h"
 #include "store/run_lock.h"
 #include "store/runs.h"
 

@@ -11,7 +11,7 @@
 #include "pipeline/card_outcome.h"
 #include "pipeline/document.h"
 #include "pipeline/kernels_ahead.h"
-#include "predict/evaluate.h"
+#include "predict/evaluation.h"
 #include "store/runs.h"
 
 namespace stoker {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "predict/evaluate.h"
+#include "predict/evaluation.h"
 #include "store/runs.h"
 #include "train/fit.h"
 

@@ -47,6 +47,9 @@ class PiecesOfPredictions {
   std::optional<Predictions> whole_;
 };
 
+// Hands out the predictions of all rows with their probabilities, piece by piece in the order of the rows.
+using PredictedRows = std::function<void(const std::function<void(const Predictions& piece)>& take)>;
+
 // As columns: "<target>" is named `prediction`; classification adds probability_<class>, or `probability`,
 // that of the prediction, where the classes are too many. With the input columns in front when asked for; a
 // name that is taken already gets an underscore behind it.

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "predict/evaluate.h"
+#include "predict/evaluation.h"
 #include "report/curves.h"
 #include "store/runs.h"
 

@@ -63,24 +63,25 @@ TEST(Evaluate, CountsAClassThatTrainingDidNotHaveAsWrongAndSaysSo) {
   const Evaluation evaluation = evaluate(model, test, heard.notes());
   EXPECT_THAT(heard.warnings, ElementsAre(AllOf(HasSubstr("'c' (2 rows)"), HasSubstr("stratify_column: y"),
                                                 HasSubstr("--stratify-column y"))));
-  const ClassificationMetrics& metrics = *evaluation.classification;
+  const auto& matrix = *evaluation.chart<ConfusionMatrix>();
   EXPECT_EQ(evaluation.rows, 4);
-  EXPECT_THAT(metrics.class_names, ElementsAre("a", "b", "c"));
-  ASSERT_EQ(metrics.confusion.size(), 9U);
-  EXPECT_EQ(metrics.confusion[6] + metrics.confusion[7], 2);
-  EXPECT_EQ(metrics.confusion[8], 0);
+  EXPECT_THAT(matrix.classes, ElementsAre("a", "b", "c"));
+  ASSERT_EQ(matrix.counts.size(), 9U);
+  EXPECT_EQ(matrix.counts[6] + matrix.counts[7], 2);
+  EXPECT_EQ(matrix.counts[8], 0);
   // By hand: the probability 0 of an unseen class counts as the least step above it, 2^-52.
   const Predictions known = predict(model, test);
   const double by_hand =
       (-std::log(known.probabilities[0]) - std::log(known.probabilities[3]) + 2 * 52 * std::log(2.0)) / 4;
-  EXPECT_NEAR(metrics.log_loss, by_hand, 1e-9);
+  EXPECT_NEAR(evaluation.metric("log_loss").value(), by_hand, 1e-9);
 }
 
 TEST(Evaluate, SaysWhyThereIsNoRanking) {
   HeardWords heard;
   const Evaluation evaluation =
       evaluate(telling_classes_apart(), table_of("x,y\n0.5,a\n3.25,a\n"), heard.notes());
-  EXPECT_FALSE(evaluation.classification->roc_auc);
+  EXPECT_FALSE(evaluation.metric("roc_auc"));
+  EXPECT_TRUE(evaluation.metric("accuracy"));
   EXPECT_THAT(heard.warnings, ElementsAre(HasSubstr("roc_auc is left out: no row to evaluate on is of "
                                                     "class 'b' of target_column 'y'")));
 }
@@ -105,16 +106,17 @@ TEST(Evaluate, TakesMemoryForRowsAndClassesNotForTheirPairs) {
   const std::int64_t before = peak_megabytes();
   const Evaluation evaluation = evaluate(model, table);
   EXPECT_LT(peak_megabytes() - before, 300);
-  EXPECT_EQ(evaluation.classification->class_names.size(), 50U);
-  EXPECT_EQ(evaluation.classification->classes_left_out, 14'950);
-  EXPECT_EQ(evaluation.actual_classes.size(), 5'000U);
+  EXPECT_EQ(evaluation.chart<ConfusionMatrix>()->classes.size(), 50U);
+  EXPECT_EQ(evaluation.chart<ConfusionMatrix>()->classes_left_out, 14'950);
+  EXPECT_EQ(evaluation.chart<PredictedClasses>()->actual.size(), 5'000U);
 }
 
 TEST(Evaluate, SaysWhatItShowsOfManyClassesAndWhenARankingIsTooMuch) {
   HeardWords heard;
   const Evaluation evaluation =
       evaluate(telling_classes_apart(), table_of(table_of_classes(17'000)), heard.notes());
-  EXPECT_FALSE(evaluation.classification->roc_auc);
+  EXPECT_FALSE(evaluation.metric("roc_auc"));
+  EXPECT_TRUE(evaluation.metric("accuracy"));
   EXPECT_THAT(
       heard.infos,
       ElementsAre(HasSubstr("roc_auc is left out: it compares 17,000 rows in each of 17,000 classes"),
@@ -130,10 +132,11 @@ TEST(Evaluate, MeasuresAnUnseenClassAsScikitLearnDoes) {
   predictions.class_names = {"a", "b", "c"};
   predictions.classes = {0, 1, 0, 1, 1};
   predictions.probabilities = {.8, .2, 0, .3, .7, 0, .6, .4, 0, .4, .6, 0, .1, .9, 0};
-  const ClassificationMetrics metrics = classification_metrics(actual, predictions);
-  EXPECT_NEAR(metrics.log_loss, 7.529024626380417, 1e-12);
-  EXPECT_NEAR(metrics.macro_f1, 0.43333333333333335, 1e-12);
-  EXPECT_NEAR(metrics.roc_auc.value(), 0.7777777777777778, 1e-12);
+  const ClassRows rows = class_rows(actual, 3, [&](const auto& take) { take(predictions); });
+  const auto value = [&](const char* name) { return find_metric(name)->compute({{}, {}, &rows}); };
+  EXPECT_NEAR(value("log_loss"), 7.529024626380417, 1e-12);
+  EXPECT_NEAR(value("macro_f1"), 0.43333333333333335, 1e-12);
+  EXPECT_NEAR(value("roc_auc"), 0.7777777777777778, 1e-12);
 }
 
 TEST(Evaluate, LeavesRowsWithoutAUsableTargetOutAndSaysSo) {
@@ -146,6 +149,16 @@ TEST(Evaluate, LeavesRowsWithoutAUsableTargetOutAndSaysSo) {
                                           AllOf(HasSubstr("1 of 4 rows"), HasSubstr("row 3"))));
   EXPECT_THAT(refusal([&] { evaluate(line, table_of("x,y\n1,a\n2,b\n"), notes); }),
               HasSubstr("no usable value"));
+}
+
+TEST(Evaluate, ComputesAllMetricsOfTheTaskOrThoseThatAreWanted) {
+  const Model line = line_model();
+  const Table table = table_of("x,y\n1,3\n2,6\n");
+  std::vector<std::string> names;
+  for (const auto& [name, value] : evaluate(line, table).metrics) names.push_back(name);
+  EXPECT_EQ(names, names_of_metrics(Task::regression));
+  const Evaluation one = evaluate(line, table, no_notes(), {find_metric("mae"), 1});
+  EXPECT_THAT(one.metrics, ElementsAre(testing::Pair("mae", 0.5)));
 }
 
 }  // namespace

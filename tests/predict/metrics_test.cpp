@@ -1,11 +1,14 @@
+#include "predict/metrics.h"
+
 #include <cmath>
 #include <fstream>
 #include <numeric>
+#include <set>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "predict/evaluate.h"
+#include "predict/roc_auc.h"
 #include "train/expect_error.h"
 
 namespace stoker {
@@ -34,44 +37,78 @@ void expect_near(double found, const json& expected) {
   EXPECT_NEAR(found, value, 1e-12 * std::max(1.0, std::abs(value)));
 }
 
-TEST(RegressionMetrics, AreThoseOfScikitLearn) {
+double value_of(std::string_view name, const MeasuredRows& rows) {
+  return find_metric(name)->compute(rows);
+}
+
+// The predictions must live as long as the rows.
+ClassRows rows_of(std::span<const std::int64_t> actual, const Predictions& predictions) {
+  return class_rows(actual, predictions.class_names.size(),
+                    [&predictions](const auto& take) { take(predictions); });
+}
+
+// Each metric of the table that is for the task has its value in the example.
+void expect_all_metrics(Task task, const MeasuredRows& rows, const json& example) {
+  for (const Metric& metric : metrics()) {
+    if (!metric.is_for(task)) continue;
+    SCOPED_TRACE(metric.name);
+    const json& expected = example.at(std::string(metric.name));
+    if (expected.is_null()) {
+      EXPECT_TRUE(std::isnan(metric.compute(rows)));
+    } else {
+      expect_near(metric.compute(rows), expected);
+    }
+  }
+}
+
+TEST(Metrics, OfNumbersAreThoseOfScikitLearn) {
   for (const json& example : reference("regression")) {
     SCOPED_TRACE(example.at("name").get<std::string>());
     const auto actual = example.at("actual").get<std::vector<double>>();
-    const RegressionMetrics metrics =
-        regression_metrics(actual, example.at("predicted").get<std::vector<double>>());
-    expect_near(metrics.mse, example.at("mse"));
-    expect_near(metrics.rmse, example.at("rmse"));
-    expect_near(metrics.mae, example.at("mae"));
-    if (example.at("r2").is_null())
-      EXPECT_TRUE(std::isnan(metrics.r2));
-    else
-      expect_near(metrics.r2, example.at("r2"));
+    const auto predicted = example.at("predicted").get<std::vector<double>>();
+    expect_all_metrics(Task::regression, measured_numbers(actual, predicted), example);
   }
 }
 
-TEST(RegressionMetrics, KnowConstantTargetsWhoseRoundedMeanDiffers) {
+TEST(Metrics, KnowConstantTargetsWhoseRoundedMeanDiffers) {
   const std::vector<double> actual{0.1, 0.1, 0.1};
-  EXPECT_EQ(regression_metrics(actual, std::vector<double>{0.1, 0.1, 0.1}).r2, 1);
-  EXPECT_EQ(regression_metrics(actual, std::vector<double>{0.1, 0.1, 0.2}).r2, 0);
+  const std::vector<double> missed{0.1, 0.1, 0.2};
+  EXPECT_EQ(value_of("r2", measured_numbers(actual, actual)), 1);
+  EXPECT_EQ(value_of("r2", measured_numbers(actual, missed)), 0);
 }
 
-TEST(ClassificationMetrics, AreThoseOfScikitLearn) {
+TEST(Metrics, OfPredictionsThatAreNoNumbersAreNone) {
+  const std::vector<double> actual{1, 2, 3, 4};
+  const std::vector<double> predicted{1, std::nan(""), 3, 5};
+  for (const Metric& metric : metrics()) {
+    if (metric.is_for(Task::regression))
+      EXPECT_TRUE(std::isnan(metric.compute(measured_numbers(actual, predicted)))) << metric.name;
+  }
+}
+
+TEST(Metrics, OfClassesAreThoseOfScikitLearn) {
   for (const json& example : reference("classification")) {
     SCOPED_TRACE(example.at("name").get<std::string>());
     const auto actual = example.at("actual").get<std::vector<std::int64_t>>();
-    const ClassificationMetrics metrics = classification_metrics(actual, predictions_of(example));
-    expect_near(metrics.accuracy, example.at("accuracy"));
-    expect_near(metrics.macro_f1, example.at("macro_f1"));
-    expect_near(metrics.log_loss, example.at("log_loss"));
-    EXPECT_EQ(metrics.confusion, example.at("confusion").get<std::vector<std::int64_t>>());
-    ASSERT_EQ(metrics.roc_auc.has_value(), !example.at("roc_auc").is_null());
-    if (metrics.roc_auc) expect_near(*metrics.roc_auc, example.at("roc_auc"));
+    const Predictions predictions = predictions_of(example);
+    const ClassRows rows = rows_of(actual, predictions);
+    expect_all_metrics(predictions.task, {{}, {}, &rows}, example);
+    EXPECT_EQ(confusion_matrix(rows, predictions.class_names).counts,
+              example.at("confusion").get<std::vector<std::int64_t>>());
   }
 }
 
+TEST(Metrics, HaveNamesThatTellThemApart) {
+  std::set<std::string_view> names;
+  for (const Metric& metric : metrics()) {
+    EXPECT_TRUE(names.insert(metric.name).second) << metric.name;
+    EXPECT_EQ(title_of(metric.name), metric.title);
+  }
+  EXPECT_EQ(title_of("of_another_version"), "of_another_version");
+}
+
 // Class c has c + 1 rows, of which the last is taken for the class before it.
-TEST(ClassificationMetrics, OfManyClassesShowTheMostFrequentAndMeasureAll) {
+TEST(ClassRows, OfManyClassesShowTheMostFrequentAndMeasureAll) {
   constexpr std::int64_t classes = 200;
   std::vector<std::int64_t> actual;
   Predictions predictions;
@@ -90,33 +127,35 @@ TEST(ClassificationMetrics, OfManyClassesShowTheMostFrequentAndMeasureAll) {
   for (const std::int64_t chosen : predictions.classes) {
     for (std::int64_t c = 0; c < classes; ++c) predictions.probabilities.push_back(c == chosen ? 1 : 0);
   }
-  const ClassificationMetrics metrics = classification_metrics(actual, predictions);
-  const auto rows = static_cast<double>(actual.size());
-  EXPECT_NEAR(metrics.accuracy, (rows - (classes - 1)) / rows, 1e-12);
-  EXPECT_NEAR(metrics.macro_f1, f1, 1e-12);
-  ASSERT_EQ(metrics.class_names.size(), 50U);
-  EXPECT_EQ(metrics.class_names.front(), "class 199");
-  EXPECT_EQ(metrics.class_names.back(), "class 150");
-  EXPECT_EQ(metrics.classes_left_out, 150);
-  ASSERT_EQ(metrics.confusion.size(), 2'500U);
-  EXPECT_EQ(metrics.confusion[0], 199);  // class 199 as itself
-  EXPECT_EQ(metrics.confusion[1], 1);    // and as class 198
-  EXPECT_EQ(std::accumulate(metrics.confusion.end() - 50, metrics.confusion.end(), 0),
+  const ClassRows rows = rows_of(actual, predictions);
+  const ConfusionMatrix matrix = confusion_matrix(rows, predictions.class_names);
+  const auto count = static_cast<double>(actual.size());
+  EXPECT_NEAR(value_of("accuracy", {{}, {}, &rows}), (count - (classes - 1)) / count, 1e-12);
+  EXPECT_NEAR(value_of("macro_f1", {{}, {}, &rows}), f1, 1e-12);
+  ASSERT_EQ(matrix.classes.size(), 50U);
+  EXPECT_EQ(matrix.classes.front(), "class 199");
+  EXPECT_EQ(matrix.classes.back(), "class 150");
+  EXPECT_EQ(matrix.classes_left_out, 150);
+  ASSERT_EQ(matrix.counts.size(), 2'500U);
+  EXPECT_EQ(matrix.counts[0], 199);  // class 199 as itself
+  EXPECT_EQ(matrix.counts[1], 1);    // and as class 198
+  EXPECT_EQ(std::accumulate(matrix.counts.end() - 50, matrix.counts.end(), 0),
             150);  // one row is 149
 }
 
-TEST(ClassificationMetrics, OfFiftyClassesShowThemAllInTheirOrder) {
+TEST(ClassRows, OfFiftyClassesShowThemAllInTheirOrder) {
   std::vector<std::int64_t> actual{49, 49, 0};
   Predictions predictions{Task::multiclass, {}, {49, 49, 0}, std::vector<double>(150, 0.02), {}};
   for (int c = 0; c < 50; ++c) predictions.class_names.push_back(std::to_string(c));
-  const ClassificationMetrics metrics = classification_metrics(actual, predictions);
-  EXPECT_EQ(metrics.class_names, predictions.class_names);
-  EXPECT_EQ(metrics.classes_left_out, 0);
-  EXPECT_EQ(metrics.confusion.back(), 2);
+  const ClassRows rows = rows_of(actual, predictions);
+  const ConfusionMatrix matrix = confusion_matrix(rows, predictions.class_names);
+  EXPECT_EQ(matrix.classes, predictions.class_names);
+  EXPECT_EQ(matrix.classes_left_out, 0);
+  EXPECT_EQ(matrix.counts.back(), 2);
 }
 
 // By the definition: the share of pairs in which the class's own row has the higher score.
-TEST(ClassificationMetrics, RankRowsByTheirScoresAsTheDefinitionSays) {
+TEST(RocAuc, RanksRowsByTheirScoresAsTheDefinitionSays) {
   constexpr std::size_t classes = 60;
   constexpr std::size_t rows = 300;
   std::vector<std::int64_t> actual;
@@ -144,93 +183,18 @@ TEST(ClassificationMetrics, RankRowsByTheirScoresAsTheDefinitionSays) {
     }
     mean += won / pairs / classes;
   }
-  EXPECT_NEAR(classification_metrics(actual, predictions).roc_auc.value(), mean, 1e-12);
+  EXPECT_NEAR(roc_auc(rows_of(actual, predictions)).value(), mean, 1e-12);
 }
 
-TEST(ClassificationMetrics, RefuseClassNumbersThatTheModelDoesNotKnow) {
+TEST(ClassRows, RefuseClassNumbersThatTheModelDoesNotKnow) {
   Predictions predictions{Task::binary, {}, {0}, {0.9, 0.1}, {"no", "yes"}};
   const std::vector<std::int64_t> actual{2};
-  test::error_of(ExitCode::run_failed, [&] { classification_metrics(actual, predictions); });
+  test::error_of(ExitCode::run_failed, [&] { rows_of(actual, predictions); });
 }
 
 TEST(Metrics, RefuseATableWithoutRows) {
-  const std::string message = test::error_of(ExitCode::wrong_request, [] { regression_metrics({}, {}); });
+  const std::string message = test::error_of(ExitCode::wrong_request, [] { measured_numbers({}, {}); });
   EXPECT_THAT(message, testing::HasSubstr("no rows"));
-}
-
-TEST(Evaluation, ComesBackFromJsonAsItWas) {
-  Evaluation evaluation;
-  evaluation.rows = 3;
-  evaluation.target = "MEDV";
-  evaluation.regression = RegressionMetrics{0.1, std::sqrt(0.1), 0.3, std::nan("")};
-  evaluation.actual = {1, 2, 1.0 / 3};
-  evaluation.predicted = {1, 2.5, 3};
-  const Evaluation back = Evaluation::from_json(json::parse(evaluation.to_json().dump()));
-  EXPECT_EQ(back.target, "MEDV");
-  EXPECT_EQ(back.actual, evaluation.actual);
-  EXPECT_EQ(back.regression->rmse, evaluation.regression->rmse);
-  EXPECT_TRUE(std::isnan(back.regression->r2));
-  EXPECT_EQ(back.metrics().front().first, "r2");
-}
-
-TEST(Evaluation, OfClassesComesBackFromJsonAsItWas) {
-  Evaluation evaluation;
-  evaluation.task = Task::binary;
-  evaluation.classification =
-      ClassificationMetrics{0.75, 0.7, 0.4, std::nullopt, {2, 1, 0, 1}, {"no", "yes"}};
-  evaluation.actual_classes = {"no", "yes", "no"};
-  evaluation.predicted_classes = {"no", "yes", "yes"};
-  const json written = evaluation.to_json();
-  EXPECT_EQ(written.at("metrics").at("confusion"), json::parse("[[2, 1], [0, 1]]"));
-  EXPECT_EQ(written.at("metrics").at("classes"), json::parse(R"(["no", "yes"])"));
-  EXPECT_EQ(written.at("actual"), json::parse(R"(["no", "yes", "no"])"));
-  EXPECT_EQ(written.at("predicted"), json::parse(R"(["no", "yes", "yes"])"));
-  const Evaluation back = Evaluation::from_json(json::parse(evaluation.to_json().dump()));
-  EXPECT_EQ(back.task, Task::binary);
-  EXPECT_EQ(back.classification->confusion, evaluation.classification->confusion);
-  EXPECT_EQ(back.actual_classes, evaluation.actual_classes);
-  EXPECT_EQ(back.predicted_classes, evaluation.predicted_classes);
-  EXPECT_FALSE(back.classification->roc_auc.has_value());
-  EXPECT_EQ(back.metrics().size(), 3U);
-}
-
-TEST(Evaluation, OfManyClassesComesBackFromJsonAsItWas) {
-  Evaluation evaluation;
-  evaluation.task = Task::multiclass;
-  evaluation.classification = ClassificationMetrics{0.75, 0.7, 0.4, 0.5, {2, 1, 0, 1}, {"a", "b"}, 998};
-  evaluation.actual_classes = {"a", "rare"};
-  evaluation.predicted_classes = {"another", "b"};
-  const json written = evaluation.to_json();
-  EXPECT_EQ(written.at("metrics").at("classes_left_out"), 998);
-  const Evaluation back = Evaluation::from_json(json::parse(written.dump()));
-  EXPECT_EQ(back.classification->classes_left_out, 998);
-  EXPECT_EQ(back.predicted_classes, evaluation.predicted_classes);
-  json wrong = written;
-  wrong["metrics"]["classes_left_out"] = -1;
-  test::error_of(ExitCode::wrong_request, [&] { Evaluation::from_json(wrong); });
-}
-
-TEST(Evaluation, RefusesAConfusionMatrixAndClassesThatDoNotFit) {
-  Evaluation evaluation;
-  evaluation.task = Task::binary;
-  evaluation.classification =
-      ClassificationMetrics{0.75, 0.7, 0.4, std::nullopt, {2, 1, 0, 1}, {"no", "yes"}};
-  const json whole = evaluation.to_json();
-  for (const char* rows :
-       {"[]", "[2, 1, 0, 1]", "[[2, 1], [0]]", "[[2, 1]]", "[[2, 1], [0, 1], [1, 1]]", "{}"}) {
-    json changed = whole;
-    changed["metrics"]["confusion"] = json::parse(rows);
-    test::error_of(ExitCode::wrong_request, [&] { Evaluation::from_json(changed); });
-  }
-  json changed = whole;
-  changed["actual"] = {"perhaps"};
-  test::error_of(ExitCode::wrong_request, [&] { Evaluation::from_json(changed); });
-}
-
-TEST(Evaluation, RefusesJsonThatIsNoEvaluation) {
-  for (const char* text :
-       {"{}", "[]", "3", R"({"task": "regression", "rows": "many"})", R"({"task": "guessing"})"})
-    test::error_of(ExitCode::wrong_request, [&] { Evaluation::from_json(json::parse(text)); });
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/files.h"
-#include "predict/evaluate.h"
+#include "predict/evaluation.h"
 #include "store/runs.h"
 
 namespace stoker::testing {
