@@ -30,16 +30,15 @@ std::size_t pictures_in(const std::filesystem::path& folder) {
 
 nlohmann::json metrics_json(const Evaluation& evaluation) {
   nlohmann::json metrics = nlohmann::json::object();
-  for (const auto& [name, value] : evaluation.metrics()) metrics[name] = value;
+  for (const auto& [name, value] : evaluation.metrics) metrics[name] = value;
   nlohmann::json json = {{"task", std::string(config::name_of(evaluation.task))},
                          {"target", evaluation.target},
                          {"rows", evaluation.rows},
                          {"metrics", std::move(metrics)}};
-  if (evaluation.classification) {
-    json["classes"] = evaluation.classification->class_names;
-    json["confusion"] = confusion_rows(*evaluation.classification);
-    if (evaluation.classification->classes_left_out > 0)
-      json["classes_left_out"] = evaluation.classification->classes_left_out;
+  if (const auto* matrix = evaluation.chart<ConfusionMatrix>()) {
+    json["classes"] = matrix->classes;
+    json["confusion"] = confusion_rows(*matrix);
+    if (matrix->classes_left_out > 0) json["classes_left_out"] = matrix->classes_left_out;
   }
   return json;
 }
@@ -70,7 +69,7 @@ nlohmann::json as_json(const Document& document, const RunSummary& summary) {
 
 void add_metrics(Pieces& text, const std::string& card, const Evaluation& evaluation) {
   std::vector<std::vector<std::string>> rows;
-  for (const auto& [name, value] : evaluation.metrics()) rows.push_back({name, number(value)});
+  for (const auto& [name, value] : evaluation.metrics) rows.push_back({name, number(value)});
   const auto count = static_cast<std::uint64_t>(evaluation.rows);
   text.push_back(
       {printable(fmt::format("{}: {} on {}", card, evaluation.target, counted(count, "row"))), Colour::bold});

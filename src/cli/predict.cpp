@@ -14,7 +14,7 @@
 #include "cli/terminal.h"
 #include "config/flags.h"
 #include "data/source.h"
-#include "model/model.h"
+#include "predict/predictions.h"
 
 namespace stoker::cli {
 namespace {

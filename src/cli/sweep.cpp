@@ -75,7 +75,7 @@ nlohmann::json as_json(const SweepDocument& sweep, const SweepSummary& summary) 
   const nlohmann::json trials = trials_json(sweep.space, summary.trials);
   nlohmann::json json = {{"name", sweep.base.name},
                          {"folder", summary.folder.string()},
-                         {"metric", std::string(config::name_of(sweep.config.metric))},
+                         {"metric", sweep.config.metric},
                          {"trials", trials},
                          {"best", trials.at(summary.winner)},
                          {"run", summary.run.folder.string()},
@@ -84,14 +84,13 @@ nlohmann::json as_json(const SweepDocument& sweep, const SweepSummary& summary) 
                          {"seconds", summary.seconds},
                          {"evaluations", nlohmann::json::object()}};
   for (const auto& [card, evaluation] : summary.run.evaluations) {
-    for (const auto& [name, value] : evaluation.metrics()) json["evaluations"][card]["metrics"][name] = value;
+    for (const auto& [name, value] : evaluation.metrics) json["evaluations"][card]["metrics"][name] = value;
   }
   return json;
 }
 
 std::string table_text(const SweepDocument& sweep, const SweepSummary& summary) {
-  std::vector<std::vector<std::string>> rows{
-      {"trial", "status", std::string(config::name_of(sweep.config.metric))}};
+  std::vector<std::vector<std::string>> rows{{"trial", "status", sweep.config.metric}};
   if (sweep.config.folds > 0) rows[0].push_back("±");
   rows[0].push_back("epochs");
   for (const SearchedSetting& setting : sweep.space) rows[0].push_back(setting.name());
@@ -114,7 +113,7 @@ std::string as_text(const SweepDocument& sweep, const SweepSummary& summary) {
   std::string text = table_text(sweep, summary) + "\n";
   for (const auto& [card, evaluation] : summary.run.evaluations) {
     std::vector<std::string> parts;
-    for (const auto& [name, value] : evaluation.metrics()) parts.push_back(name + " " + number(value));
+    for (const auto& [name, value] : evaluation.metrics) parts.push_back(name + " " + number(value));
     text += fmt::format("the winner refitted, {}: {}\n", card, join(parts, ", "));
   }
   return text +

@@ -26,8 +26,8 @@ void SweepView::advanced(const SweepProgress& progress) {
   if (quiet_) return;
   std::string line = fmt::format("  {} of {} trainings", progress.done, progress.total);
   if (progress.best)
-    line += fmt::format("  best {} {}: trial {}", config::name_of(sweep_.config.metric),
-                        number(*progress.best->score), progress.best->number);
+    line += fmt::format("  best {} {}: trial {}", sweep_.config.metric, number(*progress.best->score),
+                        progress.best->number);
   if (progress.done < progress.total) line += fmt::format("  {} left", human_seconds(progress.seconds_left));
   if (progress.best && !sweep_.space.empty()) line += "  (" + settings_text(sweep_, *progress.best) + ")";
   if (error_is_terminal()) {

@@ -52,13 +52,18 @@ struct Solution {
   std::vector<double> path_mean_errors;
 };
 
+// Outputs are computed in blocks of so many rows: parts that begin at a block have the same bits as the
+// whole.
+constexpr std::int64_t rows_of_block = 1024;
+
 struct Family {
   std::string_view name;
   config::Described (*describe)();  // its own settings only
   Targets targets = Targets::either;
   bool weighs_rows = true;
   std::vector<ParameterSpec> (*parameters)(const Network& network) = nullptr;
-  // [count, outputs] of the rows from `first` on, on the CPU.
+  // [count, outputs] of the rows from `first` on, on the CPU. Null: its module behind torch/door.h computes
+  // them.
   Array (*outputs)(const Network& network, const NamedArrays& parameters, const Dataset& data,
                    std::int64_t first, std::int64_t count) = nullptr;
   Solution (*solve)(const Problem& problem) = nullptr;  // null: trained by gradients

@@ -67,9 +67,7 @@ Network mlp_network(const MlpShape& shape);
 
 // Outputs [rows, outputs] of the network without dropout, on the CPU; features are [rows, inputs] float32.
 Array mlp_outputs(const MlpShape& shape, const NamedArrays& parameters, const Array& features);
-// Of `count` rows from `first` on. Rows are computed in blocks of so many: parts that begin at a block have
-// the same bits as the whole.
-constexpr std::int64_t rows_of_block = 1024;
+// Of `count` rows from `first` on, in blocks of rows_of_block.
 Array mlp_outputs(const MlpShape& shape, const NamedArrays& parameters, const Array& features,
                   std::int64_t first, std::int64_t count);
 

@@ -236,7 +236,7 @@ void RunFolder::keep_evaluation(const std::string& card, const Evaluation& evalu
   make_folder(paths_.evaluations());
   write_file(paths_.evaluations() / (card + ".json"),
              evaluation.to_json().dump(2, ' ', false, json::error_handler_t::replace));
-  record_.results.push_back({card, evaluation.rows, evaluation.metrics()});
+  record_.results.push_back({card, evaluation.rows, evaluation.metrics});
 }
 
 void RunFolder::keep_result(const RunRecord::Result& result) {

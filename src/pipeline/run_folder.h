@@ -16,9 +16,9 @@
 #include "pipeline/card_outcome.h"
 #include "pipeline/document.h"
 #include "pipeline/metrics_file.h"
+#include "predict/evaluation.h"
 #include "store/run_lock.h"
 #include "store/runs.h"
-#include "train/evaluate.h"
 
 namespace stoker {
 

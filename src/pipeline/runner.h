@@ -11,8 +11,8 @@
 #include "pipeline/card_outcome.h"
 #include "pipeline/document.h"
 #include "pipeline/kernels_ahead.h"
+#include "predict/evaluation.h"
 #include "store/runs.h"
-#include "train/evaluate.h"
 
 namespace stoker {
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "config/quote.h"
 #include "pipeline/card.h"
+#include "predict/metrics.h"
 
 namespace stoker {
 namespace {
@@ -249,9 +250,14 @@ void take_out_of(Value& map, const std::string& path, std::vector<std::pair<std:
 
 }  // namespace
 
-bool higher_is_better(SweepMetric metric) {
-  return metric == SweepMetric::r2 || metric == SweepMetric::accuracy || metric == SweepMetric::macro_f1 ||
-         metric == SweepMetric::roc_auc;
+std::vector<std::string> names_of_sweep_metrics() {
+  std::vector<std::string> names{loss_of_training};
+  for (const Metric& each : metrics()) names.emplace_back(each.name);
+  return names;
+}
+
+bool higher_is_better(const std::string& metric) {
+  return metric != loss_of_training && find_metric(metric)->higher_is_better;
 }
 
 std::string SearchedSetting::path() const {

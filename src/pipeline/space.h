@@ -15,7 +15,6 @@
 namespace stoker {
 
 enum class Strategy { grid, random, halving };
-enum class SweepMetric { loss, rmse, mae, mse, r2, accuracy, macro_f1, log_loss, roc_auc };
 enum class SearchKind { grid, choice, uniform, log_uniform, int_uniform };
 
 constexpr std::int64_t most_candidates = 100'000;
@@ -26,13 +25,13 @@ template <>
 inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::Strategy>{"grid", "random",
                                                                                          "halving"};
 template <>
-inline constexpr std::array<std::string_view, 9> stoker::config::names<stoker::SweepMetric>{
-    "loss", "rmse", "mae", "mse", "r2", "accuracy", "macro_f1", "log_loss", "roc_auc"};
-template <>
 inline constexpr std::array<std::string_view, 5> stoker::config::names<stoker::SearchKind>{
     "grid", "choice", "uniform", "log_uniform", "int_uniform"};
 
 namespace stoker {
+
+// The validation loss that training sees, beside the metrics of predict/metrics.h.
+constexpr const char* loss_of_training = "loss";
 
 // The section `sweep` of a document.
 struct SweepConfig {
@@ -40,13 +39,21 @@ struct SweepConfig {
   std::int64_t models = 0;
   std::uint64_t seed = 42;
   std::int64_t folds = 0;
-  SweepMetric metric = SweepMetric::loss;
+  std::string metric = loss_of_training;
   double time_budget = 0;
   std::int64_t factor = 3;
   std::int64_t min_epochs = 3;
 };
 
+// loss, and every metric that there is.
+std::vector<std::string> names_of_sweep_metrics();
+
 inline config::Fields fields(SweepConfig& c) {
+  config::Field metric =
+      config::field("metric", c.metric,
+                    "What decides; loss is the validation loss that training sees, all others are in real "
+                    "units");
+  metric.choices = names_of_sweep_metrics();
   return {
       config::field("strategy", c.strategy,
                     "grid: every combination; random: draws; halving: all train for min_epochs, the best "
@@ -60,9 +67,7 @@ inline config::Fields fields(SweepConfig& c) {
                     "k-fold cross-validation: each candidate is trained k times; 0: the share "
                     "validation_ratio of the model's card is scored on")
           .within(0, 1000),
-      config::field("metric", c.metric,
-                    "What decides; loss is the validation loss that training sees, all others are in real "
-                    "units"),
+      std::move(metric),
       config::field("time_budget", c.time_budget,
                     "Seconds after which no more is searched; the best so far is refitted; 0: none")
           .at_least(0),
@@ -72,7 +77,7 @@ inline config::Fields fields(SweepConfig& c) {
   };
 }
 
-bool higher_is_better(SweepMetric metric);
+bool higher_is_better(const std::string& metric);
 
 // One setting that is searched.
 struct SearchedSetting {

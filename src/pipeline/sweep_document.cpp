@@ -55,7 +55,7 @@ void check_strategy(const Value& document, const SweepConfig& config,
                     "changes which rows are held back, so scores could not be compared; set sweep.folds, for "
                     "example to 5");
   }
-  if (config.metric != SweepMetric::loss) return;
+  if (config.metric != loss_of_training) return;
   for (const SearchedSetting& setting : space) {
     const std::string& name = setting.parts.back();
     if (name != "scaling" && name != "loss" && name != "huber_delta" && name != "weight_column") continue;

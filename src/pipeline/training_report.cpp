@@ -81,7 +81,7 @@ json training_report(const FitResult& result, const Evaluation& on_training_rows
               {"steps", result.steps},
               {"seconds", result.seconds},
               {"parameters", parameter_count(result.model)}};
-  for (const auto& [name, value] : on_training_rows.metrics()) report["metrics"][name] = value;
+  for (const auto& [name, value] : on_training_rows.metrics) report["metrics"][name] = value;
   report["epochs"] = json::array();
   for (const EpochReport& epoch : result.epochs) report["epochs"].push_back(epoch_json(epoch));
   if (!result.epochs.empty()) report["final_loss"] = result.epochs.back().record.train_loss;

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "predict/evaluation.h"
 #include "store/runs.h"
-#include "train/evaluate.h"
 #include "train/fit.h"
 
 // The report train_metrics: all that is known of a training, so that a run whose training comes from the

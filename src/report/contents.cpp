@@ -23,22 +23,11 @@ constexpr std::size_t most_evaluations = 1'000;
 Evaluation read_evaluation(const fs::path& file) {
   const config::Bounds bounds{.bytes = largest_evaluation, .values = 20'000'000, .depth = 16};
   const config::Value value = config::parse_json(read_file(file, largest_evaluation), file.string(), bounds);
-  Evaluation evaluation;
   try {
-    evaluation = Evaluation::from_json(config::to_json(value));
+    return Evaluation::from_json(config::to_json(value));
   } catch (const Error& error) {
     refuse("{}: {}", file.string(), error.what());
   }
-  const std::size_t actual = evaluation.actual.size() + evaluation.actual_classes.size();
-  const std::size_t predicted = evaluation.predicted.size() + evaluation.predicted_classes.size();
-  if (actual != predicted)
-    refuse("{}: {} actual values, but {} predictions", file.string(), actual, predicted);
-  if (evaluation.classification) {
-    const std::vector<std::int64_t>& confusion = evaluation.classification->confusion;
-    if (std::any_of(confusion.begin(), confusion.end(), [](std::int64_t count) { return count < 0; }))
-      refuse("{}: a count of its confusion matrix is negative", file.string());
-  }
-  return evaluation;
 }
 
 void read_evaluations(const fs::path& folder, RunContents& contents) {
@@ -101,9 +90,11 @@ RunContents read_contents(const RunPaths& paths) {
 
 std::vector<DrawnRow> drawable_rows(const Evaluation& evaluation) {
   std::vector<DrawnRow> rows;
-  for (std::size_t i = 0; i < evaluation.actual.size(); ++i) {
-    if (is_drawable(evaluation.actual[i]) && is_drawable(evaluation.predicted[i]))
-      rows.push_back({evaluation.actual[i], evaluation.predicted[i]});
+  const auto* chart = evaluation.chart<PredictedAgainstActual>();
+  if (chart == nullptr) return rows;
+  for (std::size_t i = 0; i < chart->actual.size(); ++i) {
+    if (is_drawable(chart->actual[i]) && is_drawable(chart->predicted[i]))
+      rows.push_back({chart->actual[i], chart->predicted[i]});
   }
   return rows;
 }

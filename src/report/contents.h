@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "predict/evaluation.h"
 #include "report/curves.h"
 #include "store/runs.h"
-#include "train/evaluate.h"
 
 namespace stoker {
 

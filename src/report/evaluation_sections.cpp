@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "predict/metrics.h"
 #include "report/sections.h"
 
 namespace stoker {
@@ -13,21 +13,6 @@ namespace {
 constexpr std::size_t most_table_classes = 30;
 constexpr std::size_t most_listed_mistakes = 30;
 constexpr int shades = 20;  // .shade-0 to .shade-20 of report.css
-
-std::string metric_label(const std::string& name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> labels{{{"r2", "R²"},
-                                                                                 {"rmse", "RMSE"},
-                                                                                 {"mae", "MAE"},
-                                                                                 {"mse", "MSE"},
-                                                                                 {"accuracy", "Accuracy"},
-                                                                                 {"macro_f1", "Macro F1"},
-                                                                                 {"log_loss", "Log loss"},
-                                                                                 {"roc_auc", "ROC AUC"}}};
-  for (const auto& [known, label] : labels) {
-    if (known == name) return std::string(label);
-  }
-  return html_escaped(name);
-}
 
 std::string metric_text(double value) {
   if (!std::isfinite(value)) return "–";
@@ -50,20 +35,18 @@ std::string behind(const std::string& card, bool several) {
   return several ? " · " + html_escaped(card) : "";
 }
 
-std::string confusion_table(const Evaluation& evaluation) {
-  const ClassificationMetrics& metrics = *evaluation.classification;
-  const std::size_t classes = metrics.class_names.size();
+std::string confusion_table(const ConfusionMatrix& matrix) {
+  const std::size_t classes = matrix.classes.size();
   std::string head;
   std::string rows;
   for (std::size_t actual = 0; actual < classes; ++actual) {
-    const std::string name = html_escaped(metrics.class_names[actual]);
+    const std::string name = html_escaped(matrix.classes[actual]);
     head += fmt::format("<th scope=\"col\" title=\"{0}\">{0}</th>", name);
     rows += fmt::format("<tr><th scope=\"row\" title=\"{0}\">{0}</th>", name);
     double sum = 0;
-    for (std::size_t i = 0; i < classes; ++i)
-      sum += static_cast<double>(metrics.confusion[actual * classes + i]);
+    for (std::size_t i = 0; i < classes; ++i) sum += static_cast<double>(matrix.counts[actual * classes + i]);
     for (std::size_t predicted = 0; predicted < classes; ++predicted) {
-      const std::int64_t count = metrics.confusion[actual * classes + predicted];
+      const std::int64_t count = matrix.counts[actual * classes + predicted];
       const double share = sum > 0 ? static_cast<double>(count) / sum : 0;
       rows += fmt::format("<td class=\"shade-{}{}\" title=\"{:.1f} %\">{}</td>", std::lround(share * shades),
                           share > 0.5 ? " dark" : "", share * 100,
@@ -85,13 +68,12 @@ struct Mistake {
 };
 
 // Where the matrix is too large to be read: the cells off the diagonal that hold the most rows.
-std::string mistakes_table(const Evaluation& evaluation) {
-  const ClassificationMetrics& metrics = *evaluation.classification;
-  const std::size_t classes = metrics.class_names.size();
-  const auto left_out = static_cast<std::size_t>(metrics.classes_left_out);
+std::string mistakes_table(const ConfusionMatrix& matrix) {
+  const std::size_t classes = matrix.classes.size();
+  const auto left_out = static_cast<std::size_t>(matrix.classes_left_out);
   std::vector<Mistake> mistakes;
-  for (std::size_t cell = 0; cell < metrics.confusion.size(); ++cell) {
-    const Mistake mistake{metrics.confusion[cell], cell / classes, cell % classes};
+  for (std::size_t cell = 0; cell < matrix.counts.size(); ++cell) {
+    const Mistake mistake{matrix.counts[cell], cell / classes, cell % classes};
     if (mistake.count > 0 && mistake.actual != mistake.predicted) mistakes.push_back(mistake);
   }
   const auto listed = std::min(most_listed_mistakes, mistakes.size());
@@ -100,8 +82,8 @@ std::string mistakes_table(const Evaluation& evaluation) {
   std::string rows;
   for (std::size_t i = 0; i < listed; ++i)
     rows += fmt::format("<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td></tr>\n",
-                        html_escaped(metrics.class_names[mistakes[i].actual]),
-                        html_escaped(metrics.class_names[mistakes[i].predicted]),
+                        html_escaped(matrix.classes[mistakes[i].actual]),
+                        html_escaped(matrix.classes[mistakes[i].predicted]),
                         human_count(static_cast<std::uint64_t>(mistakes[i].count)));
   return fmt::format(
       "<p>{} classes; the most frequent mistakes{} are:</p>\n<div "
@@ -127,7 +109,8 @@ std::string metrics_section(const RunContents& contents) {
   for (const RunRecord::Result& result : results) {
     if (results.size() > 1) groups += fmt::format("<h3>{}</h3>\n", html_escaped(result.card));
     groups += "<dl class=\"tiles\">\n";
-    for (const auto& [name, value] : result.metrics) groups += tile(metric_label(name), metric_text(value));
+    for (const auto& [name, value] : result.metrics)
+      groups += tile(html_escaped(std::string(title_of(name))), metric_text(value));
     groups += tile("Rows evaluated",
                    human_count(static_cast<std::uint64_t>(std::max<std::int64_t>(0, result.rows))));
     groups += "</dl>\n";
@@ -178,10 +161,11 @@ std::string predictions_section(const RunContents& contents) {
 std::string confusion_section(const RunContents& contents) {
   std::string tables;
   for (const CardEvaluation& each : contents.evaluations) {
-    if (!each.evaluation.classification || each.evaluation.classification->class_names.empty()) continue;
+    const auto* matrix = each.evaluation.chart<ConfusionMatrix>();
+    if (matrix == nullptr || matrix->classes.empty()) continue;
     if (contents.evaluations.size() > 1) tables += fmt::format("<h3>{}</h3>\n", html_escaped(each.card));
-    const bool small = each.evaluation.classification->class_names.size() <= most_table_classes;
-    tables += small ? confusion_table(each.evaluation) : mistakes_table(each.evaluation);
+    const bool small = matrix->classes.size() <= most_table_classes;
+    tables += small ? confusion_table(*matrix) : mistakes_table(*matrix);
   }
   return tables.empty() ? "" : fmt::format("<section>\n<h2>Confusion matrix</h2>\n{}</section>\n", tables);
 }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "predict/metrics.h"
 #include "report/histogram.h"
 
 namespace stoker {
@@ -32,13 +33,14 @@ std::string axis_around(double lowest, double highest) {
   return fmt::format("[{}:{}]", number(lowest - room), number(highest + room));
 }
 
-std::string regression_line(const Evaluation& evaluation) {
+// The rows and the first metrics.
+std::string metrics_line(const Evaluation& evaluation) {
+  constexpr std::size_t most_shown = 3;
   std::string text = fmt::format(
       "{} {}", human_count(static_cast<std::uint64_t>(std::max<std::int64_t>(0, evaluation.rows))),
       evaluation.rows == 1 ? "row" : "rows");
-  if (evaluation.regression)
-    text += fmt::format("    R² {:.4f}    RMSE {:.4g}    MAE {:.4g}", evaluation.regression->r2,
-                        evaluation.regression->rmse, evaluation.regression->mae);
+  for (std::size_t i = 0; i < std::min(most_shown, evaluation.metrics.size()); ++i)
+    text += fmt::format("    {} {:.4g}", title_of(evaluation.metrics[i].first), evaluation.metrics[i].second);
   return fmt::format(
       "set tmargin 5.5\nset title offset 0, 1.1\n"
       "set label 1 {} at graph 0.5, graph 1.035 center font ',14' textcolor rgb '#465064' noenhanced\n",
@@ -53,27 +55,26 @@ struct Cell {
   double share;
 };
 
-std::vector<Cell> cells_of(const ClassificationMetrics& metrics) {
-  const std::size_t classes = metrics.class_names.size();
+std::vector<Cell> cells_of(const ConfusionMatrix& matrix) {
+  const std::size_t classes = matrix.classes.size();
   std::vector<Cell> cells;
   cells.reserve(classes * classes);
   for (std::size_t actual = 0; actual < classes; ++actual) {
     double sum = 0;
-    for (std::size_t i = 0; i < classes; ++i)
-      sum += static_cast<double>(metrics.confusion[actual * classes + i]);
+    for (std::size_t i = 0; i < classes; ++i) sum += static_cast<double>(matrix.counts[actual * classes + i]);
     for (std::size_t predicted = 0; predicted < classes; ++predicted) {
-      const std::int64_t count = metrics.confusion[actual * classes + predicted];
+      const std::int64_t count = matrix.counts[actual * classes + predicted];
       cells.push_back({actual, predicted, count, sum > 0 ? static_cast<double>(count) / sum : 0});
     }
   }
   return cells;
 }
 
-std::string confusion_title(const ClassificationMetrics& metrics) {
-  if (metrics.classes_left_out <= 0) return "Confusion matrix";
-  const std::size_t shown = metrics.class_names.size();
+std::string confusion_title(const ConfusionMatrix& matrix) {
+  if (matrix.classes_left_out <= 0) return "Confusion matrix";
+  const std::size_t shown = matrix.classes.size();
   return fmt::format("Confusion matrix of the {} most frequent of {} classes", shown,
-                     human_count(shown + static_cast<std::size_t>(metrics.classes_left_out)));
+                     human_count(shown + static_cast<std::size_t>(matrix.classes_left_out)));
 }
 
 std::string class_ticks(const std::vector<std::string>& names) {
@@ -138,7 +139,7 @@ GnuplotPicture predicted_picture(const Evaluation& evaluation, const std::string
     highest = std::max({highest, actual, predicted});
   }
   const std::string range = axis_around(lowest, highest);
-  std::string commands = set_title("Predicted against actual", run) + regression_line(evaluation);
+  std::string commands = set_title("Predicted against actual", run) + metrics_line(evaluation);
   commands += fmt::format("set xlabel {}\nset ylabel {}\n", gnuplot_text("Actual " + evaluation.target),
                           gnuplot_text("Predicted " + evaluation.target));
   commands += fmt::format("set xrange {0}\nset yrange {0}\nset key bottom right\n", range);
@@ -156,7 +157,7 @@ GnuplotPicture residuals_picture(const Evaluation& evaluation, const std::string
   std::string data;
   for (std::size_t bin = 0; bin < histogram.counts.size(); ++bin)
     fmt::format_to(std::back_inserter(data), "{} {}\n", number(histogram.centre(bin)), histogram.counts[bin]);
-  std::string commands = set_title("Residuals", run) + regression_line(evaluation);
+  std::string commands = set_title("Residuals", run) + metrics_line(evaluation);
   commands += fmt::format(
       "set xlabel {}\nset ylabel 'Rows'\nunset key\nset yrange [0:*]\nset offsets 0, 0, graph 0.08, 0\n",
       gnuplot_text("Actual − predicted " + evaluation.target));
@@ -171,17 +172,17 @@ GnuplotPicture residuals_picture(const Evaluation& evaluation, const std::string
 }
 
 GnuplotPicture confusion_picture(const Evaluation& evaluation, const std::string& run) {
-  const ClassificationMetrics& metrics = *evaluation.classification;
-  const std::size_t classes = metrics.class_names.size();
+  const auto& matrix = *evaluation.chart<ConfusionMatrix>();
+  const std::size_t classes = matrix.classes.size();
   std::string shades;
   std::string dark;   // numbers on light cells
   std::string light;  // numbers on dark cells
-  for (const Cell& cell : cells_of(metrics)) {
+  for (const Cell& cell : cells_of(matrix)) {
     fmt::format_to(std::back_inserter(shades), "{} {} {:.6g}\n", cell.predicted, cell.actual, cell.share);
     fmt::format_to(std::back_inserter(cell.share > 0.5 ? light : dark), "{} {} {}\n", cell.predicted,
                    cell.actual, human_count(static_cast<std::uint64_t>(cell.count)));
   }
-  std::string commands = set_title(confusion_title(metrics), run) + class_ticks(metrics.class_names);
+  std::string commands = set_title(confusion_title(matrix), run) + class_ticks(matrix.classes);
   commands += fmt::format("set xlabel {}\nset ylabel {}\n", gnuplot_text("Predicted " + evaluation.target),
                           gnuplot_text("Actual " + evaluation.target));
   commands += fmt::format(

@@ -35,9 +35,10 @@ void draw_evaluation(Drawer& drawer, const CardEvaluation& each, const std::stri
                 file_name("predicted_vs_actual", each.card, several));
     drawer.draw(residuals_picture(each.evaluation, run), file_name("residuals", each.card, several));
   }
-  if (!each.evaluation.classification) return;
+  const auto* matrix = each.evaluation.chart<ConfusionMatrix>();
+  if (matrix == nullptr) return;
   // An image of one cell is none to gnuplot; thousands of classes do not show on 800 lines.
-  const std::size_t classes = each.evaluation.classification->class_names.size();
+  const std::size_t classes = matrix->classes.size();
   if (classes >= 2 && classes <= most_drawn_classes)
     drawer.draw(confusion_picture(each.evaluation, run), file_name("confusion", each.card, several));
 }

@@ -10,6 +10,7 @@
 #include "data/target_column.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/rows_to_come.h"
+#include "predict/metrics.h"
 #include "train/folds.h"
 #include "train/groups.h"
 
@@ -61,8 +62,8 @@ std::vector<SplitRows> splits_of(const Table& table, std::span<const std::int64_
 }
 
 // Ranks are compared between classes: each must be among the rows that are scored.
-void refuse_absent_classes(const LearntTarget& target, std::span<const std::int64_t> classes,
-                           const std::vector<SplitRows>& splits) {
+void refuse_absent_classes(const Metric& metric, const LearntTarget& target,
+                           std::span<const std::int64_t> classes, const std::vector<SplitRows>& splits) {
   for (const SplitRows& split : splits) {
     std::set<std::int64_t> met;
     for (const std::int64_t row : split.second) met.insert(classes[static_cast<std::size_t>(row)]);
@@ -71,10 +72,11 @@ void refuse_absent_classes(const LearntTarget& target, std::span<const std::int6
       if (met.contains(number)) continue;
       const auto rows = std::count(classes.begin(), classes.end(), number);
       refuse(
-          "sweep.metric roc_auc needs every class among the rows that are held back{}, but class '{}' has "
-          "{} row{} in all and is not there; give it more rows or leave it out, or use accuracy, macro_f1 or "
-          "log_loss",
-          splits.size() > 1 ? " in each fold" : "", target.classes[each], rows, rows == 1 ? "" : "s");
+          "sweep.metric {} needs every class among the rows that are held back{}, but class '{}' has {} "
+          "row{} in all and is not there; give it more rows or leave it out, or use another metric, for "
+          "example {}",
+          metric.name, splits.size() > 1 ? " in each fold" : "", target.classes[each], rows,
+          rows == 1 ? "" : "s", loss_metric(target.task).name);
     }
   }
 }
@@ -114,12 +116,12 @@ void refuse_if_too_large(const Work& work, std::uint64_t memory) {
 }
 
 // A metric of classes says nothing about numbers, and the other way round.
-void refuse_metric(SweepMetric metric, TaskChoice task) {
-  const bool of_numbers = metric == SweepMetric::rmse || metric == SweepMetric::mae ||
-                          metric == SweepMetric::mse || metric == SweepMetric::r2;
-  if (metric == SweepMetric::loss || of_numbers == (task == TaskChoice::regression)) return;
-  refuse("sweep.metric {} does not fit the task {}; use {}", config::name_of(metric), config::name_of(task),
-         of_numbers ? "loss, accuracy, macro_f1, log_loss or roc_auc" : "loss, rmse, mae, mse or r2");
+void refuse_metric(const std::string& metric, TaskChoice choice) {
+  // Which of the two kinds of classes makes no difference.
+  const Task task = choice == TaskChoice::regression ? Task::regression : Task::multiclass;
+  if (metric == loss_of_training || find_metric(metric)->is_for(task)) return;
+  refuse("sweep.metric {} does not fit the task {}; use {}, or {}", metric, config::name_of(choice),
+         loss_of_training, join(names_of_metrics(task), ", "));
 }
 
 }  // namespace
@@ -250,13 +252,15 @@ PreparedRows Material::made_rows(const Work& work, const Table& table, std::int6
 
 void Material::check_ranked_classes(const Work& work, const Table& table, const std::string& key) {
   const bool has_classes = family_of(work.spec).targets != Targets::numbers;
-  if (sweep_.config.metric != SweepMetric::roc_auc || !has_classes || checked_classes_.contains(key)) return;
+  const Metric* metric = find_metric(sweep_.config.metric);
+  const bool ranks = metric != nullptr && metric->needs == MetricNeeds::ranked_classes;
+  if (!ranks || !has_classes || checked_classes_.contains(key)) return;
   const PreparationConfig& settings = work.settings.preparation;
   const LearntTarget target = learn_target(table, settings, Scaling::standard, no_notes());
   if (target.task == Task::regression) return;
   const std::vector<std::int64_t> classes =
       target_class_numbers(table, settings.target_column, target.classes);
-  refuse_absent_classes(target, classes, splits_of(table, classes, sweep_.config, work.spec));
+  refuse_absent_classes(*metric, target, classes, splits_of(table, classes, sweep_.config, work.spec));
   checked_classes_.insert(key);
 }
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "train/evaluate.h"
+#include "predict/evaluate.h"
 
 namespace stoker {
 namespace {
@@ -25,14 +25,12 @@ std::optional<double> validation_loss(const Progress& progress, bool keeps_best)
   return loss;
 }
 
-double metric_of(const Model& model, const Table& rows, SweepMetric metric) {
-  const bool has_classes = model.preparation.task() != Task::regression;
-  const std::string name(metric != SweepMetric::loss ? config::name_of(metric)
-                         : has_classes               ? "log_loss"
-                                                     : "mse");
-  for (const auto& [each, value] : evaluate(model, rows).metrics())
-    if (each == name) return value;
-  fail("the metric {} cannot be computed on these rows: a class is absent, or there are too many", name);
+double metric_of(const Model& model, const Table& rows, const std::string& name) {
+  const Metric& metric =
+      name == loss_of_training ? loss_metric(model.preparation.task()) : *find_metric(name);
+  if (const auto value = evaluate(model, rows, no_notes(), {&metric, 1}).metric(metric.name)) return *value;
+  fail("the metric {} cannot be computed on these rows: a class is absent, or there are too many",
+       metric.name);
 }
 
 void keep_score(std::optional<double> score, FoldResult& result) {
@@ -57,10 +55,10 @@ void keep_curve(const Progress& progress, FoldResult& result) {
 
 }  // namespace
 
-void score_network(const Work& work, const MemberResult& trained, bool keeps_best, SweepMetric metric,
+void score_network(const Work& work, const MemberResult& trained, bool keeps_best, const std::string& metric,
                    FoldResult& result) {
   keep_curve(trained.progress, result);
-  if (metric == SweepMetric::loss) {
+  if (metric == loss_of_training) {
     keep_score(validation_loss(trained.progress, keeps_best), result);
     return;
   }
@@ -69,7 +67,8 @@ void score_network(const Work& work, const MemberResult& trained, bool keeps_bes
   keep_score(metric_of(model, work.rows->validation, metric), result);
 }
 
-void fit_and_score_solved(const Work& work, SweepMetric metric, const StopSignal& stop, FoldResult& result) {
+void fit_and_score_solved(const Work& work, const std::string& metric, const StopSignal& stop,
+                          FoldResult& result) {
   NobodyListens nobody;
   const FitRequest request{.training = work.rows->training,
                            .spec = work.spec,

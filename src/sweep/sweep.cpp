@@ -250,7 +250,7 @@ class Sweep {
     fs::remove_all(folder_->paths().checkpoints(), ignored);
     folder_->keep_result({fmt::format("trial {} of {}", winner.number, summary_.trials.size()),
                           0,
-                          {{std::string(config::name_of(sweep_.config.metric)), *winner.score}}});
+                          {{sweep_.config.metric, *winner.score}}});
     write_tables();
     folder_->end(RunStatus::finished, "", seconds_since(started_));
     draw_sweep_plots(folder(),
@@ -276,7 +276,7 @@ class Sweep {
     json whole{{"format", 1},
                {"name", sweep_.base.name},
                {"strategy", config::name_of(sweep_.config.strategy)},
-               {"metric", config::name_of(sweep_.config.metric)},
+               {"metric", sweep_.config.metric},
                {"higher_is_better", higher_is_better(sweep_.config.metric)},
                {"folds", sweep_.config.folds},
                {"seed", sweep_.config.seed},

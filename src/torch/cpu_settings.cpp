@@ -39,17 +39,25 @@ void limit_threads(int most) {
   thread_limit = most;
 }
 
-void settle_cpu_for(const EngineRequest& request) {
-  // Cores, or OMP_NUM_THREADS.
-  static const int most_threads = at::get_num_threads();
+std::int64_t weight_count(const NamedArrays& parameters) {
   std::int64_t weights = 0;
-  for (const NamedArray& each : request.initial_parameters)
+  for (const NamedArray& each : parameters)
     if (each.array.shape().size() > 1) weights += each.array.size();
+  return weights;
+}
+
+void settle_cpu_for(const EngineRequest& request) {
   const std::int64_t rows = std::min(request.batch_size, request.training.rows());
-  const std::int64_t worth = 3 * rows * weights / work_per_thread;
-  int limit = thread_limit > 0 ? std::min<int>(thread_limit, most_threads) : most_threads;
-  if (request.threads > 0) limit = std::min(limit, request.threads);
-  const int threads = static_cast<int>(std::clamp<std::int64_t>(worth, 1, limit));
+  // Forward, and backward to the weights and to the inputs.
+  settle_cpu(3 * rows * weight_count(request.initial_parameters), request.threads);
+}
+
+void settle_cpu(std::int64_t multiply_adds, int most_threads) {
+  // Cores, or OMP_NUM_THREADS.
+  static const int all_threads = at::get_num_threads();
+  int limit = thread_limit > 0 ? std::min<int>(thread_limit, all_threads) : all_threads;
+  if (most_threads > 0) limit = std::min(limit, most_threads);
+  const int threads = static_cast<int>(std::clamp<std::int64_t>(multiply_adds / work_per_thread, 1, limit));
   if (at::get_num_threads() != threads) at::set_num_threads(threads);
 
   // oneDNN on ARM prepares every product anew. addmm of 32 x 13 x 128 on a Neoverse-N1: 650 µs with it, 13 µs

@@ -4,9 +4,14 @@
 
 namespace stoker::torch_door {
 
-// How LibTorch should go about a training on the CPU; settings of the whole process, so made before every
-// chunk.
+// How LibTorch should go about work on the CPU that goes through so many multiply-adds at once, on at most so
+// many threads (0: as many as pay); settings of the whole process, so made before every piece of work.
+void settle_cpu(std::int64_t multiply_adds, int most_threads);
+// Before every chunk of a training.
 void settle_cpu_for(const EngineRequest& request);
+
+// Values that a row is multiplied with.
+std::int64_t weight_count(const NamedArrays& parameters);
 
 // FlushToZero for the calling thread and for those that LibTorch shares its loops with; these take over the
 // caller's own way again afterwards.

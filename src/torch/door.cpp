@@ -22,20 +22,26 @@ std::filesystem::path library_path() {
   return std::filesystem::absolute(info.dli_fname).parent_path() / "libstoker_torch.so";
 }
 
-const Library& open_library() {
+// What was asked for needs more than this machine has.
+[[noreturn]] void refuse_without_library(const std::string& needed_by, const std::string& reason) {
+  throw Error(ExitCode::wrong_request, fmt::format("{} needs LibTorch, {}", needed_by, reason),
+              Cause::machine);
+}
+
+const Library& open_library(const std::string& needed_by) {
   const std::filesystem::path path = library_path();
-  if (!std::filesystem::exists(path)) {
-    fail("training a network needs {}, which is not there: build the target stoker_torch", path.string());
-  }
+  if (!std::filesystem::exists(path))
+    refuse_without_library(
+        needed_by, fmt::format("and {} is not there: install the torch wheel with tools/setup and build the "
+                               "target stoker_torch",
+                               path.string()));
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* reason = dlerror();
-    throw Error(
-        ExitCode::run_failed,
-        fmt::format(
-            "LibTorch could not be loaded ({}): install the torch wheel with tools/setup and build again",
-            reason == nullptr ? "no reason given" : reason),
-        Cause::machine);
+    refuse_without_library(
+        needed_by, fmt::format("which could not be loaded ({}): install the torch wheel with tools/setup and "
+                               "build again",
+                               reason == nullptr ? "no reason given" : reason));
   }
   const auto open = reinterpret_cast<OpenLibrary>(dlsym(handle, open_library_name));
   if (open == nullptr) fail("{} is of another version of the program: build it again", path.string());
@@ -46,16 +52,22 @@ std::atomic<int> thread_limit{0};
 std::atomic<const Library*> opened_library{nullptr};
 
 // Opened once and kept: LibTorch does not survive being unloaded.
-const Library& library() {
-  static const Library& opened = open_library();
+const Library& library(const std::string& needed_by) {
+  static const Library& opened = open_library(needed_by);
   if (opened_library.exchange(&opened) == nullptr) opened.limit_cpu_threads(thread_limit);
   return opened;
 }
 
 }  // namespace
 
-std::span<const EngineMaker> engines() {
-  return {library().makers, library().maker_count};
+std::span<const EngineMaker> engines(const std::string& needed_by) {
+  const Library& opened = library(needed_by);
+  return {opened.makers, opened.maker_count};
+}
+
+Array outputs(const Network& network, const NamedArrays& parameters, const Dataset& data, std::int64_t first,
+              std::int64_t count) {
+  return library("predicting with " + network.family).outputs(network, parameters, data, first, count);
 }
 
 void limit_cpu_threads(int most) {
@@ -64,7 +76,7 @@ void limit_cpu_threads(int most) {
 }
 
 std::string version() {
-  return library().version;
+  return library("its version").version;
 }
 
 }  // namespace stoker::torch_door

@@ -9,8 +9,13 @@
 namespace stoker::torch_door {
 
 // The engines behind the door, in the order in which `auto` tries them: graph, eager.
-// Fails with what to install when the library or LibTorch is missing.
-std::span<const EngineMaker> engines();
+// Where the library or LibTorch is missing, it is refused with what to install; `needed_by` says for what.
+std::span<const EngineMaker> engines(const std::string& needed_by = "this engine");
+
+// [count, outputs] of the rows from `first` on, on the CPU, of a family that has no outputs of its own.
+// Opens the door.
+Array outputs(const Network& network, const NamedArrays& parameters, const Dataset& data, std::int64_t first,
+              std::int64_t count);
 
 // "2.13.0", for the run's record; opens the door.
 std::string version();

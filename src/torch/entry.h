@@ -12,6 +12,8 @@ struct Library {
   std::size_t maker_count = 0;
   const char* version = nullptr;
   void (*limit_cpu_threads)(int most) = nullptr;
+  Array (*outputs)(const Network& network, const NamedArrays& parameters, const Dataset& data,
+                   std::int64_t first, std::int64_t count) = nullptr;
 };
 
 using OpenLibrary = const Library* (*)();

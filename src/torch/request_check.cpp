@@ -34,16 +34,6 @@ void check_classes(const LossTerm& term, const Dataset& dataset, const Network& 
   refuse_unknown_classes(least.item<std::int64_t>(), most.item<std::int64_t>(), width_of(term, network));
 }
 
-void check_windows(const DatasetArray& array) {
-  if (!array.has_windows()) return;
-  const auto [least, most] = at::aminmax(view_of(array.starts));
-  const std::int64_t last = array.array.dimension(0) - array.length;
-  if (least.item<std::int64_t>() < 0 || most.item<std::int64_t>() > last)
-    refuse("a window of the {} begins at {}, outside of its series of {} moments", array.name,
-           least.item<std::int64_t>() < 0 ? least.item<std::int64_t>() : most.item<std::int64_t>(),
-           array.array.dimension(0));
-}
-
 }  // namespace
 
 std::string refusal(const EngineRequest& request) {
@@ -54,6 +44,16 @@ std::string refusal(const EngineRequest& request) {
   }
   std::string problem = request_problem(request);
   return problem.empty() ? size_problem(request) : problem;
+}
+
+void check_windows(const DatasetArray& array) {
+  if (!array.has_windows()) return;
+  const auto [least, most] = at::aminmax(view_of(array.starts));
+  const std::int64_t last = array.array.dimension(0) - array.length;
+  if (least.item<std::int64_t>() < 0 || most.item<std::int64_t>() > last)
+    refuse("a window of the {} begins at {}, outside of its series of {} moments", array.name,
+           least.item<std::int64_t>() < 0 ? least.item<std::int64_t>() : most.item<std::int64_t>(),
+           array.array.dimension(0));
 }
 
 void check_values(const EngineRequest& request) {

@@ -12,5 +12,6 @@ std::string refusal(const EngineRequest& request);
 // Class numbers outside of the network's outputs and windows outside of their series would be read from
 // other memory.
 void check_values(const EngineRequest& request);
+void check_windows(const DatasetArray& array);
 
 }  // namespace stoker::torch_door

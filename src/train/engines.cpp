@@ -45,13 +45,16 @@ const EngineMaker& first_able(std::span<const EngineMaker> makers, const EngineR
   refuse("no engine can run this training on {}: {}", request.device.name(), join(refusals, "; "));
 }
 
+const EngineMaker& engine_for(std::string_view name, const EngineRequest& request) {
+  return named(torch_door::engines("training " + request.network.family), name);
+}
+
 // An engine behind the torch door, which opens when this one is asked: LibTorch takes about a second and a
 // hundred megabytes, and most trainings do not need it.
 template <const std::string_view& name>
 constexpr EngineMaker behind_the_door() {
-  return {name,
-          [](const EngineRequest& request) { return named(torch_door::engines(), name).refusal(request); },
-          [](const EngineRequest& request) { return named(torch_door::engines(), name).make(request); }};
+  return {name, [](const EngineRequest& request) { return engine_for(name, request).refusal(request); },
+          [](const EngineRequest& request) { return engine_for(name, request).make(request); }};
 }
 
 // One name, two engines: the request's device says which.

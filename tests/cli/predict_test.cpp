@@ -184,7 +184,7 @@ TEST_F(Predict, LeavesAnEarlierFileWholeWhenItIsRefused) {
   EXPECT_EQ(place_.read("p.csv"), "kept\n");
 }
 
-TEST_F(Predict, NeverLoadsLibTorch) {
+TEST_F(Predict, DoesNotLoadLibTorchForAFamilyThatNeedsNone) {
   const Finished trained =
       place_.stoker({"train", "houses.csv", "--target", "y", "--epochs", "1", "--device", "cpu", "--quiet"});
   ASSERT_EQ(trained.code, 0) << trained.errors;
@@ -195,6 +195,69 @@ TEST_F(Predict, NeverLoadsLibTorch) {
   EXPECT_EQ(finished.code, 0);
   EXPECT_THAT(finished.errors, HasSubstr("libstoker.so"));
   EXPECT_THAT(finished.errors, testing::Not(HasSubstr("libtorch")));
+}
+
+class PredictByModule : public Predict {
+ protected:
+  PredictByModule() {
+    const Finished trained = place_.stoker({"train", "houses.csv", "--target", "y", "--model", "residual_mlp",
+                                            "--epochs", "20", "--device", "cpu", "--json", "--quiet"});
+    EXPECT_EQ(trained.code, 0) << trained.errors;
+    const auto run = nlohmann::json::parse(trained.output);
+    model_ = place_.folder() / run.at("model").get<std::string>();
+    r2_ = run.at("evaluations").at("evaluate").at("metrics").at("r2").get<double>();
+  }
+
+  double r2_ = 0;
+};
+
+TEST_F(PredictByModule, PredictsWhatItHasLearnt) {
+  EXPECT_GT(r2_, 0.5);
+  const Finished finished = place_.stoker({"predict", model_.string(), "houses.csv", "--include-features"});
+  ASSERT_EQ(finished.code, 0) << finished.errors;
+  double sum = 0;
+  double squares = 0;
+  double errors = 0;
+  const auto lines = lines_of(finished.output);
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    std::istringstream cells(lines[i]);
+    std::vector<std::string> row;
+    for (std::string cell; std::getline(cells, cell, ',');) row.push_back(cell);
+    const double y = std::stod(row.at(row.size() - 2));
+    sum += y;
+    squares += y * y;
+    errors += std::pow(y - std::stod(row.back()), 2);
+  }
+  const auto count = static_cast<double>(lines.size() - 1);
+  EXPECT_EQ(count, 120);
+  EXPECT_GT(1 - errors / (squares - sum * sum / count), 0.5);
+}
+
+// The program with its own library beside it, and nothing that brings LibTorch.
+TEST_F(PredictByModule, SaysWhichModelNeedsLibTorchWhereItIsMissing) {
+  const fs::path built = fs::path(STOKER_PROGRAM).parent_path();
+  const fs::path elsewhere = place_.folder() / "elsewhere";
+  fs::create_directory(elsewhere);
+  for (const char* file : {"stoker", "libstoker.so"}) fs::copy_file(built / file, elsewhere / file);
+  const auto run_there = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> all{(elsewhere / "stoker").string()};
+    all.insert(all.end(), words.begin(), words.end());
+    return Program(all, place_.folder()).wait();
+  };
+  const Finished missing = run_there({"predict", model_.string(), "houses.csv"});
+  EXPECT_EQ(missing.code, 2) << missing.errors;
+  EXPECT_EQ(missing.output, "");
+  EXPECT_THAT(missing.errors, testing::AllOf(HasSubstr("predicting with residual_mlp needs LibTorch"),
+                                             HasSubstr("tools/setup")));
+  const Finished training =
+      run_there({"train", "houses.csv", "--target", "y", "--model", "residual_mlp", "--device", "cpu"});
+  EXPECT_EQ(training.code, 2) << training.errors;
+  EXPECT_THAT(training.errors, HasSubstr("training residual_mlp needs LibTorch"));
+  place_.write("elsewhere/libstoker_torch.so", "not a library");
+  const Finished broken = run_there({"predict", model_.string(), "houses.csv"});
+  EXPECT_EQ(broken.code, 2) << broken.errors;
+  EXPECT_THAT(broken.errors,
+              testing::AllOf(HasSubstr("which could not be loaded"), HasSubstr("tools/setup")));
 }
 
 }  // namespace

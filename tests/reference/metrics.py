@@ -24,6 +24,7 @@ def regression(name, actual, predicted):
         "mse": metrics.mean_squared_error(actual, predicted),
         "rmse": metrics.root_mean_squared_error(actual, predicted),
         "mae": metrics.mean_absolute_error(actual, predicted),
+        "median_absolute_error": metrics.median_absolute_error(actual, predicted),
         "r2": None if np.isnan(r2) else r2,
     }
 
@@ -37,6 +38,9 @@ def classification(name, actual, probabilities):
     if set(actual) == set(labels):
         area = (metrics.roc_auc_score(actual, probabilities[:, 1]) if classes == 2 else
                 metrics.roc_auc_score(actual, probabilities, multi_class="ovr", average="macro"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of classes without rows
+        balanced = metrics.balanced_accuracy_score(actual, predicted)
     return {
         "name": name,
         "classes": classes,
@@ -47,6 +51,8 @@ def classification(name, actual, probabilities):
         "macro_f1": metrics.f1_score(actual, predicted, average="macro", zero_division=0),
         "log_loss": metrics.log_loss(actual, probabilities, labels=labels),
         "roc_auc": area,
+        "balanced_accuracy": balanced,
+        "matthews_correlation": metrics.matthews_corrcoef(actual, predicted),
         "confusion": metrics.confusion_matrix(actual, predicted, labels=labels).ravel().tolist(),
     }
 

@@ -225,7 +225,7 @@ TEST(Report, RefusesADamagedFileByItsName) {
     EXPECT_THAT(error.what(), HasSubstr("evaluate.json"));
   }
   Evaluation uneven = testing::regression_of("MEDV");
-  uneven.predicted.pop_back();
+  std::get<PredictedAgainstActual>(uneven.charts.front()).predicted.pop_back();
   run.write_evaluation("evaluate", uneven);
   EXPECT_THROW(write_report(run.paths()), Error);
   EXPECT_FALSE(std::filesystem::exists(run.paths().report()));

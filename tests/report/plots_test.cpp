@@ -88,8 +88,7 @@ TEST_F(Plots, OfSeveralCardsAreNamedAfterThem) {
 TEST_F(Plots, AreDrawnWhereEverythingIsAlikeOrMissing) {
   run_.write_metrics({"train"}, false, 0);  // a loss that does not move
   Evaluation evaluation = testing::regression_of("MEDV");
-  evaluation.actual = {5, 5, std::nan("")};
-  evaluation.predicted = {5, 5, 1};
+  evaluation.charts = {PredictedAgainstActual{{5, 5, std::nan("")}, {5, 5, 1}}};
   run_.write_evaluation("evaluate", evaluation);
   EXPECT_THAT(draw(), IsEmpty());
   expect_pictures({"loss.png", "predicted_vs_actual.png", "residuals.png"});

@@ -63,13 +63,15 @@ Evaluation regression_of(const std::string& target) {
   evaluation.task = Task::regression;
   evaluation.rows = 10'000;
   evaluation.target = target;
-  evaluation.regression = RegressionMetrics{130.58, 11.4271, 9.1034, 0.98321};
+  evaluation.metrics = {{"r2", 0.98321}, {"rmse", 11.4271}, {"mae", 9.1034}, {"mse", 130.58}};
+  PredictedAgainstActual rows;
   const RandomKey key = random_key(1, Purpose::sample, 0);
   for (std::uint32_t row = 0; row < 2'000; ++row) {
     const double actual = 250 + 85 * normal(key, row);
-    evaluation.actual.push_back(actual);
-    evaluation.predicted.push_back(actual + 10 * normal(key, row + 2'000));
+    rows.actual.push_back(actual);
+    rows.predicted.push_back(actual + 10 * normal(key, row + 2'000));
   }
+  evaluation.charts.emplace_back(std::move(rows));
   return evaluation;
 }
 
@@ -77,20 +79,17 @@ Evaluation classification_of(const std::string& target, const std::vector<std::s
   Evaluation evaluation;
   evaluation.task = classes.size() == 2 ? Task::binary : Task::multiclass;
   evaluation.target = target;
-  ClassificationMetrics metrics;
-  metrics.accuracy = 0.9312;
-  metrics.macro_f1 = 0.9298;
-  metrics.log_loss = 0.2113;
-  metrics.roc_auc = 0.9911;
-  metrics.class_names = classes;
+  evaluation.metrics = {
+      {"accuracy", 0.9312}, {"macro_f1", 0.9298}, {"log_loss", 0.2113}, {"roc_auc", 0.9911}};
+  ConfusionMatrix matrix{classes, {}};
   for (std::size_t actual = 0; actual < classes.size(); ++actual) {
     for (std::size_t predicted = 0; predicted < classes.size(); ++predicted)
-      metrics.confusion.push_back(actual == predicted
-                                      ? 940 + static_cast<std::int64_t>(actual)
-                                      : static_cast<std::int64_t>((actual * 7 + predicted * 3) % 11));
+      matrix.counts.push_back(actual == predicted
+                                  ? 940 + static_cast<std::int64_t>(actual)
+                                  : static_cast<std::int64_t>((actual * 7 + predicted * 3) % 11));
   }
-  for (const std::int64_t count : metrics.confusion) evaluation.rows += count;
-  evaluation.classification = std::move(metrics);
+  for (const std::int64_t count : matrix.counts) evaluation.rows += count;
+  evaluation.charts.emplace_back(std::move(matrix));
   return evaluation;
 }
 

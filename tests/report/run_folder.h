@@ -3,8 +3,8 @@
 #include <string>
 
 #include "base/files.h"
+#include "predict/evaluation.h"
 #include "store/runs.h"
-#include "train/evaluate.h"
 
 namespace stoker::testing {
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "model/family.h"
 #include "model/residual_mlp.h"
+#include "torch/door.h"
 #include "torch/training_case.h"
 
 // Networks that are trained under LibTorch's autograd.
@@ -47,8 +48,7 @@ class Modules : public testing::TestWithParam<ModuleWay> {
 };
 
 double mean_squared_error(const EngineRequest& request, const NamedArrays& parameters, const Dataset& rows) {
-  const Family& family = family_of(request.network);
-  const Array outputs = family.outputs(request.network, parameters, rows, 0, rows.rows());
+  const Array outputs = torch_door::outputs(request.network, parameters, rows, 0, rows.rows());
   const auto predicted = outputs.as<float>();
   const auto actual = rows.targets().as<float>();
   double sum = 0;
@@ -56,7 +56,6 @@ double mean_squared_error(const EngineRequest& request, const NamedArrays& param
   return sum / static_cast<double>(actual.size());
 }
 
-// The module on the one side of the door and the prediction on the other.
 TEST_P(Modules, LearnAndPredictWhatTheyWereValidatedWith) {
   const EngineRequest request = residual_request();
   const auto engine = make(request);

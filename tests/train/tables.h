@@ -33,7 +33,8 @@ inline PreparationConfig predicting_last(const Table& table) {
   return config;
 }
 
-// On the CPU, so that results are the same wherever the tests run.
+// On the CPU, so that results are the same wherever the tests run. The request keeps no table of its own.
+FitRequest request_for(Table&& table, ModelSpec spec) = delete;
 inline FitRequest request_for(const Table& table, ModelSpec spec) {
   FitRequest request{table, std::move(spec), predicting_last(table), {}, {}, false};
   request.config.device = "cpu";

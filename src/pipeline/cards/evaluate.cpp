@@ -1,4 +1,4 @@
-#include "train/evaluate.h"
+#include "predict/evaluate.h"
 
 #include <nlohmann/json.hpp>
 
@@ -16,18 +16,9 @@ config::Fields fields(EvaluateSettings&) {
 
 // What a picture of the evaluation shows.
 nlohmann::json chart_of(const Evaluation& evaluation) {
-  if (evaluation.classification) {
-    nlohmann::json chart{{"kind", "confusion_matrix"},
-                         {"classes", evaluation.classification->class_names},
-                         {"counts", confusion_rows(*evaluation.classification)}};
-    if (evaluation.classification->classes_left_out > 0)
-      chart["classes_left_out"] = evaluation.classification->classes_left_out;
-    return chart;
-  }
-  return {{"kind", "predicted_against_actual"},
-          {"target", evaluation.target},
-          {"actual", evaluation.actual},
-          {"predicted", evaluation.predicted}};
+  nlohmann::json chart = to_json(evaluation.charts.front());
+  chart["target"] = evaluation.target;
+  return chart;
 }
 
 PortValues evaluate_model(const CardContext& context) {
@@ -45,11 +36,11 @@ PortValues evaluate_model(const CardContext& context) {
 CardType evaluate() {
   return {
       .name = "evaluate",
-      .version = 3,
+      .version = 4,
       .title = "Evaluate",
       .help =
-          "Measures a trained model on rows that it has not seen: MSE, RMSE, MAE and R2 in real units, or "
-          "accuracy, macro F1, log loss, ROC AUC and the confusion matrix.",
+          "Measures a trained model on rows that it has not seen: R2 and errors in real units, or accuracy, "
+          "macro F1, log loss, ROC AUC and others, with the confusion matrix.",
       .inputs = {{"trained_model", PortType::model, "The model to measure"},
                  {"test_dataset", PortType::table, "Rows with the target column"}},
       .outputs = {{"eval_report", PortType::report, "The metrics"},

@@ -1,6 +1,6 @@
-#include "model/model.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
+#include "predict/predictions.h"
 
 namespace stoker::cards {
 namespace {

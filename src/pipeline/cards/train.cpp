@@ -5,7 +5,7 @@
 #include "pipeline/cards/cards.h"
 #include "pipeline/cards/train_settings.h"
 #include "pipeline/training_report.h"
-#include "train/evaluate.h"
+#include "predict/evaluate.h"
 #include "train/fit.h"
 
 namespace stoker::cards {

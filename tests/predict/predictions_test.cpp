@@ -1,3 +1,5 @@
+#include "predict/predictions.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -6,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "model/example_models.h"
-#include "model/model.h"
 
 namespace stoker {
 namespace {

@@ -1,4 +1,5 @@
-#include <Eigen/Dense>
+#include "predict/predictions.h"
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -7,10 +8,9 @@
 
 #include "base/error.h"
 #include "data/arrow_result.h"
-#include "model/mlp.h"
-#include "model/model.h"
 #include "model/sigmoid.h"
 #include "model/workers.h"
+#include "torch/door.h"
 
 namespace stoker {
 namespace {
@@ -18,8 +18,9 @@ namespace {
 // [count, outputs] of rows that are prepared.
 std::vector<double> outputs_of(const Model& model, const Dataset& data, std::int64_t first,
                                std::int64_t count) {
-  const Family& family = family_of(model.network);
-  const Array outputs = family.outputs(model.network, model.parameters, data, first, count);
+  const auto own = family_of(model.network).outputs;
+  const auto compute = own == nullptr ? torch_door::outputs : own;
+  const Array outputs = compute(model.network, model.parameters, data, first, count);
   if (outputs.type() == DType::float64) {
     const auto values = outputs.as<double>();
     return {values.begin(), values.end()};

@@ -1,7 +1,9 @@
-#include "train/roc_auc.h"
+#include "predict/roc_auc.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
+#include <span>
 #include <vector>
 
 namespace stoker {
@@ -40,17 +42,18 @@ double won_against(double score, std::span<const double> scores) {
 
 }  // namespace
 
-std::optional<double> roc_auc(std::span<const std::int64_t> actual, std::size_t classes,
-                              std::span<const double> of_actual, const PredictedRows& predicted) {
+std::optional<double> roc_auc(const ClassRows& rows) {
+  const std::span<const std::int64_t> actual = rows.actual;
+  const std::size_t classes = rows.classes();
   if (classes < 2) return std::nullopt;
   const std::size_t first_class = classes == 2 ? 1 : 0;
-  const OwnScores own = own_scores(actual, classes, of_actual);
+  const OwnScores own = own_scores(actual, classes, rows.scored.of_actual);
   for (std::size_t c = first_class; c < classes; ++c)
     if (own.rows_of(c) == 0 || own.rows_of(c) == actual.size()) return std::nullopt;
 
   std::vector<double> pairs_won(classes);
   std::size_t row = 0;
-  predicted([&](const Predictions& piece) {
+  rows.predicted([&](const Predictions& piece) {
     const std::size_t width = piece.class_names.size();
     for (std::size_t i = 0; i < piece.classes.size(); ++i, ++row) {
       for (std::size_t c = first_class; c < classes; ++c) {
@@ -61,8 +64,8 @@ std::optional<double> roc_auc(std::span<const std::int64_t> actual, std::size_t 
   });
   double sum = 0;
   for (std::size_t c = first_class; c < classes; ++c) {
-    const auto rows = static_cast<double>(own.rows_of(c));
-    sum += pairs_won[c] / (rows * (static_cast<double>(actual.size()) - rows));
+    const auto count = static_cast<double>(own.rows_of(c));
+    sum += pairs_won[c] / (count * (static_cast<double>(actual.size()) - count));
   }
   return sum / static_cast<double>(classes - first_class);
 }

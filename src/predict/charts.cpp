@@ -1,0 +1,99 @@
+#include "predict/charts.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* numbers_kind = "predicted_against_actual";
+constexpr const char* classes_kind = "predicted_classes";
+constexpr const char* confusion_kind = "confusion_matrix";
+
+json written(const PredictedAgainstActual& chart) {
+  return {{"kind", numbers_kind}, {"actual", chart.actual}, {"predicted", chart.predicted}};
+}
+
+json written(const PredictedClasses& chart) {
+  return {{"kind", classes_kind}, {"actual", chart.actual}, {"predicted", chart.predicted}};
+}
+
+json written(const ConfusionMatrix& chart) {
+  json value{{"kind", confusion_kind}, {"classes", chart.classes}, {"counts", confusion_rows(chart)}};
+  if (chart.classes_left_out > 0) value["classes_left_out"] = chart.classes_left_out;
+  return value;
+}
+
+template <class Rows>
+Rows of_equal_length(Rows rows) {
+  if (rows.actual.size() != rows.predicted.size())
+    refuse("{} actual values, but {} predictions", rows.actual.size(), rows.predicted.size());
+  return rows;
+}
+
+ConfusionMatrix confusion_from(const json& value) {
+  ConfusionMatrix matrix;
+  matrix.classes = value.at("classes").get<std::vector<std::string>>();
+  matrix.counts = confusion_from_rows(value.at("counts"), matrix.classes.size());
+  matrix.classes_left_out = value.value("classes_left_out", std::int64_t{0});
+  if (matrix.classes_left_out < 0) refuse("its number of classes left out is negative");
+  return matrix;
+}
+
+}  // namespace
+
+json confusion_rows(const ConfusionMatrix& matrix) {
+  json rows = json::array();
+  const auto width = static_cast<std::ptrdiff_t>(matrix.classes.size());
+  for (auto row = matrix.counts.begin(); row != matrix.counts.end(); row += width)
+    rows.push_back(std::vector<std::int64_t>(row, row + width));
+  return rows;
+}
+
+std::vector<std::int64_t> confusion_from_rows(const json& rows, std::size_t classes) {
+  std::vector<std::int64_t> counts;
+  bool fits = rows.is_array() && rows.size() == classes;
+  for (const json& row : rows) {
+    const auto of_row = row.get<std::vector<std::int64_t>>();
+    fits = fits && of_row.size() == classes;
+    counts.insert(counts.end(), of_row.begin(), of_row.end());
+  }
+  if (!fits) refuse("its confusion matrix does not fit its {} classes", classes);
+  if (std::any_of(counts.begin(), counts.end(), [](std::int64_t count) { return count < 0; }))
+    refuse("a count of its confusion matrix is negative");
+  return counts;
+}
+
+double number_from(const json& value) {
+  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+}
+
+std::vector<double> numbers_from(const json& list) {
+  std::vector<double> values;
+  for (const json& each : list) values.push_back(number_from(each));
+  return values;
+}
+
+json to_json(const Chart& chart) {
+  return std::visit([](const auto& each) { return written(each); }, chart);
+}
+
+Chart chart_from_json(const json& value) {
+  const auto kind = value.at("kind").get<std::string>();
+  if (kind == numbers_kind)
+    return of_equal_length(
+        PredictedAgainstActual{numbers_from(value.at("actual")), numbers_from(value.at("predicted"))});
+  if (kind == classes_kind)
+    return of_equal_length(PredictedClasses{value.at("actual").get<std::vector<std::string>>(),
+                                            value.at("predicted").get<std::vector<std::string>>()});
+  if (kind == confusion_kind) return confusion_from(value);
+  refuse("it has a chart of an unknown kind, '{}'", kind.substr(0, 100));
+}
+
+}  // namespace stoker

@@ -1,0 +1,167 @@
+#include "predict/evaluate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "data/target_column.h"
+#include "predict/predictions.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::size_t most_points = 5'000;
+
+// Evenly spaced over all rows, so that a sorted table is drawn from end to end.
+template <class Value>
+std::vector<Value> even_sample(const std::vector<Value>& values) {
+  if (values.size() <= most_points) return values;
+  std::vector<Value> sample(most_points);
+  for (std::size_t i = 0; i < most_points; ++i) sample[i] = values[i * values.size() / most_points];
+  return sample;
+}
+
+Table with_usable_targets(const Table& table, const Preparation& preparation, const Notes& notes) {
+  const std::string& column = preparation.target_column();
+  std::vector<std::uint8_t> unusable;
+  if (preparation.task() == Task::regression) {
+    for (const double each : target_numbers_from(table, column)) unusable.push_back(std::isnan(each) ? 1 : 0);
+  } else {
+    unusable = missing_targets(table, column);
+  }
+  const auto first = std::find(unusable.begin(), unusable.end(), 1) - unusable.begin();
+  if (first == table.rows()) return table;
+  std::vector<std::int64_t> rows;
+  for (std::int64_t row = 0; row < table.rows(); ++row) {
+    if (unusable[static_cast<std::size_t>(row)] == 0) rows.push_back(row);
+  }
+  if (rows.empty()) refuse("target_column '{}' has no usable value in the rows to evaluate on", column);
+  notes(
+      Severity::warning,
+      fmt::format("target_column '{}' is missing or unusable in {} of {} rows, the first is row {}: they are "
+                  "left out of the evaluation",
+                  column, table.rows() - static_cast<std::int64_t>(rows.size()), table.rows(),
+                  table.row_number(first)));
+  return take_rows(table, rows);
+}
+
+void warn_of_unseen(const std::vector<MetClasses::Unseen>& unseen, const std::string& column,
+                    const Notes& notes) {
+  constexpr std::size_t most_named = 10;
+  if (unseen.empty()) return;
+  std::vector<std::string> named;
+  for (const MetClasses::Unseen& each : unseen) {
+    if (named.size() == most_named) break;
+    named.push_back(
+        fmt::format("'{}' ({} {})", each.name.substr(0, 100), each.rows, each.rows == 1 ? "row" : "rows"));
+  }
+  if (unseen.size() > most_named) named.push_back(fmt::format("{} more", unseen.size() - most_named));
+  notes(
+      Severity::warning,
+      fmt::format("target_column '{}' holds classes that no row to train on had: {}. Each such row counts as "
+                  "a wrong prediction; stratify_column: {} of data_split (--stratify-column {}) gives both "
+                  "parts rows of every class, if each has two or more",
+                  column, join(named, ", "), column, column));
+}
+
+// Which of many classes a row is rarely comes down to a ranking, and each costs a look at every row.
+constexpr std::size_t most_ranked_values = std::size_t{1} << 26;
+
+// Why no ranking of these rows can be computed, with how serious that is.
+std::optional<std::pair<Severity, std::string>> ranking_problem(const ClassRows& rows,
+                                                                const std::vector<std::string>& names,
+                                                                const std::string& column) {
+  const auto absent = static_cast<std::size_t>(
+      std::find(rows.counts.actual.begin(), rows.counts.actual.end(), 0) - rows.counts.actual.begin());
+  if (absent < names.size())
+    return std::pair(Severity::warning,
+                     fmt::format("no row to evaluate on is of class '{}' of target_column '{}'",
+                                 names[absent].substr(0, 100), column));
+  if (names.size() > most_classes_shown && rows.actual.size() > most_ranked_values / names.size())
+    return std::pair(
+        Severity::info,
+        fmt::format("it compares {} rows in each of {} classes, and {} comparisons are the most; the other "
+                    "metrics are of all rows",
+                    human_count(rows.actual.size()), human_count(names.size()),
+                    human_count(most_ranked_values)));
+  return std::nullopt;
+}
+
+void measure(const MeasuredRows& rows, std::span<const Metric> wanted, Evaluation& evaluation) {
+  for (const Metric& metric : wanted)
+    if (metric.is_for(evaluation.task)) evaluation.metrics.emplace_back(metric.name, metric.compute(rows));
+}
+
+// All but the rankings that cannot be computed.
+std::vector<Metric> possible_metrics(std::span<const Metric> wanted, const ClassRows& rows,
+                                     const std::vector<std::string>& names, const std::string& column,
+                                     const Notes& notes) {
+  const auto problem = ranking_problem(rows, names, column);
+  std::vector<Metric> possible;
+  for (const Metric& metric : wanted) {
+    if (metric.needs == MetricNeeds::ranked_classes && problem) {
+      notes(problem->first, fmt::format("{} is left out: {}", metric.name, problem->second));
+    } else if (metric.needs != MetricNeeds::ranked_classes || rows.scored.all_numbers) {
+      possible.push_back(metric);
+    }
+  }
+  return possible;
+}
+
+std::vector<std::string> names_of(const std::vector<std::int64_t>& numbers,
+                                  const std::vector<std::string>& names) {
+  std::vector<std::string> list;
+  for (const std::int64_t number : even_sample(numbers))
+    list.push_back(names.at(static_cast<std::size_t>(number)));
+  return list;
+}
+
+void evaluate_classes(const Model& model, const Table& table, const Notes& notes,
+                      std::span<const Metric> wanted, Evaluation& evaluation) {
+  const MetClasses actual = meet_classes(table, evaluation.target, model.preparation.classes());
+  warn_of_unseen(actual.unseen, evaluation.target, notes);
+  // The model gives a class that it has never heard of the probability 0.
+  std::vector<std::string> names = model.preparation.classes();
+  for (const MetClasses::Unseen& each : actual.unseen) names.push_back(each.name);
+  PiecesOfPredictions pieces(model, table);
+  const ClassRows rows =
+      class_rows(actual.numbers, names.size(), [&](const auto& take) { pieces.each(take); });
+  measure({{}, {}, &rows}, possible_metrics(wanted, rows, names, evaluation.target, notes), evaluation);
+  ConfusionMatrix confusion = confusion_matrix(rows, names);
+  if (confusion.classes_left_out > 0)
+    notes(Severity::info, fmt::format("target_column '{}' has {} classes: the confusion matrix shows the {} "
+                                      "with the most rows",
+                                      evaluation.target, human_count(names.size()), most_classes_shown));
+  evaluation.charts.emplace_back(std::move(confusion));
+  evaluation.charts.emplace_back(
+      PredictedClasses{names_of(actual.numbers, names), names_of(rows.scored.predicted, names)});
+}
+
+void evaluate_numbers(const Model& model, const Table& table, std::span<const Metric> wanted,
+                      Evaluation& evaluation) {
+  const std::vector<double> actual = target_numbers_from(table, evaluation.target);
+  const std::vector<double> predicted = predict(model, table).values;
+  measure(measured_numbers(actual, predicted), wanted, evaluation);
+  evaluation.charts.emplace_back(PredictedAgainstActual{even_sample(actual), even_sample(predicted)});
+}
+
+}  // namespace
+
+Evaluation evaluate(const Model& model, const Table& whole_table, const Notes& notes,
+                    std::span<const Metric> wanted) {
+  Evaluation evaluation;
+  evaluation.task = model.preparation.task();
+  evaluation.target = model.preparation.target_column();
+  const Table table = with_usable_targets(whole_table, model.preparation, notes);
+  evaluation.rows = table.rows();
+  if (evaluation.task == Task::regression) {
+    evaluate_numbers(model, table, wanted, evaluation);
+  } else {
+    evaluate_classes(model, table, notes, wanted, evaluation);
+  }
+  return evaluation;
+}
+
+}  // namespace stoker

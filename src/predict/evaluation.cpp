@@ -1,0 +1,114 @@
+#include "predict/evaluation.h"
+
+#include <algorithm>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "config/field.h"
+#include "predict/metrics.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+Task task_named(const std::string& name) {
+  for (const Task task : {Task::regression, Task::binary, Task::multiclass})
+    if (config::name_of(task) == name) return task;
+  refuse("there is no task '{}'", name);
+}
+
+// A JSON object has no order: that of the table, and behind it what this version does not know.
+void put_in_table_order(std::vector<std::pair<std::string, double>>& values) {
+  const auto place = [](const std::string& name) {
+    const Metric* known = find_metric(name);
+    return known == nullptr ? metrics().size() : static_cast<std::size_t>(known - metrics().data());
+  };
+  std::stable_sort(values.begin(), values.end(),
+                   [&](const auto& one, const auto& other) { return place(one.first) < place(other.first); });
+}
+
+// Where none is left out, each must be one of the classes.
+void refuse_unknown_classes_in(const Evaluation& evaluation) {
+  const auto* matrix = evaluation.chart<ConfusionMatrix>();
+  const auto* rows = evaluation.chart<PredictedClasses>();
+  if (matrix == nullptr || rows == nullptr || matrix->classes_left_out > 0) return;
+  const std::set<std::string> known(matrix->classes.begin(), matrix->classes.end());
+  for (const auto* list : {&rows->actual, &rows->predicted})
+    for (const std::string& name : *list)
+      if (!known.contains(name)) refuse("it holds a class that is not in its list of classes");
+}
+
+// Before there were charts, all rows stood beside the metrics and the confusion matrix among them; a metric
+// of classes that could not be computed was null.
+void read_without_charts(const json& value, Evaluation& evaluation) {
+  json values = value.at("metrics");
+  if (evaluation.task == Task::regression) {
+    evaluation.charts.push_back(chart_from_json({{"kind", "predicted_against_actual"},
+                                                 {"actual", value.at("actual")},
+                                                 {"predicted", value.at("predicted")}}));
+  } else {
+    evaluation.charts.push_back(
+        chart_from_json({{"kind", "confusion_matrix"},
+                         {"classes", values.at("classes")},
+                         {"counts", values.at("confusion")},
+                         {"classes_left_out", values.value("classes_left_out", std::int64_t{0})}}));
+    evaluation.charts.push_back(chart_from_json({{"kind", "predicted_classes"},
+                                                 {"actual", value.at("actual")},
+                                                 {"predicted", value.at("predicted")}}));
+    for (const char* other : {"classes", "confusion", "classes_left_out"}) values.erase(other);
+  }
+  for (const auto& [name, number] : values.items())
+    if (evaluation.task == Task::regression || !number.is_null())
+      evaluation.metrics.emplace_back(name, number_from(number));
+}
+
+Evaluation evaluation_from(const json& value) {
+  Evaluation evaluation;
+  evaluation.task = task_named(value.at("task").get<std::string>());
+  evaluation.rows = value.at("rows").get<std::int64_t>();
+  evaluation.target = value.at("target").get<std::string>();
+  if (!value.at("metrics").is_object()) refuse("this is not an evaluation: its metrics have no names");
+  if (value.contains("charts")) {
+    for (const auto& [name, number] : value.at("metrics").items())
+      evaluation.metrics.emplace_back(name, number_from(number));
+    for (const json& each : value.at("charts")) evaluation.charts.push_back(chart_from_json(each));
+  } else {
+    read_without_charts(value, evaluation);
+  }
+  put_in_table_order(evaluation.metrics);
+  refuse_unknown_classes_in(evaluation);
+  return evaluation;
+}
+
+}  // namespace
+
+json Evaluation::to_json() const {
+  json values = json::object();
+  for (const auto& [name, value] : metrics) values[name] = value;
+  json drawn = json::array();
+  for (const Chart& each : charts) drawn.push_back(stoker::to_json(each));
+  return {{"task", config::name_of(task)},
+          {"rows", rows},
+          {"target", target},
+          {"metrics", std::move(values)},
+          {"charts", std::move(drawn)}};
+}
+
+Evaluation Evaluation::from_json(const json& value) {
+  try {
+    return evaluation_from(value);
+  } catch (const json::exception& error) {
+    refuse("this is not an evaluation: {}", error.what());
+  }
+}
+
+std::optional<double> Evaluation::metric(std::string_view name) const {
+  for (const auto& [each, value] : metrics)
+    if (each == name) return value;
+  return std::nullopt;
+}
+
+}  // namespace stoker

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "data/preparation.h"
+#include "predict/class_rows.h"
+
+// What models are measured by. A metric is a function and a line of the table in metrics.cpp; reports, sweeps
+// and the command line ask the table and know no metric by name.
+namespace stoker {
+
+// What a metric is computed from. Either quantities in real units, or classes.
+struct MeasuredRows {
+  std::span<const double> actual;
+  std::span<const double> predicted;
+  const ClassRows* classes = nullptr;
+};
+
+enum class MetricNeeds {
+  numbers,
+  classes,
+  ranked_classes,  // every class among the rows: each row is ranked in each class
+};
+
+struct Metric {
+  std::string_view name;   // in documents, flags and files: "macro_f1"
+  std::string_view title;  // for people: "Macro F1"
+  bool higher_is_better = false;
+  MetricNeeds needs = MetricNeeds::numbers;
+  double (*compute)(const MeasuredRows& rows) = nullptr;  // of one row or more
+
+  bool is_for(Task task) const { return (task == Task::regression) == (needs == MetricNeeds::numbers); }
+};
+
+// In the order in which people want them.
+std::span<const Metric> metrics();
+const Metric* find_metric(std::string_view name);    // null when there is none
+std::string_view title_of(std::string_view metric);  // the name itself where there is no such metric
+std::vector<std::string> names_of_metrics(Task task);
+// The one that a training with `loss: auto` makes small.
+const Metric& loss_metric(Task task);
+
+// Refuses what has no rows.
+MeasuredRows measured_numbers(std::span<const double> actual, std::span<const double> predicted);
+
+}  // namespace stoker

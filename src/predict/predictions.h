@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/table.h"
+#include "model/model.h"
+
+namespace stoker {
+
+// Of more classes than these nobody reads a column each, and rows × classes outgrow any memory.
+constexpr std::size_t most_classes_with_columns = 1'000;
+
+// Predictions in real units, in the order of the rows.
+struct Predictions {
+  Task task = Task::regression;
+  std::vector<double> values;         // regression
+  std::vector<std::int64_t> classes;  // classification: number of the class
+  std::vector<double> probabilities;  // classification: [rows, classes] row-major
+  std::vector<std::string> class_names;
+  std::vector<double> of_predicted = {};  // [rows], of the predicted class, where those of all are too many
+  bool has_columns() const { return class_names.size() <= most_classes_with_columns; }
+  std::int64_t rows() const {
+    return static_cast<std::int64_t>(task == Task::regression ? values.size() : classes.size());
+  }
+};
+
+Predictions predict(const Model& model, const Table& table);
+
+// Predictions of classes with all their probabilities, some rows at a time, so that memory does not grow with
+// rows × classes.
+class PiecesOfPredictions {
+ public:
+  PiecesOfPredictions(const Model& model, const Table& table);
+  // All pieces in the order of the rows. Asked again, it computes them again, unless one piece holds all
+  // rows.
+  void each(const std::function<void(const Predictions& piece)>& take);
+
+ private:
+  Predictions piece(std::int64_t first, std::int64_t count) const;
+
+  const Model& model_;
+  Dataset data_;
+  std::optional<Predictions> whole_;
+};
+
+// Hands out the predictions of all rows with their probabilities, piece by piece in the order of the rows.
+using PredictedRows = std::function<void(const std::function<void(const Predictions& piece)>& take)>;
+
+// As columns: "<target>" is named `prediction`; classification adds probability_<class>, or `probability`,
+// that of the prediction, where the classes are too many. With the input columns in front when asked for; a
+// name that is taken already gets an underscore behind it.
+Table predictions_table(const Predictions& predictions, const Table& input, bool include_features,
+                        const std::string& prediction_name);
+
+}  // namespace stoker

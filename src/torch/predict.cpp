@@ -1,0 +1,66 @@
+#include "torch/predict.h"
+
+#include <algorithm>
+#include <bit>
+
+#include <c10/core/InferenceMode.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "model/family.h"
+#include "torch/cpu_settings.h"
+#include "torch/modules/module.h"
+#include "torch/request_check.h"
+#include "torch/rows.h"
+#include "torch/tensors.h"
+
+namespace stoker::torch_door {
+namespace {
+
+// Of the widest layer: what a processor's cache holds.
+constexpr std::int64_t values_of_slice = 1 << 18;
+
+// A part of rows_of_block, so that parts of a table that begin at a block have the same bits as the whole.
+std::int64_t rows_of_slice(std::int64_t widest) {
+  const std::int64_t fitting = std::clamp<std::int64_t>(values_of_slice / widest, 1, rows_of_block);
+  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(fitting)));
+}
+
+// Rows of windows lie in arrays of another length, so each array is asked for its shape.
+void check_inputs(const Network& network, const Dataset& data) {
+  const Arrays arrays = inputs_of(network, data);
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const ArraySpec& wanted = network.inputs[i];
+    if (arrays[i]->array.type() != wanted.type || arrays[i]->row_shape() != wanted.shape)
+      fail("a model that reads {} [{}] as {} was given {} [{}]", name_of(wanted.type),
+           fmt::join(wanted.shape, ", "), wanted.name, name_of(arrays[i]->array.type()),
+           fmt::join(arrays[i]->row_shape(), ", "));
+    check_windows(*arrays[i]);
+  }
+}
+
+}  // namespace
+
+Array module_outputs(const Network& network, const NamedArrays& parameters, const Dataset& data,
+                     std::int64_t first, std::int64_t count) {
+  return translated("predicting", [&] {
+    const c10::InferenceMode no_autograd;
+    check_inputs(network, data);
+    const std::unique_ptr<Module> module =
+        make_module(network, [&](const std::string& name) { return view_of(find_array(parameters, name)); });
+    if (module == nullptr) fail("LibTorch has no module of {}", network.family);
+    const std::int64_t slice = rows_of_slice(module->widest());
+    settle_cpu(slice * weight_count(parameters), 0);
+    const FlushAllToZero flushed;
+    Array outputs(DType::float32, {count, network.outputs});
+    const at::Tensor all = view_of(outputs);
+    Slices slices(inputs_of(network, data), slice, {Device::cpu(), nullptr});
+    for (std::int64_t begin = 0; begin < count; begin += slice) {
+      const std::int64_t rows = std::min(slice, count - begin);
+      all.narrow(0, begin, rows).copy_(module->outputs(slices.rows(first + begin, rows), {}));
+    }
+    return outputs;
+  });
+}
+
+}  // namespace stoker::torch_door

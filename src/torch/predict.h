@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+
+#include "data/dataset.h"
+#include "device/array.h"
+#include "model/network.h"
+
+namespace stoker::torch_door {
+
+// [count, outputs] of the rows from `first` on, as door.h says.
+Array module_outputs(const Network& network, const NamedArrays& parameters, const Dataset& data,
+                     std::int64_t first, std::int64_t count);
+
+}  // namespace stoker::torch_door
