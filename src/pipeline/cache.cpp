@@ -139,7 +139,7 @@ void Cache::keep(const std::string& identity, const CardType& type, const PortVa
   const fs::path path = entry(identity);
   const std::unique_ptr<AtomicFolder> folder = begin_entry(path);
   try {
-    for (const Port& output : type.outputs)
+    for (const Output& output : type.outputs)
       write_port_value(outputs.at(output.name), output, folder->folder());
     const json listed{{"format", entry_format},
                       {"type", type.name},
@@ -160,7 +160,8 @@ std::optional<KeptOutputs> Cache::load(const std::string& identity, const CardTy
   try {
     const fs::path folder = entry(identity);
     KeptOutputs kept{{}, notes_in(json::parse(read_file(folder / entry_file, largest_entry)))};
-    for (const Port& output : type.outputs) kept.values.emplace(output.name, read_port_value(output, folder));
+    for (const Output& output : type.outputs)
+      kept.values.emplace(output.name, read_port_value(output, folder));
     return kept;
   } catch (const std::bad_alloc&) {
     throw;

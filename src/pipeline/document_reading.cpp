@@ -36,12 +36,14 @@ bool is_valid_id(const std::string& id) {
 
 class DocumentReader {
  public:
-  explicit DocumentReader(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+  DocumentReader(const CardTypes& types, Diagnostics& diagnostics)
+      : types_(types), diagnostics_(diagnostics) {}
 
   Document read(const Value& value) {
     const auto keys = config::read<DocumentKeys>(value, "", diagnostics_);
     check_version(value);
     Document document;
+    document.types = &types_;
     document.name = keys.name;
     if (keys.name.size() > longest_name) {
       diagnostics_.add(
@@ -91,13 +93,12 @@ class DocumentReader {
                       longest_id));
     }
     const auto keys = config::read<CardKeys>(entry.value, path, diagnostics_);
-    Card card{entry.key, keys.type, {}, {}, keys.time_limit, entry.line};
+    Card card{entry.key, keys.type, find_card_type(types_, keys.type), {}, {}, keys.time_limit, entry.line};
     card.inputs = read_inputs(keys.inputs, path + ".inputs");
-    const CardType* type = find_card_type(keys.type);
-    if (type != nullptr) {
+    if (card.kind != nullptr) {
       Value settings = keys.config;
       if (settings.is_null()) settings = Value(Value::Map{}, entry.line);
-      card.config = type->check(settings, path + ".config", diagnostics_);
+      card.config = card.kind->check(settings, path + ".config", diagnostics_);
     } else if (!keys.type.empty()) {
       report_unknown_type(keys.type, entry.value.find("type")->line(), path + ".type");
     }
@@ -105,8 +106,7 @@ class DocumentReader {
   }
 
   void report_unknown_type(const std::string& type, int line, const std::string& path) {
-    std::vector<std::string> known;
-    for (const CardType& each : card_types()) known.push_back(each.name);
+    const std::vector<std::string> known = type_names(types_);
     std::string hint = did_you_mean(type, known);
     if (hint.empty()) hint = "; there are " + join(known, ", ");
     diagnostics_.add(line, path, fmt::format("no such card type {}{}", in_quotes(type), hint));
@@ -160,6 +160,7 @@ class DocumentReader {
     });
   }
 
+  const CardTypes& types_;
   Diagnostics& diagnostics_;
 };
 
@@ -167,14 +168,13 @@ class DocumentReader {
 // who reads that text should learn what an address alone may know.
 Value settings_to_keep(const Card& card, const std::filesystem::path& folder) {
   Value settings = card.config;
-  const CardType* type = find_card_type(card.type);
-  for (const std::string& name : type->file_settings) {
+  for (const std::string& name : card.kind->file_settings) {
     Value* value = settings.find(name);
     const auto* text = value == nullptr ? nullptr : value->get_if<std::string>();
     if (text == nullptr || text->empty()) continue;
     *value = Value(std::filesystem::absolute(folder / *text).lexically_normal().string());
   }
-  for (const std::string& name : type->address_settings) {
+  for (const std::string& name : card.kind->address_settings) {
     Value* value = settings.find(name);
     const auto* text = value == nullptr ? nullptr : value->get_if<std::string>();
     if (text != nullptr) *value = Value(kept_url(*text, card.id));
@@ -230,8 +230,8 @@ const Card& card_named(const Document& document, const std::string& id) {
   fail("there is no card {}", id);
 }
 
-Document read_document(const Value& value, Diagnostics& diagnostics) {
-  return DocumentReader(diagnostics).read(value);
+Document read_document(const Value& value, const CardTypes& types, Diagnostics& diagnostics) {
+  return DocumentReader(types, diagnostics).read(value);
 }
 
 void finish_reading(Document& document, const std::string& file_name, const std::filesystem::path& folder) {
@@ -241,7 +241,7 @@ void finish_reading(Document& document, const std::string& file_name, const std:
 }
 
 Document read_document(const Value& written, const std::string& file_name,
-                       const std::filesystem::path& folder) {
+                       const std::filesystem::path& folder, const CardTypes& types) {
   Diagnostics diagnostics(file_name);
   Value value = is_seed_form(written) ? from_seed_form(written, diagnostics) : written;
   for (const auto& [path, line] : take_space_out(value)) {
@@ -249,13 +249,14 @@ Document read_document(const Value& written, const std::string& file_name,
                     fmt::format("is searched; run the document with: stoker sweep {}, or give one value",
                                 file_name.empty() ? "DOC" : file_name));
   }
-  Document document = read_document(value, diagnostics);
+  Document document = read_document(value, types, diagnostics);
   diagnostics.refuse_if_any();
   finish_reading(document, file_name, folder);
   return document;
 }
 
-Document load_pipeline(const std::filesystem::path& path, const std::vector<std::string>& assignments) {
+Document load_pipeline(const std::filesystem::path& path, const std::vector<std::string>& assignments,
+                       const CardTypes& types) {
   Value value = config::load_document(path);
   Diagnostics diagnostics(path.string());
   if (!assignments.empty() && is_seed_form(value)) value = from_seed_form(value, diagnostics);
@@ -264,7 +265,7 @@ Document load_pipeline(const std::filesystem::path& path, const std::vector<std:
     refuse_unknown_card(value, assignment);
     config::set_path(value, assignment);
   }
-  return read_document(value, path.string(), path.parent_path());
+  return read_document(value, path.string(), path.parent_path(), types);
 }
 
 }  // namespace stoker

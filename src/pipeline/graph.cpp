@@ -36,7 +36,7 @@ class Connections {
       : cards_(cards), positions_(positions_of(cards)), diagnostics_(diagnostics) {}
 
   void check(const Card& card) const {
-    const CardType* type = find_card_type(card.type);
+    const CardType* type = card.kind;
     if (type == nullptr) return;
     for (const auto& [name, connection] : card.inputs) {
       const std::string path = fmt::format("cards.{}.inputs.{}", card.id, config::shown(name));
@@ -67,7 +67,7 @@ class Connections {
                                    did_you_mean(connection.card, ids_of(cards_))));
       return;
     }
-    const CardType* source = find_card_type(cards_[position->second].type);
+    const CardType* source = cards_[position->second].kind;
     if (source == nullptr) return;
     const Port* output = find_port(source->outputs, connection.output);
     if (output == nullptr) {
@@ -206,6 +206,14 @@ std::set<std::string> needed_for(const Document& document, const std::string& id
     open.insert(open.end(), sources[at].begin(), sources[at].end());
   }
   return needed;
+}
+
+std::vector<const Card*> way_of_rows(const Document& document, const Connection& connection) {
+  std::vector<const Card*> way{&card_named(document, connection.card)};
+  while (const Input* passed = input_of_rows(*way.back()->kind, Rows::passed_on))
+    way.push_back(&card_named(document, way.back()->inputs.at(passed->name).card));
+  std::reverse(way.begin(), way.end());
+  return way;
 }
 
 }  // namespace stoker

@@ -20,4 +20,8 @@ std::vector<Card> in_running_order(const std::vector<Card>& cards, config::Diagn
 // The card and everything that it reads from, directly or not. Refuses an unknown card with the nearest name.
 std::set<std::string> needed_for(const Document& document, const std::string& id);
 
+// The cards that pass on the rows at the connection, in the order in which rows go through them; before them
+// stands the card that the rows come from.
+std::vector<const Card*> way_of_rows(const Document& document, const Connection& connection);
+
 }  // namespace stoker

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -25,10 +26,42 @@ struct Port {
   std::string help;
 };
 
+// What becomes of the rows of a table, for whoever must know before the card runs.
+enum class Rows {
+  read,
+  trained_on,
+  tested_on,  // with the model that the card takes
+  passed_on,  // each row that the card puts out is one of them
+};
+struct Input : Port {
+  Rows rows = Rows::read;
+};
+
+// What people find of an output in the run folder, beside the preview of a table.
+enum class Keep { nothing, model, training, evaluation, predictions };
+struct Output : Port {
+  Keep keep = Keep::nothing;
+};
+
 // A report is JSON: metrics, curves, whatever a card wants to show.
 using PortValue =
     std::variant<Table, ModelSpec, std::shared_ptr<const Model>, std::shared_ptr<const nlohmann::json>>;
 using PortValues = std::map<std::string, PortValue>;
+
+// Null when there is none of that name.
+template <class AnyPort>
+const AnyPort* find_port(const std::vector<AnyPort>& ports, const std::string& name) {
+  for (const AnyPort& port : ports)
+    if (port.name == name) return &port;
+  return nullptr;
+}
+
+template <class AnyPort>
+std::vector<std::string> port_names(const std::vector<AnyPort>& ports) {
+  std::vector<std::string> names;
+  for (const AnyPort& port : ports) names.push_back(port.name);
+  return names;
+}
 
 }  // namespace stoker
 

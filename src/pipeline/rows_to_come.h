@@ -12,7 +12,7 @@
 // Rows that a model meets after its training: where they come from, and how they must be read.
 namespace stoker {
 
-// The inputs test_dataset of those of the `running` cards that evaluate the model of this card.
+// The rows on which those of the `running` cards that take the model of this card test it.
 std::vector<Connection> tests_of_model(const Document& document, const std::set<std::string>& running,
                                        const std::string& training_card);
 

@@ -8,8 +8,8 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "data/target_column.h"
-#include "pipeline/cards/card_settings.h"
 #include "pipeline/rows_to_come.h"
+#include "pipeline/training_card.h"
 #include "train/folds.h"
 #include "train/groups.h"
 
@@ -40,10 +40,8 @@ bool needs(const Document& document, const std::string& id, const std::string& o
 }
 
 bool needs_a_model(const Document& document, const std::string& id) {
-  return std::any_of(document.cards.begin(), document.cards.end(), [&](const Card& card) {
-    return find_port(find_card_type(card.type)->outputs, "trained_model") != nullptr &&
-           needs(document, id, card.id);
-  });
+  return std::any_of(document.cards.begin(), document.cards.end(),
+                     [&](const Card& card) { return trains(card) && needs(document, id, card.id); });
 }
 
 std::vector<SplitRows> folds_of(const Table& table, std::span<const std::int64_t> classes,
@@ -150,7 +148,7 @@ std::uint64_t Material::memory() {
 Device Material::device() {
   if (!device_) {
     const Card& train = card_named(sweep_.base, sweep_.train_card);
-    device_ = choose_device(settings_of<cards::TrainSettings>(train.config).fit.device, notes_);
+    device_ = choose_device(train.kind->training(train.config).fit.device, notes_);
   }
   return *device_;
 }
@@ -167,7 +165,7 @@ const Outside& Material::outside_of(const Card& card, const CardType& type,
 
 std::string Material::identity_of(const Document& document, const std::string& id) {
   const Card& card = card_named(document, id);
-  const CardType& type = *find_card_type(card.type);
+  const CardType& type = *card.kind;
   std::map<std::string, std::string> inputs;
   for (const auto& [name, connection] : card.inputs) inputs[name] = identity_at(document, connection);
   return identity_of_card(type, card.config, inputs, outside_of(card, type, document.folder).fingerprint);
@@ -182,7 +180,7 @@ Material::Output Material::output_of(const Document& document, const std::string
   const std::string identity = identity_of(document, id);
   if (Output kept = outputs_.find(identity)) return kept;
   const Card& card = card_named(document, id);
-  const CardType& type = *find_card_type(card.type);
+  const CardType& type = *card.kind;
   PortValues inputs;
   for (const auto& [name, connection] : card.inputs) inputs.emplace(name, value_at(document, connection));
   SaysNotes listener(notes_);
@@ -209,7 +207,7 @@ std::string Material::data_fingerprint() {
   std::string fingerprints;
   for (const Card& card : sweep_.base.cards) {
     if (!needs(sweep_.base, sweep_.train_card, card.id)) continue;
-    fingerprints += outside_of(card, *find_card_type(card.type), sweep_.base.folder).fingerprint + "\n";
+    fingerprints += outside_of(card, *card.kind, sweep_.base.folder).fingerprint + "\n";
   }
   return sha256_of_text(fingerprints);
 }
@@ -271,17 +269,17 @@ std::shared_ptr<const PreparedRows> Material::rows_for(const Work& work, const T
 
 void Material::load() {
   const std::lock_guard lock(mutex_);
-  value_at(sweep_.base, card_named(sweep_.base, sweep_.train_card).inputs.at("train_dataset"));
+  value_at(sweep_.base, rows_to_train_on(card_named(sweep_.base, sweep_.train_card)));
 }
 
 Work Material::work_for(const Candidate& candidate, std::int64_t fold) {
   const Document document = sweep_.with(candidate);
   const std::lock_guard lock(mutex_);
   const Card& train = card_named(document, sweep_.train_card);
-  const Connection& data = train.inputs.at("train_dataset");
-  const Connection& model = train.inputs.at("model_spec");
+  const Connection& data = rows_to_train_on(train);
+  const Connection& model = model_to_train(train);
   Work work;
-  work.settings = settings_of<cards::TrainSettings>(train.config);
+  work.settings = train.kind->training(train.config);
   work.settings.fit.time_limit = shorter_limit(work.settings.fit.time_limit, train.time_limit);
   work.device = device();
   work.spec = std::get<ModelSpec>(value_at(document, model));

@@ -21,30 +21,24 @@ namespace fs = std::filesystem;
 // Of one group on a GPU; more follow in further groups.
 constexpr std::size_t most_in_group = 4096;
 
-const Card& model_card(const SweepDocument& sweep) {
-  std::string id;
-  for (const Card& card : sweep.base.cards)
-    if (card.id == sweep.train_card) id = card.inputs.at("model_spec").card;
-  for (const Card& card : sweep.base.cards)
-    if (card.id == id) return card;
-  fail("there is no card {}", id);
-}
-
-std::int64_t whole(const config::Value* value) {
-  const auto* number = value == nullptr ? nullptr : value->get_if<std::int64_t>();
-  return number == nullptr ? 0 : *number;
-}
-
-// Of any candidate; 0 for models without epochs.
+// Of any candidate; 0 for models without epochs. What is wrong with a candidate is told when it is its turn.
 std::int64_t most_epochs(const SweepDocument& sweep, const std::vector<Candidate>& candidates) {
-  const Card& model = model_card(sweep);
-  for (std::size_t i = 0; i < sweep.space.size(); ++i) {
-    if (sweep.space[i].parts.at(1) != model.id || sweep.space[i].parts.back() != "epochs") continue;
-    std::int64_t most = 0;
-    for (const Candidate& candidate : candidates) most = std::max(most, whole(&candidate[i]));
-    return most;
+  std::int64_t most = 0;
+  for (const Candidate& candidate : candidates) {
+    try {
+      const std::optional<ModelSpec> spec = sweep.spec_with(candidate);
+      if (spec && !spec->is_solved()) most = std::max(most, spec->training.epochs);
+    } catch (const Error&) {
+      continue;
+    }
   }
-  return whole(model.config.find("epochs"));
+  return most;
+}
+
+std::vector<Rung> rungs_for(const SweepDocument& sweep, const std::vector<Candidate>& candidates) {
+  const bool by_epochs = sweep.config.strategy == Strategy::halving;
+  return rungs_of(sweep.config, static_cast<std::int64_t>(candidates.size()),
+                  by_epochs ? most_epochs(sweep, candidates) : 0);
 }
 
 std::string end_text(MemberEnd end) {
@@ -116,8 +110,7 @@ Search::Search(const SweepDocument& sweep, fs::path checkpoints, int threads, Re
       results_(results),
       material_(sweep, std::move(notes), stop_),
       candidates_(candidates_of(sweep)),
-      rungs_(rungs_of(sweep.config, static_cast<std::int64_t>(candidates_.size()),
-                      most_epochs(sweep, candidates_))),
+      rungs_(rungs_for(sweep, candidates_)),
       given_up_in_(candidates_.size(), -1) {
   stop_.heed(stop);
   for (std::size_t i = 0; i < candidates_.size(); ++i) alive_.push_back(i);

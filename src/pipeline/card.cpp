@@ -1,0 +1,38 @@
+#include "pipeline/card.h"
+
+#include <algorithm>
+
+namespace stoker {
+namespace {
+
+template <class Item, class Fits>
+const Item* first_of(const std::vector<Item>& items, Fits fits) {
+  const auto found = std::find_if(items.begin(), items.end(), fits);
+  return found == items.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+const CardType* find_card_type(const CardTypes& types, const std::string& name) {
+  return first_of(types, [&](const CardType& type) { return type.name == name; });
+}
+
+std::vector<std::string> type_names(const CardTypes& types) {
+  std::vector<std::string> names;
+  for (const CardType& type : types) names.push_back(type.name);
+  return names;
+}
+
+const Output* output_to_keep(const CardType& type, Keep keep) {
+  return first_of(type.outputs, [&](const Output& output) { return output.keep == keep; });
+}
+
+const Input* input_of_rows(const CardType& type, Rows rows) {
+  return first_of(type.inputs, [&](const Input& input) { return input.rows == rows; });
+}
+
+const Input* input_of_type(const CardType& type, PortType wanted) {
+  return first_of(type.inputs, [&](const Input& input) { return input.type == wanted; });
+}
+
+}  // namespace stoker
