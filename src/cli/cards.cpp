@@ -36,8 +36,7 @@ std::string list_of_types() {
 template <class AnyPort>
 std::string ports_text(const std::vector<AnyPort>& ports) {
   std::vector<std::vector<std::string>> rows;
-  for (const Port& port : ports)
-    rows.push_back({port.name, std::string(config::name_of(port.type)), port.help});
+  for (const AnyPort& port : ports) rows.push_back({port.name, port_text(port), port.help});
   return aligned(rows, "  ");
 }
 

@@ -69,6 +69,20 @@ bool holds_what_it_lists(const fs::path& folder, const CardType& type) {
   return has_every_output(folder, type);
 }
 
+json identities_of_inputs(const Card& card, const std::vector<std::string>& sources) {
+  json inputs = json::object();
+  for (std::size_t i = 0; i < card.inputs.size(); ++i) {
+    const Connection& connection = card.inputs[i];
+    const std::string identity = sources.at(i) + "." + connection.output;
+    if (takes_several(find_port(card.kind->inputs, connection.input)->takes)) {
+      inputs[connection.input].push_back(identity);
+    } else {
+      inputs[connection.input] = identity;
+    }
+  }
+  return inputs;
+}
+
 // A file that is gone, cut short or not JSON: all mean the same here.
 bool is_whole_entry(const fs::path& folder, const CardType& type) {
   try {
@@ -80,9 +94,10 @@ bool is_whole_entry(const fs::path& folder, const CardType& type) {
 
 }  // namespace
 
-std::string identity_of_card(const CardType& type, const config::Value& settings,
-                             const std::map<std::string, std::string>& inputs, const std::string& outside) {
-  json identifying = config::to_json(settings);
+std::string identity_of_card(const Card& card, const std::vector<std::string>& sources,
+                             const std::string& outside) {
+  const CardType& type = *card.kind;
+  json identifying = config::to_json(card.config);
   if (!outside.empty()) {
     for (const std::string& name : type.file_settings) identifying.erase(name);
     for (const std::string& name : type.address_settings) {
@@ -94,13 +109,9 @@ std::string identity_of_card(const CardType& type, const config::Value& settings
   const json whole{{"type", type.name},
                    {"version", type.version},
                    {"settings", std::move(identifying)},
-                   {"inputs", inputs},
+                   {"inputs", identities_of_inputs(card, sources)},
                    {"outside", outside}};
   return sha256_of_text(whole.dump(-1, ' ', false, json::error_handler_t::replace));
-}
-
-std::string identity_of_output(const std::string& card_identity, const std::string& output) {
-  return card_identity + "." + output;
 }
 
 fs::path Cache::entry(const std::string& identity) const {

@@ -23,6 +23,30 @@ std::vector<std::string> type_names(const CardTypes& types) {
   return names;
 }
 
+std::span<const Connection> connections_to(const Card& card, const std::string& input) {
+  const auto [first, last] = std::ranges::equal_range(card.inputs, input, {}, &Connection::input);
+  return {first, last};
+}
+
+std::string port_text(const Input& input) {
+  const std::string type(config::name_of(input.type));
+  switch (input.takes) {
+    case Takes::one:
+      return type;
+    case Takes::at_most_one:
+      return type + ", optional";
+    case Takes::at_least_one:
+      return type + ", one or more";
+    case Takes::any_number:
+      break;
+  }
+  return type + ", any number";
+}
+
+std::string port_text(const Output& output) {
+  return std::string(config::name_of(output.type));
+}
+
 const Output* output_to_keep(const CardType& type, Keep keep) {
   return first_of(type.outputs, [&](const Output& output) { return output.keep == keep; });
 }

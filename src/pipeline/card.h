@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct Outside {
 // All that a card sees while it runs.
 struct CardContext {
   const config::Value& config;  // checked, defaults written out
-  const PortValues& inputs;
+  const InputValues& inputs;
   const Outside& outside;
   const std::filesystem::path& document_folder;
   // The rows on which the model that this card trains is to be evaluated, as far as they are there already.
@@ -45,7 +46,7 @@ struct CardType {
   int version = 1;  // raised when the same settings give another output
   std::string title;
   std::string help;
-  std::vector<Input> inputs;  // all must be connected
+  std::vector<Input> inputs;
   std::vector<Output> outputs;
   // Settings that name a file. The fingerprint of its content stands for them in the card's identity, and a
   // document that is kept elsewhere holds them as absolute paths.
@@ -74,8 +75,8 @@ struct CardType {
   void (*mark_rows)(const config::Value& config, Table& rows) = nullptr;
   // For a card that defines a model: what it puts out, from its checked settings alone.
   ModelSpec (*spec)(const config::Value& config) = nullptr;
-  // For a card that trains: its checked settings. It takes rows that are trained on and a model_spec, and
-  // puts out a model and a training to keep.
+  // For a card that trains: its checked settings. It takes one table to train on and one model_spec, and puts
+  // out a model and a training to keep.
   cards::TrainSettings (*training)(const config::Value& config) = nullptr;
   // More about its settings for the reference page, below their table.
   std::string (*reference)() = nullptr;
@@ -86,6 +87,8 @@ std::vector<std::string> type_names(const CardTypes& types);
 
 // The output of which this is kept; null when there is none.
 const Output* output_to_keep(const CardType& type, Keep keep);
+// What is connected to an input of the card, in the order of the document.
+std::span<const Connection> connections_to(const Card& card, const std::string& input);
 // The input whose rows are used so, and that of a type; null when there is none.
 const Input* input_of_rows(const CardType& type, Rows rows);
 const Input* input_of_type(const CardType& type, PortType wanted);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -16,7 +15,8 @@ using CardTypes = std::vector<CardType>;
 const CardTypes& card_types();
 
 struct Connection {
-  std::string card;
+  std::string input;  // of the card that reads
+  std::string card;   // that it reads from
   std::string output;
   int line = 0;
 };
@@ -25,9 +25,9 @@ struct Card {
   std::string id;
   std::string type;
   const CardType* kind = nullptr;  // the type of that name; null only while a document is being checked
-  std::map<std::string, Connection> inputs;
-  config::Value config;   // checked, defaults written out
-  double time_limit = 0;  // seconds; 0: none
+  std::vector<Connection> inputs;  // by their inputs; those of one in the order of the document
+  config::Value config;            // checked, defaults written out
+  double time_limit = 0;           // seconds; 0: none
   int line = 0;
 };
 

@@ -94,7 +94,7 @@ class DocumentReader {
     }
     const auto keys = config::read<CardKeys>(entry.value, path, diagnostics_);
     Card card{entry.key, keys.type, find_card_type(types_, keys.type), {}, {}, keys.time_limit, entry.line};
-    card.inputs = read_inputs(keys.inputs, path + ".inputs");
+    read_inputs(keys.inputs, path + ".inputs", card);
     if (card.kind != nullptr) {
       Value settings = keys.config;
       if (settings.is_null()) settings = Value(Value::Map{}, entry.line);
@@ -112,26 +112,51 @@ class DocumentReader {
     diagnostics_.add(line, path, fmt::format("no such card type {}{}", in_quotes(type), hint));
   }
 
-  std::map<std::string, Connection> read_inputs(const Value& map, const std::string& path) {
-    std::map<std::string, Connection> inputs;
+  void read_inputs(const Value& map, const std::string& path, Card& card) {
     const auto* entries = map.get_if<Value::Map>();
-    if (entries == nullptr) return inputs;
+    if (entries == nullptr) return;
     for (const Entry& entry : *entries) {
-      Connection connection{"", "", entry.line};
-      const auto* text = entry.value.get_if<std::string>();
-      const std::size_t dot = text == nullptr ? std::string::npos : text->find('.');
-      if (dot == std::string::npos || dot == 0 || dot + 1 == text->size()) {
-        diagnostics_.add(
-            entry.line, path + "." + config::shown(entry.key),
-            fmt::format("must name a card's output as CARD.OUTPUT, such as load.dataset; found {}",
-                        entry.value.describe()));
-      } else {
-        connection.card = text->substr(0, dot);
-        connection.output = text->substr(dot + 1);
+      const std::string inner = path + "." + config::shown(entry.key);
+      const auto* list = entry.value.get_if<Value::List>();
+      if (list == nullptr) {
+        card.inputs.push_back(read_connection(entry.key, entry.value, entry.line, inner));
+      } else if (check_list(*list, entry, inner, card)) {
+        for (std::size_t i = 0; i < list->size(); ++i) {
+          const Value& item = (*list)[i];
+          card.inputs.push_back(read_connection(entry.key, item, item.line() > 0 ? item.line() : entry.line,
+                                                fmt::format("{}.{}", inner, i)));
+        }
       }
-      inputs.emplace(entry.key, std::move(connection));
     }
-    return inputs;
+    std::ranges::stable_sort(card.inputs, {}, &Connection::input);
+  }
+
+  bool check_list(const Value::List& list, const Entry& entry, const std::string& path, Card& card) {
+    const Input* input = card.kind == nullptr ? nullptr : find_port(card.kind->inputs, entry.key);
+    if (input != nullptr && !takes_several(input->takes)) {
+      diagnostics_.add(
+          entry.line, path,
+          fmt::format("takes one connection, written as CARD.OUTPUT; found a list of {}", list.size()));
+      card.inputs.push_back({entry.key, "", "", entry.line});  // so that it is not told to be missing as well
+      return false;
+    }
+    if (!list.empty()) return true;
+    diagnostics_.add(entry.line, path,
+                     "is an empty list; name a card's output as CARD.OUTPUT, or leave it out");
+    card.inputs.push_back({entry.key, "", "", entry.line});
+    return false;
+  }
+
+  Connection read_connection(const std::string& input, const Value& value, int line,
+                             const std::string& path) {
+    const auto* text = value.get_if<std::string>();
+    const std::size_t dot = text == nullptr ? std::string::npos : text->find('.');
+    if (dot != std::string::npos && dot > 0 && dot + 1 < text->size())
+      return {input, text->substr(0, dot), text->substr(dot + 1), line};
+    diagnostics_.add(line, path,
+                     fmt::format("must name a card's output as CARD.OUTPUT, such as load.dataset; found {}",
+                                 value.describe()));
+    return {input, "", "", line};
   }
 
   void check_layout(const Document& document) {
@@ -186,8 +211,14 @@ Value card_value(const Card& card, const std::filesystem::path& folder) {
   Value value(Value::Map{});
   value.set("type", Value(card.type));
   Value inputs(Value::Map{});
-  for (const auto& [name, connection] : card.inputs) {
-    inputs.set(name, Value(connection.card + "." + connection.output));
+  for (const Connection& each : card.inputs) {
+    const Value text(each.card + "." + each.output);
+    const bool in_list = takes_several(find_port(card.kind->inputs, each.input)->takes);
+    if (in_list && inputs.find(each.input) != nullptr) {
+      inputs.find(each.input)->get_if<Value::List>()->push_back(text);
+    } else {
+      inputs.set(each.input, in_list ? Value(Value::List{text}) : text);
+    }
   }
   if (!card.inputs.empty()) value.set("inputs", std::move(inputs));
   value.set("config", settings_to_keep(card, folder));
@@ -243,7 +274,7 @@ void finish_reading(Document& document, const std::string& file_name, const std:
 Document read_document(const Value& written, const std::string& file_name,
                        const std::filesystem::path& folder, const CardTypes& types) {
   Diagnostics diagnostics(file_name);
-  Value value = is_seed_form(written) ? from_seed_form(written, diagnostics) : written;
+  Value value = is_seed_form(written) ? from_seed_form(written, types, diagnostics) : written;
   for (const auto& [path, line] : take_space_out(value)) {
     diagnostics.add(line, path,
                     fmt::format("is searched; run the document with: stoker sweep {}, or give one value",
@@ -259,7 +290,7 @@ Document load_pipeline(const std::filesystem::path& path, const std::vector<std:
                        const CardTypes& types) {
   Value value = config::load_document(path);
   Diagnostics diagnostics(path.string());
-  if (!assignments.empty() && is_seed_form(value)) value = from_seed_form(value, diagnostics);
+  if (!assignments.empty() && is_seed_form(value)) value = from_seed_form(value, types, diagnostics);
   diagnostics.refuse_if_any();
   for (const std::string& assignment : assignments) {
     refuse_unknown_card(value, assignment);

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "pipeline/card.h"
@@ -49,24 +50,29 @@ json settings_schema(const CardType& type) {
 }
 
 json inputs_schema(const CardType& type) {
+  const json connection{{"type", "string"}, {"pattern", "^[A-Za-z0-9_][A-Za-z0-9_-]*[.][a-z_]+$"}};
   json properties = json::object();
-  for (const Port& port : type.inputs) {
-    properties[port.name] = {
-        {"type", "string"},
-        {"pattern", "^[A-Za-z0-9_][A-Za-z0-9_-]*[.][a-z_]+$"},
-        {"description", port.help + " (" + std::string(config::name_of(port.type)) + ")"}};
+  json required = json::array();
+  for (const Input& input : type.inputs) {
+    json& property = properties[input.name] = connection;
+    if (takes_several(input.takes))
+      property = {
+          {"anyOf", json::array({connection, {{"type", "array"}, {"items", connection}, {"minItems", 1}}})}};
+    property["description"] = fmt::format("{} ({})", input.help, port_text(input));
+    if (must_be_connected(input.takes)) required.push_back(input.name);
   }
   return {{"type", "object"},
           {"properties", std::move(properties)},
-          {"required", port_names(type.inputs)},
+          {"required", std::move(required)},
           {"additionalProperties", false}};
 }
 
 json when_type_is(const CardType& type) {
   const json settings = settings_schema(type);
-  json then{{"properties", {{"inputs", inputs_schema(type)}, {"config", settings}}}};
+  const json inputs = inputs_schema(type);
+  json then{{"properties", {{"inputs", inputs}, {"config", settings}}}};
   then["required"] = json::array();
-  if (!type.inputs.empty()) then["required"].push_back("inputs");
+  if (!inputs.at("required").empty()) then["required"].push_back("inputs");
   if (!settings.at("required").empty()) then["required"].push_back("config");
   return {{"if", {{"properties", {{"type", {{"const", type.name}}}}}}}, {"then", std::move(then)}};
 }

@@ -9,8 +9,8 @@
 
 namespace stoker {
 
-// Every connection must lead from an output that exists to an input of the same type, and every input must
-// have one. Cards of unknown type are passed over: that they are unknown has been said.
+// Every connection must lead from an output that exists to an input of the same type, and every input that
+// must have one has one. Cards of unknown type are passed over: that they are unknown has been said.
 void check_connections(const std::vector<Card>& cards, config::Diagnostics& diagnostics);
 
 // The cards so that each comes after those it reads from, otherwise in the given order. A cycle is reported

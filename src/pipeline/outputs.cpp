@@ -26,7 +26,7 @@ const nlohmann::json* training_report(const CardType& type, const PortValues& va
 Outputs::Outputs(const Document& document, const std::set<std::string>& needed) {
   for (const Card& card : document.cards) {
     if (!needed.contains(card.id)) continue;
-    for (const auto& [name, connection] : card.inputs) ++cards_[connection.card].readers_left;
+    for (const Connection& connection : card.inputs) ++cards_[connection.card].readers_left;
   }
 }
 
@@ -63,7 +63,7 @@ void Outputs::leave_in_cache(const Cache& cache, Tables tables, const std::strin
 }
 
 void Outputs::let_go_after(const Card& card) {
-  for (const auto& [name, connection] : card.inputs) {
+  for (const Connection& connection : card.inputs) {
     Entry& entry = cards_.at(connection.card);
     if (--entry.readers_left == 0) entry.values.clear();
   }

@@ -12,8 +12,8 @@ template <class AnyPort>
 std::string ports_table(const std::string& heading, const std::vector<AnyPort>& ports) {
   if (ports.empty()) return "";
   std::string table = fmt::format("| {} | type | meaning |\n|---|---|---|\n", heading);
-  for (const Port& port : ports) {
-    table += fmt::format("| `{}` | {} | {} |\n", port.name, config::name_of(port.type), port.help);
+  for (const AnyPort& port : ports) {
+    table += fmt::format("| `{}` | {} | {} |\n", port.name, port_text(port), port.help);
   }
   return table + "\n";
 }

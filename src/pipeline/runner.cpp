@@ -140,7 +140,7 @@ class Run {
       const Outside outside = type.look_outside == nullptr
                                   ? Outside{}
                                   : type.look_outside(card.config, document_.folder, limit.stop());
-      const std::string identity = identity_of(card, type, outside);
+      const std::string identity = identity_of(card, outside);
       std::optional<KeptOutputs> kept = kept_outputs(card, type, identity);
       outcome.reused = kept.has_value();
       if (kept) repeat(kept->notes);
@@ -161,12 +161,10 @@ class Run {
     stop_if_interrupted();
   }
 
-  std::string identity_of(const Card& card, const CardType& type, const Outside& outside) const {
-    std::map<std::string, std::string> inputs;
-    for (const auto& [name, connection] : card.inputs) {
-      inputs[name] = identity_of_output(outputs_.identity(connection.card), connection.output);
-    }
-    return identity_of_card(type, card.config, inputs, outside.fingerprint);
+  std::string identity_of(const Card& card, const Outside& outside) const {
+    std::vector<std::string> sources;
+    for (const Connection& connection : card.inputs) sources.push_back(outputs_.identity(connection.card));
+    return identity_of_card(card, sources, outside.fingerprint);
   }
 
   // What the card's identity will be, given that of one that has been opened; none where more must be opened.
@@ -174,15 +172,14 @@ class Run {
                                               const std::string& opened_identity) const {
     if (card.id == opened) return opened_identity;
     if (outputs_.are_there(card.id)) return outputs_.identity(card.id);
-    const CardType& type = *card.kind;
-    if (type.look_outside != nullptr) return std::nullopt;
-    std::map<std::string, std::string> inputs;
-    for (const auto& [name, connection] : card.inputs) {
-      const auto identity = identity_to_come(card_named(document_, connection.card), opened, opened_identity);
+    if (card.kind->look_outside != nullptr) return std::nullopt;
+    std::vector<std::string> sources;
+    for (const Connection& connection : card.inputs) {
+      auto identity = identity_to_come(card_named(document_, connection.card), opened, opened_identity);
       if (!identity) return std::nullopt;
-      inputs[name] = identity_of_output(*identity, connection.output);
+      sources.push_back(std::move(*identity));
     }
-    return identity_of_card(type, card.config, inputs, "");
+    return identity_of_card(card, sources, "");
   }
 
   // A training whose outcome is kept needs no kernel.
@@ -227,9 +224,7 @@ class Run {
   PortValues run_anew(const Card& card, const CardType& type, const std::string& identity,
                       const Outside& outside, TimeLimit& limit) {
     const bool is_training = trains(card);
-    PortValues inputs;
-    for (const auto& [name, connection] : card.inputs) inputs.emplace(name, value_at(connection));
-    read_in_types_of_model(card, inputs);
+    const InputValues inputs = inputs_of(card);
     const CardContext context{
         .config = card.config,
         .inputs = inputs,
@@ -265,15 +260,17 @@ class Run {
     return tables;
   }
 
-  void read_in_types_of_model(const Card& card, PortValues& inputs) {
-    const Input* model = input_of_type(*card.kind, PortType::model);
-    if (model == nullptr) return;
-    const Preparation& learnt = std::get<std::shared_ptr<const Model>>(inputs.at(model->name))->preparation;
-    for (auto& [name, value] : inputs) {
-      if (Table* table = std::get_if<Table>(&value)) {
-        *table = in_learnt_types(*table, learnt, document_, card.inputs.at(name), outside_);
-      }
+  InputValues inputs_of(const Card& card) {
+    InputValues inputs;
+    for (const Connection& connection : card.inputs) inputs[connection.input].push_back(value_at(connection));
+    const std::vector<std::string> texts = columns_learnt_as_text(card, inputs);
+    for (auto& [name, values] : inputs) {
+      const auto connections = connections_to(card, name);
+      for (std::size_t i = 0; i < values.size(); ++i)
+        if (Table* table = std::get_if<Table>(&values[i]))
+          *table = in_learnt_types(*table, texts, document_, connections[i], outside_);
     }
+    return inputs;
   }
 
   void keep_in_folder(const Card& card, const CardType& type, bool reused) {

@@ -149,7 +149,7 @@ SweepDocument read_sweep(const Value& written, const std::string& file_name,
                          const std::filesystem::path& folder, const CardTypes& types) {
   Diagnostics diagnostics(file_name);
   SweepDocument sweep;
-  sweep.value = is_seed_form(written) ? from_seed_form(written, diagnostics) : written;
+  sweep.value = is_seed_form(written) ? from_seed_form(written, types, diagnostics) : written;
   sweep.file_name = file_name;
   sweep.space = read_space(sweep.value, types, diagnostics);
   Diagnostics said_below("");  // when the document is read
@@ -173,7 +173,7 @@ SweepDocument read_sweep(const Value& written, const std::string& file_name,
 SweepDocument load_sweep(const std::filesystem::path& path, const std::vector<std::string>& assignments) {
   Value value = config::load_document(path);
   Diagnostics diagnostics(path.string());
-  if (!assignments.empty() && is_seed_form(value)) value = from_seed_form(value, diagnostics);
+  if (!assignments.empty() && is_seed_form(value)) value = from_seed_form(value, card_types(), diagnostics);
   diagnostics.refuse_if_any();
   for (const std::string& assignment : assignments) config::set_path(value, assignment);
   return read_sweep(value, path.string(), path.parent_path());

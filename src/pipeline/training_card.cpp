@@ -7,11 +7,11 @@ bool trains(const Card& card) {
 }
 
 const Connection& rows_to_train_on(const Card& card) {
-  return card.inputs.at(input_of_rows(*card.kind, Rows::trained_on)->name);
+  return connections_to(card, input_of_rows(*card.kind, Rows::trained_on)->name).front();
 }
 
 const Connection& model_to_train(const Card& card) {
-  return card.inputs.at(input_of_type(*card.kind, PortType::model_spec)->name);
+  return connections_to(card, input_of_type(*card.kind, PortType::model_spec)->name).front();
 }
 
 std::optional<ModelSpec> spec_to_train(const Document& document, const Card& card) {

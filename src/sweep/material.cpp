@@ -36,7 +36,7 @@ bool needs(const Document& document, const std::string& id, const std::string& o
   if (id == other) return true;
   const Card& card = card_named(document, id);
   return std::any_of(card.inputs.begin(), card.inputs.end(),
-                     [&](const auto& input) { return needs(document, input.second.card, other); });
+                     [&](const Connection& each) { return needs(document, each.card, other); });
 }
 
 bool needs_a_model(const Document& document, const std::string& id) {
@@ -92,8 +92,10 @@ std::uint64_t bytes_of(const PortValues& values) {
   constexpr std::uint64_t of_anything_else = 1024;
   std::uint64_t bytes = 0;
   for (const auto& [name, value] : values) {
-    const Table* table = std::get_if<Table>(&value);
-    bytes += table == nullptr ? of_anything_else : table->bytes();
+    bytes += of_anything_else;
+    if (const Table* table = std::get_if<Table>(&value)) bytes += table->bytes();
+    if (const auto* arrays = std::get_if<std::shared_ptr<const NamedArrays>>(&value))
+      for (const NamedArray& each : **arrays) bytes += each.array.bytes();
   }
   return bytes;
 }
@@ -165,14 +167,13 @@ const Outside& Material::outside_of(const Card& card, const CardType& type,
 
 std::string Material::identity_of(const Document& document, const std::string& id) {
   const Card& card = card_named(document, id);
-  const CardType& type = *card.kind;
-  std::map<std::string, std::string> inputs;
-  for (const auto& [name, connection] : card.inputs) inputs[name] = identity_at(document, connection);
-  return identity_of_card(type, card.config, inputs, outside_of(card, type, document.folder).fingerprint);
+  std::vector<std::string> sources;
+  for (const Connection& connection : card.inputs) sources.push_back(identity_of(document, connection.card));
+  return identity_of_card(card, sources, outside_of(card, *card.kind, document.folder).fingerprint);
 }
 
 std::string Material::identity_at(const Document& document, const Connection& connection) {
-  return identity_of_output(identity_of(document, connection.card), connection.output);
+  return identity_of(document, connection.card) + "." + connection.output;
 }
 
 // A table that was split is not asked for again, so that it can be forgotten.
@@ -181,8 +182,9 @@ Material::Output Material::output_of(const Document& document, const std::string
   if (Output kept = outputs_.find(identity)) return kept;
   const Card& card = card_named(document, id);
   const CardType& type = *card.kind;
-  PortValues inputs;
-  for (const auto& [name, connection] : card.inputs) inputs.emplace(name, value_at(document, connection));
+  InputValues inputs;
+  for (const Connection& connection : card.inputs)
+    inputs[connection.input].push_back(value_at(document, connection));
   SaysNotes listener(notes_);
   const CardContext context{.config = card.config,
                             .inputs = inputs,
