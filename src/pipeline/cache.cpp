@@ -73,7 +73,7 @@ json identities_of_inputs(const Card& card, const std::vector<std::string>& sour
   json inputs = json::object();
   for (std::size_t i = 0; i < card.inputs.size(); ++i) {
     const Connection& connection = card.inputs[i];
-    const std::string identity = sources.at(i) + "." + connection.output;
+    const std::string identity = identity_of_output(sources.at(i), connection);
     if (takes_several(find_port(card.kind->inputs, connection.input)->takes)) {
       inputs[connection.input].push_back(identity);
     } else {
@@ -112,6 +112,10 @@ std::string identity_of_card(const Card& card, const std::vector<std::string>& s
                    {"inputs", identities_of_inputs(card, sources)},
                    {"outside", outside}};
   return sha256_of_text(whole.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+std::string identity_of_output(const std::string& source, const Connection& connection) {
+  return source + "." + connection.output;
 }
 
 fs::path Cache::entry(const std::string& identity) const {

@@ -19,6 +19,8 @@ namespace stoker {
 // identities of the cards that it reads from, in the order of its connections.
 std::string identity_of_card(const Card& card, const std::vector<std::string>& sources,
                              const std::string& outside);
+// And what is read at a connection, given the identity of the card that it reads from.
+std::string identity_of_output(const std::string& source, const Connection& connection);
 
 // What a card had to say while it ran.
 using CardNotes = std::vector<std::pair<Severity, std::string>>;
