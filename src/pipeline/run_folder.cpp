@@ -189,12 +189,8 @@ void RunFolder::card_finished(const Card& card, const CardOutcome& outcome) {
 void RunFolder::epoch_finished(const std::string& card, const EpochReport& epoch) {
   const std::lock_guard lock(mutex_);
   metrics_->add(card, epoch);
-  json details{{"card", card},
-               {"epoch", epoch.record.epoch + 1},
-               {"train_loss", epoch.record.train_loss},
-               {"learning_rate", epoch.learning_rate},
-               {"seconds", epoch.seconds}};
-  if (epoch.record.validation_loss) details["validation_loss"] = *epoch.record.validation_loss;
+  json details = epoch_event(epoch);
+  details["card"] = card;
   event("epoch_finished", details);
 }
 
