@@ -22,9 +22,8 @@ struct CardsOptions {
 };
 
 const CardType& card_type_named(const std::string& name) {
-  if (const CardType* found = find_card_type(name)) return *found;
-  std::vector<std::string> names;
-  for (const CardType& type : card_types()) names.push_back(type.name);
+  if (const CardType* found = find_card_type(card_types(), name)) return *found;
+  const std::vector<std::string> names = type_names(card_types());
   refuse("no card type '{}'{}; there are: {}", name, did_you_mean(name, names), join(names, ", "));
 }
 
@@ -34,10 +33,10 @@ std::string list_of_types() {
   return aligned(rows);
 }
 
-std::string ports_text(const std::vector<Port>& ports) {
+template <class AnyPort>
+std::string ports_text(const std::vector<AnyPort>& ports) {
   std::vector<std::vector<std::string>> rows;
-  for (const Port& port : ports)
-    rows.push_back({port.name, std::string(config::name_of(port.type)), port.help});
+  for (const AnyPort& port : ports) rows.push_back({port.name, port_text(port), port.help});
   return aligned(rows, "  ");
 }
 

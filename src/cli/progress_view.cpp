@@ -7,22 +7,16 @@
 
 #include "base/text.h"
 #include "cli/terminal.h"
+#include "pipeline/training_card.h"
 
 namespace stoker::cli {
 namespace {
 
-// Epochs that a train card will run, from the settings of the model that it is connected to; 0 if it has
-// none.
+// That a card will train for; 0: it has none.
 std::int64_t epochs_of(const Document& document, const Card& card) {
-  const auto connection = card.inputs.find("model_spec");
-  if (connection == card.inputs.end()) return 0;
-  for (const Card& each : document.cards) {
-    if (each.id != connection->second.card) continue;
-    const config::Value* epochs = each.config.find("epochs");
-    const auto* count = epochs == nullptr ? nullptr : epochs->get_if<std::int64_t>();
-    return count == nullptr ? 0 : *count;
-  }
-  return 0;
+  if (!trains(card)) return 0;
+  const std::optional<ModelSpec> spec = spec_to_train(document, card);
+  return spec && !spec->is_solved() ? spec->training.epochs : 0;
 }
 
 std::string bar(double share, std::size_t cells) {

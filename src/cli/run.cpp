@@ -10,6 +10,7 @@
 #include "cli/usage.h"
 #include "pipeline/document.h"
 #include "pipeline/run_folder.h"
+#include "pipeline/training_card.h"
 
 namespace stoker::cli {
 namespace {
@@ -30,7 +31,7 @@ struct RunCommand {
 std::vector<std::string> with_flags(const RunCommand& command, const Document& document) {
   std::vector<std::string> assignments = command.assignments;
   for (const Card& card : document.cards) {
-    if (card.type != "train" && card.type != "train_gpu") continue;
+    if (!trains(card)) continue;
     const std::string settings = "cards." + card.id + ".config.";
     if (!command.device.empty()) assignments.push_back(settings + "device=" + command.device);
     if (!command.engine.empty()) assignments.push_back(settings + "engine=" + command.engine);

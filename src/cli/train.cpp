@@ -48,7 +48,7 @@ std::vector<std::string> model_names() {
 
 // The settings of a card but for those that the command line has in another form.
 config::Fields settings_of(const std::string& card_type, const std::vector<std::string>& left_out) {
-  const CardType* type = find_card_type(card_type);
+  const CardType* type = find_card_type(card_types(), card_type);
   if (type == nullptr) fail("the card type {} is missing from the program", card_type);
   config::Fields fields = type->describe().fields;
   std::erase_if(fields, [&](const config::Field& field) {

@@ -247,6 +247,21 @@ Field&& Field::optional() && {
   return std::move(*this);
 }
 
+Field&& Field::changes_rows() && {
+  changes = Changes::rows;
+  return std::move(*this);
+}
+
+Field&& Field::changes_loss() && {
+  changes = Changes::loss;
+  return std::move(*this);
+}
+
+Field&& Field::changes_conditions() && {
+  changes = Changes::conditions;
+  return std::move(*this);
+}
+
 void Field::read(const Value& value, const std::string& path, Diagnostics& diagnostics) const {
   if (const auto checked = Check(*this, diagnostics).whole(value, path)) store_(*checked);
 }

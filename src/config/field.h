@@ -37,6 +37,14 @@ std::string_view name_of(Enum value) {
 enum class FieldType { boolean, integer, number, text, integers, numbers, texts, map };
 bool is_list(FieldType type);
 
+// What a setting changes beside the model that it leads to. Who compares models that differ in it must know.
+enum class Changes {
+  nothing_else,
+  rows,        // which rows are held back to be scored on
+  loss,        // what the loss measures
+  conditions,  // what is predicted, or where and how long it is trained: nothing is left to compare by
+};
+
 class Field {
  public:
   std::string name;
@@ -51,6 +59,7 @@ class Field {
   std::vector<std::string> choices;   // for text
   bool is_required = false;
   bool is_optional = false;  // null or "" is a value: not set
+  Changes changes = Changes::nothing_else;
   // What the member's type can hold; a value outside is refused, never wrapped around.
   std::int64_t lowest_integer = std::numeric_limits<std::int64_t>::min();
   std::int64_t highest_integer = std::numeric_limits<std::int64_t>::max();
@@ -64,6 +73,9 @@ class Field {
   Field&& not_empty() &&;
   Field&& required() &&;
   Field&& optional() &&;
+  Field&& changes_rows() &&;
+  Field&& changes_loss() &&;
+  Field&& changes_conditions() &&;
 
   // Checks the value and, if it is right, stores it in the member that the field was declared for.
   void read(const Value& value, const std::string& path, Diagnostics& diagnostics) const;

@@ -48,12 +48,16 @@ struct PreparationConfig {
 
 inline config::Fields fields(PreparationConfig& c) {
   return {
-      config::field("target_column", c.target_column, "Column to predict").required().not_empty(),
+      config::field("target_column", c.target_column, "Column to predict")
+          .required()
+          .not_empty()
+          .changes_conditions(),
       config::field("feature_columns", c.feature_columns, "Columns to predict from; empty: all others"),
       config::field(
           "task", c.task,
           "What is predicted; auto: classes for text, for booleans and for whole numbers with at most 20 "
-          "different values (and fewer than half as many as there are rows), else regression"),
+          "different values (and fewer than half as many as there are rows), else regression")
+          .changes_conditions(),
       config::field("missing_values", c.missing_values,
                     "impute: median for numbers, most frequent value for text; refuse: an error that names "
                     "the columns"),
@@ -63,11 +67,13 @@ inline config::Fields fields(PreparationConfig& c) {
                     "A text column with more values than this is encoded as ordinal")
           .within(1, 100'000),
       config::field("scaling", c.scaling,
-                    "Fitted on training rows only; auto: standard for networks, none for linear models"),
+                    "Fitted on training rows only; auto: standard for networks, none for linear models")
+          .changes_loss(),
       config::field(
           "weight_column", c.weight_column,
           "Column that says how much each row counts in the loss of a network; no feature unless it is "
-          "named; empty: all the same"),
+          "named; empty: all the same")
+          .changes_loss(),
   };
 }
 

@@ -69,6 +69,20 @@ bool holds_what_it_lists(const fs::path& folder, const CardType& type) {
   return has_every_output(folder, type);
 }
 
+json identities_of_inputs(const Card& card, const std::vector<std::string>& sources) {
+  json inputs = json::object();
+  for (std::size_t i = 0; i < card.inputs.size(); ++i) {
+    const Connection& connection = card.inputs[i];
+    const std::string identity = identity_of_output(sources.at(i), connection);
+    if (takes_several(find_port(card.kind->inputs, connection.input)->takes)) {
+      inputs[connection.input].push_back(identity);
+    } else {
+      inputs[connection.input] = identity;
+    }
+  }
+  return inputs;
+}
+
 // A file that is gone, cut short or not JSON: all mean the same here.
 bool is_whole_entry(const fs::path& folder, const CardType& type) {
   try {
@@ -80,9 +94,10 @@ bool is_whole_entry(const fs::path& folder, const CardType& type) {
 
 }  // namespace
 
-std::string identity_of_card(const CardType& type, const config::Value& settings,
-                             const std::map<std::string, std::string>& inputs, const std::string& outside) {
-  json identifying = config::to_json(settings);
+std::string identity_of_card(const Card& card, const std::vector<std::string>& sources,
+                             const std::string& outside) {
+  const CardType& type = *card.kind;
+  json identifying = config::to_json(card.config);
   if (!outside.empty()) {
     for (const std::string& name : type.file_settings) identifying.erase(name);
     for (const std::string& name : type.address_settings) {
@@ -94,13 +109,13 @@ std::string identity_of_card(const CardType& type, const config::Value& settings
   const json whole{{"type", type.name},
                    {"version", type.version},
                    {"settings", std::move(identifying)},
-                   {"inputs", inputs},
+                   {"inputs", identities_of_inputs(card, sources)},
                    {"outside", outside}};
   return sha256_of_text(whole.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-std::string identity_of_output(const std::string& card_identity, const std::string& output) {
-  return card_identity + "." + output;
+std::string identity_of_output(const std::string& source, const Connection& connection) {
+  return source + "." + connection.output;
 }
 
 fs::path Cache::entry(const std::string& identity) const {
@@ -139,7 +154,7 @@ void Cache::keep(const std::string& identity, const CardType& type, const PortVa
   const fs::path path = entry(identity);
   const std::unique_ptr<AtomicFolder> folder = begin_entry(path);
   try {
-    for (const Port& output : type.outputs)
+    for (const Output& output : type.outputs)
       write_port_value(outputs.at(output.name), output, folder->folder());
     const json listed{{"format", entry_format},
                       {"type", type.name},
@@ -160,7 +175,8 @@ std::optional<KeptOutputs> Cache::load(const std::string& identity, const CardTy
   try {
     const fs::path folder = entry(identity);
     KeptOutputs kept{{}, notes_in(json::parse(read_file(folder / entry_file, largest_entry)))};
-    for (const Port& output : type.outputs) kept.values.emplace(output.name, read_port_value(output, folder));
+    for (const Output& output : type.outputs)
+      kept.values.emplace(output.name, read_port_value(output, folder));
     return kept;
   } catch (const std::bad_alloc&) {
     throw;

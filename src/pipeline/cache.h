@@ -15,12 +15,12 @@
 namespace stoker {
 
 // What a card's output depends on, as one hash: type, version, settings, inputs and what it reads from
-// outside. Ids, names, layout and settings that do not change the output are no part of it.
-std::string identity_of_card(const CardType& type, const config::Value& settings,
-                             const std::map<std::string, std::string>& inputs, const std::string& outside);
-
-// What a connected input depends on, for the identity of the card that reads it.
-std::string identity_of_output(const std::string& card_identity, const std::string& output);
+// outside. Ids, names, layout and settings that do not change the output are no part of it. `sources` are the
+// identities of the cards that it reads from, in the order of its connections.
+std::string identity_of_card(const Card& card, const std::vector<std::string>& sources,
+                             const std::string& outside);
+// And what is read at a connection, given the identity of the card that it reads from.
+std::string identity_of_output(const std::string& source, const Connection& connection);
 
 // What a card had to say while it ran.
 using CardNotes = std::vector<std::pair<Severity, std::string>>;

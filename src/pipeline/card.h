@@ -10,6 +10,8 @@
 
 #include "base/stop.h"
 #include "config/described.h"
+#include "pipeline/cards/train_settings.h"
+#include "pipeline/document.h"
 #include "pipeline/port.h"
 #include "train/progress.h"
 
@@ -24,7 +26,7 @@ struct Outside {
 // All that a card sees while it runs.
 struct CardContext {
   const config::Value& config;  // checked, defaults written out
-  const PortValues& inputs;
+  const InputValues& inputs;
   const Outside& outside;
   const std::filesystem::path& document_folder;
   // The rows on which the model that this card trains is to be evaluated, as far as they are there already.
@@ -44,8 +46,8 @@ struct CardType {
   int version = 1;  // raised when the same settings give another output
   std::string title;
   std::string help;
-  std::vector<Port> inputs;  // all must be connected
-  std::vector<Port> outputs;
+  std::vector<Input> inputs;
+  std::vector<Output> outputs;
   // Settings that name a file. The fingerprint of its content stands for them in the card's identity, and a
   // document that is kept elsewhere holds them as absolute paths.
   std::vector<std::string> file_settings;
@@ -69,16 +71,26 @@ struct CardType {
   // For a card that reads a table: its first rows, while run() may be reading all. None where they cannot be
   // had before.
   std::optional<Table> (*first_rows)(const Outside& outside) = nullptr;
+  // For a card that passes rows on: what they carry from there on, such as the column of their groups.
+  void (*mark_rows)(const config::Value& config, Table& rows) = nullptr;
   // For a card that defines a model: what it puts out, from its checked settings alone.
   ModelSpec (*spec)(const config::Value& config) = nullptr;
+  // For a card that trains: its checked settings. It takes one table to train on and one model_spec, and puts
+  // out a model and a training to keep.
+  cards::TrainSettings (*training)(const config::Value& config) = nullptr;
   // More about its settings for the reference page, below their table.
   std::string (*reference)() = nullptr;
 };
 
-std::span<const CardType> card_types();
-const CardType* find_card_type(const std::string& name);  // null when there is none
+const CardType* find_card_type(const CardTypes& types, const std::string& name);  // null when there is none
+std::vector<std::string> type_names(const CardTypes& types);
 
-const Port* find_port(const std::vector<Port>& ports, const std::string& name);  // null when there is none
-std::vector<std::string> port_names(const std::vector<Port>& ports);
+// The output of which this is kept; null when there is none.
+const Output* output_to_keep(const CardType& type, Keep keep);
+// What is connected to an input of the card, in the order of the document.
+std::span<const Connection> connections_to(const Card& card, const std::string& input);
+// The input whose rows are used so, and that of a type; null when there is none.
+const Input* input_of_rows(const CardType& type, Rows rows);
+const Input* input_of_type(const CardType& type, PortType wanted);
 
 }  // namespace stoker

@@ -41,7 +41,8 @@ struct CardKeys {
 inline config::Fields fields(CardKeys& c) {
   return {
       config::field("type", c.type, "Type of the card").required(),
-      config::field("inputs", c.inputs, "Where each input comes from, as input: card.output"),
+      config::field("inputs", c.inputs,
+                    "Where each input comes from, as input: card.output; one that takes several has a list"),
       config::field("config", c.config, "Settings of the card"),
       config::field(
           "time_limit", c.time_limit,

@@ -36,12 +36,14 @@ bool is_valid_id(const std::string& id) {
 
 class DocumentReader {
  public:
-  explicit DocumentReader(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+  DocumentReader(const CardTypes& types, Diagnostics& diagnostics)
+      : types_(types), diagnostics_(diagnostics) {}
 
   Document read(const Value& value) {
     const auto keys = config::read<DocumentKeys>(value, "", diagnostics_);
     check_version(value);
     Document document;
+    document.types = &types_;
     document.name = keys.name;
     if (keys.name.size() > longest_name) {
       diagnostics_.add(
@@ -91,13 +93,12 @@ class DocumentReader {
                       longest_id));
     }
     const auto keys = config::read<CardKeys>(entry.value, path, diagnostics_);
-    Card card{entry.key, keys.type, {}, {}, keys.time_limit, entry.line};
-    card.inputs = read_inputs(keys.inputs, path + ".inputs");
-    const CardType* type = find_card_type(keys.type);
-    if (type != nullptr) {
+    Card card{entry.key, keys.type, find_card_type(types_, keys.type), {}, {}, keys.time_limit, entry.line};
+    read_inputs(keys.inputs, path + ".inputs", card);
+    if (card.kind != nullptr) {
       Value settings = keys.config;
       if (settings.is_null()) settings = Value(Value::Map{}, entry.line);
-      card.config = type->check(settings, path + ".config", diagnostics_);
+      card.config = card.kind->check(settings, path + ".config", diagnostics_);
     } else if (!keys.type.empty()) {
       report_unknown_type(keys.type, entry.value.find("type")->line(), path + ".type");
     }
@@ -105,33 +106,57 @@ class DocumentReader {
   }
 
   void report_unknown_type(const std::string& type, int line, const std::string& path) {
-    std::vector<std::string> known;
-    for (const CardType& each : card_types()) known.push_back(each.name);
+    const std::vector<std::string> known = type_names(types_);
     std::string hint = did_you_mean(type, known);
     if (hint.empty()) hint = "; there are " + join(known, ", ");
     diagnostics_.add(line, path, fmt::format("no such card type {}{}", in_quotes(type), hint));
   }
 
-  std::map<std::string, Connection> read_inputs(const Value& map, const std::string& path) {
-    std::map<std::string, Connection> inputs;
+  void read_inputs(const Value& map, const std::string& path, Card& card) {
     const auto* entries = map.get_if<Value::Map>();
-    if (entries == nullptr) return inputs;
+    if (entries == nullptr) return;
     for (const Entry& entry : *entries) {
-      Connection connection{"", "", entry.line};
-      const auto* text = entry.value.get_if<std::string>();
-      const std::size_t dot = text == nullptr ? std::string::npos : text->find('.');
-      if (dot == std::string::npos || dot == 0 || dot + 1 == text->size()) {
-        diagnostics_.add(
-            entry.line, path + "." + config::shown(entry.key),
-            fmt::format("must name a card's output as CARD.OUTPUT, such as load.dataset; found {}",
-                        entry.value.describe()));
-      } else {
-        connection.card = text->substr(0, dot);
-        connection.output = text->substr(dot + 1);
+      const std::string inner = path + "." + config::shown(entry.key);
+      const auto* list = entry.value.get_if<Value::List>();
+      if (list == nullptr) {
+        card.inputs.push_back(read_connection(entry.key, entry.value, entry.line, inner));
+      } else if (check_list(*list, entry, inner, card)) {
+        for (std::size_t i = 0; i < list->size(); ++i) {
+          const Value& item = (*list)[i];
+          card.inputs.push_back(read_connection(entry.key, item, item.line() > 0 ? item.line() : entry.line,
+                                                fmt::format("{}.{}", inner, i)));
+        }
       }
-      inputs.emplace(entry.key, std::move(connection));
     }
-    return inputs;
+    std::ranges::stable_sort(card.inputs, {}, &Connection::input);
+  }
+
+  bool check_list(const Value::List& list, const Entry& entry, const std::string& path, Card& card) {
+    const Input* input = card.kind == nullptr ? nullptr : find_port(card.kind->inputs, entry.key);
+    if (input != nullptr && !takes_several(input->takes)) {
+      diagnostics_.add(
+          entry.line, path,
+          fmt::format("takes one connection, written as CARD.OUTPUT; found a list of {}", list.size()));
+      card.inputs.push_back({entry.key, "", "", entry.line});  // so that it is not told to be missing as well
+      return false;
+    }
+    if (!list.empty()) return true;
+    diagnostics_.add(entry.line, path,
+                     "is an empty list; name a card's output as CARD.OUTPUT, or leave it out");
+    card.inputs.push_back({entry.key, "", "", entry.line});
+    return false;
+  }
+
+  Connection read_connection(const std::string& input, const Value& value, int line,
+                             const std::string& path) {
+    const auto* text = value.get_if<std::string>();
+    const std::size_t dot = text == nullptr ? std::string::npos : text->find('.');
+    if (dot != std::string::npos && dot > 0 && dot + 1 < text->size())
+      return {input, text->substr(0, dot), text->substr(dot + 1), line};
+    diagnostics_.add(line, path,
+                     fmt::format("must name a card's output as CARD.OUTPUT, such as load.dataset; found {}",
+                                 value.describe()));
+    return {input, "", "", line};
   }
 
   void check_layout(const Document& document) {
@@ -160,6 +185,7 @@ class DocumentReader {
     });
   }
 
+  const CardTypes& types_;
   Diagnostics& diagnostics_;
 };
 
@@ -167,14 +193,13 @@ class DocumentReader {
 // who reads that text should learn what an address alone may know.
 Value settings_to_keep(const Card& card, const std::filesystem::path& folder) {
   Value settings = card.config;
-  const CardType* type = find_card_type(card.type);
-  for (const std::string& name : type->file_settings) {
+  for (const std::string& name : card.kind->file_settings) {
     Value* value = settings.find(name);
     const auto* text = value == nullptr ? nullptr : value->get_if<std::string>();
     if (text == nullptr || text->empty()) continue;
     *value = Value(std::filesystem::absolute(folder / *text).lexically_normal().string());
   }
-  for (const std::string& name : type->address_settings) {
+  for (const std::string& name : card.kind->address_settings) {
     Value* value = settings.find(name);
     const auto* text = value == nullptr ? nullptr : value->get_if<std::string>();
     if (text != nullptr) *value = Value(kept_url(*text, card.id));
@@ -186,8 +211,14 @@ Value card_value(const Card& card, const std::filesystem::path& folder) {
   Value value(Value::Map{});
   value.set("type", Value(card.type));
   Value inputs(Value::Map{});
-  for (const auto& [name, connection] : card.inputs) {
-    inputs.set(name, Value(connection.card + "." + connection.output));
+  for (const Connection& each : card.inputs) {
+    const Value text(each.card + "." + each.output);
+    const bool in_list = takes_several(find_port(card.kind->inputs, each.input)->takes);
+    if (in_list && inputs.find(each.input) != nullptr) {
+      inputs.find(each.input)->get_if<Value::List>()->push_back(text);
+    } else {
+      inputs.set(each.input, in_list ? Value(Value::List{text}) : text);
+    }
   }
   if (!card.inputs.empty()) value.set("inputs", std::move(inputs));
   value.set("config", settings_to_keep(card, folder));
@@ -230,8 +261,8 @@ const Card& card_named(const Document& document, const std::string& id) {
   fail("there is no card {}", id);
 }
 
-Document read_document(const Value& value, Diagnostics& diagnostics) {
-  return DocumentReader(diagnostics).read(value);
+Document read_document(const Value& value, const CardTypes& types, Diagnostics& diagnostics) {
+  return DocumentReader(types, diagnostics).read(value);
 }
 
 void finish_reading(Document& document, const std::string& file_name, const std::filesystem::path& folder) {
@@ -241,30 +272,31 @@ void finish_reading(Document& document, const std::string& file_name, const std:
 }
 
 Document read_document(const Value& written, const std::string& file_name,
-                       const std::filesystem::path& folder) {
+                       const std::filesystem::path& folder, const CardTypes& types) {
   Diagnostics diagnostics(file_name);
-  Value value = is_seed_form(written) ? from_seed_form(written, diagnostics) : written;
+  Value value = is_seed_form(written) ? from_seed_form(written, types, diagnostics) : written;
   for (const auto& [path, line] : take_space_out(value)) {
     diagnostics.add(line, path,
                     fmt::format("is searched; run the document with: stoker sweep {}, or give one value",
                                 file_name.empty() ? "DOC" : file_name));
   }
-  Document document = read_document(value, diagnostics);
+  Document document = read_document(value, types, diagnostics);
   diagnostics.refuse_if_any();
   finish_reading(document, file_name, folder);
   return document;
 }
 
-Document load_pipeline(const std::filesystem::path& path, const std::vector<std::string>& assignments) {
+Document load_pipeline(const std::filesystem::path& path, const std::vector<std::string>& assignments,
+                       const CardTypes& types) {
   Value value = config::load_document(path);
   Diagnostics diagnostics(path.string());
-  if (!assignments.empty() && is_seed_form(value)) value = from_seed_form(value, diagnostics);
+  if (!assignments.empty() && is_seed_form(value)) value = from_seed_form(value, types, diagnostics);
   diagnostics.refuse_if_any();
   for (const std::string& assignment : assignments) {
     refuse_unknown_card(value, assignment);
     config::set_path(value, assignment);
   }
-  return read_document(value, path.string(), path.parent_path());
+  return read_document(value, path.string(), path.parent_path(), types);
 }
 
 }  // namespace stoker

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "pipeline/card.h"
@@ -33,11 +34,13 @@ json search_schema() {
 }
 
 json settings_schema(const CardType& type) {
-  json schema = config::json_schema(type.describe().fields);
+  const config::Described settings = type.describe();
+  json schema = config::json_schema(settings.fields);
   schema.erase("$schema");
-  if (!can_be_searched(type.name)) return schema;
-  for (auto& [name, property] : schema["properties"].items()) {
-    if (!can_be_searched(type.name, name)) continue;
+  if (!can_be_searched(type)) return schema;
+  for (const config::Field& setting : settings.fields) {
+    if (!can_be_searched(setting)) continue;
+    json& property = schema["properties"][setting.name];
     json either{{"anyOf", json::array({property, {{"$ref", "#/$defs/search"}}})}};
     for (const char* key : {"description", "default"})
       if (property.contains(key)) either[key] = property[key];
@@ -47,46 +50,47 @@ json settings_schema(const CardType& type) {
 }
 
 json inputs_schema(const CardType& type) {
+  const json connection{{"type", "string"}, {"pattern", "^[A-Za-z0-9_][A-Za-z0-9_-]*[.][a-z_]+$"}};
   json properties = json::object();
-  for (const Port& port : type.inputs) {
-    properties[port.name] = {
-        {"type", "string"},
-        {"pattern", "^[A-Za-z0-9_][A-Za-z0-9_-]*[.][a-z_]+$"},
-        {"description", port.help + " (" + std::string(config::name_of(port.type)) + ")"}};
+  json required = json::array();
+  for (const Input& input : type.inputs) {
+    json& property = properties[input.name] = connection;
+    if (takes_several(input.takes))
+      property = {
+          {"anyOf", json::array({connection, {{"type", "array"}, {"items", connection}, {"minItems", 1}}})}};
+    property["description"] = fmt::format("{} ({})", input.help, port_text(input));
+    if (must_be_connected(input.takes)) required.push_back(input.name);
   }
   return {{"type", "object"},
           {"properties", std::move(properties)},
-          {"required", port_names(type.inputs)},
+          {"required", std::move(required)},
           {"additionalProperties", false}};
 }
 
 json when_type_is(const CardType& type) {
   const json settings = settings_schema(type);
-  json then{{"properties", {{"inputs", inputs_schema(type)}, {"config", settings}}}};
+  const json inputs = inputs_schema(type);
+  json then{{"properties", {{"inputs", inputs}, {"config", settings}}}};
   then["required"] = json::array();
-  if (!type.inputs.empty()) then["required"].push_back("inputs");
+  if (!inputs.at("required").empty()) then["required"].push_back("inputs");
   if (!settings.at("required").empty()) then["required"].push_back("config");
   return {{"if", {{"properties", {{"type", {{"const", type.name}}}}}}}, {"then", std::move(then)}};
 }
 
-json card_schema() {
+json card_schema(const CardTypes& types) {
   CardKeys keys;
   json schema = config::json_schema(fields(keys));
   schema.erase("$schema");
-  json names = json::array();
   json cases = json::array();
-  for (const CardType& type : card_types()) {
-    names.push_back(type.name);
-    cases.push_back(when_type_is(type));
-  }
-  schema["properties"]["type"]["enum"] = std::move(names);
+  for (const CardType& type : types) cases.push_back(when_type_is(type));
+  schema["properties"]["type"]["enum"] = type_names(types);
   schema["allOf"] = std::move(cases);
   return schema;
 }
 
 }  // namespace
 
-json document_schema() {
+json document_schema(const CardTypes& types) {
   DocumentKeys keys;
   json schema = config::json_schema(fields(keys));
   schema["title"] = "Stoker pipeline";
@@ -97,7 +101,7 @@ json document_schema() {
   cards["minProperties"] = 1;
   cards["maxProperties"] = most_cards;
   cards["propertyNames"] = {{"pattern", "^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$"}};
-  cards["additionalProperties"] = card_schema();
+  cards["additionalProperties"] = card_schema(types);
   schema["properties"]["layout"]["additionalProperties"] = {
       {"type", "array"}, {"items", {{"type", "number"}}}, {"minItems", 2}, {"maxItems", 2}};
   return schema;

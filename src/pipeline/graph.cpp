@@ -30,34 +30,50 @@ std::map<std::string, std::size_t> positions_of(const std::vector<Card>& cards) 
   return positions;
 }
 
+std::string with_article(PortType type) {
+  const std::string name(config::name_of(type));
+  return type == PortType::arrays ? name : "a " + name;
+}
+
 class Connections {
  public:
   Connections(const std::vector<Card>& cards, Diagnostics& diagnostics)
       : cards_(cards), positions_(positions_of(cards)), diagnostics_(diagnostics) {}
 
   void check(const Card& card) const {
-    const CardType* type = find_card_type(card.type);
+    const CardType* type = card.kind;
     if (type == nullptr) return;
-    for (const auto& [name, connection] : card.inputs) {
-      const std::string path = fmt::format("cards.{}.inputs.{}", card.id, config::shown(name));
-      const Port* input = find_port(type->inputs, name);
+    for (const Connection& connection : card.inputs) {
+      const Input* input = find_port(type->inputs, connection.input);
       if (input == nullptr) {
-        const std::vector<std::string> known = port_names(type->inputs);
-        std::string hint = did_you_mean(name, known);
-        if (hint.empty()) hint = known.empty() ? "; it takes none" : "; it takes " + join(known, ", ");
-        diagnostics_.add(connection.line, path, fmt::format("{} has no such input{}", type->name, hint));
+        report_unknown_input(card, connection);
       } else {
-        check_source(*input, connection, path);
+        check_source(*input, connection, path_of(card, *input, connection));
       }
     }
-    for (const Port& input : type->inputs) {
-      if (card.inputs.contains(input.name)) continue;
+    for (const Input& input : type->inputs) {
+      if (!must_be_connected(input.takes) || !connections_to(card, input.name).empty()) continue;
       diagnostics_.add(card.line, fmt::format("cards.{}.inputs.{}", card.id, input.name),
-                       fmt::format("missing; {} needs a {} here", type->name, config::name_of(input.type)));
+                       fmt::format("missing; {} needs {} here", type->name, with_article(input.type)));
     }
   }
 
  private:
+  void report_unknown_input(const Card& card, const Connection& connection) const {
+    const std::vector<std::string> known = port_names(card.kind->inputs);
+    std::string hint = did_you_mean(connection.input, known);
+    if (hint.empty()) hint = known.empty() ? "; it takes none" : "; it takes " + join(known, ", ");
+    diagnostics_.add(connection.line,
+                     fmt::format("cards.{}.inputs.{}", card.id, config::shown(connection.input)),
+                     fmt::format("{} has no such input{}", card.kind->name, hint));
+  }
+
+  static std::string path_of(const Card& card, const Input& input, const Connection& connection) {
+    const std::string path = fmt::format("cards.{}.inputs.{}", card.id, input.name);
+    if (!takes_several(input.takes)) return path;
+    return fmt::format("{}.{}", path, &connection - connections_to(card, input.name).data());
+  }
+
   void check_source(const Port& input, const Connection& connection, const std::string& path) const {
     if (connection.card.empty()) return;  // not CARD.OUTPUT, which has been said
     const auto position = positions_.find(connection.card);
@@ -67,7 +83,7 @@ class Connections {
                                    did_you_mean(connection.card, ids_of(cards_))));
       return;
     }
-    const CardType* source = find_card_type(cards_[position->second].type);
+    const CardType* source = cards_[position->second].kind;
     if (source == nullptr) return;
     const Port* output = find_port(source->outputs, connection.output);
     if (output == nullptr) {
@@ -79,8 +95,8 @@ class Connections {
                                    in_quotes(connection.output), hint));
     } else if (output->type != input.type) {
       diagnostics_.add(connection.line, path,
-                       fmt::format("needs a {}, but {}.{} is a {}", config::name_of(input.type),
-                                   connection.card, connection.output, config::name_of(output->type)));
+                       fmt::format("needs {}, but {}.{} is {}", with_article(input.type), connection.card,
+                                   connection.output, with_article(output->type)));
     }
   }
 
@@ -94,7 +110,7 @@ std::vector<std::vector<std::size_t>> sources_of(const std::vector<Card>& cards)
   const auto positions = positions_of(cards);
   std::vector<std::vector<std::size_t>> sources(cards.size());
   for (std::size_t i = 0; i < cards.size(); ++i) {
-    for (const auto& [name, connection] : cards[i].inputs) {
+    for (const Connection& connection : cards[i].inputs) {
       const auto found = positions.find(connection.card);
       if (found != positions.end()) sources[i].push_back(found->second);
     }
@@ -206,6 +222,17 @@ std::set<std::string> needed_for(const Document& document, const std::string& id
     open.insert(open.end(), sources[at].begin(), sources[at].end());
   }
   return needed;
+}
+
+std::vector<const Card*> way_of_rows(const Document& document, const Connection& connection) {
+  std::vector<const Card*> way{&card_named(document, connection.card)};
+  while (const Input* passed = input_of_rows(*way.back()->kind, Rows::passed_on)) {
+    const auto connected = connections_to(*way.back(), passed->name);
+    if (connected.size() != 1) break;  // rows of several cards come from the one that joins them
+    way.push_back(&card_named(document, connected.front().card));
+  }
+  std::reverse(way.begin(), way.end());
+  return way;
 }
 
 }  // namespace stoker

@@ -9,8 +9,8 @@
 
 namespace stoker {
 
-// Every connection must lead from an output that exists to an input of the same type, and every input must
-// have one. Cards of unknown type are passed over: that they are unknown has been said.
+// Every connection must lead from an output that exists to an input of the same type, and every input that
+// must have one has one. Cards of unknown type are passed over: that they are unknown has been said.
 void check_connections(const std::vector<Card>& cards, config::Diagnostics& diagnostics);
 
 // The cards so that each comes after those it reads from, otherwise in the given order. A cycle is reported
@@ -19,5 +19,9 @@ std::vector<Card> in_running_order(const std::vector<Card>& cards, config::Diagn
 
 // The card and everything that it reads from, directly or not. Refuses an unknown card with the nearest name.
 std::set<std::string> needed_for(const Document& document, const std::string& id);
+
+// The cards that pass on the rows at the connection, in the order in which rows go through them; before them
+// stands the card that the rows come from.
+std::vector<const Card*> way_of_rows(const Document& document, const Connection& connection);
 
 }  // namespace stoker

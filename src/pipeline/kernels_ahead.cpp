@@ -4,42 +4,24 @@
 #include <optional>
 #include <system_error>
 
-#include "data/split.h"
-#include "pipeline/cards/card_settings.h"
+#include "pipeline/graph.h"
+#include "pipeline/training_card.h"
 #include "train/compile_ahead.h"
 
 namespace stoker {
-namespace {
-
-// The card that the rows at the connection come from, through any splits; their group_column is the
-// nearest's.
-const Card& origin_of(const Document& document, const Connection& connection, std::string& group_column) {
-  const Card* card = &card_named(document, connection.card);
-  while (card->type == "data_split") {
-    if (group_column.empty()) group_column = settings_of<SplitConfig>(card->config).group_column;
-    card = &card_named(document, card->inputs.at("dataset").card);
-  }
-  return *card;
-}
-
-}  // namespace
 
 std::map<std::string, std::vector<TrainingToCome>> trainings_to_come(const Document& document,
                                                                      const std::set<std::string>& running) {
   std::map<std::string, std::vector<TrainingToCome>> trainings;
   for (const Card& card : document.cards) {
-    const auto data = card.inputs.find("train_dataset");
-    const auto model = card.inputs.find("model_spec");
-    if (!running.contains(card.id) || data == card.inputs.end() || model == card.inputs.end()) continue;
-    const Card& definition = card_named(document, model->second.card);
-    const CardType& type = *find_card_type(definition.type);
-    if (type.spec == nullptr) continue;
-    TrainingToCome training{card.id, {}, {}, {}};
-    const std::string& reader = origin_of(document, data->second, training.group_column).id;
-    training.spec = type.spec(definition.config);
-    if (training.spec.is_solved()) continue;
-    training.settings = settings_of<cards::TrainSettings>(card.config);
-    trainings[reader].push_back(std::move(training));
+    if (!running.contains(card.id) || !trains(card)) continue;
+    std::optional<ModelSpec> spec = spec_to_train(document, card);
+    if (!spec || spec->is_solved()) continue;
+    std::vector<const Card*> way = way_of_rows(document, rows_to_train_on(card));
+    const std::string& reader = way.front()->id;
+    way.erase(way.begin());
+    trainings[reader].push_back(
+        {card.id, std::move(*spec), card.kind->training(card.config), std::move(way)});
   }
   return trainings;
 }
@@ -69,8 +51,10 @@ void KernelsAhead::compile(const std::vector<TrainingToCome>& trainings, const C
     if (!instead_ && !compiles_ahead(training.spec, settings.fit)) continue;
     if (!rows) rows = reader.first_rows(opened);
     if (!rows) return;
-    rows->group_column = training.group_column;
-    const FitRequest request{.training = *rows,
+    Table marked = *rows;
+    for (const Card* card : training.way)
+      if (card->kind->mark_rows != nullptr) card->kind->mark_rows(card->config, marked);
+    const FitRequest request{.training = marked,
                              .spec = training.spec,
                              .preparation = settings.preparation,
                              .config = settings.fit,

@@ -9,7 +9,6 @@
 
 #include "base/stop.h"
 #include "pipeline/card.h"
-#include "pipeline/cards/train_settings.h"
 #include "pipeline/document.h"
 #include "train/fit_request.h"
 
@@ -20,7 +19,7 @@ struct TrainingToCome {
   std::string card;
   ModelSpec spec;
   cards::TrainSettings settings;
-  std::string group_column;  // of the splits on the way
+  std::vector<const Card*> way;  // of the document, that pass its rows on from the card that reads them
 };
 // Those of the `running` cards, by the card that reads what they train on, as a whole or in parts.
 std::map<std::string, std::vector<TrainingToCome>> trainings_to_come(const Document& document,

@@ -1,27 +1,22 @@
 #include "pipeline/metrics_file.h"
 
 #include <algorithm>
-#include <charconv>
 
-#include <fmt/format.h>
-
+#include "base/error.h"
 #include "base/text.h"
 
 namespace stoker {
 namespace {
 
 constexpr std::size_t largest_file = 1U << 30;
-const std::string header = "epoch,card,train_loss,validation_loss,learning_rate,seconds,rows_per_second";
 
-std::int64_t number_of(const EpochReport& epoch) {
-  return epoch.record.epoch + 1;
-}
-
-std::string line_text(const std::string& card, const EpochReport& epoch) {
-  const auto& validation = epoch.record.validation_loss;
-  return fmt::format("{},{},{},{},{},{:.6g},{:.6g}", number_of(epoch), card, epoch.record.train_loss,
-                     validation ? fmt::format("{}", *validation) : "", epoch.learning_rate, epoch.seconds,
-                     epoch.rows_per_second);
+// None where the line is not that of an epoch.
+std::optional<std::pair<std::string, EpochReport>> epoch_in(const std::string& line) {
+  try {
+    return epoch_from_line(line);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 // Drops what stands there from this epoch on.
@@ -49,14 +44,11 @@ MetricsFile::MetricsFile(std::filesystem::path path) : path_(std::move(path)) {
     std::string content = read_file(path_, largest_file);
     content.resize(content.rfind('\n') + 1);  // a line that was cut short ends in no newline
     for (std::string& text : split_text(content, '\n')) {
-      const std::vector<std::string> parts = split_text(text, ',');
-      std::int64_t epoch = 0;
-      const char* end = parts.front().data() + parts.front().size();
-      const auto [stopped, error] = std::from_chars(parts.front().data(), end, epoch);
-      if (parts.size() != 7 || error != std::errc() || stopped != end) continue;
-      Lines& lines = lines_of(parts[1]);
-      remove_from(lines, epoch);
-      lines.push_back({epoch, std::move(text)});
+      const auto epoch = epoch_in(text);
+      if (!epoch) continue;
+      Lines& lines = lines_of(epoch->first);
+      remove_from(lines, epoch_number(epoch->second));
+      lines.push_back({epoch_number(epoch->second), std::move(text)});
     }
   }
   rewrite();
@@ -64,8 +56,8 @@ MetricsFile::MetricsFile(std::filesystem::path path) : path_(std::move(path)) {
 
 void MetricsFile::add(const std::string& card, const EpochReport& epoch) {
   Lines& lines = lines_of(card);
-  const bool repeated = remove_from(lines, number_of(epoch));
-  lines.push_back({number_of(epoch), line_text(card, epoch)});
+  const bool repeated = remove_from(lines, epoch_number(epoch));
+  lines.push_back({epoch_number(epoch), epoch_line(card, epoch)});
   if (repeated) {
     rewrite();
   } else {
@@ -75,7 +67,7 @@ void MetricsFile::add(const std::string& card, const EpochReport& epoch) {
 
 void MetricsFile::replace(const std::string& card, const std::vector<EpochReport>& epochs) {
   Lines lines;
-  for (const EpochReport& epoch : epochs) lines.push_back({number_of(epoch), line_text(card, epoch)});
+  for (const EpochReport& epoch : epochs) lines.push_back({epoch_number(epoch), epoch_line(card, epoch)});
   Lines& earlier = lines_of(card);
   if (lines == earlier) return;
   const bool is_new = earlier.empty();
@@ -95,7 +87,7 @@ MetricsFile::Lines& MetricsFile::lines_of(const std::string& card) {
 }
 
 void MetricsFile::rewrite() {
-  std::string text = header + "\n";
+  std::string text = std::string(epoch_columns) + "\n";
   for (const auto& [card, lines] : cards_) {
     if (!lines.empty()) text += joined(lines) + "\n";
   }

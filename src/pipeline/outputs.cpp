@@ -14,8 +14,11 @@
 namespace stoker {
 namespace {
 
-const nlohmann::json& training_report(const PortValues& values) {
-  return *std::get<std::shared_ptr<const nlohmann::json>>(values.at("train_metrics"));
+// Null where nothing was trained.
+const nlohmann::json* training_report(const CardType& type, const PortValues& values) {
+  const Output* report = output_to_keep(type, Keep::training);
+  if (report == nullptr) return nullptr;
+  return std::get<std::shared_ptr<const nlohmann::json>>(values.at(report->name)).get();
 }
 
 }  // namespace
@@ -23,7 +26,7 @@ const nlohmann::json& training_report(const PortValues& values) {
 Outputs::Outputs(const Document& document, const std::set<std::string>& needed) {
   for (const Card& card : document.cards) {
     if (!needed.contains(card.id)) continue;
-    for (const auto& [name, connection] : card.inputs) ++cards_[connection.card].readers_left;
+    for (const Connection& connection : card.inputs) ++cards_[connection.card].readers_left;
   }
 }
 
@@ -32,8 +35,8 @@ void Outputs::add(const std::string& card, std::string identity, PortValues valu
   cards_[card].values = std::move(values);
 }
 
-const PortValue& Outputs::get(const std::string& card, const Port& output) const {
-  return cards_.at(card).values.at(output.name);
+const PortValue& Outputs::get(const std::string& card, const std::string& output) const {
+  return cards_.at(card).values.at(output);
 }
 
 bool Outputs::are_there(const std::string& card) const {
@@ -45,7 +48,7 @@ void Outputs::leave_in_cache(const Cache& cache, Tables tables, const std::strin
                              const CardType& type) {
   Entry& entry = cards_.at(card);
   std::vector<std::string> left;
-  for (const Port& output : type.outputs) {
+  for (const Output& output : type.outputs) {
     const auto found = entry.values.find(output.name);
     if (output.type != PortType::table || found == entry.values.end()) continue;
     const Table& table = std::get<Table>(found->second);
@@ -60,7 +63,7 @@ void Outputs::leave_in_cache(const Cache& cache, Tables tables, const std::strin
 }
 
 void Outputs::let_go_after(const Card& card) {
-  for (const auto& [name, connection] : card.inputs) {
+  for (const Connection& connection : card.inputs) {
     Entry& entry = cards_.at(connection.card);
     if (--entry.readers_left == 0) entry.values.clear();
   }
@@ -68,13 +71,13 @@ void Outputs::let_go_after(const Card& card) {
 }
 
 bool is_partial(const CardType& type, const PortValues& values) {
-  const bool trains = find_port(type.outputs, "trained_model") != nullptr;
-  return trains && ended_by_time_limit(training_report(values));
+  const nlohmann::json* report = training_report(type, values);
+  return report != nullptr && ended_by_time_limit(*report);
 }
 
 std::string identity_of_outputs(const std::string& identity, const CardType& type, const PortValues& values) {
   if (!is_partial(type, values)) return identity;
-  return sha256_of_text(identity + training_report(values).dump());
+  return sha256_of_text(identity + training_report(type, values)->dump());
 }
 
 }  // namespace stoker

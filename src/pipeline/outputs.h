@@ -19,7 +19,7 @@ class Outputs {
 
   // Under the identity by which the cards that follow are found in the cache.
   void add(const std::string& card, std::string identity, PortValues values);
-  const PortValue& get(const std::string& card, const Port& output) const;
+  const PortValue& get(const std::string& card, const std::string& output) const;
   const std::string& identity(const std::string& card) const { return cards_.at(card).identity; }
   bool are_there(const std::string& card) const;
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "model/safetensors.h"
 #include "pipeline/model_definition.h"
 
 namespace stoker {
@@ -32,6 +33,8 @@ std::string port_file_name(const Port& port) {
       return port.name + ".arrow";
     case PortType::model:
       return port.name;
+    case PortType::arrays:
+      return port.name + ".safetensors";
     case PortType::model_spec:
     case PortType::report:
       break;
@@ -50,6 +53,8 @@ void write_port_value(const PortValue& value, const Port& port, const std::files
       return write_json(spec_to_json(std::get<ModelSpec>(value)), path);
     case PortType::report:
       return write_json(*std::get<std::shared_ptr<const json>>(value), path);
+    case PortType::arrays:
+      return write_safetensors(path, *std::get<std::shared_ptr<const NamedArrays>>(value));
   }
 }
 
@@ -62,6 +67,8 @@ PortValue read_port_value(const Port& port, const std::filesystem::path& folder)
       return std::make_shared<const Model>(load_model(path));
     case PortType::model_spec:
       return spec_from_json(read_json(path));
+    case PortType::arrays:
+      return std::make_shared<const NamedArrays>(read_safetensors(path));
     case PortType::report:
       break;
   }

@@ -7,7 +7,8 @@
 
 namespace stoker {
 
-// A value of a port as a file of the cache: a table as Arrow IPC, a model as its folder, the rest as JSON.
+// A value of a port as a file of the cache: a table as Arrow IPC, a model as its folder, arrays as
+// safetensors, the rest as JSON.
 std::string port_file_name(const Port& port);
 void write_port_value(const PortValue& value, const Port& port, const std::filesystem::path& folder);
 // Refuses a file that is damaged.

@@ -8,11 +8,12 @@
 namespace stoker {
 namespace {
 
-std::string ports_table(const std::string& heading, const std::vector<Port>& ports) {
+template <class AnyPort>
+std::string ports_table(const std::string& heading, const std::vector<AnyPort>& ports) {
   if (ports.empty()) return "";
   std::string table = fmt::format("| {} | type | meaning |\n|---|---|---|\n", heading);
-  for (const Port& port : ports) {
-    table += fmt::format("| `{}` | {} | {} |\n", port.name, config::name_of(port.type), port.help);
+  for (const AnyPort& port : ports) {
+    table += fmt::format("| `{}` | {} | {} |\n", port.name, port_text(port), port.help);
   }
   return table + "\n";
 }
@@ -38,7 +39,7 @@ std::string sweep_section() {
 
 }  // namespace
 
-std::string reference_page() {
+std::string reference_page(const CardTypes& types) {
   DocumentKeys document;
   CardKeys card;
   std::string text =
@@ -49,7 +50,7 @@ std::string reference_page() {
   text += config::reference_table(fields(document));
   text += "\n## A card\n\n" + config::reference_table(fields(card)) + "\n";
   text += sweep_section();
-  for (const CardType& type : card_types()) text += card_section(type);
+  for (const CardType& type : types) text += card_section(type);
   text.pop_back();
   return text;
 }

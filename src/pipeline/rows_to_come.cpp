@@ -1,37 +1,43 @@
 #include "pipeline/rows_to_come.h"
 
+#include <algorithm>
+
+#include "pipeline/graph.h"
+
 namespace stoker {
-namespace {
-
-// The card that read the rows of which those at the connection are a part; null when they were made here.
-const Card* reader_of(const Document& document, const Connection& connection) {
-  const Card* card = &card_named(document, connection.card);
-  while (card->type == "data_split") card = &card_named(document, card->inputs.at("dataset").card);
-  return find_card_type(card->type)->read_as_text != nullptr ? card : nullptr;
-}
-
-}  // namespace
-
 std::vector<Connection> tests_of_model(const Document& document, const std::set<std::string>& running,
                                        const std::string& training_card) {
   std::vector<Connection> tests;
   for (const Card& card : document.cards) {
-    const auto model = card.inputs.find("trained_model");
-    const auto test = card.inputs.find("test_dataset");
-    if (model == card.inputs.end() || test == card.inputs.end()) continue;
-    if (running.contains(card.id) && model->second.card == training_card) tests.push_back(test->second);
+    const Input* model = input_of_type(*card.kind, PortType::model);
+    const Input* test = input_of_rows(*card.kind, Rows::tested_on);
+    if (!running.contains(card.id) || model == nullptr || test == nullptr) continue;
+    const auto models = connections_to(card, model->name);
+    if (std::ranges::find(models, training_card, &Connection::card) == models.end()) continue;
+    for (const Connection& each : connections_to(card, test->name)) tests.push_back(each);
   }
   return tests;
 }
 
-Table in_learnt_types(const Table& table, const Preparation& learnt, const Document& document,
-                      const Connection& connection, const std::map<std::string, Outside>& outside) {
-  const std::vector<std::string> mistaken = columns_not_text(table, learnt.text_columns());
+std::vector<std::string> columns_learnt_as_text(const Card& card, const InputValues& inputs) {
+  std::vector<std::string> columns;
+  const Input* model = input_of_type(*card.kind, PortType::model);
+  const auto models = model == nullptr ? inputs.end() : inputs.find(model->name);
+  if (models == inputs.end()) return columns;
+  for (const PortValue& value : models->second)
+    for (std::string& name : std::get<std::shared_ptr<const Model>>(value)->preparation.text_columns())
+      if (std::ranges::find(columns, name) == columns.end()) columns.push_back(std::move(name));
+  return columns;
+}
+
+Table in_learnt_types(const Table& table, const std::vector<std::string>& learnt_as_text,
+                      const Document& document, const Connection& connection,
+                      const std::map<std::string, Outside>& outside) {
+  const std::vector<std::string> mistaken = columns_not_text(table, learnt_as_text);
   if (mistaken.empty()) return table;
-  const Card* reader = reader_of(document, connection);
-  if (reader == nullptr) return table;
-  const std::optional<Table> again =
-      find_card_type(reader->type)->read_as_text(outside.at(reader->id), mistaken);
+  const Card& reader = *way_of_rows(document, connection).front();
+  if (reader.kind->read_as_text == nullptr) return table;  // they were made here
+  const std::optional<Table> again = reader.kind->read_as_text(outside.at(reader.id), mistaken);
   if (!again) return table;
   if (!table.source_rows) return *again;
   Table part = take_rows(*again, *table.source_rows);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/without_sync.h"
 #include "device/device.h"
+#include "pipeline/training_card.h"
 #include "pipeline/training_report.h"
 #include "torch/door.h"
 
@@ -65,9 +66,9 @@ std::string gpu_model(const std::string& device) {
   return "";
 }
 
-std::string first_training_of(const Document& document) {
+std::string first_with_model(const Document& document) {
   for (const Card& card : document.cards) {
-    if (find_port(find_card_type(card.type)->outputs, "trained_model") != nullptr) return card.id;
+    if (output_to_keep(*card.kind, Keep::model) != nullptr) return card.id;
   }
   return "";
 }
@@ -120,7 +121,7 @@ std::unique_ptr<RunFolder> RunFolder::reopen(const fs::path& folder, const Docum
   read_record({folder});  // refuses what is no run before anything is written there
   RunLock lock = lock_to_work_on(folder);
   RunRecord earlier = read_record({folder});
-  if (document_of_run(folder).to_yaml() != document.to_yaml()) {
+  if (document_of_run(folder, *document.types).to_yaml() != document.to_yaml()) {
     refuse(
         "this is not the document that {} was started with; start a new run, or resume it with its own: {}",
         folder.string(), RunPaths{folder}.document().string());
@@ -135,7 +136,7 @@ std::unique_ptr<RunFolder> RunFolder::reopen(const fs::path& folder, const Docum
 RunFolder::RunFolder(fs::path folder, RunLock lock, const Document& document, RunRecord record)
     : paths_{std::move(folder)}, lock_(std::move(lock)), record_(std::move(record)) {
   was_finished_ = record_.status == RunStatus::finished;
-  first_training_ = first_training_of(document);
+  first_with_model_ = first_with_model(document);
   earlier_seconds_ = record_.seconds;
 }
 
@@ -172,8 +173,7 @@ void RunFolder::card_started(const Card& card) {
   const std::lock_guard lock(mutex_);
   event("card_started", {{"card", card.id}, {"type", card.type}});
   // A training may take hours, or the machine with it.
-  const bool trains = find_port(find_card_type(card.type)->outputs, "trained_model") != nullptr;
-  if (trains && record_is_behind_) save_record();
+  if (trains(card) && record_is_behind_) save_record();
 }
 
 void RunFolder::card_finished(const Card& card, const CardOutcome& outcome) {
@@ -189,12 +189,8 @@ void RunFolder::card_finished(const Card& card, const CardOutcome& outcome) {
 void RunFolder::epoch_finished(const std::string& card, const EpochReport& epoch) {
   const std::lock_guard lock(mutex_);
   metrics_->add(card, epoch);
-  json details{{"card", card},
-               {"epoch", epoch.record.epoch + 1},
-               {"train_loss", epoch.record.train_loss},
-               {"learning_rate", epoch.learning_rate},
-               {"seconds", epoch.seconds}};
-  if (epoch.record.validation_loss) details["validation_loss"] = *epoch.record.validation_loss;
+  json details = epoch_event(epoch);
+  details["card"] = card;
   event("epoch_finished", details);
 }
 
@@ -216,14 +212,18 @@ void RunFolder::note(const std::string& card, Severity severity, const std::stri
   event("note", details);
 }
 
-RunRecord::Training RunFolder::keep_training(const std::string& card, const Model& model, const json& report,
-                                             bool trained_here) {
+void RunFolder::keep_model(const std::string& card, const Model& model) {
+  const std::lock_guard lock(mutex_);
+  fail_if_gone();
+  save_model(model, card == first_with_model_ ? paths_.model() : paths_.folder / ("model-" + card));
+}
+
+RunRecord::Training RunFolder::keep_training(const std::string& card, const json& report, bool trained_here) {
   const std::lock_guard lock(mutex_);
   fail_if_gone();
   const RunRecord::Training line = training_line(report, card);
-  save_model(model, card == first_training_ ? paths_.model() : paths_.folder / ("model-" + card));
   metrics_->replace(card, epochs_of(report));
-  if (trained_here && !family_of(model.network).is_solved() && line.engine != "fused")
+  if (trained_here && !family_named(line.model_type).is_solved() && line.engine != "fused")
     record_.torch_version = torch_door::version();
   if (line.device.starts_with("cuda")) record_.gpu = gpu_model(line.device);
   record_.trainings.push_back(line);
@@ -310,8 +310,8 @@ void RunFolder::remove() {
   if (made_out_) fs::remove(paths_.folder.parent_path(), ignored);  // stays if anything is in it
 }
 
-Document document_of_run(const fs::path& run_folder) {
-  return load_pipeline(RunPaths{run_folder}.document());
+Document document_of_run(const fs::path& run_folder, const CardTypes& types) {
+  return load_pipeline(RunPaths{run_folder}.document(), {}, types);
 }
 
 }  // namespace stoker

@@ -45,8 +45,8 @@ class RunFolder {
   void note(const std::string& card, Severity severity, const std::string& message);
 
   // What cards put out, as files that people look for.
-  RunRecord::Training keep_training(const std::string& card, const Model& model, const nlohmann::json& report,
-                                    bool trained_here);
+  void keep_model(const std::string& card, const Model& model);
+  RunRecord::Training keep_training(const std::string& card, const nlohmann::json& report, bool trained_here);
   void keep_evaluation(const std::string& card, const Evaluation& evaluation);
   void keep_result(const RunRecord::Result& result);
   void keep_predictions(const std::string& card, const Table& predictions);
@@ -81,12 +81,12 @@ class RunFolder {
   double earlier_seconds_ = 0;
   bool was_finished_ = false;
   bool made_out_ = false;
-  std::string first_training_;  // the card whose model is in model/
+  std::string first_with_model_;  // the card whose model is in model/
   std::optional<AppendedFile> events_;
   std::optional<MetricsFile> metrics_;
 };
 
 // The document of a run folder that is to be resumed.
-Document document_of_run(const std::filesystem::path& run_folder);
+Document document_of_run(const std::filesystem::path& run_folder, const CardTypes& types = card_types());
 
 }  // namespace stoker

@@ -14,6 +14,7 @@
 #include "pipeline/rows_to_come.h"
 #include "pipeline/run_folder.h"
 #include "pipeline/time_limit.h"
+#include "pipeline/training_card.h"
 #include "pipeline/training_report.h"
 #include "report/report.h"
 
@@ -128,7 +129,7 @@ class Run {
 
   void run_card(const Card& card) {
     const Clock::time_point started = Clock::now();
-    const CardType& type = *find_card_type(card.type);
+    const CardType& type = *card.kind;
     recorder_.begin(card.id);
     folder_->card_started(card);
     listener_.card_started(card);
@@ -139,7 +140,7 @@ class Run {
       const Outside outside = type.look_outside == nullptr
                                   ? Outside{}
                                   : type.look_outside(card.config, document_.folder, limit.stop());
-      const std::string identity = identity_of(card, type, outside);
+      const std::string identity = identity_of(card, outside);
       std::optional<KeptOutputs> kept = kept_outputs(card, type, identity);
       outcome.reused = kept.has_value();
       if (kept) repeat(kept->notes);
@@ -160,12 +161,10 @@ class Run {
     stop_if_interrupted();
   }
 
-  std::string identity_of(const Card& card, const CardType& type, const Outside& outside) const {
-    std::map<std::string, std::string> inputs;
-    for (const auto& [name, connection] : card.inputs) {
-      inputs[name] = identity_of_output(outputs_.identity(connection.card), connection.output);
-    }
-    return identity_of_card(type, card.config, inputs, outside.fingerprint);
+  std::string identity_of(const Card& card, const Outside& outside) const {
+    std::vector<std::string> sources;
+    for (const Connection& connection : card.inputs) sources.push_back(outputs_.identity(connection.card));
+    return identity_of_card(card, sources, outside.fingerprint);
   }
 
   // What the card's identity will be, given that of one that has been opened; none where more must be opened.
@@ -173,15 +172,14 @@ class Run {
                                               const std::string& opened_identity) const {
     if (card.id == opened) return opened_identity;
     if (outputs_.are_there(card.id)) return outputs_.identity(card.id);
-    const CardType& type = *find_card_type(card.type);
-    if (type.look_outside != nullptr) return std::nullopt;
-    std::map<std::string, std::string> inputs;
-    for (const auto& [name, connection] : card.inputs) {
-      const auto identity = identity_to_come(card_named(document_, connection.card), opened, opened_identity);
+    if (card.kind->look_outside != nullptr) return std::nullopt;
+    std::vector<std::string> sources;
+    for (const Connection& connection : card.inputs) {
+      auto identity = identity_to_come(card_named(document_, connection.card), opened, opened_identity);
       if (!identity) return std::nullopt;
-      inputs[name] = identity_of_output(*identity, connection.output);
+      sources.push_back(std::move(*identity));
     }
-    return identity_of_card(type, card.config, inputs, "");
+    return identity_of_card(card, sources, "");
   }
 
   // A training whose outcome is kept needs no kernel.
@@ -193,8 +191,7 @@ class Run {
     std::erase_if(trainings, [&](const TrainingToCome& training) {
       const Card& card = card_named(document_, training.card);
       const auto to_come = identity_to_come(card, reader.id, identity);
-      return options_.use_cache && to_come &&
-             cache_.state_of(*to_come, *find_card_type(card.type)) == Cache::State::whole;
+      return options_.use_cache && to_come && cache_.state_of(*to_come, *card.kind) == Cache::State::whole;
     });
     kernels_ahead_.begin(std::move(trainings), type, outside);
   }
@@ -226,35 +223,33 @@ class Run {
 
   PortValues run_anew(const Card& card, const CardType& type, const std::string& identity,
                       const Outside& outside, TimeLimit& limit) {
-    const bool trains = find_port(type.outputs, "trained_model") != nullptr;
-    PortValues inputs;
-    for (const auto& [name, connection] : card.inputs) inputs.emplace(name, value_at(connection));
-    read_in_types_of_model(card, inputs);
-    const CardContext context{.config = card.config,
-                              .inputs = inputs,
-                              .outside = outside,
-                              .document_folder = document_.folder,
-                              .tables_to_evaluate = trains ? tables_to_evaluate(card) : std::vector<Table>{},
-                              .checkpoints = folder_->checkpoints_of(card.id),
-                              .resume = options_.resume.has_value(),
-                              .listener = recorder_,
-                              .stop = limit.stop(),
-                              .work_returned = [&limit] { limit.call_off_watchdog(); }};
+    const bool is_training = trains(card);
+    const InputValues inputs = inputs_of(card);
+    const CardContext context{
+        .config = card.config,
+        .inputs = inputs,
+        .outside = outside,
+        .document_folder = document_.folder,
+        .tables_to_evaluate = is_training ? tables_to_evaluate(card) : std::vector<Table>{},
+        .checkpoints = folder_->checkpoints_of(card.id),
+        .resume = options_.resume.has_value(),
+        .listener = recorder_,
+        .stop = limit.stop(),
+        .work_returned = [&limit] { limit.call_off_watchdog(); }};
     recorder_.begin_notes();
     PortValues values = type.run(context);
     limit.call_off_watchdog();
-    trained_ = trained_ || trains;
+    trained_ = trained_ || is_training;
     // A training that ran out of time keeps its best model; what another card made too late is not used.
-    if (!trains && stop_.reason() == StopReason::time_limit) fail("the time for the run is over");
-    if (!trains && limit.stop().reason() == StopReason::time_limit)
+    if (!is_training && stop_.reason() == StopReason::time_limit) fail("the time for the run is over");
+    if (!is_training && limit.stop().reason() == StopReason::time_limit)
       fail("took longer than its time_limit of {} s", card.time_limit);
     if (!is_partial(type, values)) cache_.keep(identity, type, values, recorder_.notes());
     return values;
   }
 
   const PortValue& value_at(const Connection& connection) {
-    const CardType& source = *find_card_type(card_named(document_, connection.card).type);
-    return outputs_.get(connection.card, *find_port(source.outputs, connection.output));
+    return outputs_.get(connection.card, connection.output);
   }
 
   std::vector<Table> tables_to_evaluate(const Card& training) {
@@ -265,34 +260,41 @@ class Run {
     return tables;
   }
 
-  void read_in_types_of_model(const Card& card, PortValues& inputs) {
-    const auto model = inputs.find("trained_model");
-    if (model == inputs.end()) return;
-    const Preparation& learnt = std::get<std::shared_ptr<const Model>>(model->second)->preparation;
-    for (auto& [name, value] : inputs) {
-      if (Table* table = std::get_if<Table>(&value)) {
-        *table = in_learnt_types(*table, learnt, document_, card.inputs.at(name), outside_);
-      }
+  InputValues inputs_of(const Card& card) {
+    InputValues inputs;
+    for (const Connection& connection : card.inputs) inputs[connection.input].push_back(value_at(connection));
+    const std::vector<std::string> texts = columns_learnt_as_text(card, inputs);
+    for (auto& [name, values] : inputs) {
+      const auto connections = connections_to(card, name);
+      for (std::size_t i = 0; i < values.size(); ++i)
+        if (Table* table = std::get_if<Table>(&values[i]))
+          *table = in_learnt_types(*table, texts, document_, connections[i], outside_);
     }
+    return inputs;
   }
 
   void keep_in_folder(const Card& card, const CardType& type, bool reused) {
-    const auto report = [&](const Port& port) { return std::get<Report>(outputs_.get(card.id, port)); };
-    for (const Port& port : type.outputs) {
-      if (port.type != PortType::table) continue;
-      folder_->keep_preview(card.id, port.name, std::get<Table>(outputs_.get(card.id, port)));
+    for (const Output& output : type.outputs) {
+      const PortValue& value = outputs_.get(card.id, output.name);
+      if (output.type == PortType::table) folder_->keep_preview(card.id, output.name, std::get<Table>(value));
+      keep_output(card, output.keep, value, reused);
     }
-    if (const Port* metrics = find_port(type.outputs, "train_metrics")) {
-      const PortValue& model = outputs_.get(card.id, *find_port(type.outputs, "trained_model"));
-      summary_.trainings.push_back(folder_->keep_training(
-          card.id, *std::get<std::shared_ptr<const Model>>(model), *report(*metrics), !reused));
-    }
-    if (const Port* evaluation = find_port(type.outputs, "eval_report")) {
-      summary_.evaluations.emplace_back(card.id, Evaluation::from_json(*report(*evaluation)));
-      folder_->keep_evaluation(card.id, summary_.evaluations.back().second);
-    }
-    if (const Port* predictions = find_port(type.outputs, "predictions")) {
-      folder_->keep_predictions(card.id, std::get<Table>(outputs_.get(card.id, *predictions)));
+  }
+
+  void keep_output(const Card& card, Keep keep, const PortValue& value, bool reused) {
+    switch (keep) {
+      case Keep::nothing:
+        return;
+      case Keep::model:
+        return folder_->keep_model(card.id, *std::get<std::shared_ptr<const Model>>(value));
+      case Keep::training:
+        summary_.trainings.push_back(folder_->keep_training(card.id, *std::get<Report>(value), !reused));
+        return;
+      case Keep::evaluation:
+        summary_.evaluations.emplace_back(card.id, Evaluation::from_json(*std::get<Report>(value)));
+        return folder_->keep_evaluation(card.id, summary_.evaluations.back().second);
+      case Keep::predictions:
+        return folder_->keep_predictions(card.id, std::get<Table>(value));
     }
   }
 

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "config/quote.h"
+#include "pipeline/card.h"
 
 namespace stoker {
 namespace {
@@ -31,8 +32,8 @@ void check_keys(const Value& map, const std::string& path, std::span<const std::
 
 class SeedForm {
  public:
-  SeedForm(const Value& document, Diagnostics& diagnostics)
-      : document_(document), diagnostics_(diagnostics) {}
+  SeedForm(const Value& document, const CardTypes& types, Diagnostics& diagnostics)
+      : document_(document), types_(types), diagnostics_(diagnostics) {}
 
   Value converted() {
     static const std::vector<std::string> known{"pipeline_id", "name", "nodes", "edges"};
@@ -133,14 +134,28 @@ class SeedForm {
           fmt::format("there is no card {}{}", config::in_quotes(*target), did_you_mean(*target, ids)));
       return;
     }
-    for (const Entry& taken : node->inputs) {
+    const Value connection(*source + "." + *output, edge.line());
+    for (Entry& taken : node->inputs) {
       if (taken.key != *input) continue;
+      if (auto* list = taken.value.get_if<Value::List>()) return list->push_back(connection);
       diagnostics_.add(edge.line(), path,
                        fmt::format("the input {} of the card {} is connected already, in line {}",
                                    config::in_quotes(*input), config::in_quotes(*target), taken.line));
       return;
     }
-    node->inputs.push_back({*input, edge.line(), Value(*source + "." + *output, edge.line())});
+    node->inputs.push_back(
+        {*input, edge.line(),
+         input_takes_several(*node, *input) ? Value(Value::List{connection}, edge.line()) : connection});
+  }
+
+  bool input_takes_several(const Node& node, const std::string& name) const {
+    for (const Entry& entry : node.card) {
+      const auto* type_name = entry.key == "type" ? entry.value.get_if<std::string>() : nullptr;
+      const CardType* type = type_name == nullptr ? nullptr : find_card_type(types_, *type_name);
+      const Input* input = type == nullptr ? nullptr : find_port(type->inputs, name);
+      if (input != nullptr) return takes_several(input->takes);
+    }
+    return false;
   }
 
   Value assembled() {
@@ -161,6 +176,7 @@ class SeedForm {
   }
 
   const Value& document_;
+  const CardTypes& types_;
   Diagnostics& diagnostics_;
   std::vector<Node> nodes_;
   Value::Map layout_;
@@ -172,8 +188,8 @@ bool is_seed_form(const Value& document) {
   return document.find("nodes") != nullptr && document.find("cards") == nullptr;
 }
 
-Value from_seed_form(const Value& document, Diagnostics& diagnostics) {
-  return SeedForm(document, diagnostics).converted();
+Value from_seed_form(const Value& document, const CardTypes& types, Diagnostics& diagnostics) {
+  return SeedForm(document, types, diagnostics).converted();
 }
 
 }  // namespace stoker

@@ -2,6 +2,7 @@
 
 #include "config/diagnostics.h"
 #include "config/value.h"
+#include "pipeline/document.h"
 
 namespace stoker {
 
@@ -10,6 +11,7 @@ namespace stoker {
 bool is_seed_form(const config::Value& document);
 
 // The same pipeline in today's form. Every value keeps its line; what cannot be carried over is reported.
-config::Value from_seed_form(const config::Value& document, config::Diagnostics& diagnostics);
+config::Value from_seed_form(const config::Value& document, const CardTypes& types,
+                             config::Diagnostics& diagnostics);
 
 }  // namespace stoker

@@ -19,18 +19,6 @@ using config::Diagnostics;
 using config::Entry;
 using config::Value;
 
-// Not the one that splits: candidates on other rows could not be compared.
-constexpr std::array searchable_cards{"model_define", "model_define_gpu", "train", "train_gpu"};
-// They say where and how long, or what the scores are about; candidates that differ in them cannot be
-// compared.
-constexpr std::array fixed_settings{"device",     "engine",        "checkpoint_seconds",
-                                    "time_limit", "target_column", "task"};
-
-template <class List>
-bool contains(const List& list, const std::string& name) {
-  return std::any_of(list.begin(), list.end(), [&](const char* each) { return name == each; });
-}
-
 std::optional<SearchKind> kind_named(const std::string& name) {
   const auto& names = config::names<SearchKind>;
   const auto found = std::find(names.begin(), names.end(), name);
@@ -61,8 +49,8 @@ bool is_whole(double value) {
 
 class SpaceReader {
  public:
-  SpaceReader(const Value& document, Diagnostics& diagnostics)
-      : document_(document), diagnostics_(diagnostics) {}
+  SpaceReader(const Value& document, const CardTypes& types, Diagnostics& diagnostics)
+      : document_(document), types_(types), diagnostics_(diagnostics) {}
 
   std::vector<SearchedSetting> read() {
     const Value* cards = document_.find("cards");
@@ -73,7 +61,8 @@ class SpaceReader {
       if (settings == nullptr) continue;
       const Value* type = card.value.find("type");
       const auto* name = type == nullptr ? nullptr : type->get_if<std::string>();
-      card_type_ = name == nullptr ? "" : *name;
+      type_name_ = name == nullptr ? "" : *name;
+      type_ = find_card_type(types_, type_name_);
       walk(*settings, {"cards", card.key, "config"});
     }
     // Candidates are numbered in this order, which must not depend on how the document is written: a sweep
@@ -105,7 +94,10 @@ class SpaceReader {
     setting.written = entry.value;
     const auto& map = *entry.value.get_if<Value::Map>();
     path_ = setting.path();
-    if (!may_be_searched(entry)) return;
+    const config::Described described = type_ == nullptr ? config::Described{} : type_->describe();
+    const config::Field* field = field_of(setting, described.fields);
+    if (!may_be_searched(entry, field)) return;
+    if (field != nullptr) setting.changes = field->changes;
     if (map.size() != 1) {
       complain(entry.line,
                fmt::format("a searched setting has one key, one of {}; found {}", kinds(), map.size()));
@@ -121,21 +113,31 @@ class SpaceReader {
     setting.kind = *kind;
     const bool right = setting.is_list() ? read_list(map.front(), setting) : read_range(map.front(), setting);
     const std::size_t found_before = diagnostics_.found().size();
-    if (right) check_values(setting);
+    if (right && field != nullptr) check_values(setting, *field);
     if (right && diagnostics_.found().size() == found_before) space_.push_back(std::move(setting));
   }
 
-  bool may_be_searched(const Entry& entry) {
-    if (!contains(searchable_cards, card_type_)) {
-      complain(entry.line,
-               fmt::format(
-                   "a sweep searches the settings of cards that define or train ({}); this card is of "
-                   "type {}{}",
-                   fmt::join(searchable_cards, ", "), config::in_quotes(card_type_),
-                   card_type_ == "data_split" ? ", and candidates on other rows could not be compared" : ""));
+  // A setting inside a map (hyperparameters) has none that is known here: the check of the whole card, when
+  // the rest has been read, finds what is wrong.
+  static const config::Field* field_of(const SearchedSetting& setting, const config::Fields& fields) {
+    const auto found = std::find_if(fields.begin(), fields.end(), [&](const config::Field& field) {
+      return setting.parts.size() == 4 && field.name == setting.parts.back();
+    });
+    return found == fields.end() ? nullptr : &*found;
+  }
+
+  bool may_be_searched(const Entry& entry, const config::Field* field) {
+    if (type_ == nullptr || !can_be_searched(*type_)) {
+      const bool passes_rows = type_ != nullptr && input_of_rows(*type_, Rows::passed_on) != nullptr;
+      complain(
+          entry.line,
+          fmt::format("a sweep searches the settings of cards that define or train ({}); this card is of "
+                      "type {}{}",
+                      join(searchable_types(), ", "), config::in_quotes(type_name_),
+                      passes_rows ? ", and candidates on other rows could not be compared" : ""));
       return false;
     }
-    if (contains(fixed_settings, entry.key)) {
+    if (field != nullptr && !can_be_searched(*field)) {
       complain(entry.line, "cannot be searched: candidates that differ in it could not be compared");
       return false;
     }
@@ -206,29 +208,30 @@ class SpaceReader {
     return ends.empty() && !between.empty();
   }
 
-  // With the setting's own field. A setting inside a map (hyperparameters) has none that is known here: the
-  // check of the whole card, when the rest has been read, finds what is wrong.
-  void check_values(const SearchedSetting& setting) {
-    const CardType* type = find_card_type(card_type_);
-    if (type == nullptr || setting.parts.size() != 4) return;
-    const config::Described settings = type->describe();
-    for (const config::Field& field : settings.fields) {
-      if (field.name != setting.parts.back()) continue;
-      if (takes_whole_numbers_alone(field, setting)) {
-        complain(setting.written.line(), fmt::format("must be a whole number; use {{int_uniform: [{}, {}]}}",
-                                                     setting.low, setting.high));
-        return;
-      }
-      for (const Value& value : setting.samples()) field.read(value, path_, diagnostics_);
+  void check_values(const SearchedSetting& setting, const config::Field& field) {
+    if (takes_whole_numbers_alone(field, setting)) {
+      complain(setting.written.line(), fmt::format("must be a whole number; use {{int_uniform: [{}, {}]}}",
+                                                   setting.low, setting.high));
+      return;
     }
+    for (const Value& value : setting.samples()) field.read(value, path_, diagnostics_);
+  }
+
+  std::vector<std::string> searchable_types() const {
+    std::vector<std::string> names;
+    for (const CardType& type : types_)
+      if (can_be_searched(type)) names.push_back(type.name);
+    return names;
   }
 
   static std::string kinds() { return fmt::format("{}", fmt::join(config::names<SearchKind>, ", ")); }
   void complain(int line, std::string message) { diagnostics_.add(line, path_, std::move(message)); }
 
   const Value& document_;
+  const CardTypes& types_;
   Diagnostics& diagnostics_;
-  std::string card_type_;
+  const CardType* type_ = nullptr;  // of the card at hand
+  std::string type_name_;
   std::string path_;
   std::vector<SearchedSetting> space_;
 };
@@ -286,8 +289,12 @@ Value SearchedSetting::first() const {
   return Value(low, written.line());
 }
 
-bool can_be_searched(const std::string& card_type, const std::string& setting) {
-  return contains(searchable_cards, card_type) && !contains(fixed_settings, setting);
+bool can_be_searched(const CardType& type) {
+  return type.spec != nullptr || type.training != nullptr;
+}
+
+bool can_be_searched(const config::Field& setting) {
+  return setting.changes != config::Changes::conditions;
 }
 
 bool is_search(const Value& value) {
@@ -298,8 +305,9 @@ bool is_search(const Value& value) {
   return has_kind || is_slip_of_search(*map);
 }
 
-std::vector<SearchedSetting> read_space(const Value& document, Diagnostics& diagnostics) {
-  return SpaceReader(document, diagnostics).read();
+std::vector<SearchedSetting> read_space(const Value& document, const CardTypes& types,
+                                        Diagnostics& diagnostics) {
+  return SpaceReader(document, types, diagnostics).read();
 }
 
 std::vector<std::pair<std::string, int>> take_space_out(Value& document) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/field.h"
+#include "pipeline/document.h"
 
 // The search space of a document: settings that stand for many values, and the section that says how they are
 // searched.
@@ -87,6 +88,7 @@ struct SearchedSetting {
   std::vector<config::Value> values;  // of grid and choice
   double low = 0;                     // of the others, both included
   double high = 0;
+  config::Changes changes = config::Changes::nothing_else;
 
   bool is_list() const { return kind == SearchKind::grid || kind == SearchKind::choice; }
   std::string path() const;  // cards.model.config.dropout
@@ -96,15 +98,17 @@ struct SearchedSetting {
   config::Value first() const;  // a value that stands for all of them
 };
 
-// Whether the settings of such a card, and this one among them, may be searched.
-bool can_be_searched(const std::string& card_type, const std::string& setting = "");
+// Whether settings of such a card may be searched, and whether this one may.
+bool can_be_searched(const CardType& type);
+bool can_be_searched(const config::Field& setting);
 
 // Whether a value of a setting stands for many.
 bool is_search(const config::Value& value);
 
 // Every searched setting of a document in its order. What is wrong goes to the diagnostics: empty lists,
 // bounds that are none, settings that cannot be searched, values that the setting itself would refuse.
-std::vector<SearchedSetting> read_space(const config::Value& document, config::Diagnostics& diagnostics);
+std::vector<SearchedSetting> read_space(const config::Value& document, const CardTypes& types,
+                                        config::Diagnostics& diagnostics);
 
 // Every searched setting taken out, so that the rest can be checked; their paths with their lines.
 std::vector<std::pair<std::string, int>> take_space_out(config::Value& document);

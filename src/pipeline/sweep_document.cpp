@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "pipeline/card.h"
 #include "pipeline/seed_form.h"
+#include "pipeline/training_card.h"
 
 namespace stoker {
 namespace {
@@ -49,16 +50,14 @@ void check_strategy(const Value& document, const SweepConfig& config,
     if (config.models > 0) at("models", "is for random and halving; a grid tries every combination");
   }
   for (const SearchedSetting& setting : space) {
-    const std::string& name = setting.parts.back();
-    if (config.folds > 0 || (name != "validation_ratio" && name != "seed")) continue;
+    if (config.folds > 0 || setting.changes != config::Changes::rows) continue;
     diagnostics.add(setting.written.line(), setting.path(),
                     "changes which rows are held back, so scores could not be compared; set sweep.folds, for "
                     "example to 5");
   }
   if (config.metric != loss_of_training) return;
   for (const SearchedSetting& setting : space) {
-    const std::string& name = setting.parts.back();
-    if (name != "scaling" && name != "loss" && name != "huber_delta" && name != "weight_column") continue;
+    if (setting.changes != config::Changes::loss) continue;
     diagnostics.add(setting.written.line(), setting.path(),
                     "changes what the validation loss measures, so losses could not be compared; set "
                     "sweep.metric, for example to rmse");
@@ -71,7 +70,7 @@ void check_inner_values(const SweepDocument& sweep, Diagnostics& diagnostics) {
   for (const SearchedSetting& setting : sweep.space) {
     if (setting.parts.size() <= 4) continue;
     const Value& card = *sweep.value.find("cards")->find(setting.parts[1]);
-    const CardType& type = *find_card_type(*card.find("type")->get_if<std::string>());
+    const CardType& type = *card_named(sweep.base, setting.parts[1]).kind;
     const std::vector<std::string> inner(setting.parts.begin() + 3, setting.parts.end());
     for (const Value& value : setting.samples()) {
       Value settings = *card.find("config");
@@ -84,7 +83,7 @@ void check_inner_values(const SweepDocument& sweep, Diagnostics& diagnostics) {
 std::string only_training_card(const Document& document, const std::string& file) {
   std::vector<std::string> found;
   for (const Card& card : document.cards)
-    if (card.type == "train" || card.type == "train_gpu") found.push_back(card.id);
+    if (trains(card)) found.push_back(card.id);
   if (found.size() != 1)
     refuse("{}: a sweep needs a document with one card that trains, this one has {}", file, found.size());
   return found.front();
@@ -93,22 +92,21 @@ std::string only_training_card(const Document& document, const std::string& file
 // Candidates are compared on rows that they were not trained on.
 void check_scoring(const SweepDocument& sweep) {
   const Card& train = card_named(sweep.base, sweep.train_card);
-  const Card& model = card_named(sweep.base, train.inputs.at("model_spec").card);
-  const CardType& definition = *find_card_type(model.type);
-  const bool linear = definition.spec != nullptr && definition.spec(model.config).is_solved();
-  if (linear && sweep.config.strategy == Strategy::halving)
+  const std::optional<ModelSpec> spec = spec_to_train(sweep.base, train);
+  const bool solved = spec && spec->is_solved();
+  if (solved && sweep.config.strategy == Strategy::halving)
     refuse(
         "{}: strategy halving gives up candidates after some epochs, and {} has none; use grid "
         "or random",
-        sweep.file_name, definition.spec(model.config).family);
+        sweep.file_name, spec->family);
   if (sweep.config.folds > 0) return;
-  const Value* ratio = model.config.find("validation_ratio");
-  const auto* share = ratio == nullptr ? nullptr : ratio->get_if<double>();
-  if (share != nullptr && *share > 0) return;
+  if (spec && !solved && spec->training.validation_ratio > 0) return;
   refuse(
       "{}: candidates are compared on rows that they are not trained on: set {}sweep.folds, for example to 5",
       sweep.file_name,
-      linear ? "" : fmt::format("cards.{}.config.validation_ratio, for example to 0.1, or ", model.id));
+      solved ? ""
+             : fmt::format("cards.{}.config.validation_ratio, for example to 0.1, or ",
+                           model_to_train(train).card));
 }
 
 }  // namespace
@@ -125,7 +123,19 @@ std::int64_t SweepDocument::candidate_count() const {
 Document SweepDocument::with(const std::vector<Value>& values) const {
   Value filled = value;
   for (std::size_t i = 0; i < space.size(); ++i) put(filled, space[i].parts, values.at(i));
-  return read_document(filled, file_name, base.folder);
+  return read_document(filled, file_name, base.folder, *base.types);
+}
+
+std::optional<ModelSpec> SweepDocument::spec_with(const std::vector<Value>& values) const {
+  const Card& model = card_named(base, model_to_train(card_named(base, train_card)).card);
+  if (model.kind->spec == nullptr) return std::nullopt;
+  const Value* written = value.find("cards")->find(model.id)->find("config");
+  Value settings = written == nullptr || written->is_null() ? Value(Value::Map{}) : *written;
+  for (std::size_t i = 0; i < space.size(); ++i) {
+    const std::vector<std::string>& parts = space[i].parts;
+    if (parts.at(1) == model.id) put(settings, {parts.begin() + 3, parts.end()}, values.at(i));
+  }
+  return model.kind->spec(settings);
 }
 
 std::string SweepDocument::to_yaml() const {
@@ -136,19 +146,19 @@ std::string SweepDocument::to_yaml() const {
 }
 
 SweepDocument read_sweep(const Value& written, const std::string& file_name,
-                         const std::filesystem::path& folder) {
+                         const std::filesystem::path& folder, const CardTypes& types) {
   Diagnostics diagnostics(file_name);
   SweepDocument sweep;
-  sweep.value = is_seed_form(written) ? from_seed_form(written, diagnostics) : written;
+  sweep.value = is_seed_form(written) ? from_seed_form(written, types, diagnostics) : written;
   sweep.file_name = file_name;
-  sweep.space = read_space(sweep.value, diagnostics);
+  sweep.space = read_space(sweep.value, types, diagnostics);
   Diagnostics said_below("");  // when the document is read
   if (const Value* section = sweep.value.find("sweep"))
     sweep.config = config::read<SweepConfig>(*section, "sweep", said_below);
   if (said_below.empty()) check_strategy(sweep.value, sweep.config, sweep.space, diagnostics);
   for (const SearchedSetting& setting : sweep.space) put(sweep.value, setting.parts, setting.first());
   take_space_out(sweep.value);  // what is wrong and has been said
-  sweep.base = read_document(sweep.value, diagnostics);
+  sweep.base = read_document(sweep.value, types, diagnostics);
   check_inner_values(sweep, diagnostics);
   diagnostics.refuse_if_any();
   finish_reading(sweep.base, file_name, folder);
@@ -163,7 +173,7 @@ SweepDocument read_sweep(const Value& written, const std::string& file_name,
 SweepDocument load_sweep(const std::filesystem::path& path, const std::vector<std::string>& assignments) {
   Value value = config::load_document(path);
   Diagnostics diagnostics(path.string());
-  if (!assignments.empty() && is_seed_form(value)) value = from_seed_form(value, diagnostics);
+  if (!assignments.empty() && is_seed_form(value)) value = from_seed_form(value, card_types(), diagnostics);
   diagnostics.refuse_if_any();
   for (const std::string& assignment : assignments) config::set_path(value, assignment);
   return read_sweep(value, path.string(), path.parent_path());

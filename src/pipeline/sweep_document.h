@@ -1,11 +1,13 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "pipeline/document.h"
 #include "pipeline/space.h"
+#include "train/spec.h"
 
 namespace stoker {
 
@@ -22,6 +24,9 @@ struct SweepDocument {
   std::int64_t candidate_count() const;
   // The pipeline of one candidate: a value per searched setting. Refuses values that contradict each other.
   Document with(const std::vector<config::Value>& values) const;
+  // The model of one candidate, without the rest of its pipeline. None where the settings of a card do not
+  // say it alone; refuses as with() does.
+  std::optional<ModelSpec> spec_with(const std::vector<config::Value>& values) const;
   // Space included, every default written out and paths made absolute.
   std::string to_yaml() const;
 };
@@ -29,6 +34,6 @@ struct SweepDocument {
 // Loads, applies assignments, checks everything and reports all errors at once.
 SweepDocument load_sweep(const std::filesystem::path& path, const std::vector<std::string>& assignments = {});
 SweepDocument read_sweep(const config::Value& value, const std::string& file_name,
-                         const std::filesystem::path& folder);
+                         const std::filesystem::path& folder, const CardTypes& types = card_types());
 
 }  // namespace stoker

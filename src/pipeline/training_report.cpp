@@ -7,34 +7,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string end_text(TrainingEnd end) {
-  switch (end) {
-    case TrainingEnd::finished:
-      return "finished";
-    case TrainingEnd::stopped_early:
-      return "stopped_early";
-    case TrainingEnd::time_limit:
-      return "time_limit";
-    case TrainingEnd::interrupted:
-      return "interrupted";
-  }
-  return "";
-}
-
-json epoch_json(const EpochReport& epoch) {
-  json line{{"epoch", epoch.record.epoch + 1}, {"train_loss", epoch.record.train_loss},
-            {"is_best", epoch.record.is_best}, {"learning_rate", epoch.learning_rate},
-            {"seconds", epoch.seconds},        {"rows_per_second", epoch.rows_per_second},
-            {"validation_loss", json(nullptr)}};
-  if (epoch.record.validation_loss) line["validation_loss"] = *epoch.record.validation_loss;
-  return line;
-}
-
-// A diverged loss is NaN, which JSON writes as null.
-double number_or_nan(const json& value) {
-  return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
-}
-
 // One line for each column and, where there are several, each output.
 json coefficients_json(const Model& model, std::span<const double> coefficients) {
   json lines = json::array();
@@ -76,14 +48,14 @@ json training_report(const FitResult& result, const Evaluation& on_training_rows
               {"engine", result.engine},
               {"device", result.device},
               {"placement", result.placement},
-              {"end", end_text(result.end)},
+              {"end", config::name_of(result.end)},
               {"best_epoch", result.best_epoch < 0 ? json() : json(result.best_epoch + 1)},
               {"steps", result.steps},
               {"seconds", result.seconds},
               {"parameters", parameter_count(result.model)}};
   for (const auto& [name, value] : on_training_rows.metrics) report["metrics"][name] = value;
   report["epochs"] = json::array();
-  for (const EpochReport& epoch : result.epochs) report["epochs"].push_back(epoch_json(epoch));
+  for (const EpochReport& epoch : result.epochs) report["epochs"].push_back(epoch_to_json(epoch, 1));
   if (!result.epochs.empty()) report["final_loss"] = result.epochs.back().record.train_loss;
   if (result.solution) add_solution(report, result.model, *result.solution);
   return report;
@@ -110,22 +82,12 @@ RunRecord::Training training_line(const json& report, const std::string& card) {
 
 std::vector<EpochReport> epochs_of(const json& report) {
   std::vector<EpochReport> epochs;
-  for (const json& line : report.at("epochs")) {
-    EpochReport epoch;
-    epoch.record.epoch = line.at("epoch").get<std::int64_t>() - 1;
-    epoch.record.train_loss = number_or_nan(line.at("train_loss"));
-    epoch.record.is_best = line.at("is_best");
-    if (!line.at("validation_loss").is_null()) epoch.record.validation_loss = line.at("validation_loss");
-    epoch.learning_rate = line.at("learning_rate");
-    epoch.seconds = line.at("seconds");
-    epoch.rows_per_second = line.at("rows_per_second");
-    epochs.push_back(epoch);
-  }
+  for (const json& line : report.at("epochs")) epochs.push_back(epoch_from_json(line, 1));
   return epochs;
 }
 
 bool ended_by_time_limit(const json& report) {
-  return report.value("end", "") == end_text(TrainingEnd::time_limit);
+  return report.value("end", "") == config::name_of(TrainingEnd::time_limit);
 }
 
 }  // namespace stoker

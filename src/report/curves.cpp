@@ -1,7 +1,6 @@
 #include "report/curves.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -9,67 +8,22 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "train/epoch_report.h"
 
 namespace stoker {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view header =
-    "epoch,card,train_loss,validation_loss,learning_rate,seconds,rows_per_second";
-constexpr std::size_t column_count = 7;
 constexpr std::size_t largest_metrics_file = 512U << 20;  // a million epochs of several trainings
 constexpr std::size_t most_cards = 1'000;
 
-struct Epoch {
-  double training;
-  double validation;
-  double learning_rate;
-};
-using Epochs = std::map<std::int64_t, Epoch>;
+using Epochs = std::map<std::int64_t, EpochReport>;
 
-// A line's fields; quotes around a field allow commas in it, doubled quotes mean one.
-std::vector<std::string> fields_of(std::string_view line) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (c == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
-      fields.back() += c;
-      ++i;
-    } else if (c == '"') {
-      quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      fields.emplace_back();
-    } else if (c != '\r') {
-      fields.back() += c;
-    }
-  }
-  return fields;
-}
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-struct Place {
-  const fs::path& file;
-  std::size_t line;
-};
-
-double number(const std::string& text, const Place& place) {
-  constexpr double none = std::numeric_limits<double>::quiet_NaN();
-  if (text.empty()) return none;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc::result_out_of_range) return none;
-  if (error != std::errc() || end != text.data() + text.size())
-    refuse("{}:{}: '{}' is not a number", place.file.string(), place.line, text.substr(0, 40));
+double drawn(double value) {
   return std::isfinite(value) ? value : none;
-}
-
-std::int64_t epoch_number(const std::string& text, const Place& place) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1)
-    refuse("{}:{}: '{}' is not an epoch", place.file.string(), place.line, text.substr(0, 40));
-  return value;
 }
 
 class CurveReader {
@@ -77,13 +31,12 @@ class CurveReader {
   explicit CurveReader(const fs::path& file) : file_(file) {}
 
   void add_line(std::string_view line, std::size_t line_number) {
-    const Place place{file_, line_number};
-    const std::vector<std::string> fields = fields_of(line);
-    if (fields.size() != column_count)
-      refuse("{}:{}: {} fields, {} are needed", file_.string(), line_number, fields.size(), column_count);
-    Epochs& epochs = epochs_of(fields[1]);
-    epochs[epoch_number(fields[0], place)] = {number(fields[2], place), number(fields[3], place),
-                                              number(fields[4], place)};
+    try {
+      const auto [card, epoch] = epoch_from_line(line);
+      epochs_of(card)[epoch_number(epoch)] = epoch;
+    } catch (const Error& error) {
+      refuse("{}:{}: {}", file_.string(), line_number, error.what());
+    }
   }
 
   std::vector<LossCurve> take() {
@@ -91,11 +44,11 @@ class CurveReader {
     for (const auto& [card, epochs] : cards_) {
       LossCurve& curve = curves.emplace_back();
       curve.card = card;
-      for (const auto& [epoch, values] : epochs) {
-        curve.epochs.push_back(static_cast<double>(epoch));
-        curve.training.push_back(values.training);
-        curve.validation.push_back(values.validation);
-        curve.learning_rate.push_back(values.learning_rate);
+      for (const auto& [number, epoch] : epochs) {
+        curve.epochs.push_back(static_cast<double>(number));
+        curve.training.push_back(drawn(epoch.record.train_loss));
+        curve.validation.push_back(drawn(epoch.record.validation_loss.value_or(none)));
+        curve.learning_rate.push_back(drawn(epoch.learning_rate));
       }
     }
     return curves;
@@ -106,7 +59,7 @@ class CurveReader {
     for (auto& [name, epochs] : cards_) {
       if (name == card) return epochs;
     }
-    if (cards_.size() == most_cards) refuse("{} names more than {} cards", file_.string(), most_cards);
+    if (cards_.size() == most_cards) refuse("more than {} cards", most_cards);
     return cards_.emplace_back(card, Epochs{}).second;
   }
 
@@ -145,8 +98,8 @@ std::vector<LossCurve> read_curves(const fs::path& metrics_file) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     ++line_number;
     begin = end + 1;
-    if (line_number == 1 && line != header)
-      refuse("{} does not begin with the line {}", metrics_file.string(), header);
+    if (line_number == 1 && line != epoch_columns)
+      refuse("{} does not begin with the line {}", metrics_file.string(), epoch_columns);
     if (line_number > 1 && !line.empty()) reader.add_line(line, line_number);
   }
   return reader.take();

@@ -1,5 +1,6 @@
 #include "sweep/results.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -15,11 +16,11 @@ using nlohmann::json;
 
 constexpr std::size_t largest_file = std::size_t{4} << 30;
 
-json to_json(const FoldResult& result) {
+json to_json(const Training& result) {
   json line{{"trial", result.trial},
             {"fold", result.fold},
             {"rung", result.rung},
-            {"end", result.end},
+            {"end", config::name_of(result.end)},
             {"complete", result.complete},
             {"epochs", result.epochs},
             {"seconds", result.seconds},
@@ -39,22 +40,32 @@ std::vector<double> numbers(const json& list) {
   return values;
 }
 
-FoldResult result_from(const json& line) {
-  FoldResult result;
-  result.trial = line.at("trial").get<std::size_t>();
-  result.fold = line.at("fold").get<std::int64_t>();
-  result.rung = line.at("rung").get<std::int64_t>();
-  result.end = line.at("end").get<std::string>();
-  result.reason = line.value("reason", "");
-  result.complete = line.at("complete").get<bool>();
-  if (line.contains("score")) result.score = line.at("score").get<double>();
-  result.epochs = line.at("epochs").get<std::int64_t>();
-  result.seconds = line.at("seconds").get<double>();
-  result.engine = line.at("engine").get<std::string>();
-  result.curve_epochs = line.at("curve_epochs").get<std::vector<std::int64_t>>();
-  result.training = numbers(line.at("training"));
-  result.validation = numbers(line.at("validation"));
-  return result;
+std::optional<MemberEnd> end_named(const std::string& name) {
+  const auto& names = config::names<MemberEnd>;
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<MemberEnd>(found - names.begin());
+}
+
+// None where the line is not one of ours.
+std::optional<Training> training_from(const json& line) {
+  const std::optional<MemberEnd> end = end_named(line.at("end").get<std::string>());
+  if (!end) return std::nullopt;
+  Training training;
+  training.trial = line.at("trial").get<std::size_t>();
+  training.fold = line.at("fold").get<std::int64_t>();
+  training.rung = line.at("rung").get<std::int64_t>();
+  training.end = *end;
+  training.reason = line.value("reason", "");
+  training.complete = line.at("complete").get<bool>();
+  if (line.contains("score")) training.score = line.at("score").get<double>();
+  training.epochs = line.at("epochs").get<std::int64_t>();
+  training.seconds = line.at("seconds").get<double>();
+  training.engine = line.at("engine").get<std::string>();
+  training.curve_epochs = line.at("curve_epochs").get<std::vector<std::int64_t>>();
+  training.training = numbers(line.at("training"));
+  training.validation = numbers(line.at("validation"));
+  return training;
 }
 
 }  // namespace
@@ -99,8 +110,8 @@ void Results::read_line(const std::string& line) {
       winner_ = {parsed.at("winner").get<std::size_t>(), parsed.at("run").get<std::string>()};
       return;
     }
-    FoldResult result = result_from(parsed);
-    results_[{result.trial, result.fold}][result.rung] = std::move(result);
+    if (std::optional<Training> training = training_from(parsed))
+      results_[{training->trial, training->fold}][training->rung] = std::move(*training);
   } catch (const json::exception&) {
     // Cut short when the process died; what it told of is trained again.
   }
@@ -113,7 +124,7 @@ void Results::belong_to(const std::string& data) {
   data_ = data;
 }
 
-void Results::add(const FoldResult& result) {
+void Results::add(const Training& result) {
   append(to_json(result));
   results_[{result.trial, result.fold}][result.rung] = result;
 }
@@ -128,7 +139,7 @@ void Results::add_winner(std::size_t trial, const std::filesystem::path& run) {
   winner_ = {trial, run};
 }
 
-const FoldResult* Results::find(std::size_t trial, std::int64_t fold, std::int64_t rung) const {
+const Training* Results::find(std::size_t trial, std::int64_t fold, std::int64_t rung) const {
   const auto found = results_.find({trial, fold});
   if (found == results_.end()) return nullptr;
   const auto behind = found->second.upper_bound(rung);
@@ -143,7 +154,7 @@ std::int64_t Results::count() const {
 }
 
 bool Results::has(std::size_t trial, std::int64_t fold, std::int64_t rung) const {
-  const FoldResult* result = find(trial, fold, rung);
+  const Training* result = find(trial, fold, rung);
   if (result == nullptr || result->was_cut_short()) return false;
   return result->rung == rung || result->complete || !result->has_scored();
 }

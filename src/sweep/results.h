@@ -10,15 +10,16 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/files.h"
+#include "train/many.h"
 
 namespace stoker {
 
-// What became of one training of a sweep: a candidate on a fold, up to the end of a rung.
-struct FoldResult {
+// One training of a sweep, a candidate on a fold up to the end of a rung, and what became of it.
+struct Training {
   std::size_t trial = 0;
   std::int64_t fold = 0;
   std::int64_t rung = 0;
-  std::string end;        // finished, time_limit, diverged, failed
+  MemberEnd end = MemberEnd::finished;
   std::string reason;     // of diverged and failed
   bool complete = false;  // no more epochs to train
   std::optional<double> score;
@@ -31,7 +32,7 @@ struct FoldResult {
   std::vector<double> validation;
 
   // By the sweep's time budget: it is trained again when there is more time.
-  bool was_cut_short() const { return end == "time_limit" && !complete; }
+  bool was_cut_short() const { return end == MemberEnd::time_limit && !complete; }
   bool has_scored() const { return score.has_value(); }
 };
 
@@ -45,14 +46,14 @@ class Results {
 
   // Refuses results of other data.
   void belong_to(const std::string& data);
-  void add(const FoldResult& result);
+  void add(const Training& result);
   // A sitting has searched so long.
   void add_searched(double seconds);
   double searched_seconds() const { return searched_seconds_; }
   void add_winner(std::size_t trial, const std::filesystem::path& run);
 
   // The newest at this rung or before; null when there is none.
-  const FoldResult* find(std::size_t trial, std::int64_t fold, std::int64_t rung) const;
+  const Training* find(std::size_t trial, std::int64_t fold, std::int64_t rung) const;
   // Whether there is nothing left to train for it until the end of this rung.
   bool has(std::size_t trial, std::int64_t fold, std::int64_t rung) const;
   std::int64_t count() const;  // of trainings that were not cut short
@@ -63,7 +64,7 @@ class Results {
   void read_line(const std::string& line);
   void append(const nlohmann::json& line);
 
-  std::map<std::pair<std::size_t, std::int64_t>, std::map<std::int64_t, FoldResult>> results_;
+  std::map<std::pair<std::size_t, std::int64_t>, std::map<std::int64_t, Training>> results_;
   std::optional<std::pair<std::size_t, std::filesystem::path>> winner_;
   double searched_seconds_ = 0;
   std::string identity_;  // as the file says it

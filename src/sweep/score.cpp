@@ -33,54 +33,55 @@ double metric_of(const Model& model, const Table& rows, const std::string& name)
        metric.name);
 }
 
-void keep_score(std::optional<double> score, FoldResult& result) {
+void keep_score(std::optional<double> score, Training& training) {
   if (score && std::isfinite(*score)) {
-    result.score = score;
+    training.score = score;
   } else if (score) {
-    result.end = "diverged";
-    result.reason = fmt::format("its score is {}", *score);
+    training.end = MemberEnd::diverged;
+    training.reason = fmt::format("its score is {}", *score);
   }
 }
 
-void keep_curve(const Progress& progress, FoldResult& result) {
+void keep_curve(const Progress& progress, Training& training) {
   const std::size_t step = progress.epochs.size() / most_points + 1;
   for (std::size_t i = 0; i < progress.epochs.size(); ++i) {
     if (i % step != 0 && i + 1 != progress.epochs.size()) continue;
     const EpochRecord& epoch = progress.epochs[i].record;
-    result.curve_epochs.push_back(epoch.epoch + 1);
-    result.training.push_back(epoch.train_loss);
-    result.validation.push_back(epoch.validation_loss.value_or(std::nan("")));
+    training.curve_epochs.push_back(epoch.epoch + 1);
+    training.training.push_back(epoch.train_loss);
+    training.validation.push_back(epoch.validation_loss.value_or(std::nan("")));
   }
 }
 
 }  // namespace
 
-void score_network(const Work& work, const MemberResult& trained, bool keeps_best, const std::string& metric,
-                   FoldResult& result) {
-  keep_curve(trained.progress, result);
+void score_network(const PreparedTraining& prepared, const MemberResult& trained, bool keeps_best,
+                   const std::string& metric, Training& training) {
+  keep_curve(trained.progress, training);
   if (metric == loss_of_training) {
-    keep_score(validation_loss(trained.progress, keeps_best), result);
+    keep_score(validation_loss(trained.progress, keeps_best), training);
     return;
   }
-  const EngineRequest request = request_without_data(work.spec, work.rows->data.preparation, work.device);
-  const Model model{request.network, work.rows->data.preparation, trained.parameters};
-  keep_score(metric_of(model, work.rows->validation, metric), result);
+  const EngineRequest request =
+      request_without_data(prepared.spec, prepared.rows->data.preparation, prepared.device);
+  const Model model{request.network, prepared.rows->data.preparation, trained.parameters};
+  keep_score(metric_of(model, prepared.rows->validation, metric), training);
 }
 
-void fit_and_score_solved(const Work& work, const std::string& metric, const StopSignal& stop,
-                          FoldResult& result) {
+void fit_and_score_solved(const PreparedTraining& prepared, const std::string& metric, const StopSignal& stop,
+                          Training& training) {
   NobodyListens nobody;
-  const FitRequest request{.training = work.rows->training,
-                           .spec = work.spec,
-                           .preparation = work.settings.preparation,
-                           .config = work.settings.fit,
+  const FitRequest request{.training = prepared.rows->training,
+                           .spec = prepared.spec,
+                           .preparation = prepared.settings.preparation,
+                           .config = prepared.settings.fit,
                            .checkpoints = {},
                            .resume = false};
   const FitResult fitted = fit(request, nobody, stop);
-  result.engine = fitted.engine;
-  result.seconds = fitted.seconds;
-  result.complete = true;
-  keep_score(metric_of(fitted.model, work.rows->validation, metric), result);
+  training.engine = fitted.engine;
+  training.seconds = fitted.seconds;
+  training.complete = true;
+  keep_score(metric_of(fitted.model, prepared.rows->validation, metric), training);
 }
 
 }  // namespace stoker

@@ -1,7 +1,7 @@
 #include "sweep/search.h"
 
 #include <algorithm>
-#include <chrono>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -21,44 +21,24 @@ namespace fs = std::filesystem;
 // Of one group on a GPU; more follow in further groups.
 constexpr std::size_t most_in_group = 4096;
 
-const Card& model_card(const SweepDocument& sweep) {
-  std::string id;
-  for (const Card& card : sweep.base.cards)
-    if (card.id == sweep.train_card) id = card.inputs.at("model_spec").card;
-  for (const Card& card : sweep.base.cards)
-    if (card.id == id) return card;
-  fail("there is no card {}", id);
-}
-
-std::int64_t whole(const config::Value* value) {
-  const auto* number = value == nullptr ? nullptr : value->get_if<std::int64_t>();
-  return number == nullptr ? 0 : *number;
-}
-
-// Of any candidate; 0 for models without epochs.
+// Of any candidate; 0 for models without epochs. What is wrong with a candidate is told when it is its turn.
 std::int64_t most_epochs(const SweepDocument& sweep, const std::vector<Candidate>& candidates) {
-  const Card& model = model_card(sweep);
-  for (std::size_t i = 0; i < sweep.space.size(); ++i) {
-    if (sweep.space[i].parts.at(1) != model.id || sweep.space[i].parts.back() != "epochs") continue;
-    std::int64_t most = 0;
-    for (const Candidate& candidate : candidates) most = std::max(most, whole(&candidate[i]));
-    return most;
+  std::int64_t most = 0;
+  for (const Candidate& candidate : candidates) {
+    try {
+      const std::optional<ModelSpec> spec = sweep.spec_with(candidate);
+      if (spec && !spec->is_solved()) most = std::max(most, spec->training.epochs);
+    } catch (const Error&) {
+      continue;
+    }
   }
-  return whole(model.config.find("epochs"));
+  return most;
 }
 
-std::string end_text(MemberEnd end) {
-  switch (end) {
-    case MemberEnd::finished:
-      return "finished";
-    case MemberEnd::time_limit:
-      return "time_limit";
-    case MemberEnd::diverged:
-      return "diverged";
-    case MemberEnd::failed:
-      break;
-  }
-  return "failed";
+std::vector<Rung> rungs_for(const SweepDocument& sweep, const std::vector<Candidate>& candidates) {
+  const bool by_epochs = sweep.config.strategy == Strategy::halving;
+  return rungs_of(sweep.config, static_cast<std::int64_t>(candidates.size()),
+                  by_epochs ? most_epochs(sweep, candidates) : 0);
 }
 
 // Null where models of such a request cannot train side by side. A request that no engine runs says so when
@@ -70,15 +50,6 @@ const EngineMaker* group_maker(const EngineRequest& request, EngineChoice choice
   } catch (const Error&) {
     return nullptr;
   }
-}
-
-FoldResult result_line(std::size_t trial, std::int64_t fold, std::int64_t rung, std::string end) {
-  FoldResult result;
-  result.trial = trial;
-  result.fold = fold;
-  result.rung = rung;
-  result.end = std::move(end);
-  return result;
 }
 
 // What goes wrong with the candidate itself, if anything does. An interruption, what the machine causes and
@@ -114,10 +85,9 @@ Search::Search(const SweepDocument& sweep, fs::path checkpoints, int threads, Re
       checkpoints_(std::move(checkpoints)),
       threads_(threads > 0 ? threads : std::max(1, cpu_cores())),
       results_(results),
-      material_(sweep, std::move(notes), stop_),
+      prepared_(sweep, std::move(notes), stop_),
       candidates_(candidates_of(sweep)),
-      rungs_(rungs_of(sweep.config, static_cast<std::int64_t>(candidates_.size()),
-                      most_epochs(sweep, candidates_))),
+      rungs_(rungs_for(sweep, candidates_)),
       given_up_in_(candidates_.size(), -1) {
   stop_.heed(stop);
   for (std::size_t i = 0; i < candidates_.size(); ++i) alive_.push_back(i);
@@ -130,43 +100,48 @@ std::int64_t Search::trainings() const {
 }
 
 void Search::run() {
-  results_.belong_to(material_.data_fingerprint());
+  results_.belong_to(prepared_.data_fingerprint());
   for (std::int64_t rung = 0; rung < static_cast<std::int64_t>(rungs_.size()); ++rung) {
-    const std::vector<Job> jobs = jobs_of(rung);
-    run_rung(rung, jobs);
+    const std::vector<Training> trainings = trainings_of(rung);
+    run_rung(trainings);
     // Whom earlier sittings gave up stays so when there is no time left for another.
-    if (!jobs.empty() && time_is_up()) return;
+    if (!trainings.empty() && time_is_up()) return;
     if (!is_last(rung)) prune(rung);
   }
 }
 
-std::vector<Search::Job> Search::jobs_of(std::int64_t rung) const {
-  std::vector<Job> jobs;
+std::vector<Training> Search::trainings_of(std::int64_t rung) const {
+  std::vector<Training> trainings;
   for (const std::size_t trial : alive_) {
-    for (std::int64_t fold = 0; fold < folds(); ++fold)
-      if (!results_.has(trial, fold, rung)) jobs.push_back({trial, fold});
+    for (std::int64_t fold = 0; fold < folds(); ++fold) {
+      if (results_.has(trial, fold, rung)) continue;
+      Training& training = trainings.emplace_back();
+      training.trial = trial;
+      training.fold = fold;
+      training.rung = rung;
+    }
   }
-  return jobs;
+  return trainings;
 }
 
-void Search::run_rung(std::int64_t rung, const std::vector<Job>& jobs) {
-  if (jobs.empty()) return;
-  material_.load();
-  if (material_.device().is_cuda()) {
-    run_side_by_side(rung, jobs);
+void Search::run_rung(const std::vector<Training>& trainings) {
+  if (trainings.empty()) return;
+  prepared_.load();
+  if (prepared_.device().is_cuda()) {
+    run_side_by_side(trainings);
   } else {
-    run_on_threads(rung, jobs);
+    run_on_threads(trainings);
   }
 }
 
-void Search::run_on_threads(std::int64_t rung, const std::vector<Job>& jobs) {
+void Search::run_on_threads(const std::vector<Training>& trainings) {
   // By all trainings of the rung, not by those that are left: a resumed sweep must compute the same.
   const auto at_once = static_cast<int>(alive_.size()) * static_cast<int>(folds());
   const ThreadLimit limit(std::max(1, threads_ / std::max(1, at_once)));
   std::exception_ptr first_error;
-  share_among_threads(static_cast<std::int64_t>(jobs.size()), threads_, [&](std::int64_t i) {
+  share_among_threads(static_cast<std::int64_t>(trainings.size()), threads_, [&](std::int64_t i) {
     try {
-      run_job(rung, jobs[static_cast<std::size_t>(i)]);
+      run_alone(trainings[static_cast<std::size_t>(i)]);
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (!first_error) first_error = std::current_exception();
@@ -182,101 +157,102 @@ bool Search::time_is_up() {
   return budget_reached_;
 }
 
-std::optional<Work> Search::work_for(std::int64_t rung, const Job& job) {
-  std::optional<Work> work;
-  const auto failure = own_failure([&] { work = material_.work_for(candidates_[job.trial], job.fold); });
-  if (failure) keep_failure(rung, job, *failure);
-  return work;
+std::optional<PreparedTraining> Search::prepare(const Training& training) {
+  std::optional<PreparedTraining> prepared;
+  const auto failure = own_failure(
+      [&] { prepared = prepared_.prepare(sweep_.with(candidates_[training.trial]), training.fold); });
+  if (failure) keep_failure(training, *failure);
+  return prepared;
 }
 
-void Search::run_job(std::int64_t rung, const Job& job) {
+void Search::run_alone(const Training& training) {
   if (time_is_up()) return;
-  const std::optional<Work> work = work_for(rung, job);
-  if (!work) return;
-  if (!work->spec.is_solved()) {
-    run_group(rung, {job}, {*work}, {member_for(rung, job, *work)});
-    return;
-  }
-  FoldResult result = result_line(job.trial, job.fold, rung, "finished");
-  const auto failure = own_failure([&] { fit_and_score_solved(*work, sweep_.config.metric, stop_, result); });
-  if (failure) return keep_failure(rung, job, *failure);
-  keep(std::move(result));
+  const std::optional<PreparedTraining> prepared = prepare(training);
+  if (!prepared) return;
+  if (prepared->spec.is_solved()) return run_solved(training, *prepared);
+  run_group({{training}, {*prepared}, {member_for(training, *prepared)}});
 }
 
-Member Search::member_for(std::int64_t rung, const Job& job, const Work& work) const {
-  const TrainingSettings& config = work.spec.training;
+void Search::run_solved(Training training, const PreparedTraining& prepared) {
+  const auto failure =
+      own_failure([&] { fit_and_score_solved(prepared, sweep_.config.metric, stop_, training); });
+  if (failure) return keep_failure(training, *failure);
+  keep(training);
+}
+
+fs::path Search::checkpoints_of(std::size_t trial, std::int64_t fold) const {
+  return checkpoints_ / fmt::format("{}-{}", trial + 1, fold + 1);
+}
+
+Member Search::member_for(const Training& training, const PreparedTraining& prepared) const {
+  const TrainingSettings& config = prepared.spec.training;
   Member member;
-  member.request = engine_request(work.spec, work.rows->data, work.device);
-  member.request.precision = work.settings.fit.precision;
+  member.request = engine_request(prepared.spec, prepared.rows->data, prepared.device);
+  member.request.precision = prepared.settings.fit.precision;
   member.request.threads = threads_ > 1 ? 1 : 0;
   member.identity = identity_of(member.request);
-  member.request.training = work.rows->placed_training;
-  member.request.validation = work.rows->placed_validation;
+  member.request.training = prepared.rows->placed_training;
+  member.request.validation = prepared.rows->placed_validation;
   member.plan = {.config = config,
                  .rows = member.request.training.rows(),
                  .steps_per_epoch = member.request.steps_per_epoch(),
-                 .time_limit = work.settings.fit.time_limit,
-                 .checkpoint_seconds = work.settings.fit.checkpoint_seconds,
-                 .pause_after_epochs = rungs_[static_cast<std::size_t>(rung)].epochs,
-                 .checkpoint_at_end = !is_last(rung)};
+                 .time_limit = prepared.settings.fit.time_limit,
+                 .checkpoint_seconds = prepared.settings.fit.checkpoint_seconds,
+                 .pause_after_epochs = rungs_[static_cast<std::size_t>(training.rung)].epochs,
+                 .checkpoint_at_end = !is_last(training.rung)};
   // A refit without validation rows takes the last weights, so they are what is scored.
   member.plan.keeps_best = config.validation_ratio > 0;
-  member.checkpoints = checkpoints_ / fmt::format("{}-{}", job.trial + 1, job.fold + 1);
+  member.checkpoints = checkpoints_of(training.trial, training.fold);
   return member;
 }
 
-void Search::run_side_by_side(std::int64_t rung, const std::vector<Job>& jobs) {
-  struct Waiting {
-    std::vector<Job> jobs;
-    std::vector<Work> works;
-    std::vector<Member> members;
-  };
-  std::map<std::string, Waiting> groups;
-  const auto run_waiting = [&](Waiting& waiting) {
-    run_group(rung, waiting.jobs, waiting.works, waiting.members);
-    waiting = {};
-  };
-  for (const Job& job : jobs) {
+void Search::run_side_by_side(const std::vector<Training>& trainings) {
+  std::map<std::string, Group> groups;
+  for (const Training& training : trainings) {
     if (time_is_up()) return;
-    const std::optional<Work> work = work_for(rung, job);
-    if (!work) continue;
-    if (work->spec.is_solved()) {
-      run_job(rung, job);
+    const std::optional<PreparedTraining> prepared = prepare(training);
+    if (!prepared) continue;
+    if (prepared->spec.is_solved()) {
+      run_solved(training, *prepared);
       continue;
     }
-    Member member = member_for(rung, job, *work);
-    Waiting& waiting = groups[group_key(member.request)];
-    waiting.jobs.push_back(job);
-    waiting.works.push_back(*work);
-    waiting.members.push_back(std::move(member));
-    if (waiting.jobs.size() == most_in_group) run_waiting(waiting);
+    Member member = member_for(training, *prepared);
+    Group& group = groups[group_key(member.request)];
+    group.trainings.push_back(training);
+    group.prepared.push_back(*prepared);
+    group.members.push_back(std::move(member));
+    if (group.members.size() == most_in_group) run_group(std::exchange(group, {}));
   }
+  const GroupKernelsAhead ahead(shapes_to_come(groups));
+  for (auto& [key, group] : groups) {
+    if (time_is_up()) return;
+    run_group(std::exchange(group, {}));
+  }
+}
+
+std::vector<std::vector<EngineRequest>> Search::shapes_to_come(const std::map<std::string, Group>& groups) {
   std::vector<std::vector<EngineRequest>> to_come;
-  for (const auto& [key, waiting] : groups) {
-    if (waiting.works.empty() || !may_be_fused(waiting.works.front().settings.fit)) continue;
+  for (const auto& [key, group] : groups) {
+    if (group.prepared.empty() || !may_be_fused(group.prepared.front().settings.fit)) continue;
     to_come.emplace_back();
-    for (const Member& member : waiting.members) {
+    for (const Member& member : group.members) {
       EngineRequest shape = member.request;  // without the data, which is not to be held on to
       shape.training = shape.validation = {};
       shape.initial_parameters.clear();
       to_come.back().push_back(std::move(shape));
     }
   }
-  const GroupKernelsAhead ahead(std::move(to_come));
-  for (auto& [key, waiting] : groups) {
-    if (time_is_up()) return;
-    run_waiting(waiting);
-  }
+  return to_come;
 }
 
 // One on its own engine, or several side by side where the engine can.
-void Search::run_group(std::int64_t rung, const std::vector<Job>& jobs, const std::vector<Work>& works,
-                       const std::vector<Member>& members) {
-  if (members.empty()) return;
-  const EngineChoice choice = works.front().settings.fit.engine;
+void Search::run_group(const Group& group) {
+  if (group.members.empty()) return;
+  const std::vector<Member>& members = group.members;
+  const EngineChoice choice = group.prepared.front().settings.fit.engine;
   const EngineMaker* maker = members.size() > 1 ? group_maker(members.front().request, choice) : nullptr;
   const auto ended = [&](std::size_t i, const MemberResult& trained) {
-    keep_trained(rung, jobs[i], works[i], members[i], trained);
+    keep_trained(group.trainings[i], group.prepared[i], members[i], trained);
   };
   if (maker != nullptr) return train_group(members, *maker, stop_, ended);
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -285,43 +261,48 @@ void Search::run_group(std::int64_t rung, const std::vector<Job>& jobs, const st
   }
 }
 
-void Search::keep_trained(std::int64_t rung, const Job& job, const Work& work, const Member& member,
+void Search::keep_trained(Training training, const PreparedTraining& prepared, const Member& member,
                           const MemberResult& trained) {
-  if (trained.end == MemberEnd::failed) return keep_failure(rung, job, Error(trained.code, trained.reason));
-  FoldResult line = result_line(job.trial, job.fold, rung, end_text(trained.end));
-  line.reason = trained.reason;
-  line.engine = trained.engine;
-  line.epochs = static_cast<std::int64_t>(trained.progress.epochs.size());
-  line.seconds = trained.progress.seconds;
+  if (trained.end == MemberEnd::failed) return keep_failure(training, Error(trained.code, trained.reason));
+  training.end = trained.end;
+  training.reason = trained.reason;
+  training.engine = trained.engine;
+  training.epochs = static_cast<std::int64_t>(trained.progress.epochs.size());
+  training.seconds = trained.progress.seconds;
   const bool own_limit = trained.end == MemberEnd::time_limit && stop_.reason() != StopReason::time_limit;
-  line.complete = own_limit || trained.progress.stopped_early || line.epochs >= member.plan.config.epochs;
+  training.complete =
+      own_limit || trained.progress.stopped_early || training.epochs >= member.plan.config.epochs;
   const auto failure = own_failure([&] {
     if (trained.end == MemberEnd::diverged) return;
-    score_network(work, trained, member.plan.keeps_best, sweep_.config.metric, line);
+    score_network(prepared, trained, member.plan.keeps_best, sweep_.config.metric, training);
   });
-  if (failure) return keep_failure(rung, job, *failure);
-  keep(std::move(line));
+  if (failure) return keep_failure(training, *failure);
+  keep(training);
 }
 
-void Search::keep(FoldResult result) {
+void Search::keep(const Training& training) {
   const std::lock_guard lock(mutex_);
-  results_.add(result);
-  const bool goes_on = result.has_scored() && !result.complete;
+  results_.add(training);
+  const bool goes_on = training.has_scored() && !training.complete;
   if (!goes_on) {  // what is written down is not trained again
     std::error_code ignored;
-    fs::remove_all(checkpoints_ / fmt::format("{}-{}", result.trial + 1, result.fold + 1), ignored);
+    fs::remove_all(checkpoints_of(training.trial, training.fold), ignored);
   }
-  on_result(result);
+  on_result(training);
 }
 
-void Search::keep_failure(std::int64_t rung, const Job& job, const Error& error) {
+void Search::keep_failure(const Training& training, const Error& error) {
   {
     const std::lock_guard lock(mutex_);
     if (first_failure_ == ExitCode::done) first_failure_ = error.code();
   }
-  FoldResult result = result_line(job.trial, job.fold, rung, "failed");
-  result.reason = error.what();
-  keep(std::move(result));
+  Training failed;
+  failed.trial = training.trial;
+  failed.fold = training.fold;
+  failed.rung = training.rung;
+  failed.end = MemberEnd::failed;
+  failed.reason = error.what();
+  keep(failed);
 }
 
 void Search::prune(std::int64_t rung) {
@@ -341,8 +322,7 @@ void Search::prune(std::int64_t rung) {
     }
     given_up_in_[trial] = rung;
     std::error_code ignored;
-    for (std::int64_t fold = 0; fold < folds(); ++fold)
-      fs::remove_all(checkpoints_ / fmt::format("{}-{}", trial + 1, fold + 1), ignored);
+    for (std::int64_t fold = 0; fold < folds(); ++fold) fs::remove_all(checkpoints_of(trial, fold), ignored);
   }
   std::sort(alive_.begin(), alive_.end());
 }
@@ -355,7 +335,7 @@ std::vector<Trial> Search::trials() const {
     Trial trial = trial_of(i, candidates_[i], sweep_.config.folds, rung, results_);
     bool complete = true;
     for (std::int64_t fold = 0; fold < folds(); ++fold) {
-      const FoldResult* result = results_.find(i, fold, rung);
+      const Training* result = results_.find(i, fold, rung);
       complete = complete && result != nullptr && result->complete;
     }
     if (trial.status == TrialStatus::finished && !complete)

@@ -3,10 +3,12 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <vector>
 
-#include "sweep/material.h"
+#include "pipeline/prepared_trainings.h"
+#include "sweep/candidates.h"
 #include "sweep/results.h"
 #include "sweep/rungs.h"
 #include "sweep/trials.h"
@@ -23,7 +25,7 @@ class Search {
   const std::vector<Candidate>& candidates() const { return candidates_; }
   std::int64_t trainings() const;  // of all rungs
   // Called with every training that has ended, one at a time.
-  std::function<void(const FoldResult&)> on_result = [](const FoldResult&) {};
+  std::function<void(const Training&)> on_result = [](const Training&) {};
 
   // Until all are trained or the time is up.
   void run();
@@ -34,25 +36,29 @@ class Search {
   ExitCode first_failure() const { return first_failure_; }
 
  private:
-  struct Job {
-    std::size_t trial = 0;
-    std::int64_t fold = 0;
+  std::vector<Training> trainings_of(std::int64_t rung) const;  // that are to be done
+  void run_rung(const std::vector<Training>& trainings);
+  void run_on_threads(const std::vector<Training>& trainings);
+  void run_side_by_side(const std::vector<Training>& trainings);
+  void run_alone(const Training& training);
+  void run_solved(Training training, const PreparedTraining& prepared);
+  // Those that train side by side, each at the same place of the three lists.
+  struct Group {
+    std::vector<Training> trainings;
+    std::vector<PreparedTraining> prepared;
+    std::vector<Member> members;
   };
-
-  void run_rung(std::int64_t rung, const std::vector<Job>& jobs);
-  void run_on_threads(std::int64_t rung, const std::vector<Job>& jobs);
-  void run_side_by_side(std::int64_t rung, const std::vector<Job>& jobs);
-  void run_job(std::int64_t rung, const Job& job);
-  void run_group(std::int64_t rung, const std::vector<Job>& jobs, const std::vector<Work>& works,
-                 const std::vector<Member>& members);
-  void keep_trained(std::int64_t rung, const Job& job, const Work& work, const Member& member,
-                    const MemberResult& trained);
-  std::optional<Work> work_for(std::int64_t rung, const Job& job);
-  Member member_for(std::int64_t rung, const Job& job, const Work& work) const;
-  std::vector<Job> jobs_of(std::int64_t rung) const;
+  void run_group(const Group& group);
+  static std::vector<std::vector<EngineRequest>> shapes_to_come(const std::map<std::string, Group>& groups);
+  // None where the candidate is at fault, which is written down.
+  std::optional<PreparedTraining> prepare(const Training& training);
+  Member member_for(const Training& training, const PreparedTraining& prepared) const;
+  std::filesystem::path checkpoints_of(std::size_t trial, std::int64_t fold) const;
   void prune(std::int64_t rung);
-  void keep(FoldResult result);
-  void keep_failure(std::int64_t rung, const Job& job, const Error& error);
+  void keep_trained(Training training, const PreparedTraining& prepared, const Member& member,
+                    const MemberResult& trained);
+  void keep_failure(const Training& training, const Error& error);
+  void keep(const Training& training);
   bool is_last(std::int64_t rung) const { return rung + 1 == static_cast<std::int64_t>(rungs_.size()); }
   std::int64_t folds() const { return std::max<std::int64_t>(1, sweep_.config.folds); }
   bool time_is_up();
@@ -62,7 +68,7 @@ class Search {
   int threads_;
   Results& results_;
   StopSignal stop_;  // the caller's, and for all to stop when one cannot go on
-  Material material_;
+  PreparedTrainings prepared_;
   std::vector<Candidate> candidates_;
   std::vector<Rung> rungs_;
   std::vector<std::size_t> alive_;         // candidates that have not been given up

@@ -143,7 +143,7 @@ class Sweep {
     progress_.done = results_.count();
     for (std::size_t i = 0; progress_.done > 0 && i < search_.candidates().size(); ++i) look_at(i, INT64_MAX);
     say_if_nobody_is_given_up();
-    search_.on_result = [this](const FoldResult& result) { advance(result); };
+    search_.on_result = [this](const Training& result) { advance(result); };
     try {
       search_.run();
     } catch (const Error&) {
@@ -174,7 +174,7 @@ class Sweep {
   }
 
   // Called by one training's thread at a time.
-  void advance(const FoldResult& result) {
+  void advance(const Training& result) {
     const std::lock_guard lock(telling_);
     folder_->fail_if_gone();
     ++progress_.done;
@@ -298,7 +298,7 @@ class Sweep {
               [&](const Trial& a, const Trial& b) { return is_better(a, b, higher); });
     json list = json::array();
     for (const Trial& trial : ranked) {
-      const FoldResult* result = results_.find(trial.number - 1, 0, INT64_MAX);
+      const Training* result = results_.find(trial.number - 1, 0, INT64_MAX);
       if (list.size() == drawn_curves || !trial.score || result == nullptr) break;
       if (result->curve_epochs.empty()) continue;
       list.push_back({{"trial", trial.number},

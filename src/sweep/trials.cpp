@@ -26,9 +26,9 @@ std::string csv_cell(const std::string& text) {
 }
 
 // One fold that went wrong is enough: a mean over the rest would flatter the candidate.
-TrialStatus status_of(const FoldResult& result) {
-  if (result.end == "diverged") return TrialStatus::diverged;
-  if (result.end == "failed") return TrialStatus::failed;
+TrialStatus status_of(const Training& result) {
+  if (result.end == MemberEnd::diverged) return TrialStatus::diverged;
+  if (result.end == MemberEnd::failed) return TrialStatus::failed;
   if (result.was_cut_short()) return TrialStatus::time_limit;
   return TrialStatus::finished;
 }
@@ -58,7 +58,7 @@ Trial trial_of(std::size_t index, const Candidate& values, std::int64_t folds, s
   const std::int64_t count = std::max<std::int64_t>(1, folds);
   bool all_there = true;
   for (std::int64_t fold = 0; fold < count; ++fold) {
-    const FoldResult* result = results.find(index, fold, rung);
+    const Training* result = results.find(index, fold, rung);
     all_there = all_there && result != nullptr && result->has_scored();
     if (result == nullptr) continue;
     trial.epochs = std::max(trial.epochs, result->epochs);

@@ -1,14 +1,17 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "base/stop.h"
+#include "config/field.h"
 #include "engine/engine.h"
 #include "train/checkpoints.h"
 #include "train/loop.h"
@@ -24,6 +27,14 @@ struct Member {
 };
 
 enum class MemberEnd { finished, time_limit, diverged, failed };
+
+}  // namespace stoker
+
+template <>
+inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::MemberEnd>{
+    "finished", "time_limit", "diverged", "failed"};
+
+namespace stoker {
 
 // What became of one. finished: at the end of its plan, at its pause, or stopped early. failed: by its own
 // fault; that of the machine is thrown.

@@ -1,26 +1,29 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/stop.h"
-#include "engine/engine.h"
+#include "config/field.h"
+#include "train/epoch_report.h"
 
 namespace stoker {
 
-// What is known of one epoch when it is over.
-struct EpochReport {
-  EpochRecord record;
-  double learning_rate = 0;
-  double seconds = 0;  // of this epoch
-  double rows_per_second = 0;
-};
-
 enum class TrainingEnd { finished, stopped_early, time_limit, interrupted };
+
+}  // namespace stoker
+
+template <>
+inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::TrainingEnd>{
+    "finished", "stopped_early", "time_limit", "interrupted"};
+
+namespace stoker {
 
 // How far a run has come; saved with every checkpoint (state.json).
 struct Progress {

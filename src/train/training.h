@@ -55,10 +55,12 @@ inline config::Fields fields(TrainingSettings& c) {
   return {
       config::field("loss", c.loss,
                     "What training makes small; auto: mse for quantities, cross-entropy for classes; huber, "
-                    "for quantities, is less sensitive to outliers"),
+                    "for quantities, is less sensitive to outliers")
+          .changes_loss(),
       config::field("huber_delta", c.huber_delta,
                     "loss huber: where it turns from squared to linear, in standard deviations of the target")
-          .above(0),
+          .above(0)
+          .changes_loss(),
       config::field("optimizer", c.optimizer, "How gradients change the weights"),
       config::field("learning_rate", c.learning_rate, "Size of a step, after warm-up and before decay")
           .above(0),
@@ -86,7 +88,8 @@ inline config::Fields fields(TrainingSettings& c) {
           "validation_ratio", c.validation_ratio,
           "Share of the training rows held back to watch the training; the best weights on it are kept")
           .at_least(0)
-          .below(1),
+          .below(1)
+          .changes_rows(),
       config::field(
           "early_stopping_patience", c.early_stopping_patience,
           "Epochs without a better validation loss before training stops; 0: never; needs validation_ratio")
@@ -94,7 +97,7 @@ inline config::Fields fields(TrainingSettings& c) {
       config::field("early_stopping_min_delta", c.early_stopping_min_delta,
                     "How much better counts as better")
           .at_least(0),
-      config::field("seed", c.seed, "Seed of initial weights, shuffling and dropout"),
+      config::field("seed", c.seed, "Seed of initial weights, shuffling and dropout").changes_rows(),
   };
 }
 

@@ -82,9 +82,10 @@ TEST(Space, NamesTheNearestWayToSearch) {
 }
 
 TEST(Space, RefusesSettingsThatCannotBeSearched) {
-  EXPECT_THAT(
-      refusal_of(network_sweep(validated + "epochs: 2", "strategy: grid", ", engine: {grid: [auto, eager]}")),
-      HasSubstr("cards.train.config.engine: cannot be searched"));
+  for (const std::string setting : {"engine", "checkpoint_seconds", "time_limit", "task"})
+    EXPECT_THAT(refusal_of(network_sweep(validated + "epochs: 2", "strategy: grid",
+                                         ", " + setting + ": {grid: [auto, 1]}")),
+                HasSubstr("cards.train.config." + setting + ": cannot be searched"));
   std::string text = network_sweep(validated + "epochs: 2", "strategy: grid");
   text.replace(text.find("sample_rows: 300"), 16, "sample_rows: {grid: [300, 400]}");
   EXPECT_THAT(refusal_of(text), AllOf(HasSubstr("cards.load.config.sample_rows"), HasSubstr("'data_load'")));
@@ -135,6 +136,9 @@ TEST(Space, LossesOfDifferentScalesAreNotCompared) {
   EXPECT_THAT(refusal_of(network_sweep(validated + "epochs: 2", "metric: loss",
                                        ", weight_column: {choice: [x1, x2]}")),
               HasSubstr("set sweep.metric"));
+  EXPECT_THAT(
+      refusal_of(network_sweep(validated + "loss: huber, huber_delta: {grid: [1, 2]}", "metric: loss")),
+      HasSubstr("set sweep.metric"));
 }
 
 TEST(Space, RunRefusesASearchedDocumentAndNamesSweep) {

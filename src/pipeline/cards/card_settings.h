@@ -29,7 +29,22 @@ inline int line_of(const config::Value& config, std::string_view setting) {
 
 template <class Content>
 const Content& input(const CardContext& context, const std::string& name) {
-  return std::get<Content>(context.inputs.at(name));
+  return std::get<Content>(context.inputs.at(name).front());
+}
+
+// Null when it is not connected.
+template <class Content>
+const Content* optional_input(const CardContext& context, const std::string& name) {
+  return context.inputs.contains(name) ? &input<Content>(context, name) : nullptr;
+}
+
+// Of an input that takes several.
+template <class Content>
+std::vector<Content> all_inputs(const CardContext& context, const std::string& name) {
+  std::vector<Content> contents;
+  if (!context.inputs.contains(name)) return contents;
+  for (const PortValue& value : context.inputs.at(name)) contents.push_back(std::get<Content>(value));
+  return contents;
 }
 
 inline const Model& input_model(const CardContext& context, const std::string& name) {

@@ -26,13 +26,18 @@ config::Value check_split(const config::Value& config, const std::string& path,
   return config::write(settings);
 }
 
+void mark_groups(const config::Value& config, Table& rows) {
+  const auto settings = settings_of<SplitConfig>(config);
+  if (!settings.group_column.empty()) rows.group_column = settings.group_column;
+}
+
 PortValues split_table(const CardContext& context) {
   const Table& table = input<Table>(context, "dataset");
   const auto settings = settings_of<SplitConfig>(context.config);
   SplitRows rows = split_rows(table, settings);
   Table train = take_rows(table, std::move(rows.first));
   Table test = take_rows(table, std::move(rows.second));
-  if (!settings.group_column.empty()) train.group_column = test.group_column = settings.group_column;
+  for (Table* part : {&train, &test}) mark_groups(context.config, *part);
   return {{"train_dataset", std::move(train)}, {"test_dataset", std::move(test)}};
 }
 
@@ -43,13 +48,14 @@ CardType data_split() {
           .version = 2,
           .title = "Split data",
           .help = "Shuffles the rows and splits them into a part to train on and a part to test with.",
-          .inputs = {{"dataset", PortType::table, "The rows to split"}},
+          .inputs = {{"dataset", PortType::table, "The rows to split", Rows::passed_on}},
           .outputs = {{"train_dataset", PortType::table, "Rows to train on"},
                       {"test_dataset", PortType::table, "Rows held back for evaluation"}},
           .file_settings = {},
           .describe = described<SplitConfig>,
           .check = check_split,
-          .run = split_table};
+          .run = split_table,
+          .mark_rows = mark_groups};
 }
 
 }  // namespace stoker::cards

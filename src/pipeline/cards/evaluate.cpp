@@ -42,8 +42,8 @@ CardType evaluate() {
           "Measures a trained model on rows that it has not seen: R2 and errors in real units, or accuracy, "
           "macro F1, log loss, ROC AUC and others, with the confusion matrix.",
       .inputs = {{"trained_model", PortType::model, "The model to measure"},
-                 {"test_dataset", PortType::table, "Rows with the target column"}},
-      .outputs = {{"eval_report", PortType::report, "The metrics"},
+                 {"test_dataset", PortType::table, "Rows with the target column", Rows::tested_on}},
+      .outputs = {{"eval_report", PortType::report, "The metrics", Keep::evaluation},
                   {"eval_chart", PortType::report,
                    "Predicted against actual values, or the confusion matrix"}},
       .file_settings = {},

@@ -38,7 +38,7 @@ CardType inference() {
           "The run folder keeps the predictions as predictions-CARD.csv.",
       .inputs = {{"trained_model", PortType::model, "The model to predict with"},
                  {"dataset", PortType::table, "Rows to predict; the target column is not needed"}},
-      .outputs = {{"predictions", PortType::table, "The prediction of each row"}},
+      .outputs = {{"predictions", PortType::table, "The prediction of each row", Keep::predictions}},
       .file_settings = {},
       .describe = described<InferenceSettings>,
       .check = checked<InferenceSettings>,

@@ -64,16 +64,18 @@ CardType train_card(const std::string& name, const std::string& title) {
           "Trains the model on the rows: values are imputed, encoded and scaled as the training rows say, "
           "and the best weights are kept. train and train_gpu are the same card; the setting device decides "
           "where it runs.",
-      .inputs = {{"train_dataset", PortType::table, "Rows to train on"},
+      .inputs = {{"train_dataset", PortType::table, "Rows to train on", Rows::trained_on},
                  {"model_spec", PortType::model_spec, "The model to train"}},
-      .outputs = {{"trained_model", PortType::model, "The model with its preparation, ready to predict"},
+      .outputs = {{"trained_model", PortType::model, "The model with its preparation, ready to predict",
+                   Keep::model},
                   {"train_metrics", PortType::report,
-                   "How the training went, and how well the training rows fit"}},
+                   "How the training went, and how well the training rows fit", Keep::training}},
       .file_settings = {},
       .passing_settings = {"checkpoint_seconds"},
       .describe = described<TrainSettings>,
       .check = check_training,
-      .run = train_model};
+      .run = train_model,
+      .training = settings_of<TrainSettings>};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "sweep/kept.h"
+#include "pipeline/kept.h"
 
 #include <gtest/gtest.h>
 

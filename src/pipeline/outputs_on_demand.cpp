@@ -1,0 +1,79 @@
+#include "pipeline/outputs_on_demand.h"
+
+#include "pipeline/cache.h"
+
+namespace stoker {
+namespace {
+
+class SaysNotes : public TrainingListener {
+ public:
+  explicit SaysNotes(const Notes& notes) : notes_(notes) {}
+  void epoch_finished(const EpochReport&) override {}
+  void advanced(std::int64_t, std::int64_t, double) override {}
+  void note(Severity severity, const std::string& message) override { notes_(severity, message); }
+
+ private:
+  const Notes& notes_;
+};
+
+std::uint64_t bytes_of(const PortValues& values) {
+  constexpr std::uint64_t of_anything_else = 1024;
+  std::uint64_t bytes = 0;
+  for (const auto& [name, value] : values) {
+    bytes += of_anything_else;
+    if (const Table* table = std::get_if<Table>(&value)) bytes += table->bytes();
+    if (const auto* arrays = std::get_if<std::shared_ptr<const NamedArrays>>(&value))
+      for (const NamedArray& each : **arrays) bytes += each.array.bytes();
+  }
+  return bytes;
+}
+
+}  // namespace
+
+const Outside& OutputsOnDemand::outside_of(const Document& document, const Card& card) {
+  static const Outside nothing;
+  if (card.kind->look_outside == nullptr) return nothing;
+  const std::string key = card.type + "\n" + config::to_yaml(card.config);
+  const auto found = outsides_.find(key);
+  if (found != outsides_.end()) return found->second;
+  return outsides_.emplace(key, card.kind->look_outside(card.config, document.folder, stop_)).first->second;
+}
+
+std::string OutputsOnDemand::identity_of(const Document& document, const Card& card) {
+  std::vector<std::string> sources;
+  for (const Connection& connection : card.inputs)
+    sources.push_back(identity_of(document, card_named(document, connection.card)));
+  return identity_of_card(card, sources, outside_of(document, card).fingerprint);
+}
+
+std::string OutputsOnDemand::identity_at(const Document& document, const Connection& connection) {
+  return identity_of_output(identity_of(document, card_named(document, connection.card)), connection);
+}
+
+// Its inputs are not asked for again once it has run, so that they can be forgotten.
+std::shared_ptr<const PortValues> OutputsOnDemand::outputs_of(const Document& document, const Card& card) {
+  const std::string identity = identity_of(document, card);
+  if (auto kept = kept_.find(identity)) return kept;
+  InputValues inputs;
+  for (const Connection& connection : card.inputs)
+    inputs[connection.input].push_back(value_at(document, connection));
+  SaysNotes listener(notes_);
+  const CardContext context{.config = card.config,
+                            .inputs = inputs,
+                            .outside = outside_of(document, card),
+                            .document_folder = document.folder,
+                            .tables_to_evaluate = {},
+                            .checkpoints = {},
+                            .resume = false,
+                            .listener = listener,
+                            .stop = stop_};
+  PortValues values = card.kind->run(context);
+  const std::uint64_t bytes = bytes_of(values);
+  return kept_.add(identity, std::move(values), bytes);
+}
+
+PortValue OutputsOnDemand::value_at(const Document& document, const Connection& connection) {
+  return outputs_of(document, card_named(document, connection.card))->at(connection.output);
+}
+
+}  // namespace stoker

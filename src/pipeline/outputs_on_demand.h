@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/notes.h"
+#include "base/stop.h"
+#include "pipeline/card.h"
+#include "pipeline/document.h"
+#include "pipeline/kept.h"
+
+namespace stoker {
+
+// Outputs of cards for whoever asks, made when they are asked for and kept in memory under the identity of
+// the card, so that documents that differ elsewhere share them. What is forgotten is made again if it is
+// wanted after all.
+class OutputsOnDemand {
+ public:
+  // Both must live as long.
+  OutputsOnDemand(const Notes& notes, const StopSignal& stop) : notes_(notes), stop_(stop) {}
+
+  PortValue value_at(const Document& document, const Connection& connection);
+  // What that value depends on.
+  std::string identity_at(const Document& document, const Connection& connection);
+  // Looked at once for all cards that look at the same.
+  const Outside& outside_of(const Document& document, const Card& card);
+  // Forgets what was not asked for since the last call as long as there is more than this.
+  void forget_beyond(std::uint64_t most_bytes) { kept_.forget_beyond(most_bytes); }
+
+ private:
+  std::string identity_of(const Document& document, const Card& card);
+  std::shared_ptr<const PortValues> outputs_of(const Document& document, const Card& card);
+
+  const Notes& notes_;
+  const StopSignal& stop_;
+  std::map<std::string, Outside> outsides_;
+  Kept<PortValues> kept_;
+};
+
+}  // namespace stoker

@@ -1,0 +1,228 @@
+#include "pipeline/prepared_trainings.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "data/target_column.h"
+#include "pipeline/graph.h"
+#include "pipeline/rows_to_come.h"
+#include "pipeline/training_card.h"
+#include "predict/metrics.h"
+#include "train/folds.h"
+#include "train/groups.h"
+
+namespace stoker {
+namespace {
+
+// Tables and prepared rows may each take this share of the memory before those that serve no more are
+// forgotten.
+constexpr std::uint64_t kept_share = 8;
+
+bool needs_a_model(const Document& document, const std::string& id) {
+  const std::set<std::string> needed = needed_for(document, id);
+  return std::any_of(document.cards.begin(), document.cards.end(),
+                     [&](const Card& card) { return trains(card) && needed.contains(card.id); });
+}
+
+std::vector<SplitRows> folds_of(const Table& table, std::span<const std::int64_t> classes,
+                                const SweepConfig& config) {
+  return table.group_column.empty()
+             ? fold_rows(table.rows(), classes, config.folds, config.seed)
+             : fold_groups(rows_by_value(table, table.group_column), classes, config.folds, config.seed);
+}
+
+// The rows that are trained and scored on, once for each fold.
+std::vector<SplitRows> splits_of(const Table& table, std::span<const std::int64_t> classes,
+                                 const SweepConfig& config, const ModelSpec& spec) {
+  if (config.folds > 0) return folds_of(table, classes, config);
+  return {validation_rows(table, classes, spec.training)};
+}
+
+// Ranks are compared between classes: each must be among the rows that are scored.
+void refuse_absent_classes(const Metric& metric, const LearntTarget& target,
+                           std::span<const std::int64_t> classes, const std::vector<SplitRows>& splits) {
+  for (const SplitRows& split : splits) {
+    std::set<std::int64_t> met;
+    for (const std::int64_t row : split.second) met.insert(classes[static_cast<std::size_t>(row)]);
+    for (std::size_t each = 0; each < target.classes.size(); ++each) {
+      const auto number = static_cast<std::int64_t>(each);
+      if (met.contains(number)) continue;
+      const auto rows = std::count(classes.begin(), classes.end(), number);
+      refuse(
+          "sweep.metric {} needs every class among the rows that are held back{}, but class '{}' has {} "
+          "row{} in all and is not there; give it more rows or leave it out, or use another metric, for "
+          "example {}",
+          metric.name, splits.size() > 1 ? " in each fold" : "", target.classes[each], rows,
+          rows == 1 ? "" : "s", loss_metric(target.task).name);
+    }
+  }
+}
+
+// What the rows to train and score on depend on, the fold aside: without folds, no setting that is searched
+// chooses others.
+std::string rows_key_of(const PreparedTraining& training, const std::string& identity) {
+  return fmt::format("{}\n{}", identity, config::to_yaml(config::write(training.settings.preparation)));
+}
+
+// Of two that mean none by 0.
+double shorter_limit(double a, double b) {
+  return a > 0 && b > 0 ? std::min(a, b) : std::max(a, b);
+}
+
+// Where memory runs out in training, that is the machine's fault; a network for which there could never be
+// enough is the candidate's.
+void refuse_if_too_large(const PreparedTraining& training, std::uint64_t memory) {
+  if (training.spec.is_solved()) return;
+  const std::int64_t count = parameter_count(
+      network_for(family_of(training.spec), training.spec.settings, training.rows->data.preparation));
+  const std::uint64_t weights = static_cast<std::uint64_t>(count) * sizeof(float);
+  const std::uint64_t least = 2 * weights;  // as they are, and the best
+  if (least > memory)
+    refuse("{} weights take at least {}, and there are {} of memory in all", count, human_bytes(least),
+           human_bytes(memory));
+}
+
+// A metric of classes says nothing about numbers, and the other way round.
+void refuse_metric(const std::string& metric, TaskChoice choice) {
+  // Which of the two kinds of classes makes no difference.
+  const Task task = choice == TaskChoice::regression ? Task::regression : Task::multiclass;
+  if (metric == loss_of_training || find_metric(metric)->is_for(task)) return;
+  refuse("sweep.metric {} does not fit the task {}; use {}, or {}", metric, config::name_of(choice),
+         loss_of_training, join(names_of_metrics(task), ", "));
+}
+
+}  // namespace
+
+PreparedTrainings::PreparedTrainings(const SweepDocument& sweep, Notes notes, const StopSignal& stop)
+    : sweep_(sweep), outputs_(notes_, stop) {
+  // Every candidate meets the same peculiarities of the data; one is enough to tell.
+  notes_ = [this, notes = std::move(notes)](Severity severity, const std::string& message) {
+    if (said_.insert(message).second) notes(severity, message);
+  };
+}
+
+std::uint64_t PreparedRows::bytes() const {
+  std::uint64_t bytes = training.bytes() + validation.bytes();
+  for (const Dataset* each : {&data.training, &data.validation, &placed_training, &placed_validation})
+    bytes += each->bytes();
+  return bytes;
+}
+
+std::uint64_t PreparedTrainings::memory() {
+  if (memory_) return *memory_;
+  memory_ = memory_bytes();
+  for (const DeviceInfo& info : list_devices().devices)
+    if (info.device == device()) memory_ = std::min(*memory_, info.total_bytes);
+  return *memory_;
+}
+
+Device PreparedTrainings::device() {
+  if (!device_) {
+    const Card& train = card_named(sweep_.base, sweep_.train_card);
+    device_ = choose_device(train.kind->training(train.config).fit.device, notes_);
+  }
+  return *device_;
+}
+
+std::string PreparedTrainings::data_fingerprint() {
+  const std::lock_guard lock(mutex_);
+  const std::set<std::string> needed = needed_for(sweep_.base, sweep_.train_card);
+  std::string fingerprints;
+  for (const Card& card : sweep_.base.cards)
+    if (needed.contains(card.id)) fingerprints += outputs_.outside_of(sweep_.base, card).fingerprint + "\n";
+  return sha256_of_text(fingerprints);
+}
+
+// A target that cannot be compared must not come to light only when the winner is refitted.
+void PreparedTrainings::check_tests(const Document& document, const PreparedTraining& training,
+                                    const Table& table, const std::string& identity) {
+  std::set<std::string> cards;
+  for (const Card& card : document.cards) cards.insert(card.id);
+  for (const Connection& test : tests_of_model(document, cards, sweep_.train_card)) {
+    if (needs_a_model(document, test.card)) continue;
+    const std::string key = fmt::format("{}\n{}\n{}", identity, outputs_.identity_at(document, test),
+                                        config::to_yaml(config::write(training.settings.preparation)));
+    if (checked_tests_.contains(key)) continue;
+    refuse_unusable_targets(std::get<Table>(outputs_.value_at(document, test)), table,
+                            training.settings.preparation);
+    checked_tests_.insert(key);
+  }
+}
+
+PreparedRows PreparedTrainings::make_rows(const PreparedTraining& training, const Table& table,
+                                          std::int64_t fold) {
+  PreparedRows made;
+  PreparationConfig settled = training.settings.preparation;
+  const std::vector<std::int64_t> classes = classes_of(table, settled, no_notes());
+  const SplitRows rows =
+      splits_of(table, classes, sweep_.config, training.spec).at(static_cast<std::size_t>(fold));
+  made.training = take_rows(table, rows.first);
+  made.validation = take_rows(table, rows.second);
+  const bool takes_numbers = family_of(training.spec).targets == Targets::numbers;
+  made.task = takes_numbers ? TaskChoice::regression : settled.task;
+  if (training.spec.is_solved()) return made;
+  made.data = stoker::prepare(made.training, &made.validation, settled, notes_);
+  made.placed_validation = place(made.data.validation, training.device, notes_).dataset;
+  made.placed_training = place(made.data.training, training.device, notes_).dataset;
+  return made;
+}
+
+void PreparedTrainings::check_ranked_classes(const PreparedTraining& training, const Table& table,
+                                             const std::string& key) {
+  const bool has_classes = family_of(training.spec).targets != Targets::numbers;
+  const Metric* metric = find_metric(sweep_.config.metric);
+  const bool ranks = metric != nullptr && metric->needs == MetricNeeds::ranked_classes;
+  if (!ranks || !has_classes || checked_classes_.contains(key)) return;
+  const PreparationConfig& settings = training.settings.preparation;
+  const LearntTarget target = learn_target(table, settings, Scaling::standard, no_notes());
+  if (target.task == Task::regression) return;
+  const std::vector<std::int64_t> classes =
+      target_class_numbers(table, settings.target_column, target.classes);
+  refuse_absent_classes(*metric, target, classes, splits_of(table, classes, sweep_.config, training.spec));
+  checked_classes_.insert(key);
+}
+
+std::shared_ptr<const PreparedRows> PreparedTrainings::rows_for(const PreparedTraining& training,
+                                                                const Table& table,
+                                                                const std::string& rows_key,
+                                                                std::int64_t fold) {
+  const std::string key = fmt::format("{}\n{}", rows_key, fold);
+  if (auto kept = prepared_.find(key)) return kept;
+  PreparedRows made = make_rows(training, table, fold);
+  const std::uint64_t bytes = made.bytes();
+  return prepared_.add(key, std::move(made), bytes);
+}
+
+void PreparedTrainings::load() {
+  const std::lock_guard lock(mutex_);
+  outputs_.value_at(sweep_.base, rows_to_train_on(card_named(sweep_.base, sweep_.train_card)));
+}
+
+PreparedTraining PreparedTrainings::prepare(const Document& candidate, std::int64_t fold) {
+  const std::lock_guard lock(mutex_);
+  const Card& train = card_named(candidate, sweep_.train_card);
+  const Connection& data = rows_to_train_on(train);
+  PreparedTraining training;
+  training.settings = train.kind->training(train.config);
+  training.settings.fit.time_limit = shorter_limit(training.settings.fit.time_limit, train.time_limit);
+  training.device = device();
+  training.spec = std::get<ModelSpec>(outputs_.value_at(candidate, model_to_train(train)));
+  const Table table = std::get<Table>(outputs_.value_at(candidate, data));
+  const std::string identity = outputs_.identity_at(candidate, data);
+  if (!training.spec.is_solved()) refuse_contradictions(training.spec.training);
+  check_tests(candidate, training, table, identity);
+  const std::string key = rows_key_of(training, identity);
+  check_ranked_classes(training, table, key);
+  training.rows = rows_for(training, table, key, fold);
+  refuse_metric(sweep_.config.metric, training.rows->task);
+  refuse_if_too_large(training, memory());
+  outputs_.forget_beyond(memory() / kept_share);
+  prepared_.forget_beyond(memory() / kept_share);
+  return training;
+}
+
+}  // namespace stoker

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/notes.h"
+#include "base/stop.h"
+#include "pipeline/kept.h"
+#include "pipeline/outputs_on_demand.h"
+#include "pipeline/sweep_document.h"
+#include "train/fit_network.h"
+
+namespace stoker {
+
+// Rows of one fold, prepared and placed; shared by all trainings that want the same.
+struct PreparedRows {
+  Table training;
+  Table validation;
+  TaskChoice task = TaskChoice::automatic;  // settled: never auto
+  PreparedData data;                        // of networks; on the host
+  Dataset placed_training;
+  Dataset placed_validation;
+
+  std::uint64_t bytes() const;
+};
+
+// All that a card's training on one fold needs.
+struct PreparedTraining {
+  ModelSpec spec;
+  cards::TrainSettings settings;
+  Device device;
+  std::shared_ptr<const PreparedRows> rows;
+};
+
+// Prepares the trainings of the candidates of a sweep: tables are loaded and split once for documents that
+// share the settings of those cards, preparations fitted once per preparation and fold. What is not used any
+// more is forgotten when it takes too much memory, and made again if it is wanted after all. Usable from
+// several threads.
+class PreparedTrainings {
+ public:
+  PreparedTrainings(const SweepDocument& sweep, Notes notes, const StopSignal& stop);
+
+  // Reads the rows to train on, which all candidates share: what goes wrong there is no candidate's fault.
+  void load();
+  // Refuses a candidate whose settings contradict each other or do not fit the data or the machine.
+  PreparedTraining prepare(const Document& candidate, std::int64_t fold);
+  Device device();
+  // Of all that the rows to train on are read from.
+  std::string data_fingerprint();
+
+ private:
+  std::shared_ptr<const PreparedRows> rows_for(const PreparedTraining& training, const Table& table,
+                                               const std::string& rows_key, std::int64_t fold);
+  PreparedRows make_rows(const PreparedTraining& training, const Table& table, std::int64_t fold);
+  // A metric that cannot be computed must not come to light only after a training.
+  void check_ranked_classes(const PreparedTraining& training, const Table& table, const std::string& key);
+  void check_tests(const Document& document, const PreparedTraining& training, const Table& table,
+                   const std::string& identity);
+  std::uint64_t memory();
+
+  const SweepDocument& sweep_;
+  std::set<std::string> said_;
+  Notes notes_;
+  std::mutex mutex_;
+  std::optional<Device> device_;
+  std::optional<std::uint64_t> memory_;  // of the device or the host, whichever has less
+  OutputsOnDemand outputs_;
+  Kept<PreparedRows> prepared_;
+  std::set<std::string> checked_tests_;
+  std::set<std::string> checked_classes_;
+};
+
+}  // namespace stoker

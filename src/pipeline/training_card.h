@@ -1,0 +1,17 @@
+#pragma once
+
+#include <optional>
+
+#include "pipeline/card.h"
+#include "pipeline/document.h"
+
+// What a document says of a card that trains, before anything runs.
+namespace stoker {
+
+bool trains(const Card& card);
+const Connection& rows_to_train_on(const Card& card);
+const Connection& model_to_train(const Card& card);
+// None where the settings of a card do not say it alone.
+std::optional<ModelSpec> spec_to_train(const Document& document, const Card& card);
+
+}  // namespace stoker
