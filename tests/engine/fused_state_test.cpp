@@ -11,6 +11,7 @@
 #include "fused/cuda/choose_plan.h"
 #include "fused/cuda/epoch_sums.h"
 #include "fused/cuda/flat.h"
+#include "fused/cuda/moments.h"
 
 // The state of a model of the fused CUDA engine goes from any plan to any other that can train the model. The
 // plans are made for GPUs of several kinds, none of which needs to be here.
@@ -203,6 +204,38 @@ TEST(FusedState, KnowsPlansOfABlockADuetATeamAndACrowd) {
   }
   EXPECT_EQ(kinds, (std::set<std::string>{"block", "clusters", "crowd", "duet", "passes of a block",
                                           "passes of a team", "team"}));
+}
+
+TEST(FusedMoments, GoToAnotherLossScaleAndBack) {
+  for (const Optimizer kind : {Optimizer::adam, Optimizer::adamw, Optimizer::sgd}) {
+    OptimizerSettings settings;
+    settings.kind = kind;
+    const auto start = static_cast<float>(initial_second_moment(settings, loss_scale(0)));
+    const Moments begun{{0.5F, -2.0F, 0.0F}, {start + 3.0F, start + 40.0F, start}};
+    Moments moments = begun;
+    rescale(moments, settings, 0, 1);
+    const double factor = kind == Optimizer::sgd ? 1 : loss_scale(1) / loss_scale(0);
+    EXPECT_FLOAT_EQ(moments.first[1], static_cast<float>(-2 * factor));
+    rescale(moments, settings, 1, 0);
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_FLOAT_EQ(moments.first[i], begun.first[i]);
+      EXPECT_NEAR(moments.second[i], begun.second[i], 1e-6 * (1 + begun.second[i]));
+    }
+  }
+}
+
+// What Adam itself would have: without the scale, its epsilon, and what the kernels leave undivided.
+TEST(FusedMoments, BecomeThoseOfThePlainKernelWhateverTheirScale) {
+  const OptimizerSettings settings;
+  for (const int lowered : {0, 1, 2}) {
+    const double scale = loss_scale(lowered);
+    const double offset = initial_second_moment(settings, scale);
+    Moments moments{{static_cast<float>(0.25 * scale / (1 - settings.beta1))},
+                    {static_cast<float>(9 * scale * scale / (1 - settings.beta2) + offset)}};
+    make_plain(moments, settings, lowered);
+    EXPECT_NEAR(moments.first[0], 0.25, 1e-6);
+    EXPECT_NEAR(moments.second[0], 9, 1e-4);
+  }
 }
 
 }  // namespace

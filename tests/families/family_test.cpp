@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "families/sets_and_series.h"
+#include "torch/door.h"
 #include "torch/training_case.h"
 #include "train/engines.h"
 #include "train/listeners.h"
@@ -115,6 +116,33 @@ TEST_P(OwnFamily, ReportsEachLossAndTrainsTheirWeightedSum) {
     EXPECT_NEAR(values[1].value + 0.5 * values[3].value, *epoch.record.validation_loss,
                 1e-9 * *epoch.record.validation_loss);
   }
+}
+
+// The huber loss that the family trains `next` with.
+double huber(double difference) {
+  const double size = std::abs(difference);
+  return size <= 1 ? 0.5 * size * size : size - 0.5;
+}
+
+TEST_P(OwnFamily, PredictsThroughTheDoorWhatItWasValidatedWith) {
+  test::RecordingListener listener;
+  const NamedArrays parameters = train(listener).parameters;
+  double best = listener.epochs.back().record.validation_loss.value();
+  for (const EpochReport& epoch : listener.epochs)
+    if (epoch.record.epoch >= test::first_phase_epochs) best = std::min(best, *epoch.record.validation_loss);
+  const Dataset rows = test::sets_and_windows(50, 2);
+  const Array outputs = torch_door::outputs(request_.network, parameters, rows, 0, 50);
+  double loss = 0;
+  for (std::size_t i = 0; i < 50; ++i) {
+    const auto predicted = outputs.as<float>();
+    loss += std::pow(predicted[2 * i] - rows.find("targets")->array.as<float>()[i], 2) +
+            0.5 * huber(predicted[2 * i + 1] - rows.find("next")->array.as<float>()[i]);
+  }
+  EXPECT_NEAR(loss / 50, best, 1e-5 * best);
+  // Some rows alone, in windows of their own.
+  const Array last = torch_door::outputs(request_.network, parameters, rows, 47, 3);
+  for (std::size_t i = 0; i < 6; ++i)
+    EXPECT_NEAR(last.as<float>()[i], outputs.as<float>()[94 + i], 1e-5) << i;
 }
 
 TEST_P(OwnFamily, ResumesExactlyInEveryPhase) {

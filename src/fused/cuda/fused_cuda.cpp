@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "fused/cuda/device_memory.h"
 #include "fused/cuda/group.h"
+#include "fused/cuda/own_stream.h"
 #include "fused/refusal.h"
 
 namespace stoker::fused {

@@ -1,29 +1,31 @@
 #pragma once
 
-#include <map>
 #include <memory>
-#include <tuple>
+#include <string>
 #include <vector>
 
 #include "engine/engine.h"
 #include "fused/cuda/choose_plan.h"
+#include "fused/cuda/group_memory.h"
+#include "fused/cuda/group_rows.h"
 #include "fused/cuda/kernels.h"
+#include "fused/cuda/moments.h"
+#include "fused/cuda/own_stream.h"
 #include "fused/cuda/train_kernel.h"
 
 namespace stoker::fused {
 
-// A stream of its own on a device; work in it is waited for at the end of every chunk.
-class OwnStream {
- public:
-  explicit OwnStream(Device device);
-  OwnStream(const OwnStream&) = delete;
-  OwnStream& operator=(const OwnStream&) = delete;
-  ~OwnStream();
-  Stream get() const { return stream_; }
-  void wait() const;
+// How the models of a group lie on the GPU, and what trains them.
+struct GroupKernel {
+  Plan plan{};
+  TrainKernel fast;
+  bool is_plain = false;  // fp32, by the plain kernel
+  Spread spread;
+  std::size_t at_once = 1;  // models in a launch
 
- private:
-  Stream stream_ = nullptr;
+  // Refuses models that it cannot train. `widest` stands for all of them.
+  static GroupKernel for_models(const EngineRequest& widest);
+  void become_plain(std::int64_t batch_size);  // for batches of at most so many rows
 };
 
 // Models of one plan that train side by side, a block each.
@@ -39,11 +41,6 @@ class CudaGroup : public EngineGroup {
   NamedArrays best_parameters(std::size_t model) const override;
 
  private:
-  // Rows that several models may share.
-  struct Rows {
-    Array half_features;
-    Array targets;
-  };
   struct Model {
     EngineRequest request;
     double dropout = 0;
@@ -52,17 +49,24 @@ class CudaGroup : public EngineGroup {
     std::int64_t next_step = 0;
     bool stopped = false;
     int lowered = 0;  // times that its loss scale was
+    // As they were when the last copy was kept.
+    std::int64_t copied_step = 0;
+    int copied_lowered = 0;
   };
 
-  void make_memory();
+  // group.cpp: how it begins
+  GroupSizes sizes() const;
+  void convert_rows();
   void write_initial_state();
-  void check_classes(const EngineRequest& request, const Dataset& dataset) const;
-  Rows convert_rows(const EngineRequest& request, const Dataset& dataset, bool for_training);
   EpochWork epoch_work(std::size_t model);
+  double loss_scale_of(const Model& model) const;
+  double initial_second_moment_of(const Model& model) const;
+
+  // group_run.cpp: what it launches, part by part
   ModelWork model_work(std::size_t model, std::int64_t offset, std::int64_t steps) const;
+  StepsWork steps_work(std::size_t model, std::int64_t steps);
   void run_part(std::span<const Chunk> chunks, std::vector<std::int64_t>& done,
                 std::vector<ChunkResult>& results);
-  StepsWork steps_work(std::size_t model, std::int64_t steps);
   void prepare_part(std::span<const Chunk> chunks, const std::vector<std::int64_t>& done,
                     const std::vector<std::int64_t>& counts);
   void train_part(const std::vector<std::int64_t>& counts);
@@ -71,63 +75,32 @@ class CudaGroup : public EngineGroup {
   void launch_fast(const Models& models, std::size_t count);
   void launch_plain(std::size_t first, std::size_t count, const Models& models,
                     const std::vector<std::int64_t>& offsets);
-  // fp16 ends at 65,504. Training that runs out of it goes back to the last look of the host and on from
-  // there, the model's losses scaled less and less, at last all models in fp32.
-  static constexpr int most_lowered = 2;
+  std::vector<kernels::EpochLine> download_lines(std::size_t most) const;
+  void collect(std::vector<ChunkResult>& results);
+
+  // group_state.cpp: what it gives, takes and goes back to. Training that runs out of fp16's range goes back
+  // to the last look of the host and on from there, the model's losses scaled less and less, at last all
+  // models in fp32.
   static constexpr std::int64_t plain_form = -1;  // of saved moments; else how often the scale was lowered
-  void become_plain_for_large_features();
+  void take_form(std::size_t model, std::int64_t form);
+  std::vector<double> saved_sums(std::size_t model) const;
+  void restore_sums(std::size_t model, std::span<const double> by_place);
   void keep_copy();
   std::vector<std::size_t> out_of_range();
   bool go_back(const std::vector<std::size_t>& models);       // false: there is nothing left to try
   void rescale_moments(std::size_t model, int from, int to);  // lowered so often
-  void become_plain();
   void make_moments_plain(std::size_t model, int lowered);
-  void take_form(std::size_t model, std::int64_t form);  // of saved moments
-  std::vector<double> saved_sums(std::size_t model) const;
-  void restore_sums(std::size_t model, std::span<const double> by_place);
+  void become_plain();
   void take_plain_kernel();
-  std::string plain_reason()
-      const;  // why there is no kernel with fp32 operands for the group; empty: there is
-  double loss_scale(const Model& model) const;
-  static double loss_scale(int lowered);
-  std::vector<kernels::EpochLine> download_lines(std::size_t most) const;
-  void collect(std::vector<ChunkResult>& results);
-  std::vector<float> read_flat(const Array& array, std::size_t model) const;
-  void write_flat(Array& array, std::size_t model, const std::vector<float>& flat);
-  double initial_second_moment(const Model& model) const;
-  static double initial_second_moment(const OptimizerSettings& settings, double scale);
+  std::string plain_reason() const;  // why there is no kernel with fp32 operands for it; empty: there is
 
-  static constexpr std::int64_t most_epochs = 1024;  // that the device keeps between two looks of the host
-  Plan plan_{};
-  TrainKernel kernel_;
-  bool is_plain_ = false;  // fp32, by the plain kernel
-  Spread spread_;
-  std::size_t places_ = 0;  // rows that a step has in the lists
-  std::size_t sums_ = 0;    // of losses that a model has
   Device device_;
-  std::unique_ptr<OwnStream> stream_;
+  std::shared_ptr<const OwnStream> stream_;
+  GroupKernel kernel_;
   std::vector<Model> models_;
-  std::map<std::tuple<const void*, const void*, const void*, bool>, Rows> shared_rows_;
-  std::size_t at_once_ = 1;      // models in a launch
-  std::int64_t most_steps_ = 0;  // of a model in one part
-  std::int64_t most_validation_rows_ = 0;
-
+  GroupRows rows_;
+  std::unique_ptr<GroupMemory> memory_;
   std::unique_ptr<Models> works_ = std::make_unique<Models>();  // of the launch that is being made
-  Array staged_rates_;  // pinned [models, most_steps_]: on their way to rates_
-
-  // In device memory, model after model.
-  Array parameters_, first_moment_, second_moment_, best_parameters_;
-  Array row_sums_, best_loss_, stopped_, counters_, lines_, validation_parts_;
-  Array rates_, order_, factors_, steps_works_, epoch_works_, flags_;
-  Array arrivals_, exchange_;  // where clusters meet
-  Array gradients_;            // of the plain kernel
-  std::vector<Array> copies_;  // of changing_arrays()
-  struct CopiedModel {
-    std::int64_t next_step;
-    int lowered;
-  };
-  std::vector<CopiedModel> copied_models_;
-  std::vector<Array*> changing_arrays();
 };
 
 }  // namespace stoker::fused

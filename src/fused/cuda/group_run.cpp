@@ -15,19 +15,20 @@ namespace stoker::fused {
 ModelWork CudaGroup::model_work(std::size_t i, std::int64_t offset, std::int64_t steps) const {
   const Model& model = models_[i];
   const OptimizerSettings& settings = model.request.optimizer;
-  const auto each = static_cast<std::size_t>(plan_.parameters());
-  const auto first = i * static_cast<std::size_t>(most_steps_) + static_cast<std::size_t>(offset);
+  const GroupSizes& sizes = memory_->sizes();
+  const std::size_t each = sizes.parameters;
+  const std::size_t first = i * sizes.most_steps + static_cast<std::size_t>(offset);
   const float probability = static_cast<float>(model.dropout);
   ModelWork work{};
   work.features = pointer<std::uint16_t>(model.training.half_features);
   work.targets = pointer<RowTarget>(model.training.targets);
-  work.order = pointer<std::int32_t>(order_, first * places_);
-  work.factors = pointer<StepFactors>(factors_, first);
-  work.parameters = const_cast<float*>(pointer<float>(parameters_, i * each));
-  work.first_moment = const_cast<float*>(pointer<float>(first_moment_, i * each));
-  work.second_moment = const_cast<float*>(pointer<float>(second_moment_, i * each));
-  work.row_sums = const_cast<double*>(pointer<double>(row_sums_, i * sums_));
-  work.stopped = pointer<float>(stopped_, i);
+  work.order = pointer<std::int32_t>(memory_->order, first * sizes.places);
+  work.factors = pointer<StepFactors>(memory_->factors, first);
+  work.parameters = pointer<float>(memory_->parameters, i * each);
+  work.first_moment = pointer<float>(memory_->first_moment, i * each);
+  work.second_moment = pointer<float>(memory_->second_moment, i * each);
+  work.row_sums = pointer<double>(memory_->row_sums, i * sizes.sums);
+  work.stopped = pointer<float>(memory_->stopped, i);
   work.seed = model.request.seed;
   work.first_step = model.next_step;
   work.steps = static_cast<std::int32_t>(steps);
@@ -36,45 +37,47 @@ ModelWork CudaGroup::model_work(std::size_t i, std::int64_t offset, std::int64_t
   const bool is_sgd = settings.kind == Optimizer::sgd;
   work.beta1 = static_cast<float>(is_sgd ? settings.momentum : settings.beta1);
   work.beta2 = static_cast<float>(settings.beta2);
-  work.epsilon = static_cast<float>(initial_second_moment(model) * (1.0 - settings.beta2));
+  work.epsilon = static_cast<float>(initial_second_moment_of(model) * (1.0 - settings.beta2));
   if (settings.kind == Optimizer::adam)
-    work.weight_decay = static_cast<float>(settings.weight_decay * loss_scale(model));
+    work.weight_decay = static_cast<float>(settings.weight_decay * loss_scale_of(model));
   if (is_sgd) work.weight_decay = static_cast<float>(settings.weight_decay);
   work.huber_delta = static_cast<float>(model.request.loss().huber_delta);
-  work.unscale = static_cast<float>(1.0 / loss_scale(model));
+  work.unscale = static_cast<float>(1.0 / loss_scale_of(model));
   work.max_grad_norm = static_cast<float>(settings.max_grad_norm);
-  work.order_stride = static_cast<std::int32_t>(places_);
-  work.passes = spread_.passes;
-  work.clusters = spread_.clusters;
-  work.arrivals = const_cast<std::uint32_t*>(pointer<std::uint32_t>(arrivals_));
-  work.exchange = reinterpret_cast<float4*>(const_cast<std::uint8_t*>(pointer<std::uint8_t>(exchange_)));
+  work.order_stride = static_cast<std::int32_t>(sizes.places);
+  work.passes = kernel_.spread.passes;
+  work.clusters = kernel_.spread.clusters;
+  work.arrivals = pointer<std::uint32_t>(memory_->arrivals);
+  work.exchange = pointer<float4>(memory_->exchange);
   return work;
 }
 
 // Blocks that meet in device memory must all be running: a cooperative launch waits until they can.
 void CudaGroup::launch_fast(const Models& models, std::size_t count) {
-  const bool meets = spread_.meets_in_memory(plan_);
+  const bool meets = kernel_.spread.meets_in_memory(kernel_.plan);
   std::array<cudaLaunchAttribute, 2> attributes{};
   unsigned used = 0;
-  if (plan_.team > 0) {
+  if (kernel_.plan.team > 0) {
     attributes[used].id = cudaLaunchAttributeClusterDimension;
-    attributes[used++].val.clusterDim = {static_cast<unsigned>(plan_.team), 1, 1};
+    attributes[used++].val.clusterDim = {static_cast<unsigned>(kernel_.plan.team), 1, 1};
   }
   if (meets) {
     attributes[used].id = cudaLaunchAttributeCooperative;
     attributes[used++].val.cooperative = 1;
   }
   cudaLaunchConfig_t launch{};
-  launch.gridDim = dim3(static_cast<unsigned>(count) * static_cast<unsigned>(spread_.blocks(plan_)));
+  launch.gridDim =
+      dim3(static_cast<unsigned>(count) * static_cast<unsigned>(kernel_.spread.blocks(kernel_.plan)));
   launch.blockDim = dim3(threads);
-  launch.dynamicSmemBytes = static_cast<std::size_t>(plan_.shared_bytes());
+  launch.dynamicSmemBytes = static_cast<std::size_t>(kernel_.plan.shared_bytes());
   launch.stream = stream_->get();
   launch.attrs = attributes.data();
   launch.numAttrs = used;
   if (meets)
-    check(cudaMemsetAsync(arrivals_.data(), 0, arrivals_.bytes(), stream_->get()), "clearing a counter");
+    check(cudaMemsetAsync(memory_->arrivals.data(), 0, memory_->arrivals.bytes(), stream_->get()),
+          "clearing a counter");
   void* arguments[] = {const_cast<Models*>(&models)};
-  check(cudaLaunchKernelExC(&launch, kernel_.function, arguments), "starting the fused kernel");
+  check(cudaLaunchKernelExC(&launch, kernel_.fast.function, arguments), "starting the fused kernel");
 }
 
 void CudaGroup::launch_plain(std::size_t first, std::size_t count, const Models& models,
@@ -86,15 +89,16 @@ void CudaGroup::launch_plain(std::size_t first, std::size_t count, const Models&
     PlainWork& work = plain->model[i];
     work.model = models.model[i];
     work.features = pointer<float>(request.training.features());
-    work.gradients = pointer<float>(gradients_, (first + i) * static_cast<std::size_t>(plan_.parameters()));
-    work.rates = pointer<float>(rates_, (first + i) * static_cast<std::size_t>(most_steps_) +
-                                            static_cast<std::size_t>(offsets[first + i]));
+    work.gradients = pointer<float>(memory_->gradients, (first + i) * memory_->sizes().parameters);
+    work.rates = pointer<float>(memory_->rates, (first + i) * memory_->sizes().most_steps +
+                                                    static_cast<std::size_t>(offsets[first + i]));
     work.beta1 = settings.kind == Optimizer::sgd ? settings.momentum : settings.beta1;
     work.beta2 = settings.beta2;
     work.epsilon = settings.epsilon;
     work.weight_decay = settings.weight_decay;
   }
-  check(train_plainly(plan_, *plain, static_cast<int>(count), stream_->get()), "starting the plain kernel");
+  check(train_plainly(kernel_.plan, *plain, static_cast<int>(count), stream_->get()),
+        "starting the plain kernel");
 }
 
 std::vector<ChunkResult> CudaGroup::run(std::span<const Chunk> chunks) {
@@ -124,17 +128,19 @@ std::vector<ChunkResult> CudaGroup::run(std::span<const Chunk> chunks) {
 // A part is what the device's lists hold: the host waits once, at its end.
 void CudaGroup::run_part(std::span<const Chunk> chunks, std::vector<std::int64_t>& done,
                          std::vector<ChunkResult>& results) {
+  const auto most_steps = static_cast<std::int64_t>(memory_->sizes().most_steps);
   std::vector<std::int64_t> counts(models_.size(), 0);
   for (std::size_t i = 0; i < models_.size(); ++i) {
     if (models_[i].stopped) continue;
     const std::int64_t left = static_cast<std::int64_t>(chunks[i].learning_rates.size()) - done[i];
-    const std::int64_t by_epochs = models_[i].request.steps_per_epoch() * (most_epochs - 1);
-    counts[i] = std::min({left, most_steps_, by_epochs});
+    const std::int64_t by_epochs =
+        models_[i].request.steps_per_epoch() * static_cast<std::int64_t>(GroupMemory::most_epochs - 1);
+    counts[i] = std::min({left, most_steps, by_epochs});
   }
-  if (!is_plain_) keep_copy();
+  if (!kernel_.is_plain) keep_copy();
   prepare_part(chunks, done, counts);
   train_part(counts);
-  while (!is_plain_ && go_back(out_of_range())) {
+  while (!kernel_.is_plain && go_back(out_of_range())) {
     prepare_part(chunks, done, counts);
     train_part(counts);
   }
@@ -144,23 +150,24 @@ void CudaGroup::run_part(std::span<const Chunk> chunks, std::vector<std::int64_t
 
 StepsWork CudaGroup::steps_work(std::size_t i, std::int64_t steps) {
   const EngineRequest& request = models_[i].request;
-  const auto first = i * static_cast<std::size_t>(most_steps_);
+  const std::size_t places = memory_->sizes().places;
+  const std::size_t first = i * memory_->sizes().most_steps;
   StepsWork work;
   work.seed = request.seed;
   work.rows = request.training.rows();
   work.batch = request.batch_size;
-  work.stride = static_cast<std::int64_t>(places_);
+  work.stride = static_cast<std::int64_t>(places);
   work.steps_per_epoch = request.steps_per_epoch();
   work.first_step = models_[i].next_step;
   work.steps = steps;
-  work.rates = pointer<float>(rates_, first);
-  work.optimizer = plan_.optimizer;
+  work.rates = pointer<float>(memory_->rates, first);
+  work.optimizer = kernel_.plan.optimizer;
   work.beta1 = request.optimizer.beta1;
   work.beta2 = request.optimizer.beta2;
   work.weight_decay = request.optimizer.weight_decay;
-  work.loss_scale = loss_scale(models_[i]);
-  work.order = pointer<std::int32_t>(order_, first * places_);
-  work.factors = pointer<StepFactors>(factors_, first);
+  work.loss_scale = loss_scale_of(models_[i]);
+  work.order = pointer<std::int32_t>(memory_->order, first * places);
+  work.factors = pointer<StepFactors>(memory_->factors, first);
   return work;
 }
 
@@ -168,23 +175,24 @@ StepsWork CudaGroup::steps_work(std::size_t i, std::int64_t steps) {
 // part before, so the place where they are gathered is free.
 void CudaGroup::prepare_part(std::span<const Chunk> chunks, const std::vector<std::int64_t>& done,
                              const std::vector<std::int64_t>& counts) {
-  const auto pitch = static_cast<std::size_t>(most_steps_);
+  const std::size_t pitch = memory_->sizes().most_steps;
   const int total = static_cast<int>(models_.size());
   const std::int64_t most = *std::max_element(counts.begin(), counts.end());
   std::vector<StepsWork> works;
   for (std::size_t i = 0; i < models_.size(); ++i) works.push_back(steps_work(i, counts[i]));
-  upload(steps_works_, 0, works.data(), works.size(), stream_->get());
-  check(list_rows(pointer<StepsWork>(steps_works_), total, most, static_cast<std::int64_t>(places_),
-                  stream_->get()),
+  upload(memory_->steps_works, 0, works.data(), works.size(), stream_->get());
+  check(list_rows(pointer<StepsWork>(memory_->steps_works), total, most,
+                  static_cast<std::int64_t>(memory_->sizes().places), stream_->get()),
         "listing rows");
   for (std::size_t i = 0; i < models_.size(); ++i)
     std::copy_n(chunks[i].learning_rates.begin() + done[i], counts[i],
-                staged_rates_.as<float>().begin() + static_cast<std::ptrdiff_t>(i * pitch));
-  check(cudaMemcpy2DAsync(rates_.data(), pitch * sizeof(float), staged_rates_.data(), pitch * sizeof(float),
-                          static_cast<std::size_t>(most) * sizeof(float), models_.size(),
-                          cudaMemcpyHostToDevice, stream_->get()),
+                memory_->staged_rates.as<float>().begin() + static_cast<std::ptrdiff_t>(i * pitch));
+  check(cudaMemcpy2DAsync(memory_->rates.data(), pitch * sizeof(float), memory_->staged_rates.data(),
+                          pitch * sizeof(float), static_cast<std::size_t>(most) * sizeof(float),
+                          models_.size(), cudaMemcpyHostToDevice, stream_->get()),
         "copying learning rates to the GPU");
-  check(prepare_factors(pointer<StepsWork>(steps_works_), total, most, stream_->get()), "preparing steps");
+  check(prepare_factors(pointer<StepsWork>(memory_->steps_works), total, most, stream_->get()),
+        "preparing steps");
 }
 
 void CudaGroup::launch(std::size_t first, std::size_t count, const std::vector<std::int64_t>& offsets,
@@ -202,13 +210,13 @@ void CudaGroup::launch(std::size_t first, std::size_t count, const std::vector<s
       validation_rows = std::max(validation_rows, model.request.validation.rows());
   }
   if (!any) return;
-  if (is_plain_) {
+  if (kernel_.is_plain) {
     launch_plain(first, count, *works_, offsets);
   } else {
     launch_fast(*works_, count);
   }
-  check(judge_epochs(plan_, pointer<EpochWork>(epoch_works_, first), advance, static_cast<int>(count),
-                     validation_rows, stream_->get()),
+  check(judge_epochs(kernel_.plan, pointer<EpochWork>(memory_->epoch_works, first), advance,
+                     static_cast<int>(count), validation_rows, stream_->get()),
         "judging an epoch");
 }
 
@@ -216,7 +224,9 @@ void CudaGroup::launch(std::size_t first, std::size_t count, const std::vector<s
 void CudaGroup::train_part(const std::vector<std::int64_t>& counts) {
   const std::size_t total = models_.size();
   // Models whose blocks meet in device memory go one by one: the counters are one model's.
-  const std::size_t at_once = spread_.meets_in_memory(plan_) ? 1 : is_plain_ ? PlainModels::most : at_once_;
+  const std::size_t at_once = kernel_.spread.meets_in_memory(kernel_.plan) ? 1
+                              : kernel_.is_plain                           ? PlainModels::most
+                                                                           : kernel_.at_once;
   std::vector<std::int64_t> offsets(total, 0), steps(total, 0);
   for (;;) {
     std::int64_t most = 0;
@@ -240,16 +250,16 @@ std::vector<kernels::EpochLine> CudaGroup::download_lines(std::size_t most) cons
   constexpr std::size_t size = sizeof(kernels::EpochLine);
   std::vector<kernels::EpochLine> lines(models_.size() * most);
   if (most > 0)
-    check(cudaMemcpy2D(lines.data(), most * size, lines_.data(), most_epochs * size, most * size,
-                       models_.size(), cudaMemcpyDeviceToHost),
+    check(cudaMemcpy2D(lines.data(), most * size, memory_->lines.data(), GroupMemory::most_epochs * size,
+                       most * size, models_.size(), cudaMemcpyDeviceToHost),
           "copying epochs from the GPU");
   return lines;
 }
 
 void CudaGroup::collect(std::vector<ChunkResult>& results) {
   stream_->wait();
-  auto counters = download<kernels::StepCounters>(counters_, 0, models_.size());
-  const auto stopped = download<float>(stopped_, 0, models_.size());
+  auto counters = download<kernels::StepCounters>(memory_->counters, 0, models_.size());
+  const auto stopped = download<float>(memory_->stopped, 0, models_.size());
   std::size_t most = 0;
   for (const kernels::StepCounters& each : counters)
     most = std::max(most, static_cast<std::size_t>(each.record_count));
@@ -270,7 +280,7 @@ void CudaGroup::collect(std::vector<ChunkResult>& results) {
     counters[i].record_count = 0;
   }
   if (most == 0) return;
-  upload(counters_, 0, counters.data(), counters.size(), stream_->get());
+  upload(memory_->counters, 0, counters.data(), counters.size(), stream_->get());
   stream_->wait();
 }
 

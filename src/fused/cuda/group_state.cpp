@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -11,41 +12,35 @@
 // What a group gives, takes and goes back to.
 namespace stoker::fused {
 
-std::vector<float> CudaGroup::read_flat(const Array& array, std::size_t model) const {
-  const auto each = static_cast<std::size_t>(plan_.parameters());
-  return download<float>(array, model * each, each);
-}
-
-void CudaGroup::write_flat(Array& array, std::size_t model, const std::vector<float>& flat) {
-  upload(array, model * flat.size(), flat.data(), flat.size(), stream_->get());
-  stream_->wait();
-}
-
 NamedArrays CudaGroup::state(std::size_t i) const {
   NamedArrays state;
-  append_from_flat(plan_, read_flat(parameters_, i).data(), "parameters.", state);
-  append_from_flat(plan_, read_flat(first_moment_, i).data(), "first_moment.", state);
-  if (plan_.optimizer != number::sgd)
-    append_from_flat(plan_, read_flat(second_moment_, i).data(), "second_moment.", state);
+  append_from_flat(kernel_.plan, memory_->read(memory_->parameters, i).data(), "parameters.", state);
+  append_from_flat(kernel_.plan, memory_->read(memory_->first_moment, i).data(), "first_moment.", state);
+  if (kernel_.plan.optimizer != number::sgd)
+    append_from_flat(kernel_.plan, memory_->read(memory_->second_moment, i).data(), "second_moment.", state);
   if (models_[i].request.validation.rows() > 0) {
-    append_from_flat(plan_, read_flat(best_parameters_, i).data(), "best_parameters.", state);
-    state.push_back({"best_validation_loss", Array::from<double>(download<double>(best_loss_, i, 1), {1})});
+    append_from_flat(kernel_.plan, memory_->read(memory_->best_parameters, i).data(), "best_parameters.",
+                     state);
+    state.push_back(
+        {"best_validation_loss", Array::from<double>(download<double>(memory_->best_loss, i, 1), {1})});
   }
-  const auto counters = download<kernels::StepCounters>(counters_, i, 1)[0];
+  const auto counters = download<kernels::StepCounters>(memory_->counters, i, 1)[0];
   const std::array<std::int64_t, 4> numbers{counters.step, counters.since_best, models_[i].stopped ? 1 : 0,
-                                            is_plain_ ? plain_form : models_[i].lowered};
+                                            kernel_.is_plain ? plain_form : models_[i].lowered};
   state.push_back({"counters", Array::from<std::int64_t>(numbers, {4})});
   state.push_back({"row_sums", Array::from<double>(saved_sums(i), {models_[i].request.batch_size})});
   return state;
 }
 
 std::vector<double> CudaGroup::saved_sums(std::size_t i) const {
-  return sums_by_place(spread_, download<double>(row_sums_, i * sums_, sums_), models_[i].request.batch_size);
+  const std::size_t sums = memory_->sizes().sums;
+  return sums_by_place(kernel_.spread, download<double>(memory_->row_sums, i * sums, sums),
+                       models_[i].request.batch_size);
 }
 
 void CudaGroup::restore_sums(std::size_t i, std::span<const double> by_place) {
-  const std::vector<double> sums = sums_to_go_on(spread_, by_place, sums_);
-  upload(row_sums_, i * sums_, sums.data(), sums_, stream_->get());
+  const std::vector<double> sums = sums_to_go_on(kernel_.spread, by_place, memory_->sizes().sums);
+  upload(memory_->row_sums, i * sums.size(), sums.data(), sums.size(), stream_->get());
   stream_->wait();
 }
 
@@ -53,16 +48,16 @@ void CudaGroup::restore_sums(std::size_t i, std::span<const double> by_place) {
 // the group and the model are made ready for them.
 void CudaGroup::take_form(std::size_t i, std::int64_t form) {
   if (form != plain_form && (form < 0 || form > most_lowered)) refuse("the saved state has an unknown form");
-  if (form == plain_form && !is_plain_) {
+  if (form == plain_form && !kernel_.is_plain) {
     if (const std::string why_not = plain_reason(); !why_not.empty())
       refuse("the saved state was trained with fp32 operands, and here: {}; train from the beginning",
              why_not);
     become_plain();
   }
   // A neighbour's overflow may have made the group plain; a request for fp32 is another training.
-  if (is_plain_ && form != plain_form && models_[i].request.precision == Precision::fp32)
+  if (kernel_.is_plain && form != plain_form && models_[i].request.precision == Precision::fp32)
     refuse("the saved state was trained with another precision");
-  if (is_plain_) return;
+  if (kernel_.is_plain) return;
   // What is not saved, the padding, takes the form too.
   rescale_moments(i, models_[i].lowered, static_cast<int>(form));
   models_[i].lowered = static_cast<int>(form);
@@ -79,29 +74,29 @@ void CudaGroup::restore(std::size_t i, const NamedArrays& state) {
     return array;
   };
   const auto restore_flat = [&](Array& array, const std::string& prefix) {
-    std::vector<float> flat = read_flat(array, i);
-    to_flat(plan_, state, prefix, flat);
-    write_flat(array, i, flat);
+    std::vector<float> flat = memory_->read(array, i);
+    to_flat(kernel_.plan, state, prefix, flat);
+    memory_->write(array, i, flat);
   };
   const auto numbers = checked("counters", DType::int64, {4}).as<std::int64_t>();
   if (numbers[0] < 0 || numbers[1] < 0) refuse("the saved state counts negative steps");
   const std::int64_t form = numbers[3];
   take_form(i, form);
-  restore_flat(parameters_, "parameters.");
-  restore_flat(first_moment_, "first_moment.");
-  if (plan_.optimizer != number::sgd) restore_flat(second_moment_, "second_moment.");
-  if (is_plain_ && form != plain_form) make_moments_plain(i, static_cast<int>(form));
+  restore_flat(memory_->parameters, "parameters.");
+  restore_flat(memory_->first_moment, "first_moment.");
+  if (kernel_.plan.optimizer != number::sgd) restore_flat(memory_->second_moment, "second_moment.");
+  if (kernel_.is_plain && form != plain_form) make_moments_plain(i, static_cast<int>(form));
   if (models_[i].request.validation.rows() > 0) {
-    restore_flat(best_parameters_, "best_parameters.");
-    upload(best_loss_, i, checked("best_validation_loss", DType::float64, {1}).as<double>().data(), 1,
+    restore_flat(memory_->best_parameters, "best_parameters.");
+    upload(memory_->best_loss, i, checked("best_validation_loss", DType::float64, {1}).as<double>().data(), 1,
            stream_->get());
   }
   kernels::StepCounters counters;
   counters.step = numbers[0];
   counters.since_best = numbers[1];
-  upload(counters_, i, &counters, 1, stream_->get());
+  upload(memory_->counters, i, &counters, 1, stream_->get());
   const float stopped = numbers[2] != 0 ? 1.0F : 0.0F;
-  upload(stopped_, i, &stopped, 1, stream_->get());
+  upload(memory_->stopped, i, &stopped, 1, stream_->get());
   restore_sums(i, checked("row_sums", DType::float64, {models_[i].request.batch_size}).as<double>());
   models_[i].next_step = counters.step;
   models_[i].stopped = stopped != 0;
@@ -109,45 +104,36 @@ void CudaGroup::restore(std::size_t i, const NamedArrays& state) {
 
 NamedArrays CudaGroup::parameters(std::size_t i) const {
   NamedArrays arrays;
-  append_from_flat(plan_, read_flat(parameters_, i).data(), "", arrays);
+  append_from_flat(kernel_.plan, memory_->read(memory_->parameters, i).data(), "", arrays);
   return arrays;
 }
 
 NamedArrays CudaGroup::best_parameters(std::size_t i) const {
-  const bool has_best =
-      models_[i].request.validation.rows() > 0 && std::isfinite(download<double>(best_loss_, i, 1)[0]);
+  const bool has_best = models_[i].request.validation.rows() > 0 &&
+                        std::isfinite(download<double>(memory_->best_loss, i, 1)[0]);
   NamedArrays arrays;
-  append_from_flat(plan_, read_flat(has_best ? best_parameters_ : parameters_, i).data(), "", arrays);
+  append_from_flat(kernel_.plan,
+                   memory_->read(has_best ? memory_->best_parameters : memory_->parameters, i).data(), "",
+                   arrays);
   return arrays;
 }
 
-// ---- out of fp16's range
-// Not the lines of epochs: a part begins with none.
-std::vector<Array*> CudaGroup::changing_arrays() {
-  return {&parameters_, &first_moment_, &second_moment_, &best_parameters_,
-          &row_sums_,   &best_loss_,    &stopped_,       &counters_};
-}
-
 void CudaGroup::keep_copy() {
-  const std::vector<Array*> arrays = changing_arrays();
-  if (copies_.empty())
-    for (const Array* array : arrays)
-      copies_.push_back(device_memory<std::uint8_t>(array->bytes(), device_, stream_->get()));
-  for (std::size_t i = 0; i < arrays.size(); ++i)
-    check(cudaMemcpyAsync(copies_[i].data(), arrays[i]->data(), arrays[i]->bytes(), cudaMemcpyDeviceToDevice,
-                          stream_->get()),
-          "keeping a copy");
-  copied_models_.clear();
-  for (const Model& model : models_) copied_models_.push_back({model.next_step, model.lowered});
+  memory_->keep_copy();
+  for (Model& model : models_) {
+    model.copied_step = model.next_step;
+    model.copied_lowered = model.lowered;
+  }
 }
 
 std::vector<std::size_t> CudaGroup::out_of_range() {
-  check(cudaMemsetAsync(flags_.data(), 0, flags_.bytes(), stream_->get()), "clearing flags");
-  check(find_beyond(pointer<float>(parameters_), plan_.parameters(), static_cast<int>(models_.size()),
-                    std::numeric_limits<float>::max(), pointer<std::uint32_t>(flags_), stream_->get()),
+  check(cudaMemsetAsync(memory_->flags.data(), 0, memory_->flags.bytes(), stream_->get()), "clearing flags");
+  check(find_beyond(pointer<float>(memory_->parameters), kernel_.plan.parameters(),
+                    static_cast<int>(models_.size()), std::numeric_limits<float>::max(),
+                    pointer<std::uint32_t>(memory_->flags), stream_->get()),
         "looking for infinities");
   stream_->wait();
-  const std::vector<std::uint32_t> flags = download<std::uint32_t>(flags_, 0, models_.size());
+  const std::vector<std::uint32_t> flags = download<std::uint32_t>(memory_->flags, 0, models_.size());
   std::vector<std::size_t> models;
   for (std::size_t i = 0; i < flags.size(); ++i)
     if (flags[i] != 0) models.push_back(i);
@@ -166,37 +152,30 @@ bool CudaGroup::go_back(const std::vector<std::size_t>& models) {
   // Without fp32 there is no way on: they have diverged. So has a model where most of its group train well,
   // as in a sweep with a learning rate too many: fp32 would slow down all of them.
   if (to_lower.empty() && (!has_plain || 2 * models.size() <= models_.size())) return false;
-  const std::vector<Array*> arrays = changing_arrays();
-  for (std::size_t i = 0; i < arrays.size(); ++i)
-    check(cudaMemcpyAsync(arrays[i]->data(), copies_[i].data(), arrays[i]->bytes(), cudaMemcpyDeviceToDevice,
-                          stream_->get()),
-          "going back to a copy");
-  stream_->wait();
+  memory_->go_back_to_copy();
   for (const std::size_t i : to_lower) ++models_[i].lowered;
   // The copies have the scale that was theirs, however often it was lowered since.
   for (std::size_t i = 0; i < models_.size(); ++i) {
-    models_[i].next_step = copied_models_[i].next_step;
+    models_[i].next_step = models_[i].copied_step;
     if (to_lower.empty())
-      models_[i].lowered = copied_models_[i].lowered;
+      models_[i].lowered = models_[i].copied_lowered;
     else
-      rescale_moments(i, copied_models_[i].lowered, models_[i].lowered);
+      rescale_moments(i, models_[i].copied_lowered, models_[i].lowered);
   }
   if (to_lower.empty()) become_plain();
   return true;
 }
 
 void CudaGroup::rescale_moments(std::size_t i, int from, int to) {
-  if (from == to || plan_.optimizer == number::sgd) return;
-  const OptimizerSettings& settings = models_[i].request.optimizer;
-  const double before = initial_second_moment(settings, loss_scale(from));
-  const double after = initial_second_moment(settings, loss_scale(to));
-  const double factor = loss_scale(to) / loss_scale(from);
-  std::vector<float> first = read_flat(first_moment_, i), second = read_flat(second_moment_, i);
-  for (float& value : first) value = static_cast<float>(value * factor);
-  for (float& value : second)
-    value = static_cast<float>(std::max(0.0, value - before) * factor * factor + after);
-  write_flat(first_moment_, i, first);
-  write_flat(second_moment_, i, second);
+  Moments moments = memory_->read_moments(i);
+  rescale(moments, models_[i].request.optimizer, from, to);
+  memory_->write_moments(i, moments);
+}
+
+void CudaGroup::make_moments_plain(std::size_t i, int lowered) {
+  Moments moments = memory_->read_moments(i);
+  make_plain(moments, models_[i].request.optimizer, lowered);
+  memory_->write_moments(i, moments);
 }
 
 std::string CudaGroup::plain_reason() const {
@@ -218,27 +197,10 @@ void CudaGroup::become_plain() {
   for (std::size_t i = 0; i < models_.size(); ++i) restore_sums(i, sums[i]);
 }
 
-void CudaGroup::make_moments_plain(std::size_t i, int lowered) {
-  if (plan_.optimizer == number::sgd) return;
-  const OptimizerSettings& settings = models_[i].request.optimizer;
-  const double scale = loss_scale(lowered);
-  const double offset = initial_second_moment(settings, scale);
-  std::vector<float> first = read_flat(first_moment_, i), second = read_flat(second_moment_, i);
-  for (float& value : first) value = static_cast<float>(value * (1.0 - settings.beta1) / scale);
-  for (float& value : second)
-    value = static_cast<float>(std::max(0.0, value - offset) * (1.0 - settings.beta2) / (scale * scale));
-  write_flat(first_moment_, i, first);
-  write_flat(second_moment_, i, second);
-}
-
 void CudaGroup::take_plain_kernel() {
-  is_plain_ = true;
-  plan_.team = 0;
-  plan_.crowd = {};
-  plan_.duet = 0;
   std::int64_t batch = 1;
   for (const Model& model : models_) batch = std::max(batch, model.request.batch_size);
-  spread_ = plain_spread_of(batch);
+  kernel_.become_plain(batch);
 }
 
 }  // namespace stoker::fused
