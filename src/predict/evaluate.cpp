@@ -27,7 +27,8 @@ Table with_usable_targets(const Table& table, const Preparation& preparation, co
   const std::string& column = preparation.target_column();
   std::vector<std::uint8_t> unusable;
   if (preparation.task() == Task::regression) {
-    for (const double each : target_numbers_from(table, column)) unusable.push_back(std::isnan(each) ? 1 : 0);
+    for (const double each : target_numbers_or_nan(table, column))
+      unusable.push_back(std::isnan(each) ? 1 : 0);
   } else {
     unusable = missing_targets(table, column);
   }
@@ -141,7 +142,7 @@ void evaluate_classes(const Model& model, const Table& table, const Notes& notes
 
 void evaluate_numbers(const Model& model, const Table& table, std::span<const Metric> wanted,
                       Evaluation& evaluation) {
-  const std::vector<double> actual = target_numbers_from(table, evaluation.target);
+  const std::vector<double> actual = target_numbers_or_nan(table, evaluation.target);
   const std::vector<double> predicted = predict(model, table).values;
   measure(measured_numbers(actual, predicted), wanted, evaluation);
   evaluation.charts.emplace_back(PredictedAgainstActual{even_sample(actual), even_sample(predicted)});

@@ -133,19 +133,19 @@ double area_under_curve(const MeasuredRows& rows) {
 
 constexpr bool higher = true;
 constexpr bool lower = false;
-using enum MetricNeeds;
+using Needs = MetricNeeds;
 constexpr std::array all_metrics{
-    Metric{"r2", "R²", higher, numbers, r_squared},
-    Metric{"rmse", "RMSE", lower, numbers, root_mean_squared_error},
-    Metric{"mae", "MAE", lower, numbers, mean_absolute_error},
-    Metric{"mse", "MSE", lower, numbers, mean_squared_error},
-    Metric{"median_absolute_error", "Median absolute error", lower, numbers, median_absolute_error},
-    Metric{"accuracy", "Accuracy", higher, classes, accuracy},
-    Metric{"macro_f1", "Macro F1", higher, classes, macro_f1},
-    Metric{"log_loss", "Log loss", lower, classes, log_loss},
-    Metric{"roc_auc", "ROC AUC", higher, ranked_classes, area_under_curve},
-    Metric{"balanced_accuracy", "Balanced accuracy", higher, classes, balanced_accuracy},
-    Metric{"matthews_correlation", "Matthews correlation", higher, classes, matthews_correlation},
+    Metric{"r2", "R²", higher, Needs::numbers, r_squared},
+    Metric{"rmse", "RMSE", lower, Needs::numbers, root_mean_squared_error},
+    Metric{"mae", "MAE", lower, Needs::numbers, mean_absolute_error},
+    Metric{"mse", "MSE", lower, Needs::numbers, mean_squared_error},
+    Metric{"median_absolute_error", "Median absolute error", lower, Needs::numbers, median_absolute_error},
+    Metric{"accuracy", "Accuracy", higher, Needs::classes, accuracy},
+    Metric{"macro_f1", "Macro F1", higher, Needs::classes, macro_f1},
+    Metric{"log_loss", "Log loss", lower, Needs::classes, log_loss},
+    Metric{"roc_auc", "ROC AUC", higher, Needs::ranked_classes, area_under_curve},
+    Metric{"balanced_accuracy", "Balanced accuracy", higher, Needs::classes, balanced_accuracy},
+    Metric{"matthews_correlation", "Matthews correlation", higher, Needs::classes, matthews_correlation},
 };
 
 }  // namespace

@@ -81,8 +81,8 @@ TEST(Metrics, OfPredictionsThatAreNoNumbersAreNone) {
   const std::vector<double> actual{1, 2, 3, 4};
   const std::vector<double> predicted{1, std::nan(""), 3, 5};
   for (const Metric& metric : metrics()) {
-    if (metric.is_for(Task::regression))
-      EXPECT_TRUE(std::isnan(metric.compute(measured_numbers(actual, predicted)))) << metric.name;
+    if (!metric.is_for(Task::regression)) continue;
+    EXPECT_TRUE(std::isnan(metric.compute(measured_numbers(actual, predicted)))) << metric.name;
   }
 }
 

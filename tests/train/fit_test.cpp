@@ -105,7 +105,7 @@ TEST(FitNetwork, TellsManyClassesApart) {
   EXPECT_GE(result.best_epoch, 0);
   const Evaluation evaluation = evaluate(result.model, take_rows(all, rows.second));
   EXPECT_GT(evaluation.metric("accuracy").value(), 0.9);
-  EXPECT_EQ(evaluation.metric("class_names").value().size(), 10U);
+  EXPECT_EQ(evaluation.chart<ConfusionMatrix>()->classes.size(), 10U);
 }
 
 // Inside or outside of a circle: no line tells these apart.
