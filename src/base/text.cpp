@@ -189,6 +189,10 @@ std::string human_count(std::uint64_t count) {
   return digits;
 }
 
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", human_count(count), noun, count == 1 ? "" : "s");
+}
+
 std::string time_stamp_for_names() {
   return fmt::format("{:%Y-%m-%d_%H-%M-%S}", fmt::localtime(std::time(nullptr)));
 }

@@ -25,9 +25,10 @@ std::string printable(std::string_view text);
 // The same for text of several lines.
 std::string printable_lines(std::string_view text);
 
-std::string human_bytes(std::uint64_t bytes);  // "1.5 GiB"
-std::string human_seconds(double seconds);     // "850 ms", "12.3 s", "2 min 05 s"
-std::string human_count(std::uint64_t count);  // "50,000"
+std::string human_bytes(std::uint64_t bytes);                     // "1.5 GiB"
+std::string human_seconds(double seconds);                        // "850 ms", "12.3 s", "2 min 05 s"
+std::string human_count(std::uint64_t count);                     // "50,000"
+std::string counted(std::uint64_t count, std::string_view noun);  // "1 row", "50,000 rows"
 
 // Local time for people ("2026-11-15_10-20-30") and for records (ISO 8601, UTC, milliseconds).
 std::string time_stamp_for_names();

@@ -18,7 +18,8 @@ void SweepView::sweep_started(const std::filesystem::path& folder, std::int64_t 
   if (quiet_) return;
   const std::string folds =
       sweep_.config.folds > 0 ? fmt::format(", {} folds each", sweep_.config.folds) : "";
-  live_.say(fmt::format("{} → {}: {} candidates, {}{}", sweep_.base.name, folder.string(), candidates,
+  live_.say(fmt::format("{} → {}: {}, {}{}", sweep_.base.name, folder.string(),
+                        counted(static_cast<std::uint64_t>(candidates), "candidate"),
                         config::name_of(sweep_.config.strategy), folds));
 }
 

@@ -144,10 +144,6 @@ std::string aligned(std::vector<std::vector<std::string>> rows, std::string_view
   return text;
 }
 
-std::string counted(std::uint64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", human_count(count), noun, count == 1 ? "" : "s");
-}
-
 std::string number(double value) {
   return fmt::format("{:.6g}", value);
 }

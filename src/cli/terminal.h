@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,9 +43,6 @@ std::string cut_to_width(std::string_view text, std::size_t columns);
 // Columns side by side, two spaces apart; cells that read as numbers are set to the right. A cell is one
 // line.
 std::string aligned(std::vector<std::vector<std::string>> rows, std::string_view indent = "");
-
-// "1 row", "50,000 rows".
-std::string counted(std::uint64_t count, std::string_view noun);
 
 // A metric or loss for people: six significant digits.
 std::string number(double value);

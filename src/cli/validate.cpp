@@ -32,15 +32,16 @@ nlohmann::json as_json(const Document& document) {
 std::string as_text(const ValidateOptions& options, const Document& document) {
   std::vector<std::string> order;
   for (const Card& card : document.cards) order.push_back(card.id);
-  return fmt::format("{} is valid: {} cards, run in this order: {}\n", options.document, order.size(),
-                     join(order, ", "));
+  return fmt::format("{} is valid: {}, run in this order: {}\n", options.document,
+                     counted(order.size(), "card"), join(order, ", "));
 }
 
 std::string as_text(const ValidateOptions& options, const SweepDocument& sweep) {
   std::vector<std::string> searched;
   for (const SearchedSetting& setting : sweep.space) searched.push_back(setting.path());
-  return fmt::format("{} is valid: stoker sweep tries {} candidates, searching {}\n", options.document,
-                     sweep.candidate_count(), join(searched, ", "));
+  return fmt::format("{} is valid: stoker sweep tries {}, searching {}\n", options.document,
+                     counted(static_cast<std::uint64_t>(sweep.candidate_count()), "candidate"),
+                     join(searched, ", "));
 }
 
 // A document with searched settings is one for stoker sweep.

@@ -177,8 +177,8 @@ void refuse_faults(const std::filesystem::path& path, char delimiter) {
   const char* hint = fault->expected > 1 ? ""
                                          : "; if another character stands between the values, set delimiter "
                                            "(--delimiter)";
-  refuse("{}:{}: this row has {} values, the header has {}{}", name, fault->line, fault->values,
-         fault->expected, hint);
+  refuse("{}:{}: this row has {}, but the header has {}{}", name, fault->line,
+         counted(static_cast<std::uint64_t>(fault->values), "value"), fault->expected, hint);
 }
 
 // Two-byte encodings put zero bytes between the letters; Arrow would read nonsense without complaint.

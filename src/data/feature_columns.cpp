@@ -216,8 +216,8 @@ class Learner {
     notes_(Severity::warning, fmt::format("column '{}' is left out: {}", name, reason));
   }
   void note_fill(const std::string& name, std::int64_t missing, const std::string& filled) const {
-    notes_(Severity::info, fmt::format("column '{}': {} of {} values are missing, filled with {}", name,
-                                       missing, training_.rows(), filled));
+    notes_(Severity::info, fmt::format("column '{}': {} of {} values {} missing, filled with {}", name,
+                                       missing, training_.rows(), missing == 1 ? "is" : "are", filled));
   }
 
   const Table& training_;

@@ -143,7 +143,9 @@ void refuse_unusable(const std::vector<ColumnFeed>& feeds, const Table& table, M
       refuse("column '{}' is infinite in row {}, or too large for {}", feed.column->name,
              table.row_number(feed.unusable_row), name_of(type));
     }
-    if (feed.missing > 0) missing.push_back(fmt::format("'{}' ({} rows)", feed.column->name, feed.missing));
+    if (feed.missing > 0)
+      missing.push_back(fmt::format("'{}' ({})", feed.column->name,
+                                    counted(static_cast<std::uint64_t>(feed.missing), "row")));
   }
   if (missing_values == Missing::refuse && !missing.empty()) {
     refuse("missing values, which missing_values: refuse does not allow, in {}", join(missing, ", "));

@@ -135,8 +135,8 @@ SplitRows split_rows(const Table& table, const SplitConfig& config) {
         "set one of them");
   }
   if (table.rows() < 2)
-    refuse("a table of {} {} is too small to split: both parts need a row", table.rows(),
-           table.rows() == 1 ? "row" : "rows");
+    refuse("a table of {} is too small to split: both parts need a row",
+           counted(static_cast<std::uint64_t>(table.rows()), "row"));
   SplitRows result;
   if (!config.stratify_column.empty()) {
     result = split_strata(rows_by_value(table, config.stratify_column), config);

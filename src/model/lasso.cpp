@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "model/coordinate_descent.h"
 
 namespace stoker {
@@ -40,14 +41,14 @@ LinearFit fit_on(const Data& data, const LinearConfig& config, const Notes& note
     make_exact(data, settings, result.sweeps, fit.coefficients, stop);
   } else if (result.out_of_time) {
     notes(Severity::warning,
-          fmt::format("lasso: the time limit was reached after {} {} of coordinate descent; the "
+          fmt::format("lasso: the time limit was reached after {} of coordinate descent; the "
                       "coefficients so far are kept",
-                      result.sweeps, result.sweeps == 1 ? "sweep" : "sweeps"));
+                      counted(static_cast<std::uint64_t>(result.sweeps), "sweep")));
   } else {
     notes(Severity::warning,
-          fmt::format("lasso: coordinate descent stopped after {} sweeps before it reached the "
+          fmt::format("lasso: coordinate descent stopped after {} before it reached the "
                       "tolerance {}; raise max_iterations, alpha or tolerance",
-                      result.sweeps, config.tolerance));
+                      counted(static_cast<std::uint64_t>(result.sweeps), "sweep"), config.tolerance));
   }
   fit.intercept = data.target_mean;
   for (std::size_t j = 0; j < fit.coefficients.size(); ++j)

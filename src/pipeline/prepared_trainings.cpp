@@ -54,10 +54,10 @@ void refuse_absent_classes(const Metric& metric, const LearntTarget& target,
       const auto rows = std::count(classes.begin(), classes.end(), number);
       refuse(
           "sweep.metric {} needs every class among the rows that are held back{}, but class '{}' has {} "
-          "row{} in all and is not there; give it more rows or leave it out, or use another metric, for "
+          "in total and is missing there; give it more rows or leave it out, or use another metric, for "
           "example {}",
-          metric.name, splits.size() > 1 ? " in each fold" : "", target.classes[each], rows,
-          rows == 1 ? "" : "s", loss_metric(target.task).name);
+          metric.name, splits.size() > 1 ? " in each fold" : "", target.classes[each],
+          counted(static_cast<std::uint64_t>(rows), "row"), loss_metric(target.task).name);
     }
   }
 }

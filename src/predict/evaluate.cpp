@@ -55,8 +55,8 @@ void warn_of_unseen(const std::vector<MetClasses::Unseen>& unseen, const std::st
   std::vector<std::string> named;
   for (const MetClasses::Unseen& each : unseen) {
     if (named.size() == most_named) break;
-    named.push_back(
-        fmt::format("'{}' ({} {})", each.name.substr(0, 100), each.rows, each.rows == 1 ? "row" : "rows"));
+    named.push_back(fmt::format("'{}' ({})", each.name.substr(0, 100),
+                                counted(static_cast<std::uint64_t>(each.rows), "row")));
   }
   if (unseen.size() > most_named) named.push_back(fmt::format("{} more", unseen.size() - most_named));
   notes(

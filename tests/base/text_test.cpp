@@ -36,6 +36,8 @@ TEST(Text, WritesAmountsForPeople) {
   EXPECT_EQ(human_seconds(7260), "2 h 01 min");
   EXPECT_EQ(human_count(1234567), "1,234,567");
   EXPECT_EQ(human_count(12), "12");
+  EXPECT_EQ(counted(1, "row"), "1 row");
+  EXPECT_EQ(counted(50000, "row"), "50,000 rows");
 }
 
 TEST(Text, EscapesWhatHtmlWouldRead) {

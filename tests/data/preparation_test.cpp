@@ -138,7 +138,7 @@ TEST(Preparation, RefusesMissingValuesOfAllColumnsAtOnceWhenToldTo) {
               AllOf(HasSubstr("'x' (1 of 3 rows)"), HasSubstr("'k' (1 of 3 rows)")));
   const Preparation preparation = fitted(table_of("x,k,y\n1,u,1.5\n2,u,2.5\n3,v,3.5\n"), config);
   EXPECT_THAT(refusal([&] { features_of(preparation, table_of("x,k\n1,\n,u\n")); }),
-              AllOf(HasSubstr("'x' (1 rows)"), HasSubstr("'k' (1 rows)")));
+              AllOf(HasSubstr("'x' (1 row)"), HasSubstr("'k' (1 row)")));
 }
 
 TEST(Preparation, LeavesOutColumnsThatNumberTheRowsWithAWarning) {

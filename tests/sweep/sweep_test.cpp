@@ -298,7 +298,7 @@ TEST_F(Sweeps, ARankingOfAClassThatIsNotHeldBackIsRefusedBeforeTraining) {
     } catch (const Error& error) {
       EXPECT_TRUE(ranks) << error.what();
       EXPECT_EQ(error.code(), ExitCode::wrong_request);
-      EXPECT_THAT(error.what(), AllOf(HasSubstr("roc_auc"), HasSubstr("class 'c' has 1 row in all")));
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("roc_auc"), HasSubstr("class 'c' has 1 row in total")));
       EXPECT_FALSE(fs::exists(folder_.path() / "runs"));
     }
   }
