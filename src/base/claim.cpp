@@ -41,7 +41,7 @@ const std::string& machine_digits() {
 
 std::string random_digits() {
   std::uint32_t number = 0;
-  if (::getentropy(&number, sizeof number) != 0) fail("the system gives no random numbers");
+  if (::getentropy(&number, sizeof number) != 0) fail("the system provides no random numbers");
   return fmt::format("{:0{}x}", number, digits - digits_of_machine);
 }
 

@@ -72,9 +72,8 @@ fs::path folder_for_temporaries() {
   const char* const set = std::getenv("TMPDIR");
   if (error) {
     refuse_of_machine(
-        fmt::format(
-            "there is no folder for temporary files: {} ({}); set TMPDIR to a folder that can be written to",
-            set == nullptr ? "/tmp" : set, error.message()),
+        fmt::format("{} cannot be used for temporary files ({}); set TMPDIR to a writable folder",
+                    set == nullptr ? "/tmp" : set, error.message()),
         error.value());
   }
   return folder;
@@ -108,7 +107,7 @@ std::string read_file(const fs::path& path, std::size_t limit_bytes) {
     return content.size() <= limit_bytes;
   });
   if (content.size() > limit_bytes)
-    refuse("{} is larger than {} bytes, the most that is read here", path.string(), limit_bytes);
+    refuse("{} is larger than {} bytes, the maximum", path.string(), limit_bytes);
   return content;
 }
 
@@ -213,11 +212,12 @@ void make_folder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error)
-    refuse_of_machine(fmt::format("cannot make the folder {}: {}", path.string(), error.message()),
+    refuse_of_machine(fmt::format("cannot create the folder {}: {}", path.string(), error.message()),
                       error.value());
   if (fs::is_directory(path)) return;
-  if (fs::exists(path)) refuse("cannot make the folder {}: a file of that name is there", path.string());
-  refuse_of_machine(fmt::format("cannot make the folder {}: it was removed at once", path.string()), ENOENT);
+  if (fs::exists(path)) refuse("cannot create the folder {}: a file of that name exists", path.string());
+  refuse_of_machine(fmt::format("cannot create the folder {}: it was removed immediately", path.string()),
+                    ENOENT);
 }
 
 TemporaryFolder::TemporaryFolder()

@@ -42,8 +42,9 @@ HashedFile::HashedFile(std::filesystem::path path) : path_(std::move(path)) {
   }
   throw Error(
       ExitCode::wrong_request,
-      fmt::format("'{}' is being written to while it is read; wait until it is complete, or read a copy",
-                  path_.string()),
+      fmt::format(
+          "'{}' is being written to while it is being read; wait until it is complete, or read a copy",
+          path_.string()),
       Cause::machine);
 }
 

@@ -231,7 +231,7 @@ TEST(Run, RefusesAnOutputThatCannotBeWrittenBeforeAnyWork) {
   const Error error =
       failure_of(SmallPipeline().document(), options_in(folder.path() / "file" / "runs"), watcher);
   EXPECT_EQ(error.code(), ExitCode::wrong_request);
-  EXPECT_THAT(error.what(), HasSubstr("cannot make the folder"));
+  EXPECT_THAT(error.what(), HasSubstr("cannot create the folder"));
   EXPECT_THAT(watcher.started, testing::IsEmpty());
 }
 
