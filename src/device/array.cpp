@@ -21,7 +21,7 @@ std::shared_ptr<std::byte> allocate(std::size_t bytes, Memory memory, Device dev
   constexpr std::size_t alignment = 64;
   const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
   auto* pointer = static_cast<std::byte*>(std::aligned_alloc(alignment, rounded));
-  if (pointer == nullptr) throw OutOfMemory(fmt::format("out of memory: {} bytes were asked for", bytes));
+  if (pointer == nullptr) throw OutOfMemory(fmt::format("out of memory: {} bytes were requested", bytes));
   return {pointer, [](std::byte* p) { std::free(p); }};
 }
 
@@ -29,9 +29,10 @@ std::int64_t product(const Shape& shape) {
   std::int64_t size = 1;
   for (const std::int64_t extent : shape) {
     if (extent < 0 || __builtin_mul_overflow(size, extent, &size))
-      fail("an array of impossible shape was asked for");
+      fail("an array of an impossible shape was requested");
   }
-  if (size > std::numeric_limits<std::int64_t>::max() / 8) fail("an array of impossible shape was asked for");
+  if (size > std::numeric_limits<std::int64_t>::max() / 8)
+    fail("an array of an impossible shape was requested");
   return size;
 }
 

@@ -56,7 +56,7 @@ std::byte* allocate(std::size_t bytes, int device) {
   const cudaError_t status = cudaMalloc(&pointer, bytes == 0 ? 1 : bytes);
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
-    throw OutOfMemory(fmt::format("the GPU has no room for {}", human_bytes(bytes)));
+    throw OutOfMemory(fmt::format("the GPU does not have enough memory for {}", human_bytes(bytes)));
   }
   check(status, "allocating device memory");
   return static_cast<std::byte*>(pointer);
@@ -73,7 +73,8 @@ std::byte* allocate_pinned(std::size_t bytes) {
       cudaHostAlloc(&pointer, bytes == 0 ? 1 : bytes, cudaHostAllocPortable | cudaHostAllocMapped);
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
-    throw OutOfMemory(fmt::format("the host has no room for {} of pinned memory", human_bytes(bytes)));
+    throw OutOfMemory(
+        fmt::format("the host does not have enough memory for {} of pinned memory", human_bytes(bytes)));
   }
   check(status, "allocating pinned memory");
   return static_cast<std::byte*>(pointer);

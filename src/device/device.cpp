@@ -64,7 +64,7 @@ Device choose_device(const std::string& wanted, const Notes& notes) {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
     if (!wanted.starts_with("cuda:") || error != std::errc() || end != digits.data() + digits.size() ||
         index < 0) {
-      refuse("no device is called '{}': use auto, cpu, cuda or cuda:N", wanted);
+      refuse("'{}' is not a device; use auto, cpu, cuda or cuda:N", wanted);
     }
   }
   const DeviceList list = list_devices();
