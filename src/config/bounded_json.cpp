@@ -32,10 +32,10 @@ class Counter : public nlohmann::json_sax<nlohmann::json> {
   }
 
   void refuse_if_beyond() const {
-    if (depth_ > bounds_.depth) refuse("it nests more than {} deep", bounds_.depth);
+    if (depth_ > bounds_.depth) refuse("it is nested more than {} levels deep", bounds_.depth);
     if (containers_ > bounds_.containers)
-      refuse("it holds more than {} lists and objects", bounds_.containers);
-    if (values_ > bounds_.values) refuse("it holds more than {} values", bounds_.values);
+      refuse("it contains more than {} lists and objects", bounds_.containers);
+    if (values_ > bounds_.values) refuse("it contains more than {} values", bounds_.values);
   }
 
  private:

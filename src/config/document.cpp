@@ -54,7 +54,7 @@ void refuse_document(const std::string& name, int line, std::string_view message
 
 std::string_view checked_text(std::string_view text, const std::string& name, const Bounds& bounds) {
   if (text.size() > bounds.bytes) {
-    refuse("{}: the document has {}, more than the {} allowed", name, human_bytes(text.size()),
+    refuse("{}: the document takes {}, more than the {} allowed", name, human_bytes(text.size()),
            human_bytes(bounds.bytes));
   }
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
@@ -63,7 +63,7 @@ std::string_view checked_text(std::string_view text, const std::string& name, co
     if (length == 0) refuse_document(name, line_at(text, i), "not valid UTF-8 text; save the file as UTF-8");
     if (is_control(text[i])) {
       refuse_document(name, line_at(text, i),
-                      fmt::format("the control character 0x{:02x} has no place in a document",
+                      fmt::format("a document must not contain the control character 0x{:02x}",
                                   static_cast<unsigned>(static_cast<unsigned char>(text[i]))));
     }
     i += length;
@@ -78,7 +78,7 @@ bool Builder::expects_key() const {
 
 void Builder::key(const std::string& text, int line) {
   Open& top = open_.back();
-  if (text.find('\0') != std::string::npos) refuse_at(line, "a key holds a NUL character");
+  if (text.find('\0') != std::string::npos) refuse_at(line, "a key contains a NUL character");
   const auto [place, is_new] = top.lines_of_keys.emplace(text, line);
   if (!is_new) {
     refuse_at(line, fmt::format("the key {} was already given on line {}", in_quotes(text), place->second));
@@ -95,7 +95,7 @@ int Builder::line_of_key(int otherwise) const {
 void Builder::put(Value value) {
   const std::string* text = value.get_if<std::string>();
   if (text != nullptr && text->find('\0') != std::string::npos) {
-    refuse_at(value.line(), "a text holds a NUL character");
+    refuse_at(value.line(), "a text value contains a NUL character");
   }
   count(1, value.line());
   place(std::move(value));
@@ -136,14 +136,14 @@ void Builder::place(Value value) {
 void Builder::count(std::size_t values, int line) {
   values_ += values;
   if (values_ > bounds_.values) {
-    refuse_at(line, fmt::format("the document holds more than {} values, aliases counted as expanded",
+    refuse_at(line, fmt::format("the document contains more than {} values once its aliases are expanded",
                                 human_count(bounds_.values)));
   }
 }
 
 void Builder::check_depth(int depth, int line) const {
   if (depth > bounds_.depth) {
-    refuse_at(line, fmt::format("lists and maps nest more than {} deep", bounds_.depth));
+    refuse_at(line, fmt::format("lists and maps are nested more than {} levels deep", bounds_.depth));
   }
 }
 

@@ -50,7 +50,7 @@ std::string expectation(FieldType type) {
     case FieldType::numbers:
       return "a list of numbers, such as [0.1, 1.0]";
     case FieldType::texts:
-      return "a list of texts, such as [a, b]";
+      return "a list of text values, such as [a, b]";
     case FieldType::map:
       return "a map of settings";
   }
@@ -70,8 +70,9 @@ class Check {
     if (list == nullptr) return wrong_type(field_.type, value, value.line(), path);
     if (field_.fewest && list->size() < *field_.fewest) {
       return wrong(value.line(), path,
-                   list->empty() ? "must not be empty"
-                                 : fmt::format("needs {} items, found {}", *field_.fewest, list->size()));
+                   list->empty()
+                       ? "must not be empty"
+                       : fmt::format("needs at least {} items, found {}", *field_.fewest, list->size()));
     }
     return items(*list, value.line(), path);
   }
@@ -150,7 +151,7 @@ class Check {
     if (!field_.choices.empty()) {
       if (std::find(field_.choices.begin(), field_.choices.end(), *given) == field_.choices.end()) {
         return wrong(line, path,
-                     fmt::format("no such choice {}{} (allowed: one of {})", in_quotes(*given),
+                     fmt::format("{} is not a valid choice{} (allowed: one of {})", in_quotes(*given),
                                  suggestion(*given, field_.choices), join(field_.choices, ", ")));
       }
     } else if (!is_list(field_.type) && field_.fewest && given->size() < *field_.fewest) {
@@ -284,7 +285,7 @@ void read_fields(const Fields& fields, const Value& map, const std::string& path
         fields[index].read(entry.value, path_to(path, entry.key), diagnostics);
       } else {
         diagnostics.add(entry.line, path_to(path, entry.key),
-                        "no such setting" + suggestion(entry.key, known));
+                        "unknown setting" + suggestion(entry.key, known));
       }
     }
   }

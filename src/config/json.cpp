@@ -115,7 +115,7 @@ class JsonReader : public nlohmann::json_sax<nlohmann::json> {
 };
 
 Value from_json(const nlohmann::json& json, int depth_left) {
-  if (depth_left < 0) refuse("a JSON value nests more than {} deep", Bounds{}.depth);
+  if (depth_left < 0) refuse("a JSON value is nested more than {} levels deep", Bounds{}.depth);
   switch (json.type()) {
     case nlohmann::json::value_t::boolean:
       return Value(json.get<bool>());

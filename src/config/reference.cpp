@@ -68,7 +68,7 @@ std::string type_text(const Field& field) {
     case FieldType::numbers:
       return "list of numbers";
     case FieldType::texts:
-      return "list of texts";
+      return "list of text values";
     case FieldType::map:
       return "map";
   }

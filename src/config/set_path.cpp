@@ -27,7 +27,7 @@ Value& item_of(Value::List& list, const std::string& part, std::string_view path
   std::size_t index = 0;
   const auto result = std::from_chars(part.data(), part.data() + part.size(), index);
   if (result.ec != std::errc() || result.ptr != part.data() + part.size() || index >= list.size()) {
-    refuse("--set {}: {} addresses a list of {} items; give a number below that", shown(path),
+    refuse("--set {}: {} is not a position in a list of length {}; give a number below that", shown(path),
            in_quotes(part), list.size());
   }
   return list[index];
@@ -37,7 +37,7 @@ Value& item_of(Value::List& list, const std::string& part, std::string_view path
 Value& part_of(Value& parent, const std::string& part, std::string_view path) {
   if (auto* list = parent.get_if<Value::List>()) return item_of(*list, part, path);
   if (!parent.is_null() && parent.get_if<Value::Map>() == nullptr) {
-    refuse("--set {}: {} cannot be set, because what should hold it is {}", shown(path), in_quotes(part),
+    refuse("--set {}: {} cannot be set, because its parent is {}", shown(path), in_quotes(part),
            parent.describe());
   }
   if (Value* present = parent.find(part)) return *present;
@@ -50,7 +50,7 @@ Value& part_of(Value& parent, const std::string& part, std::string_view path) {
 void set_path(Value& document, std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string_view::npos || equals == 0) {
-    refuse("--set {}: write it as cards.model.config.epochs=5", shown(assignment));
+    refuse("--set {}: expected PATH=VALUE, such as cards.model.config.epochs=5", shown(assignment));
   }
   const std::string_view path = assignment.substr(0, equals);
   const std::vector<std::string> parts = split_text(path, '.');

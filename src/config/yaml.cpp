@@ -77,7 +77,8 @@ void refuse_crowded(std::string_view text, const std::string& name, const Bounds
         break;
     }
     if (separators > most || others > 6 * most) {
-      refuse_document(name, line, fmt::format("the document holds more than {} values", human_count(most)));
+      refuse_document(name, line,
+                      fmt::format("the document contains more than {} values", human_count(most)));
     }
   }
 }
@@ -124,7 +125,8 @@ class YamlReader : public YAML::EventHandler {
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (started_) {
-      builder_.refuse_at(line_of(mark), "the document has ended before this line; a file holds one document");
+      builder_.refuse_at(line_of(mark),
+                         "the document ended before this line; a file can hold only one document");
     }
     started_ = true;
   }
@@ -153,7 +155,7 @@ class YamlReader : public YAML::EventHandler {
     const int line = line_of(mark);
     if (builder_.expects_key()) builder_.refuse_at(line, "a key cannot be an alias");
     const auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) builder_.refuse_at(line, "an alias stands inside of what it stands for");
+    if (found == anchors_.end()) builder_.refuse_at(line, "an alias refers to the value that contains it");
     const Anchored& anchored = found->second;
     builder_.check_depth(builder_.depth() + anchored.size.depth, line);
     charge(anchored.size, line);
@@ -182,7 +184,7 @@ class YamlReader : public YAML::EventHandler {
   void open(Value container, const std::string& tag, std::string_view kind, YAML::anchor_t anchor) {
     const int line = container.line();
     if (builder_.expects_key())
-      builder_.refuse_at(line, "a list or map stands where a key must be; is a bracket left open?");
+      builder_.refuse_at(line, "found a list or map where a key should be; is a bracket left open?");
     if (!tag.empty() && tag != "?" && tag != "!" && tag != fmt::format("tag:yaml.org,2002:{}", kind)) {
       refuse_tag(tag, line);
     }
@@ -237,7 +239,7 @@ class YamlReader : public YAML::EventHandler {
   }
 
   [[noreturn]] void refuse_tag(const std::string& tag, int line) const {
-    builder_.refuse_at(line, fmt::format("the tag {} is not supported here; leave it out", in_quotes(tag)));
+    builder_.refuse_at(line, fmt::format("the tag {} is not supported; leave it out", in_quotes(tag)));
   }
 
   const Bounds& bounds_;

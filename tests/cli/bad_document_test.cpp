@@ -60,7 +60,7 @@ TEST_F(BadDocument, ReportsHiddenLayersThatAreEmptyZeroOrNegative) {
 
 TEST_F(BadDocument, NamesTheNearestSettingAndItsLine) {
   expect_refused(replaced(ridge_document(), "path: houses.csv", "pat: houses.csv"),
-                 {"pipeline.yaml:6: cards.load.config.pat: no such setting; did you mean path?"});
+                 {"pipeline.yaml:6: cards.load.config.pat: unknown setting; did you mean path?"});
 }
 
 TEST_F(BadDocument, NamesTheNearestCardType) {

@@ -108,16 +108,16 @@ TEST(Yaml, RefusesEqualKeysWithBothLines) {
 }
 
 TEST(Yaml, RefusesASecondDocument) {
-  EXPECT_THAT(yaml_refusal("a: 1\n---\nb: 2\n"), HasSubstr("a file holds one document"));
+  EXPECT_THAT(yaml_refusal("a: 1\n---\nb: 2\n"), HasSubstr("a file can hold only one document"));
   EXPECT_THAT(yaml_refusal("[1, 2]\nb\n"), HasSubstr("doc.yaml:"));
   EXPECT_EQ(yaml_refusal("---\na: 1\n...\n"), "");
   EXPECT_EQ(yaml_refusal("%YAML 1.2\n---\na: 1\n"), "");
 }
 
 TEST(Yaml, RefusesKeysThatAreNotText) {
-  EXPECT_THAT(yaml_refusal("[1]: 2\n"), HasSubstr("doc.yaml:1: a list or map stands where a key must be"));
+  EXPECT_THAT(yaml_refusal("[1]: 2\n"), HasSubstr("doc.yaml:1: found a list or map where a key should be"));
   EXPECT_THAT(yaml_refusal("a: 1\n? {b: 1}\n: 2\n"),
-              HasSubstr("doc.yaml:2: a list or map stands where a key must be"));
+              HasSubstr("doc.yaml:2: found a list or map where a key should be"));
   EXPECT_THAT(yaml_refusal("a: 1\n~: 2\n"), HasSubstr("doc.yaml:2: a key is empty"));
   EXPECT_EQ(*yaml("5: x").find("5")->get_if<std::string>(), "x");
 }
@@ -230,9 +230,9 @@ TEST(SetPath, RefusesWhatCannotBeSet) {
   EXPECT_THAT(refusal([&] { set_path(document, "=5"); }), HasSubstr("epochs=5"));
   EXPECT_THAT(refusal([&] { set_path(document, "a..b=5"); }), HasSubstr("empty"));
   EXPECT_THAT(refusal([&] { set_path(document, "a.b=5"); }), HasSubstr("is the text 'text'"));
-  EXPECT_THAT(refusal([&] { set_path(document, "l.1=5"); }), HasSubstr("a list of 1 items"));
-  EXPECT_THAT(refusal([&] { set_path(document, "l.x=5"); }), HasSubstr("a list of 1 items"));
-  EXPECT_THAT(refusal([&] { set_path(document, "l.-1=5"); }), HasSubstr("a list of 1 items"));
+  EXPECT_THAT(refusal([&] { set_path(document, "l.1=5"); }), HasSubstr("a list of length 1"));
+  EXPECT_THAT(refusal([&] { set_path(document, "l.x=5"); }), HasSubstr("a list of length 1"));
+  EXPECT_THAT(refusal([&] { set_path(document, "l.-1=5"); }), HasSubstr("a list of length 1"));
   EXPECT_THAT(refusal([&] { set_path(document, "l=[1"); }), HasSubstr("--set l"));
   std::string deep = "a";
   for (int i = 0; i < 100; ++i) deep += ".a";

@@ -113,8 +113,8 @@ TEST(Field, LeavesTheMemberAloneWhenTheValueIsWrong) {
 }
 
 TEST(Field, NamesTheNearestSettingForAnUnknownOne) {
-  EXPECT_EQ(errors("flag: true\nrato: 0.5\n"), "doc.yaml:2: c.rato: no such setting; did you mean ratio?");
-  EXPECT_EQ(errors("zzzzzzzzzzzz: 0.5\n"), "doc.yaml:1: c.zzzzzzzzzzzz: no such setting");
+  EXPECT_EQ(errors("flag: true\nrato: 0.5\n"), "doc.yaml:2: c.rato: unknown setting; did you mean ratio?");
+  EXPECT_EQ(errors("zzzzzzzzzzzz: 0.5\n"), "doc.yaml:1: c.zzzzzzzzzzzz: unknown setting");
 }
 
 TEST(Field, NamesTheRange) {
@@ -132,7 +132,8 @@ TEST(Field, NamesTheItemOfAList) {
             "doc.yaml:3: c.layers.1: the number 0 is out of range; allowed: each at least 1\n"
             "doc.yaml:4: c.layers.2: must be a whole number, found the text 'x'");
   EXPECT_EQ(errors("colors: [red, gren]\n"),
-            "doc.yaml:1: c.colors.1: no such choice 'gren'; did you mean green? (allowed: one of red, green, "
+            "doc.yaml:1: c.colors.1: 'gren' is not a valid choice; did you mean green? (allowed: one of red, "
+            "green, "
             "blue)");
 }
 
@@ -206,7 +207,7 @@ TEST(Field, ReportsEverythingThatIsWrongInTheOrderOfLines) {
   EXPECT_EQ(diagnostics.text(),
             "doc.yaml:3: c.small: the number 0 is out of range; allowed: 1 to 10\n"
             "doc.yaml:3: c.target: missing, and there is no default\n"
-            "doc.yaml:4: c.nme: no such setting; did you mean name?\n"
+            "doc.yaml:4: c.nme: unknown setting; did you mean name?\n"
             "doc.yaml:5: c.flag: must be true or false, found the number 3");
   EXPECT_EQ(refusal([&] { diagnostics.refuse_if_any(); }), diagnostics.text());
 }
@@ -219,7 +220,7 @@ TEST(Diagnostics, ShowsTheFirstFiftyOfManyAndCountsTheRest) {
 }
 
 TEST(Diagnostics, EscapesWhatAHostileKeyWouldSayToTheTerminal) {
-  EXPECT_EQ(errors("\"a\\e[31m\": 1\n"), "doc.yaml:1: c.a\\x1b[31m: no such setting");
+  EXPECT_EQ(errors("\"a\\e[31m\": 1\n"), "doc.yaml:1: c.a\\x1b[31m: unknown setting");
   EXPECT_LT(errors(std::string(900, 'k') + ": 1\n").size(), 200U);
 }
 

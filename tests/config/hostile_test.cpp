@@ -23,7 +23,7 @@ TEST(Hostile, BillionLaughsAreRefusedWithTheLine) {
     text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + repeated(alias + ", ", 9) + alias +
             "]\n";
   }
-  EXPECT_THAT(yaml_refusal(text), HasSubstr("doc.yaml:5: the document holds more than 200,000 values"));
+  EXPECT_THAT(yaml_refusal(text), HasSubstr("doc.yaml:5: the document contains more than 200,000 values"));
 }
 
 TEST(Hostile, ManyCopiesOfALongTextAreRefused) {
@@ -46,8 +46,10 @@ TEST(Hostile, AnchorsInsideOfAnchorsAreRefused) {
 }
 
 TEST(Hostile, AnAliasOfItselfIsRefused) {
-  EXPECT_THAT(yaml_refusal("a: 1\nb: &b [*b]\n"), HasSubstr("doc.yaml:2: an alias stands inside"));
-  EXPECT_THAT(yaml_refusal("&b {x: {y: *b}}\n"), HasSubstr("doc.yaml:1: an alias stands inside"));
+  EXPECT_THAT(yaml_refusal("a: 1\nb: &b [*b]\n"),
+              HasSubstr("doc.yaml:2: an alias refers to the value that contains it"));
+  EXPECT_THAT(yaml_refusal("&b {x: {y: *b}}\n"),
+              HasSubstr("doc.yaml:1: an alias refers to the value that contains it"));
 }
 
 TEST(Hostile, AliasesCannotDeepenTheDocumentBeyondTheBound) {
@@ -55,19 +57,23 @@ TEST(Hostile, AliasesCannotDeepenTheDocumentBeyondTheBound) {
   for (int i = 1; i < 100; ++i) {
     text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) + "]\n";
   }
-  EXPECT_THAT(yaml_refusal(text), HasSubstr("doc.yaml:64: lists and maps nest more than 64 deep"));
+  EXPECT_THAT(yaml_refusal(text),
+              HasSubstr("doc.yaml:64: lists and maps are nested more than 64 levels deep"));
 }
 
 TEST(Hostile, DeepBracketsAreRefused) {
   for (const std::size_t depth : {65U, 1'000U, 100'000U, 4'000'000U}) {
     EXPECT_THAT(yaml_refusal(repeated("[", depth)), HasSubstr("doc.yaml:1: ")) << depth;
     EXPECT_THAT(yaml_refusal(repeated("{", depth)), HasSubstr("doc.yaml:1: ")) << depth;
-    EXPECT_THAT(json_refusal(repeated("[", depth)), HasSubstr("doc.json:1: lists and maps nest")) << depth;
+    EXPECT_THAT(json_refusal(repeated("[", depth)), HasSubstr("doc.json:1: lists and maps are nested"))
+        << depth;
   }
-  EXPECT_THAT(yaml_refusal(repeated("[", 65) + repeated("]", 65)), HasSubstr("nest more than 64 deep"));
+  EXPECT_THAT(yaml_refusal(repeated("[", 65) + repeated("]", 65)),
+              HasSubstr("nested more than 64 levels deep"));
   EXPECT_THAT(yaml_refusal(repeated("{a: ", 100'000)), HasSubstr("doc.yaml:1: "));
   EXPECT_THAT(yaml_refusal(repeated("[\n", 100'000)), HasSubstr("doc.yaml:"));
-  EXPECT_THAT(json_refusal(repeated("{\"a\":\n", 100'000)), HasSubstr("doc.json:65: lists and maps nest"));
+  EXPECT_THAT(json_refusal(repeated("{\"a\":\n", 100'000)),
+              HasSubstr("doc.json:65: lists and maps are nested"));
   EXPECT_EQ(yaml_refusal(repeated("[", 64) + repeated("]", 64)), "");
   EXPECT_EQ(json_refusal(repeated("[", 64) + repeated("]", 64)), "");
 }
@@ -75,17 +81,17 @@ TEST(Hostile, DeepBracketsAreRefused) {
 TEST(Hostile, DeepIndentationIsRefused) {
   std::string text;
   for (std::size_t i = 0; i < 2'000; ++i) text += std::string(i, ' ') + "a:\n";
-  EXPECT_THAT(yaml_refusal(text), HasSubstr("doc.yaml:65: lists and maps nest"));
-  EXPECT_THAT(yaml_refusal(repeated("- ", 1'000'000)), HasSubstr("doc.yaml:1: lists and maps nest"));
+  EXPECT_THAT(yaml_refusal(text), HasSubstr("doc.yaml:65: lists and maps are nested"));
+  EXPECT_THAT(yaml_refusal(repeated("- ", 1'000'000)), HasSubstr("doc.yaml:1: lists and maps are nested"));
   EXPECT_THAT(yaml_refusal(repeated("? ", 1'000'000)), HasSubstr("doc.yaml:1: "));
 }
 
 TEST(Hostile, TooManyValuesAreRefused) {
   EXPECT_THAT(yaml_refusal("[" + repeated("1,", 300'000) + "1]"), HasSubstr("more than 200,000 values"));
   EXPECT_THAT(yaml_refusal(repeated("- 1\n", 300'000)),
-              HasSubstr("doc.yaml:200000: the document holds more than"));
+              HasSubstr("doc.yaml:200000: the document contains more than"));
   EXPECT_THAT(json_refusal("[" + repeated("1,\n", 300'000) + "1]"),
-              HasSubstr("doc.json:200000: the document holds"));
+              HasSubstr("doc.json:200000: the document contains"));
 }
 
 TEST(Hostile, ManyKeysAreReadInReasonableTime) {
@@ -96,8 +102,8 @@ TEST(Hostile, ManyKeysAreReadInReasonableTime) {
 
 TEST(Hostile, LargeDocumentsAreRefusedBySize) {
   const std::string text = "a: " + std::string(10'000'000, 'x');
-  EXPECT_EQ(yaml_refusal(text), "doc.yaml: the document has 9.5 MiB, more than the 4.0 MiB allowed");
-  EXPECT_THAT(json_refusal("\"" + text + "\""), HasSubstr("doc.json: the document has"));
+  EXPECT_EQ(yaml_refusal(text), "doc.yaml: the document takes 9.5 MiB, more than the 4.0 MiB allowed");
+  EXPECT_THAT(json_refusal("\"" + text + "\""), HasSubstr("doc.json: the document takes"));
   const TemporaryFolder folder;
   write_file(folder.path() / "large.yaml", text);
   EXPECT_THAT(refusal([&] { load_document(folder.path() / "large.yaml"); }), HasSubstr("large.yaml"));
@@ -126,17 +132,18 @@ TEST(Hostile, InvalidUtf8IsRefusedWithTheLine) {
 
 TEST(Hostile, ControlCharactersAreRefusedWithTheLine) {
   EXPECT_THAT(yaml_refusal(std::string("a: 1\nb: x\0y\n", 12)),
-              HasSubstr("doc.yaml:2: the control character 0x00"));
+              HasSubstr("doc.yaml:2: a document must not contain the control character 0x00"));
   EXPECT_THAT(json_refusal(std::string("{\"a\":\n\"x\0y\"}", 12)),
-              HasSubstr("doc.json:2: the control character 0x00"));
-  EXPECT_THAT(yaml_refusal("a: 1\nb: x\x04 y\nc: 1\n"), HasSubstr("doc.yaml:2: the control character 0x04"));
+              HasSubstr("doc.json:2: a document must not contain the control character 0x00"));
+  EXPECT_THAT(yaml_refusal("a: 1\nb: x\x04 y\nc: 1\n"),
+              HasSubstr("doc.yaml:2: a document must not contain the control character 0x04"));
   EXPECT_THAT(yaml_refusal("a: \x1B[31m\n"), HasSubstr("0x1b"));
 }
 
 TEST(Hostile, EscapedNulCharactersAreRefused) {
-  EXPECT_THAT(yaml_refusal("a: 1\nb: \"x\\0y\"\n"), HasSubstr("doc.yaml:2: a text holds a NUL"));
-  EXPECT_THAT(yaml_refusal("a: 1\n\"x\\0y\": 2\n"), HasSubstr("doc.yaml:2: a key holds a NUL"));
-  EXPECT_THAT(json_refusal("{\"a\":\n\"x\\u0000y\"}"), HasSubstr("doc.json:2: a text holds a NUL"));
+  EXPECT_THAT(yaml_refusal("a: 1\nb: \"x\\0y\"\n"), HasSubstr("doc.yaml:2: a text value contains a NUL"));
+  EXPECT_THAT(yaml_refusal("a: 1\n\"x\\0y\": 2\n"), HasSubstr("doc.yaml:2: a key contains a NUL"));
+  EXPECT_THAT(json_refusal("{\"a\":\n\"x\\u0000y\"}"), HasSubstr("doc.json:2: a text value contains a NUL"));
 }
 
 TEST(Hostile, TabsForIndentationAreRefused) {

@@ -147,7 +147,7 @@ TEST_F(ModelFolder, OfFarMoreValuesThanAModelHasIsRefusedWithoutBuildingThem) {
     while (text.size() < std::size_t{24} << 20) text += part;
     write_file(folder() / "model.json", text + "0]}");
     EXPECT_THAT(refusal_to_load(),
-                AllOf(HasSubstr("model.json is not usable"), HasSubstr("it holds more than")));
+                AllOf(HasSubstr("model.json is not usable"), HasSubstr("it contains more than")));
   }
 }
 

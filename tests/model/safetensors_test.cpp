@@ -118,7 +118,7 @@ TEST_F(Safetensors, WithAHeaderLongerThanTheFileAreRefused) {
 TEST_F(Safetensors, WithAForeignHeaderAreRefused) {
   EXPECT_THAT(refusal_of("not json", 0), HasSubstr("not a JSON object"));
   EXPECT_THAT(refusal_of("[1, 2]", 0), HasSubstr("not a JSON object"));
-  EXPECT_THAT(refusal_of(std::string(100'000, '['), 0), HasSubstr("nests more than 4 deep"));
+  EXPECT_THAT(refusal_of(std::string(100'000, '['), 0), HasSubstr("nested more than 4 levels deep"));
   EXPECT_THAT(refusal_of(R"({"a": 5})", 0), HasSubstr("'a' is not described"));
   EXPECT_THAT(refusal_of(R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, -4]}})", 4),
               HasSubstr("'a' is not described"));

@@ -34,15 +34,15 @@ cards:
 )";
   EXPECT_EQ(
       refusal_of(text),
-      "pipeline.yaml:6: cards.load.config.sample_nam: no such setting; did you mean sample_name?\n"
+      "pipeline.yaml:6: cards.load.config.sample_nam: unknown setting; did you mean sample_name?\n"
       "pipeline.yaml:9: cards.split.inputs.dataset: the card load (data_load) has no output 'datase'; did "
       "you "
       "mean dataset?\n"
-      "pipeline.yaml:10: cards.split.config.train_ration: no such setting; did you mean train_ratio?\n"
+      "pipeline.yaml:10: cards.split.config.train_ration: unknown setting; did you mean train_ratio?\n"
       "pipeline.yaml:10: cards.split.config.test_ratio: the number 2 is out of range; allowed: above 0 and "
       "at "
       "most 1\n"
-      "pipeline.yaml:13: cards.model.config.model_type: no such choice 'rigde'; did you mean ridge? "
+      "pipeline.yaml:13: cards.model.config.model_type: 'rigde' is not a valid choice; did you mean ridge? "
       "(allowed: one of linear_regression, ridge, lasso, ridge_cv, lasso_cv, logistic_regression)\n"
       "pipeline.yaml:14: cards.train.config.target_column: missing, and there is no default\n"
       "pipeline.yaml:16: cards.train.inputs.model_spec: there is no card 'modell'; did you mean model?\n"
@@ -54,8 +54,8 @@ cards:
 TEST(Document, ReportsUnknownKeysOfTheDocumentAndOfCards) {
   EXPECT_EQ(refusal_of("version: 1\nnmae: x\ncards:\n  load: { type: data_load, confg: {}, config: { source: "
                        "sample } }\n"),
-            "pipeline.yaml:2: nmae: no such setting; did you mean name?\n"
-            "pipeline.yaml:4: cards.load.confg: no such setting; did you mean config?");
+            "pipeline.yaml:2: nmae: unknown setting; did you mean name?\n"
+            "pipeline.yaml:4: cards.load.confg: unknown setting; did you mean config?");
 }
 
 TEST(Document, ReportsInputsThatAreMissingOrUnknown) {
@@ -134,7 +134,7 @@ TEST(Document, RefusesNetworksThatCannotBe) {
               HasSubstr("cards.model.config.hidden_layers.1: the number 0"));
   EXPECT_THAT(with_model("hidden_layers: [-3]"),
               HasSubstr("cards.model.config.hidden_layers.0: the number -3"));
-  EXPECT_THAT(with_model("activation: rulu"), HasSubstr("no such choice 'rulu'; did you mean relu?"));
+  EXPECT_THAT(with_model("activation: rulu"), HasSubstr("'rulu' is not a valid choice; did you mean relu?"));
   EXPECT_THAT(with_model("early_stopping_patience: 3"), HasSubstr("early_stopping_patience"));
   EXPECT_EQ(with_model("hidden_layers: [4]"), "");
 }
@@ -144,10 +144,10 @@ TEST(Document, ChecksHyperparametersOfTheModelThatIsChosen) {
   pipeline.model_card =
       "{ type: model_define, config: { model_type: ridge, hyperparameters: { alhpa: 1 } } }";
   EXPECT_THAT(refusal_of(pipeline.text()),
-              HasSubstr("cards.model.config.hyperparameters.alhpa: no such setting; did you mean alpha?"));
+              HasSubstr("cards.model.config.hyperparameters.alhpa: unknown setting; did you mean alpha?"));
   pipeline.model_card =
       "{ type: model_define, config: { model_type: linear_regression, hyperparameters: { alpha: 1 } } }";
-  EXPECT_THAT(refusal_of(pipeline.text()), HasSubstr("hyperparameters.alpha: no such setting"));
+  EXPECT_THAT(refusal_of(pipeline.text()), HasSubstr("hyperparameters.alpha: unknown setting"));
 }
 
 TEST(Document, GivesDeepNetworksMoreLayersWhenNoneAreGiven) {

@@ -35,7 +35,7 @@ TEST(SeedForm, ReportsErrorsWithTheLinesOfTheFile) {
 {"source": "load", "source_output": "dataset", "target": "split", "target_input": "dataset"},
 {"source": "load", "source_output": "dataset", "target": "splitt", "target_input": "dataset"},
 {"source": "load", "target": "split", "target_input": "dataset"}]})"),
-      "pipeline.yaml:2: cards.load.config.sourc: no such setting; did you mean source?\n"
+      "pipeline.yaml:2: cards.load.config.sourc: unknown setting; did you mean source?\n"
       "pipeline.yaml:2: cards.load.config.path: missing; source csv needs the file to read (source: sample "
       "needs "
       "none)\n"

@@ -46,7 +46,7 @@ TEST(Space, ChecksEveryValueWithTheSettingsOwnField) {
   EXPECT_THAT(message, AllOf(HasSubstr("epochs: must be a whole number, found the text 'many'"),
                              HasSubstr("epochs: the number 0 is out of range"),
                              HasSubstr("learning_rate: the number -1 is out of range"),
-                             HasSubstr("no such choice 'rlu'")));
+                             HasSubstr("'rlu' is not a valid choice")));
 }
 
 TEST(Space, ChecksValuesInsideHyperparametersToo) {
