@@ -22,7 +22,7 @@ inline void fail_for_machine(const arrow::Status& status, const std::string& wha
     throw OutOfMemory(fmt::format("{}: out of memory ({})", what, status.message()));
   if (lacks_threads(status)) {
     throw Error(ExitCode::run_failed,
-                fmt::format("{}: the system gives no thread to work with ({}); raise the limit on processes "
+                fmt::format("{}: the system cannot start another thread ({}); raise the limit on processes "
                             "(ulimit -u) or on memory (ulimit -v)",
                             what, status.message()),
                 Cause::machine);

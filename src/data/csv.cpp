@@ -68,7 +68,7 @@ class BoundedInput : public arrow::io::InputStream {
     needed_ += text.size() + static_cast<std::uint64_t>(cells) * sizeof(double);
     if (needed_ <= limit_) return arrow::Status::OK();
     return arrow::Status::CapacityError(
-        "unpacked it takes more than ", human_bytes(limit_),
+        "unpacked, it takes more than ", human_bytes(limit_),
         " of memory to read; unpack it yourself if it is meant to be that large");
   }
 
@@ -173,10 +173,11 @@ void refuse_faults(const std::filesystem::path& path, char delimiter) {
   const std::string name = path.string();
   const auto fault = find_fault(path, delimiter);
   if (!fault) return;
-  if (fault->open_quote) refuse("{}:{}: a quoted value begins in this row and never ends", name, fault->line);
-  const char* hint = fault->expected > 1 ? ""
-                                         : "; if another character stands between the values, set delimiter "
-                                           "(--delimiter)";
+  if (fault->open_quote)
+    refuse("{}:{}: a quoted value that begins in this row is never closed", name, fault->line);
+  const char* hint = fault->expected > 1
+                         ? ""
+                         : "; if the values are separated by another character, set delimiter (--delimiter)";
   refuse("{}:{}: this row has {}, but the header has {}{}", name, fault->line,
          counted(static_cast<std::uint64_t>(fault->values), "value"), fault->expected, hint);
 }
@@ -251,7 +252,7 @@ Table read_csv(const std::filesystem::path& path, char delimiter,
   }
   fail_for_machine(columns.status(), path.string());
   if (!columns.ok()) {
-    refuse("{} cannot be read (rows may have up to {}): {}", path.string(), human_bytes(large_block_bytes),
+    refuse("{} cannot be read (rows may take up to {}): {}", path.string(), human_bytes(large_block_bytes),
            columns.status().message());
   }
   refuse_foreign_text(**columns, path.string());

@@ -86,9 +86,10 @@ void make_numbers(Table& table, int position, const Notes& notes) {
   }
   if (slips.others > 0) {
     notes(Severity::warning,
-          fmt::format("column '{}': {} of {} values are no numbers and count as missing; the first is '{}' "
-                      "in row {}",
-                      name, slips.others, slips.numbers + slips.others, shortened(texts.values[slips.first]),
+          fmt::format("column '{}': {} of {} values {} as missing; the first is '{}' in row {}", name,
+                      slips.others, slips.numbers + slips.others,
+                      slips.others == 1 ? "is not a number and counts" : "are not numbers and count",
+                      shortened(texts.values[slips.first]),
                       table.row_number(static_cast<std::int64_t>(slips.first))));
   }
   replace_column(table, position, as_numbers(texts));
@@ -101,7 +102,7 @@ Table with_declared_types(const Table& table, const std::vector<std::string>& te
   Table result = table;
   for (const std::string& name : text_columns) {
     if (holds(number_columns, name)) {
-      refuse("column '{}' stands in text_columns and in number_columns; take it out of one of them", name);
+      refuse("column '{}' is in both text_columns and number_columns; remove it from one of them", name);
     }
     const int position = column_position(result, name);
     if (kind_at(result, position, "text_columns") == ColumnKind::text) continue;
@@ -125,11 +126,12 @@ void warn_of_slips(const Table& table, const std::vector<std::string>& chosen_as
     const std::size_t present = slips.numbers + slips.others;
     if (slips.others == 0 || 100 * slips.numbers < least_percent_of_numbers * present) continue;
     notes(Severity::warning,
-          fmt::format("column '{}' is taken as text, although {:.4g} % of its values are numbers: {} of {} "
-                      "are none, the first is '{}' in row {}. Correct the file, or name the column in "
+          fmt::format("column '{}' is treated as text, although {:.4g} % of its values are numbers: {} of {} "
+                      "{} not, the first is '{}' in row {}. Correct the file, or name the column in "
                       "number_columns (such values then count as missing) or in text_columns of data_load",
                       name, 100.0 * static_cast<double>(slips.numbers) / static_cast<double>(present),
-                      slips.others, present, shortened(texts.values[slips.first]),
+                      slips.others, present, slips.others == 1 ? "is" : "are",
+                      shortened(texts.values[slips.first]),
                       table.row_number(static_cast<std::int64_t>(slips.first))));
   }
 }

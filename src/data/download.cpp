@@ -66,11 +66,11 @@ class Download {
       const Url next = parse_url(address_, shown_url(address_));
       shown_ = fmt::format("{}, redirected to {}", asked_, next.origin());
       if (url.secure && !next.secure) {
-        refuse("{} redirects from https to {}, which is not protected; that is not followed", url.origin(),
-               next.origin());
+        refuse("{} redirects from https to {}, which is not encrypted; the redirect is not followed",
+               url.origin(), next.origin());
       }
     }
-    refuse("{}: more than {} redirects one after the other", shown_, most_redirects);
+    refuse("{}: more than {} redirects in a row", shown_, most_redirects);
   }
 
  private:
@@ -79,9 +79,9 @@ class Download {
     tcp::resolver resolver(socket.get_executor());
     const auto endpoints =
         co_await resolver.async_resolve(url.host, url.port, asio::redirect_error(use_awaitable, error));
-    if (error) refuse("{}: the host '{}' is not known ({})", shown_, url.host, error.message());
+    if (error) refuse("{}: the host '{}' is unknown ({})", shown_, url.host, error.message());
     co_await asio::async_connect(socket, endpoints, asio::redirect_error(use_awaitable, error));
-    if (error) refuse("{}: no connection to {} port {} ({})", shown_, url.host, url.port, error.message());
+    if (error) refuse("{}: cannot connect to {} port {} ({})", shown_, url.host, url.port, error.message());
   }
 
   asio::awaitable<std::string> fetch_plain(const Url& url) {
@@ -111,13 +111,13 @@ class Download {
   static void expect_host(SSL* ssl, const std::string& host) {
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.c_str()) == 1) return;
     if (SSL_set1_host(ssl, host.c_str()) != 1 || SSL_set_tlsext_host_name(ssl, host.c_str()) != 1) {
-      refuse("'{}' cannot be the name of a host", host);
+      refuse("'{}' is not a valid host name", host);
     }
   }
 
   [[noreturn]] void refuse_handshake(SSL* ssl, const ErrorCode& error) const {
     const long verdict = SSL_get_verify_result(ssl);
-    if (verdict == X509_V_OK) refuse("{}: no protected connection ({})", shown_, error.message());
+    if (verdict == X509_V_OK) refuse("{}: cannot make a secure connection ({})", shown_, error.message());
     refuse("{}: the server's certificate is not trusted ({})", shown_,
            X509_verify_cert_error_string(verdict));
   }
@@ -171,7 +171,7 @@ class Download {
     if (error == http::error::body_limit) {
       refuse("{} is larger than the {} that url_max_megabytes allows", shown_, human_bytes(limits_.bytes));
     }
-    refuse("{}: the download broke off ({})", shown_, error.message());
+    refuse("{}: the download was cut off ({})", shown_, error.message());
   }
 
   std::string address_;
@@ -225,8 +225,9 @@ void download(const std::string& url, const std::string& shown, const std::files
     const StopReason stopped = limits.stop == nullptr ? StopReason::none : limits.stop->reason();
     if (stopped == StopReason::interrupted)
       throw Error(ExitCode::interrupted, fmt::format("{}: the download was interrupted", shown));
-    if (stopped == StopReason::time_limit) fail("{}: not finished when the time for it was over", shown);
-    refuse("{}: not finished after the {} that url_timeout allows", shown, human_seconds(limits.seconds));
+    if (stopped == StopReason::time_limit) fail("{}: the download did not finish in the time allowed", shown);
+    refuse("{}: the download did not finish within the {} that url_timeout allows", shown,
+           human_seconds(limits.seconds));
   }
   if (transfer->error) std::rethrow_exception(transfer->error);
 }

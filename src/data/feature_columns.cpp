@@ -31,13 +31,12 @@ std::vector<std::string> wanted_columns(const Table& training, const Preparation
     std::erase(names, config.weight_column);
     // What tells groups apart says nothing about rows of groups to come.
     if (!training.group_column.empty() && std::erase(names, training.group_column) > 0) {
-      notes(Severity::info,
-            fmt::format("column '{}' is left out: it is the group_column of the split; naming "
-                        "it in feature_columns keeps it",
-                        training.group_column));
+      notes(Severity::info, fmt::format("column '{}' is left out: it is the group_column of the split; name "
+                                        "it in feature_columns to keep it",
+                                        training.group_column));
     }
     if (names.empty())
-      refuse("the table has no column besides target_column '{}' to predict from", config.target_column);
+      refuse("the table has no column to predict from besides target_column '{}'", config.target_column);
     return names;
   }
   std::unordered_set<std::string> seen;
@@ -81,11 +80,11 @@ class Learner {
   std::vector<PreparedColumn> learn() {
     for (const std::string& name : wanted_columns(training_, config_, notes_)) learn_column(name);
     if (!refused_.empty()) {
-      refuse("missing values, which missing_values: refuse does not allow, in {}", join(refused_, ", "));
+      refuse("missing values in {}, which missing_values: refuse does not allow", join(refused_, ", "));
     }
     // Better counted numbers than nothing to predict from.
     if (columns_.empty()) columns_ = std::move(counted_);
-    for (const PreparedColumn& column : counted_) leave_out(column.name, "its values number the rows");
+    for (const PreparedColumn& column : counted_) leave_out(column.name, "its values only number the rows");
     if (columns_.empty())
       refuse("no column is left to predict from: name the columns to use in feature_columns");
     return std::move(columns_);
@@ -97,10 +96,10 @@ class Learner {
     const ColumnKind kind = kind_of(*values->type());
     if (kind == ColumnKind::unsupported) {
       if (named()) {
-        refuse("column '{}' has type {}, which cannot be made into numbers", name,
+        refuse("column '{}' has type {}, which cannot be converted to numbers", name,
                values->type()->ToString());
       }
-      leave_out(name, fmt::format("its type {} cannot be made into numbers", values->type()->ToString()));
+      leave_out(name, fmt::format("its type {} cannot be converted to numbers", values->type()->ToString()));
     } else if (kind == ColumnKind::text) {
       const TextValues texts = read_texts(values);
       const auto missing = std::count(texts.missing.begin(), texts.missing.end(), 1);
@@ -148,7 +147,7 @@ class Learner {
     }
     if (kind == ColumnKind::time) {
       notes_(Severity::info,
-             fmt::format("column '{}' holds dates or times, used as a number of seconds", name));
+             fmt::format("column '{}' contains dates or times, which are used as seconds", name));
     }
     set_scale(column, numbers);
     // From here on their order is of no account.
@@ -163,7 +162,7 @@ class Learner {
       if (texts.missing[row] == 0) ++counts[texts.values[row]];
     }
     if (!named() && counts.size() == texts.values.size() && counts.size() > 1) {
-      return leave_out(name, "every row has a value of its own, as identifiers do");
+      return leave_out(name, "every row has a different value, like an identifier");
     }
     PreparedColumn column;
     column.name = name;

@@ -47,9 +47,9 @@ class HeaderParser {
       }
     }
     skip_space();
-    if (at_ != text_.size()) damaged("has something behind the closing brace");
+    if (at_ != text_.size()) damaged("has something after the closing brace");
     if (header_.descr.empty() || !header_.fortran_order || !header_.shape) {
-      damaged("lacks one of descr, fortran_order and shape");
+      damaged("lacks descr, fortran_order or shape");
     }
     return std::move(header_);
   }
@@ -90,7 +90,7 @@ class HeaderParser {
     const char quote = at_ < text_.size() ? text_[at_] : '\0';
     if (quote != '\'' && quote != '"') damaged(fmt::format("should have a text at character {}", at_));
     const std::size_t end = text_.find(quote, at_ + 1);
-    if (end == std::string_view::npos) damaged("has a text that never ends");
+    if (end == std::string_view::npos) damaged("has a text that is never closed");
     std::string value(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
     return value;
@@ -111,7 +111,7 @@ class HeaderParser {
       skip_space();
       std::int64_t size = 0;
       const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), size);
-      if (error != std::errc() || size < 0 || sizes.size() == 32) damaged("has a shape that is none");
+      if (error != std::errc() || size < 0 || sizes.size() == 32) damaged("has an invalid shape");
       at_ = static_cast<std::size_t>(end - text_.data());
       sizes.push_back(size);
       if (!taken(',')) {
@@ -137,7 +137,7 @@ std::string read_bytes(std::ifstream& stream, std::size_t count, const std::stri
 
 Header read_header(std::ifstream& stream, const std::string& file) {
   const std::string start = read_bytes(stream, 8, file);
-  if (!start.starts_with("\x93NUMPY")) refuse("{} is no .npy file: it does not begin like one", file);
+  if (!start.starts_with("\x93NUMPY")) refuse("{} is not a .npy file: it does not begin like one", file);
   const int version = start[6];
   if (version < 1 || version > 3) refuse("{} has .npy version {}; 1 to 3 can be read", file, version);
   const std::string length_bytes = read_bytes(stream, version == 1 ? 2 : 4, file);
@@ -205,7 +205,7 @@ void refuse_wrong_size(std::ifstream& stream, const Sizes& sizes, std::int64_t e
   std::int64_t needed = 0;
   if (__builtin_mul_overflow(sizes.rows, sizes.columns, &needed) ||
       __builtin_mul_overflow(needed, element, &needed) || needed > there) {
-    refuse("{} is cut off: its header promises {} x {} elements of {} bytes, {} bytes are there", file,
+    refuse("{} is cut off: its header promises {} x {} elements of {} bytes, but {} bytes follow", file,
            sizes.rows, sizes.columns, element, there);
   }
 }
@@ -259,7 +259,7 @@ Table read_npy(const std::filesystem::path& path) {
     }
   }
   if (!*header.fortran_order) read_row_order(stream, sizes, number.bytes, columns);
-  if (!stream) refuse("{} could not be read to its end", file);
+  if (!stream) refuse("{} could not be read to the end", file);
   arrow::FieldVector fields;
   arrow::ArrayVector arrays;
   for (std::int64_t c = 0; c < sizes.columns; ++c) {

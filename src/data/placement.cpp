@@ -26,10 +26,10 @@ Placement place(const Dataset& dataset, Device device, const Notes& notes) {
   try {
     return placed_in(dataset, Memory::device, device);
   } catch (const OutOfMemory& error) {
-    notes(Severity::warning, fmt::format("the data ({}) does not fit into the memory of {}: it stays pinned "
-                                         "in the host's memory, from where "
-                                         "the device reads it more slowly ({})",
-                                         human_bytes(dataset.bytes()), device.name(), error.what()));
+    notes(Severity::warning,
+          fmt::format("the data ({}) does not fit into the memory of {}: it stays pinned "
+                      "in the host's memory, from which the device reads it more slowly ({})",
+                      human_bytes(dataset.bytes()), device.name(), error.what()));
   }
   return placed_in(dataset, Memory::pinned, device);
 }

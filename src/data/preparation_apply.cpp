@@ -61,9 +61,9 @@ std::vector<std::int32_t> slots_of(const PreparedColumn& column,
   const TextValues texts = read_texts(values);
   std::size_t row = 0;
   while (row < texts.values.size() && (texts.missing[row] != 0 || number_in(texts.values[row]))) ++row;
-  if (row == texts.values.size()) refuse("column '{}' holds text here, where training had numbers", name);
+  if (row == texts.values.size()) refuse("column '{}' contains text, but held numbers in training", name);
   refuse(
-      "column '{}' holds text here, where training had numbers: '{}' in row {}; correct the value, or name "
+      "column '{}' contains text, but held numbers in training: '{}' in row {}; correct the value, or name "
       "the column in number_columns when the data is read, so that it counts as missing",
       name, shortened(texts.values[row]), table.row_number(static_cast<std::int64_t>(row)));
 }
@@ -74,7 +74,7 @@ ColumnFeed feed_for(const PreparedColumn& column, const Table& table) {
   ColumnFeed feed;
   feed.column = &column;
   if (kind == ColumnKind::unsupported) {
-    refuse("column '{}' has type {}, which cannot be made into numbers", column.name,
+    refuse("column '{}' has type {}, which cannot be converted to numbers", column.name,
            values->type()->ToString());
   }
   if (column.kind != PreparedColumn::Kind::number) {
@@ -148,7 +148,7 @@ void refuse_unusable(const std::vector<ColumnFeed>& feeds, const Table& table, M
                                     counted(static_cast<std::uint64_t>(feed.missing), "row")));
   }
   if (missing_values == Missing::refuse && !missing.empty()) {
-    refuse("missing values, which missing_values: refuse does not allow, in {}", join(missing, ", "));
+    refuse("missing values in {}, which missing_values: refuse does not allow", join(missing, ", "));
   }
 }
 
@@ -220,7 +220,7 @@ std::vector<std::string> Preparation::text_columns() const {
 }
 
 Dataset Preparation::apply(const Table& table, DType type, bool with_targets) const {
-  if (type != DType::float32 && type != DType::float64) fail("features were asked for as {}", name_of(type));
+  if (type != DType::float32 && type != DType::float64) fail("features were requested as {}", name_of(type));
   const std::int64_t width = feature_count();
   refuse_absent(columns_, table);
   Array features(type, {table.rows(), width});

@@ -69,10 +69,9 @@ inline config::Fields fields(PreparationConfig& c) {
       config::field("scaling", c.scaling,
                     "Fitted on training rows only; auto: standard for networks, none for linear models")
           .changes_loss(),
-      config::field(
-          "weight_column", c.weight_column,
-          "Column that says how much each row counts in the loss of a network; no feature unless it is "
-          "named; empty: all the same")
+      config::field("weight_column", c.weight_column,
+                    "Column that says how much each row counts in the loss; not a feature unless "
+                    "feature_columns names it; empty: all rows count the same")
           .changes_loss(),
   };
 }

@@ -19,11 +19,11 @@ constexpr std::array<std::string_view, 3> kind_names{"number", "one_hot", "ordin
 constexpr std::size_t most_names = 1'000'000;
 
 [[noreturn]] void refuse_part(const std::string& part, const std::string& what) {
-  refuse("the preparation of the model is not readable: {} {}", part, what);
+  refuse("the model's preparation cannot be read: {} {}", part, what);
 }
 
 const json& member(const json& map, const char* name) {
-  if (!map.is_object()) refuse_part(name, "should stand in a map");
+  if (!map.is_object()) refuse_part(name, "should be in a map");
   const auto found = map.find(name);
   if (found == map.end()) refuse_part(name, "is missing");
   return *found;
@@ -31,7 +31,7 @@ const json& member(const json& map, const char* name) {
 
 std::string text_of(const json& map, const char* name) {
   const json& value = member(map, name);
-  if (!value.is_string()) refuse_part(name, "should be a text");
+  if (!value.is_string()) refuse_part(name, "should be text");
   return value.get<std::string>();
 }
 
@@ -49,14 +49,14 @@ double scale_of(const json& map) {
 
 std::vector<std::string> different_texts(const json& map, const char* name) {
   const json& list = member(map, name);
-  if (!list.is_array() || list.size() > most_names) refuse_part(name, "should be a list of texts");
+  if (!list.is_array() || list.size() > most_names) refuse_part(name, "should be a list of text values");
   std::vector<std::string> texts;
   for (const json& item : list) {
-    if (!item.is_string()) refuse_part(name, "should be a list of texts");
+    if (!item.is_string()) refuse_part(name, "should be a list of text values");
     texts.push_back(item.get<std::string>());
   }
   if (std::unordered_set<std::string>(texts.begin(), texts.end()).size() != texts.size()) {
-    refuse_part(name, "has a value twice");
+    refuse_part(name, "contains a value twice");
   }
   return texts;
 }
@@ -111,7 +111,7 @@ std::vector<PreparedColumn> columns_from(const json& list) {
   for (const json& item : list) {
     columns.push_back(column_from(item));
     if (!names.insert(columns.back().name).second)
-      refuse_part("columns", "has '" + columns.back().name + "' twice");
+      refuse_part("columns", "contains '" + columns.back().name + "' twice");
   }
   return columns;
 }
@@ -145,8 +145,9 @@ Preparation Preparation::from_json(const nlohmann::json& json) {
     result.target_scale_ = scale_of(target);
   } else {
     result.classes_ = different_texts(target, "classes");
-    if (result.classes_.size() < 2) refuse_part("classes", "has fewer than two");
-    if (result.task_ == Task::binary && result.classes_.size() != 2) refuse_part("classes", "has not two");
+    if (result.classes_.size() < 2) refuse_part("classes", "has fewer than two entries");
+    if (result.task_ == Task::binary && result.classes_.size() != 2)
+      refuse_part("classes", "does not have two entries");
   }
   result.columns_ = columns_from(member(json, "columns"));
   return result;

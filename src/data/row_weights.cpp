@@ -14,11 +14,11 @@ Array row_weights(const Table& table, const std::string& column) {
   const auto values = table.column(column);
   const ColumnKind kind = kind_of(*values->type());
   if (kind == ColumnKind::text || kind == ColumnKind::unsupported || kind == ColumnKind::empty)
-    refuse("weight_column '{}' holds no numbers; a weight is a number of at least 0", column);
+    refuse("weight_column '{}' does not contain numbers; a weight must be a number of at least 0", column);
   const std::vector<double> numbers = read_numbers(*values);
   for (std::size_t row = 0; row < numbers.size(); ++row) {
     if (std::isfinite(numbers[row]) && numbers[row] >= 0) continue;
-    refuse("weight_column '{}': the value in row {} is {}; a weight is a number of at least 0", column,
+    refuse("weight_column '{}': the value in row {} is {}; a weight must be a number of at least 0", column,
            table.row_number(static_cast<std::int64_t>(row)),
            std::isnan(numbers[row]) ? "missing or NaN"
            : numbers[row] < 0       ? "negative"
@@ -27,7 +27,7 @@ Array row_weights(const Table& table, const std::string& column) {
   const double mean =
       std::accumulate(numbers.begin(), numbers.end(), 0.0) / static_cast<double>(numbers.size());
   if (!(mean > 0) || !std::isfinite(mean))
-    refuse("weight_column '{}' gives no row a weight above 0 that can be used", column);
+    refuse("weight_column '{}' gives no row a usable weight above 0", column);
   Array weights(DType::float32, {table.rows()});
   for (std::size_t row = 0; row < numbers.size(); ++row)
     weights.as<float>()[row] = static_cast<float>(numbers[row] / mean);

@@ -130,8 +130,7 @@ std::int64_t usual_rows(SampleName name) {
 }
 
 Table make_sample(SampleName name, std::int64_t rows, std::uint64_t seed) {
-  if (rows < 1 || rows > 100'000'000)
-    refuse("a sample of {} rows was asked for; 1 to 100,000,000 are possible", rows);
+  if (rows < 1 || rows > 100'000'000) refuse("a sample cannot have {} rows; allowed: 1 to 100,000,000", rows);
   switch (name) {
     case SampleName::boston_housing:
       return boston_housing(rows, seed);

@@ -55,9 +55,8 @@ SourceFormat told_format(SourceFormat asked, const fs::path& name, const fs::pat
   if (format == SourceFormat::automatic) format = format_by_content(file);
   if (format == SourceFormat::automatic) {
     refuse(
-        "'{}': neither the name's ending nor the content tells the format; set format to csv, tsv, parquet, "
-        "arrow or "
-        "npy",
+        "'{}': neither the file's extension nor its content shows the format; set format to csv, tsv, "
+        "parquet, arrow or npy",
         name.string());
   }
   return format;
@@ -69,7 +68,7 @@ char told_delimiter(const SourceConfig& config, SourceFormat format) {
   const char delimiter = config.delimiter.front();
   if (config.delimiter.size() != 1 ||
       std::string_view("\"\r\n\0", 4).find(delimiter) != std::string_view::npos) {
-    refuse("delimiter '{}' should be a single character that is no quote or line end, such as ; or tab",
+    refuse("delimiter '{}' must be a single character other than a quote or line break, such as ; or tab",
            config.delimiter);
   }
   return delimiter;
@@ -78,7 +77,7 @@ char told_delimiter(const SourceConfig& config, SourceFormat format) {
 void refuse_unless_file(const fs::path& file) {
   std::error_code error;
   const fs::file_status status = fs::status(file, error);
-  if (status.type() == fs::file_type::not_found) refuse("there is no file '{}'", file.string());
+  if (status.type() == fs::file_type::not_found) refuse("the file '{}' does not exist", file.string());
   if (error) refuse("'{}' cannot be read: {}", file.string(), error.message());
   if (status.type() != fs::file_type::regular) refuse("'{}' is not a file", file.string());
   if (!std::ifstream(file, std::ios::binary))
@@ -99,8 +98,8 @@ void refuse_other_delimiter(const SourceConfig& config, const Table& table, cons
   if (found == std::string::npos) return;
   const bool is_tab = columns.front()[found] == '\t';
   refuse(
-      "{} has one column, '{}': its values seem to be separated by {}. Set delimiter (--delimiter {}), or to "
-      "',' if it is one column",
+      "{} has one column, '{}': its values seem to be separated by {}. Set delimiter (--delimiter {}), or "
+      "set it to ',' if there is only one column",
       name, columns.front(), is_tab ? "tabs" : "';'", is_tab ? "$'\\t'" : "';'");
 }
 
@@ -156,7 +155,7 @@ SourceConfig Source::config_for(const std::string& location) {
     const auto found = std::find(known.begin(), known.end(), name);
     if (found == known.end()) {
       const std::vector<std::string> names(known.begin(), known.end());
-      refuse("there is no sample '{}', but {}{}", name, join(names, ", "), did_you_mean(name, names));
+      refuse("'{}' is not a sample{}; available: {}", name, did_you_mean(name, names), join(names, ", "));
     }
     config.sample_name = static_cast<SampleName>(found - known.begin());
   } else {
@@ -219,10 +218,10 @@ Table Source::read_hashed_rows(const std::vector<std::string>& text_columns) con
     seen = HashedFile(file_);
     if (seen.sha256() != hashed_->sha256()) break;
   }
-  throw Error(ExitCode::wrong_request,
-              fmt::format("'{}' was written to after it had been opened; run again when it is complete",
-                          description_),
-              Cause::machine);
+  throw Error(
+      ExitCode::wrong_request,
+      fmt::format("'{}' was written to after it was opened; run again when it is complete", description_),
+      Cause::machine);
 }
 
 Table Source::read(const std::vector<std::string>& text_columns, const Notes& notes) const {

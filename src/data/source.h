@@ -59,13 +59,14 @@ inline config::Fields fields(SourceConfig& c) {
       config::field("sample_rows", c.sample_rows, "Rows of the sample; its usual size if not set")
           .within(1, 100'000'000),
       config::field("sample_seed", c.sample_seed, "Seed of the sample"),
-      config::field("format", c.format, "Format of the file; auto tells it from the name's ending"),
-      config::field("delimiter", c.delimiter, "Character between values of a csv file").optional(),
+      config::field("format", c.format,
+                    "Format of the file; auto infers it from the file's extension or content"),
+      config::field("delimiter", c.delimiter, "Character between the values of a csv file").optional(),
       config::field("text_columns", c.text_columns,
                     "Columns to keep as text, even if all their values look like numbers, booleans or dates")
           .optional(),
       config::field("number_columns", c.number_columns,
-                    "Columns to read as numbers; a value that is none counts as missing")
+                    "Columns to read as numbers; other values count as missing")
           .optional(),
       config::field("url_timeout", c.url_timeout, "Seconds a download may take").above(0),
       config::field("url_max_megabytes", c.url_max_megabytes, "Size at which a download is refused").above(0),

@@ -69,7 +69,7 @@ SplitRows split_strata(const std::vector<ValueRows>& strata, const SplitConfig& 
   for (std::size_t s = 0; s < strata.size(); ++s) {
     const auto size = static_cast<std::int64_t>(strata[s].rows.size());
     if (size < 2) {
-      refuse("stratify_column '{}': the value '{}' has a single row, which cannot be in both parts",
+      refuse("stratify_column '{}': the value '{}' occurs in a single row, which cannot be in both parts",
              config.stratify_column, strata[s].value);
     }
     const double want_first = config.train_ratio * static_cast<double>(size) + carry_first;
@@ -125,14 +125,13 @@ SplitRows split_rows(const Table& table, const SplitConfig& config) {
     refuse("train_ratio {} and test_ratio {} must both be above 0", config.train_ratio, config.test_ratio);
   }
   if (config.train_ratio + config.test_ratio > 1 + 1e-9) {
-    refuse("train_ratio {} and test_ratio {} sum to {}, more than all the rows", config.train_ratio,
+    refuse("train_ratio {} and test_ratio {} add up to {}, which is more than 1", config.train_ratio,
            config.test_ratio, config.train_ratio + config.test_ratio);
   }
   if (!config.stratify_column.empty() && !config.group_column.empty()) {
     refuse(
         "stratify_column and group_column are both set: groups that stay whole cannot also keep shares "
-        "equal; "
-        "set one of them");
+        "equal; set only one of them");
   }
   if (table.rows() < 2)
     refuse("a table of {} is too small to split: both parts need a row",

@@ -81,7 +81,7 @@ std::vector<std::string> columns_not_text(const Table& table, const std::vector<
 Table take_rows(const Table& table, std::vector<std::int64_t> rows) {
   const auto beyond = std::find_if(rows.begin(), rows.end(),
                                    [&](std::int64_t row) { return row < 0 || row >= table.rows(); });
-  if (beyond != rows.end()) fail("row {} was asked for of a table of {} rows", *beyond, table.rows());
+  if (beyond != rows.end()) fail("row {} was requested from a table of {} rows", *beyond, table.rows());
   const auto taken = std::make_shared<const std::vector<std::int64_t>>(std::move(rows));
   auto source_rows = taken;
   if (table.source_rows) {

@@ -124,7 +124,8 @@ Table with_origin_told(const Table& read, const std::string& name) {
   rows.reserve(static_cast<std::size_t>(table.rows()));
   const auto kept_rows = table.columns->column(last);
   for (const auto& chunk : kept_rows->chunks()) {
-    if (chunk->type_id() != arrow::Type::INT64) refuse("{} is damaged: its rows are no numbers", name);
+    if (chunk->type_id() != arrow::Type::INT64)
+      refuse("{} is damaged: its row numbers are not integers", name);
     const auto* values = static_cast<const arrow::Int64Array&>(*chunk).raw_values();
     rows.insert(rows.end(), values, values + chunk->length());
   }
@@ -211,8 +212,10 @@ void write_table(const Table& given, const std::filesystem::path& path) {
   } else if (ending == ".arrow" || ending == ".feather" || ending == ".ipc") {
     write_atomically(path, [&](const auto& output) { return write_ipc(*table.columns, output); });
   } else {
-    refuse("'{}': tables are written as .csv, .tsv, .parquet, .arrow or .feather, told by the name's ending",
-           path.string());
+    refuse(
+        "'{}': tables can be written as .csv, .tsv, .parquet, .arrow or .feather; give the file one of these "
+        "extensions",
+        path.string());
   }
 }
 
@@ -232,15 +235,15 @@ Table open_arrow(const std::filesystem::path& path, std::uint64_t large_bytes) {
 Table read_arrow_file(const std::filesystem::path& path) {
   const auto file = open_file(path);
   const std::string name = path.string();
-  return validated(or_refuse(read_ipc(file, reads_in_threads(path)), name,
-                             "is no Arrow IPC file or stream that can be read"),
-                   name);
+  return validated(
+      or_refuse(read_ipc(file, reads_in_threads(path)), name, "is not a readable Arrow IPC file or stream"),
+      name);
 }
 
 Table read_parquet(const std::filesystem::path& path) {
   const std::string name = path.string();
   auto columns = read_parquet_file(open_file(path), reads_in_threads(path));
-  return validated(or_refuse(std::move(columns), name, "is no Parquet file that can be read"), name);
+  return validated(or_refuse(std::move(columns), name, "is not a readable Parquet file"), name);
 }
 
 Table checked_columns(Table table, const std::string& name) {
@@ -250,7 +253,7 @@ Table checked_columns(Table table, const std::string& name) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i].empty()) names[i] = fmt::format("column_{}", i + 1);
     if (!seen.insert(names[i]).second) {
-      refuse("{} has two columns named '{}': give each column a name of its own", name, names[i]);
+      refuse("{} has two columns named '{}': give each column its own name", name, names[i]);
     }
   }
   if (table.rows() == 0) refuse("{} has columns ({} of them) but no rows", name, names.size());

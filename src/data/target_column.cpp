@@ -30,7 +30,7 @@ std::shared_ptr<arrow::ChunkedArray> target_values(const Table& table, const std
     refuse("target_column '{}' has type {}, which cannot be predicted: choose a column of numbers or text",
            column, values->type()->ToString());
   }
-  if (kind == ColumnKind::empty) refuse("target_column '{}' has no values, all rows are missing", column);
+  if (kind == ColumnKind::empty) refuse("target_column '{}' has no values: all of them are missing", column);
   return values;
 }
 
@@ -75,7 +75,8 @@ void refuse_slips(const NumbersInText& found, const std::string& column, TaskCho
   }
   if (task == TaskChoice::automatic && found.numbers >= 9 * found.others) {
     refuse(
-        "target_column '{}' holds numbers, but '{}' in row {}; correct the value, or set task to multiclass "
+        "target_column '{}' contains numbers, but also '{}' in row {}; correct the value, or set task to "
+        "multiclass "
         "if the "
         "values are classes",
         column, found.first_other, found.row_of_first_other);
@@ -108,21 +109,22 @@ LearntTarget learn_classes(const TextValues& texts, const PreparationConfig& con
   const bool all_numbers = std::all_of(distinct.begin(), distinct.end(), [](auto x) { return number_in(x); });
   if (all_different && all_numbers) {
     refuse(
-        "target_column '{}' was read as text, although its {} values to train on are numbers: rows that are "
-        "not trained on hold a value that is none, or text_columns names the column; correct that value, or "
+        "target_column '{}' was read as text, although its {} training values are numbers: a row that is not "
+        "trained on holds a value that is not a number, or text_columns names the column; correct that "
+        "value, or "
         "name the column in number_columns of data_load",
         column, texts.values.size());
   }
   if (all_different) {
     refuse(
-        "target_column '{}' has a class of its own in every one of the {} rows: nothing can be learnt from "
+        "target_column '{}' has a different class in each of the {} rows: nothing can be learnt from "
         "that",
         column, texts.values.size());
   }
   if (config.task == TaskChoice::automatic && distinct.size() > most_guessed_classes) {
     refuse(
-        "target_column '{}' is text with {} different values, more than the {} that are taken as classes by "
-        "themselves; set task to multiclass if they are meant as classes",
+        "target_column '{}' is text with {} different values, more than the {} that are treated as classes "
+        "automatically; set task to multiclass if they are meant to be classes",
         column, distinct.size(), most_guessed_classes);
   }
   if (config.task == TaskChoice::binary && distinct.size() != 2) {
@@ -201,12 +203,10 @@ LearntTarget learn_target(const Table& training, const PreparationConfig& config
   if (!classes) return learn_regression(numbers, column, scaling, notes);
   LearntTarget target = learn_classes(complete_texts(training, column), config);
   if (guessed && kind == ColumnKind::integer) {
-    notes(
-        Severity::info,
-        fmt::format(
-            "target_column '{}' has {} different whole numbers, taken as classes; set task to regression to "
-            "predict it as a number",
-            column, target.classes.size()));
+    notes(Severity::info, fmt::format("target_column '{}' has {} different whole numbers, which are treated "
+                                      "as classes; set task to regression to "
+                                      "predict it as a number",
+                                      column, target.classes.size()));
   }
   return target;
 }
@@ -214,7 +214,7 @@ LearntTarget learn_target(const Table& training, const PreparationConfig& config
 std::vector<double> target_numbers(const Table& table, const std::string& column) {
   const auto values = target_values(table, column);
   if (kind_of(*values->type()) == ColumnKind::text) {
-    refuse("target_column '{}' is text here, where training had numbers", column);
+    refuse("target_column '{}' contains text, but held numbers in training", column);
   }
   std::vector<double> numbers = read_numbers(*values);
   const auto wrong = std::find_if(numbers.begin(), numbers.end(), [](double x) { return !std::isfinite(x); });
@@ -235,7 +235,7 @@ std::vector<std::int64_t> target_class_numbers(const Table& table, const std::st
   for (std::size_t row = 0; row < numbers.size(); ++row) {
     const auto found = number_of.find(texts.values[row]);
     if (found == number_of.end()) {
-      refuse("target_column '{}': '{}' in row {} is none of the {} classes of the training rows", column,
+      refuse("target_column '{}': '{}' in row {} is not one of the {} classes of the training rows", column,
              shortened(texts.values[row]), table.row_number(static_cast<std::int64_t>(row)), classes.size());
     }
     numbers[row] = found->second;

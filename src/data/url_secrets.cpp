@@ -78,8 +78,8 @@ std::string value_of(const std::string& name, const std::string& url) {
   const char* value = std::getenv(name.c_str());
   if (value == nullptr || *value == '\0') {
     refuse(
-        "the address {} needs the environment variable {}, which is not set; a run keeps no values of an "
-        "address's query: set it to what stood there, or give the document again",
+        "the address {} needs the environment variable {}, which is not set; runs do not keep the values in "
+        "an address's query: set it to the original value, or give the document again",
         shown_url(url), name);
   }
   const std::string text(value);
@@ -114,7 +114,8 @@ std::string expanded_url(const std::string& url) {
     const std::size_t end = url.find('}', begin);
     const std::string name = end == std::string::npos ? "" : url.substr(begin + 2, end - begin - 2);
     if (name.empty() || !std::all_of(name.begin(), name.end(), is_name_character))
-      refuse("the address {} has a ${{ that names no environment variable; write ${{NAME}}", shown_url(url));
+      refuse("the address {} has a ${{ that does not name an environment variable; write ${{NAME}}",
+             shown_url(url));
     expanded += url.substr(done, begin - done) + value_of(name, url);
     done = end + 1;
   }

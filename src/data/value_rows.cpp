@@ -14,7 +14,8 @@ namespace stoker {
 std::vector<ValueRows> rows_by_value(const Table& table, const std::string& column) {
   const auto values = table.column(column);
   if (kind_of(*values->type()) == ColumnKind::unsupported) {
-    refuse("column '{}' has type {}, by which rows cannot be told apart", column, values->type()->ToString());
+    refuse("column '{}' has type {}, which cannot be used to tell rows apart", column,
+           values->type()->ToString());
   }
   const TextValues texts = read_texts(values);
   std::vector<ValueRows> result;

@@ -42,7 +42,7 @@ class BadData : public testing::Test {
 
 TEST_F(BadData, RefusesAMissingFile) {
   place_.write("pipeline.yaml", ridge_document());
-  expect_run_refused({"there is no file", "houses.csv"});
+  expect_run_refused({"does not exist", "houses.csv"});
 }
 
 TEST_F(BadData, RefusesAnEmptyFile) {

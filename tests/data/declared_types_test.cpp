@@ -77,7 +77,7 @@ TEST(DeclaredTypes, RefuseColumnsThatAreNotThereOrStandInBothLists) {
   const std::string csv = numbers_with_slip(40, 17, "abc");
   EXPECT_THAT(refusal([&] { read_with(csv, {"z"}, {}); }), HasSubstr("'z'"));
   EXPECT_THAT(refusal([&] { read_with(csv, {}, {"z"}); }), HasSubstr("'z'"));
-  EXPECT_THAT(refusal([&] { read_with(csv, {"x"}, {"x"}); }), HasSubstr("take it out of one"));
+  EXPECT_THAT(refusal([&] { read_with(csv, {"x"}, {"x"}); }), HasSubstr("remove it from one"));
   EXPECT_THAT(refusal([&] { read_with("x,y\na,1\nb,2\n", {}, {"x"}); }), HasSubstr("none of its 2 values"));
 }
 

@@ -87,7 +87,7 @@ TEST(Download, IsReadAsATableInTheFormatOfItsName) {
 
 TEST(Download, DoesNotWaitForALookupThatHangs) {
   EXPECT_THAT(refusal([] { fetched("http://hangs.invalid/x.csv", {.seconds = 0.05}); }),
-              HasSubstr("not finished after"));
+              HasSubstr("did not finish within"));
   EXPECT_FALSE(lookup_has_ended);
   lookup_may_end = true;
 }
@@ -119,7 +119,7 @@ TEST(Download, RefusesAConnectionThatNobodyTakes) {
     const LoopbackServer server([](const auto&, const auto&) {});
     url = server.url("/x.csv");
   }
-  EXPECT_THAT(refusal([&] { fetched(url); }), HasSubstr("no connection to localhost"));
+  EXPECT_THAT(refusal([&] { fetched(url); }), HasSubstr("cannot connect to localhost"));
 }
 
 TEST(Download, RefusesAnAnnouncedSizeAboveTheLimit) {
@@ -176,20 +176,20 @@ TEST(Download, EndsWhenTheTimeOfItsCardIsOver) {
   stop.stop_after(0.2);
   EXPECT_THAT(
       refusal([&] { download(server.url("/"), folder.path() / "file", {.seconds = 600, .stop = &stop}); }),
-      HasSubstr("time for it was over"));
+      HasSubstr("did not finish in the time allowed"));
   leave = true;
 }
 
 TEST(Download, RefusesABodyThatBreaksOff) {
   const LoopbackServer server(
       [](const auto&, const auto& write) { write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc"); });
-  EXPECT_THAT(refusal([&] { fetched(server.url("/")); }), HasSubstr("broke off"));
+  EXPECT_THAT(refusal([&] { fetched(server.url("/")); }), HasSubstr("was cut off"));
 }
 
 TEST(Download, RefusesAnAnswerThatIsNoHttp) {
   const LoopbackServer server(
       [](const auto&, const auto& write) { write("220 mail.example.org ready\r\n\r\n"); });
-  EXPECT_THAT(refusal([&] { fetched(server.url("/")); }), HasSubstr("broke off"));
+  EXPECT_THAT(refusal([&] { fetched(server.url("/")); }), HasSubstr("was cut off"));
 }
 
 TEST(Download, RefusesACertificateThatNobodyTrusts) {

@@ -205,7 +205,7 @@ TEST(Preparation, NamesTheColumnsThatATableToPredictLacks) {
 
 TEST(Preparation, RefusesTextWhereTrainingHadNumbers) {
   const Preparation preparation = fitted(table_of("a,y\n1,1.5\n2,2.5\n"), config_for("y"));
-  EXPECT_THAT(refusal([&] { features_of(preparation, table_of("a\nx\n")); }), HasSubstr("'a' holds text"));
+  EXPECT_THAT(refusal([&] { features_of(preparation, table_of("a\nx\n")); }), HasSubstr("'a' contains text"));
 }
 
 TEST(Preparation, ReadsNumbersWhereTrainingHadText) {
@@ -223,7 +223,7 @@ TEST(Preparation, RefusesColumnsThatAreNotThereOrNamedTwice) {
   config.feature_columns = {"size", "y"};
   EXPECT_THAT(refusal([&] { fitted(table, config); }), HasSubstr("names the target_column"));
   EXPECT_THAT(refusal([] { fitted(table_of("y\n1.5\n2.5\n"), config_for("y")); }),
-              HasSubstr("no column besides"));
+              HasSubstr("no column to predict from besides"));
 }
 
 TEST(Preparation, TurnsEveryPlainTypeIntoNumbersAcrossChunks) {
@@ -255,7 +255,7 @@ TEST(Preparation, TurnsEveryPlainTypeIntoNumbersAcrossChunks) {
   EXPECT_THAT(features_of(preparation, table), ElementsAre(86'400, 1, 0, 1, 0, 1.25, 1,   //
                                                            172'800, 0, 1, 0, 0, -3.5, 2,  //
                                                            432'000, 1, 0, 1, 0, 0, 5));
-  EXPECT_THAT(notes.info, Contains(HasSubstr("'day' holds dates or times")));
+  EXPECT_THAT(notes.info, Contains(HasSubstr("'day' contains dates or times")));
 }
 
 TEST(Preparation, LeavesOutListsWithAWarningAndRefusesThemByName) {

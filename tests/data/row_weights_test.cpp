@@ -26,8 +26,8 @@ TEST(RowWeights, ThatAreNoneAreRefusedWithTheirRow) {
   EXPECT_THAT(refusal_of_weights("x,w\n1,2\n2,-4\n"), AllOf(HasSubstr("row 2"), HasSubstr("negative")));
   EXPECT_THAT(refusal_of_weights("x,w\n1,2\n2,\n"), AllOf(HasSubstr("row 2"), HasSubstr("missing")));
   EXPECT_THAT(refusal_of_weights("x,w\n1,inf\n2,1\n"), AllOf(HasSubstr("row 1"), HasSubstr("infinite")));
-  EXPECT_THAT(refusal_of_weights("x,w\n1,much\n2,little\n"), HasSubstr("no numbers"));
-  EXPECT_THAT(refusal_of_weights("x,w\n1,0\n2,0\n"), HasSubstr("no row a weight above 0"));
+  EXPECT_THAT(refusal_of_weights("x,w\n1,much\n2,little\n"), HasSubstr("does not contain numbers"));
+  EXPECT_THAT(refusal_of_weights("x,w\n1,0\n2,0\n"), HasSubstr("no row a usable weight above 0"));
   EXPECT_THAT(refusal_of_weights("x,v\n1,0\n"), HasSubstr("'w'"));
 }
 

@@ -47,7 +47,7 @@ TEST(Source, IsTakenFromTheDocumentsFolder) {
 
 TEST(Source, RefusesAFileThatIsNotThere) {
   EXPECT_THAT(refusal([] { read_source("/nowhere/houses.csv"); }),
-              HasSubstr("there is no file '/nowhere/houses.csv'"));
+              HasSubstr("the file '/nowhere/houses.csv' does not exist"));
   EXPECT_THAT(refusal([] { read_source("/tmp"); }), HasSubstr("is not a file"));
 }
 
@@ -99,7 +99,8 @@ TEST(Source, RefusesAFileThatWasWrittenToAfterItsFingerprintWasTaken) {
   EXPECT_THAT(refusal_after([&] { write_file(folder.path() / "a.csv", "x\n3\n"); }), HasSubstr(says));
   EXPECT_THAT(refusal_after([&] { folder.write("a.csv", "x\n1,2\n"); }), HasSubstr(says))
       << "and is ragged now";
-  EXPECT_THAT(refusal_after([&] { std::filesystem::remove(folder.path() / "a.csv"); }), HasSubstr("no file"));
+  EXPECT_THAT(refusal_after([&] { std::filesystem::remove(folder.path() / "a.csv"); }),
+              HasSubstr("does not exist"));
 }
 
 TEST(Source, ReadsAFileThatWasOnlyTouchedOrWrittenAnewAsItWas) {

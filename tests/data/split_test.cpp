@@ -83,7 +83,7 @@ TEST(Split, GivesEachPartAGroupWhenThereAreOnlyTwo) {
 TEST(Split, RefusesRatiosOverOne) {
   SplitConfig config;
   config.test_ratio = 0.3;
-  EXPECT_THAT(refusal([&] { split_rows(numbered(100), config); }), HasSubstr("sum to 1.1"));
+  EXPECT_THAT(refusal([&] { split_rows(numbered(100), config); }), HasSubstr("add up to 1.1"));
   config.train_ratio = 0.7;
   EXPECT_EQ(refusal([&] { split_rows(numbered(100), config); }), "") << "0.7 + 0.3 is 1 but for rounding";
 }
@@ -97,7 +97,7 @@ TEST(Split, RefusesAStratumOfASingleRow) {
   SplitConfig config;
   config.stratify_column = "k";
   EXPECT_THAT(refusal([&] { split_rows(table_of("k\na\na\na\nb\n"), config); }),
-              HasSubstr("'b' has a single row"));
+              HasSubstr("'b' occurs in a single row"));
 }
 
 TEST(Split, RefusesAColumnThatIsNotThereWithTheNearestName) {
@@ -110,7 +110,7 @@ TEST(Split, RefusesToStratifyAndGroupAtOnce) {
   SplitConfig config;
   config.stratify_column = "kind";
   config.group_column = "owner";
-  EXPECT_THAT(refusal([&] { split_rows(numbered(10), config); }), HasSubstr("set one of them"));
+  EXPECT_THAT(refusal([&] { split_rows(numbered(10), config); }), HasSubstr("set only one of them"));
 }
 
 }  // namespace

@@ -48,7 +48,8 @@ TEST(UrlSecrets, ComeFromTheEnvironment) {
   EXPECT_THAT(refusal([] { expanded_url("https://example.org/?b=Sesame&a=${STOKER_TEST_TOKEN}"); }),
               AllOf(HasSubstr("STOKER_TEST_TOKEN, which is not set"), Not(HasSubstr("Sesame"))));
   for (const char* text : {"http://a/${", "http://a/${}", "http://a/${A-B}", "http://a/${A"})
-    EXPECT_THAT(refusal([&] { expanded_url(text); }), HasSubstr("names no environment variable")) << text;
+    EXPECT_THAT(refusal([&] { expanded_url(text); }), HasSubstr("does not name an environment variable"))
+        << text;
 }
 
 TEST(UrlSecrets, AreInNoMessageOfADownload) {
@@ -69,7 +70,7 @@ TEST(UrlSecrets, AreInNoMessageOfADownload) {
                                            HasSubstr("404"), Not(HasSubstr("Sesame"))));
   unsetenv("STOKER_TEST_TOKEN");
   EXPECT_THAT(refusal([] { Source::open(Source::config_for("http://me:Sesame@localhost/x.csv"), "."); }),
-              AllOf(HasSubstr("password is not taken"), Not(HasSubstr("Sesame"))));
+              AllOf(HasSubstr("password is not accepted"), Not(HasSubstr("Sesame"))));
 }
 
 }  // namespace

@@ -245,7 +245,8 @@ TEST(Stop, ADownloadEndsWithTheTimeOfItsCard) {
   Watcher watcher;
   const Error error = failure_of(document, options_in(folder.path() / "runs"), watcher);
   EXPECT_EQ(error.code(), ExitCode::run_failed);
-  EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("card load"), HasSubstr("time for it was over")));
+  EXPECT_THAT(error.what(),
+              testing::AllOf(HasSubstr("card load"), HasSubstr("did not finish in the time allowed")));
 }
 
 // A pipe that nobody reads, in place of the file that epochs are written to: the write hangs as on a disk
