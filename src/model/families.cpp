@@ -55,7 +55,7 @@ const Family* find_family(std::string_view name) {
 
 const Family& family_named(std::string_view name) {
   if (const Family* found = find_family(name)) return *found;
-  refuse("this version of Stoker has no model '{}'", name);
+  refuse("this version of Stoker does not know the model '{}'", name);
 }
 
 std::vector<std::string> family_names(bool are_solved) {

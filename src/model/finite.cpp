@@ -13,14 +13,14 @@ void refuse_unless_finite(const MatrixView& x, std::span<const double> y) {
   if (bad_feature != x.values.end()) {
     const auto position = bad_feature - x.values.begin();
     refuse(
-        "A linear model needs finite numbers, and the feature in row {}, column {} (counted from 1) is {}; "
+        "a linear model needs finite numbers, but the feature in row {}, column {} (counted from 1) is {}; "
         "fill in or remove such rows first",
         position / x.columns + 1, position % x.columns + 1, *bad_feature);
   }
   const auto bad_target = std::find_if(y.begin(), y.end(), is_bad);
   if (bad_target != y.end()) {
     refuse(
-        "A linear model needs finite numbers, and the target of row {} (counted from 1) is {}; "
+        "a linear model needs finite numbers, but the target of row {} (counted from 1) is {}; "
         "fill in or remove such rows first",
         bad_target - y.begin() + 1, *bad_target);
   }
@@ -32,7 +32,7 @@ void refuse_unless_finite(const GramSystem& system, const MatrixView& x, std::sp
   if (finite) return;
   refuse_unless_finite(x, y);
   refuse(
-      "The numbers are too large for a linear model: their squares overflow; scale the columns or the target "
+      "the numbers are too large for a linear model: their squares overflow; scale the columns or the target "
       "down");
 }
 

@@ -170,7 +170,8 @@ LinearFit fit_lasso_cv(const MatrixView& x, std::span<const double> y, const Lin
                        std::span<const RowRange> given, const Notes& notes, const StopSignal& stop) {
   if (given.empty() && (config.folds < 2 || config.folds > x.rows)) {
     refuse(
-        "lasso_cv: {} folds were asked for and there are {} rows; folds must be from 2 to the number of rows",
+        "lasso_cv: {} folds were requested, but there are {} rows; folds must be between 2 and the number of "
+        "rows",
         config.folds, x.rows);
   }
   const std::vector<RowRange> folds = given.empty() ? contiguous_folds(x.rows, config.folds)

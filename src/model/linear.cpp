@@ -15,13 +15,13 @@ namespace {
 
 void refuse_wrong_sizes(const MatrixView& x, std::span<const double> y) {
   if (x.rows < 1 || x.columns < 1) {
-    refuse("A linear model needs at least one row and one column, and the data has {} rows and {} columns",
+    refuse("a linear model needs at least one row and one column, but the data has {} rows and {} columns",
            x.rows, x.columns);
   }
   const bool overflows = x.rows > std::numeric_limits<std::int64_t>::max() / x.columns;
   if (overflows || static_cast<std::int64_t>(x.values.size()) != x.rows * x.columns ||
       static_cast<std::int64_t>(y.size()) != x.rows) {
-    refuse("A linear model was given {} values and {} targets for {} rows of {} columns", x.values.size(),
+    refuse("a linear model was given {} values and {} targets for {} rows of {} columns", x.values.size(),
            y.size(), x.rows, x.columns);
   }
 }
@@ -32,13 +32,12 @@ void refuse_wrong_settings(LinearKind kind, const LinearConfig& config) {
   };
   const bool has_alpha = kind == LinearKind::ridge || kind == LinearKind::lasso;
   if (has_alpha && !usable(config.alpha, true)) {
-    refuse("{}: alpha is {}, and it must be a number that is not negative", config::name_of(kind),
-           config.alpha);
+    refuse("{}: alpha is {}; it must be a number of at least 0", config::name_of(kind), config.alpha);
   }
   if (kind != LinearKind::ridge_cv && kind != LinearKind::lasso_cv) return;
   for (const double alpha : config.alphas) {
     if (!usable(alpha, false)) {
-      refuse("{}: alphas holds {}, and each must be a number above zero", config::name_of(kind), alpha);
+      refuse("{}: alphas contains {}; each must be a number above 0", config::name_of(kind), alpha);
     }
   }
 }
@@ -57,8 +56,8 @@ LinearFit fit_least_squares(const MatrixView& x, std::span<const double> y, doub
   }
   if (solution.dependencies > expected_dependencies) {
     notes(Severity::warning,
-          "The columns depend on each other, so many solutions fit equally well; the one with the smallest "
-          "coefficients was taken");
+          "the columns depend on each other, so many solutions fit equally well; the one with the smallest "
+          "coefficients was chosen");
   }
   LinearFit fit;
   fit.coefficients = solution.coefficients;
@@ -94,7 +93,7 @@ config::Fields linear_fields(LinearKind kind, LinearConfig& c) {
   };
   const auto max_iterations = [&] {
     return config::field("max_iterations", c.max_iterations,
-                         "Most sweeps of coordinate descent over the coefficients")
+                         "Maximum number of sweeps of coordinate descent over the coefficients")
         .within(1, 1e9);
   };
   const auto tolerance = [&] {
@@ -114,11 +113,11 @@ config::Fields linear_fields(LinearKind kind, LinearConfig& c) {
       return {alphas("Penalties to choose from by leave-one-out error; empty: 0.1, 1 and 10"),
               fit_intercept()};
     case LinearKind::lasso_cv:
-      return {alphas("Penalties to choose from by cross-validation; empty: alpha_count of them, found from "
+      return {alphas("Penalties to choose from by cross-validation; empty: alpha_count of them, derived from "
                      "the data"),
               config::field("alpha_count", c.alpha_count, "Number of penalties to try when alphas is empty")
                   .within(1, 10'000),
-              config::field("folds", c.folds, "Contiguous parts of the rows, each held back once")
+              config::field("folds", c.folds, "Number of contiguous parts of the rows, each held back once")
                   .within(2, 1000),
               fit_intercept(),
               max_iterations(),

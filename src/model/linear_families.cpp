@@ -93,7 +93,7 @@ Array linear_outputs(const Network& network, const NamedArrays& parameters, cons
   const auto intercept = find_array(parameters, "intercept").as<double>();
   const std::int64_t columns = feature_width(network);
   if (features.dimension(1) != columns)
-    fail("A linear model of {} coefficients was given {} columns", columns, features.dimension(1));
+    fail("a linear model of {} coefficients was given {} columns", columns, features.dimension(1));
   Array outputs(DType::float64, {count, network.outputs});
   const Eigen::Map<const dense::RowMajor> x(features.as<double>().data() + first * columns, count, columns);
   if (network.outputs == 1) {

@@ -178,13 +178,13 @@ std::vector<double> weights_by_class(const LogisticConfig& config, std::span<con
   for (const config::Entry& entry : *given) {
     const auto found = std::find(names.begin(), names.end(), entry.key);
     if (found == names.end())
-      refuse("class_weights names the class '{}', and the target has none of that name{}", entry.key,
+      refuse("class_weights names the class '{}', which the target does not have{}", entry.key,
              did_you_mean(entry.key, names));
     const auto* whole = entry.value.get_if<std::int64_t>();
     const auto* number = entry.value.get_if<double>();
     const double weight = whole != nullptr ? static_cast<double>(*whole) : number != nullptr ? *number : -1;
     if (!std::isfinite(weight) || weight < 0)
-      refuse("class_weights: the weight of the class '{}' is {}; it must be a number that is not negative",
+      refuse("class_weights: the weight of the class '{}' is {}; it must be a number of at least 0",
              entry.key, entry.value.describe());
     weights[static_cast<std::size_t>(found - names.begin())] = weight;
   }
@@ -202,7 +202,7 @@ std::vector<double> weights_of_rows(const Problem& problem, const LogisticConfig
     for (std::size_t i = 0; i < weights.size(); ++i) weights[i] *= of_rows[i];
   }
   if (std::all_of(weights.begin(), weights.end(), [](double weight) { return weight == 0; }))
-    refuse("every row has the weight 0, so there is nothing to learn from");
+    refuse("every row has weight 0, so there is nothing to learn from");
   return weights;
 }
 
@@ -219,7 +219,7 @@ Solution solve_logistic(const Problem& problem) {
   if (!fit.converged && !fit.out_of_time)
     problem.notes(
         Severity::warning,
-        fmt::format("logistic_regression has not converged after {} iterations; raise max_iterations, "
+        fmt::format("logistic_regression did not converge within {} iterations; raise max_iterations, "
                     "scale the features or lower C",
                     fit.iterations));
   Solution solution;
@@ -244,7 +244,8 @@ std::vector<ParameterSpec> logistic_parameters(const Network& network) {
 LogisticFit fit_logistic(const MatrixView& x, std::span<const std::int64_t> classes, std::int64_t class_count,
                          std::span<const double> weights, const LogisticConfig& config,
                          const StopSignal& stop) {
-  if (class_count < 2) refuse("logistic_regression tells classes apart, and the target has {}", class_count);
+  if (class_count < 2)
+    refuse("logistic_regression needs at least two classes, but the target has {}", class_count);
   const std::vector<double> no_targets(static_cast<std::size_t>(x.rows), 0);
   refuse_unless_finite(x, no_targets);
   const LogisticObjective objective(x, classes, class_count, weights, config.C, config.fit_intercept);

@@ -41,11 +41,12 @@ inline config::Fields fields(LogisticConfig& c) {
           .above(0),
       config::field("fit_intercept", c.fit_intercept, "Whether to add a constant to the columns"),
       config::field("class_weight", c.class_weight,
-                    "balanced: rows of a rare class count more, so that all classes count the same in sum"),
-      config::field("class_weights", c.class_weights,
-                    "How much the rows of a class count, by its name, for example {yes: 5}; classes that are "
-                    "not named: 1"),
-      config::field("max_iterations", c.max_iterations, "Most iterations of the solver").within(1, 1e9),
+                    "balanced: rows of a rare class count more, so that all classes count the same in total"),
+      config::field(
+          "class_weights", c.class_weights,
+          "Weights of the rows of each class, by its name, for example {yes: 5}; 1 for classes not named"),
+      config::field("max_iterations", c.max_iterations, "Maximum number of iterations of the solver")
+          .within(1, 1e9),
       config::field("tolerance", c.tolerance,
                     "The solver stops when no part of the gradient, divided by the sum of all weights, is "
                     "larger than this")

@@ -23,17 +23,18 @@ constexpr std::int64_t most_parameters = std::int64_t{1} << 31;
 
 void refuse_wrong_shape(const MlpShape& shape) {
   if (shape.hidden_layers.size() > most_layers)
-    refuse("A network of {} hidden layers is too deep: at most {}", shape.hidden_layers.size(), most_layers);
+    refuse("a network of {} hidden layers is too deep; the maximum is {}", shape.hidden_layers.size(),
+           most_layers);
   for (std::size_t layer = 0; layer < shape.layer_count(); ++layer) {
     const std::int64_t inputs = shape.layer_inputs(layer);
     const std::int64_t outputs = shape.layer_outputs(layer);
     if (inputs < 1 || outputs < 1) {
-      refuse("A network needs at least one value in every layer, and layer {} has {} inputs and {} outputs",
+      refuse("a network needs at least one value in every layer, but layer {} has {} inputs and {} outputs",
              layer, inputs, outputs);
     }
     if (inputs > most_parameters / outputs) {
-      refuse("Layer {} of the network, {} x {}, is too large: at most {} parameters", layer, outputs, inputs,
-             human_count(static_cast<std::uint64_t>(most_parameters)));
+      refuse("layer {} of the network, {} x {}, is too large; the maximum is {} parameters", layer, outputs,
+             inputs, human_count(static_cast<std::uint64_t>(most_parameters)));
     }
   }
 }
@@ -67,7 +68,7 @@ std::vector<Layer> layers_of(const MlpShape& shape, const NamedArrays& parameter
     const std::int64_t inputs = shape.layer_inputs(i);
     const std::int64_t outputs = shape.layer_outputs(i);
     if (weight.shape() != Shape{outputs, inputs} || bias.shape() != Shape{outputs}) {
-      fail("The parameters of layer {} do not have the shape of the network, {} x {}", i, outputs, inputs);
+      fail("the parameters of layer {} do not have the shape of the network, {} x {}", i, outputs, inputs);
     }
     layers.push_back({{weight.as<float>().data(), outputs, inputs}, {bias.as<float>().data(), outputs}});
   }
@@ -145,11 +146,11 @@ Array mlp_outputs(const MlpShape& shape, const NamedArrays& parameters, const Ar
                   std::int64_t first_row, std::int64_t rows) {
   refuse_wrong_shape(shape);
   if (features.shape().size() != 2 || features.dimension(1) != shape.inputs) {
-    fail("A network of {} inputs was given features of another shape", shape.inputs);
+    fail("a network of {} inputs was given features of another shape", shape.inputs);
   }
   const std::vector<Layer> layers = layers_of(shape, parameters);
   if (first_row < 0 || rows < 0 || rows > features.dimension(0) - first_row) {
-    fail("A network was asked for rows {} to {} of {}", first_row, first_row + rows, features.dimension(0));
+    fail("a network was asked for rows {} to {} of {}", first_row, first_row + rows, features.dimension(0));
   }
   Array outputs(DType::float32, {rows, shape.outputs});
   const Eigen::Map<const Rows> input(features.as<float>().data() + first_row * shape.inputs, rows,

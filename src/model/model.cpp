@@ -56,7 +56,7 @@ Network network_from(const json& text, std::int64_t version, const Preparation& 
   Network network =
       version == 1 ? network_of_version_1(family, text, preparation) : network_from_json(text.at("network"));
   if (network.family != family.name)
-    refuse("its type is '{}' and its network one of '{}'", family.name, network.family);
+    refuse("its type is '{}', but its network is of type '{}'", family.name, network.family);
   config::Diagnostics diagnostics("");
   network.settings = checked_settings(family, network.settings, "network", diagnostics);
   if (!diagnostics.empty()) refuse("{}", diagnostics.text());
@@ -70,7 +70,7 @@ Model from_json(const json& text) {
   const auto version = text.at("version").get<std::int64_t>();
   if (version < 1 || version > format_version) {
     refuse(
-        "its format is version {}, and this program reads versions 1 to {}; use the version of Stoker that "
+        "its format is version {}, but this program reads versions 1 to {}; use the version of Stoker that "
         "wrote "
         "it",
         version, format_version);
@@ -82,7 +82,7 @@ Model from_json(const json& text) {
   if (family_of(model.network).is_solved() && text.contains("alpha"))
     model.alpha = text.at("alpha").get<double>();
   if (text.at("task").get<std::string>() != config::name_of(model.preparation.task())) {
-    refuse("its task and its preparation do not fit each other");
+    refuse("its task and its preparation do not match");
   }
   return model;
 }
@@ -99,7 +99,7 @@ void refuse_wrong_network(const Model& model) {
   const std::int64_t outputs = preparation.task() == Task::multiclass ? classes : 1;
   const std::int64_t inputs = feature_width(model.network);
   if (inputs != preparation.feature_count() || model.network.outputs != outputs) {
-    refuse("its network has {} inputs and {} outputs, and its preparation gives {} and needs {}", inputs,
+    refuse("its network has {} inputs and {} outputs, but its preparation provides {} and needs {}", inputs,
            model.network.outputs, preparation.feature_count(), outputs);
   }
 }
@@ -111,11 +111,11 @@ void refuse_wrong_parameters(const Model& model) {
     const auto found = std::find_if(model.parameters.begin(), model.parameters.end(), is_it);
     if (found == model.parameters.end()) refuse("it has no '{}'", e.name);
     if (found->array.type() != e.type || found->array.shape() != e.shape) {
-      refuse("'{}' has another shape or type than the model needs", e.name);
+      refuse("'{}' does not have the shape and type that the model needs", e.name);
     }
   }
   if (model.parameters.size() != expected.size()) {
-    refuse("it holds {} arrays, and the model needs {}", model.parameters.size(), expected.size());
+    refuse("it contains {} arrays, but the model needs {}", model.parameters.size(), expected.size());
   }
 }
 
@@ -124,7 +124,7 @@ void refuse_other_than_numbers(const NamedArray& named) {
   for (const Number value : named.array.as<Number>()) {
     if (std::isfinite(value)) continue;
     refuse(
-        "'{}' holds {}, and with it every prediction would be none: the training diverged or the file was "
+        "'{}' contains {}, which would make every prediction useless: the training diverged or the file was "
         "changed; train the model again",
         named.name, value);
   }
@@ -143,12 +143,11 @@ auto about(const fs::path& file, const Work& work) {
   try {
     return work();
   } catch (const json::exception&) {
-    refuse("{} is not a model of this program: something in it is missing or of the wrong type",
-           file.string());
+    refuse("{} is not a Stoker model: something in it is missing or of the wrong type", file.string());
   } catch (const OutOfMemory&) {
     throw;
   } catch (const Error& error) {
-    refuse("{} is not usable: {}", file.string(), error.what());
+    refuse("{} cannot be used: {}", file.string(), error.what());
   }
 }
 
@@ -161,7 +160,7 @@ void save_model(const Model& model, const fs::path& folder) {
   try {
     description = to_json(model).dump(2) + "\n";
   } catch (const json::exception&) {
-    refuse("The model cannot be saved: the name of a column or a class is not UTF-8 text");
+    refuse("the model cannot be saved: the name of a column or a class is not UTF-8 text");
   }
   AtomicFolder target(folder);
   write_safetensors(target.folder() / "model.safetensors", model.parameters,
@@ -211,7 +210,7 @@ Model load_model(const fs::path& folder) {
       if (stamp_of(folder) == before) throw;
     }
   }
-  refuse("{} is replaced again and again while it is read; wait for the run that does it", folder.string());
+  refuse("{} keeps being replaced while it is read; wait for the run that writes it", folder.string());
 }
 
 }  // namespace stoker

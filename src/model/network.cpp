@@ -21,14 +21,14 @@ constexpr std::int64_t most_values_of_row = std::int64_t{1} << 31;  // of one ro
 
 Role role_named(const std::string& name) {
   const auto found = std::find(role_names.begin(), role_names.end(), name);
-  if (found == role_names.end()) refuse("an input of its network has the role '{}', which is unknown", name);
+  if (found == role_names.end()) refuse("an input of its network has the unknown role '{}'", name);
   return static_cast<Role>(found - role_names.begin());
 }
 
 DType type_named(const std::string& name) {
   for (const DType type : types)
     if (name == name_of(type)) return type;
-  refuse("an input of its network is of type '{}', which is unknown", name);
+  refuse("an input of its network has the unknown type '{}'", name);
 }
 
 json input_to_json(const ArraySpec& input) {
@@ -47,7 +47,7 @@ ArraySpec input_from_json(const json& text) {
   std::int64_t values = 1;
   for (const std::int64_t size : input.shape) {
     if (size < 1 || size > most_values_of_row / values)
-      refuse("the input '{}' of its network has no shape that a row could have", input.name);
+      refuse("the input '{}' of its network does not have a valid shape", input.name);
     values *= size;
   }
   return input;

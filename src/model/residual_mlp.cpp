@@ -14,7 +14,8 @@ constexpr std::int64_t most_values_of_layer = std::int64_t{1} << 31;
 void add_linear(const std::string& name, std::int64_t inputs, std::int64_t outputs,
                 std::vector<ParameterSpec>& parameters) {
   if (inputs > most_values_of_layer / outputs)
-    refuse("{}, {} x {}, is too large: at most {} weights", name, outputs, inputs, most_values_of_layer);
+    refuse("{}, {} x {}, is too large; the maximum is {} weights", name, outputs, inputs,
+           most_values_of_layer);
   const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
   parameters.push_back({.name = name + ".weight", .shape = {outputs, inputs}, .bound = bound});
   parameters.push_back({.name = name + ".bias", .shape = {outputs}, .bound = bound});

@@ -23,9 +23,11 @@ struct ResidualMlpSettings {
 
 inline config::Fields fields(ResidualMlpSettings& c) {
   return {
-      config::field("width", c.width, "residual_mlp: values that go from block to block").within(1, 65536),
+      config::field("width", c.width, "residual_mlp: number of values passed from block to block")
+          .within(1, 65536),
       config::field("blocks", c.blocks, "residual_mlp: number of blocks").within(1, 100),
-      config::field("block_width", c.block_width, "residual_mlp: values inside a block").within(1, 65536),
+      config::field("block_width", c.block_width, "residual_mlp: number of values inside a block")
+          .within(1, 65536),
       config::field("activation", c.activation, "Non-linearity after each hidden layer"),
       config::field("dropout", c.dropout,
                     "Share of each hidden layer's outputs that a training step leaves out")

@@ -79,7 +79,7 @@ class Reader {
 
  private:
   [[noreturn]] void wrong(const std::string& why) const {
-    refuse("{} is not a whole safetensors file: {}", path_.string(), why);
+    refuse("{} is not a valid safetensors file: {}", path_.string(), why);
   }
 
   void read_into(void* place, std::size_t bytes, const char* when_too_short) {
@@ -96,7 +96,7 @@ class Reader {
     for (std::size_t i = 0; i < prefix.size(); ++i)
       length |= static_cast<std::uint64_t>(prefix[i]) << (8 * i);
     if (length > most_header_bytes || length > size_ - prefix.size()) {
-      wrong(fmt::format("its header would be {} bytes long, and the file has {}", length, size_));
+      wrong(fmt::format("its header would be {} bytes long, but the file has {}", length, size_));
     }
     data_bytes_ = size_ - prefix.size() - length;
     std::string text(length, '\0');
@@ -132,7 +132,7 @@ class Reader {
                  shape_of(name, description["shape"]), description["data_offsets"][0].get<std::uint64_t>(),
                  description["data_offsets"][1].get<std::uint64_t>()};
     if (result.begin > result.end || result.end - result.begin != bytes_of(result)) {
-      wrong(fmt::format("'{}' has another size than its shape says", name));
+      wrong(fmt::format("the size of '{}' does not match its shape", name));
     }
     return result;
   }
@@ -141,7 +141,7 @@ class Reader {
     for (const TypeName& known : type_names) {
       if (text == known.name) return known.type;
     }
-    wrong(fmt::format("'{}' has the type '{}', and only F32, F64, I32, I64 and U8 are read", name, text));
+    wrong(fmt::format("'{}' has the type '{}'; only F32, F64, I32, I64 and U8 can be read", name, text));
   }
 
   Shape shape_of(const std::string& name, const json& dimensions) const {
@@ -178,12 +178,12 @@ class Reader {
     std::uint64_t position = 0;
     for (const Entry& e : entries) {
       if (e.begin != position) {
-        wrong(fmt::format("'{}' overlaps another array, or leaves a hole before it", e.name));
+        wrong(fmt::format("'{}' overlaps another array, or leaves a gap before it", e.name));
       }
       position = e.end;
     }
     if (position != data_bytes_) {
-      wrong(fmt::format("its arrays take {} bytes, and {} are there", position, data_bytes_));
+      wrong(fmt::format("its arrays take {} bytes, but the file has {} for them", position, data_bytes_));
     }
   }
 
@@ -199,7 +199,7 @@ std::string header_text(const NamedArrays& arrays, const std::map<std::string, s
   std::uint64_t position = 0;
   for (const NamedArray& named : arrays) {
     if (named.name == "__metadata__" || header.contains(named.name)) {
-      fail("Two arrays of a safetensors file would be named '{}'", named.name);
+      fail("two arrays of a safetensors file would be named '{}'", named.name);
     }
     header[named.name] = {{"dtype", format_name(named.array.type())},
                           {"shape", named.array.shape()},

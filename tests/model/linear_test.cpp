@@ -323,7 +323,7 @@ TEST(LinearModels, RefuseSizesAndSettingsThatMakeNoSense) {
   EXPECT_THAT(attempt(LinearKind::ridge, config), HasSubstr("alpha is -1"));
   config = {};
   config.alphas = {1.0, 0.0};
-  EXPECT_THAT(attempt(LinearKind::ridge_cv, config), HasSubstr("above zero"));
+  EXPECT_THAT(attempt(LinearKind::ridge_cv, config), HasSubstr("above 0"));
   config = {};
   config.folds = 21;
   EXPECT_THAT(attempt(LinearKind::lasso_cv, config), HasSubstr("21 folds"));

@@ -112,7 +112,7 @@ TEST_F(ModelFolder, WithATruncatedFileIsRefused) {
   EXPECT_THAT(refusal_to_load(), HasSubstr("model.json is not a model"));
   write_file(folder() / "model.json", whole);
   fs::resize_file(folder() / "model.safetensors", fs::file_size(folder() / "model.safetensors") - 1);
-  EXPECT_THAT(refusal_to_load(), HasSubstr("model.safetensors is not a whole safetensors file"));
+  EXPECT_THAT(refusal_to_load(), HasSubstr("model.safetensors is not a valid safetensors file"));
 }
 
 TEST_F(ModelFolder, OfAnotherProgramOrVersionIsRefused) {
@@ -147,7 +147,7 @@ TEST_F(ModelFolder, OfFarMoreValuesThanAModelHasIsRefusedWithoutBuildingThem) {
     while (text.size() < std::size_t{24} << 20) text += part;
     write_file(folder() / "model.json", text + "0]}");
     EXPECT_THAT(refusal_to_load(),
-                AllOf(HasSubstr("model.json is not usable"), HasSubstr("it contains more than")));
+                AllOf(HasSubstr("model.json cannot be used"), HasSubstr("it contains more than")));
   }
 }
 
@@ -173,12 +173,12 @@ TEST_F(ModelFolder, WithAWeightThatIsNoNumberIsRefused) {
     Model linear = linear_model();
     linear.parameters.front().array.as<double>()[1] = value;
     save_model(linear, folder());
-    EXPECT_THAT(refusal_to_load(), AllOf(HasSubstr("model.safetensors"), HasSubstr("'coefficients' holds"),
+    EXPECT_THAT(refusal_to_load(), AllOf(HasSubstr("model.safetensors"), HasSubstr("'coefficients' contains"),
                                          HasSubstr("train the model again")));
     Model network = network_model(Task::multiclass);
     network.parameters.back().array.as<float>()[2] = static_cast<float>(value);
     save_model(network, folder());
-    EXPECT_THAT(refusal_to_load(), HasSubstr("'layers.1.bias' holds"));
+    EXPECT_THAT(refusal_to_load(), HasSubstr("'layers.1.bias' contains"));
   }
 }
 
@@ -200,10 +200,11 @@ TEST_F(ModelFolder, WhoseFilesDoNotFitEachOtherIsRefused) {
   inputs[0]["shape"] = {5};
   EXPECT_THAT(with_network("inputs", inputs), HasSubstr("5 inputs"));
   inputs[0]["shape"] = {1'000'000'000, 1'000'000'000, 1'000'000'000};
-  EXPECT_THAT(with_network("inputs", inputs), HasSubstr("no shape that a row could have"));
+  EXPECT_THAT(with_network("inputs", inputs), HasSubstr("does not have a valid shape"));
   EXPECT_THAT(with_network("outputs", 1), HasSubstr("outputs"));
-  EXPECT_THAT(with_network("family", "ridge"), HasSubstr("'neural_network' and its network one of 'ridge'"));
-  EXPECT_THAT(with_setting("hidden_layers", {7}), HasSubstr("another shape"));
+  EXPECT_THAT(with_network("family", "ridge"),
+              HasSubstr("'neural_network', but its network is of type 'ridge'"));
+  EXPECT_THAT(with_setting("hidden_layers", {7}), HasSubstr("does not have the shape and type"));
   EXPECT_THAT(with_setting("hidden_layers", {-3}), HasSubstr("model"));
   EXPECT_THAT(with_setting("hidden_layers", {4, 4}), HasSubstr("layers.1.weight"));
   EXPECT_THAT(with_setting("activation", "swish"), HasSubstr("swish"));
@@ -211,7 +212,7 @@ TEST_F(ModelFolder, WhoseFilesDoNotFitEachOtherIsRefused) {
   json changed = whole;
   changed["type"] = "crystal_ball";
   describe(changed);
-  EXPECT_THAT(refusal_to_load(), HasSubstr("no model 'crystal_ball'"));
+  EXPECT_THAT(refusal_to_load(), HasSubstr("does not know the model 'crystal_ball'"));
   describe(whole);
   NamedArrays parameters = network_model(Task::multiclass).parameters;
   parameters.push_back({"extra", Array(DType::float32, {1})});

@@ -106,7 +106,7 @@ TEST_F(Safetensors, ThatAreTruncatedAnywhereAreRefused) {
   for (std::size_t length = 0; length < whole.size(); ++length) {
     EXPECT_THAT(refusal_of_content(whole.substr(0, length)), HasSubstr("hostile")) << length << " bytes";
   }
-  EXPECT_THAT(refusal_of_content(whole + "x"), HasSubstr("are there"));
+  EXPECT_THAT(refusal_of_content(whole + "x"), HasSubstr("its arrays take"));
 }
 
 TEST_F(Safetensors, WithAHeaderLongerThanTheFileAreRefused) {
@@ -143,9 +143,9 @@ TEST_F(Safetensors, WithAHeaderOfVeryManyPartsAreRefusedWithoutBuildingThem) {
 
 TEST_F(Safetensors, WithOffsetsThatDoNotFitAreRefused) {
   EXPECT_THAT(refusal_of(R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 8]}})", 8),
-              HasSubstr("another size"));
+              HasSubstr("does not match its shape"));
   EXPECT_THAT(refusal_of(R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [4, 8]}})", 8),
-              HasSubstr("hole"));
+              HasSubstr("gap"));
   EXPECT_THAT(refusal_of(R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]},
                              "b": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}})",
                          4),

@@ -412,7 +412,7 @@ TEST(FitLogistic, LearnsClassesAndWeighsRowsAndClasses) {
   five.set("red", -1);
   both.spec.settings.set("class_weights", five);
   EXPECT_THAT(refusal(both), HasSubstr("leave one of them out"));
-  EXPECT_THAT(refusal(request_with("class_weights", five)), HasSubstr("not negative"));
+  EXPECT_THAT(refusal(request_with("class_weights", five)), HasSubstr("at least 0"));
 }
 
 TEST(FitResidualMlp, LearnsAndIsNotForTheFusedEngine) {
