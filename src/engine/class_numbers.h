@@ -10,7 +10,7 @@ namespace stoker {
 // the rows.
 inline void refuse_unknown_classes(std::int64_t least, std::int64_t most, std::int64_t outputs) {
   if (least >= 0 && most < outputs) return;
-  refuse("the targets hold classes from {} to {}; a network with {} outputs knows 0 to {}", least, most,
+  refuse("the targets contain classes {} to {}, but a network with {} outputs knows 0 to {}", least, most,
          outputs, outputs - 1);
 }
 

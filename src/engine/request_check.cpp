@@ -12,9 +12,9 @@ namespace {
 
 std::string memory_problem(const Array& array, const std::string& name, Device device) {
   if (device.is_cuda() && array.memory() == Memory::host)
-    return fmt::format("the {} lie in ordinary memory, which a GPU cannot read; place them first", name);
+    return fmt::format("the {} are in ordinary memory, which a GPU cannot read; place them first", name);
   if (!device.is_cuda() && array.memory() == Memory::device)
-    return fmt::format("the {} lie in a GPU's memory and training is on the CPU", name);
+    return fmt::format("the {} are in a GPU's memory, but training is on the CPU", name);
   return "";
 }
 
@@ -93,9 +93,9 @@ std::string unfrozen_problem(const EngineRequest& request) {
 
 std::string request_problem(const EngineRequest& request) {
   const RowOrder& order = request.order;
-  if (request.batch_size < 1) return fmt::format("a batch of {} rows", request.batch_size);
+  if (request.batch_size < 1) return fmt::format("a batch cannot have {} rows", request.batch_size);
   if (order.ranks < 1 || order.rank < 0 || order.rank >= order.ranks || order.rows_per_shard < 0)
-    return fmt::format("process {} of {} with shards of {} rows", order.rank, order.ranks,
+    return fmt::format("there cannot be a process {} of {} with shards of {} rows", order.rank, order.ranks,
                        order.rows_per_shard);
   if (request.rows_per_epoch() < 1) return "there are no training rows";
   if (request.losses.empty()) return "there is no loss to train with";

@@ -55,7 +55,7 @@ TEST(CompileOnce, CodeThatWasGivenUpIsCompiledByWhoWaitedForIt) {
     return once.get("shape", [&] {
       begun.set_value();
       go_on.get_future().wait();
-      return CompiledCode{"", "no longer wanted", true};
+      return CompiledCode{"", "no longer needed", true};
     });
   });
   begun.get_future().wait();

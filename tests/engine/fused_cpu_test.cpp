@@ -221,7 +221,8 @@ TEST(FusedCpu, RefusesAnInstructionSetThatItDoesNotKnow) {
     fused_cpu::maker().make(request);
     FAIL() << "it trains with instructions that it does not know";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("STOKER_CPU is 'avx3'; it can be baseline, avx2 or avx512"));
+    EXPECT_THAT(error.what(),
+                testing::HasSubstr("STOKER_CPU is 'avx3'; it must be baseline, avx2 or avx512"));
   }
 }
 
@@ -339,7 +340,8 @@ TEST(FusedCpu, SaysWhatItCannotRun) {
                 test::reshape(r, [&](MlpShape& shape) { shape.hidden_layers = {5000}; });
               }),
               testing::HasSubstr("5000"));
-  EXPECT_THAT(refused([](EngineRequest& r) { r.batch_size = 0; }), testing::HasSubstr("batch of 0"));
+  EXPECT_THAT(refused([](EngineRequest& r) { r.batch_size = 0; }),
+              testing::HasSubstr("a batch cannot have 0 rows"));
   EXPECT_THAT(refused([](EngineRequest& r) { r.loss().kind = Loss::cross_entropy; }),
               testing::HasSubstr("targets"));
   EXPECT_THAT(refused([](EngineRequest& r) {

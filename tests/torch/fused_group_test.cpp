@@ -248,7 +248,8 @@ TEST_F(FusedGroup, RefusesWhatAllMultiprocessorsCannotHold) {
   Case each = wide_case();
   each.batch = 513;
   EngineRequest request = test::placed_on(request_of(each, 513), *test::first_gpu(), Memory::device);
-  EXPECT_NE(fused::cuda_refusal(request).find("batches of 513 rows; they take up to 512"), std::string::npos);
+  EXPECT_NE(fused::cuda_refusal(request).find("batches of 513 rows; they support up to 512"),
+            std::string::npos);
   // 512 rows of 64 logits and of three layers' activations and slopes.
   each.batch = 512;
   each.hidden = {1024, 1024, 1024};
@@ -256,7 +257,7 @@ TEST_F(FusedGroup, RefusesWhatAllMultiprocessorsCannotHold) {
   each.loss = Loss::cross_entropy;
   each.classes = 64;
   request = test::placed_on(request_of(each, 512), *test::first_gpu(), Memory::device);
-  EXPECT_NE(fused::cuda_refusal(request).find("not enough memory"), std::string::npos);
+  EXPECT_NE(fused::cuda_refusal(request).find("do not have enough memory"), std::string::npos);
   each = wide_case();
   each.hidden = {1500, 1500};
   request = test::placed_on(request_of(each, 64), *test::first_gpu(), Memory::device);

@@ -84,7 +84,7 @@ TEST(Processes, AreForTheEagerEngineAlone) {
     test::make_engine("fused", request);
     FAIL() << "fused took it";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("one process"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("a single process"));
   }
 }
 

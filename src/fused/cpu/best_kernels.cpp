@@ -41,11 +41,11 @@ const Kernels& best_kernels() {
   for (const InstructionSet& set : instruction_sets()) {
     if (set.name != wanted) continue;
     if (set.kernels == nullptr)
-      refuse("STOKER_CPU asks for {}, which this processor does not have; its best is {}", wanted,
-             best_here());
+      refuse("STOKER_CPU asks for {}, which this processor does not support; the best it supports is {}",
+             wanted, best_here());
     return set.kernels();
   }
-  refuse("STOKER_CPU is '{}'; it can be baseline, avx2 or avx512", wanted);
+  refuse("STOKER_CPU is '{}'; it must be baseline, avx2 or avx512", wanted);
 }
 
 }  // namespace stoker::fused_cpu

@@ -41,7 +41,7 @@ void FusedCpuEngine::restore(const NamedArrays& state) {
     best_loss_ = checked("best_validation_loss", DType::float64, {1}).as<double>()[0];
   }
   const auto numbers = checked("counters", DType::int64, {3}).as<std::int64_t>();
-  if (numbers[0] < 0 || numbers[1] < 0) refuse("the saved state counts negative steps");
+  if (numbers[0] < 0 || numbers[1] < 0) refuse("the saved state has a negative number of steps");
   counters_ = {};
   counters_.step = numbers[0];
   counters_.since_best = numbers[1];

@@ -22,7 +22,7 @@ std::string shape_problem(const MlpShape& shape) {
                          i, shape.layer_inputs(i), shape.layer_outputs(i));
   }
   if (!(shape.dropout >= 0 && shape.dropout < 1))
-    return fmt::format("a dropout of {}; it must be at least 0 and below 1", shape.dropout);
+    return fmt::format("dropout is {}; it must be at least 0 and below 1", shape.dropout);
   return "";
 }
 

@@ -64,8 +64,9 @@ std::optional<Plan> shape_of(const EngineRequest& request, std::string& why_not)
     return no(fmt::format("it trains multi-layer perceptrons, not {}", request.network.family));
   const MlpShape& shape = *of_request;
   if (shape.layer_count() > Plan::most_layers)
-    return no(fmt::format("{} hidden layers; it knows up to 8", shape.hidden_layers.size()));
-  if (request.loss().kind != Loss::cross_entropy && shape.outputs != 1) return no("several targets");
+    return no(fmt::format("{} hidden layers; it supports up to 8", shape.hidden_layers.size()));
+  if (request.loss().kind != Loss::cross_entropy && shape.outputs != 1)
+    return no("it does not support several targets");
   Plan plan{};
   plan.layers = static_cast<int>(shape.layer_count());
   for (std::size_t i = 0; i <= shape.layer_count(); ++i) {
@@ -90,12 +91,12 @@ std::optional<Plan> crowd_plan_for(const EngineRequest& request, const Gpu& gpu,
     return std::nullopt;
   };
   if (request.batch_size > most_crowd_batch)
-    return no(fmt::format("batches of {} rows; they take up to {}", request.batch_size, most_crowd_batch));
+    return no(fmt::format("batches of {} rows; they support up to {}", request.batch_size, most_crowd_batch));
   if (plan.width[plan.layers] > most_crowd_classes)
-    return no(fmt::format("{} classes; they take up to {}", plan.width[plan.layers], most_crowd_classes));
+    return no(fmt::format("{} classes; they support up to {}", plan.width[plan.layers], most_crowd_classes));
   for (int i = 0; i < plan.layers; ++i)
     if (plan.width[i] > most_crowd_width)
-      return no(fmt::format("a layer of {}; they take up to {}", plan.width[i], most_crowd_width));
+      return no(fmt::format("a layer of {}; they support up to {}", plan.width[i], most_crowd_width));
   if (!gpu.blocks_can_meet) return no("their blocks cannot wait for each other on this GPU");
   int slabs = 1;
   for (int h = 1; h <= plan.hidden(); ++h) slabs = std::max(slabs, divide_up(plan.width[h], 8));
@@ -107,7 +108,7 @@ std::optional<Plan> crowd_plan_for(const EngineRequest& request, const Gpu& gpu,
   plan.crowd.memory = std::min(gpu.block_bytes, most_shared_bytes);
   const CrowdLayout layout{plan};
   if (layout.needed_bytes() > plan.crowd.memory || layout.exchange_bytes() > most_exchange_bytes)
-    return no("they have not enough memory either");
+    return no("they do not have enough memory either");
   return plan;
 }
 
@@ -134,12 +135,12 @@ std::optional<Plan> plain_plan_for(const EngineRequest& request, const Gpu& gpu,
   std::optional<Plan> plan = shape_of(request, why_not);
   if (!plan) return std::nullopt;
   if (PlainLayout::bytes(*plan) > gpu.block_bytes) {
-    why_not = fmt::format("{} weights do not fit a multiprocessor's memory as fp32",
+    why_not = fmt::format("{} weights do not fit into a multiprocessor's memory as fp32",
                           parameter_count(request.network));
     return std::nullopt;
   }
   if (request.batch_size > most_plain_batch) {
-    why_not = fmt::format("fp32 operands and batches of {} rows, which the graph engine is faster with",
+    why_not = fmt::format("fp32 operands and batches of {} rows, for which the graph engine is faster",
                           request.batch_size);
     return std::nullopt;
   }
@@ -168,12 +169,12 @@ std::optional<Plan> plan_for(const EngineRequest& request, const Gpu& gpu, std::
   while (team_registers(plan) > most_team_registers && plan.team < 16) plan.team *= 2;
   const bool has_clusters = gpu.capability >= 90;
   if (has_clusters && plan.shared_bytes() <= most && team_registers(plan) <= most_team_registers) return plan;
-  why_not =
-      has_clusters
-          ? fmt::format("{} weights do not fit a multiprocessor's memory", parameter_count(request.network))
-          : fmt::format(
-                "batches of {} rows, clipping or {} weights need clusters of blocks, which this GPU has not",
-                request.batch_size, parameter_count(request.network));
+  why_not = has_clusters ? fmt::format("{} weights do not fit into a multiprocessor's memory",
+                                       parameter_count(request.network))
+                         : fmt::format(
+                               "batches of {} rows, clipping or {} weights need clusters of blocks, which "
+                               "this GPU does not have",
+                               request.batch_size, parameter_count(request.network));
   return crowd_plan_for(request, gpu, *shape, why_not);
 }
 

@@ -39,7 +39,7 @@ bool has_large_feature(const EngineRequest& request) {
 }
 
 constexpr std::string_view large_feature =
-    "a feature is no number or larger than 32,768, which fp16 operands cannot hold";
+    "a feature is not a number or is larger than 32,768, which fp16 operands cannot hold";
 
 // Looked at here only where there is no kernel with fp32 operands to fall back to.
 std::string range_problem(const EngineRequest& request) {
@@ -66,10 +66,10 @@ std::string cuda_refusal(const EngineRequest& request) {
 
 std::string slower_alone(const EngineRequest& request) {
   if (!request.device.is_cuda()) return "";
-  const std::string_view why = request.precision == Precision::fp32 ? "fp32 operands were asked for"
+  const std::string_view why = request.precision == Precision::fp32 ? "fp32 operands were requested"
                                : has_large_feature(request)         ? large_feature
                                                                     : "";
-  return why.empty() ? "" : fmt::format("{}, and graph is faster with those of fp32", why);
+  return why.empty() ? "" : fmt::format("{}, and graph is faster with fp32 operands", why);
 }
 
 void compile_ahead(std::span<const EngineRequest> group, const StopSignal& stop) {

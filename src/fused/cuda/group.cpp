@@ -51,7 +51,7 @@ void GroupKernel::become_plain(std::int64_t batch_size) {
 }
 
 CudaGroup::CudaGroup(std::span<const EngineRequest> requests) {
-  if (requests.empty()) fail("a group without models");
+  if (requests.empty()) fail("a group has no models");
   device_ = requests[0].device;
   stream_ = std::make_shared<OwnStream>(device_);
   kernel_ = GroupKernel::for_models(widest_of(requests));

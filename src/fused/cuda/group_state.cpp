@@ -50,13 +50,15 @@ void CudaGroup::take_form(std::size_t i, std::int64_t form) {
   if (form != plain_form && (form < 0 || form > most_lowered)) refuse("the saved state has an unknown form");
   if (form == plain_form && !kernel_.is_plain) {
     if (const std::string why_not = plain_reason(); !why_not.empty())
-      refuse("the saved state was trained with fp32 operands, and here: {}; train from the beginning",
-             why_not);
+      refuse(
+          "the saved state was trained with fp32 operands, which cannot be used here: {}; train from the "
+          "beginning",
+          why_not);
     become_plain();
   }
   // A neighbour's overflow may have made the group plain; a request for fp32 is another training.
   if (kernel_.is_plain && form != plain_form && models_[i].request.precision == Precision::fp32)
-    refuse("the saved state was trained with another precision");
+    refuse("the saved state was trained with a different precision");
   if (kernel_.is_plain) return;
   // What is not saved, the padding, takes the form too.
   rescale_moments(i, models_[i].lowered, static_cast<int>(form));
@@ -79,7 +81,7 @@ void CudaGroup::restore(std::size_t i, const NamedArrays& state) {
     memory_->write(array, i, flat);
   };
   const auto numbers = checked("counters", DType::int64, {4}).as<std::int64_t>();
-  if (numbers[0] < 0 || numbers[1] < 0) refuse("the saved state counts negative steps");
+  if (numbers[0] < 0 || numbers[1] < 0) refuse("the saved state has a negative number of steps");
   const std::int64_t form = numbers[3];
   take_form(i, form);
   restore_flat(memory_->parameters, "parameters.");

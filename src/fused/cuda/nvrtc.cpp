@@ -100,7 +100,7 @@ CompiledCode compiled(const std::string& source, const std::string& architecture
   Program program = nullptr;
   if (nvrtc.create(&program, source.c_str(), "fused.cu", static_cast<int>(names.size()), pointers.data(),
                    names.data()) != 0)
-    fail("CUDA's run-time compiler does not start");
+    fail("CUDA's run-time compiler could not be started");
   if (nvrtc.ask != nullptr) nvrtc.ask(program, gives_up, const_cast<StopSignal*>(&stop));
   const std::string target = "--gpu-architecture=" + architecture;
   const std::array<const char*, 3> options{target.c_str(), "--std=c++17",
@@ -119,7 +119,7 @@ CompiledCode compiled(const std::string& source, const std::string& architecture
   std::string log(length, '\0');
   nvrtc.log(program, log.data());
   nvrtc.destroy(&program);
-  if (stop.reason() != StopReason::none) return {"", "its kernel was no longer wanted", true};
+  if (stop.reason() != StopReason::none) return {"", "its kernel is no longer needed", true};
   // An older compiler may not know an instruction; the other engines need none.
   return {"",
           fmt::format("its kernel does not compile for {}: {}", architecture, log.substr(0, log.find('\n')))};

@@ -157,7 +157,7 @@ std::optional<TrainKernel> compiled_kernel(const Plan& plan, Device device, std:
 
 std::optional<TrainKernel> kernel_for(const Plan& plan, Device device, std::string& why_not) {
   if (const int capability = gpu_of(device).capability; capability < 80) {
-    why_not = fmt::format("it needs compute capability 8.0, this GPU has {:.1f}", capability / 10.0);
+    why_not = fmt::format("it needs compute capability 8.0, but this GPU has {:.1f}", capability / 10.0);
     return std::nullopt;
   }
   const std::string key = key_of(plan, device);
