@@ -17,7 +17,7 @@ namespace {
 std::filesystem::path library_path() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&find_array), &info) == 0 || info.dli_fname == nullptr) {
-    fail("the program cannot find out where its own libraries lie");
+    fail("the program cannot find its own libraries");
   }
   return std::filesystem::absolute(info.dli_fname).parent_path() / "libstoker_torch.so";
 }
@@ -32,7 +32,7 @@ const Library& open_library(const std::string& needed_by) {
   const std::filesystem::path path = library_path();
   if (!std::filesystem::exists(path))
     refuse_without_library(
-        needed_by, fmt::format("and {} is not there: install the torch wheel with tools/setup and build the "
+        needed_by, fmt::format("but {} is missing: install the torch wheel with tools/setup and build the "
                                "target stoker_torch",
                                path.string()));
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -44,7 +44,7 @@ const Library& open_library(const std::string& needed_by) {
                                reason == nullptr ? "no reason given" : reason));
   }
   const auto open = reinterpret_cast<OpenLibrary>(dlsym(handle, open_library_name));
-  if (open == nullptr) fail("{} is of another version of the program: build it again", path.string());
+  if (open == nullptr) fail("{} belongs to another version of the program; build it again", path.string());
   return *open();
 }
 

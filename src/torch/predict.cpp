@@ -48,7 +48,7 @@ Array module_outputs(const Network& network, const NamedArrays& parameters, cons
     check_inputs(network, data);
     const std::unique_ptr<Module> module =
         make_module(network, [&](const std::string& name) { return view_of(find_array(parameters, name)); });
-    if (module == nullptr) fail("LibTorch has no module of {}", network.family);
+    if (module == nullptr) fail("LibTorch has no module for {}", network.family);
     const std::int64_t slice = rows_of_slice(module->widest());
     settle_cpu(slice * weight_count(parameters), 0);
     const FlushAllToZero flushed;

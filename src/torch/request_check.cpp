@@ -17,13 +17,13 @@ namespace {
 // Rows are gathered by words of 4 bytes.
 std::string size_problem(const EngineRequest& request) {
   if (request.training.arrays.size() > kernels::most_gathers)
-    return fmt::format("the data has {} arrays, more than the {} that a step reads",
+    return fmt::format("the data has {} arrays, more than the {} that a step can read",
                        request.training.arrays.size(), kernels::most_gathers);
   for (const DatasetArray& each : request.training.arrays) {
     std::size_t bytes = size_of(each.array.type());
     for (const std::int64_t size : each.row_shape()) bytes *= static_cast<std::size_t>(size);
     if (bytes % sizeof(std::uint32_t) != 0)
-      return fmt::format("a row of {} has {} bytes, which is no multiple of 4", each.name, bytes);
+      return fmt::format("a row of {} has {} bytes, which is not a multiple of 4", each.name, bytes);
   }
   return "";
 }
@@ -40,7 +40,7 @@ std::string refusal(const EngineRequest& request) {
   if (!mlp_shape(request.network) && !has_module(request.network))
     return fmt::format("it does not know how to train {}", request.network.family);
   if (request.device.is_cuda() && !at::globalContext().hasCUDA()) {
-    return "LibTorch sees no CUDA here: its wheel is built for CPUs, or the driver is too old for it";
+    return "LibTorch finds no CUDA: its wheel is built for CPUs, or the driver is too old for it";
   }
   std::string problem = request_problem(request);
   return problem.empty() ? size_problem(request) : problem;
@@ -51,7 +51,7 @@ void check_windows(const DatasetArray& array) {
   const auto [least, most] = at::aminmax(view_of(array.starts));
   const std::int64_t last = array.array.dimension(0) - array.length;
   if (least.item<std::int64_t>() < 0 || most.item<std::int64_t>() > last)
-    refuse("a window of the {} begins at {}, outside of its series of {} moments", array.name,
+    refuse("a window of the {} begins at {}, outside its series of {} moments", array.name,
            least.item<std::int64_t>() < 0 ? least.item<std::int64_t>() : most.item<std::int64_t>(),
            array.array.dimension(0));
 }

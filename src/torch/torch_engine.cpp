@@ -393,7 +393,7 @@ void TorchEngine::restore(const NamedArrays& state) {
       best_loss_.copy_(view_of(checked("best_validation_loss", DType::float64, {1})).squeeze(0));
     }
     const auto numbers = checked("counters", DType::int64, {3}).as<std::int64_t>();
-    if (numbers[0] < 0 || numbers[1] < 0) refuse("the saved state counts negative steps");
+    if (numbers[0] < 0 || numbers[1] < 0) refuse("the saved state has a negative number of steps");
     kernels::StepCounters counters;
     counters.step = numbers[0];
     counters.since_best = numbers[1];

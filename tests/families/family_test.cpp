@@ -208,7 +208,7 @@ TEST_P(OwnFamily, RefusesWindowsOutsideOfTheirSeries) {
       FAIL() << "a window that begins at " << start << " was taken";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::wrong_request);
-      EXPECT_THAT(error.what(), HasSubstr("outside of its series"));
+      EXPECT_THAT(error.what(), HasSubstr("outside its series"));
     }
   }
 }
