@@ -39,12 +39,10 @@ Table with_usable_targets(const Table& table, const Preparation& preparation, co
     if (unusable[static_cast<std::size_t>(row)] == 0) rows.push_back(row);
   }
   if (rows.empty()) refuse("target_column '{}' has no usable value in the rows to evaluate on", column);
-  notes(
-      Severity::warning,
-      fmt::format("target_column '{}' is missing or unusable in {} of {} rows, the first is row {}: they are "
-                  "left out of the evaluation",
-                  column, table.rows() - static_cast<std::int64_t>(rows.size()), table.rows(),
-                  table.row_number(first)));
+  notes(Severity::warning, fmt::format("target_column '{}' is missing or unusable in {} of {} rows, the "
+                                       "first is row {}; the evaluation leaves them out",
+                                       column, table.rows() - static_cast<std::int64_t>(rows.size()),
+                                       table.rows(), table.row_number(first)));
   return take_rows(table, rows);
 }
 
@@ -61,7 +59,7 @@ void warn_of_unseen(const std::vector<MetClasses::Unseen>& unseen, const std::st
   if (unseen.size() > most_named) named.push_back(fmt::format("{} more", unseen.size() - most_named));
   notes(
       Severity::warning,
-      fmt::format("target_column '{}' holds classes that no row to train on had: {}. Each such row counts as "
+      fmt::format("target_column '{}' contains classes that no training row has: {}. Each such row counts as "
                   "a wrong prediction; stratify_column: {} of data_split (--stratify-column {}) gives both "
                   "parts rows of every class, if each has two or more",
                   column, join(named, ", "), column, column));
@@ -81,12 +79,11 @@ std::optional<std::pair<Severity, std::string>> ranking_problem(const ClassRows&
                      fmt::format("no row to evaluate on is of class '{}' of target_column '{}'",
                                  names[absent].substr(0, 100), column));
   if (names.size() > most_classes_shown && rows.actual.size() > most_ranked_values / names.size())
-    return std::pair(
-        Severity::info,
-        fmt::format("it compares {} rows in each of {} classes, and {} comparisons are the most; the other "
-                    "metrics are of all rows",
-                    human_count(rows.actual.size()), human_count(names.size()),
-                    human_count(most_ranked_values)));
+    return std::pair(Severity::info,
+                     fmt::format("it would compare {} rows in each of {} classes, and the maximum is {} "
+                                 "comparisons; the other metrics cover all rows",
+                                 human_count(rows.actual.size()), human_count(names.size()),
+                                 human_count(most_ranked_values)));
   return std::nullopt;
 }
 

@@ -17,7 +17,7 @@ using nlohmann::json;
 Task task_named(const std::string& name) {
   for (const Task task : {Task::regression, Task::binary, Task::multiclass})
     if (config::name_of(task) == name) return task;
-  refuse("there is no task '{}'", name);
+  refuse("'{}' is not a task", name);
 }
 
 // A JSON object has no order: that of the table, and behind it what this version does not know.
@@ -38,7 +38,7 @@ void refuse_unknown_classes_in(const Evaluation& evaluation) {
   const std::set<std::string> known(matrix->classes.begin(), matrix->classes.end());
   for (const auto* list : {&rows->actual, &rows->predicted})
     for (const std::string& name : *list)
-      if (!known.contains(name)) refuse("it holds a class that is not in its list of classes");
+      if (!known.contains(name)) refuse("it contains a class that is not in its list of classes");
 }
 
 // Before there were charts, all rows stood beside the metrics and the confusion matrix among them; a metric

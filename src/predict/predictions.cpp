@@ -175,7 +175,7 @@ Predictions PiecesOfPredictions::piece(std::int64_t first, std::int64_t count) c
 Table predictions_table(const Predictions& predictions, const Table& input, bool include_features,
                         const std::string& prediction_name) {
   if (predictions.rows() != input.rows()) {
-    fail("There are {} predictions for {} rows", predictions.rows(), input.rows());
+    fail("there are {} predictions for {} rows", predictions.rows(), input.rows());
   }
   arrow::FieldVector fields;
   std::vector<std::shared_ptr<arrow::ChunkedArray>> columns;

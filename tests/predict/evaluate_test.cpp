@@ -119,7 +119,7 @@ TEST(Evaluate, SaysWhatItShowsOfManyClassesAndWhenARankingIsTooMuch) {
   EXPECT_TRUE(evaluation.metric("accuracy"));
   EXPECT_THAT(
       heard.infos,
-      ElementsAre(HasSubstr("roc_auc is left out: it compares 17,000 rows in each of 17,000 classes"),
+      ElementsAre(HasSubstr("roc_auc is left out: it would compare 17,000 rows in each of 17,000 classes"),
                   HasSubstr("has 17,000 classes: the confusion matrix shows the 50 with the most rows")));
 }
 
