@@ -96,11 +96,12 @@ struct Loaded {
 };
 
 Loaded load(const fs::path& folder) {
-  if (read_file(folder / "DONE", 4096) != done_text(folder)) refuse("a file is not as it was written");
+  if (read_file(folder / "DONE", 4096) != done_text(folder))
+    refuse("a file was changed after it was written");
   const json state = json::parse(read_file(folder / "state.json", most_state_bytes));
   const int version = state.at("version").get<int>();
   if (version != format_version)
-    refuse("its format is version {}, this program reads version {}", version, format_version);
+    refuse("its format is version {}, but this program reads version {}", version, format_version);
   for (const json& value : state.at("training"))
     if (!value.is_string()) refuse("state.json does not say which training it belongs to");
   Loaded loaded{{state.at("engine").get<std::string>(), Progress::from_json(state.at("progress")), {}},
@@ -117,16 +118,16 @@ Loaded load(const fs::path& folder) {
 void refuse_foreign(const fs::path& folder, const json& saved, const Identity& identity) {
   for (const auto& [name, value] : identity) {
     if (!saved.contains(name))
-      throw ForeignCheckpoint(fmt::format(
-          "the checkpoint {} was written by another version of Stoker, which kept no {} to compare; "
-          "train anew, or go on with the version that wrote it",
-          folder.string(), name));
+      throw ForeignCheckpoint(
+          fmt::format("the checkpoint {} was written by another version of Stoker, which did not record {} "
+                      "to compare; start a new training, or resume with the version that wrote it",
+                      folder.string(), name));
     const auto other = saved.at(name).get<std::string>();
     if (other != value)
-      throw ForeignCheckpoint(fmt::format(
-          "the checkpoint {} belongs to another training: {} is {} there and {} here; train anew, or "
-          "resume with the settings and data that it was made with",
-          folder.string(), name, other, value));
+      throw ForeignCheckpoint(
+          fmt::format("the checkpoint {} belongs to another training: {} is {} there and {} here; start a "
+                      "new training, or resume with the settings and data that it was made with",
+                      folder.string(), name, other, value));
   }
 }
 
@@ -174,11 +175,11 @@ std::optional<Checkpoint> Checkpoints::newest() {
       // What the machine cannot read now it may read another time; an earlier one would be the end of it.
       const bool is_missing = dynamic_cast<const FileMissing*>(&error) != nullptr;
       if (error.cause() == Cause::machine && !is_missing) throw;
-      notes_(Severity::warning, fmt::format("the checkpoint {} is damaged and skipped: {}",
+      notes_(Severity::warning, fmt::format("the checkpoint {} is damaged and was skipped: {}",
                                             found.folder.string(), error.what()));
       continue;
     } catch (const json::exception& error) {
-      notes_(Severity::warning, fmt::format("the checkpoint {} is damaged and skipped: {}",
+      notes_(Severity::warning, fmt::format("the checkpoint {} is damaged and was skipped: {}",
                                             found.folder.string(), error.what()));
       continue;
     }

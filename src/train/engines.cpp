@@ -87,10 +87,10 @@ const EngineMaker& choose_engine(std::span<const EngineMaker> makers, EngineChoi
   if (resumed) {
     if (!asked.empty() && asked != *resumed)
       refuse(
-          "engine {} was asked for, but the run to resume was begun with engine {}; leave the engine as it "
+          "engine {} was requested, but the run to resume was started with engine {}; leave the engine as it "
           "was",
           asked, *resumed);
-    return able(named(makers, *resumed), request, " (with which the run to resume was begun)");
+    return able(named(makers, *resumed), request, " (which the run to resume was started with)");
   }
   return asked.empty() ? first_able(makers, request, is_alone) : able(named(makers, asked), request, "");
 }

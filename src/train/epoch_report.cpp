@@ -71,7 +71,7 @@ double number_from_json(const json& value) {
   if (text == "nan") return not_a_number;
   if (text == "inf") return std::numeric_limits<double>::infinity();
   if (text == "-inf") return -std::numeric_limits<double>::infinity();
-  refuse("'{}' is no number", text);
+  refuse("'{}' is not a number", text);
 }
 
 json epoch_to_json(const EpochReport& epoch, std::int64_t first) {
@@ -127,7 +127,7 @@ std::pair<std::string, EpochReport> epoch_from_line(std::string_view line) {
   static const auto columns =
       static_cast<std::size_t>(std::count(epoch_columns.begin(), epoch_columns.end(), ',') + 1);
   std::vector<std::string> fields = fields_of(line);
-  if (fields.size() != columns) refuse("{} fields, {} are needed", fields.size(), columns);
+  if (fields.size() != columns) refuse("{} fields instead of {}", fields.size(), columns);
   EpochReport epoch;
   epoch.record.epoch = epoch_in(fields[0]) - 1;
   epoch.record.train_loss = number_in(fields[2]);

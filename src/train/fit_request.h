@@ -27,16 +27,16 @@ struct FitConfig {
 
 inline config::Fields fields(FitConfig& c) {
   return {
-      config::field("device", c.device, "auto, cpu, cuda or cuda:N; auto takes a GPU if there is one")
+      config::field("device", c.device, "auto, cpu, cuda or cuda:N; auto uses a GPU if there is one")
           .changes_conditions(),
-      config::field("engine", c.engine, "What runs the steps; auto takes the fastest that can")
+      config::field("engine", c.engine, "What runs the training steps; auto picks the fastest that can")
           .changes_conditions(),
       config::field(
           "precision", c.precision,
-          "Of the operands of matrix products; auto: what the engine is fastest with, fp32: not rounded"),
+          "Precision of the operands of matrix products; auto: the engine's fastest; fp32: not rounded"),
       config::field("time_limit", c.time_limit,
                     "Seconds after which training stops and keeps the best model so far, or fails if there "
-                    "is none; 0: none")
+                    "is none; 0: no limit")
           .at_least(0)
           .changes_conditions(),
       config::field("checkpoint_seconds", c.checkpoint_seconds,

@@ -65,7 +65,8 @@ void refuse_wrong_targets(const Family& family, const Preparation& preparation) 
         "values are quantities (--task regression)",
         family.name, preparation.target_column(), preparation.classes().size(), fitting);
   refuse(
-      "{} predicts classes, but the target column '{}' holds quantities; {}, or set task: multiclass if its "
+      "{} predicts classes, but the target column '{}' contains quantities; {}, or set task: multiclass if "
+      "its "
       "values are classes (--task multiclass)",
       family.name, preparation.target_column(), fitting);
 }
@@ -90,7 +91,7 @@ FoldedRows in_folds_of_groups(const Table& table, const Family& family, const co
   const std::vector<ValueRows> groups = rows_by_value(table, table.group_column);
   if (groups.size() < 2)
     refuse(
-        "{}: all rows to train on are of one group of group_column '{}', which cannot be on both sides of a "
+        "{}: all training rows belong to one group of group_column '{}', which cannot be on both sides of a "
         "cross-validation",
         family.name, table.group_column);
   const std::int64_t count = family.folds(settings, static_cast<std::int64_t>(groups.size()));
@@ -119,8 +120,10 @@ FitResult fit_solved(const FitRequest& request, const Notes& notes, const StopSi
   const Family& family = family_of(request.spec);
   say_what_is_not_used(request.config, family.name, notes);
   if (!request.preparation.weight_column.empty() && !family.weighs_rows)
-    refuse("weight_column '{}': {} weighs all rows the same; networks weigh rows (--model neural_network)",
-           request.preparation.weight_column, family.name);
+    refuse(
+        "weight_column '{}': {} gives all rows the same weight; networks can weight them (--model "
+        "neural_network)",
+        request.preparation.weight_column, family.name);
   Preparation preparation = prepare_for(request, family, notes);
   const FoldedRows rows = in_folds_of_groups(request.training, family, request.spec.settings);
   const Dataset data = dataset_of(request, preparation, rows.table);

@@ -65,7 +65,7 @@ SplitRows set_validation_groups_aside(std::span<const ValueRows> groups,
                                       std::span<const std::int64_t> classes, double ratio,
                                       std::uint64_t seed) {
   if (groups.size() < 2)
-    refuse("validation_ratio {}: all rows to train on are of one group, which cannot be on both sides",
+    refuse("validation_ratio {}: all training rows belong to one group, which cannot be on both sides",
            ratio);
   std::size_t rows = 0;
   for (const ValueRows& group : groups) rows += group.rows.size();
@@ -82,7 +82,7 @@ SplitRows set_validation_groups_aside(std::span<const ValueRows> groups,
   train_on_every_class(groups, classes, fold_of);
   SplitRows split = rows_of_fold(groups, fold_of, 0);
   if (split.second.empty())
-    refuse("validation_ratio {}: no group can be set aside without a class going untrained", ratio);
+    refuse("validation_ratio {}: no group can be set aside without leaving a class untrained", ratio);
   return split;
 }
 
@@ -107,8 +107,8 @@ std::vector<SplitRows> fold_groups(std::span<const ValueRows> groups, std::span<
   for (std::int64_t fold = 0; fold < folds; ++fold) {
     result.push_back(rows_of_fold(groups, fold_of, fold));
     if (result.back().second.empty())
-      refuse("{} groups are too few for {} folds that know every class; use fewer folds", groups.size(),
-             folds);
+      refuse("{} groups are too few for {} folds that all train on every class; use fewer folds",
+             groups.size(), folds);
   }
   return result;
 }

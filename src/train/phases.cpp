@@ -23,11 +23,11 @@ void replace(NamedArrays& state, const std::string& name, const Array& array) {
   for (NamedArray& each : state) {
     if (each.name != name) continue;
     if (each.array.type() != array.type() || each.array.shape() != array.shape())
-      fail("'{}' was to be replaced by an array of another shape", name);
+      fail("'{}' cannot be replaced by an array of another shape", name);
     each.array = array;
     return;
   }
-  fail("there is no '{}' to be replaced", name);
+  fail("there is no '{}' to replace", name);
 }
 
 const float* floats_of(const Array& array) {
@@ -64,8 +64,8 @@ class PhasedTraining {
       refuse("the checkpoint is in a phase of training that the model does not have");
     const std::int64_t before = epochs_before(phases_.size()) - last_epochs();
     if (before >= plan.config.epochs)
-      refuse("epochs is {}, and the first {} go to phases before the last one of {}: set more",
-             plan.config.epochs, before, request.network.family);
+      refuse("epochs is {}, but the phases before the last one of {} take {}; set more", plan.config.epochs,
+             request.network.family, before);
     set_up_engine();
   }
 

@@ -15,7 +15,7 @@ void check_validation(const TrainingSettings& config, const auto& add) {
   if (config.schedule == Schedule::plateau)
     add("schedule",
         "plateau watches the validation loss, but validation_ratio is 0; set validation_ratio, for "
-        "example to 0.1, or take another schedule");
+        "example to 0.1, or choose another schedule");
   if (config.early_stopping_patience > 0)
     add("early_stopping_patience",
         "early stopping watches the validation loss, but validation_ratio is 0; set "
@@ -56,7 +56,7 @@ void check(const TrainingSettings& config, const std::string& path, config::Diag
   };
   check_validation(config, add);
   if (config.warmup_epochs > config.epochs)
-    add("warmup_epochs", fmt::format("warm-up of {} epochs is longer than the training; epochs is {}",
+    add("warmup_epochs", fmt::format("a warm-up of {} epochs is longer than the training; epochs is {}",
                                      config.warmup_epochs, config.epochs));
   const bool ends_at_least = config.schedule == Schedule::cosine || config.schedule == Schedule::plateau;
   if (ends_at_least && config.min_learning_rate > config.learning_rate)

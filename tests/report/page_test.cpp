@@ -130,10 +130,10 @@ TEST(Report, OfAFailedRunWithNothingElseSaysWhatWentWrong) {
   RunFolder run;
   run.record() = {};
   run.record().status = RunStatus::failed;
-  run.record().error = "data.csv:7: 3 fields, 4 are needed";
+  run.record().error = "data.csv:7: 3 fields instead of 4";
   run.save();
   write_report(run.paths());
-  EXPECT_THAT(run.report(), HasSubstr("data.csv:7: 3 fields, 4 are needed"));
+  EXPECT_THAT(run.report(), HasSubstr("data.csv:7: 3 fields instead of 4"));
   EXPECT_THAT(run.report(), HasSubstr("<span class=\"status failed\">"));
   EXPECT_THAT(run.report(), Not(HasSubstr("<figure")));
 }

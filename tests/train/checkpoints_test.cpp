@@ -152,7 +152,7 @@ TEST_F(CheckpointsTest, ThoseOfAVersionThatKeptLessAreRefusedWithWhatToDo) {
   save(checkpoints, 5);
   Checkpoints newer = opened({{"hidden_layers", "[64, 32]"}, {"seed", "42"}, {"all_training_rows", "ab12"}});
   EXPECT_THAT(test::error_of(ExitCode::wrong_request, [&] { newer.newest(); }),
-              AllOf(HasSubstr("another version of Stoker"), HasSubstr("train anew")));
+              AllOf(HasSubstr("another version of Stoker"), HasSubstr("start a new training")));
 }
 
 TEST_F(CheckpointsTest, AFreshTrainingDoesNotMixWithAnOlderOne) {

@@ -56,7 +56,7 @@ TEST(EngineChoice, AResumedRunKeepsTheEngineItBeganWith) {
   EXPECT_THAT(
       test::error_of(ExitCode::wrong_request,
                      [] { choose_engine(makers, EngineChoice::graph, "eager", on(Device::cuda(0))); }),
-      AllOf(HasSubstr("engine graph was asked for"), HasSubstr("begun with engine eager")));
+      AllOf(HasSubstr("engine graph was requested"), HasSubstr("started with engine eager")));
   EXPECT_THAT(
       test::error_of(ExitCode::wrong_request,
                      [] { choose_engine(makers, EngineChoice::automatic, "graph", on(Device::cpu())); }),

@@ -55,7 +55,7 @@ TEST(FitLogistic, RefusesQuantities) {
   const FitRequest request = request_for(table, test::spec_of("logistic_regression"));
   RecordingListener listener;
   EXPECT_THAT(test::error_of(ExitCode::wrong_request, [&] { fit(request, listener, StopSignal{}); }),
-              AllOf(HasSubstr("holds quantities"), HasSubstr("--model linear_regression")));
+              AllOf(HasSubstr("contains quantities"), HasSubstr("--model linear_regression")));
 }
 
 }  // namespace

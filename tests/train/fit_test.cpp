@@ -327,7 +327,7 @@ TEST(FitLinear, RefusesToCrossValidateASingleGroup) {
   Table table = table_from_csv("group,x,y\na,1,2.5\na,2,3.5\na,3,4.75\na,4,6.5\n");
   table.group_column = "group";
   EXPECT_THAT(refusal(request_for(table, test::spec_of("ridge_cv"))),
-              HasSubstr("all rows to train on are of one group"));
+              HasSubstr("all training rows belong to one group"));
 }
 
 TEST(FitLinear, TakesFewWholeNumbersForQuantities) {

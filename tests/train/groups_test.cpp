@@ -93,7 +93,7 @@ TEST(Groups, ThatAreTooFewAreRefused) {
               HasSubstr("3 groups are too few for 4 folds"));
   EXPECT_THAT(
       error_of(ExitCode::wrong_request, [] { set_validation_groups_aside(groups_of({9}), {}, 0.2, 1); }),
-      HasSubstr("of one group"));
+      HasSubstr("belong to one group"));
 }
 
 TEST(Groups, OfTheTableDecideWhichRowsAreValidatedOn) {
