@@ -43,14 +43,13 @@ void mark_died(ListedRun& run) {
   run.record.status = RunStatus::failed;
   if (run.to_go_on.empty()) {
     run.record.error = fmt::format(
-        "died before its document was written, so there is nothing to go on with; remove it with: stoker "
-        "runs "
+        "died before its document was written, so there is nothing to resume; remove it with: stoker runs "
         "delete {}",
         stoker::quoted(run.id));
     return;
   }
   run.record.error =
-      fmt::format("died: the process that ran it is gone and wrote no end; go on with: {}", run.to_go_on);
+      fmt::format("died: its process ended without recording an outcome; resume with: {}", run.to_go_on);
 }
 
 // None without a document, which earlier versions wrote after the record.
@@ -167,7 +166,7 @@ std::vector<ListedRun> list_runs(const fs::path& out, std::vector<std::string>& 
 }
 
 ListedRun find_run(const fs::path& out, const std::string& id) {
-  if (id.empty()) refuse("a run is needed: its name, the beginning of it, or latest");
+  if (id.empty()) refuse("name a run: its id, the beginning of its id, or latest");
   std::vector<std::string> damaged;
   const std::vector<ListedRun> runs = list_runs(out, damaged, Read::in_part);
   std::vector<const ListedRun*> matches;
@@ -178,7 +177,7 @@ ListedRun find_run(const fs::path& out, const std::string& id) {
   if (id == "latest" && !runs.empty()) return newest_sound(runs);
   if (matches.empty()) refuse_unknown(out, id, runs, damaged);
   if (matches.size() > 1)
-    refuse("{} runs begin with {}: {}; say more of the name", matches.size(), id, first_names(matches));
+    refuse("{} runs begin with {}: {}; give more of the id", matches.size(), id, first_names(matches));
   return read_run(matches.front()->paths.folder);
 }
 
@@ -190,7 +189,7 @@ std::optional<RunLock> locked_to_delete(const ListedRun& run) {
   const bool is_running = read_run(folder).record.status == RunStatus::running;
   std::optional<RunLock> lock = is_running ? std::nullopt : RunLock::take(folder);
   if (!lock) {
-    refuse("the run {} is still running ({}); stop it first, or delete it all the same with --force", run.id,
+    refuse("the run {} is still running ({}); stop it first, or delete it anyway with --force", run.id,
            holder_of_lock(folder));
   }
   return lock;
@@ -209,7 +208,7 @@ void delete_run(const ListedRun& run, bool force) {
   std::error_code error;
   remove_folder(folder, error);
   if (error && fs::exists(folder)) refuse("cannot delete {}: {}", folder.string(), error.message());
-  if (error) fail("the run is out of the list, but could not be removed whole: {}", error.message());
+  if (error) fail("the run is no longer listed, but could not be removed completely: {}", error.message());
 }
 
 }  // namespace stoker

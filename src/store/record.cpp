@@ -33,7 +33,7 @@ class Part {
   using Place = std::function<std::string()>;  // asked only where something is refused
 
   Part(const json& value, Place place) : value_(value), place_(std::move(place)) {
-    if (!value.is_object()) refuse("{}: an object is needed here, found {}", place_(), value.type_name());
+    if (!value.is_object()) refuse("{}: expected an object, found {}", place_(), value.type_name());
   }
 
   std::string text(const char* key) const {
@@ -64,7 +64,7 @@ class Part {
     if (found == nullptr) return 0;
     if (!found->is_number()) refuse_kind(key, "a number", *found);
     const double value = found->get<double>();
-    if (!std::isfinite(value) || value < 0) refuse("{}: {} is no time span", place_of(key), value);
+    if (!std::isfinite(value) || value < 0) refuse("{}: {} is not a duration", place_of(key), value);
     return value;
   }
 
@@ -82,7 +82,7 @@ class Part {
     if (list == nullptr) return;
     if (!list->is_array()) refuse_kind(key, "a list", *list);
     if (list->size() > longest_list)
-      refuse("{}: {} entries, {} are the most", place_of(key), list->size(), longest_list);
+      refuse("{}: {} entries, more than the maximum of {}", place_of(key), list->size(), longest_list);
     for (std::size_t i = 0; i < list->size(); ++i)
       read((*list)[i], [&] { return fmt::format("{}[{}]", place_of(key), i); });
   }
@@ -92,10 +92,10 @@ class Part {
   std::string place_of(const char* key) const { return fmt::format("{}: {}", place_(), key); }
 
   static std::string text_of(const json& value, const Place& place) {
-    if (!value.is_string()) refuse("{}: a text is needed here, found {}", place(), value.type_name());
+    if (!value.is_string()) refuse("{}: expected text, found {}", place(), value.type_name());
     const std::string& text = value.get_ref<const std::string&>();
     if (text.size() > longest_text)
-      refuse("{}: a text of {} bytes, {} are the most", place(), text.size(), longest_text);
+      refuse("{}: text of {} bytes, more than the maximum of {}", place(), text.size(), longest_text);
     return text;
   }
 
@@ -105,7 +105,7 @@ class Part {
     return found == value_.end() || found->is_null() ? nullptr : &*found;
   }
   [[noreturn]] void refuse_kind(const char* key, const char* needed, const json& found) const {
-    refuse("{}: {} is needed here, found {}", place_of(key), needed, found.type_name());
+    refuse("{}: expected {}, found {}", place_of(key), needed, found.type_name());
   }
 
   const json& value_;
@@ -141,7 +141,8 @@ RunStatus status_of(const std::string& text, const Part::Place& place) {
   for (std::size_t i = 0; i < status_names.size(); ++i) {
     if (status_names[i] == text) return static_cast<RunStatus>(i);
   }
-  refuse("{}: '{}' is no status; running, finished, failed and interrupted are", place(), text.substr(0, 40));
+  refuse("{}: '{}' is not a status; it must be running, finished, failed or interrupted", place(),
+         text.substr(0, 40));
 }
 
 json to_json(const ProcessIdentity& process) {
@@ -238,7 +239,7 @@ void cut(std::vector<std::string>& list, std::size_t more) {
   });
   list.erase(too_many, list.end());
   if (said > list.size())
-    list.push_back(fmt::format("and {} more, which events.jsonl has", said - list.size()));
+    list.push_back(fmt::format("and {} more, listed in events.jsonl", said - list.size()));
 }
 
 // What is written can be read again: a run that warns at every row must not lose its record to its warnings.
@@ -298,10 +299,10 @@ RunRecord RunRecord::from_json(const json& json, const std::string& name) {
   const Part part(json, [&] { return name; });
   RunRecord record;
   record.format = static_cast<int>(std::min<std::int64_t>(part.whole("format", 0, 0), INT32_MAX));
-  if (record.format < 1) refuse("{} is no record of a run: it has no format", name);
+  if (record.format < 1) refuse("{} is not the record of a run: it has no format", name);
   if (record.format > newest_format)
-    refuse("{} has format {}, this Stoker reads up to {}: a newer one wrote it", name, record.format,
-           newest_format);
+    refuse("{} has format {}, but this version of Stoker reads up to {}; a newer one wrote it", name,
+           record.format, newest_format);
   record.name = part.text("name");
   record.status = status_of(part.text("status"), [&] { return part.place_of("status"); });
   if (part.has("process"))

@@ -130,7 +130,7 @@ TEST(RunRecord, CanBeReadAgainWhateverTheMessagesHold) {
     write_record({folder.path()}, record);
     const RunRecord read = read_record({folder.path()});
     EXPECT_EQ(read.warnings.back(),
-              fmt::format("and {} more, which events.jsonl has", 1'007 - (read.warnings.size() - 1)));
+              fmt::format("and {} more, listed in events.jsonl", 1'007 - (read.warnings.size() - 1)));
     EXPECT_GT(read.notes.size(), 30U);
   }
 }
@@ -164,10 +164,10 @@ TEST(RunRecord, ReadsOneWithFieldsThatItDoesNotKnow) {
 }
 
 TEST(RunRecord, RefusesWhatIsNoRecord) {
-  EXPECT_THAT(refusal_of(json::array()), HasSubstr("an object is needed"));
+  EXPECT_THAT(refusal_of(json::array()), HasSubstr("expected an object"));
   EXPECT_THAT(refusal_of(json::object()), HasSubstr("no format"));
   EXPECT_THAT(refusal_of({{"format", 2}, {"status", "finished"}}), HasSubstr("a newer one wrote it"));
-  EXPECT_THAT(refusal_of({{"format", 1}, {"status", "sleeping"}}), HasSubstr("'sleeping' is no status"));
+  EXPECT_THAT(refusal_of({{"format", 1}, {"status", "sleeping"}}), HasSubstr("'sleeping' is not a status"));
 }
 
 TEST(RunRecord, RefusesValuesOfAWrongKindByTheirPlace) {
@@ -176,17 +176,17 @@ TEST(RunRecord, RefusesValuesOfAWrongKindByTheirPlace) {
     record[key] = std::move(value);
     return record;
   };
-  EXPECT_THAT(refusal_of(with("name", 5)), HasSubstr("run.json: name: a text is needed"));
+  EXPECT_THAT(refusal_of(with("name", 5)), HasSubstr("run.json: name: expected text"));
   EXPECT_THAT(refusal_of(with("seconds", "long")), HasSubstr("run.json: seconds: a number is needed"));
-  EXPECT_THAT(refusal_of(with("seconds", -1)), HasSubstr("is no time span"));
+  EXPECT_THAT(refusal_of(with("seconds", -1)), HasSubstr("is not a duration"));
   EXPECT_THAT(refusal_of(with("cores", 1.5)), HasSubstr("a whole number is needed"));
   EXPECT_THAT(refusal_of(with("peak_memory_bytes", UINT64_MAX)), HasSubstr("out of range"));
-  EXPECT_THAT(refusal_of(with("cards", json::object())), HasSubstr("a list is needed"));
+  EXPECT_THAT(refusal_of(with("cards", json::object())), HasSubstr("expected a list"));
   EXPECT_THAT(refusal_of(with("cards", {{{"reused", "yes"}}})), HasSubstr("cards[0]: reused: true or false"));
   EXPECT_THAT(refusal_of(with("warnings", json(std::vector<std::string>(10'001)))),
-              HasSubstr("10000 are the most"));
-  EXPECT_THAT(refusal_of(with("error", std::string(100'000, 'x'))), HasSubstr("a text of 100000 bytes"));
-  EXPECT_THAT(refusal_of(with("process", "4711")), HasSubstr("process: an object is needed"));
+              HasSubstr("more than the maximum of 10000"));
+  EXPECT_THAT(refusal_of(with("error", std::string(100'000, 'x'))), HasSubstr("text of 100000 bytes"));
+  EXPECT_THAT(refusal_of(with("process", "4711")), HasSubstr("process: expected an object"));
 }
 
 TEST(RunRecord, RefusesFilesThatWouldExhaustTheReader) {
