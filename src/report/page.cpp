@@ -29,7 +29,7 @@ std::string filled(std::string_view page, std::initializer_list<Part> parts) {
     const Part* part =
         std::find_if(parts.begin(), parts.end(), [&](const Part& each) { return each.first == name; });
     if (close == std::string_view::npos || part == parts.end())
-      fail("the report's template names no part '{}'", name);
+      fail("the report's template has no part '{}'", name);
     result += page.substr(0, open);
     result += part->second;
     page.remove_prefix(close + 2);
@@ -76,7 +76,7 @@ std::string body_of(const RunContents& contents) {
   body += notes_section(contents.record);
   if (!contents.curves.empty() || !contents.evaluations.empty())
     body +=
-        "<noscript><section>The plots need JavaScript; everything else is here without "
+        "<noscript><section>The plots need JavaScript; everything else is shown without "
         "it.</section></noscript>\n";
   body += loss_section(contents);
   body += predictions_section(contents);

@@ -52,8 +52,8 @@ void draw_plots(const RunPaths& paths, const Notes& notes) {
   const fs::path gnuplot = find_gnuplot();
   if (gnuplot.empty()) {
     notes(Severity::info,
-          "no pictures are drawn: gnuplot is not installed (Debian, Ubuntu: gnuplot-nox); "
-          "report.html has its plots without it");
+          "no pictures were drawn: gnuplot is not installed (Debian, Ubuntu: gnuplot-nox); report.html has "
+          "its plots without it");
     return;
   }
   Drawer drawer(gnuplot, paths.plots(), notes);

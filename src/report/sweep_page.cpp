@@ -87,10 +87,11 @@ std::string table_section(const SweepContents& contents) {
     for (const std::string& value : trial.values) rows += "<td>" + html_escaped(value) + "</td>";
     rows += "</tr>\n";
   }
-  const std::string rest = ranking.size() > most_table_rows
-                               ? fmt::format("<p class=\"hint\">The best {} of {}; trials.csv has all.</p>\n",
-                                             most_table_rows, ranking.size())
-                               : std::string();
+  const std::string rest =
+      ranking.size() > most_table_rows
+          ? fmt::format("<p class=\"hint\">The best {} of {}; trials.csv has all of them.</p>\n",
+                        most_table_rows, ranking.size())
+          : std::string();
   return fmt::format(
       "<section>\n<h2>Trials</h2>\n<div class=\"scroll\"><table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}"
       "</tbody></table></div>\n{}</section>\n",

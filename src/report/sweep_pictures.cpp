@@ -96,10 +96,9 @@ void draw_sweep_plots(const std::filesystem::path& folder, const Notes& notes) {
   if (contents.settings.empty() && contents.curves.empty()) return;
   const std::filesystem::path gnuplot = find_gnuplot();
   if (gnuplot.empty()) {
-    notes(
-        Severity::info,
-        "no pictures are drawn: gnuplot is not installed (Debian, Ubuntu: gnuplot-nox); report.html has its "
-        "plots without it");
+    notes(Severity::info,
+          "no pictures were drawn: gnuplot is not installed (Debian, Ubuntu: gnuplot-nox); report.html has "
+          "its plots without it");
     return;
   }
   Drawer drawer(gnuplot, folder / "plots", notes);
