@@ -21,12 +21,12 @@ struct DocumentKeys {
 
 inline config::Fields fields(DocumentKeys& c) {
   return {
-      config::field("version", c.version, "Version of this form: 1").required(),
+      config::field("version", c.version, "Version of the document format: 1").required(),
       config::field("name", c.name, "Name of the pipeline and of its runs; the file's name if not set")
           .optional(),
-      config::field("cards", c.cards, "The cards by their ids").required(),
+      config::field("cards", c.cards, "The cards, by id").required(),
       config::field("layout", c.layout,
-                    "Places of the cards on a canvas, as id: [x, y]; changes nothing else"),
+                    "Positions of the cards on a canvas, as id: [x, y]; they change nothing else"),
       config::field("sweep", c.sweep, "How `stoker sweep` searches; see below"),
   };
 }
@@ -41,13 +41,13 @@ struct CardKeys {
 inline config::Fields fields(CardKeys& c) {
   return {
       config::field("type", c.type, "Type of the card").required(),
-      config::field("inputs", c.inputs,
-                    "Where each input comes from, as input: card.output; one that takes several has a list"),
-      config::field("config", c.config, "Settings of the card"),
       config::field(
-          "time_limit", c.time_limit,
-          "Seconds that the card may take; 0: no limit. A training keeps its best model so far, any "
-          "other card fails")
+          "inputs", c.inputs,
+          "Where each input comes from, as input: card.output; a list for an input that takes several"),
+      config::field("config", c.config, "Settings of the card"),
+      config::field("time_limit", c.time_limit,
+                    "Seconds that the card may take; 0: no limit. When they are over, training keeps its "
+                    "best model so far and any other card fails")
           .at_least(0),
   };
 }

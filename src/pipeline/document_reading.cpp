@@ -64,19 +64,18 @@ class DocumentReader {
     const Value* version = document.find("version");
     const auto* number = version == nullptr ? nullptr : version->get_if<std::int64_t>();
     if (number == nullptr || *number == document_version) return;
-    diagnostics_.add(
-        version->line(), "version",
-        fmt::format("{} is not known here; this program reads version {}", *number, document_version));
+    diagnostics_.add(version->line(), "version",
+                     fmt::format("{} is unknown; this program reads version {}", *number, document_version));
   }
 
   std::vector<Card> read_cards(const Value& map) {
     std::vector<Card> cards;
     const auto* entries = map.get_if<Value::Map>();
     if (entries == nullptr) return cards;
-    if (entries->empty()) diagnostics_.add(map.line(), "cards", "holds no cards");
+    if (entries->empty()) diagnostics_.add(map.line(), "cards", "contains no cards");
     if (entries->size() > most_cards) {
       diagnostics_.add(map.line(), "cards",
-                       fmt::format("holds {} cards; the most is {}", entries->size(), most_cards));
+                       fmt::format("contains {} cards; the maximum is {}", entries->size(), most_cards));
       return cards;
     }
     for (const Entry& entry : *entries) cards.push_back(read_card(entry));
@@ -86,11 +85,10 @@ class DocumentReader {
   Card read_card(const Entry& entry) {
     const std::string path = "cards." + config::shown(entry.key);
     if (!is_valid_id(entry.key)) {
-      diagnostics_.add(
-          entry.line, path,
-          fmt::format("is no id for a card: letters, digits, _ and - are allowed, {} characters at "
-                      "most, and no - in front",
-                      longest_id));
+      diagnostics_.add(entry.line, path,
+                       fmt::format("is not a valid id for a card: use at most {} letters, digits, _ and -, "
+                                   "and do not begin with -",
+                                   longest_id));
     }
     const auto keys = config::read<CardKeys>(entry.value, path, diagnostics_);
     Card card{entry.key, keys.type, find_card_type(types_, keys.type), {}, {}, keys.time_limit, entry.line};
@@ -108,8 +106,8 @@ class DocumentReader {
   void report_unknown_type(const std::string& type, int line, const std::string& path) {
     const std::vector<std::string> known = type_names(types_);
     std::string hint = did_you_mean(type, known);
-    if (hint.empty()) hint = "; there are " + join(known, ", ");
-    diagnostics_.add(line, path, fmt::format("no such card type {}{}", in_quotes(type), hint));
+    if (hint.empty()) hint = "; available: " + join(known, ", ");
+    diagnostics_.add(line, path, fmt::format("{} is not a card type{}", in_quotes(type), hint));
   }
 
   void read_inputs(const Value& map, const std::string& path, Card& card) {
@@ -167,11 +165,11 @@ class DocumentReader {
     for (const Entry& entry : *entries) {
       const std::string path = "layout." + config::shown(entry.key);
       if (std::find(ids.begin(), ids.end(), entry.key) == ids.end()) {
-        diagnostics_.add(entry.line, path, "there is no such card" + did_you_mean(entry.key, ids));
+        diagnostics_.add(entry.line, path, "no card has this id" + did_you_mean(entry.key, ids));
       }
       if (!is_place(entry.value)) {
         diagnostics_.add(entry.line, path,
-                         "must be a place such as [260, 0], found " + entry.value.describe());
+                         "must be a position such as [260, 0], found " + entry.value.describe());
       }
     }
   }
@@ -276,9 +274,10 @@ Document read_document(const Value& written, const std::string& file_name,
   Diagnostics diagnostics(file_name);
   Value value = is_seed_form(written) ? from_seed_form(written, types, diagnostics) : written;
   for (const auto& [path, line] : take_space_out(value)) {
-    diagnostics.add(line, path,
-                    fmt::format("is searched; run the document with: stoker sweep {}, or give one value",
-                                file_name.empty() ? "DOC" : file_name));
+    diagnostics.add(
+        line, path,
+        fmt::format("is a searched setting; run the document with: stoker sweep {}, or give a single value",
+                    file_name.empty() ? "DOC" : file_name));
   }
   Document document = read_document(value, types, diagnostics);
   diagnostics.refuse_if_any();

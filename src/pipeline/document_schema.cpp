@@ -94,7 +94,8 @@ json document_schema(const CardTypes& types) {
   DocumentKeys keys;
   json schema = config::json_schema(fields(keys));
   schema["title"] = "Stoker pipeline";
-  schema["properties"]["version"] = {{"const", document_version}, {"description", "Version of this form"}};
+  schema["properties"]["version"] = {{"const", document_version},
+                                     {"description", "Version of the document format"}};
   schema["properties"]["sweep"] = sweep_schema();
   schema["$defs"]["search"] = search_schema();
   json& cards = schema["properties"]["cards"];

@@ -137,11 +137,11 @@ nlohmann::json spec_to_json(const ModelSpec& spec) {
 }
 
 ModelSpec spec_from_json(const nlohmann::json& json) {
-  if (!json.is_object() || !json.contains("settings")) refuse("this is no model specification");
+  if (!json.is_object() || !json.contains("settings")) refuse("this is not a model specification");
   const Value settings = config::from_json(json.at("settings"));
   const Value* type = settings.find("model_type");
   const std::string* name = type == nullptr ? nullptr : type->get_if<std::string>();
-  if (name == nullptr) refuse("this is no model specification");
+  if (name == nullptr) refuse("this is not a model specification");
   Diagnostics diagnostics("model specification");
   ModelSpec spec = family_named(*name).is_solved() ? read_solved(settings, "settings", diagnostics)
                                                    : read_trained(settings, "settings", diagnostics);

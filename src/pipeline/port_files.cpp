@@ -21,7 +21,7 @@ void write_json(const json& value, const std::filesystem::path& path) {
 
 json read_json(const std::filesystem::path& path) {
   json value = json::parse(read_file(path, largest_json), nullptr, false);
-  if (value.is_discarded()) refuse("{} is no JSON", path.string());
+  if (value.is_discarded()) refuse("{} is not valid JSON", path.string());
   return value;
 }
 

@@ -82,7 +82,7 @@ void refuse_if_too_large(const PreparedTraining& training, std::uint64_t memory)
   const std::uint64_t weights = static_cast<std::uint64_t>(count) * sizeof(float);
   const std::uint64_t least = 2 * weights;  // as they are, and the best
   if (least > memory)
-    refuse("{} weights take at least {}, and there are {} of memory in all", count, human_bytes(least),
+    refuse("{} weights take at least {}, but there are {} of memory in total", count, human_bytes(least),
            human_bytes(memory));
 }
 

@@ -44,8 +44,8 @@ std::string reference_page(const CardTypes& types) {
   CardKeys card;
   std::string text =
       "# Reference\n\n"
-      "Every card with its inputs, outputs and settings. This page is written by the program from the "
-      "declarations that it reads documents with: `stoker cards --reference`.\n\n"
+      "Every card with its inputs, outputs and settings. The program writes this page from the declarations "
+      "that it reads documents with: `stoker cards --reference`.\n\n"
       "## The document\n\n";
   text += config::reference_table(fields(document));
   text += "\n## A card\n\n" + config::reference_table(fields(card)) + "\n";

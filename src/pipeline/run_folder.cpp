@@ -85,7 +85,7 @@ void clear_half_made_below(const fs::path& folder) {
 RunLock lock_to_work_on(const fs::path& folder) {
   std::optional<RunLock> lock = RunLock::take(folder);
   if (!lock)
-    refuse("the run {} is still going on ({}); stop it first", folder.string(), holder_of_lock(folder));
+    refuse("the run {} is still running ({}); stop it first", folder.string(), holder_of_lock(folder));
   return std::move(*lock);
 }
 
@@ -123,7 +123,8 @@ std::unique_ptr<RunFolder> RunFolder::reopen(const fs::path& folder, const Docum
   RunRecord earlier = read_record({folder});
   if (document_of_run(folder, *document.types).to_yaml() != document.to_yaml()) {
     refuse(
-        "this is not the document that {} was started with; start a new run, or resume it with its own: {}",
+        "this is not the document that {} was started with; start a new run, or resume it with its own "
+        "document: {}",
         folder.string(), RunPaths{folder}.document().string());
   }
   clear_half_made_below(folder);
@@ -278,8 +279,7 @@ double RunFolder::end(RunStatus status, const std::string& error, double seconds
 
 void RunFolder::fail_if_gone() const {
   if (is_gone())
-    fail("the run folder {} was deleted or moved while the run was going on, so the run stops",
-         paths_.folder.string());
+    fail("the run folder {} was deleted or moved during the run, so the run stops", paths_.folder.string());
 }
 
 void RunFolder::forget_warnings(std::string_view beginning) {

@@ -26,7 +26,7 @@ void check_keys(const Value& map, const std::string& path, std::span<const std::
     if (is_known) continue;
     const std::string shown = config::shown(entry.key);
     diagnostics.add(entry.line, path.empty() ? shown : path + "." + shown,
-                    "no such key" + did_you_mean(entry.key, known));
+                    "unknown key" + did_you_mean(entry.key, known));
   }
 }
 
@@ -94,9 +94,9 @@ class SeedForm {
     if (!id) return;
     const int line = value.find("id")->line();
     if (const Node* other = find_node(*id)) {
-      diagnostics_.add(
-          line, path + ".id",
-          fmt::format("the id {} is taken by the node in line {}", config::in_quotes(*id), other->line));
+      diagnostics_.add(line, path + ".id",
+                       fmt::format("the id {} is already taken by the node on line {}",
+                                   config::in_quotes(*id), other->line));
       return;
     }
     Node node{*id, line, {}, {}};
@@ -139,7 +139,7 @@ class SeedForm {
       if (taken.key != *input) continue;
       if (auto* list = taken.value.get_if<Value::List>()) return list->push_back(connection);
       diagnostics_.add(edge.line(), path,
-                       fmt::format("the input {} of the card {} is connected already, in line {}",
+                       fmt::format("the input {} of the card {} is already connected, on line {}",
                                    config::in_quotes(*input), config::in_quotes(*target), taken.line));
       return;
     }

@@ -99,15 +99,15 @@ class SpaceReader {
     if (!may_be_searched(entry, field)) return;
     if (field != nullptr) setting.changes = field->changes;
     if (map.size() != 1) {
-      complain(entry.line,
-               fmt::format("a searched setting has one key, one of {}; found {}", kinds(), map.size()));
+      complain(entry.line, fmt::format("a searched setting has one key, which is one of {}; found {} keys",
+                                       kinds(), map.size()));
       return;
     }
     const std::optional<SearchKind> kind = kind_named(map.front().key);
     if (!kind) {
-      complain(map.front().line, fmt::format("no way to search is called {}{}; there are {}",
-                                             config::in_quotes(map.front().key),
-                                             did_you_mean(map.front().key, kind_names()), kinds()));
+      complain(map.front().line,
+               fmt::format("{} is not a way to search{}; available: {}", config::in_quotes(map.front().key),
+                           did_you_mean(map.front().key, kind_names()), kinds()));
       return;
     }
     setting.kind = *kind;
@@ -131,10 +131,11 @@ class SpaceReader {
       const bool passes_rows = type_ != nullptr && input_of_rows(*type_, Rows::passed_on) != nullptr;
       complain(
           entry.line,
-          fmt::format("a sweep searches the settings of cards that define or train ({}); this card is of "
-                      "type {}{}",
-                      join(searchable_types(), ", "), config::in_quotes(type_name_),
-                      passes_rows ? ", and candidates on other rows could not be compared" : ""));
+          fmt::format(
+              "a sweep searches the settings of cards that define or train a model ({}); this card is of "
+              "type {}{}",
+              join(searchable_types(), ", "), config::in_quotes(type_name_),
+              passes_rows ? ", and candidates on other rows could not be compared" : ""));
       return false;
     }
     if (field != nullptr && !can_be_searched(*field)) {

@@ -50,30 +50,29 @@ struct SweepConfig {
 std::vector<std::string> names_of_sweep_metrics();
 
 inline config::Fields fields(SweepConfig& c) {
-  config::Field metric =
-      config::field("metric", c.metric,
-                    "What decides; loss is the validation loss that training sees, all others are in real "
-                    "units");
+  config::Field metric = config::field("metric", c.metric,
+                                       "What candidates are compared by; loss is the validation loss that "
+                                       "training sees, all others are in real units");
   metric.choices = names_of_sweep_metrics();
   return {
       config::field("strategy", c.strategy,
                     "grid: every combination; random: draws; halving: all train for min_epochs, the best "
-                    "1/factor go on, and so forth"),
+                    "1/factor continue, and so on"),
       config::field("models", c.models,
-                    "Candidates that random and halving draw; 0: 32, or every combination where halving "
-                    "searches lists alone")
+                    "Candidates that random and halving draw; 0: 32, or every combination if halving "
+                    "searches only lists")
           .within(0, static_cast<double>(most_candidates)),
       config::field("seed", c.seed, "Seed of the draws and of the folds"),
       config::field("folds", c.folds,
-                    "k-fold cross-validation: each candidate is trained k times; 0: the share "
-                    "validation_ratio of the model's card is scored on")
+                    "k-fold cross-validation: each candidate is trained k times; 0: candidates are scored on "
+                    "the share that validation_ratio of the model's card holds back")
           .within(0, 1000),
       std::move(metric),
       config::field("time_budget", c.time_budget,
-                    "Seconds after which no more is searched; the best so far is refitted; 0: none")
+                    "Seconds after which the search ends and the best so far is refitted; 0: no limit")
           .at_least(0),
-      config::field("factor", c.factor, "halving: one in so many goes on").within(2, 100),
-      config::field("min_epochs", c.min_epochs, "halving: epochs before the first are given up")
+      config::field("factor", c.factor, "halving: one candidate in this many continues").within(2, 100),
+      config::field("min_epochs", c.min_epochs, "halving: epochs before the first candidates are dropped")
           .within(1, 1'000'000),
   };
 }

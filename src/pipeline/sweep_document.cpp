@@ -39,15 +39,15 @@ void check_strategy(const Value& document, const SweepConfig& config,
       ranges = true;
       diagnostics.add(
           setting.written.line(), setting.path(),
-          fmt::format("{} has no end of values, and strategy grid tries them all; give a grid, or "
+          fmt::format("{} has infinitely many values, and strategy grid tries them all; give a grid, or "
                       "set sweep.strategy to random",
                       config::name_of(setting.kind)));
     }
     if (!ranges && !combinations(space))
-      at("strategy", fmt::format("the grid has more than {} combinations, which is the most; use random or "
+      at("strategy", fmt::format("the grid has more than {} combinations, the maximum; use random or "
                                  "halving with models",
                                  most_candidates));
-    if (config.models > 0) at("models", "is for random and halving; a grid tries every combination");
+    if (config.models > 0) at("models", "applies to random and halving only; a grid tries every combination");
   }
   for (const SearchedSetting& setting : space) {
     if (config.folds > 0 || setting.changes != config::Changes::rows) continue;
@@ -85,7 +85,7 @@ std::string only_training_card(const Document& document, const std::string& file
   for (const Card& card : document.cards)
     if (trains(card)) found.push_back(card.id);
   if (found.size() != 1)
-    refuse("{}: a sweep needs a document with one card that trains, this one has {}", file, found.size());
+    refuse("{}: a sweep needs a document with one card that trains, but this one has {}", file, found.size());
   return found.front();
 }
 
@@ -96,7 +96,7 @@ void check_scoring(const SweepDocument& sweep) {
   const bool solved = spec && spec->is_solved();
   if (solved && sweep.config.strategy == Strategy::halving)
     refuse(
-        "{}: strategy halving gives up candidates after some epochs, and {} has none; use grid "
+        "{}: strategy halving drops candidates after some epochs, but {} has none; use grid "
         "or random",
         sweep.file_name, spec->family);
   if (sweep.config.folds > 0) return;
@@ -165,7 +165,7 @@ SweepDocument read_sweep(const Value& written, const std::string& file_name,
   sweep.train_card = only_training_card(sweep.base, file_name);
   check_scoring(sweep);
   if (sweep.candidate_count() > most_trainings / std::max<std::int64_t>(1, sweep.config.folds))
-    refuse("{}: {} candidates on {} folds are more than {} trainings, which is the most", file_name,
+    refuse("{}: {} candidates on {} folds are more than {} trainings, the maximum", file_name,
            sweep.candidate_count(), sweep.config.folds, most_trainings);
   return sweep;
 }

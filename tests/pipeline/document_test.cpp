@@ -48,7 +48,7 @@ cards:
       "pipeline.yaml:16: cards.train.inputs.model_spec: there is no card 'modell'; did you mean model?\n"
       "pipeline.yaml:16: cards.train.inputs.train_dataset: needs a table, but model.model_spec is a "
       "model_spec\n"
-      "pipeline.yaml:18: cards.evaluate.type: no such card type 'evaluat'; did you mean evaluate?");
+      "pipeline.yaml:18: cards.evaluate.type: 'evaluat' is not a card type; did you mean evaluate?");
 }
 
 TEST(Document, ReportsUnknownKeysOfTheDocumentAndOfCards) {
@@ -76,11 +76,11 @@ TEST(Document, ReportsInputsThatAreMissingOrUnknown) {
 
 TEST(Document, RefusesOtherVersionsAndNone) {
   EXPECT_EQ(refusal_of("version: 2\ncards: { load: { type: data_load, config: { source: sample } } }\n"),
-            "pipeline.yaml:1: version: 2 is not known here; this program reads version 1");
+            "pipeline.yaml:1: version: 2 is unknown; this program reads version 1");
   EXPECT_THAT(refusal_of("cards: { load: { type: data_load, config: { source: sample } } }\n"),
               HasSubstr("version: missing, and there is no default"));
   EXPECT_THAT(refusal_of("version: 1\n"), HasSubstr("cards: missing"));
-  EXPECT_THAT(refusal_of("version: 1\ncards: {}\n"), HasSubstr("cards: holds no cards"));
+  EXPECT_THAT(refusal_of("version: 1\ncards: {}\n"), HasSubstr("cards: contains no cards"));
   EXPECT_THAT(refusal_of("[1, 2]"), HasSubstr("must be a map"));
 }
 
@@ -89,7 +89,7 @@ TEST(Document, RefusesIdsThatCouldNotBePartOfAFileName) {
   for (const std::string& id : wrong) {
     EXPECT_THAT(
         refusal_of("version: 1\ncards: { " + id + ": { type: data_load, config: { source: sample } } }\n"),
-        HasSubstr("is no id for a card"))
+        HasSubstr("is not a valid id for a card"))
         << id;
   }
 }
@@ -98,7 +98,7 @@ TEST(Document, RefusesMoreThanAThousandCards) {
   std::string text = "version: 1\ncards:\n";
   for (int i = 0; i <= 1000; ++i)
     text += "  c" + std::to_string(i) + ": { type: data_load, config: { source: sample } }\n";
-  EXPECT_EQ(refusal_of(text), "pipeline.yaml:3: cards: holds 1001 cards; the most is 1000");
+  EXPECT_EQ(refusal_of(text), "pipeline.yaml:3: cards: contains 1001 cards; the maximum is 1000");
 }
 
 TEST(Document, ChecksRulesBetweenSettings) {
@@ -111,15 +111,15 @@ TEST(Document, ChecksRulesBetweenSettings) {
   SmallPipeline pipeline;
   pipeline.split = "train_ratio: 0.8, test_ratio: 0.3";
   EXPECT_THAT(refusal_of(pipeline.text()),
-              HasSubstr("train_ratio 0.8 and test_ratio 0.3 are more than the whole"));
+              HasSubstr("train_ratio 0.8 and test_ratio 0.3 add up to more than 1"));
   pipeline.split = "stratify_column: CHAS, group_column: RAD";
   EXPECT_THAT(refusal_of(pipeline.text()), HasSubstr("stratify_column and group_column are both set"));
   pipeline = {};
   pipeline.train = "target_column: MEDV, device: gpu";
-  EXPECT_THAT(refusal_of(pipeline.text()), HasSubstr("cards.train.config.device: no such device 'gpu'"));
+  EXPECT_THAT(refusal_of(pipeline.text()), HasSubstr("cards.train.config.device: 'gpu' is not a device"));
   pipeline = {};
   pipeline.train = "target_column: MEDV, feature_columns: [RM, MEDV]";
-  EXPECT_THAT(refusal_of(pipeline.text()), HasSubstr("holds the target column MEDV"));
+  EXPECT_THAT(refusal_of(pipeline.text()), HasSubstr("contains the target column MEDV"));
 }
 
 TEST(Document, RefusesNetworksThatCannotBe) {
@@ -169,8 +169,8 @@ TEST(Document, ChecksTheLayout) {
       "version: 1\ncards: { load: { type: data_load, config: { source: sample } } }\nlayout:\n";
   EXPECT_EQ(refusal_of(cards + "  load: [1.5, -2]\n"), "");
   EXPECT_EQ(refusal_of(cards + "  lod: [0, 0]\n"),
-            "pipeline.yaml:4: layout.lod: there is no such card; did you mean load?");
-  EXPECT_THAT(refusal_of(cards + "  load: [0]\n"), HasSubstr("must be a place such as [260, 0]"));
+            "pipeline.yaml:4: layout.lod: no card has this id; did you mean load?");
+  EXPECT_THAT(refusal_of(cards + "  load: [0]\n"), HasSubstr("must be a position such as [260, 0]"));
 }
 
 TEST(Document, WritesEveryDefaultAndReadsItBackAsTheSame) {

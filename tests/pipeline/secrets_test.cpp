@@ -90,7 +90,7 @@ TEST_F(Secrets, InFrontOfTheHostAreRefused) {
   pipeline.load = "source: url, url: 'http://me:OpenSesame1001@localhost/houses.csv'";
   EXPECT_THAT(
       refusal_of(pipeline.text()),
-      AllOf(HasSubstr("cards.load.config.url: has a user name or a password"), Not(HasSubstr(token))));
+      AllOf(HasSubstr("cards.load.config.url: contains a user name or password"), Not(HasSubstr(token))));
 }
 
 }  // namespace

@@ -36,16 +36,15 @@ TEST(SeedForm, ReportsErrorsWithTheLinesOfTheFile) {
 {"source": "load", "source_output": "dataset", "target": "splitt", "target_input": "dataset"},
 {"source": "load", "target": "split", "target_input": "dataset"}]})"),
       "pipeline.yaml:2: cards.load.config.sourc: unknown setting; did you mean source?\n"
-      "pipeline.yaml:2: cards.load.config.path: missing; source csv needs the file to read (source: sample "
-      "needs "
-      "none)\n"
-      "pipeline.yaml:3: nodes.1.id: the id 'load' is taken by the node in line 2\n"
-      "pipeline.yaml:4: nodes.2.confg: no such key; did you mean config?\n"
+      "pipeline.yaml:2: cards.load.config.path: missing; source csv needs a file to read (source: sample "
+      "does not)\n"
+      "pipeline.yaml:3: nodes.1.id: the id 'load' is already taken by the node on line 2\n"
+      "pipeline.yaml:4: nodes.2.confg: unknown key; did you mean config?\n"
       "pipeline.yaml:5: nodes.3.id: missing\n"
       "pipeline.yaml:7: cards.split.inputs.dataset: the card load (data_load) has no output 'datset'; did "
       "you mean "
       "dataset?\n"
-      "pipeline.yaml:8: edges.1: the input 'dataset' of the card 'split' is connected already, in line 7\n"
+      "pipeline.yaml:8: edges.1: the input 'dataset' of the card 'split' is already connected, on line 7\n"
       "pipeline.yaml:9: edges.2.target: there is no card 'splitt'; did you mean split?\n"
       "pipeline.yaml:10: edges.3.source_output: missing");
 }

@@ -63,7 +63,7 @@ TEST(Stop, ARunWhoseFolderIsDeletedStopsAndLeavesNothing) {
     };
     const Error error = failure_of(long_training().document(), options_in(folder.path()), watcher);
     EXPECT_EQ(error.code(), ExitCode::run_failed) << when << ": " << error.what();
-    EXPECT_THAT(error.what(), HasSubstr("was deleted or moved while the run was going on")) << when;
+    EXPECT_THAT(error.what(), HasSubstr("was deleted or moved during the run")) << when;
     EXPECT_FALSE(fs::exists(watcher.run_folder)) << when;
     if (when == std::string("epoch")) {
       EXPECT_LT(watcher.epochs.size(), 40U);
@@ -127,7 +127,7 @@ TEST(Stop, ARunIsHeldByOneProcessAtATimeAndAFinishedOneRunsAgainWhileItIsResumed
   run_pipeline(document, options, watcher, stop);
   EXPECT_THAT(seen, testing::ElementsAre(RunStatus::running, RunStatus::running, RunStatus::running,
                                          RunStatus::running, RunStatus::running));
-  EXPECT_THAT(refused, HasSubstr("still going on (process " + std::to_string(::getpid())));
+  EXPECT_THAT(refused, HasSubstr("still running (process " + std::to_string(::getpid())));
   EXPECT_EQ(read_run(*options.resume).record.status, RunStatus::finished);
 }
 

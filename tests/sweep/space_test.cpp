@@ -68,11 +68,10 @@ TEST(Space, AWholeNumberIsNotDrawnFromARangeOfNumbers) {
 }
 
 TEST(Space, NamesTheNearestWayToSearch) {
-  EXPECT_THAT(
-      refusal_of(network_sweep(validated + "epochs: {gird: [1]}", "strategy: grid")),
-      AllOf(HasSubstr("sweep.yaml:8: cards.model.config.epochs: no way to search is called 'gird'; did "
-                      "you mean grid?"),
-            Not(HasSubstr("found a map"))));
+  EXPECT_THAT(refusal_of(network_sweep(validated + "epochs: {gird: [1]}", "strategy: grid")),
+              AllOf(HasSubstr("sweep.yaml:8: cards.model.config.epochs: 'gird' is not a way to search; did "
+                              "you mean grid?"),
+                    Not(HasSubstr("found a map"))));
   EXPECT_THAT(
       refusal_of(network_sweep(validated + "learning_rate: {loguniform: [1e-4, 1e-1]}", "strategy: random")),
       HasSubstr("did you mean log_uniform?"));
@@ -147,8 +146,9 @@ TEST(Space, RunRefusesASearchedDocumentAndNamesSweep) {
     read_document(config::parse_yaml(text, "p.yaml"), "p.yaml", ".");
     FAIL() << "was read";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("p.yaml:8: cards.model.config.epochs: is searched; run the document "
-                                        "with: stoker sweep p.yaml"));
+    EXPECT_THAT(error.what(),
+                HasSubstr("p.yaml:8: cards.model.config.epochs: is a searched setting; run the document "
+                          "with: stoker sweep p.yaml"));
   }
 }
 

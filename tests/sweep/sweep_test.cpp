@@ -375,7 +375,7 @@ TEST_F(Sweeps, ACandidateThatNoMachineHasRoomForFailsAlone) {
   const SweepSummary summary = swept(sweep_of(text));
   EXPECT_EQ(summary.trials[0].status, TrialStatus::finished);
   EXPECT_EQ(summary.trials[1].status, TrialStatus::failed);
-  EXPECT_THAT(summary.trials[1].reason, HasSubstr("of memory in all"));
+  EXPECT_THAT(summary.trials[1].reason, HasSubstr("of memory in total"));
 }
 
 TEST_F(Sweeps, TheTimeLimitOfTheTrainCardHoldsForEachTraining) {

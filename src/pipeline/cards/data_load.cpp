@@ -13,15 +13,15 @@ config::Value check_load(const config::Value& config, const std::string& path,
   if (reads_file && settings.path.empty()) {
     diagnostics.add(line_of(config, "path"), path + ".path",
                     "missing; source " + std::string(config::name_of(settings.source)) +
-                        " needs the file to read (source: sample needs none)");
+                        " needs a file to read (source: sample does not)");
   }
   if (settings.source == SourceKind::url && settings.url.empty()) {
-    diagnostics.add(line_of(config, "url"), path + ".url", "missing; source url needs the address to read");
+    diagnostics.add(line_of(config, "url"), path + ".url", "missing; source url needs an address to read");
   }
   if (has_credentials(settings.url)) {
     diagnostics.add(line_of(config, "url"), path + ".url",
-                    "has a user name or a password, which is not taken; what the address needs can stand in "
-                    "its query as ${NAME}, an environment variable");
+                    "contains a user name or password, which is not accepted; put what the address needs "
+                    "into its query as ${NAME}, an environment variable");
   }
   return config::write(settings);
 }
@@ -56,7 +56,7 @@ CardType data_load() {
   return {.name = "data_load",
           .version = 2,
           .title = "Load data",
-          .help = "Reads a table from a file, a URL or a built-in sample. Types of the columns are inferred.",
+          .help = "Reads a table from a file, a URL or a built-in sample. Column types are inferred.",
           .inputs = {},
           .outputs = {{"dataset", PortType::table, "The rows as they were read"}},
           .file_settings = {"path"},

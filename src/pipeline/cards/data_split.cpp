@@ -14,15 +14,14 @@ config::Value check_split(const config::Value& config, const std::string& path,
   const double sum = settings.train_ratio + settings.test_ratio;
   if (sum > 1 + rounding) {
     const bool names_test = config.find("test_ratio") != nullptr;
-    diagnostics.add(
-        line_of(config, names_test ? "test_ratio" : "train_ratio"), path,
-        fmt::format("train_ratio {} and test_ratio {} are more than the whole; their sum may be 1 at most",
-                    settings.train_ratio, settings.test_ratio));
+    diagnostics.add(line_of(config, names_test ? "test_ratio" : "train_ratio"), path,
+                    fmt::format("train_ratio {} and test_ratio {} add up to more than 1",
+                                settings.train_ratio, settings.test_ratio));
   }
   if (!settings.stratify_column.empty() && !settings.group_column.empty())
     diagnostics.add(line_of(config, "group_column"), path,
                     "stratify_column and group_column are both set: groups that stay whole cannot also keep "
-                    "shares equal; set one of them");
+                    "shares equal; set only one of them");
   return config::write(settings);
 }
 

@@ -13,7 +13,7 @@ struct InferenceSettings {
 config::Fields fields(InferenceSettings& c) {
   return {
       config::field("include_features", c.include_features,
-                    "Put the columns of the dataset in front of the prediction"),
+                    "Put the columns of the dataset before the prediction"),
       config::field("target_column", c.target_column, "Name of the prediction's column").not_empty(),
   };
 }

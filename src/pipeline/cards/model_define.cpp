@@ -51,7 +51,7 @@ CardType model_define() {
 CardType model_define_gpu() {
   CardType card = defining_card<read_trained>(
       "model_define_gpu", "Define a neural network",
-      "Chooses a neural network and how it is trained. Runs on a GPU, or on the CPU where there is none.");
+      "Chooses a neural network and how it is trained. Runs on a GPU, or on the CPU if there is none.");
   card.describe = describe_trained;
   card.reference = reference_of_trained;
   return card;

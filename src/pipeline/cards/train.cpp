@@ -24,12 +24,12 @@ config::Value check_training(const config::Value& config, const std::string& pat
   const auto settings = config::read<TrainSettings>(config, path, diagnostics);
   if (!names_a_device(settings.fit.device)) {
     diagnostics.add(line_of(config, "device"), path + ".device",
-                    "no such device '" + settings.fit.device + "'; allowed: auto, cpu, cuda or cuda:N");
+                    "'" + settings.fit.device + "' is not a device; allowed: auto, cpu, cuda or cuda:N");
   }
   for (const std::string& column : settings.preparation.feature_columns) {
     if (column != settings.preparation.target_column) continue;
     diagnostics.add(line_of(config, "feature_columns"), path + ".feature_columns",
-                    "holds the target column " + column + ", which cannot predict itself");
+                    "contains the target column " + column + ", which cannot predict itself");
   }
   return config::write(settings);
 }
@@ -56,26 +56,26 @@ PortValues train_model(const CardContext& context) {
 
 // Both cards are this one; the device is a setting.
 CardType train_card(const std::string& name, const std::string& title) {
-  return {
-      .name = name,
-      .version = 4,
-      .title = title,
-      .help =
-          "Trains the model on the rows: values are imputed, encoded and scaled as the training rows say, "
-          "and the best weights are kept. train and train_gpu are the same card; the setting device decides "
-          "where it runs.",
-      .inputs = {{"train_dataset", PortType::table, "Rows to train on", Rows::trained_on},
-                 {"model_spec", PortType::model_spec, "The model to train"}},
-      .outputs = {{"trained_model", PortType::model, "The model with its preparation, ready to predict",
-                   Keep::model},
-                  {"train_metrics", PortType::report,
-                   "How the training went, and how well the training rows fit", Keep::training}},
-      .file_settings = {},
-      .passing_settings = {"checkpoint_seconds"},
-      .describe = described<TrainSettings>,
-      .check = check_training,
-      .run = train_model,
-      .training = settings_of<TrainSettings>};
+  return {.name = name,
+          .version = 4,
+          .title = title,
+          .help =
+              "Trains the model on the rows: values are imputed, encoded and scaled as fitted on the "
+              "training rows, and the best weights are kept. train and train_gpu are the same card; the "
+              "setting device decides "
+              "where it runs.",
+          .inputs = {{"train_dataset", PortType::table, "Rows to train on", Rows::trained_on},
+                     {"model_spec", PortType::model_spec, "The model to train"}},
+          .outputs = {{"trained_model", PortType::model, "The model with its preparation, ready to predict",
+                       Keep::model},
+                      {"train_metrics", PortType::report,
+                       "How the training went, and how well the training rows fit", Keep::training}},
+          .file_settings = {},
+          .passing_settings = {"checkpoint_seconds"},
+          .describe = described<TrainSettings>,
+          .check = check_training,
+          .run = train_model,
+          .training = settings_of<TrainSettings>};
 }
 
 }  // namespace
