@@ -14,11 +14,11 @@ namespace stoker::cli {
 namespace {
 
 void add_shared_flags(CLI::App& app, BenchOptions& options) {
-  app.add_option("--seconds", options.seconds, "Length of each of the 7 windows whose median is given")
+  app.add_option("--seconds", options.seconds, "Length of each of the 7 windows whose median is reported")
       ->check(CLI::Range(0.2, 600.0))
       ->capture_default_str();
-  app.add_flag("--peers", options.peers, "Measure the scripts of bench/peers beside it and give the ratios");
-  app.add_flag("--json", options.json, "Print one JSON object per line and measurement");
+  app.add_flag("--peers", options.peers, "Also measure the scripts of bench/peers and report the ratios");
+  app.add_flag("--json", options.json, "Print one JSON object per measurement, each on its own line");
 }
 
 void add_w1_flags(CLI::App& app, BenchOptions& options) {
@@ -30,7 +30,7 @@ void add_w1_flags(CLI::App& app, BenchOptions& options) {
   app.add_option("--engine", options.engines, "auto, fused, graph or eager; may be repeated")
       ->allow_extra_args(false)
       ->capture_default_str();
-  app.add_option("--hidden", options.hidden, "Widths of the hidden layers, between commas")
+  app.add_option("--hidden", options.hidden, "Widths of the hidden layers, separated by commas")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{65'536}))
@@ -42,11 +42,11 @@ void add_w1_flags(CLI::App& app, BenchOptions& options) {
       ->check(CLI::IsMember({"auto", "fp32"}))
       ->capture_default_str();
   app.add_option("--steps-before", options.steps_before,
-                 "Train so many steps before measuring; repeated in rising order, measure after each")
+                 "Train this many steps before measuring; if repeated, in rising order, measure after each")
       ->allow_extra_args(false)
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{100'000'000}))
       ->capture_default_str();
-  app.add_option("--models", options.models, "Measure so many models side by side, beside one alone")
+  app.add_option("--models", options.models, "Measure this many models side by side, and one alone")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
   app.add_option("--threads", options.threads, "With --models on the CPU: threads; 0: one per core")
       ->check(CLI::Range(0, 4096));
@@ -87,13 +87,14 @@ ExitCode show_many(const BenchOptions& options, const std::vector<ManyLine>& lin
 
 ExitCode run_w1(const BenchOptions& options) {
   if (options.models > 0 && options.peers)
-    refuse("--models measures many models beside one of Stoker's own; leave out --peers");
+    refuse("--models compares many models with one of Stoker's own; leave out --peers");
   if (options.models > 0 && options.engines.size() > 1)
-    refuse("--models measures one engine; {} are given", options.engines.size());
+    refuse("--models measures one engine; {} were given", options.engines.size());
   if (!std::is_sorted(options.steps_before.begin(), options.steps_before.end()))
-    refuse("--steps-before: one training goes on from number to number, so give them in rising order");
+    refuse(
+        "--steps-before: one training continues from each number to the next, so give them in rising order");
   if (options.peers && w1_name(options) != "w1")
-    refuse("the peers train the hidden layers 128,64,32 alone; leave out --hidden or --peers");
+    refuse("the peers train only the hidden layers 128,64,32; leave out --hidden or --peers");
   if (options.models > 0) return show_many(options, bench_w1_many(options));
   Comparison comparison(options.json);
   bench_w1(options, comparison, [&](std::int64_t batch, Device device) {

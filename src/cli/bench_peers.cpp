@@ -78,7 +78,7 @@ Finished run_and_read(const std::vector<std::string>& words) {
   const TemporaryFolder folder;
   const std::string errors = (folder.path() / "errors").string();
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) fail("no pipe could be made");
+  if (pipe2(ends, O_CLOEXEC) != 0) fail("no pipe could be created");
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);

@@ -121,7 +121,7 @@ std::string precision_of(const std::string& engine, const EngineRequest& request
 EngineChoice engine_named(const std::string& name) {
   const auto& names = config::names<EngineChoice>;
   const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) refuse("no engine '{}'; there are auto, fused, graph and eager", name);
+  if (found == names.end()) refuse("'{}' is not an engine; available: auto, fused, graph and eager", name);
   return static_cast<EngineChoice>(found - names.begin());
 }
 

@@ -24,7 +24,7 @@ struct CardsOptions {
 const CardType& card_type_named(const std::string& name) {
   if (const CardType* found = find_card_type(card_types(), name)) return *found;
   const std::vector<std::string> names = type_names(card_types());
-  refuse("no card type '{}'{}; there are: {}", name, did_you_mean(name, names), join(names, ", "));
+  refuse("'{}' is not a card type{}; available: {}", name, did_you_mean(name, names), join(names, ", "));
 }
 
 std::string list_of_types() {

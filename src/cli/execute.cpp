@@ -123,7 +123,7 @@ std::uint64_t cache_bytes(std::uint64_t usual) {
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), gib);
   if (error != std::errc() || end != number.data() + number.size() || !(gib >= 0 && gib <= 1e6)) {
     refuse(
-        "STOKER_CACHE_GIB is '{}'; it must be a number from 0 to 1000000, the gibibytes that the cache may "
+        "STOKER_CACHE_GIB is '{}'; it must be a number from 0 to 1000000: how many gibibytes the cache may "
         "hold",
         number);
   }

@@ -30,12 +30,12 @@ std::filesystem::path newest_model(const std::filesystem::path& out) {
   for (const ListedRun& run : runs) {
     if (!holds(run.paths.folder, "model")) continue;
     if (run.id != runs.front().id) {
-      tell(fmt::format("the newest run, {}, has no model; this is that of {}", runs.front().id, run.id));
+      tell(fmt::format("the newest run, {}, has no model; using that of {}", runs.front().id, run.id));
     }
     return run.paths.model();
   }
   if (runs.empty()) refuse("there are no runs in {}", out.string());
-  refuse("no run in {} has a model: {} is the newest, and it trained none, or did not finish", out.string(),
+  refuse("no run in {} has a model; the newest, {}, trained none or did not finish", out.string(),
          runs.front().id);
 }
 
@@ -51,15 +51,15 @@ std::filesystem::path model_of_winner(const std::filesystem::path& folder) {
       run = record.at(place).get<std::string>();
   }
   if (run.empty())
-    refuse("the sweep {} has no winner yet; go on with: stoker sweep --resume {}", folder.string(),
+    refuse("the sweep {} has no winner yet; resume it with: stoker sweep --resume {}", folder.string(),
            folder.string());
   for (const fs::path& each : {folder.parent_path() / run.filename(), run}) {
     if (!holds(each, "model")) continue;
-    tell(fmt::format("{} is a sweep; this is the model of its winner, {}", folder.string(), each.string()));
+    tell(fmt::format("{} is a sweep; using the model of its winner, {}", folder.string(), each.string()));
     return each / "model";
   }
-  refuse("the winner of the sweep {} has no model: its run {} is not finished, or gone", folder.string(),
-         run.string());
+  refuse("the winner of the sweep {} has no model: its run {} has not finished or no longer exists",
+         folder.string(), run.string());
 }
 
 }  // namespace
@@ -88,16 +88,15 @@ std::filesystem::path model_named(const std::string& name, const std::filesystem
   if (is_folder(name)) {
     if (holds(folder, "model")) return folder / "model";
     if (holds(folder, "sweep.yaml")) return model_of_winner(folder);
-    if (holds(folder, "run.json"))
-      refuse("the run {} has no model: it trained none, or did not finish", name);
+    if (holds(folder, "run.json")) refuse("the run {} has no model: it trained none or did not finish", name);
     return folder;  // load_model says what is missing in it
   }
-  if (name.find('/') != std::string::npos) refuse("no model folder and no run folder at {}", name);
+  if (name.find('/') != std::string::npos) refuse("{} is neither a model folder nor a run folder", name);
   if (name == "latest") return newest_model(out);
   const ListedRun run = find_run(out, name);
   if (holds(run.paths.folder, "sweep.yaml")) return model_of_winner(run.paths.folder);
   if (!holds(run.paths.folder, "model")) {
-    refuse("the run {} has no model: it trained none, or did not finish", run.id);
+    refuse("the run {} has no model: it trained none or did not finish", run.id);
   }
   return run.paths.model();
 }

@@ -64,7 +64,7 @@ void on_signal(int number) {
   if (stop == nullptr || (again && number == SIGINT)) return end_at_once(0);
   if (again) return;
   stop->interrupt();
-  constexpr std::string_view message = "\nstopping after a checkpoint; again to stop at once\n";
+  constexpr std::string_view message = "\nstopping after a checkpoint; interrupt again to stop at once\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, message.data(), message.size());
 }
 

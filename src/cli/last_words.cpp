@@ -41,7 +41,7 @@ void say_unexpected(const std::exception& error) {
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::resource_unavailable_try_again ||
         error.code() == std::errc::not_enough_memory)
-      say_and_end("stoker: the system gives no more threads or memory to work with\n");
+      say_and_end("stoker: the system has no more threads or memory to give\n");
     say_unexpected(error);
   } catch (const std::exception& error) {
     say_unexpected(error);

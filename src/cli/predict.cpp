@@ -76,10 +76,10 @@ void print_table(const Table& table) {
 
 ExitCode predict_and_show(const PredictCommand& command) {
   if (command.json && command.include_features && command.output.empty()) {
-    refuse("--json prints predictions alone; for the input columns beside them, add --output FILE");
+    refuse("--json prints only predictions; to have the input columns too, add --output FILE");
   }
   if (std::filesystem::is_directory(command.output)) {
-    refuse("--output {} is a folder; give a file, or --runs DIR for the folder in which runs are looked for",
+    refuse("--output {} is a folder; give a file, or --runs DIR for the folder to look for runs in",
            command.output);
   }
   const Model model = load_model(model_named(command.model, command.runs));
@@ -114,9 +114,10 @@ Action declare_predict(CLI::App& app) {
   app.add_option("DATA", command->data, "File, URL or sample:NAME with the columns that the model needs")
       ->required();
   app.add_option("--output,--out", command->output,
-                 "File to write: .csv, .tsv, .parquet, .arrow, .feather; else CSV is printed");
-  app.add_flag("--include-features", command->include_features, "Put the columns of DATA in front");
-  app.add_option("--runs", command->runs, "Folder in which runs are looked for")->capture_default_str();
+                 "File to write: .csv, .tsv, .parquet, .arrow, .feather; without it, CSV is printed");
+  app.add_flag("--include-features", command->include_features,
+               "Put the columns of DATA before the predictions");
+  app.add_option("--runs", command->runs, "Folder to look for runs in")->capture_default_str();
   app.add_flag("--json", command->json, "Print one JSON object instead of CSV");
   SourceConfig usual;
   app.option_defaults()->group("Settings of the data");

@@ -45,7 +45,7 @@ nlohmann::json as_json(const ListedRun& run) {
 
 // "rmse 10.2, mae 8.1, …": the first metrics of the first evaluation; or how to come to one.
 std::string short_result(const ListedRun& run) {
-  if (!run.to_go_on.empty()) return "go on with: " + run.to_go_on;
+  if (!run.to_go_on.empty()) return "resume with: " + run.to_go_on;
   if (run.record.results.empty()) return "";
   std::vector<std::string> parts;
   for (const auto& [name, value] : run.record.results.front().metrics) {
@@ -59,7 +59,7 @@ ExitCode list(const RunsCommand& command) {
   const std::vector<ListedRun> runs =
       list_runs(command.out, damaged, command.json ? Read::whole : Read::in_part);
   for (const std::string& each : damaged) {
-    tell(Pieces{{"warning:", Colour::yellow}, {" not readable: " + each}});
+    tell(Pieces{{"warning:", Colour::yellow}, {" cannot be read: " + each}});
   }
   if (command.json) {
     nlohmann::json json = {{"runs", nlohmann::json::array()}, {"damaged", damaged}};
@@ -97,7 +97,7 @@ std::string page_of(const ListedRun& run) {
       {"name", record.name},
       {"status", status_of(run)},
       {"started", record.started},
-      {"time", record.seconds > 0 ? time_of(run) + " in all" : "not known before it ends"},
+      {"time", record.seconds > 0 ? time_of(run) + " in all" : "not known until it ends"},
       {"memory", human_bytes(record.peak_memory_bytes) + " at most"},
       {"machine",
        fmt::format("{}, {}", record.cpu, counted(static_cast<std::uint64_t>(record.cores), "core"))},
@@ -227,12 +227,12 @@ Action declare_runs(CLI::App& app) {
   CLI::App* shown = app.add_subcommand("show", "One run: cards, training, metrics, warnings");
   CLI::App* compared =
       app.add_subcommand("compare", "Metrics and differing settings of several runs side by side");
-  CLI::App* deleted = app.add_subcommand("delete", "Remove a run folder with all that is in it");
+  CLI::App* deleted = app.add_subcommand("delete", "Remove a run folder and everything in it");
   for (CLI::App* each : {listed, shown, compared, deleted}) add_shared_flags(*each, *command);
   shown->add_option("RUN", command->names, run_help)->required()->expected(1);
   compared->add_option("RUN", command->names, run_help)->required()->expected(2, 1000);
   deleted->add_option("RUN", command->names, run_help)->required()->expected(1);
-  deleted->add_flag("--force", command->force, "Even if the run is still going on; it then stops by itself");
+  deleted->add_flag("--force", command->force, "Even if the run is still running; it then stops by itself");
   app.require_subcommand(0, 1);
   app.footer(
       "Examples:\n"

@@ -66,7 +66,7 @@ void print_data(std::string_view data) {
   std::fwrite(data.data(), 1, data.size(), stdout);
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
   if (errno == EPIPE) std::_Exit(static_cast<int>(ExitCode::done));
-  refuse("standard output cannot be written: {}", std::strerror(errno));
+  refuse("cannot write to standard output: {}", std::strerror(errno));
 }
 
 void print(std::string_view text) {

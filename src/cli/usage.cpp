@@ -49,22 +49,22 @@ std::string usage_error(const CLI::App& app, const std::string& reason) {
   const std::string help = fmt::format(" (see {} --help)", full_name(command));
   if (word.starts_with("-")) {
     const std::string flag = word.substr(0, word.find('='));
-    return fmt::format("{}no such flag: {}{}{}", name, flag, did_you_mean(flag, flags_of(command)), help);
+    return fmt::format("{}unknown flag: {}{}{}", name, flag, did_you_mean(flag, flags_of(command)), help);
   }
   const std::vector<std::string> commands = commands_of(command);
   if (!word.empty() && !commands.empty()) {
-    return fmt::format("{}no such command: {}{}{}", name, word, did_you_mean(word, commands), help);
+    return fmt::format("{}unknown command: {}{}{}", name, word, did_you_mean(word, commands), help);
   }
   if (!word.empty()) return fmt::format("{}'{}' was not expected{}", name, word, help);
   if (!commands.empty() && command.get_subcommands().empty()) {
-    return fmt::format("{}which command? There are {}{}", name, join(commands, ", "), help);
+    return fmt::format("{}which command? Available: {}{}", name, join(commands, ", "), help);
   }
   return fmt::format("{}{}{}", name, reason, help);
 }
 
 void add_show_flags(CLI::App& app, ShowOptions& show) {
   app.add_flag("--json", show.json, "Print one JSON object instead of text");
-  app.add_flag("--quiet", show.quiet, "No progress, warnings and results alone");
+  app.add_flag("--quiet", show.quiet, "Show only warnings and results, no progress");
 }
 
 }  // namespace stoker::cli

@@ -103,7 +103,7 @@ TEST_F(Surroundings, WithALimitOnTheSizeOfFilesAreToldAndLeaveNoRunThatSeemsToGo
 TEST_F(Surroundings, ThatTakeNoOutputAreAPlaceThatCannotBeWritten) {
   const Finished finished = Program(in_shell("exec \"$0\" cards > /dev/full"), place_.folder()).wait();
   EXPECT_EQ(finished.code, 2);
-  EXPECT_THAT(finished.errors, HasSubstr("standard output cannot be written: No space left"));
+  EXPECT_THAT(finished.errors, HasSubstr("cannot write to standard output: No space left"));
 }
 
 TEST_F(Surroundings, WithoutAFolderForTemporaryFilesDoNotCostATraining) {

@@ -59,7 +59,7 @@ TEST(Usage, NamesTheNearestCommand) {
   const Workplace place;
   const Finished finished = place.stoker({"trian"});
   EXPECT_EQ(finished.code, 2);
-  EXPECT_THAT(finished.errors, HasSubstr("no such command: trian; did you mean train?"));
+  EXPECT_THAT(finished.errors, HasSubstr("unknown command: trian; did you mean train?"));
 }
 
 TEST(Usage, NamesTheNearestFlag) {
