@@ -13,7 +13,7 @@ if "$plot" --check "$tree" 2>/dev/null; then echo "missing pictures were accepte
 
 sed -i 's/^| \([0-9.]*\) | [0-9.]* \(|.*scikit-learn MLPRegressor |\)$/| \1 | 123.45 \2/' "$tree/docs/performance.md"
 if output=$("$plot" --check "$tree" 2>&1); then echo "another figure was accepted"; exit 1; fi
-grep -q 'performance-cpu-step.svg: not what the tables' <<<"$output" || { echo "unexpected complaint: $output"; exit 1; }
+grep -q 'performance-cpu-step.svg: out of step with the tables' <<<"$output" || { echo "unexpected complaint: $output"; exit 1; }
 if grep -q 'h200-step' <<<"$output"; then echo "a picture of other tables was named: $output"; exit 1; fi
 
 sed -i 's/^| version |/| form |/' "$tree/docs/performance.md"
