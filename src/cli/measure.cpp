@@ -1,10 +1,11 @@
 #include "cli/measure.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <vector>
+
+#include "base/elapsed.h"
 
 namespace stoker::cli {
 namespace {
@@ -23,11 +24,11 @@ double processor_seconds() {
 }
 
 Taken time_of(const std::function<void(std::int64_t)>& work, std::int64_t units) {
-  const auto start = std::chrono::steady_clock::now();
+  const Moment start = now();
   const double processor_start = processor_seconds();
   work(units);
   const double processor = processor_seconds() - processor_start;
-  return {std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), processor};
+  return {seconds_since(start), processor};
 }
 
 struct Summary {

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/execute.h"
 #include "cli/find_run.h"
+#include "cli/named_document.h"
 #include "cli/usage.h"
 #include "pipeline/document.h"
 #include "pipeline/run_folder.h"
@@ -16,10 +17,7 @@ namespace stoker::cli {
 namespace {
 
 struct RunCommand {
-  std::string document;
-  std::vector<std::string> assignments;
-  std::string device;
-  std::string engine;
+  NamedDocument document;
   std::string out = "runs";
   std::string resume;
   std::string only;
@@ -27,29 +25,19 @@ struct RunCommand {
   ShowOptions show;
 };
 
-// --device and --engine are settings of every card that trains.
-std::vector<std::string> with_flags(const RunCommand& command, const Document& document) {
-  std::vector<std::string> assignments = command.assignments;
-  for (const Card& card : document.cards) {
-    if (!trains(card)) continue;
-    const std::string settings = "cards." + card.id + ".config.";
-    if (!command.device.empty()) assignments.push_back(settings + "device=" + command.device);
-    if (!command.engine.empty()) assignments.push_back(settings + "engine=" + command.engine);
-  }
-  return assignments;
-}
-
-Document load_with_flags(const RunCommand& command) {
-  Document document = load_pipeline(command.document, command.assignments);
-  if (command.device.empty() && command.engine.empty()) return document;
-  return load_pipeline(command.document, with_flags(command, document));
+Document load_with_flags(const NamedDocument& named) {
+  Document document = load_pipeline(named.path, named.assignments);
+  if (!named.names_machine()) return document;
+  std::vector<std::string> training_cards;
+  for (const Card& card : document.cards)
+    if (trains(card)) training_cards.push_back(card.id);
+  return load_pipeline(named.path, assignments_for(named, training_cards));
 }
 
 // A resumed run goes on with its own document; the runner refuses one that is given as well and differs.
 Document document_to_resume(const RunCommand& command, const ListedRun& run) {
-  if (!command.document.empty()) return load_with_flags(command);
-  const bool changes = !command.assignments.empty() || !command.device.empty() || !command.engine.empty();
-  if (changes) {
+  if (!command.document.path.empty()) return load_with_flags(command.document);
+  if (command.document.changes_settings()) {
     refuse("a resumed run keeps its settings: leave out --set, --device and --engine, or start a new run");
   }
   return document_of_run(run.paths.folder);
@@ -70,19 +58,15 @@ ExitCode run(const RunCommand& command) {
     if (options.out.empty()) options.out = ".";
     return execute(document_to_resume(command, earlier), options, command.show);
   }
-  if (command.document.empty()) refuse("which document? stoker run DOC, or stoker run --resume RUN");
-  return execute(load_with_flags(command), options, command.show);
+  if (command.document.path.empty()) refuse("which document? stoker run DOC, or stoker run --resume RUN");
+  return execute(load_with_flags(command.document), options, command.show);
 }
 
 }  // namespace
 
 Action declare_run(CLI::App& app) {
   const auto command = std::make_shared<RunCommand>();
-  app.add_option("DOC", command->document, "Pipeline document, YAML or JSON");
-  app.add_option("--set", command->assignments, "PATH=VALUE: change a setting; may be repeated")
-      ->allow_extra_args(false);
-  app.add_option("--device", command->device, "auto, cpu, cuda or cuda:N, for every card that trains");
-  app.add_option("--engine", command->engine, "auto, fused, graph or eager, for every card that trains");
+  add_document_options(app, command->document, "Pipeline document, YAML or JSON");
   app.add_option("--out", command->out, "Folder of the run folders and the cache")->capture_default_str();
   app.add_option("--resume", command->resume,
                  "Go on with this run: folder, id, beginning of an id, or latest");

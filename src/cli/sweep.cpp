@@ -14,6 +14,7 @@
 #include "cli/execute.h"
 #include "cli/find_run.h"
 #include "cli/interrupt.h"
+#include "cli/named_document.h"
 #include "cli/sweep_view.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
@@ -24,10 +25,7 @@ namespace {
 constexpr std::size_t shown_trials = 10;
 
 struct SweepCommand {
-  std::string document;
-  std::vector<std::string> assignments;
-  std::string device;
-  std::string engine;
+  NamedDocument document;
   std::string out = "runs";
   std::string resume;
   std::int64_t models = -1;
@@ -37,21 +35,19 @@ struct SweepCommand {
 };
 
 // The flags are settings of the document.
-std::vector<std::string> assignments_of(const SweepCommand& command) {
-  std::vector<std::string> assignments = command.assignments;
-  if (command.models >= 0) assignments.push_back(fmt::format("sweep.models={}", command.models));
+SweepDocument load_with_flags(const SweepCommand& command) {
+  NamedDocument named = command.document;
+  if (command.models >= 0) named.assignments.push_back(fmt::format("sweep.models={}", command.models));
   if (command.time_budget >= 0)
-    assignments.push_back(fmt::format("sweep.time_budget={}", command.time_budget));
-  if (command.device.empty() && command.engine.empty()) return assignments;
-  const std::string card = "cards." + load_sweep(command.document, assignments).train_card + ".config.";
-  if (!command.device.empty()) assignments.push_back(card + "device=" + command.device);
-  if (!command.engine.empty()) assignments.push_back(card + "engine=" + command.engine);
-  return assignments;
+    named.assignments.push_back(fmt::format("sweep.time_budget={}", command.time_budget));
+  SweepDocument sweep = load_sweep(named.path, named.assignments);
+  if (!named.names_machine()) return sweep;
+  return load_sweep(named.path, assignments_for(named, {sweep.train_card}));
 }
 
 SweepDocument document_to_resume(const SweepCommand& command, const std::filesystem::path& folder) {
-  const bool changes = !command.document.empty() || !command.assignments.empty() || !command.device.empty() ||
-                       !command.engine.empty() || command.models >= 0;
+  const bool changes =
+      !command.document.path.empty() || command.document.changes_settings() || command.models >= 0;
   if (changes)
     refuse(
         "a resumed sweep keeps its document and settings: leave out DOC, --set, --device, --engine and "
@@ -125,14 +121,14 @@ std::string as_text(const SweepDocument& sweep, const SweepSummary& summary) {
 }
 
 ExitCode sweep(const SweepCommand& command) {
-  if (command.resume.empty() && command.document.empty())
+  if (command.resume.empty() && command.document.path.empty())
     refuse("which document? stoker sweep DOC, or stoker sweep --resume SWEEP");
   SweepOptions options;
   options.out = command.out;
   options.threads = command.threads;
   if (!command.resume.empty()) options.resume = sweep_named(command.resume, command.out);
-  const SweepDocument document = options.resume ? document_to_resume(command, *options.resume)
-                                                : load_sweep(command.document, assignments_of(command));
+  const SweepDocument document =
+      options.resume ? document_to_resume(command, *options.resume) : load_with_flags(command);
   StopSignal stop;
   SweepSummary summary;
   {
@@ -152,11 +148,7 @@ ExitCode sweep(const SweepCommand& command) {
 
 Action declare_sweep(CLI::App& app) {
   const auto command = std::make_shared<SweepCommand>();
-  app.add_option("DOC", command->document, "Pipeline document with searched settings, YAML or JSON");
-  app.add_option("--set", command->assignments, "PATH=VALUE: change a setting; may be repeated")
-      ->allow_extra_args(false);
-  app.add_option("--device", command->device, "auto, cpu, cuda or cuda:N");
-  app.add_option("--engine", command->engine, "auto, fused, graph or eager");
+  add_document_options(app, command->document, "Pipeline document with searched settings, YAML or JSON");
   app.add_option("--out", command->out, "Folder of the sweep, of the winner's run and of the cache")
       ->capture_default_str();
   app.add_option("--models", command->models, "Candidates that random and halving draw: sweep.models")

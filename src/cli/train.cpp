@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/execute.h"
+#include "cli/reading_settings.h"
 #include "cli/usage.h"
 #include "config/flags.h"
 #include "data/source.h"
@@ -80,8 +81,8 @@ void add_setting_flags(CLI::App& app, TrainCommand& command) {
   add("Settings of linear models", linear_settings(), command.linear);
   add("Settings of the training", settings_of("train_gpu", {"target_column"}), command.train);
   add("Settings of the split", settings_of("data_split", {}), command.split);
-  add("Settings of the data", settings_of("data_load", {"source", "path", "url", "sample_name"}),
-      command.load);
+  SourceConfig source;
+  add("Settings of the data", reading_settings(source), command.load);
 }
 
 config::Value card(const char* type, const std::vector<std::pair<std::string, std::string>>& inputs,

@@ -8,6 +8,7 @@
 #include <arrow/status.h>
 
 #include "base/error.h"
+#include "data/reading_memory.h"
 
 namespace stoker {
 
@@ -18,8 +19,10 @@ inline bool lacks_threads(const arrow::Status& status) {
 
 // Memory or threads that the machine does not give are nobody's wrong request.
 inline void fail_for_machine(const arrow::Status& status, const std::string& what) {
-  if (status.IsOutOfMemory())
+  if (status.IsOutOfMemory()) {
+    note_that_memory_ran_out();  // in a pool that is not ours, it may be
     throw OutOfMemory(fmt::format("{}: out of memory ({})", what, status.message()));
+  }
   if (lacks_threads(status)) {
     throw Error(ExitCode::run_failed,
                 fmt::format("{}: the system cannot start another thread ({}); raise the limit on processes "

@@ -13,6 +13,8 @@
 #include <arrow/io/interfaces.h>
 #include <arrow/util/thread_pool.h>
 
+#include "data/reading_memory.h"
+
 namespace stoker {
 namespace {
 
@@ -88,7 +90,7 @@ bool reads_in_threads(const std::filesystem::path& file) {
 }
 
 bool arrow_may_wait_in_vain() {
-  return was_refused;
+  return was_refused || memory_ran_out();
 }
 
 }  // namespace stoker

@@ -10,8 +10,8 @@ namespace stoker {
 // all of them started before there is any work.
 bool reads_in_threads(const std::filesystem::path& file);
 
-// Whether Arrow may have been refused a thread. It waits for all of them when the program ends, for such a
-// one in vain, so that the program has to end without that.
+// Whether Arrow may have been refused a thread, or memory for what threads were to do. It waits for all of
+// them when the program ends, for such a one in vain, so that the program has to end without that.
 bool arrow_may_wait_in_vain();
 
 }  // namespace stoker

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <arrow/buffer.h>
@@ -114,6 +115,21 @@ struct Wanted {
   std::vector<std::string> columns = {};
 };
 
+// A system that gives no thread makes Arrow 25 throw (26 says so), and at its end the reader would wait for
+// what that thread never began: it is left behind.
+arrow::Result<std::shared_ptr<arrow::Table>> read_all(std::shared_ptr<arrow::csv::TableReader> reader) {
+  auto kept = std::make_unique<std::shared_ptr<arrow::csv::TableReader>>(std::move(reader));
+  try {
+    return (*kept)->Read();
+  } catch (const std::system_error& error) {
+    [[maybe_unused]] const auto* left = kept.release();
+    return arrow::Status::IOError("Failed to launch worker thread: ", error.what());
+  } catch (...) {
+    [[maybe_unused]] const auto* left = kept.release();
+    throw;
+  }
+}
+
 arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::shared_ptr<arrow::io::InputStream>& text,
                                                           char delimiter, const Wanted& wanted,
                                                           std::int32_t block_bytes) {
@@ -128,10 +144,9 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::shared_ptr<
   for (const char* spelling : {"None", "<NA>", "NaT"}) converting.null_values.emplace_back(spelling);
   for (const std::string& name : wanted.text_columns) converting.column_types[name] = arrow::utf8();
   converting.include_columns = wanted.columns;
-  ARROW_ASSIGN_OR_RAISE(const auto reader,
-                        arrow::csv::TableReader::Make(arrow::io::IOContext(reading_memory()), text, reading,
-                                                      parsing, converting));
-  return reader->Read();
+  ARROW_ASSIGN_OR_RAISE(auto reader, arrow::csv::TableReader::Make(arrow::io::IOContext(reading_memory()),
+                                                                   text, reading, parsing, converting));
+  return read_all(std::move(reader));
 }
 
 arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::filesystem::path& path, char delimiter,

@@ -10,9 +10,8 @@
 
 namespace stoker {
 
-std::map<std::string, std::vector<TrainingToCome>> trainings_to_come(const Document& document,
-                                                                     const std::set<std::string>& running) {
-  std::map<std::string, std::vector<TrainingToCome>> trainings;
+KernelsAhead::KernelsAhead(const Document& document, const std::set<std::string>& running, Compile instead)
+    : instead_(std::move(instead)) {
   for (const Card& card : document.cards) {
     if (!running.contains(card.id) || !trains(card)) continue;
     std::optional<ModelSpec> spec = spec_to_train(document, card);
@@ -20,19 +19,22 @@ std::map<std::string, std::vector<TrainingToCome>> trainings_to_come(const Docum
     std::vector<const Card*> way = way_of_rows(document, rows_to_train_on(card));
     const std::string& reader = way.front()->id;
     way.erase(way.begin());
-    trainings[reader].push_back(
-        {card.id, std::move(*spec), card.kind->training(card.config), std::move(way)});
+    to_come_[reader].push_back({&card, std::move(*spec), std::move(way)});
   }
-  return trainings;
 }
 
-void KernelsAhead::begin(std::vector<TrainingToCome> trainings, const CardType& reader,
-                         const Outside& opened) {
+void KernelsAhead::begin(const Card& reader, const Outside& opened,
+                         const std::function<bool(const Card& training)>& is_kept) {
+  const auto found = to_come_.find(reader.id);
+  if (found == to_come_.end() || reader.kind->first_rows == nullptr) return;
+  std::vector<TrainingToCome> trainings = std::move(found->second);
+  to_come_.erase(found);
+  std::erase_if(trainings, [&](const TrainingToCome& each) { return is_kept(*each.card); });
   if (trainings.empty()) return;
   try {
-    threads_.emplace_back([this, trainings = std::move(trainings), &reader, opened] {
+    threads_.emplace_back([this, trainings = std::move(trainings), &type = *reader.kind, opened] {
       try {
-        compile(trainings, reader, opened);
+        compile(trainings, type, opened);
       } catch (const std::exception&) {
         // Rows that cannot be read or learnt from are told of by the card that reads or trains on them.
       }
@@ -47,7 +49,7 @@ void KernelsAhead::compile(const std::vector<TrainingToCome>& trainings, const C
   std::optional<Table> rows;
   for (const TrainingToCome& training : trainings) {
     if (stop_.reason() != StopReason::none) return;
-    const cards::TrainSettings& settings = training.settings;
+    const cards::TrainSettings settings = training.card->kind->training(training.card->config);
     if (!instead_ && !compiles_ahead(training.spec, settings.fit)) continue;
     if (!rows) rows = reader.first_rows(opened);
     if (!rows) return;

@@ -23,7 +23,7 @@ const nlohmann::json* training_report(const CardType& type, const PortValues& va
 
 }  // namespace
 
-Outputs::Outputs(const Document& document, const std::set<std::string>& needed) {
+Outputs::Outputs(const Document& document, const std::set<std::string>& needed) : document_(document) {
   for (const Card& card : document.cards) {
     if (!needed.contains(card.id)) continue;
     for (const Connection& connection : card.inputs) ++cards_[connection.card].readers_left;
@@ -44,11 +44,30 @@ bool Outputs::are_there(const std::string& card) const {
   return entry != cards_.end() && !entry->second.identity.empty();
 }
 
-void Outputs::leave_in_cache(const Cache& cache, Tables tables, const std::string& card,
-                             const CardType& type) {
-  Entry& entry = cards_.at(card);
+std::string Outputs::identity_of(const Card& card, const std::string& outside) const {
+  std::vector<std::string> sources;
+  for (const Connection& connection : card.inputs) sources.push_back(cards_.at(connection.card).identity);
+  return identity_of_card(card, sources, outside);
+}
+
+std::optional<std::string> Outputs::identity_to_come(const Card& card, const std::string& opened,
+                                                     const std::string& opened_identity) const {
+  if (card.id == opened) return opened_identity;
+  if (are_there(card.id)) return cards_.at(card.id).identity;
+  if (card.kind->look_outside != nullptr) return std::nullopt;
+  std::vector<std::string> sources;
+  for (const Connection& connection : card.inputs) {
+    auto identity = identity_to_come(card_named(document_, connection.card), opened, opened_identity);
+    if (!identity) return std::nullopt;
+    sources.push_back(std::move(*identity));
+  }
+  return identity_of_card(card, sources, "");
+}
+
+void Outputs::leave_in_cache(const Cache& cache, Tables tables, const Card& card) {
+  Entry& entry = cards_.at(card.id);
   std::vector<std::string> left;
-  for (const Output& output : type.outputs) {
+  for (const Output& output : card.kind->outputs) {
     const auto found = entry.values.find(output.name);
     if (output.type != PortType::table || found == entry.values.end()) continue;
     const Table& table = std::get<Table>(found->second);
@@ -56,7 +75,7 @@ void Outputs::leave_in_cache(const Cache& cache, Tables tables, const std::strin
       left.push_back(output.name);
   }
   if (left.empty()) return;
-  if (std::optional<KeptOutputs> kept = cache.load(entry.identity, type)) {
+  if (std::optional<KeptOutputs> kept = cache.load(entry.identity, *card.kind)) {
     for (const std::string& name : left) entry.values.at(name) = std::move(kept->values.at(name));
   }  // else somebody removed it, and the tables that are in memory are as good
   give_back_unused_memory();

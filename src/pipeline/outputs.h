@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -15,18 +16,24 @@ namespace stoker {
 // long pipeline does not hold all its tables.
 class Outputs {
  public:
+  // The document must live as long.
   Outputs(const Document& document, const std::set<std::string>& needed);
 
   // Under the identity by which the cards that follow are found in the cache.
   void add(const std::string& card, std::string identity, PortValues values);
   const PortValue& get(const std::string& card, const std::string& output) const;
-  const std::string& identity(const std::string& card) const { return cards_.at(card).identity; }
   bool are_there(const std::string& card) const;
+
+  // Of a card whose inputs are all there.
+  std::string identity_of(const Card& card, const std::string& outside) const;
+  // What the card's identity will be, given that of one that has been opened; none where more must be opened.
+  std::optional<std::string> identity_to_come(const Card& card, const std::string& opened,
+                                              const std::string& opened_identity) const;
 
   // A large table that the cache keeps need not be in memory as well, and rows of another table need not be
   // looked for there again.
   enum class Tables { rows_of_others, all };
-  void leave_in_cache(const Cache& cache, Tables tables, const std::string& card, const CardType& type);
+  void leave_in_cache(const Cache& cache, Tables tables, const Card& card);
   void let_go_after(const Card& card);
 
  private:
@@ -35,6 +42,7 @@ class Outputs {
     PortValues values;
     std::size_t readers_left = 0;
   };
+  const Document& document_;
   std::map<std::string, Entry> cards_;
 };
 

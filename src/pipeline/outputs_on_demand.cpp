@@ -39,24 +39,29 @@ const Outside& OutputsOnDemand::outside_of(const Document& document, const Card&
   return outsides_.emplace(key, card.kind->look_outside(card.config, document.folder, stop_)).first->second;
 }
 
-std::string OutputsOnDemand::identity_of(const Document& document, const Card& card) {
+std::string OutputsOnDemand::identity_of(const Document& document, const Card& card, Identities& known) {
+  const auto found = known.find(card.id);
+  if (found != known.end()) return found->second;
   std::vector<std::string> sources;
   for (const Connection& connection : card.inputs)
-    sources.push_back(identity_of(document, card_named(document, connection.card)));
-  return identity_of_card(card, sources, outside_of(document, card).fingerprint);
+    sources.push_back(identity_of(document, card_named(document, connection.card), known));
+  return known[card.id] = identity_of_card(card, sources, outside_of(document, card).fingerprint);
 }
 
 std::string OutputsOnDemand::identity_at(const Document& document, const Connection& connection) {
-  return identity_of_output(identity_of(document, card_named(document, connection.card)), connection);
+  Identities known;
+  return identity_of_output(identity_of(document, card_named(document, connection.card), known), connection);
 }
 
 // Its inputs are not asked for again once it has run, so that they can be forgotten.
-std::shared_ptr<const PortValues> OutputsOnDemand::outputs_of(const Document& document, const Card& card) {
-  const std::string identity = identity_of(document, card);
+std::shared_ptr<const PortValues> OutputsOnDemand::outputs_of(const Document& document, const Card& card,
+                                                              Identities& known) {
+  const std::string identity = identity_of(document, card, known);
   if (auto kept = kept_.find(identity)) return kept;
   InputValues inputs;
   for (const Connection& connection : card.inputs)
-    inputs[connection.input].push_back(value_at(document, connection));
+    inputs[connection.input].push_back(
+        outputs_of(document, card_named(document, connection.card), known)->at(connection.output));
   SaysNotes listener(notes_);
   const CardContext context{.config = card.config,
                             .inputs = inputs,
@@ -73,7 +78,8 @@ std::shared_ptr<const PortValues> OutputsOnDemand::outputs_of(const Document& do
 }
 
 PortValue OutputsOnDemand::value_at(const Document& document, const Connection& connection) {
-  return outputs_of(document, card_named(document, connection.card))->at(connection.output);
+  Identities known;
+  return outputs_of(document, card_named(document, connection.card), known)->at(connection.output);
 }
 
 }  // namespace stoker

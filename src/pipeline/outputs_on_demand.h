@@ -30,8 +30,10 @@ class OutputsOnDemand {
   void forget_beyond(std::uint64_t most_bytes) { kept_.forget_beyond(most_bytes); }
 
  private:
-  std::string identity_of(const Document& document, const Card& card);
-  std::shared_ptr<const PortValues> outputs_of(const Document& document, const Card& card);
+  // `known` has the identities of cards that were met on the way: there may be more ways than cards.
+  using Identities = std::map<std::string, std::string>;
+  std::string identity_of(const Document& document, const Card& card, Identities& known);
+  std::shared_ptr<const PortValues> outputs_of(const Document& document, const Card& card, Identities& known);
 
   const Notes& notes_;
   const StopSignal& stop_;

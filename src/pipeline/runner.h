@@ -1,48 +1,9 @@
 #pragma once
 
-#include <chrono>
-#include <filesystem>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "base/stop.h"
-#include "pipeline/card.h"
-#include "pipeline/card_outcome.h"
-#include "pipeline/document.h"
-#include "pipeline/kernels_ahead.h"
-#include "predict/evaluation.h"
-#include "store/runs.h"
+#include "pipeline/run.h"
 
 namespace stoker {
-
-struct RunOptions {
-  std::filesystem::path out = "runs";           // run folders and the cache live here
-  std::optional<std::filesystem::path> resume;  // an earlier run folder to go on with
-  std::string only;                             // run this card and what it needs
-  bool use_cache = true;
-  std::uint64_t cache_bytes = std::uint64_t{4} << 30;  // what the cache may hold when the run is over
-  // A card that does not stop at its time limit is waited for so long, then the record of its end.
-  std::chrono::milliseconds grace = std::chrono::seconds(5);
-  KernelsAhead::Compile compile_ahead;  // what is done for a training to come; empty: its kernel is compiled
-};
-
-struct RunSummary {
-  std::filesystem::path folder;
-  std::filesystem::path report;  // report.html
-  std::vector<CardOutcome> cards;
-  std::vector<std::pair<std::string, Evaluation>> evaluations;  // by card
-  std::vector<RunRecord::Training> trainings;
-  double seconds = 0;  // of all sittings of the run, as run.json has it
-};
-
-// Who watches a run: the terminal, a test, later a service.
-class RunListener : public TrainingListener {
- public:
-  virtual void run_started(const std::filesystem::path& folder) = 0;
-  virtual void card_started(const Card& card) = 0;
-  virtual void card_finished(const Card& card, const CardOutcome& outcome) = 0;
-};
 
 // Runs the cards in order; the first failure ends the run and is written into run.json before it is thrown.
 RunSummary run_pipeline(const Document& document, const RunOptions& options, RunListener& listener,

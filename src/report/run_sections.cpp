@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "report/sections.h"
+#include "train/progress.h"
 
 namespace stoker {
 namespace {
@@ -24,8 +25,8 @@ std::string fact(std::string_view name, const std::string& value) {
 }
 
 std::string end_text(const std::string& end) {
-  if (end == "stopped_early") return "stopped early";
-  if (end == "time_limit") return "time limit reached";
+  if (end == config::name_of(TrainingEnd::stopped_early)) return "stopped early";
+  if (end == config::name_of(TrainingEnd::time_limit)) return "time limit reached";
   return end;
 }
 

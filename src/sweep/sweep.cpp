@@ -1,12 +1,12 @@
 #include "sweep/sweep.h"
 
 #include <algorithm>
-#include <chrono>
 #include <mutex>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/elapsed.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -19,14 +19,9 @@ namespace stoker {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
 constexpr std::size_t drawn_curves = 8;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // What stands in the folder's pipeline.yaml and in the list of runs.
 Document document_of_folder(const SweepDocument& sweep) {
@@ -337,7 +332,7 @@ class Sweep {
   SweepListener& listener_;
   const StopSignal& stop_;
   StopSignal search_stop_;  // with the time budget, which the refit does not count in
-  Clock::time_point started_ = Clock::now();
+  const Moment started_ = now();
   double earlier_seconds_ = 0;  // searched in earlier sittings
   std::unique_ptr<RunFolder> folder_;
   Results results_;

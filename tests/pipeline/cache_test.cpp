@@ -44,7 +44,7 @@ TEST(Cache, GivesASecondRunEverythingAndTheSameResults) {
   EXPECT_THAT(second.watcher.ran, IsEmpty());
   EXPECT_NE(first.summary.folder, second.summary.folder);
   ASSERT_EQ(second.summary.evaluations.size(), 1U);
-  EXPECT_EQ(first.summary.evaluations[0].second.metrics(), second.summary.evaluations[0].second.metrics());
+  EXPECT_EQ(first.summary.evaluations[0].second.metrics, second.summary.evaluations[0].second.metrics);
 }
 
 TEST(Cache, RunsAgainOnlyWhatFollowsAChange) {

@@ -101,7 +101,7 @@ TEST_F(OtherNames, KeepTheModelTheMetricsAndThePredictions) {
   const RunSummary summary = run(options()).summary;
   ASSERT_EQ(summary.trainings.size(), 1U);
   ASSERT_EQ(summary.evaluations.size(), 1U);
-  EXPECT_NEAR(summary.evaluations[0].second.regression->rmse, 0, 1e-9);
+  EXPECT_NEAR(summary.evaluations[0].second.metric("rmse").value(), 0, 1e-9);
   EXPECT_TRUE(exists(RunPaths{summary.folder}.model()));
   EXPECT_THAT(read_file(summary.folder / "predictions-predict.csv", 10'000), HasSubstr("007"))
       << "rows are read in the types that the model learnt";

@@ -25,7 +25,7 @@ TEST(Examples, TheLinearOnesReachTheNoiseOfTheSample) {
   const TemporaryFolder folder;
   for (const char* name : {"boston_ridge.yaml", "seed_pipeline.json"}) {
     const Watched run = run_watched(load_pipeline(examples / name), options_in(folder.path()));
-    EXPECT_NEAR(run.summary.evaluations.at(0).second.regression->rmse, 10.0, 0.3) << name;
+    EXPECT_NEAR(run.summary.evaluations.at(0).second.metric("rmse").value(), 10.0, 0.3) << name;
   }
 }
 
@@ -33,10 +33,10 @@ TEST(Examples, TheNetworksLearnInFewEpochs) {
   const TemporaryFolder folder;
   const Watched friedman = run_watched(
       load_pipeline(examples / "friedman.yaml", {"cards.model.config.epochs=6"}), options_in(folder.path()));
-  EXPECT_GT(friedman.summary.evaluations.at(0).second.regression->r2, 0.8);
+  EXPECT_GT(friedman.summary.evaluations.at(0).second.metric("r2").value(), 0.8);
   const Watched blobs = run_watched(load_pipeline(examples / "blobs.yaml", {"cards.model.config.epochs=2"}),
                                     options_in(folder.path()));
-  EXPECT_GT(blobs.summary.evaluations.at(0).second.classification->accuracy, 0.8);
+  EXPECT_GT(blobs.summary.evaluations.at(0).second.metric("accuracy").value(), 0.8);
 }
 
 }  // namespace

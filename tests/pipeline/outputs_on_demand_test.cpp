@@ -1,6 +1,8 @@
 #include "pipeline/outputs_on_demand.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "pipeline/documents.h"
 
@@ -67,6 +69,30 @@ TEST_F(OnDemand, WhatWasForgottenIsMadeAgain) {
   outputs_.forget_beyond(0);
   EXPECT_EQ(rows_in(document("train_ratio: 0.8", "1")), 400);
   EXPECT_EQ(loads(), 2);
+}
+
+// Each card is led to by both connections of the next, so that there are 2^200 ways to the first.
+TEST_F(OnDemand, CardsThatAreJoinedAgainAndAgainAreMetOnceEach) {
+  const CardTypes types{
+      {.name = "join",
+       .title = "Join",
+       .help = "Joins.",
+       .inputs = {{"parts", PortType::report, "", Rows::read, Takes::any_number}},
+       .outputs = {{"whole", PortType::report, ""}},
+       .file_settings = {},
+       .describe = [] { return config::Described{}; },
+       .check = [](const config::Value& config, const std::string&, config::Diagnostics&) { return config; },
+       .run =
+           [](const CardContext&) {
+             return PortValues{{"whole", std::make_shared<const nlohmann::json>(1)}};
+           }}};
+  std::string text = "version: 1\ncards:\n  c0: { type: join }\n";
+  for (int i = 1; i <= 200; ++i)
+    text += fmt::format("  c{}: {{ type: join, inputs: {{ parts: [c{}.whole, c{}.whole] }} }}\n", i, i - 1,
+                        i - 1);
+  const Document document = read_document(config::parse_yaml(text, "c.yaml"), "c.yaml", ".", types);
+  const PortValue last = outputs_.value_at(document, {"parts", "c200", "whole", 0});
+  EXPECT_EQ(*std::get<std::shared_ptr<const nlohmann::json>>(last), 1);
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST_F(RowsToCome, AreReadInTheTypesOfTheTraining) {
   const Watched watched = run_watched(document(pipeline), options());
   const auto& [card, evaluation] = watched.summary.evaluations.back();
   EXPECT_EQ(card, "measure");
-  EXPECT_NEAR(evaluation.regression->rmse, 0, 1e-9);
+  EXPECT_NEAR(evaluation.metric("rmse").value(), 0, 1e-9);
   EXPECT_THAT(read_file(watched.summary.folder / "predictions-predict.csv", 10'000), HasSubstr("007"));
 }
 

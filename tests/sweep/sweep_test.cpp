@@ -85,8 +85,8 @@ TEST_F(Sweeps, TheWinnerIsTheBestOfTheTableAndItsRunPredicts) {
   // The winner's run is what `stoker run` makes of the document with the winner's values.
   const Document document = document_of_run(summary.run.folder);
   const Watched alone = run_watched(document, options_in(folder_.path() / "alone"));
-  EXPECT_EQ(alone.summary.evaluations.at(0).second.regression->rmse,
-            summary.run.evaluations.at(0).second.regression->rmse);
+  EXPECT_EQ(alone.summary.evaluations.at(0).second.metric("rmse").value(),
+            summary.run.evaluations.at(0).second.metric("rmse").value());
   EXPECT_EQ(load_model(summary.run.folder / "model").type(), "neural_network");
 }
 

@@ -20,6 +20,7 @@ std::uint64_t bits(double value) {
 
 Progress some_progress() {
   Progress progress;
+  progress.phase = 3;
   progress.next_step = 12'345'678'901;
   progress.plateau_factor = 0.1 * 0.1 * 0.1;
   progress.epochs_since_best = 3;
@@ -29,13 +30,15 @@ Progress some_progress() {
   progress.epochs.push_back(
       {{0, std::numeric_limits<double>::denorm_min(), 1e308 / 3, true}, 1e-3F, 0.7, 1e6 / 7});
   progress.epochs.push_back({{1, 2, std::numeric_limits<double>::infinity(), false}, 0.1, 0, 0});
-  progress.epochs.push_back({{2, 2, std::nullopt, false}, 0.1, 0, 0});
+  progress.epochs.push_back(
+      {{2, 2, std::nullopt, false, {{"train_next", 1.0 / 3}, {"train_value", std::nan("")}}}, 0.1, 0, 0});
   return progress;
 }
 
 TEST(Progress, ComesBackFromJsonBitForBit) {
   const Progress progress = some_progress();
   const Progress back = Progress::from_json(json::parse(progress.to_json().dump()));
+  EXPECT_EQ(back.phase, 3U);
   EXPECT_EQ(back.next_step, progress.next_step);
   EXPECT_EQ(bits(back.plateau_factor), bits(progress.plateau_factor));
   EXPECT_EQ(back.epochs_since_best, 3);
@@ -51,6 +54,11 @@ TEST(Progress, ComesBackFromJsonBitForBit) {
   }
   EXPECT_TRUE(back.epochs[0].record.is_best);
   EXPECT_FALSE(back.epochs[2].record.validation_loss.has_value());
+  const std::vector<NamedValue>& values = back.epochs[2].record.values;
+  ASSERT_EQ(values.size(), 2U);
+  EXPECT_EQ(values[0].name, "train_next");
+  EXPECT_EQ(bits(values[0].value), bits(1.0 / 3));
+  EXPECT_TRUE(std::isnan(values[1].value));
 }
 
 TEST(Progress, RefusesJsonThatIsNoProgress) {

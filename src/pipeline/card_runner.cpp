@@ -1,0 +1,92 @@
+#include "pipeline/card_runner.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "pipeline/training_card.h"
+
+namespace stoker {
+
+CardRunner::CardRunner(const Document& document, const std::set<std::string>& running,
+                       const RunOptions& options, const RunFolder& folder, Recorder& recorder,
+                       const StopSignal& stop, std::function<void(const Card&)> overstayed)
+    : document_(document),
+      options_(options),
+      folder_(folder),
+      recorder_(recorder),
+      stop_(stop),
+      overstayed_(std::move(overstayed)),
+      cache_((options.resume ? options.resume->parent_path() : options.out) / ".cache"),
+      outputs_(document, running),
+      inputs_(document, running, outputs_),
+      kernels_ahead_(document, running, options.compile_ahead) {}
+
+bool CardRunner::run(const Card& card) {
+  TimeLimit limit(
+      card.time_limit, stop_, [this, &card] { overstayed_(card); }, options_.grace);
+  const Outside outside = card.kind->look_outside == nullptr
+                              ? Outside{}
+                              : card.kind->look_outside(card.config, document_.folder, limit.stop());
+  const std::string identity = outputs_.identity_of(card, outside.fingerprint);
+  std::optional<KeptOutputs> kept = kept_outputs(card, identity);
+  if (kept) recorder_.repeat(kept->notes);
+  kernels_ahead_.begin(card, outside, [&](const Card& training) {
+    const auto to_come = outputs_.identity_to_come(training, card.id, identity);
+    return options_.use_cache && to_come && cache_.state_of(*to_come, *training.kind) == Cache::State::whole;
+  });
+  inputs_.opened(card.id, outside);
+  PortValues values = kept ? std::move(kept->values) : run_anew(card, identity, outside, limit);
+  std::string found_by = identity_of_outputs(identity, *card.kind, values);
+  outputs_.add(card.id, std::move(found_by), std::move(values));
+  if (!kept) outputs_.leave_in_cache(cache_, Outputs::Tables::rows_of_others, card);
+  return kept.has_value();
+}
+
+void CardRunner::let_go_after(const Card& card, bool reused) {
+  if (!reused) outputs_.leave_in_cache(cache_, Outputs::Tables::all, card);
+  outputs_.let_go_after(card);
+}
+
+// Loaded as soon as they are found: people may remove the cache while a run goes on.
+std::optional<KeptOutputs> CardRunner::kept_outputs(const Card& card, const std::string& identity) {
+  if (!options_.use_cache) return std::nullopt;
+  const Cache::State state = cache_.state_of(identity, *card.kind);
+  if (state == Cache::State::damaged) {
+    recorder_.note(Severity::warning,
+                   fmt::format("the kept output of the card {} is damaged; the card runs again", card.id));
+  }
+  if (state != Cache::State::whole) return std::nullopt;
+  return cache_.load(identity, *card.kind);
+}
+
+PortValues CardRunner::run_anew(const Card& card, const std::string& identity, const Outside& outside,
+                                TimeLimit& limit) {
+  const InputValues inputs = inputs_.of(card);
+  const CardContext context{
+      .config = card.config,
+      .inputs = inputs,
+      .outside = outside,
+      .document_folder = document_.folder,
+      .tables_to_evaluate = trains(card) ? inputs_.tests_of(card) : std::vector<Table>{},
+      .checkpoints = folder_.checkpoints_of(card.id),
+      .resume = options_.resume.has_value(),
+      .listener = recorder_,
+      .stop = limit.stop(),
+      .work_returned = [&limit] { limit.call_off_watchdog(); }};
+  recorder_.begin_notes();
+  PortValues values = card.kind->run(context);
+  limit.call_off_watchdog();
+  has_trained_ = has_trained_ || trains(card);
+  if (!trains(card)) refuse_late(card, limit);
+  if (!is_partial(*card.kind, values)) cache_.keep(identity, *card.kind, values, recorder_.notes());
+  return values;
+}
+
+// A training that ran out of time keeps its best model; what another card made too late is not used.
+void CardRunner::refuse_late(const Card& card, const TimeLimit& limit) const {
+  if (stop_.reason() == StopReason::time_limit) fail("the time for the run is over");
+  if (limit.stop().reason() == StopReason::time_limit)
+    fail("took longer than its time_limit of {} s", card.time_limit);
+}
+
+}  // namespace stoker

@@ -1,0 +1,39 @@
+#include "pipeline/keep_outputs.h"
+
+#include <nlohmann/json.hpp>
+
+namespace stoker {
+namespace {
+
+using Report = std::shared_ptr<const nlohmann::json>;
+
+void keep_output(const Card& card, Keep keep, const PortValue& value, bool reused, RunFolder& folder,
+                 RunSummary& summary) {
+  switch (keep) {
+    case Keep::nothing:
+      return;
+    case Keep::model:
+      return folder.keep_model(card.id, *std::get<std::shared_ptr<const Model>>(value));
+    case Keep::training:
+      summary.trainings.push_back(folder.keep_training(card.id, *std::get<Report>(value), !reused));
+      return;
+    case Keep::evaluation:
+      summary.evaluations.emplace_back(card.id, Evaluation::from_json(*std::get<Report>(value)));
+      return folder.keep_evaluation(card.id, summary.evaluations.back().second);
+    case Keep::predictions:
+      return folder.keep_predictions(card.id, std::get<Table>(value));
+  }
+}
+
+}  // namespace
+
+void keep_outputs(const Card& card, const Outputs& outputs, bool reused, RunFolder& folder,
+                  RunSummary& summary) {
+  for (const Output& output : card.kind->outputs) {
+    const PortValue& value = outputs.get(card.id, output.name);
+    if (output.type == PortType::table) folder.keep_preview(card.id, output.name, std::get<Table>(value));
+    keep_output(card, output.keep, value, reused, folder, summary);
+  }
+}
+
+}  // namespace stoker
