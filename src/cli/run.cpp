@@ -51,7 +51,7 @@ ExitCode run(const RunCommand& command) {
   if (!command.resume.empty()) {
     const ListedRun earlier = run_named(command.resume, command.out);
     if (exists(earlier.paths.folder / "sweep.yaml"))
-      refuse("{} is a sweep; go on with it by: stoker sweep --resume {}", earlier.id,
+      refuse("{} is a sweep; resume it with: stoker sweep --resume {}", earlier.id,
              earlier.paths.folder.string());
     options.resume = earlier.paths.folder;
     options.out = earlier.paths.folder.parent_path();
@@ -67,11 +67,10 @@ ExitCode run(const RunCommand& command) {
 Action declare_run(CLI::App& app) {
   const auto command = std::make_shared<RunCommand>();
   add_document_options(app, command->document, "Pipeline document, YAML or JSON");
-  app.add_option("--out", command->out, "Folder of the run folders and the cache")->capture_default_str();
-  app.add_option("--resume", command->resume,
-                 "Go on with this run: folder, id, beginning of an id, or latest");
+  app.add_option("--out", command->out, "Folder for the run folders and the cache")->capture_default_str();
+  app.add_option("--resume", command->resume, "Resume this run: folder, id, beginning of an id, or latest");
   app.add_option("--only", command->only, "Run this card and what it needs");
-  app.add_flag("--no-cache", command->no_cache, "Run every card, whether its output is known or not");
+  app.add_flag("--no-cache", command->no_cache, "Run every card, even if its output is cached");
   add_show_flags(app, command->show);
   app.footer(
       "Examples:\n"

@@ -214,7 +214,7 @@ ExitCode remove(const RunsCommand& command) {
 constexpr const char* run_help = "Folder, id, beginning of an id, or latest";
 
 void add_shared_flags(CLI::App& app, RunsCommand& command) {
-  app.add_option("--out", command.out, "Folder of the run folders")->capture_default_str();
+  app.add_option("--out", command.out, "Folder for the run folders")->capture_default_str();
   app.add_flag("--json", command.json, "Print one JSON object");
 }
 

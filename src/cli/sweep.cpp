@@ -157,8 +157,7 @@ Action declare_sweep(CLI::App& app) {
       ->check(CLI::Range(0.0, 1e9));
   app.add_option("--threads", command->threads, "Models that train at once on the CPU; 0: one per core")
       ->check(CLI::Range(0, 4096));
-  app.add_option("--resume", command->resume,
-                 "Go on with this sweep: folder, id, beginning of an id, or latest");
+  app.add_option("--resume", command->resume, "Resume this sweep: folder, id, beginning of an id, or latest");
   add_show_flags(app, command->show);
   app.footer(
       "Examples:\n"

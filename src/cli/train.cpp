@@ -188,7 +188,7 @@ Document build_document(const TrainCommand& command) {
 ExitCode train(const TrainCommand& command) {
   const std::vector<std::string> known = model_names();
   if (std::find(known.begin(), known.end(), command.model) == known.end()) {
-    refuse("no model '{}'{}; there are: {}", command.model, did_you_mean(command.model, known),
+    refuse("'{}' is not a model{}; available: {}", command.model, did_you_mean(command.model, known),
            join(known, ", "));
   }
   RunOptions options;
@@ -205,8 +205,8 @@ Action declare_train(CLI::App& app) {
   app.add_option("--target", command->target, "Column to predict")->required();
   app.add_option("--model", command->model, "One of " + join(model_names(), ", "))->capture_default_str();
   app.add_option("--name", command->name, "Name of the run; from the data and the model if not given");
-  app.add_option("--out", command->out, "Folder of the run folders and the cache")->capture_default_str();
-  app.add_flag("--no-cache", command->no_cache, "Run every card, whether its output is known or not");
+  app.add_option("--out", command->out, "Folder for the run folders and the cache")->capture_default_str();
+  app.add_flag("--no-cache", command->no_cache, "Run every card, even if its output is cached");
   add_show_flags(app, command->show);
   add_setting_flags(app, *command);
   app.footer(

@@ -84,7 +84,7 @@ PortValues CardRunner::run_anew(const Card& card, const std::string& identity, c
 
 // A training that ran out of time keeps its best model; what another card made too late is not used.
 void CardRunner::refuse_late(const Card& card, const TimeLimit& limit) const {
-  if (stop_.reason() == StopReason::time_limit) fail("the time for the run is over");
+  if (stop_.reason() == StopReason::time_limit) fail("the run has used up its time");
   if (limit.stop().reason() == StopReason::time_limit)
     fail("took longer than its time_limit of {} s", card.time_limit);
 }

@@ -46,7 +46,7 @@ class Run {
   RunSummary whole() {
     try {
       listener_.run_started(folder_->paths().folder);
-      if (folder_->was_finished()) recorder_.note(Severity::info, "this run was finished already");
+      if (folder_->was_finished()) recorder_.note(Severity::info, "this run had already finished");
       for (const Card& card : document_.cards) {
         if (needed_.contains(card.id)) run_named(card);
       }
@@ -75,7 +75,7 @@ class Run {
   }
 
   [[noreturn]] void throw_interrupted() {
-    throw Error(ExitCode::interrupted, fmt::format("interrupted; go on with: stoker run --resume {}",
+    throw Error(ExitCode::interrupted, fmt::format("interrupted; resume with: stoker run --resume {}",
                                                    folder_->paths().folder.string()));
   }
 

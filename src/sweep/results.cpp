@@ -119,7 +119,9 @@ void Results::read_line(const std::string& line) {
 
 void Results::belong_to(const std::string& data) {
   if (!data_.empty() && data_ != data)
-    refuse("{} holds scores on other data: what the sweep reads was changed since; start a new sweep", path_);
+    refuse(
+        "{} holds scores on other data: the data that the sweep reads has changed since; start a new sweep",
+        path_);
   if (data_.empty()) append(json{{"data", data}});
   data_ = data;
 }

@@ -116,12 +116,12 @@ class Sweep {
       throw Error(ExitCode::interrupted, "interrupted; " + how_to_go_on());
     if (error.cause() == Cause::machine && was_gone) folder_->fail_if_gone();
     if (error.cause() != Cause::machine || folder_->is_gone()) throw Error(error);
-    throw Error(error.code(), fmt::format("{}; once that is mended, {}", error.what(), how_to_go_on()),
+    throw Error(error.code(), fmt::format("{}; once that is fixed, {}", error.what(), how_to_go_on()),
                 Cause::machine);
   }
 
   std::string how_to_go_on() const {
-    return fmt::format("go on with: stoker sweep --resume {}", folder().string());
+    return fmt::format("resume with: stoker sweep --resume {}", folder().string());
   }
 
   void note(Severity severity, const std::string& message) {
@@ -156,7 +156,7 @@ class Sweep {
     if (sweep_.config.strategy != Strategy::halving || candidates == 1 || progress_.total != in_one_go)
       return;
     note(Severity::warning,
-         fmt::format("halving gives up no candidate: sweep.min_epochs, {}, is not below epochs",
+         fmt::format("halving drops no candidate: sweep.min_epochs, {}, is not below epochs",
                      sweep_.config.min_epochs));
   }
 
@@ -198,7 +198,7 @@ class Sweep {
     if (!summary_.budget_reached) return;
     note(
         Severity::warning,
-        fmt::format("{} of {} s is over: {} of {} candidates were done; the best so far is refitted",
+        fmt::format("{} of {} s is used up: {} of {} candidates were done; the best so far is refitted",
                     budget_warning, sweep_.config.time_budget,
                     count_of(TrialStatus::finished) + count_of(TrialStatus::pruned), summary_.trials.size()));
   }
@@ -213,7 +213,7 @@ class Sweep {
                                               : fmt::format("no candidate could be scored; candidate {}: {}",
                                                             trial.number, trial.reason));
     }
-    fail("the time budget of {} s was over before a candidate had a score; give more",
+    fail("the time budget of {} s was used up before any candidate had a score; raise it",
          sweep_.config.time_budget);
   }
 

@@ -77,7 +77,7 @@ SplitRows validation_rows(const Table& table, std::span<const std::int64_t> clas
 PreparedData prepare(const Table& training, const Table* validation, const PreparationConfig& config,
                      const Notes& notes) {
   if (training.rows() < 2)
-    refuse("a network needs at least 2 rows to train on, the table has {}", training.rows());
+    refuse("a network needs at least 2 rows to train on, but the table has {}", training.rows());
   PreparedData data{Preparation::fit(training, config, Scaling::standard, notes), {}, {}};
   data.training = dataset_of(data.preparation, training, config.weight_column);
   if (validation != nullptr)
@@ -101,7 +101,7 @@ PreparedData prepare_with_validation(const FitRequest& request, const TrainingSe
 
 Loss loss_of(Task task, LossChoice choice) {
   if (task != Task::regression && choice != LossChoice::automatic)
-    refuse("loss {} is for quantities, and the target holds classes: leave loss at auto",
+    refuse("loss {} is for quantities, but the target contains classes: leave loss at auto",
            config::name_of(choice));
   switch (task) {
     case Task::binary:

@@ -63,11 +63,11 @@ std::int64_t end_of(const Chunk& chunk) {
   const bool is_sound = all_finite(engine.parameters());
   if (is_sound) checkpoints.save(engine, progress);
   const std::int64_t epoch = progress.next_step / plan.steps_per_epoch;
-  throw Error(
-      ExitCode::interrupted,
-      fmt::format("interrupted in epoch {} of {}; {}", epoch + 1, plan.config.epochs,
-                  checkpoints.kept() ? "resume with stoker run --resume"
-                                     : "no checkpoints are kept, so the training starts anew next time"));
+  throw Error(ExitCode::interrupted,
+              fmt::format("interrupted in epoch {} of {}; {}", epoch + 1, plan.config.epochs,
+                          checkpoints.kept()
+                              ? "resume with stoker run --resume"
+                              : "no checkpoints are kept, so training starts from the beginning next time"));
 }
 
 // Weights that validation never judged are not the best of anything: then the last ones count.

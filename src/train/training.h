@@ -54,7 +54,7 @@ struct TrainingSettings {
 inline config::Fields fields(TrainingSettings& c) {
   return {
       config::field("loss", c.loss,
-                    "What training makes small; auto: mse for quantities, cross-entropy for classes; huber, "
+                    "What training minimises; auto: mse for quantities, cross-entropy for classes; huber, "
                     "for quantities, is less sensitive to outliers")
           .changes_loss(),
       config::field("huber_delta", c.huber_delta,
@@ -74,15 +74,17 @@ inline config::Fields fields(TrainingSettings& c) {
       config::field("schedule", c.schedule, "How the learning rate changes; plateau needs validation_ratio"),
       config::field("warmup_epochs", c.warmup_epochs, "Epochs over which the learning rate rises from 0")
           .at_least(0),
-      config::field("min_learning_rate", c.min_learning_rate, "Where cosine and plateau end").at_least(0),
+      config::field("min_learning_rate", c.min_learning_rate, "Learning rate at which cosine and plateau end")
+          .at_least(0),
       config::field("step_epochs", c.step_epochs, "schedule step: epochs between two cuts").at_least(1),
-      config::field("step_factor", c.step_factor, "schedule step and plateau: factor of a cut")
+      config::field("step_factor", c.step_factor,
+                    "schedule step and plateau: factor by which a cut lowers the rate")
           .above(0)
           .within(0, 1),
       config::field("plateau_patience", c.plateau_patience,
                     "schedule plateau: epochs without a better validation loss before a cut")
           .at_least(1),
-      config::field("epochs", c.epochs, "Times that every training row is seen").within(1, 1'000'000),
+      config::field("epochs", c.epochs, "Number of passes over the training rows").within(1, 1'000'000),
       config::field("batch_size", c.batch_size, "Rows per training step").within(1, 1'000'000),
       config::field(
           "validation_ratio", c.validation_ratio,
@@ -95,7 +97,7 @@ inline config::Fields fields(TrainingSettings& c) {
           "Epochs without a better validation loss before training stops; 0: never; needs validation_ratio")
           .at_least(0),
       config::field("early_stopping_min_delta", c.early_stopping_min_delta,
-                    "How much better counts as better")
+                    "Smallest improvement of the validation loss that counts")
           .at_least(0),
       config::field("seed", c.seed, "Seed of initial weights, shuffling and dropout").changes_rows(),
   };

@@ -102,7 +102,7 @@ TEST(Stop, AFinishedRunIsResumedFromWhatIsKept) {
   options.resume = first.summary.folder;
   const Watched again = run_watched(document, options);
   EXPECT_EQ(again.watcher.reused.size(), 5U);
-  EXPECT_THAT(again.watcher.notes, testing::Contains(HasSubstr("finished already")));
+  EXPECT_THAT(again.watcher.notes, testing::Contains(HasSubstr("already finished")));
   EXPECT_EQ(again.summary.folder, first.summary.folder);
   options.resume = first.summary.folder / ".";
   EXPECT_EQ(run_watched(document, options).watcher.reused.size(), 5U);
@@ -215,7 +215,7 @@ TEST(Stop, ACardsTimeLimitLeavesAnEarlierDeadlineOfItsCallerAlone) {
     FAIL() << "had the time to evaluate";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::run_failed);
-    EXPECT_THAT(error.what(), HasSubstr("card evaluate: the time for the run is over"));
+    EXPECT_THAT(error.what(), HasSubstr("card evaluate: the run has used up its time"));
   }
   EXPECT_THAT(watcher.ran, testing::Contains("train"));
   EXPECT_EQ(stop.reason(), StopReason::time_limit);

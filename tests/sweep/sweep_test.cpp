@@ -321,7 +321,7 @@ TEST_F(Sweeps, ATimeBudgetEndsTheSearchAndTheBestSoFarIsRefitted) {
   EXPECT_TRUE(record.at("time_budget_reached").get<bool>());
   EXPECT_EQ(record.at("trials").at(0).at("status"), "time_limit");
   EXPECT_EQ(record.at("trials").at(3).at("status"), "not_run");
-  EXPECT_THAT(watching_.notes, testing::Contains(HasSubstr("the time budget of 1 s is over")));
+  EXPECT_THAT(watching_.notes, testing::Contains(HasSubstr("the time budget of 1 s is used up")));
   EXPECT_GT(watching_.run.epochs.size(), 0U);
 }
 
@@ -329,7 +329,7 @@ TEST_F(Sweeps, OfABudgetThatWasOverNothingIsSaidWhenAllIsDone) {
   SweepDocument sweep = sweep_of(network_sweep(two_trainings, "strategy: grid"));
   const fs::path folder = swept(sweep).folder;
   RunRecord record = read_run(folder).record;
-  record.warnings = {"the time budget of 1 s is over: 1 of 2 candidates were done", "another"};
+  record.warnings = {"the time budget of 1 s is used up: 1 of 2 candidates were done", "another"};
   write_file(folder / "run.json", record.to_json().dump());
   swept(sweep_of_folder(folder), folder);
   EXPECT_THAT(read_run(folder).record.warnings, testing::ElementsAre("another"));
