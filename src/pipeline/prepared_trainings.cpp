@@ -86,6 +86,12 @@ void refuse_if_too_large(const PreparedTraining& training, std::uint64_t memory)
            human_bytes(memory));
 }
 
+std::optional<MetricStopping> stopping_of(const PreparedTraining& training) {
+  const PreparedData& data = training.rows->data;
+  const Network network = network_for(family_of(training.spec), training.spec.settings, data.preparation);
+  return metric_stopping(training.spec.training, network, data.preparation, data.validation);
+}
+
 // A metric of classes says nothing about numbers, and the other way round.
 void refuse_metric(const std::string& metric, TaskChoice choice) {
   // Which of the two kinds of classes makes no difference.
@@ -220,6 +226,7 @@ PreparedTraining PreparedTrainings::prepare(const Document& candidate, std::int6
   training.rows = rows_for(training, table, key, fold);
   refuse_metric(sweep_.config.metric, training.rows->task);
   refuse_if_too_large(training, memory());
+  if (!training.spec.is_solved()) training.stopping = stopping_of(training);
   outputs_.forget_beyond(memory() / kept_share);
   prepared_.forget_beyond(memory() / kept_share);
   return training;

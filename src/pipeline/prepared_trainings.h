@@ -13,6 +13,7 @@
 #include "pipeline/outputs_on_demand.h"
 #include "pipeline/sweep_document.h"
 #include "train/fit_network.h"
+#include "train/metric_stopping.h"
 
 namespace stoker {
 
@@ -34,6 +35,7 @@ struct PreparedTraining {
   cards::TrainSettings settings;
   Device device;
   std::shared_ptr<const PreparedRows> rows;
+  std::optional<MetricStopping> stopping = std::nullopt;  // where the validation loss does not decide
 };
 
 // Prepares the trainings of the candidates of a sweep: tables are loaded and split once for documents that

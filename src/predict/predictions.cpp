@@ -33,15 +33,6 @@ Dataset rows_of(const Model& model, const Table& table) {
   return model.preparation.apply(table, family_of(model.network).type(), false);
 }
 
-Predictions predicted_numbers(const Model& model, const Table& table) {
-  Predictions predictions;
-  const Dataset data = rows_of(model, table);
-  predictions.values = outputs_of(model, data, 0, data.rows());
-  for (double& value : predictions.values)
-    value = value * model.preparation.target_scale() + model.preparation.target_shift();
-  return predictions;
-}
-
 // One logit, of the second class.
 void decide_between_two(double logit, std::int64_t& chosen, std::span<double> probabilities) {
   chosen = logit > 0 ? 1 : 0;
@@ -143,13 +134,25 @@ NamedColumns prediction_columns(const Predictions& predictions, const std::strin
 
 }  // namespace
 
+std::vector<double> predict_numbers(const Model& model, const Dataset& data) {
+  std::vector<double> values = outputs_of(model, data, 0, data.rows());
+  for (double& value : values)
+    value = value * model.preparation.target_scale() + model.preparation.target_shift();
+  return values;
+}
+
 Predictions predict(const Model& model, const Table& table) {
-  return model.preparation.task() == Task::regression ? predicted_numbers(model, table)
-                                                      : predicted_classes(model, table);
+  if (model.preparation.task() != Task::regression) return predicted_classes(model, table);
+  Predictions predictions;
+  predictions.values = predict_numbers(model, rows_of(model, table));
+  return predictions;
 }
 
 PiecesOfPredictions::PiecesOfPredictions(const Model& model, const Table& table)
-    : model_(model), data_(rows_of(model, table)) {
+    : PiecesOfPredictions(model, rows_of(model, table)) {}
+
+PiecesOfPredictions::PiecesOfPredictions(const Model& model, Dataset data)
+    : model_(model), data_(std::move(data)) {
   if (model.preparation.task() == Task::regression)
     fail("{} predicts numbers, which have no probabilities", model.type());
 }

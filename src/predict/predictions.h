@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/dataset.h"
 #include "data/table.h"
 #include "model/model.h"
 
@@ -29,12 +30,15 @@ struct Predictions {
 };
 
 Predictions predict(const Model& model, const Table& table);
+// Of a regression, for rows that are prepared.
+std::vector<double> predict_numbers(const Model& model, const Dataset& data);
 
 // Predictions of classes with all their probabilities, some rows at a time, so that memory does not grow with
 // rows × classes.
 class PiecesOfPredictions {
  public:
   PiecesOfPredictions(const Model& model, const Table& table);
+  PiecesOfPredictions(const Model& model, Dataset data);  // of rows that are prepared
   // All pieces in the order of the rows. Asked again, it computes them again, unless one piece holds all
   // rows.
   void each(const std::function<void(const Predictions& piece)>& take);

@@ -203,6 +203,7 @@ Member Search::member_for(const Training& training, const PreparedTraining& prep
   // A refit without validation rows takes the last weights, so they are what is scored.
   member.plan.keeps_best = config.validation_ratio > 0;
   member.checkpoints = checkpoints_of(training.trial, training.fold);
+  member.stopping = prepared.stopping;
   return member;
 }
 
@@ -212,6 +213,10 @@ void Search::run_side_by_side(const std::vector<Training>& trainings) {
     if (time_is_up()) return;
     const std::optional<PreparedTraining> prepared = prepare(training);
     if (!prepared) continue;
+    if (prepared->stopping) {
+      run_alone(training);
+      continue;
+    }
     if (prepared->spec.is_solved()) {
       run_solved(training, *prepared);
       continue;

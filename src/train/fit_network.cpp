@@ -10,6 +10,7 @@
 #include "train/engines.h"
 #include "train/groups.h"
 #include "train/loop.h"
+#include "train/metric_stopping.h"
 #include "train/phases.h"
 #include "train/validation.h"
 
@@ -135,7 +136,9 @@ EngineRequest request_without_data(const ModelSpec& spec, const Preparation& pre
   request.optimizer.max_grad_norm = config.max_grad_norm;
   request.batch_size = config.batch_size;
   request.seed = config.seed;
-  request.patience = config.early_stopping_patience;
+  // By another metric it is not for the engine to stop.
+  const bool by_loss = config.early_stopping_metric == validation_loss_metric;
+  request.patience = by_loss ? config.early_stopping_patience : 0;
   request.min_delta = config.early_stopping_min_delta;
   request.device = device;
   return request;
@@ -211,14 +214,17 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   Checkpoints checkpoints(request.checkpoints, identity_of(wanted), notes);
   std::optional<Checkpoint> checkpoint = resumed_from(request, checkpoints, notes);
 
+  std::optional<MetricStopping> stopping =
+      metric_stopping(training, wanted.network, data.preparation, data.validation);
   const std::string placement = place_data(wanted, notes);
   data.training = {};  // the placed copy is the one that is used
   data.validation = {};
   const EngineMaker& maker =
       choose_engine(engines(), request.config.engine,
                     checkpoint ? std::optional(checkpoint->engine) : std::nullopt, wanted);
-  TrainingOutcome outcome = train_in_phases(wanted, maker, plan_of(training, request.config, wanted),
-                                            std::move(checkpoint), checkpoints, listener, stop);
+  TrainingOutcome outcome =
+      train_in_phases(wanted, making(maker, stopping), plan_of(training, request.config, wanted),
+                      std::move(checkpoint), checkpoints, listener, stop);
   if (outcome.end == TrainingEnd::time_limit)
     notes(Severity::warning,
           fmt::format("the time limit was reached after {} of {} epochs; the best model so far is kept",

@@ -280,8 +280,8 @@ MemberResult train_member(const Member& member, EngineChoice choice, const StopS
     Checkpoints checkpoints(member.checkpoints, member.identity, no_notes());
     std::optional<Checkpoint> checkpoint = checkpoints.newest();
     if (checkpoint && checkpoint->engine != maker.name) checkpoint.reset();
-    return result_of(maker.name, train_in_phases(member.request, maker, member.plan, std::move(checkpoint),
-                                                 checkpoints, nobody, stop));
+    return result_of(maker.name, train_in_phases(member.request, making(maker, member.stopping), member.plan,
+                                                 std::move(checkpoint), checkpoints, nobody, stop));
   });
 }
 

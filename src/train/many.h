@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "engine/engine.h"
 #include "train/checkpoints.h"
 #include "train/loop.h"
+#include "train/metric_stopping.h"
 
 // Many networks at once: side by side on one device where its engine can, else a thread each.
 namespace stoker {
@@ -24,6 +26,7 @@ struct Member {
   TrainingPlan plan;
   std::filesystem::path checkpoints;  // what is there is gone on from; empty: none are kept
   Identity identity;                  // of the request, taken before its data was placed
+  std::optional<MetricStopping> stopping = std::nullopt;  // such a one trains on an engine of its own
 };
 
 enum class MemberEnd { finished, time_limit, diverged, failed };

@@ -53,10 +53,10 @@ kernels::Statistics statistics_of(const StatisticsPhase& phase, const EngineRequ
 
 class PhasedTraining {
  public:
-  PhasedTraining(const EngineRequest& request, const EngineMaker& maker, const TrainingPlan& plan,
+  PhasedTraining(const EngineRequest& request, const MakeEngine& make, const TrainingPlan& plan,
                  Progress progress)
       : request_(request),
-        maker_(maker),
+        make_(make),
         plan_(plan),
         phases_(phases_of(request.network)),
         progress_(std::move(progress)) {
@@ -149,7 +149,7 @@ class PhasedTraining {
     request.unfrozen = made_for_.unfrozen;
     request.patience = made_for_.patience;
     engine_ = nullptr;  // its memory first
-    engine_ = maker_.make(request);
+    engine_ = make_(request);
   }
 
   // The plan leaves the training before this phase ends, or as it ends.
@@ -183,7 +183,7 @@ class PhasedTraining {
   }
 
   const EngineRequest& request_;
-  const EngineMaker& maker_;
+  const MakeEngine& make_;
   const TrainingPlan& plan_;
   std::vector<Phase> phases_;
   Progress progress_;
@@ -193,11 +193,11 @@ class PhasedTraining {
 
 }  // namespace
 
-TrainingOutcome train_in_phases(const EngineRequest& request, const EngineMaker& maker,
+TrainingOutcome train_in_phases(const EngineRequest& request, const MakeEngine& make,
                                 const TrainingPlan& plan, std::optional<Checkpoint> checkpoint,
                                 Checkpoints& checkpoints, TrainingListener& listener,
                                 const StopSignal& stop) {
-  PhasedTraining training(request, maker, plan, checkpoint ? std::move(checkpoint->progress) : Progress{});
+  PhasedTraining training(request, make, plan, checkpoint ? std::move(checkpoint->progress) : Progress{});
   if (checkpoint) training.restore(checkpoint->state);
   return training.train(checkpoints, listener, stop);
 }

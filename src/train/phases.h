@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 
 #include "base/stop.h"
@@ -9,10 +11,12 @@
 
 namespace stoker {
 
+using MakeEngine = std::function<std::unique_ptr<Engine>(const EngineRequest& request)>;
+
 // Trains a network through all phases of its family, from the beginning or from a checkpoint. Weights are
 // judged in the last phase of gradients alone: it may stop early, and its best are kept. Otherwise as
 // train().
-TrainingOutcome train_in_phases(const EngineRequest& request, const EngineMaker& maker,
+TrainingOutcome train_in_phases(const EngineRequest& request, const MakeEngine& make,
                                 const TrainingPlan& plan, std::optional<Checkpoint> checkpoint,
                                 Checkpoints& checkpoints, TrainingListener& listener, const StopSignal& stop);
 

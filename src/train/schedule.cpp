@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "predict/metrics.h"
 #include "train/training.h"
 
 namespace stoker {
@@ -20,6 +21,11 @@ void check_validation(const TrainingSettings& config, const auto& add) {
     add("early_stopping_patience",
         "early stopping watches the validation loss, but validation_ratio is 0; set "
         "validation_ratio, for example to 0.1, or early_stopping_patience to 0");
+  if (config.early_stopping_metric != validation_loss_metric)
+    add("early_stopping_metric",
+        fmt::format("{} is computed on validation rows, but validation_ratio is 0; set validation_ratio, for "
+                    "example to 0.1, or early_stopping_metric to {}",
+                    config.early_stopping_metric, validation_loss_metric));
 }
 
 double scheduled(const TrainingSettings& config, std::int64_t steps_per_epoch, std::int64_t step,
@@ -46,6 +52,12 @@ double scheduled(const TrainingSettings& config, std::int64_t steps_per_epoch, s
 }
 
 }  // namespace
+
+std::vector<std::string> stopping_metric_names() {
+  std::vector<std::string> names{validation_loss_metric};
+  for (const Metric& each : metrics()) names.emplace_back(each.name);
+  return names;
+}
 
 void check(const TrainingSettings& config, const std::string& path, config::Diagnostics& diagnostics,
            const config::Value* written) {

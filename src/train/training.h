@@ -28,6 +28,11 @@ inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::L
 
 namespace stoker {
 
+// In place of a metric of predict/metrics.h.
+constexpr const char* validation_loss_metric = "loss";
+// It, and every metric that there is.
+std::vector<std::string> stopping_metric_names();
+
 // How a network is trained, whatever its family.
 struct TrainingSettings {
   LossChoice loss = LossChoice::automatic;
@@ -48,10 +53,16 @@ struct TrainingSettings {
   double validation_ratio = 0;
   std::int64_t early_stopping_patience = 0;
   double early_stopping_min_delta = 0;
+  std::string early_stopping_metric = validation_loss_metric;
   std::uint64_t seed = 42;
 };
 
 inline config::Fields fields(TrainingSettings& c) {
+  config::Field metric = config::field(
+      "early_stopping_metric", c.early_stopping_metric,
+      "What stops the training and chooses the best weights; loss is the validation loss, all others are "
+      "computed on the validation rows in real units, after every epoch");
+  metric.choices = stopping_metric_names();
   return {
       config::field("loss", c.loss,
                     "What training minimises; auto: mse for quantities, cross-entropy for classes; huber, "
@@ -94,11 +105,13 @@ inline config::Fields fields(TrainingSettings& c) {
           .changes_rows(),
       config::field(
           "early_stopping_patience", c.early_stopping_patience,
-          "Epochs without a better validation loss before training stops; 0: never; needs validation_ratio")
+          "Epochs without a better validation loss, or early_stopping_metric, before training stops; 0: "
+          "never; needs validation_ratio")
           .at_least(0),
       config::field("early_stopping_min_delta", c.early_stopping_min_delta,
                     "Smallest improvement of the validation loss that counts")
           .at_least(0),
+      std::move(metric),
       config::field("seed", c.seed, "Seed of initial weights, shuffling and dropout").changes_rows(),
   };
 }

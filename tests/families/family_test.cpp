@@ -12,6 +12,7 @@
 #include "torch/training_case.h"
 #include "train/engines.h"
 #include "train/listeners.h"
+#include "train/metric_stopping.h"
 #include "train/phases.h"
 
 // A family comes in through its own files and the tables, whatever its inputs, losses and phases are.
@@ -26,6 +27,8 @@ struct FamilyWay {
   const char* engine;
   bool on_gpu;
 };
+
+const std::optional<MetricStopping> no_metric;
 
 const EngineMaker& maker_of(std::string_view name) {
   for (const EngineMaker& each : engines())
@@ -61,7 +64,7 @@ class OwnFamily : public testing::TestWithParam<FamilyWay> {
     Checkpoints checkpoints(folder_, identity_, no_notes());
     TrainingPlan plan = plan_for(request_, epochs);
     plan.pause_after_epochs = pause;
-    return train_in_phases(request_, maker_of(GetParam().engine), plan,
+    return train_in_phases(request_, making(maker_of(GetParam().engine), no_metric), plan,
                            resumes ? checkpoints.newest() : std::nullopt, checkpoints, listener, {});
   }
 
@@ -217,8 +220,8 @@ TEST_P(OwnFamily, NeedsAnEpochForItsLastPhase) {
   test::RecordingListener nobody;
   Checkpoints checkpoints({}, identity_, no_notes());
   try {
-    train_in_phases(request_, maker_of(GetParam().engine), plan_for(request_, 2), std::nullopt, checkpoints,
-                    nobody, {});
+    train_in_phases(request_, making(maker_of(GetParam().engine), no_metric), plan_for(request_, 2),
+                    std::nullopt, checkpoints, nobody, {});
     FAIL() << "two epochs were enough";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::wrong_request);

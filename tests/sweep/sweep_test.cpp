@@ -140,6 +140,18 @@ TEST_F(Sweeps, ARungGoesOnExactlyWhereTheLastEnded) {
   EXPECT_EQ(*halved.trials[halved.winner].score, *whole.trials[halved.winner].score);
 }
 
+// Of the same trainings, which differ in the epoch whose weights count. Training knows targets as floats.
+TEST_F(Sweeps, WeightsThatTheMetricChoseAreNoWorseByIt) {
+  const std::string by_metric = halving_model + ", early_stopping_metric: mae";
+  const std::string random = "strategy: random, models: 9, metric: mae";
+  const SweepSummary by_loss = swept(sweep_of(network_sweep(halving_model, random)));
+  const SweepSummary by_mae = swept(sweep_of(network_sweep(by_metric, random)));
+  for (std::size_t i = 0; i < by_mae.trials.size(); ++i)
+    EXPECT_LE(*by_mae.trials[i].score, *by_loss.trials[i].score * (1 + 1e-6)) << i;
+  const SweepSummary halved = swept(sweep_of(network_sweep(by_metric, halving + ", metric: mae")));
+  EXPECT_EQ(*halved.trials[halved.winner].score, *by_mae.trials[halved.winner].score);
+}
+
 TEST_F(Sweeps, AnInterruptedSweepGoesOnToTheSameTable) {
   const SweepDocument sweep = sweep_of(network_sweep(halving_model, halving + ", folds: 2"));
   const std::string expected = table(swept(sweep));

@@ -127,6 +127,17 @@ TEST_P(ResumeTest, OfARunThatStopsEarlyIsExact) {
   expect_same(whole, resumed());  // it is over: nothing is trained any more
 }
 
+TEST_P(ResumeTest, OfARunThatAMetricStopsIsExact) {
+  spec_.training.epochs = 400;
+  spec_.training.learning_rate = 0.03;
+  spec_.training.early_stopping_metric = "mae";
+  spec_.training.early_stopping_patience = 10;
+  const FitResult whole = uninterrupted();
+  EXPECT_EQ(whole.end, TrainingEnd::stopped_early);
+  interrupted(false, 30);
+  expect_same(whole, resumed());
+}
+
 TEST_P(ResumeTest, FromAnOlderCheckpointIsExactWhenTheNewestIsDamaged) {
   const FitResult whole = uninterrupted();
   const std::int64_t step = interrupted(false, 100, 0);

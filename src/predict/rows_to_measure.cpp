@@ -1,0 +1,53 @@
+#include "predict/rows_to_measure.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "predict/predictions.h"
+
+namespace stoker {
+namespace {
+
+// Engines take the two classes of a binary target as floats.
+std::vector<std::int64_t> class_numbers(const Array& targets) {
+  if (targets.type() == DType::int64) {
+    const auto numbers = targets.as<std::int64_t>();
+    return {numbers.begin(), numbers.end()};
+  }
+  std::vector<std::int64_t> classes;
+  for (const float each : targets.as<float>()) classes.push_back(each > 0.5F ? 1 : 0);
+  return classes;
+}
+
+}  // namespace
+
+RowsToMeasure::RowsToMeasure(Model model, Dataset data) : model_(std::move(model)), data_(std::move(data)) {
+  const Preparation& preparation = model_.preparation;
+  if (task() != Task::regression) {
+    classes_ = class_numbers(data_.targets());
+    return;
+  }
+  for (const float each : std::as_const(data_).targets().as<float>())
+    actual_.push_back(each * preparation.target_scale() + preparation.target_shift());
+}
+
+std::optional<std::string> RowsToMeasure::absent_class() const {
+  const std::vector<std::string>& names = model_.preparation.classes();
+  for (std::size_t number = 0; number < names.size(); ++number)
+    if (std::find(classes_.begin(), classes_.end(), static_cast<std::int64_t>(number)) == classes_.end())
+      return names[number];
+  return std::nullopt;
+}
+
+double RowsToMeasure::measure(const Metric& metric, NamedArrays parameters) {
+  model_.parameters = std::move(parameters);
+  if (task() == Task::regression)
+    return metric.compute(measured_numbers(actual_, predict_numbers(model_, data_)));
+  PiecesOfPredictions pieces(model_, data_);
+  const ClassRows rows =
+      class_rows(classes_, model_.preparation.classes().size(), [&](const auto& take) { pieces.each(take); });
+  return rows.scored.all_numbers ? metric.compute({{}, {}, &rows}) : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace stoker

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "model/model.h"
+#include "predict/metrics.h"
+
+namespace stoker {
+
+// Rows that are prepared already, with their targets: what a training validates on, measured again and again
+// while it goes on.
+class RowsToMeasure {
+ public:
+  // The parameters of the model come with each measurement. The data lies in the host's memory.
+  RowsToMeasure(Model model, Dataset data);
+
+  Task task() const { return model_.preparation.task(); }
+  // The name of a class that no row has.
+  std::optional<std::string> absent_class() const;
+  // Not a number where the predictions are none.
+  double measure(const Metric& metric, NamedArrays parameters);
+
+ private:
+  Model model_;
+  Dataset data_;
+  std::vector<double> actual_;  // in real units
+  std::vector<std::int64_t> classes_;
+};
+
+}  // namespace stoker
