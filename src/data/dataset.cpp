@@ -5,7 +5,8 @@
 namespace stoker {
 
 Shape DatasetArray::row_shape() const {
-  Shape shape(array.shape().begin() + 1, array.shape().end());
+  Shape shape = array.shape();
+  if (!shape.empty()) shape.erase(shape.begin());
   if (has_windows()) shape.insert(shape.begin(), length);
   return shape;
 }

@@ -24,7 +24,10 @@ struct DatasetArray {
   std::int64_t length = 0;
 
   bool has_windows() const { return length > 0; }
-  std::int64_t rows() const { return (has_windows() ? starts : array).dimension(0); }
+  std::int64_t rows() const {
+    const Shape& shape = (has_windows() ? starts : array).shape();
+    return shape.empty() ? 0 : shape.front();  // a single number has no rows
+  }
   Shape row_shape() const;
 };
 

@@ -43,17 +43,18 @@ struct OptimizerSettings {
 };
 
 // Between processes that train one model: called after every backward pass, with the gradients of this
-// process, and leaves in their place the mean over all.
+// process, and before an epoch is judged, with each of its buffers; leaves in their place the mean over all.
 class Collective {
  public:
   virtual ~Collective() = default;
-  virtual void average(std::span<float> gradients) = 0;  // in host memory
+  virtual void average(std::span<float> values) = 0;  // in host memory
 };
 
 struct EngineRequest {
   Network network;
   std::vector<LossTerm> losses{LossTerm{}};
   std::vector<std::string> unfrozen;  // the parameters that are trained; none named: all
+  std::int64_t first_update = 0;      // the step with which its optimiser begins, the moments being 0
   RowOrder order;
   Collective* collective = nullptr;  // null: one process
   Precision precision = Precision::automatic;

@@ -21,6 +21,9 @@ std::string memory_problem(const Array& array, const std::string& name, Device d
 std::string array_problem(const Dataset& dataset, const ArraySpec& wanted, Device device) {
   const DatasetArray* found = dataset.find(wanted.name);
   if (found == nullptr) return fmt::format("there are no {}", wanted.name);
+  if (found->array.shape().empty()) return fmt::format("the {} are a single number", wanted.name);
+  if (found->length < 0 || (found->length == 0 && !found->starts.empty()))
+    return fmt::format("the windows of the {} have a length of {}", wanted.name, found->length);
   const bool fits = found->array.type() == wanted.type && found->row_shape() == wanted.shape &&
                     found->rows() == dataset.rows();
   if (!fits)
@@ -28,8 +31,8 @@ std::string array_problem(const Dataset& dataset, const ArraySpec& wanted, Devic
                        wanted.name, found->rows(), name_of(found->array.type()),
                        fmt::join(found->row_shape(), ", "), dataset.rows(), name_of(wanted.type),
                        fmt::join(wanted.shape, ", "));
-  if (found->has_windows() &&
-      (found->starts.type() != DType::int64 || found->length > found->array.dimension(0)))
+  if (found->has_windows() && (found->starts.type() != DType::int64 || found->starts.shape().size() != 1 ||
+                               found->length > found->array.dimension(0)))
     return fmt::format("the windows of the {} do not fit their series", wanted.name);
   std::string problem = memory_problem(found->array, wanted.name, device);
   if (problem.empty() && found->has_windows()) problem = memory_problem(found->starts, wanted.name, device);
@@ -41,7 +44,15 @@ ArraySpec targets_of(const LossTerm& term, const Network& network) {
   return {term.targets, Role::targets, DType::float32, {width_of(term, network)}};
 }
 
+// Arrays are found by their names.
+std::string name_problem(const Dataset& dataset) {
+  for (const DatasetArray& each : dataset.arrays)
+    if (dataset.find(each.name) != &each) return fmt::format("two arrays are called {}", each.name);
+  return "";
+}
+
 std::string dataset_problem(const EngineRequest& request, const Dataset& dataset) {
+  if (std::string problem = name_problem(dataset); !problem.empty()) return problem;
   std::vector<ArraySpec> wanted = request.network.inputs;
   for (const LossTerm& term : request.losses)
     if (term.kind != Loss::output) wanted.push_back(targets_of(term, request.network));

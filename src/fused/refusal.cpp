@@ -1,6 +1,7 @@
 #include "fused/refusal.h"
 
-#include <algorithm>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -8,6 +9,21 @@
 #include "model/mlp.h"
 
 namespace stoker::fused {
+namespace {
+
+// The engines read the first array of a role, where it lies, whatever its name.
+std::string reading_problem(const EngineRequest& request, const Dataset& dataset) {
+  for (const DatasetArray& each : dataset.arrays)
+    if (each.has_windows()) return "it does not read windows of a series";
+  const auto is_first = [&](const std::string& name, Role role) {
+    return &dataset.find(name)->array == dataset.find(role);
+  };
+  if (!is_first(request.network.inputs.front().name, Role::features)) return "it reads one array of features";
+  if (!is_first(request.loss().targets, Role::targets)) return "it reads one array of targets";
+  return "";
+}
+
+}  // namespace
 
 std::string common_refusal(const EngineRequest& request) {
   if (!mlp_shape(request.network))
@@ -16,11 +32,19 @@ std::string common_refusal(const EngineRequest& request) {
   if (request.loss().kind == Loss::output) return "it computes the loss itself";
   if (request.loss().weight != 1) return "it does not support a weighted loss";
   if (!request.unfrozen.empty()) return "it trains all parameters, but some are frozen";
+  if (request.first_update != 0) return "its optimiser begins with the first step";
   if (request.order.is_sharded()) return "it does not support shards";
   if (request.order.ranks != 1 || request.collective != nullptr) return "it trains in a single process";
-  for (const DatasetArray& each : request.training.arrays)
-    if (each.has_windows()) return "it does not read windows of a series";
-  return request_problem(request);
+  const std::vector<ArraySpec>& inputs = request.network.inputs;
+  if (inputs.size() != 1 || inputs.front().type != DType::float32 || inputs.front().shape.size() != 1)
+    return "it reads one row of 32-bit floats";
+  if (width_of(request.loss(), request.network) != request.network.outputs)
+    return "it compares all outputs with the targets";
+  std::string problem = request_problem(request);
+  if (problem.empty()) problem = reading_problem(request, request.training);
+  if (problem.empty() && request.validation.rows() > 0)
+    problem = reading_problem(request, request.validation);
+  return problem;
 }
 
 }  // namespace stoker::fused

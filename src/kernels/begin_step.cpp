@@ -26,15 +26,15 @@ void begin_step(const BeginStep& work) {
   const std::int64_t step = counters.step;
   const std::int64_t epoch = step / work.steps_per_epoch;
   const std::int64_t first = step % work.steps_per_epoch * work.batch_size;
+  const EpochOrder order(work.order, work.seed, work.rows, epoch);
   for (std::int64_t row = 0; row < work.batch_rows; ++row) {
-    const std::int64_t position = std::min(first + row, work.epoch_rows - 1);
-    const std::int64_t chosen = row_at(work.order, work.seed, work.rows, epoch, position);
+    const std::int64_t chosen = order(std::min(first + row, work.epoch_rows - 1));
     for (int i = 0; i < work.gather_count; ++i) copy_row(work.gathers[i], row, chosen);
   }
   const std::int64_t rate = std::clamp<std::int64_t>(step - counters.rate_origin, 0,
                                                      std::max<std::int64_t>(work.rate_count - 1, 0));
   *work.learning_rate = work.rates[rate];
-  *work.update_number = static_cast<float>(step + 1);
+  *work.update_number = static_cast<float>(step + 1 - work.first_update);
   counters.current_step = step;
   if (*work.stopped == 0) counters.step = step + 1;
 }

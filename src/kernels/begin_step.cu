@@ -15,7 +15,7 @@ __device__ void finish(const BeginStep& work, std::int64_t step) {
   if (rate >= work.rate_count) rate = work.rate_count - 1;
   if (rate < 0) rate = 0;
   *work.learning_rate = work.rates[rate];
-  *work.update_number = static_cast<float>(step + 1);
+  *work.update_number = static_cast<float>(step + 1 - work.first_update);
   work.counters->current_step = step;
   if (*work.stopped == 0) work.counters->step = step + 1;
   work.counters->ticket = 0;

@@ -39,13 +39,14 @@ struct BeginStep {
   std::int64_t batch_size = 0;
   std::int64_t batch_rows = 0;  // of this batch; the last one of an epoch may be smaller
   std::int64_t steps_per_epoch = 0;
+  std::int64_t first_update = 0;  // the step with which the optimiser began
   const float* rates = nullptr;
   std::int64_t rate_count = 0;
   const float* stopped = nullptr;  // 1 after early stopping: then no counter moves any more
 
   StepCounters* counters = nullptr;
   float* learning_rate = nullptr;
-  float* update_number = nullptr;  // 1 for the first step, as Adam's bias correction counts
+  float* update_number = nullptr;  // 1 for the first update, as Adam's bias correction counts
 };
 
 void begin_step(const BeginStep& work);

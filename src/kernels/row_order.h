@@ -14,24 +14,46 @@ struct RowOrder {
   std::int64_t rank = 0;            // of this process, among `ranks`
   std::int64_t ranks = 1;
 
-  bool is_sharded() const { return rows_per_shard > 0; }
+  STOKER_HOST_DEVICE bool is_sharded() const { return rows_per_shard > 0; }
 };
 
-// The row at a position of what this process sees of an epoch.
+// The order of one epoch, made once for many of its rows.
+class EpochOrder {
+ public:
+  STOKER_HOST_DEVICE EpochOrder(const RowOrder& order, std::uint64_t seed, std::int64_t rows,
+                                std::int64_t epoch)
+      : order_(order),
+        seed_(seed),
+        rows_(static_cast<std::uint64_t>(rows)),
+        epoch_(static_cast<std::uint64_t>(epoch)),
+        outer_(random_key(seed, Purpose::shuffle, epoch_),
+               order.is_sharded() ? rows_ / static_cast<std::uint64_t>(order.rows_per_shard) : rows_) {}
+
+  // The row at a position of what this process sees of the epoch.
+  STOKER_HOST_DEVICE std::int64_t operator()(std::int64_t position) const {
+    const auto place = static_cast<std::uint64_t>(position * order_.ranks + order_.rank);
+    if (!order_.is_sharded()) return static_cast<std::int64_t>(outer_(place));
+    const auto size = static_cast<std::uint64_t>(order_.rows_per_shard);
+    const std::uint64_t whole = rows_ / size;
+    const std::uint64_t turn = place / size;
+    const std::uint64_t shard = turn < whole ? outer_(turn) : whole;
+    const std::uint64_t first = shard * size;
+    const std::uint64_t left = rows_ - first;
+    const RandomKey within = random_key(seed_, Purpose::shard, epoch_ | (shard << 32));
+    return static_cast<std::int64_t>(first + Permutation(within, left < size ? left : size)(place % size));
+  }
+
+ private:
+  RowOrder order_;
+  std::uint64_t seed_;
+  std::uint64_t rows_;
+  std::uint64_t epoch_;
+  Permutation outer_;  // of shards, or of all rows
+};
+
 STOKER_HOST_DEVICE std::int64_t row_at(const RowOrder& order, std::uint64_t seed, std::int64_t rows,
                                        std::int64_t epoch, std::int64_t position) {
-  const auto place = static_cast<std::uint64_t>(position * order.ranks + order.rank);
-  const RandomKey key = random_key(seed, Purpose::shuffle, static_cast<std::uint64_t>(epoch));
-  const auto size = static_cast<std::uint64_t>(order.rows_per_shard);
-  if (size == 0) return static_cast<std::int64_t>(Permutation(key, static_cast<std::uint64_t>(rows))(place));
-  const std::uint64_t whole = static_cast<std::uint64_t>(rows) / size;
-  const std::uint64_t turn = place / size;
-  const std::uint64_t shard = turn < whole ? Permutation(key, whole)(turn) : whole;
-  const std::uint64_t first = shard * size;
-  const std::uint64_t left = static_cast<std::uint64_t>(rows) - first;
-  const RandomKey within =
-      random_key(seed, Purpose::shard, static_cast<std::uint64_t>(epoch) | (shard << 32));
-  return static_cast<std::int64_t>(first + Permutation(within, left < size ? left : size)(place % size));
+  return EpochOrder(order, seed, rows, epoch)(position);
 }
 
 }  // namespace stoker

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t least_stretch = 1'024;
 constexpr std::int64_t most_stretches = 1'024;
+constexpr std::int64_t most_numbers = std::int64_t{1} << 26;  // of all stretches: 512 MiB
 
 Statistics from_stretch(const double* numbers, std::size_t columns, bool with_products) {
   Statistics part;
@@ -52,8 +53,10 @@ void Statistics::merge(const Statistics& part) {
   rows = total;
 }
 
-std::int64_t stretch_of(std::int64_t rows) {
-  return std::max(least_stretch, (rows + most_stretches - 1) / most_stretches);
+std::int64_t stretch_of(const StatisticsWork& work) {
+  const std::int64_t fitting = std::clamp<std::int64_t>(
+      most_numbers / std::max<std::int64_t>(numbers_per_stretch(work), 1), 1, most_stretches);
+  return std::max(least_stretch, (work.rows + fitting - 1) / fitting);
 }
 
 std::int64_t numbers_per_stretch(const StatisticsWork& work) {
@@ -61,7 +64,7 @@ std::int64_t numbers_per_stretch(const StatisticsWork& work) {
 }
 
 void stretch_statistics(const StatisticsWork& work, double* numbers) {
-  const std::int64_t stretch = stretch_of(work.rows);
+  const std::int64_t stretch = stretch_of(work);
   const std::int64_t size = numbers_per_stretch(work);
   for (std::int64_t first = 0; first < work.rows; first += stretch, numbers += size) {
     for (std::int64_t column = 0; column < work.columns; ++column)
@@ -73,7 +76,7 @@ void stretch_statistics(const StatisticsWork& work, double* numbers) {
 }
 
 Statistics statistics(const StatisticsWork& work, const Place& place) {
-  const std::int64_t stretch = stretch_of(work.rows);
+  const std::int64_t stretch = stretch_of(work);
   const std::int64_t stretches = (work.rows + stretch - 1) / stretch;
   const std::int64_t size = numbers_per_stretch(work);
   const bool is_there = place.device.is_cuda();

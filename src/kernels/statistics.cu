@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(threads)
 }  // namespace
 
 LaunchError stretch_statistics_cuda(const StatisticsWork& work, double* numbers, Stream stream) {
-  const std::int64_t stretch = stretch_of(work.rows);
+  const std::int64_t stretch = stretch_of(work);
   const std::int64_t size = numbers_per_stretch(work);
   const auto stretches = static_cast<unsigned>((work.rows + stretch - 1) / stretch);
   const auto blocks_for = [](std::int64_t count) {

@@ -22,8 +22,9 @@ struct Statistics {
   void merge(const Statistics& part);
 };
 
-// Rows are gone through in stretches of the same length wherever it runs, which are then merged in order.
-std::int64_t stretch_of(std::int64_t rows);
+// Rows are gone through in stretches of the same length wherever it runs, which are then merged in order;
+// fewer where the products of many columns would fill the memory.
+std::int64_t stretch_of(const StatisticsWork& work);
 // Of one stretch each, behind one another: five arrays of [columns] (rows, least, most, mean, squares), then
 // the products where they are asked for.
 std::int64_t numbers_per_stretch(const StatisticsWork& work);
@@ -31,7 +32,7 @@ std::int64_t numbers_per_stretch(const StatisticsWork& work);
 void stretch_statistics(const StatisticsWork& work, double* numbers);
 LaunchError stretch_statistics_cuda(const StatisticsWork& work, double* numbers, Stream stream);
 
-// Waits for the device.
+// Waits for the device. The stream is the default one: others are not waited for.
 Statistics statistics(const StatisticsWork& work, const Place& place);
 
 }  // namespace stoker::kernels

@@ -13,7 +13,8 @@ namespace stoker {
 
 // One pass over the training rows without gradients; what follows from it is kept in buffers.
 struct StatisticsPhase {
-  std::string input;  // its last dimension are the columns; of windows, the series counts and no window
+  std::string input;  // its last dimension holds the columns (one where rows are single numbers); of windows
+                      // the series counts, each moment once
   std::string mask;   // an input with one number for each of its rows of columns: 0 does not count; "": none
   bool with_products = false;
   NamedArrays (*buffers)(const Network& network, const kernels::Statistics& found) = nullptr;

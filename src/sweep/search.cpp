@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "model/family.h"
 #include "model/workers.h"
 #include "sweep/score.h"
 #include "torch/door.h"
@@ -45,6 +46,8 @@ std::vector<Rung> rungs_for(const SweepDocument& sweep, const std::vector<Candid
 // it is trained alone.
 const EngineMaker* group_maker(const EngineRequest& request, EngineChoice choice) {
   try {
+    // A group goes through one phase of gradients alone.
+    if (phases_of(request.network).size() > 1) return nullptr;
     const EngineMaker& maker = choose_engine(engines(), choice, std::nullopt, request, false);
     return request.device.is_cuda() && maker.make_group != nullptr ? &maker : nullptr;
   } catch (const Error&) {

@@ -25,7 +25,8 @@ class LossTerms {
   const at::Tensor& sums() const { return sums_; }
   // What is trained: [places]. Of several losses it is known after add_up().
   const at::Tensor& totals() const { return totals_; }
-  bool are_several() const { return terms_.size() > 1; }
+  // Also of one that is weighted: what is trained is then not what is added up.
+  bool are_several() const { return terms_.size() > 1 || terms_.front().weight != 1; }
   void add_up();
   at::Tensor sum_of_each() const;  // [losses]
   void begin_epoch();              // of several losses: their sums are 0 again

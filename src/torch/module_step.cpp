@@ -76,7 +76,7 @@ ModuleTrainee::ModuleTrainee(const Network& network, const FlatValues& flat, Dev
     : outputs_(network.outputs),
       device_(device),
       gradients_(flat.gradients),
-      buffers_(flat.values.narrow(0, flat.trained, flat.values.numel() - flat.trained)),
+      buffers_(flat.values.narrow(0, flat.buffers_from, flat.values.numel() - flat.buffers_from)),
       stopped_(flat.stopped) {
   module_ = make_module(network, [&](const std::string& name) {
     // A tensor of its own over that memory: autograd would take a change of one view for a change of all.

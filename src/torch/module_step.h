@@ -19,7 +19,7 @@ struct FlatValues {
   at::Tensor values;
   at::Tensor gradients;
   const NamedArrays& trained_parameters;  // those that the optimiser changes
-  std::int64_t trained = 0;               // their floats; the rest are frozen, or buffers
+  std::int64_t buffers_from = 0;          // where buffers begin
   at::Tensor stopped;                     // 1: nothing changes any more
 };
 

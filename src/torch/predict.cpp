@@ -27,7 +27,7 @@ std::int64_t rows_of_slice(std::int64_t widest) {
 }
 
 // Rows of windows lie in arrays of another length, so each array is asked for its shape.
-void check_inputs(const Network& network, const Dataset& data) {
+void check_inputs(const Network& network, const Dataset& data, std::int64_t end) {
   const Arrays arrays = inputs_of(network, data);
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const ArraySpec& wanted = network.inputs[i];
@@ -35,6 +35,11 @@ void check_inputs(const Network& network, const Dataset& data) {
       fail("a model that reads {} [{}] as {} was given {} [{}]", name_of(wanted.type),
            fmt::join(wanted.shape, ", "), wanted.name, name_of(arrays[i]->array.type()),
            fmt::join(arrays[i]->row_shape(), ", "));
+    if (arrays[i]->rows() < end)
+      fail("the {} have {} rows, and {} are asked for", wanted.name, arrays[i]->rows(), end);
+    if (!arrays[i]->has_windows()) continue;
+    if (arrays[i]->starts.type() != DType::int64) fail("the windows of the {} begin at no rows", wanted.name);
+    if (const std::string problem = gather_problem(*arrays[i]); !problem.empty()) fail("{}", problem);
     check_windows(*arrays[i]);
   }
 }
@@ -45,7 +50,7 @@ Array module_outputs(const Network& network, const NamedArrays& parameters, cons
                      std::int64_t first, std::int64_t count) {
   return translated("predicting", [&] {
     const c10::InferenceMode no_autograd;
-    check_inputs(network, data);
+    check_inputs(network, data, first + count);
     const std::unique_ptr<Module> module =
         make_module(network, [&](const std::string& name) { return view_of(find_array(parameters, name)); });
     if (module == nullptr) fail("LibTorch has no module for {}", network.family);

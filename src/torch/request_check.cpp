@@ -14,17 +14,15 @@
 namespace stoker::torch_door {
 namespace {
 
-// Rows are gathered by words of 4 bytes.
+// A block of the kernel that gathers has several rows, counted in 32 bits.
+constexpr std::int64_t most_bytes_of_row = std::int64_t{1} << 30;
+
 std::string size_problem(const EngineRequest& request) {
   if (request.training.arrays.size() > kernels::most_gathers)
     return fmt::format("the data has {} arrays, more than the {} that a step can read",
                        request.training.arrays.size(), kernels::most_gathers);
-  for (const DatasetArray& each : request.training.arrays) {
-    std::size_t bytes = size_of(each.array.type());
-    for (const std::int64_t size : each.row_shape()) bytes *= static_cast<std::size_t>(size);
-    if (bytes % sizeof(std::uint32_t) != 0)
-      return fmt::format("a row of {} has {} bytes, which is not a multiple of 4", each.name, bytes);
-  }
+  for (const DatasetArray& each : request.training.arrays)
+    if (std::string problem = gather_problem(each); !problem.empty()) return problem;
   return "";
 }
 
@@ -44,6 +42,20 @@ std::string refusal(const EngineRequest& request) {
   }
   std::string problem = request_problem(request);
   return problem.empty() ? size_problem(request) : problem;
+}
+
+// Rows are gathered by words of 4 bytes, and a window begins at any moment.
+std::string gather_problem(const DatasetArray& array) {
+  const std::int64_t bytes = array.array.dimension(0) == 0
+                                 ? 0
+                                 : static_cast<std::int64_t>(array.array.bytes()) / array.array.dimension(0);
+  const char* unit = array.has_windows() ? "moment" : "row";
+  if (bytes % static_cast<std::int64_t>(sizeof(std::uint32_t)) != 0)
+    return fmt::format("a {} of the {} has {} bytes, which is not a multiple of 4", unit, array.name, bytes);
+  const std::int64_t of_row = array.has_windows() ? array.length : 1;
+  if (bytes > most_bytes_of_row / of_row)
+    return fmt::format("a row of the {} has more than {} bytes", array.name, most_bytes_of_row);
+  return "";
 }
 
 void check_windows(const DatasetArray& array) {

@@ -13,5 +13,7 @@ std::string refusal(const EngineRequest& request);
 // other memory.
 void check_values(const EngineRequest& request);
 void check_windows(const DatasetArray& array);
+// Why rows of the array cannot be gathered, or "".
+std::string gather_problem(const DatasetArray& array);
 
 }  // namespace stoker::torch_door

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 
@@ -41,21 +42,20 @@ bool is_named(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Those that the optimiser changes, or the rest: what is frozen, and buffers.
-NamedArrays part_of_parameters(const EngineRequest& request, bool are_trained) {
-  std::vector<std::string> trained;
-  for (const ParameterSpec& spec : parameter_specs(request.network))
-    if (spec.is_trained && (request.unfrozen.empty() || is_named(request.unfrozen, spec.name)))
-      trained.push_back(spec.name);
-  NamedArrays part;
-  for (const NamedArray& each : request.initial_parameters)
-    if (is_named(trained, each.name) == are_trained) part.push_back(each);
-  return part;
+enum class Part { trained, frozen, buffers };
+
+Part part_of(const ParameterSpec& spec, const std::vector<std::string>& unfrozen) {
+  if (!spec.is_trained) return Part::buffers;
+  return unfrozen.empty() || is_named(unfrozen, spec.name) ? Part::trained : Part::frozen;
 }
 
-NamedArrays trained_first(const EngineRequest& request) {
-  NamedArrays all = part_of_parameters(request, true);
-  for (NamedArray& each : part_of_parameters(request, false)) all.push_back(std::move(each));
+NamedArrays parameters_of(const EngineRequest& request, std::initializer_list<Part> parts) {
+  const std::vector<ParameterSpec> specs = parameter_specs(request.network);
+  NamedArrays all;
+  for (const Part part : parts)
+    for (const NamedArray& each : request.initial_parameters)
+      for (const ParameterSpec& spec : specs)
+        if (spec.name == each.name && part_of(spec, request.unfrozen) == part) all.push_back(each);
   return all;
 }
 
@@ -77,9 +77,10 @@ auto TorchEngine::on_stream(const char* what, Work&& work) const {
 TorchEngine::TorchEngine(const EngineRequest& request, Kind kind)
     : request_(request),
       kind_(kind),
-      trained_parameters_(part_of_parameters(request, true)),
-      layout_(trained_first(request)),
+      trained_parameters_(parameters_of(request, {Part::trained})),
+      layout_(parameters_of(request, {Part::trained, Part::frozen, Part::buffers})),
       trained_(ParameterLayout(trained_parameters_).size()),
+      buffers_from_(ParameterLayout(parameters_of(request, {Part::trained, Part::frozen})).size()),
       records_gradients_(has_module(request.network)) {
   place_.device = request.device;
   translated("setting up an engine", [&] {
@@ -126,7 +127,7 @@ std::unique_ptr<Trainee> TorchEngine::make_trainee() const {
   if (records_gradients_)
     return std::make_unique<ModuleTrainee>(
         request_.network,
-        FlatValues{layout_, parameters_, gradients_, trained_parameters_, trained_, stopped_},
+        FlatValues{layout_, parameters_, gradients_, trained_parameters_, buffers_from_, stopped_},
         request_.device);
   const MlpShape shape = mlp_shape(request_.network).value();
   return std::make_unique<MlpTrainee>(shape, mlp_layers(shape, layout_, parameters_, gradients_),
@@ -168,6 +169,7 @@ kernels::BeginStep TorchEngine::begin_step_of(std::int64_t rows) const {
   begin.batch_size = request_.batch_size;
   begin.batch_rows = rows;
   begin.steps_per_epoch = request_.steps_per_epoch();
+  begin.first_update = request_.first_update;
   begin.rates = rates_.const_data_ptr<float>();
   begin.rate_count = most_steps;
   begin.stopped = stopped_.const_data_ptr<float>();
@@ -225,6 +227,7 @@ void TorchEngine::do_piece(Piece piece) {
 }
 
 void TorchEngine::end_epoch() {
+  if (request_.collective != nullptr) average_buffers();
   if (validation_) validation_->run();
   if (losses_->are_several()) {
     losses_->add_up();
@@ -247,6 +250,19 @@ void TorchEngine::average_gradients() {
   at::Tensor on_host = trained.to(at::kCPU);  // itself on a CPU
   request_.collective->average({on_host.mutable_data_ptr<float>(), static_cast<std::size_t>(trained_)});
   if (place_.device.is_cuda()) trained.copy_(on_host);
+}
+
+// What each process gathered from rows of its own. All must judge an epoch alike: one that stopped alone
+// would leave the others waiting for its gradients.
+void TorchEngine::average_buffers() {
+  for (const ParameterSpec& spec : parameter_specs(request_.network)) {
+    if (spec.is_trained) continue;
+    at::Tensor buffer = layout_.view(parameters_, spec.name);
+    at::Tensor on_host = buffer.to(at::kCPU);
+    request_.collective->average(
+        {on_host.mutable_data_ptr<float>(), static_cast<std::size_t>(on_host.numel())});
+    if (place_.device.is_cuda()) buffer.copy_(on_host);
+  }
 }
 
 ChunkResult TorchEngine::run(const Chunk& chunk) {
@@ -309,6 +325,8 @@ void TorchEngine::collect(ChunkResult& result) {
   next_step_ = counters.step;
   if (counters.record_count > 0) {
     const at::Tensor host = lines_.narrow(0, 0, counters.record_count).to(at::kCPU);
+    at::Tensor losses;
+    if (loss_lines_.defined()) losses = loss_lines_.narrow(0, 0, counters.record_count).to(at::kCPU);
     for (std::int64_t i = 0; i < counters.record_count; ++i) {
       kernels::EpochLine line;
       std::memcpy(static_cast<void*>(&line), host.const_data_ptr<std::int64_t>() + i * line_words,
@@ -318,19 +336,16 @@ void TorchEngine::collect(ChunkResult& result) {
       record.train_loss = line.train_loss;
       if (validation_) record.validation_loss = line.validation_loss;
       record.is_best = line.is_best != 0;
-      record.values = loss_values(i);
+      if (losses.defined()) record.values = loss_values(losses.const_data_ptr<double>() + i * losses.size(1));
       result.finished_epochs.push_back(record);
     }
   }
   result.stopped_early = has_stopped();
 }
 
-// Of line `line`, where there are several losses.
-std::vector<NamedValue> TorchEngine::loss_values(std::int64_t line) const {
+// Of one line of loss_lines_.
+std::vector<NamedValue> TorchEngine::loss_values(const double* means) const {
   std::vector<NamedValue> values;
-  if (!loss_lines_.defined()) return values;
-  const at::Tensor host = loss_lines_[line].to(at::kCPU);
-  const double* means = host.const_data_ptr<double>();
   const std::size_t count = request_.losses.size();
   for (std::size_t i = 0; i < count; ++i) {
     const std::string& name = request_.losses[i].name;

@@ -50,11 +50,12 @@ class TorchEngine : public Engine {
   void do_piece(Piece piece);  // called by the runner
   void end_epoch();
   void average_gradients();
+  void average_buffers();
   void run_steps(std::int64_t count);
   std::int64_t steps_in_one_go(std::int64_t wanted) const;
   void begin_part(std::int64_t first_step, const float* rates, std::int64_t count);
   void collect(ChunkResult& result);
-  std::vector<NamedValue> loss_values(std::int64_t line) const;
+  std::vector<NamedValue> loss_values(const double* means) const;
   bool has_stopped() const;  // waits for the device
   kernels::StepCounters host_counters() const;
   void set_counters(const kernels::StepCounters& counters);
@@ -72,8 +73,9 @@ class TorchEngine : public Engine {
   std::optional<c10::Stream> stream_;  // none on the CPU
   kernels::Place place_;
   NamedArrays trained_parameters_;
-  ParameterLayout layout_;    // what is trained first, then what is frozen and buffers
+  ParameterLayout layout_;    // what is trained, what is frozen, buffers
   std::int64_t trained_ = 0;  // floats of what is trained
+  std::int64_t buffers_from_ = 0;
   bool records_gradients_ = false;
   std::int64_t next_step_ = 0;
 

@@ -71,7 +71,7 @@ double number_from_json(const json& value) {
   if (text == "nan") return not_a_number;
   if (text == "inf") return std::numeric_limits<double>::infinity();
   if (text == "-inf") return -std::numeric_limits<double>::infinity();
-  refuse("'{}' is not a number", text);
+  refuse("'{}' is not a number", text.substr(0, most_shown));
 }
 
 json epoch_to_json(const EpochReport& epoch, std::int64_t first) {
@@ -93,7 +93,9 @@ EpochReport epoch_from_json(const json& value, std::int64_t first) {
     return value.at(name).is_null() ? not_a_number : number_from_json(value.at(name));
   };
   EpochReport epoch;
-  epoch.record.epoch = value.at("epoch").get<std::int64_t>() - first;
+  const auto number_of_epoch = value.at("epoch").get<std::int64_t>();
+  if (number_of_epoch < first) refuse("'{}' is not an epoch", number_of_epoch);
+  epoch.record.epoch = number_of_epoch - first;
   epoch.record.train_loss = number("train_loss");
   if (!value.at("validation_loss").is_null()) epoch.record.validation_loss = number("validation_loss");
   epoch.record.is_best = value.at("is_best").get<bool>();
@@ -112,7 +114,8 @@ json epoch_event(const EpochReport& epoch) {
              {"learning_rate", epoch.learning_rate},
              {"seconds", epoch.seconds}};
   if (epoch.record.validation_loss) event["validation_loss"] = *epoch.record.validation_loss;
-  for (const NamedValue& each : epoch.record.values) event[each.name] = each.value;
+  // Apart: a loss may be called `loss`, and train_loss is that of all of them.
+  for (const NamedValue& each : epoch.record.values) event["values"][each.name] = each.value;
   return event;
 }
 

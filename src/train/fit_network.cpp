@@ -219,9 +219,9 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   const std::string placement = place_data(wanted, notes);
   data.training = {};  // the placed copy is the one that is used
   data.validation = {};
-  const EngineMaker& maker =
-      choose_engine(engines(), request.config.engine,
-                    checkpoint ? std::optional(checkpoint->engine) : std::nullopt, wanted);
+  const EngineMaker& maker = choose_engine(engines(), request.config.engine,
+                                           checkpoint ? std::optional(checkpoint->engine) : std::nullopt,
+                                           most_demanding_phase(wanted));
   TrainingOutcome outcome =
       train_in_phases(wanted, making(maker, stopping), plan_of(training, request.config, wanted),
                       std::move(checkpoint), checkpoints, listener, stop);

@@ -68,12 +68,15 @@ Identity identity_of(const EngineRequest& request) {
       {"all_validation_rows", hash_of(request.validation)},
   };
   identity.insert(identity.end(), of_training.begin(), of_training.end());
-  for (std::size_t i = 1; i < request.losses.size(); ++i) {
+  // A loss alone is told above, as earlier versions did.
+  for (std::size_t i = 0; request.losses.size() > 1 && i < request.losses.size(); ++i) {
     const LossTerm& term = request.losses[i];
     identity.emplace_back(fmt::format("loss {}", term.name),
                           fmt::format("{} {} {} {} {} {}", config::name_of(term.kind), term.weight,
                                       term.huber_delta, term.targets, term.first_output, term.outputs));
   }
+  if (request.order.ranks > 1)
+    identity.emplace_back("process", fmt::format("{} of {}", request.order.rank, request.order.ranks));
   if (request.order.is_sharded())
     identity.emplace_back("rows_per_shard", fmt::format("{}", request.order.rows_per_shard));
   return identity;

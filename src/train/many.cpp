@@ -276,7 +276,8 @@ class GroupTraining {
 MemberResult train_member(const Member& member, EngineChoice choice, const StopSignal& stop) {
   return guarded([&] {
     NobodyListens nobody;
-    const EngineMaker& maker = choose_engine(engines(), choice, std::nullopt, member.request);
+    const EngineMaker& maker =
+        choose_engine(engines(), choice, std::nullopt, most_demanding_phase(member.request));
     Checkpoints checkpoints(member.checkpoints, member.identity, no_notes());
     std::optional<Checkpoint> checkpoint = checkpoints.newest();
     if (checkpoint && checkpoint->engine != maker.name) checkpoint.reset();

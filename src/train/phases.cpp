@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "engine/request_check.h"
 #include "kernels/place.h"
 #include "kernels/statistics.h"
 #include "model/family.h"
@@ -17,7 +18,6 @@ namespace stoker {
 namespace {
 
 constexpr std::string_view of_parameters = "parameters.";
-constexpr std::string_view of_best_parameters = "best_parameters.";
 
 void replace(NamedArrays& state, const std::string& name, const Array& array) {
   for (NamedArray& each : state) {
@@ -30,25 +30,31 @@ void replace(NamedArrays& state, const std::string& name, const Array& array) {
   fail("there is no '{}' to replace", name);
 }
 
-const float* floats_of(const Array& array) {
-  return static_cast<const float*>(array.data());
+const float* floats_of(const DatasetArray& input) {
+  if (input.array.type() != DType::float32)
+    fail("the input '{}' is {}, and statistics are taken of float32", input.name,
+         name_of(input.array.type()));
+  return static_cast<const float*>(input.array.data());
 }
 
 kernels::Statistics statistics_of(const StatisticsPhase& phase, const EngineRequest& request) {
   const DatasetArray* input = request.training.find(phase.input);
   if (input == nullptr) fail("there is no input '{}' to take statistics of", phase.input);
   kernels::StatisticsWork work;
-  work.values = floats_of(input->array);
-  work.columns = input->array.shape().back();
+  work.values = floats_of(*input);
+  work.columns = input->array.shape().size() > 1 ? input->array.shape().back() : 1;
   work.rows = input->array.size() / std::max<std::int64_t>(work.columns, 1);
   work.with_products = phase.with_products;
   if (!phase.mask.empty()) {
     const DatasetArray* mask = request.training.find(phase.mask);
     if (mask == nullptr || mask->has_windows() || mask->array.size() != work.rows)
       fail("there is no mask '{}' for the input '{}'", phase.mask, phase.input);
-    work.mask = floats_of(mask->array);
+    work.mask = floats_of(*mask);
   }
-  return kernels::statistics(work, {request.device, nullptr});
+  kernels::Statistics found = kernels::statistics(work, {request.device, nullptr});
+  if (found.rows == 0)
+    refuse("no value of '{}' counts: '{}' is 0 in every training row", phase.input, phase.mask);
+  return found;
 }
 
 class PhasedTraining {
@@ -60,6 +66,7 @@ class PhasedTraining {
         plan_(plan),
         phases_(phases_of(request.network)),
         progress_(std::move(progress)) {
+    check_phases();
     if (progress_.phase >= phases_.size())
       refuse("the checkpoint is in a phase of training that the model does not have");
     const std::int64_t before = epochs_before(phases_.size()) - last_epochs();
@@ -94,8 +101,12 @@ class PhasedTraining {
     const std::int64_t first = epochs_before(progress_.phase);
     if (first > 0 && progress_.next_step == first * plan_.steps_per_epoch) {
       const NamedArrays state = without_best(engine_->state());
+      if (is_last_of_gradients()) {  // plateau, too, judges the weights of this phase alone
+        progress_.best_validation_loss.reset();
+        progress_.epochs_since_best = 0;
+      }
       if (engine_settings() != made_for_) set_up_engine();
-      engine_->restore(state);
+      engine_->restore(first_update() == progress_.next_step ? without_moments(state) : state);
     }
     TrainingPlan plan = plan_;
     if (!is_last_of_gradients() && !pauses_here()) plan.pause_after_epochs = first + gradients().epochs;
@@ -119,35 +130,64 @@ class PhasedTraining {
     return state;
   }
 
-  // Before the first epoch the weights so far are also the best.
+  // Adam corrects by the number of updates: parameters that thaw late would take steps several times too
+  // large, so the optimiser starts afresh in a phase that trains other parameters than the one before.
+  static NamedArrays without_moments(NamedArrays state) {
+    for (NamedArray& each : state) {
+      if (!each.name.starts_with("first_moment.") && !each.name.starts_with("second_moment.")) continue;
+      each.array = each.array.clone();
+      std::ranges::fill(each.array.as<float>(), 0.0F);
+    }
+    return state;
+  }
+  std::int64_t first_update() const {
+    const GradientPhase* before = nullptr;
+    std::int64_t first = 0;
+    for (std::size_t i = 0; i <= gradients_index(); ++i) {
+      const auto* each = std::get_if<GradientPhase>(&phases_[i]);
+      if (each == nullptr) continue;
+      if (before != nullptr && before->unfrozen != each->unfrozen)
+        first = epochs_before(i) * plan_.steps_per_epoch;
+      before = each;
+    }
+    return first;
+  }
+
   void set_buffers(const NamedArrays& buffers) {
     NamedArrays state = engine_->state();
-    for (const NamedArray& each : buffers) {
+    for (const NamedArray& each : buffers)
       replace(state, fmt::format("{}{}", of_parameters, each.name), each.array);
-      const std::string best = fmt::format("{}{}", of_best_parameters, each.name);
-      if (progress_.next_step == 0 && std::any_of(state.begin(), state.end(), [&](const NamedArray& array) {
-            return array.name == best;
-          }))
-        replace(state, best, each.array);
-    }
     engine_->restore(state);
+  }
+
+  // Phases behind the last one of gradients would not run, and one before it must say when it ends.
+  void check_phases() const {
+    if (phases_.empty() || !std::holds_alternative<GradientPhase>(phases_.back()))
+      fail("the training of {} does not end with a phase of gradients", request_.network.family);
+    for (std::size_t i = 0; i + 1 < phases_.size(); ++i)
+      if (const auto* each = std::get_if<GradientPhase>(&phases_[i]); each != nullptr && each->epochs < 1)
+        fail("a phase of {} before the last one has no number of epochs", request_.network.family);
   }
 
   // What an engine is made for: the phase of gradients that is under way or comes next.
   struct EngineSettings {
     std::vector<std::string> unfrozen;
     std::int64_t patience = 0;
+    std::int64_t first_update = 0;
     bool operator==(const EngineSettings&) const = default;
   };
   EngineSettings engine_settings() const {
-    return {gradients().unfrozen, is_last_of_gradients() ? request_.patience : 0};
+    return {gradients().unfrozen, is_last_of_gradients() ? request_.patience : 0, first_update()};
   }
 
   void set_up_engine() {
     made_for_ = engine_settings();
     EngineRequest request = request_;
-    request.unfrozen = made_for_.unfrozen;
+    if (!made_for_.unfrozen.empty()) request.unfrozen = made_for_.unfrozen;
     request.patience = made_for_.patience;
+    request.first_update = made_for_.first_update;
+    if (const std::string problem = request_problem(request); !problem.empty())
+      refuse("a phase of {} cannot be run: {}", request.network.family, problem);
     engine_ = nullptr;  // its memory first
     engine_ = make_(request);
   }
@@ -193,12 +233,20 @@ class PhasedTraining {
 
 }  // namespace
 
+EngineRequest most_demanding_phase(EngineRequest request) {
+  for (const Phase& phase : phases_of(request.network))
+    if (const auto* each = std::get_if<GradientPhase>(&phase); each != nullptr && !each->unfrozen.empty())
+      request.unfrozen = each->unfrozen;
+  return request;
+}
+
 TrainingOutcome train_in_phases(const EngineRequest& request, const MakeEngine& make,
                                 const TrainingPlan& plan, std::optional<Checkpoint> checkpoint,
                                 Checkpoints& checkpoints, TrainingListener& listener,
                                 const StopSignal& stop) {
   PhasedTraining training(request, make, plan, checkpoint ? std::move(checkpoint->progress) : Progress{});
   if (checkpoint) training.restore(checkpoint->state);
+  checkpoint.reset();  // as large as the engine's own state
   return training.train(checkpoints, listener, stop);
 }
 

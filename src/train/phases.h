@@ -13,6 +13,10 @@ namespace stoker {
 
 using MakeEngine = std::function<std::unique_ptr<Engine>(const EngineRequest& request)>;
 
+// What an engine must be able to run for all phases of the family: the request, with some parameters frozen
+// where a phase does that.
+EngineRequest most_demanding_phase(EngineRequest request);
+
 // Trains a network through all phases of its family, from the beginning or from a checkpoint. Weights are
 // judged in the last phase of gradients alone: it may stop early, and its best are kept. Otherwise as
 // train().

@@ -169,12 +169,14 @@ bool CudaGroup::go_back(const std::vector<std::size_t>& models) {
 }
 
 void CudaGroup::rescale_moments(std::size_t i, int from, int to) {
+  if (from == to || kernel_.plan.optimizer == number::sgd) return;  // reading and writing them waits
   Moments moments = memory_->read_moments(i);
   rescale(moments, models_[i].request.optimizer, from, to);
   memory_->write_moments(i, moments);
 }
 
 void CudaGroup::make_moments_plain(std::size_t i, int lowered) {
+  if (kernel_.plan.optimizer == number::sgd) return;
   Moments moments = memory_->read_moments(i);
   make_plain(moments, models_[i].request.optimizer, lowered);
   memory_->write_moments(i, moments);
