@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 
+#include "base/elapsed.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "data/row_weights.h"
@@ -133,10 +133,10 @@ FitResult fit_solved(const FitRequest& request, const Notes& notes, const StopSi
   if (request.config.time_limit > 0) limited.stop_after(request.config.time_limit);
 
   FitResult result;
-  const auto begin = std::chrono::steady_clock::now();
+  const Moment begin = now();
   result.solution = family.solve({network, preparation, data, rows.folds, notes, limited});
   if (result.solution->out_of_time) result.end = TrainingEnd::time_limit;
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  result.seconds = seconds_since(begin);
   result.model = {std::move(network), std::move(preparation), result.solution->parameters,
                   result.solution->alpha};
   result.engine = result.solution->method;

@@ -1,21 +1,15 @@
 #include "train/loop.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
+#include "base/elapsed.h"
 #include "base/error.h"
 #include "train/pace.h"
 #include "train/watch.h"
 
 namespace stoker {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 bool all_finite(const NamedArrays& arrays) {
   return std::all_of(arrays.begin(), arrays.end(), [](const NamedArray& each) {
@@ -150,7 +144,7 @@ TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progres
   while (!finished(plan, progress) && !watch.time_is_up(progress)) {
     if (watch.interrupted()) stop_interrupted(engine, plan, progress, checkpoints);
     const Chunk chunk = next_chunk(plan, progress, pace.steps());
-    const Clock::time_point begin = Clock::now();
+    const Moment begin = now();
     const ChunkResult result = engine.run(chunk);
     const double seconds = seconds_since(begin);
     record(plan, chunk, result, seconds, progress, listener);

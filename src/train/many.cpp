@@ -1,13 +1,13 @@
 #include "train/many.h"
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/elapsed.h"
 #include "model/family.h"
 #include "model/workers.h"
 #include "train/engines.h"
@@ -17,8 +17,6 @@
 
 namespace stoker {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 class NobodyListens : public TrainingListener {
  public:
@@ -151,9 +149,9 @@ class Group {
     });
     for (const Chunk& chunk : chunks)
       longest = std::max(longest, static_cast<std::int64_t>(chunk.learning_rates.size()));
-    const Clock::time_point start = Clock::now();
+    const Moment start = now();
     const std::vector<ChunkResult> results = group_->run(chunks);
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const double seconds = seconds_since(start);
     pace_.record(longest, seconds);
     for (std::size_t i = 0; i < members_.size(); ++i)
       if (!rests_[i]) take(i, chunks[i], results.at(i), seconds);

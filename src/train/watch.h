@@ -1,7 +1,6 @@
 #pragma once
 
-#include <chrono>
-
+#include "base/elapsed.h"
 #include "base/stop.h"
 #include "train/plan.h"
 #include "train/progress.h"
@@ -23,19 +22,14 @@ class Watch {
     return plan_->time_limit > 0 && earlier_seconds_ + seconds_since(started_) >= plan_->time_limit;
   }
   bool checkpoint_is_due() const { return seconds_since(saved_) >= plan_->checkpoint_seconds; }
-  void checkpoint_was_saved() { saved_ = Clock::now(); }
+  void checkpoint_was_saved() { saved_ = now(); }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  static double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-  }
-
   const TrainingPlan* plan_;
   const StopSignal* stop_;
   double earlier_seconds_;
-  Clock::time_point started_ = Clock::now();
-  Clock::time_point saved_ = started_;
+  Moment started_ = now();
+  Moment saved_ = started_;
 };
 
 }  // namespace stoker
