@@ -109,7 +109,7 @@ TEST_F(ModelFolder, WithATruncatedFileIsRefused) {
   save_model(linear_model(), folder());
   const std::string whole = read_file(folder() / "model.json", 1 << 20);
   write_file(folder() / "model.json", whole.substr(0, whole.size() / 2));
-  EXPECT_THAT(refusal_to_load(), HasSubstr("model.json is not a model"));
+  EXPECT_THAT(refusal_to_load(), HasSubstr("model.json is not a Stoker model"));
   write_file(folder() / "model.json", whole);
   fs::resize_file(folder() / "model.safetensors", fs::file_size(folder() / "model.safetensors") - 1);
   EXPECT_THAT(refusal_to_load(), HasSubstr("model.safetensors is not a valid safetensors file"));

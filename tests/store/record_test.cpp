@@ -177,12 +177,13 @@ TEST(RunRecord, RefusesValuesOfAWrongKindByTheirPlace) {
     return record;
   };
   EXPECT_THAT(refusal_of(with("name", 5)), HasSubstr("run.json: name: expected text"));
-  EXPECT_THAT(refusal_of(with("seconds", "long")), HasSubstr("run.json: seconds: a number is needed"));
+  EXPECT_THAT(refusal_of(with("seconds", "long")), HasSubstr("run.json: seconds: expected a number"));
   EXPECT_THAT(refusal_of(with("seconds", -1)), HasSubstr("is not a duration"));
-  EXPECT_THAT(refusal_of(with("cores", 1.5)), HasSubstr("a whole number is needed"));
+  EXPECT_THAT(refusal_of(with("cores", 1.5)), HasSubstr("cores: expected a whole number"));
   EXPECT_THAT(refusal_of(with("peak_memory_bytes", UINT64_MAX)), HasSubstr("out of range"));
   EXPECT_THAT(refusal_of(with("cards", json::object())), HasSubstr("expected a list"));
-  EXPECT_THAT(refusal_of(with("cards", {{{"reused", "yes"}}})), HasSubstr("cards[0]: reused: true or false"));
+  EXPECT_THAT(refusal_of(with("cards", {{{"reused", "yes"}}})),
+              HasSubstr("cards[0]: reused: expected true or false"));
   EXPECT_THAT(refusal_of(with("warnings", json(std::vector<std::string>(10'001)))),
               HasSubstr("more than the maximum of 10000"));
   EXPECT_THAT(refusal_of(with("error", std::string(100'000, 'x'))), HasSubstr("text of 100000 bytes"));
