@@ -33,10 +33,12 @@ function(stoker_compile_for_one_run target)
   target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O0>)
 endfunction()
 
-# stoker_test(ROOM [SERIAL] SOURCES ... LINKS ...): one test program per room, found by ctest case by case.
+# stoker_test(ROOM [SERIAL] [PARTS N] SOURCES ... LINKS ...): one test program per room, found by ctest case by case.
 # SERIAL: its tests take all of something (a GPU's memory) and run while no other does.
+# PARTS: ctest runs the program so many times, each time another part of its cases. For programs that take longer to
+# start than a case takes: LibTorch needs about a second.
 function(stoker_test room)
-  cmake_parse_arguments(TEST "SERIAL" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(TEST "SERIAL" "PARTS" "SOURCES;LINKS" ${ARGN})
   add_executable(test_${room} ${TEST_SOURCES})
   stoker_compile_for_one_run(test_${room})
   stoker_unite(test_${room})
@@ -45,6 +47,17 @@ function(stoker_test room)
     STOKER_SOURCE_DIR="${CMAKE_SOURCE_DIR}" STOKER_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_link_libraries(test_${room} PRIVATE ${TEST_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
   # Some ask for more memory than there is, and a sanitizer would rather end the program than say no.
-  gtest_discover_tests(test_${room} TEST_PREFIX "${room}/" PROPERTIES TIMEOUT 600 RUN_SERIAL ${TEST_SERIAL}
-    ENVIRONMENT ASAN_OPTIONS=allocator_may_return_null=1 DISCOVERY_TIMEOUT 60)
+  set(sanitizer ASAN_OPTIONS=allocator_may_return_null=1)
+  if(NOT TEST_PARTS)
+    gtest_discover_tests(test_${room} TEST_PREFIX "${room}/" PROPERTIES TIMEOUT 600 RUN_SERIAL ${TEST_SERIAL}
+      ENVIRONMENT ${sanitizer} DISCOVERY_TIMEOUT 60)
+    return()
+  endif()
+  math(EXPR last "${TEST_PARTS} - 1")
+  foreach(part RANGE ${last})
+    math(EXPR number "${part} + 1")
+    add_test(NAME ${room}/part-${number}-of-${TEST_PARTS} COMMAND test_${room})
+    set_tests_properties(${room}/part-${number}-of-${TEST_PARTS} PROPERTIES TIMEOUT 600
+      ENVIRONMENT "${sanitizer};GTEST_TOTAL_SHARDS=${TEST_PARTS};GTEST_SHARD_INDEX=${part}")
+  endforeach()
 endfunction()
