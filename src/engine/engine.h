@@ -94,8 +94,9 @@ struct EpochRecord {
   std::int64_t epoch = 0;  // from 0
   double train_loss = 0;   // mean over the rows, as trained on (dropout on)
   std::optional<double> validation_loss;
-  bool is_best = false;                 // these weights were kept
-  std::vector<NamedValue> values = {};  // of several losses: train_NAME and validation_NAME of each
+  bool is_best = false;  // these weights were kept
+  std::vector<NamedValue> values =
+      {};  // train_NAME and validation_NAME of each of several losses and of metrics
 };
 
 struct ChunkResult {

@@ -292,6 +292,8 @@ std::string group_key(const EngineRequest& request) {
 
 void train_group(std::span<const Member> members, const EngineMaker& maker, const StopSignal& stop,
                  const MemberEnded& ended) {
+  for (const Member& each : members)
+    if (each.stopping) fail("a model that is judged by a metric does not train in a group");
   std::vector<std::size_t> places(members.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
   GroupTraining(members, maker, stop, ended).train(std::move(places));

@@ -76,7 +76,7 @@ class JudgedEngine : public Engine {
     if (found == state.end())
       refuse(
           "the checkpoint kept no weights that are best by {}: early_stopping_metric was another one; leave "
-          "it as it was, or train anew",
+          "it as it was, or train from the beginning",
           stopping_.metric->name);
     if (found->array.type() != type || found->array.shape() != shape)
       refuse("the array '{}' of the saved state does not fit this training: it belongs to another one",
@@ -94,6 +94,7 @@ class JudgedEngine : public Engine {
   void judge(EpochRecord& epoch) {
     NamedArrays parameters = engine_->parameters();
     const double value = stopping_.rows.measure(*stopping_.metric, parameters);
+    epoch.values.push_back({fmt::format("validation_{}", stopping_.metric->name), value});
     epoch.is_best = is_better(value);
     if (epoch.is_best) {
       best_value_ = value;

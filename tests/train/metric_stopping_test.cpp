@@ -127,6 +127,10 @@ TEST_F(MetricStoppingTest, KeepsTheWeightsOfTheBestEpoch) {
     const ChunkResult result = engine->run(chunk(0, all_steps()));
     ASSERT_EQ(result.finished_epochs.size(), 25U);
     expect_as_defined(result, *engine);
+    for (const EpochRecord& epoch : result.finished_epochs) {
+      ASSERT_EQ(epoch.values.size(), 1U);
+      EXPECT_EQ(epoch.values[0].name, std::string("validation_") + metric);
+    }
     EXPECT_FALSE(same_parameters(engine->best_parameters(), engine->parameters()));
   }
 }
