@@ -25,7 +25,7 @@ std::string reading_problem(const EngineRequest& request, const Dataset& dataset
 
 }  // namespace
 
-std::string common_refusal(const EngineRequest& request) {
+std::string refusal_of_both(const EngineRequest& request) {
   if (!mlp_shape(request.network))
     return fmt::format("it trains multi-layer perceptrons, not {}", request.network.family);
   if (request.losses.size() != 1) return "it trains with a single loss";

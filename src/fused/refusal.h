@@ -7,6 +7,6 @@
 namespace stoker::fused {
 
 // Why neither of the fused engines trains this, or "".
-std::string common_refusal(const EngineRequest& request);
+std::string refusal_of_both(const EngineRequest& request);
 
 }  // namespace stoker::fused

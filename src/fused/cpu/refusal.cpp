@@ -30,7 +30,7 @@ std::string shape_problem(const MlpShape& shape) {
 
 std::string refusal(const EngineRequest& request) {
   if (request.device.is_cuda()) return "it trains on a CPU";
-  const std::string problem = fused::common_refusal(request);
+  const std::string problem = fused::refusal_of_both(request);
   return problem.empty() ? shape_problem(mlp_shape(request.network).value()) : problem;
 }
 

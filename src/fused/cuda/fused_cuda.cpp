@@ -54,7 +54,7 @@ std::string cuda_refusal(const EngineRequest& request) {
   if (!request.device.is_cuda()) return "it needs a GPU";
   if (request.training.rows() > std::numeric_limits<std::int32_t>::max())
     return "more than 2,147,483,647 rows";
-  std::string problem = common_refusal(request);
+  std::string problem = refusal_of_both(request);
   if (!problem.empty()) return problem;
   const std::optional<Plan> plan = plan_for(request, gpu_of(request.device), problem);
   if (!plan) return problem;
