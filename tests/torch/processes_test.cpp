@@ -1,11 +1,15 @@
+#include <algorithm>
 #include <barrier>
+#include <span>
 #include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "engine/reshaped.h"
+#include "model/family.h"
 #include "torch/training_case.h"
 
 // Several processes that train one model, as threads.
