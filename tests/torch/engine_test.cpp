@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "engine/reshaped.h"
+#include "fused/reshaped.h"
 #include "torch/door.h"
 #include "torch/training_case.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/reshaped.h"
+#include "fused/reshaped.h"
 #include "torch/training_case.h"
 
 // A network, its loss and its optimiser, for the tests of the fused engine on CUDA.

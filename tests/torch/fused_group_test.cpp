@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "engine/reshaped.h"
 #include "fused/cuda/fused_cuda.h"
+#include "fused/reshaped.h"
 #include "torch/fused_case.h"
 
 // Models of the fused engine side by side on CUDA, numbers that leave the range of fp16, and refusals.

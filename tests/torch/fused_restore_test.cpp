@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "engine/reshaped.h"
 #include "fused/cuda/fused_cuda.h"
+#include "fused/reshaped.h"
 #include "torch/fused_case.h"
 
 // The fused engine on CUDA: states that go from a group to a model alone and back, and rows that it does not

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "device/flush_to_zero.h"
-#include "engine/reshaped.h"
+#include "fused/reshaped.h"
 #include "torch/training_case.h"
 
 // The fused engine's losses against the eager engine's, step by step.

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/reshaped.h"
+#include "fused/reshaped.h"
 #include "torch/training_case.h"
 
 // The graph engine held against the eager one. Epochs of one batch give the loss of every single step.

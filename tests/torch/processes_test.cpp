@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "engine/reshaped.h"
+#include "fused/reshaped.h"
 #include "model/family.h"
 #include "torch/training_case.h"
 

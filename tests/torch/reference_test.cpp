@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/reshaped.h"
+#include "fused/reshaped.h"
 #include "torch/training_case.h"
 
 // Losses and weights of small trainings against those of PyTorch (tests/reference/engine_mlp.py).

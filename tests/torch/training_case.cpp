@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "engine/reshaped.h"
 #include "fused/cpu/fused_cpu_engine.h"
+#include "fused/reshaped.h"
 #include "torch/door.h"
 
 namespace stoker::test {

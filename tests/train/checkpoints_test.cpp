@@ -8,8 +8,8 @@
 
 #include "base/files.h"
 #include "base/no_descriptors.h"
-#include "engine/reshaped.h"
 #include "expect_error.h"
+#include "fused/reshaped.h"
 #include "listeners.h"
 #include "scripted_engine.h"
 

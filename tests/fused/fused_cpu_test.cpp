@@ -9,11 +9,11 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "device/flush_to_zero.h"
-#include "engine/plain_training.h"
-#include "engine/reshaped.h"
 #include "fused/cpu/curves.h"
 #include "fused/cpu/fused_cpu_engine.h"
 #include "fused/cpu/row_order.h"
+#include "fused/plain_training.h"
+#include "fused/reshaped.h"
 
 namespace stoker {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/plain_training.h"
+#include "fused/plain_training.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
-#include "engine/reshaped.h"
+#include "fused/reshaped.h"
 
 namespace stoker::test {
 namespace {

@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "engine/reshaped.h"
 #include "fused/cuda/choose_plan.h"
 #include "fused/cuda/epoch_sums.h"
 #include "fused/cuda/flat.h"
 #include "fused/cuda/moments.h"
+#include "fused/reshaped.h"
 
 // The state of a model of the fused CUDA engine goes from any plan to any other that can train the model. The
 // plans are made for GPUs of several kinds, none of which needs to be here.
