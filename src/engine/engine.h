@@ -114,7 +114,9 @@ class Engine {
 
   // Everything that run() depends on, as host arrays: parameters, moments, best weights, sums of the
   // unfinished epoch, counters. restore(state()) in a new engine of the same request continues exactly.
-  // The parameters are called parameters.NAME in it: checkpoints keep them apart from the rest.
+  // What others read or edit of it: parameters.NAME, which checkpoints keep apart from the rest;
+  // first_moment.NAME, second_moment.NAME; best_validation_loss [1]; counters, whose second is the number of
+  // epochs since the best.
   virtual NamedArrays state() const = 0;
   virtual void restore(const NamedArrays& state) = 0;
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,5 +21,8 @@ std::span<const EngineMaker> engines();
 const EngineMaker& choose_engine(std::span<const EngineMaker> makers, EngineChoice choice,
                                  const std::optional<std::string>& resumed, const EngineRequest& request,
                                  bool is_alone = true);
+
+// An engine that was chosen, for any phase of a training.
+using MakeEngine = std::function<std::unique_ptr<Engine>(const EngineRequest& request)>;
 
 }  // namespace stoker

@@ -223,7 +223,7 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
                                            checkpoint ? std::optional(checkpoint->engine) : std::nullopt,
                                            most_demanding_phase(wanted));
   TrainingOutcome outcome =
-      train_in_phases(wanted, making(maker, stopping), plan_of(training, request.config, wanted),
+      train_in_phases(wanted, making(maker, std::move(stopping)), plan_of(training, request.config, wanted),
                       std::move(checkpoint), checkpoints, listener, stop);
   if (outcome.end == TrainingEnd::time_limit)
     notes(Severity::warning,

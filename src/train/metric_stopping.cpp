@@ -145,9 +145,8 @@ std::unique_ptr<Engine> judged_by(MetricStopping stopping, std::unique_ptr<Engin
   return std::make_unique<JudgedEngine>(std::move(stopping), std::move(engine), steps_per_epoch);
 }
 
-std::function<std::unique_ptr<Engine>(const EngineRequest&)> making(
-    const EngineMaker& maker, const std::optional<MetricStopping>& stopping) {
-  return [&maker, &stopping](const EngineRequest& request) {
+MakeEngine making(const EngineMaker& maker, std::optional<MetricStopping> stopping) {
+  return [&maker, stopping = std::move(stopping)](const EngineRequest& request) {
     std::unique_ptr<Engine> engine = maker.make(request);
     return stopping ? judged_by(*stopping, std::move(engine), request.steps_per_epoch()) : std::move(engine);
   };

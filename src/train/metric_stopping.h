@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "engine/engine.h"
 #include "predict/rows_to_measure.h"
+#include "train/engines.h"
 #include "train/training.h"
 
 // Stopping and best weights by a metric that no engine computes: after every epoch the weights are measured
@@ -34,7 +34,6 @@ std::unique_ptr<Engine> judged_by(MetricStopping stopping, std::unique_ptr<Engin
                                   std::int64_t steps_per_epoch);
 
 // Makes engines with that maker, judged by the metric where there is one.
-std::function<std::unique_ptr<Engine>(const EngineRequest&)> making(
-    const EngineMaker& maker, const std::optional<MetricStopping>& stopping);
+MakeEngine making(const EngineMaker& maker, std::optional<MetricStopping> stopping);
 
 }  // namespace stoker

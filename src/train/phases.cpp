@@ -4,7 +4,6 @@
 #include <limits>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,8 +15,6 @@
 
 namespace stoker {
 namespace {
-
-constexpr std::string_view of_parameters = "parameters.";
 
 void replace(NamedArrays& state, const std::string& name, const Array& array) {
   for (NamedArray& each : state) {
@@ -69,7 +66,7 @@ class PhasedTraining {
     check_phases();
     if (progress_.phase >= phases_.size())
       refuse("the checkpoint is in a phase of training that the model does not have");
-    const std::int64_t before = epochs_before(phases_.size()) - last_epochs();
+    const std::int64_t before = epochs_before(phases_.size() - 1);
     if (before >= plan.config.epochs)
       refuse("epochs is {}, but the phases before the last one of {} take {}; set more", plan.config.epochs,
              request.network.family, before);
@@ -79,7 +76,7 @@ class PhasedTraining {
   void restore(const NamedArrays& state) { engine_->restore(state); }
 
   TrainingOutcome train(Checkpoints& checkpoints, TrainingListener& listener, const StopSignal& stop) {
-    for (; progress_.phase < phases_.size(); ++progress_.phase) {
+    for (;; ++progress_.phase) {
       const Phase& phase = phases_[progress_.phase];
       if (const auto* statistics = std::get_if<StatisticsPhase>(&phase)) {
         set_buffers(statistics->buffers(request_.network, statistics_of(*statistics, request_)));
@@ -92,7 +89,6 @@ class PhasedTraining {
         if (is_last_of_gradients() || pauses_here() || outcome.end != TrainingEnd::finished) return outcome;
       }
     }
-    fail("the training of {} does not end with a phase of gradients", request_.network.family);
   }
 
  private:
@@ -155,8 +151,7 @@ class PhasedTraining {
 
   void set_buffers(const NamedArrays& buffers) {
     NamedArrays state = engine_->state();
-    for (const NamedArray& each : buffers)
-      replace(state, fmt::format("{}{}", of_parameters, each.name), each.array);
+    for (const NamedArray& each : buffers) replace(state, "parameters." + each.name, each.array);
     engine_->restore(state);
   }
 
@@ -198,28 +193,20 @@ class PhasedTraining {
            plan_.pause_after_epochs <= epochs_before(progress_.phase) + gradients().epochs;
   }
 
+  // There is one: the last phase is.
   std::size_t gradients_index() const {
-    for (std::size_t i = progress_.phase; i < phases_.size(); ++i)
-      if (std::holds_alternative<GradientPhase>(phases_[i])) return i;
-    fail("the training of {} does not end with a phase of gradients", request_.network.family);
+    std::size_t index = progress_.phase;
+    while (!std::holds_alternative<GradientPhase>(phases_[index])) ++index;
+    return index;
   }
   const GradientPhase& gradients() const { return std::get<GradientPhase>(phases_[gradients_index()]); }
-
-  bool is_last_of_gradients() const {
-    return std::none_of(phases_.begin() + static_cast<std::ptrdiff_t>(gradients_index()) + 1, phases_.end(),
-                        [](const Phase& phase) { return std::holds_alternative<GradientPhase>(phase); });
-  }
+  bool is_last_of_gradients() const { return gradients_index() + 1 == phases_.size(); }
 
   std::int64_t epochs_before(std::size_t phase) const {
     std::int64_t epochs = 0;
     for (std::size_t i = 0; i < phase; ++i)
       if (const auto* each = std::get_if<GradientPhase>(&phases_[i])) epochs += each->epochs;
     return epochs;
-  }
-  std::int64_t last_epochs() const {
-    for (auto phase = phases_.rbegin(); phase != phases_.rend(); ++phase)
-      if (const auto* each = std::get_if<GradientPhase>(&*phase)) return each->epochs;
-    return 0;
   }
 
   const EngineRequest& request_;

@@ -1,17 +1,14 @@
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <optional>
 
 #include "base/stop.h"
 #include "engine/engine.h"
 #include "train/checkpoints.h"
+#include "train/engines.h"
 #include "train/loop.h"
 
 namespace stoker {
-
-using MakeEngine = std::function<std::unique_ptr<Engine>(const EngineRequest& request)>;
 
 // What an engine must be able to run for all phases of the family: the request, with some parameters frozen
 // where a phase does that.

@@ -28,8 +28,6 @@ struct FamilyWay {
   bool on_gpu;
 };
 
-const std::optional<MetricStopping> no_metric;
-
 const EngineMaker& maker_of(std::string_view name) {
   for (const EngineMaker& each : engines())
     if (each.name == name) return each;
@@ -64,7 +62,7 @@ class OwnFamily : public testing::TestWithParam<FamilyWay> {
     Checkpoints checkpoints(folder_, identity_, no_notes());
     TrainingPlan plan = plan_for(request_, epochs);
     plan.pause_after_epochs = pause;
-    return train_in_phases(request_, making(maker_of(GetParam().engine), no_metric), plan,
+    return train_in_phases(request_, making(maker_of(GetParam().engine), std::nullopt), plan,
                            resumes ? checkpoints.newest() : std::nullopt, checkpoints, listener, {});
   }
 
@@ -224,7 +222,7 @@ TEST_P(OwnFamily, NeedsAnEpochForItsLastPhase) {
   test::RecordingListener nobody;
   Checkpoints checkpoints({}, identity_, no_notes());
   try {
-    train_in_phases(request_, making(maker_of(GetParam().engine), no_metric), plan_for(request_, 2),
+    train_in_phases(request_, making(maker_of(GetParam().engine), std::nullopt), plan_for(request_, 2),
                     std::nullopt, checkpoints, nobody, {});
     FAIL() << "two epochs were enough";
   } catch (const Error& error) {
