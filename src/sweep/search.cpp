@@ -170,10 +170,12 @@ std::optional<PreparedTraining> Search::prepare(const Training& training) {
 
 void Search::run_alone(const Training& training) {
   if (time_is_up()) return;
-  const std::optional<PreparedTraining> prepared = prepare(training);
-  if (!prepared) return;
-  if (prepared->spec.is_solved()) return run_solved(training, *prepared);
-  run_group({{training}, {*prepared}, {member_for(training, *prepared)}});
+  if (const std::optional<PreparedTraining> prepared = prepare(training)) run_prepared(training, *prepared);
+}
+
+void Search::run_prepared(const Training& training, const PreparedTraining& prepared) {
+  if (prepared.spec.is_solved()) return run_solved(training, prepared);
+  run_group({{training}, {prepared}, {member_for(training, prepared)}});
 }
 
 void Search::run_solved(Training training, const PreparedTraining& prepared) {
@@ -216,12 +218,8 @@ void Search::run_side_by_side(const std::vector<Training>& trainings) {
     if (time_is_up()) return;
     const std::optional<PreparedTraining> prepared = prepare(training);
     if (!prepared) continue;
-    if (prepared->stopping) {
-      run_alone(training);
-      continue;
-    }
-    if (prepared->spec.is_solved()) {
-      run_solved(training, *prepared);
+    if (prepared->stopping || prepared->spec.is_solved()) {
+      run_prepared(training, *prepared);
       continue;
     }
     Member member = member_for(training, *prepared);

@@ -41,6 +41,7 @@ class Search {
   void run_on_threads(const std::vector<Training>& trainings);
   void run_side_by_side(const std::vector<Training>& trainings);
   void run_alone(const Training& training);
+  void run_prepared(const Training& training, const PreparedTraining& prepared);
   void run_solved(Training training, const PreparedTraining& prepared);
   // Those that train side by side, each at the same place of the three lists.
   struct Group {
