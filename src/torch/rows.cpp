@@ -79,6 +79,10 @@ Rows Batch::first_rows(std::int64_t count) const {
 Slices::Slices(const Arrays& arrays, std::int64_t most_rows, const kernels::Place& place) : place_(place) {
   for (const DatasetArray* each : arrays) {
     Part part{each, {}, {}};
+    if (each == nullptr) {
+      parts_.push_back(std::move(part));
+      continue;
+    }
     if (!part.source->has_windows()) part.all = view_of(part.source->array);
     const bool is_there = part.all.defined() && part.all.device().type() == torch_device(place.device).type();
     if (!is_there) part.buffer = room_for(*part.source, most_rows, place.device);
@@ -90,7 +94,7 @@ std::vector<at::Tensor> Slices::rows(std::int64_t first, std::int64_t count) {
   std::vector<at::Tensor> rows;
   for (const Part& part : parts_) {
     if (!part.buffer.defined()) {
-      rows.push_back(part.all.narrow(0, first, count));
+      rows.push_back(part.all.defined() ? part.all.narrow(0, first, count) : at::Tensor());
       continue;
     }
     at::Tensor copy = part.buffer.narrow(0, 0, count);

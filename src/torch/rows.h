@@ -53,7 +53,7 @@ class Slices {
  public:
   Slices(const Arrays& arrays, std::int64_t most_rows, const kernels::Place& place);
 
-  // [count, ...] of each array, valid until the next call.
+  // [count, ...] of each array, undefined where it is null; valid until the next call.
   std::vector<at::Tensor> rows(std::int64_t first, std::int64_t count);
 
  private:

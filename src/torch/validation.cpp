@@ -16,34 +16,20 @@ std::int64_t rows_per_slice(std::int64_t widest, std::int64_t rows, Device devic
   return std::min({rows, fitting, most_slice_rows});
 }
 
-// What losses compare outputs with: the targets that are read, each once, and the weights.
+// The targets of each loss, then the weights; null where there are none.
 Arrays compared_arrays(const EngineRequest& request) {
   Arrays arrays;
-  const Dataset& data = request.validation;
-  for (const DatasetArray& each : data.arrays) {
-    const auto reads_it = [&](const LossTerm& term) {
-      return term.kind != Loss::output && term.targets == each.name;
-    };
-    if (std::any_of(request.losses.begin(), request.losses.end(), reads_it)) arrays.push_back(&each);
-  }
-  for (const DatasetArray& each : data.arrays)
-    if (each.role == Role::weights) {
-      arrays.push_back(&each);
-      break;
-    }
+  for (const LossTerm& term : request.losses)
+    arrays.push_back(term.kind == Loss::output ? nullptr : request.validation.find(term.targets));
+  const std::vector<DatasetArray>& all = request.validation.arrays;
+  const auto weights = std::find_if(all.begin(), all.end(),
+                                    [](const DatasetArray& each) { return each.role == Role::weights; });
+  arrays.push_back(weights == all.end() ? nullptr : &*weights);
   return arrays;
 }
 
-std::vector<std::ptrdiff_t> positions_of_targets(const EngineRequest& request) {
-  const Arrays arrays = compared_arrays(request);
-  std::vector<std::ptrdiff_t> positions;
-  for (const LossTerm& term : request.losses) {
-    const auto found = std::find_if(arrays.begin(), arrays.end(), [&](const DatasetArray* each) {
-      return term.kind != Loss::output && each->name == term.targets;
-    });
-    positions.push_back(found == arrays.end() ? -1 : found - arrays.begin());
-  }
-  return positions;
+const void* data_of(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.const_data_ptr() : nullptr;
 }
 
 }  // namespace
@@ -56,8 +42,6 @@ Validation::Validation(const EngineRequest& request, Trainee& trainee, const ker
       slice_rows_(rows_per_slice(trainee.widest(), rows_, place.device)),
       inputs_(inputs_of(request.network, request.validation), slice_rows_, place),
       compared_(compared_arrays(request), slice_rows_, place),
-      targets_(positions_of_targets(request)),
-      has_weights_(request.validation.find(Role::weights) != nullptr),
       losses_(request, slice_rows_, place.device, stopped) {
   trainee.reserve(slice_rows_);
 }
@@ -69,12 +53,12 @@ void Validation::run() {
 }
 
 void Validation::run_slice(std::int64_t first, std::int64_t count) {
-  const std::vector<at::Tensor> compared = compared_.rows(first, count);
+  std::vector<at::Tensor> compared = compared_.rows(first, count);
   Rows rows;
   rows.inputs = inputs_.rows(first, count);
-  for (const std::ptrdiff_t each : targets_)
-    rows.targets.push_back(each < 0 ? nullptr : compared[static_cast<std::size_t>(each)].const_data_ptr());
-  if (has_weights_) rows.weights = compared.back().const_data_ptr<float>();
+  rows.weights = static_cast<const float*>(data_of(compared.back()));
+  compared.pop_back();
+  for (const at::Tensor& each : compared) rows.targets.push_back(data_of(each));
   const at::Tensor outputs = trainee_.predict(rows.inputs);
   for (const kernels::Losses& each : losses_.work_for(rows, count, outputs, {}))
     kernels::losses(each, place_);

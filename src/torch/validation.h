@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "engine/engine.h"
 #include "kernels/place.h"
@@ -33,9 +31,7 @@ class Validation {
   std::int64_t rows_;
   std::int64_t slice_rows_;
   Slices inputs_;
-  Slices compared_;                      // targets, then weights
-  std::vector<std::ptrdiff_t> targets_;  // of each loss, among them; -1: none
-  bool has_weights_;
+  Slices compared_;  // targets, then weights
   LossTerms losses_;
 };
 
