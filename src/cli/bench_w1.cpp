@@ -88,7 +88,8 @@ BenchLine line_of(const Measured& measured, std::string_view engine, const Engin
   line.processor_spread = measured.processor_spread;
   line.samples_per_s = static_cast<double>(request.batch_size) / measured.seconds_per_unit;
   line.versions = {{"stoker", STOKER_VERSION}};
-  if (line.engine != "fused") line.versions.emplace_back("torch", torch_door::version());
+  if (const std::string torch = torch_door::loaded_version(); !torch.empty())
+    line.versions.emplace_back("torch", torch);
   return line;
 }
 

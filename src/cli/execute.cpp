@@ -14,6 +14,7 @@
 #include "cli/interrupt.h"
 #include "cli/progress_view.h"
 #include "cli/terminal.h"
+#include "model/family.h"
 #include "store/runs.h"
 
 namespace stoker::cli {
@@ -78,7 +79,7 @@ void add_metrics(Pieces& text, const std::string& card, const Evaluation& evalua
 
 // The penalty that was asked for, or that cross-validation chose.
 std::string alpha_text(const RunRecord::Training& training) {
-  const bool chosen = training.model_type.ends_with("_cv");
+  const bool chosen = family_named(training.model_type).folds != nullptr;
   return fmt::format("{:.6g}{} ({} {})", *training.alpha, chosen ? ", chosen by cross-validation" : "",
                      training.card, training.model_type);
 }

@@ -87,7 +87,7 @@ std::string training_text(const RunRecord::Training& training) {
   if (training.epochs > 0) text += ", " + counted(static_cast<std::uint64_t>(training.epochs), "epoch");
   if (training.best_epoch > 0) text += fmt::format(", best {}", training.best_epoch);
   if (training.alpha) text += fmt::format(", alpha {:.6g}", *training.alpha);
-  return text + fmt::format(", {}\n", training.end);
+  return text + fmt::format(", {}\n", training.end_text());
 }
 
 std::string page_of(const ListedRun& run) {

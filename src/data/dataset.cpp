@@ -4,6 +4,10 @@
 
 namespace stoker {
 
+ArraySpec table_features(DType type, std::int64_t columns) {
+  return {"features", Role::features, type, {columns}};
+}
+
 Shape DatasetArray::row_shape() const {
   Shape shape = array.shape();
   if (!shape.empty()) shape.erase(shape.begin());

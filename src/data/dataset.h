@@ -13,6 +13,19 @@ namespace stoker {
 // What an array of a dataset is for.
 enum class Role : std::uint8_t { features, targets, weights, mask };
 
+// An array as whoever reads it expects it; `shape` is that of one row.
+struct ArraySpec {
+  std::string name;
+  Role role = Role::features;
+  DType type = DType::float32;
+  Shape shape;
+
+  bool operator==(const ArraySpec&) const = default;
+};
+
+// The numbers of a table's row, as most families read them.
+ArraySpec table_features(DType type, std::int64_t columns);
+
 // All arrays of a dataset have the same number of rows.
 struct DatasetArray {
   std::string name;

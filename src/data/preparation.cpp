@@ -51,6 +51,10 @@ std::vector<std::string> Preparation::feature_names() const {
   return names;
 }
 
+std::vector<ArraySpec> Preparation::inputs(DType type) const {
+  return {table_features(type, feature_count())};
+}
+
 std::int64_t Preparation::feature_count() const {
   return std::accumulate(columns_.begin(), columns_.end(), std::int64_t{0},
                          [](std::int64_t sum, const PreparedColumn& column) { return sum + column.width(); });

@@ -21,8 +21,10 @@ class Preparation {
   static Preparation fit(const Table& training, const PreparationConfig& config, Scaling default_scaling,
                          const Notes& notes);
 
-  // Features as [rows, feature_count()] of float32 or float64; refuses a table without a needed column,
-  // naming it. With targets: [rows, 1] of the same type, scaled, for regression; [rows] int64 for classes.
+  // The arrays that rows are prepared as, for a model that reads float32 or float64.
+  std::vector<ArraySpec> inputs(DType type) const;
+  // The rows as inputs() says; refuses a table without a needed column, naming it. With targets: [rows, 1] of
+  // the same type, scaled, for regression; [rows] int64 for classes.
   Dataset apply(const Table& table, DType type, bool with_targets) const;
 
   // Targets in real units (regression) as they stand in the table; refuses missing and infinite ones.

@@ -74,9 +74,7 @@ config::Value checked_settings(const Family& family, const config::Value& settin
 
 Network network_for(const Family& family, config::Value settings, const Preparation& preparation) {
   const bool many = preparation.task() == Task::multiclass;
-  return {std::string(family.name),
-          std::move(settings),
-          {table_features(family.type(), preparation.feature_count())},
+  return {std::string(family.name), std::move(settings), preparation.inputs(family.type()),
           many ? static_cast<std::int64_t>(preparation.classes().size()) : 1};
 }
 

@@ -102,6 +102,8 @@ void refuse_wrong_network(const Model& model) {
     refuse("its network has {} inputs and {} outputs, but its preparation provides {} and needs {}", inputs,
            model.network.outputs, preparation.feature_count(), outputs);
   }
+  if (model.network.inputs != preparation.inputs(family.type()))
+    refuse("its network reads other arrays than its preparation provides");
 }
 
 void refuse_wrong_parameters(const Model& model) {

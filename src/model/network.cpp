@@ -76,10 +76,6 @@ Network network_from_json(const json& text) {
   return network;
 }
 
-ArraySpec table_features(DType type, std::int64_t columns) {
-  return {"features", Role::features, type, {columns}};
-}
-
 std::int64_t feature_width(const Network& network) {
   std::int64_t width = 0;
   for (const ArraySpec& input : network.inputs) {

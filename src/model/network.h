@@ -11,14 +11,6 @@
 
 namespace stoker {
 
-// An array that a model reads; `shape` is that of one row.
-struct ArraySpec {
-  std::string name;
-  Role role = Role::features;
-  DType type = DType::float32;
-  Shape shape;
-};
-
 // What a model is before it has learnt anything: the one value that goes from the card through the engines to
 // model.json.
 struct Network {
@@ -33,8 +25,6 @@ nlohmann::json to_json(const Network& network);
 // Refuses what is none; whether the family knows these settings is for the family to say.
 Network network_from_json(const nlohmann::json& json);
 
-// The values of a table's row, as most families read them.
-ArraySpec table_features(DType type, std::int64_t columns);
 // How many values a row has in its features.
 std::int64_t feature_width(const Network& network);
 

@@ -224,8 +224,7 @@ RunRecord::Training RunFolder::keep_training(const std::string& card, const json
   fail_if_gone();
   const RunRecord::Training line = training_line(report, card);
   metrics_->replace(card, epochs_of(report));
-  if (trained_here && !family_named(line.model_type).is_solved() && line.engine != "fused")
-    record_.torch_version = torch_door::version();
+  if (trained_here) record_.torch_version = torch_door::loaded_version();
   if (line.device.starts_with("cuda")) record_.gpu = gpu_model(line.device);
   record_.trainings.push_back(line);
   return line;

@@ -133,16 +133,17 @@ double area_under_curve(const MeasuredRows& rows) {
 
 constexpr bool higher = true;
 constexpr bool lower = false;
+constexpr bool is_loss = true;
 using Needs = MetricNeeds;
 constexpr std::array all_metrics{
     Metric{"r2", "R²", higher, Needs::numbers, r_squared},
     Metric{"rmse", "RMSE", lower, Needs::numbers, root_mean_squared_error},
     Metric{"mae", "MAE", lower, Needs::numbers, mean_absolute_error},
-    Metric{"mse", "MSE", lower, Needs::numbers, mean_squared_error},
+    Metric{"mse", "MSE", lower, Needs::numbers, mean_squared_error, is_loss},
     Metric{"median_absolute_error", "Median absolute error", lower, Needs::numbers, median_absolute_error},
     Metric{"accuracy", "Accuracy", higher, Needs::classes, accuracy},
     Metric{"macro_f1", "Macro F1", higher, Needs::classes, macro_f1},
-    Metric{"log_loss", "Log loss", lower, Needs::classes, log_loss},
+    Metric{"log_loss", "Log loss", lower, Needs::classes, log_loss, is_loss},
     Metric{"roc_auc", "ROC AUC", higher, Needs::ranked_classes, area_under_curve},
     Metric{"balanced_accuracy", "Balanced accuracy", higher, Needs::classes, balanced_accuracy},
     Metric{"matthews_correlation", "Matthews correlation", higher, Needs::classes, matthews_correlation},
@@ -173,7 +174,8 @@ std::vector<std::string> names_of_metrics(Task task) {
 }
 
 const Metric& loss_metric(Task task) {
-  return *find_metric(task == Task::regression ? "mse" : "log_loss");
+  return *std::find_if(all_metrics.begin(), all_metrics.end(),
+                       [&](const Metric& each) { return each.is_loss && each.is_for(task); });
 }
 
 MeasuredRows measured_numbers(std::span<const double> actual, std::span<const double> predicted) {

@@ -30,6 +30,7 @@ struct Metric {
   bool higher_is_better = false;
   MetricNeeds needs = MetricNeeds::numbers;
   double (*compute)(const MeasuredRows& rows) = nullptr;  // of one row or more
+  bool is_loss = false;                                   // what a training with `loss: auto` makes small
 
   bool is_for(Task task) const { return (task == Task::regression) == (needs == MetricNeeds::numbers); }
 };
@@ -39,7 +40,7 @@ std::span<const Metric> metrics();
 const Metric* find_metric(std::string_view name);    // null when there is none
 std::string_view title_of(std::string_view metric);  // the name itself where there is no such metric
 std::vector<std::string> names_of_metrics(Task task);
-// The one that a training with `loss: auto` makes small.
+// The one that is the loss.
 const Metric& loss_metric(Task task);
 
 // Refuses what has no rows.

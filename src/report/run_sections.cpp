@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "report/sections.h"
-#include "train/progress.h"
 
 namespace stoker {
 namespace {
@@ -24,12 +23,6 @@ std::string fact(std::string_view name, const std::string& value) {
   return fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", name, html_escaped(value));
 }
 
-std::string end_text(const std::string& end) {
-  if (end == config::name_of(TrainingEnd::stopped_early)) return "stopped early";
-  if (end == config::name_of(TrainingEnd::time_limit)) return "time limit reached";
-  return end;
-}
-
 std::string training_table(const RunRecord::Training& training) {
   std::string rows = fact("Model", training.model_type);
   rows += fact("Parameters", count_text(training.parameters));
@@ -37,7 +30,7 @@ std::string training_table(const RunRecord::Training& training) {
   rows += fact("Engine", training.engine);
   rows += fact("Device", training.device);
   rows += fact("Data placed in", training.placement);
-  rows += fact("Ended", end_text(training.end));
+  rows += fact("Ended", training.end_text());
   if (training.epochs > 0) rows += fact("Epochs", count_text(training.epochs));
   if (training.best_epoch > 0) rows += fact("Best epoch", count_text(training.best_epoch));
   if (training.steps > 0) rows += fact("Steps", count_text(training.steps));

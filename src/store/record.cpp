@@ -13,6 +13,7 @@
 #include "config/value.h"
 #include "store/record_line.h"
 #include "store/runs.h"
+#include "train/progress.h"
 
 namespace stoker {
 namespace {
@@ -145,7 +146,7 @@ RunStatus status_of(const std::string& text, const Part::Place& place) {
          text.substr(0, 40));
 }
 
-json to_json(const ProcessIdentity& process) {
+json process_json(const ProcessIdentity& process) {
   return {{"id", process.id},
           {"start", process.start},
           {"host", process.host},
@@ -176,7 +177,7 @@ RunRecord::Training training_from(const Part& part) {
 }
 
 // A list, because an object would not keep the order in which people want the metrics.
-json to_json(const RunRecord::Result& result) {
+json result_json(const RunRecord::Result& result) {
   json metrics = json::array();
   for (const auto& [name, value] : result.metrics) metrics.push_back({{"name", name}, {"value", value}});
   return {{"card", result.card}, {"rows", result.rows}, {"metrics", std::move(metrics)}};
@@ -266,6 +267,12 @@ json RunRecord::Training::to_json() const {
   return line;
 }
 
+std::string RunRecord::Training::end_text() const {
+  if (end == config::name_of(TrainingEnd::stopped_early)) return "stopped early";
+  if (end == config::name_of(TrainingEnd::time_limit)) return "time limit reached";
+  return end;
+}
+
 json RunRecord::to_json() const {
   json card_lines = json::array();
   for (const CardLine& card : cards)
@@ -274,11 +281,11 @@ json RunRecord::to_json() const {
   json training_list = json::array();
   for (const Training& training : trainings) training_list.push_back(training.to_json());
   json result_list = json::array();
-  for (const Result& result : results) result_list.push_back(stoker::to_json(result));
+  for (const Result& result : results) result_list.push_back(result_json(result));
   return {{"format", format},
           {"name", name},
           {"status", status_name(status)},
-          {"process", process ? stoker::to_json(*process) : json()},
+          {"process", process ? process_json(*process) : json()},
           {"error", error},
           {"started", started},
           {"seconds", seconds},

@@ -59,6 +59,7 @@ struct RunRecord {
     std::optional<double> alpha = std::nullopt;  // linear models with a penalty: the one used or chosen
 
     nlohmann::json to_json() const;
+    std::string end_text() const;  // for people
   };
   struct Result {  // one per evaluate card
     std::string card;

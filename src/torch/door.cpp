@@ -75,8 +75,9 @@ void limit_cpu_threads(int most) {
   if (const Library* opened = opened_library) opened->limit_cpu_threads(most);
 }
 
-std::string version() {
-  return library("its version").version;
+std::string loaded_version() {
+  const Library* opened = opened_library;
+  return opened == nullptr ? "" : opened->version;
 }
 
 }  // namespace stoker::torch_door

@@ -17,8 +17,8 @@ std::span<const EngineMaker> engines(const std::string& needed_by = "this engine
 Array outputs(const Network& network, const NamedArrays& parameters, const Dataset& data, std::int64_t first,
               std::int64_t count);
 
-// "2.13.0", for the run's record; opens the door.
-std::string version();
+// "2.13.0", for the run's record; "" before the door was opened.
+std::string loaded_version();
 
 // At most so many threads per engine from now on, for whoever trains models beside each other; 0: no limit.
 // Does not open the door.

@@ -248,7 +248,7 @@ TEST(Door, NamesItsEnginesAndVersion) {
   ASSERT_EQ(torch_door::engines().size(), 2U);
   EXPECT_EQ(torch_door::engines()[0].name, "graph");
   EXPECT_EQ(torch_door::engines()[1].name, "eager");
-  EXPECT_THAT(torch_door::version(), testing::StartsWith("2."));
+  EXPECT_THAT(torch_door::loaded_version(), testing::StartsWith("2."));
 }
 
 TEST(Door, RefusesTheGraphEngineOnACpuWithAReason) {
