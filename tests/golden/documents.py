@@ -76,6 +76,22 @@ def finished():
         "classes-eager": cards(sample("blobs", 200), network([6], 3, batch_size=50), train("label", engine="eager"),
                                {"stratify_column": "label"}),
     }
+    documents.update({
+        "logistic-csv": cards(file("houses.csv", **text), linear("logistic_regression", C=0.5),
+                              train("sold", feature_columns=["rooms", "area", "kind", "price"])),
+        "logistic-classes": cards(file("houses.parquet"), linear("logistic_regression"),
+                                  train("kind", feature_columns=["rooms", "area", "heated", "price"])),
+        "residual-csv": cards(file("houses.csv", **text),
+                              {"type": "model_define_gpu", "config": {
+                                  "model_type": "residual_mlp", "width": 8, "block_width": 12, "blocks": 2,
+                                  "epochs": 10, "batch_size": 8}},
+                              train("price", **houses)),
+        "network-by-metric": cards(
+            file("houses.tsv"),
+            network([8], 30, dropout=0, batch_size=8, learning_rate=0.01, validation_ratio=0.25,
+                    early_stopping_patience=8, early_stopping_metric="macro_f1"),
+            train("sold", categorical_encoding="ordinal", **houses), {"stratify_column": "sold"}),
+    })
     documents["two-trainings"] = {
         **cards(file("houses.csv"), linear("ridge"), train("price", **houses)),
         "other": network([4], 4, batch_size=16),
