@@ -5,7 +5,7 @@
 namespace stoker {
 
 ArraySpec table_features(DType type, std::int64_t columns) {
-  return {"features", Role::features, type, {columns}};
+  return {"features", Role::features, type, {columns}, {}};
 }
 
 Shape DatasetArray::row_shape() const {

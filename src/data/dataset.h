@@ -19,6 +19,8 @@ struct ArraySpec {
   Role role = Role::features;
   DType type = DType::float32;
   Shape shape;
+  // Of numbers of categories: how many values each column has, from 0 on. None: any numbers.
+  std::vector<std::int64_t> sizes = {};
 
   bool operator==(const ArraySpec&) const = default;
 };

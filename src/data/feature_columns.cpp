@@ -5,6 +5,7 @@
 #include <iterator>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,13 +16,17 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "data/column_scale.h"
 #include "data/column_values.h"
+#include "data/date_parts.h"
+#include "data/row_numbers.h"
 #include "data/target_column.h"
 
 namespace stoker {
 namespace {
 
-constexpr std::size_t fewest_rows_of_an_identifier = 20;  // below, whole numbers are consecutive by chance
+constexpr std::int64_t fewest_rows_of_a_category = 2;
+constexpr std::int64_t fewest_rows_for_rarity = 100;  // in a smaller table a single row is much
 
 std::vector<std::string> wanted_columns(const Table& training, const PreparationConfig& config,
                                         const Notes& notes) {
@@ -48,14 +53,28 @@ std::vector<std::string> wanted_columns(const Table& training, const Preparation
   return config.feature_columns;
 }
 
-// Numbers a row: all different, and so close together that nothing but counting makes them. A split takes
-// rows out of the sequence, so up to half of it may be missing. May sort them.
-bool looks_counted(std::vector<double>& numbers) {
-  if (numbers.size() < fewest_rows_of_an_identifier) return false;
-  const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
-  if (*high - *low + 1 > 2 * static_cast<double>(numbers.size())) return false;
-  std::sort(numbers.begin(), numbers.end());
-  return std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
+// As numbers: classes by their order.
+std::vector<double> target_by_row(const Table& training, const PreparationConfig& config) {
+  const auto column = training.column(config.target_column);
+  if (is_numeric(kind_of(*column->type()))) return target_numbers_or_nan(training, config.target_column);
+  const TextValues texts = read_texts(column);
+  const std::set<std::string_view> distinct(texts.values.begin(), texts.values.end());
+  std::unordered_map<std::string_view, double> number_of;
+  for (const std::string_view each : distinct) number_of.emplace(each, static_cast<double>(number_of.size()));
+  std::vector<double> numbers;
+  for (const std::string_view each : texts.values) numbers.push_back(number_of.at(each));
+  return numbers;
+}
+
+bool holds_dates(const arrow::DataType& type) {
+  return type.id() == arrow::Type::TIMESTAMP || type.id() == arrow::Type::DATE32 ||
+         type.id() == arrow::Type::DATE64;
+}
+
+bool has_more_than_two(const std::vector<double>& numbers) {
+  const double first = numbers.front();
+  const auto second = std::find_if(numbers.begin(), numbers.end(), [&](double x) { return x != first; });
+  return std::any_of(second, numbers.end(), [&](double x) { return x != first && x != *second; });
 }
 
 // Puts the numbers into another order.
@@ -74,8 +93,8 @@ double fill_for(std::vector<double>& present, ColumnKind kind) {
 
 class Learner {
  public:
-  Learner(const Table& training, const PreparationConfig& config, Scaling scaling, const Notes& notes)
-      : training_(training), config_(config), scaling_(scaling), notes_(notes) {}
+  Learner(const Table& training, const PreparationConfig& config, const InputForm& form, const Notes& notes)
+      : training_(training), config_(config), form_(form), notes_(notes) {}
 
   std::vector<PreparedColumn> learn() {
     for (const std::string& name : wanted_columns(training_, config_, notes_)) learn_column(name);
@@ -145,19 +164,62 @@ class Learner {
       std::replace_if(
           numbers.begin(), numbers.end(), [](double x) { return std::isnan(x); }, column.fill);
     }
-    if (kind == ColumnKind::time) {
-      notes_(Severity::info,
-             fmt::format("column '{}' contains dates or times, which are used as seconds", name));
+    if (kind == ColumnKind::time && holds_dates(*training_.column(name)->type())) {
+      learn_dates(column, numbers, missing > 0);
+    } else {
+      if (kind == ColumnKind::time)
+        notes_(Severity::info, fmt::format("column '{}' contains times, which are used as seconds", name));
+      learn_scale(column, numbers, form_.scaling);
+      column.is_apart = form_.numbers_apart && has_more_than_two(numbers);
+      const bool counted =
+          kind == ColumnKind::integer && !named() && missing == 0 && only_numbers_rows(name, numbers);
+      if (missing == 0) column.fill = fill_for(numbers, kind);
+      (counted ? counted_ : columns_).push_back(std::move(column));
     }
-    set_scale(column, numbers);
-    // From here on their order is of no account.
-    const bool counted = kind == ColumnKind::integer && !named() && missing == 0 && looks_counted(numbers);
-    if (missing == 0) column.fill = fill_for(numbers, kind);
-    (counted ? counted_ : columns_).push_back(std::move(column));
+    indicate(name, missing);
+  }
+
+  bool only_numbers_rows(const std::string& name, const std::vector<double>& numbers) const {
+    if (!look_counted(numbers)) return false;
+    if (!tell_of_target(numbers, target_by_row(training_, config_))) return true;
+    notes_(Severity::info,
+           fmt::format("column '{}' numbers the rows, but the target changes along with it, so "
+                       "it is kept; if it is an identifier, name the other columns in "
+                       "feature_columns",
+                       name));
+    return false;
+  }
+
+  // Each part is a column of its own.
+  void learn_dates(PreparedColumn column, std::vector<double> seconds, bool is_filled) {
+    const std::vector<DatePart> parts = parts_that_differ(seconds);
+    for (const DatePart part : parts) {
+      std::vector<double> values(seconds.size());
+      std::transform(seconds.begin(), seconds.end(), values.begin(),
+                     [&](double each) { return part_of_date(part, each); });
+      PreparedColumn learnt = column;
+      learnt.part = part;
+      if (part == DatePart::days || part == DatePart::year) {
+        learn_scale(learnt, values, form_.scaling);
+        learnt.is_apart = form_.numbers_apart && has_more_than_two(values);
+      }
+      columns_.push_back(std::move(learnt));
+    }
+    if (is_filled) return;
+    const double middle = median(seconds);
+    for (std::size_t i = columns_.size() - parts.size(); i < columns_.size(); ++i) columns_[i].fill = middle;
+  }
+
+  void indicate(const std::string& name, std::int64_t missing) {
+    if (config_.missing_values != Missing::indicate || missing == 0) return;
+    PreparedColumn column;
+    column.name = name;
+    column.kind = PreparedColumn::Kind::missing;
+    columns_.push_back(std::move(column));
   }
 
   void learn_text(const std::string& name, const TextValues& texts, std::int64_t missing) {
-    std::unordered_map<std::string_view, std::int64_t> counts;
+    Counts counts;
     for (std::size_t row = 0; row < texts.values.size(); ++row) {
       if (texts.missing[row] == 0) ++counts[texts.values[row]];
     }
@@ -166,22 +228,50 @@ class Learner {
     }
     PreparedColumn column;
     column.name = name;
-    for (const auto& [value, count] : counts) column.categories.emplace_back(value);
+    column.kind = kind_for(name, counts.size());
+    const bool shares_a_slot = column.kind != PreparedColumn::Kind::ordinal &&
+                               training_.rows() >= fewest_rows_for_rarity && keeps_some(counts);
+    for (const auto& [value, count] : counts)
+      if (!shares_a_slot || count >= fewest_rows_of_a_category) column.categories.emplace_back(value);
     std::sort(column.categories.begin(), column.categories.end());
     column.fill_text = *std::max_element(column.categories.begin(), column.categories.end(),
                                          [&](const auto& a, const auto& b) { return counts[a] < counts[b]; });
     if (missing > 0) note_fill(name, missing, fmt::format("the most frequent value '{}'", column.fill_text));
-    const bool many = static_cast<std::int64_t>(counts.size()) > config_.max_categories;
-    const bool ordinal = config_.categorical_encoding == Encoding::ordinal || many;
-    column.kind = ordinal ? PreparedColumn::Kind::ordinal : PreparedColumn::Kind::one_hot;
-    if (many && config_.categorical_encoding != Encoding::ordinal) {
-      notes_(Severity::info,
-             fmt::format("column '{}' has {} different values, more than max_categories {}: encoded as "
-                         "ordinal",
-                         name, counts.size(), config_.max_categories));
-    }
-    if (ordinal) set_scale(column, ordinals(column, texts));
+    if (column.kind == PreparedColumn::Kind::one_hot && column.categories.size() == counts.size())
+      learn_shares(column, counts);
+    if (column.kind == PreparedColumn::Kind::ordinal)
+      learn_scale(column, ordinals(column, texts), form_.scaling);
     columns_.push_back(std::move(column));
+    indicate(name, missing);
+  }
+
+  using Counts = std::unordered_map<std::string_view, std::int64_t>;
+
+  PreparedColumn::Kind kind_for(const std::string& name, std::size_t categories) const {
+    const bool is_many = static_cast<std::int64_t>(categories) > config_.max_categories;
+    if (config_.categorical_encoding == Encoding::ordinal) return PreparedColumn::Kind::ordinal;
+    if (form_.embeds_categories && (is_many || config_.categorical_encoding == Encoding::embedding))
+      return PreparedColumn::Kind::embedded;
+    if (!is_many) return PreparedColumn::Kind::one_hot;
+    notes_(Severity::info,
+           fmt::format("column '{}' has {} different values, more than max_categories {}: encoded as ordinal",
+                       name, categories, config_.max_categories));
+    return PreparedColumn::Kind::ordinal;
+  }
+
+  // Values that stand in a single row have nothing that a model could learn for them alone. Where hardly any
+  // other is left, they are the column.
+  static bool keeps_some(const Counts& counts) {
+    std::int64_t rare = 0;
+    for (const auto& [value, count] : counts) rare += count < fewest_rows_of_a_category ? 1 : 0;
+    return 2 * rare <= static_cast<std::int64_t>(counts.size());
+  }
+
+  static void learn_shares(PreparedColumn& column, const Counts& counts) {
+    std::int64_t all = 0;
+    for (const auto& [value, count] : counts) all += count;
+    for (const std::string& category : column.categories)
+      column.shares.push_back(static_cast<double>(counts.at(category)) / static_cast<double>(all));
   }
 
   static std::vector<double> ordinals(const PreparedColumn& column, const TextValues& texts) {
@@ -195,21 +285,6 @@ class Learner {
     return numbers;
   }
 
-  void set_scale(PreparedColumn& column, const std::vector<double>& numbers) const {
-    if (scaling_ == Scaling::minmax) {
-      const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
-      column.shift = *low;
-      column.scale = *high > *low ? *high - *low : 1;
-    } else if (scaling_ == Scaling::standard) {
-      const MeanAndScale found = mean_and_scale(numbers);
-      column.shift = found.mean;
-      column.scale = found.scale;
-    }
-    if (!std::isfinite(column.shift) || !std::isfinite(column.scale)) {
-      refuse("column '{}' has values too large to scale", column.name);
-    }
-  }
-
   bool named() const { return !config_.feature_columns.empty(); }
   void leave_out(const std::string& name, const std::string& reason) const {
     notes_(Severity::warning, fmt::format("column '{}' is left out: {}", name, reason));
@@ -221,7 +296,7 @@ class Learner {
 
   const Table& training_;
   const PreparationConfig& config_;
-  Scaling scaling_;
+  InputForm form_;
   const Notes& notes_;
   std::vector<PreparedColumn> columns_;
   std::vector<PreparedColumn> counted_;  // whole numbers that only number the rows
@@ -230,9 +305,21 @@ class Learner {
 
 }  // namespace
 
+std::vector<std::string> choose_features(const Table& training, const PreparationConfig& config,
+                                         const Notes& notes) {
+  if (!config.feature_columns.empty()) return config.feature_columns;
+  const Notes what_is_left_out = [&](Severity severity, const std::string& message) {
+    if (severity == Severity::warning) notes(severity, message);
+  };
+  std::vector<std::string> names;
+  for (const PreparedColumn& column : learn_columns(training, config, Scaling::none, what_is_left_out))
+    if (names.empty() || names.back() != column.name) names.push_back(column.name);
+  return names;
+}
+
 std::vector<PreparedColumn> learn_columns(const Table& training, const PreparationConfig& config,
-                                          Scaling scaling, const Notes& notes) {
-  return Learner(training, config, scaling, notes).learn();
+                                          const InputForm& form, const Notes& notes) {
+  return Learner(training, config, form, notes).learn();
 }
 
 }  // namespace stoker

@@ -8,8 +8,13 @@
 
 namespace stoker {
 
+// The columns to predict from, by all rows to train on. Whoever prepares parts of the rows gives them to
+// each, so that no part chooses others.
+std::vector<std::string> choose_features(const Table& training, const PreparationConfig& config,
+                                         const Notes& notes);
+
 // Chooses the columns to predict from and learns how each becomes numbers.
 std::vector<PreparedColumn> learn_columns(const Table& training, const PreparationConfig& config,
-                                          Scaling scaling, const Notes& notes);
+                                          const InputForm& form, const Notes& notes);
 
 }  // namespace stoker

@@ -1,14 +1,16 @@
 #include "data/preparation.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "base/error.h"
+#include "data/date_parts.h"
 #include "data/feature_columns.h"
 #include "data/target_column.h"
 
 namespace stoker {
 
-Preparation Preparation::fit(const Table& training, const PreparationConfig& config, Scaling default_scaling,
+Preparation Preparation::fit(const Table& training, const PreparationConfig& config, const InputForm& form,
                              const Notes& notes) {
   if (training.rows() == 0) refuse("there are no rows to train on");
   if (!config.weight_column.empty()) {
@@ -16,9 +18,10 @@ Preparation Preparation::fit(const Table& training, const PreparationConfig& con
     if (config.weight_column == config.target_column)
       refuse("weight_column and target_column are both '{}'", config.target_column);
   }
-  Scaling scaling = config.scaling == Scaling::automatic ? default_scaling : config.scaling;
-  if (scaling == Scaling::automatic) scaling = Scaling::standard;
-  LearntTarget target = learn_target(training, config, scaling, notes);
+  InputForm wanted = form;
+  if (config.scaling != Scaling::automatic) wanted.scaling = config.scaling;
+  if (wanted.scaling == Scaling::automatic) wanted.scaling = Scaling::standard;
+  LearntTarget target = learn_target(training, config, wanted.scaling, notes);
   Preparation result;
   result.task_ = target.task;
   result.missing_values_ = config.missing_values;
@@ -26,7 +29,7 @@ Preparation Preparation::fit(const Table& training, const PreparationConfig& con
   result.classes_ = std::move(target.classes);
   result.target_shift_ = target.shift;
   result.target_scale_ = target.scale;
-  result.columns_ = learn_columns(training, config, scaling, notes);
+  result.columns_ = learn_columns(training, config, wanted, notes);
   return result;
 }
 
@@ -41,18 +44,35 @@ std::vector<std::int64_t> Preparation::class_targets(const Table& table) const {
 std::vector<std::string> Preparation::feature_names() const {
   std::vector<std::string> names;
   for (const PreparedColumn& column : columns_) {
-    if (column.kind != PreparedColumn::Kind::one_hot) {
+    if (column.width() == 0) continue;
+    if (column.kind == PreparedColumn::Kind::missing) {
+      names.push_back(column.name + "=(missing)");
+    } else if (column.kind == PreparedColumn::Kind::one_hot) {
+      for (const std::string& category : column.categories) names.push_back(column.name + "=" + category);
+      if (column.shares.empty()) names.push_back(column.name + "=(unseen)");
+    } else if (column.part != DatePart::none) {
+      names.push_back(fmt::format("{}.{}", column.name, config::name_of(column.part)));
+    } else {
       names.push_back(column.name);
-      continue;
     }
-    for (const std::string& category : column.categories) names.push_back(column.name + "=" + category);
-    names.push_back(column.name + "=(unseen)");
   }
   return names;
 }
 
 std::vector<ArraySpec> Preparation::inputs(DType type) const {
-  return {table_features(type, feature_count())};
+  std::vector<ArraySpec> specs;
+  const auto numbers =
+      std::count_if(columns_.begin(), columns_.end(), [](const auto& column) { return column.is_apart; });
+  if (numbers > 0) specs.push_back({"numbers", Role::features, type, {numbers}, {}});
+  ArraySpec categories{"categories", Role::features, DType::int64, {}, {}};
+  for (const PreparedColumn& column : columns_)
+    if (column.kind == PreparedColumn::Kind::embedded)
+      categories.sizes.push_back(static_cast<std::int64_t>(column.categories.size()) + 1);
+  categories.shape = {static_cast<std::int64_t>(categories.sizes.size())};
+  if (feature_count() > 0 || (numbers == 0 && categories.sizes.empty()))
+    specs.push_back(table_features(type, feature_count()));
+  if (!categories.sizes.empty()) specs.push_back(std::move(categories));
+  return specs;
 }
 
 std::int64_t Preparation::feature_count() const {

@@ -17,11 +17,12 @@ namespace stoker {
 // Learnt from training rows, applied to any rows, inverted for targets. Part of the model folder.
 class Preparation {
  public:
-  // `default_scaling` is what scaling: auto means to the caller. Reports what was imputed and left out.
-  static Preparation fit(const Table& training, const PreparationConfig& config, Scaling default_scaling,
+  // Reports what was imputed and left out.
+  static Preparation fit(const Table& training, const PreparationConfig& config, const InputForm& form,
                          const Notes& notes);
 
-  // The arrays that rows are prepared as, for a model that reads float32 or float64.
+  // The arrays that rows are prepared as, for a model that reads float32 or float64: "numbers" that are
+  // embedded, "features" that stand as they are, "categories" by number; those of them that there are.
   std::vector<ArraySpec> inputs(DType type) const;
   // The rows as inputs() says; refuses a table without a needed column, naming it. With targets: [rows, 1] of
   // the same type, scaled, for regression; [rows] int64 for classes.

@@ -12,7 +12,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "data/column_scale.h"
 #include "data/column_values.h"
+#include "data/date_parts.h"
 #include "data/kept_columns.h"
 #include "data/preparation.h"
 
@@ -32,7 +34,7 @@ struct ColumnFeed {
   const PreparedColumn* column = nullptr;
   std::optional<NumberReader> numbers;
   std::vector<std::int32_t> slots;
-  std::int64_t first_feature = 0;
+  std::int64_t first_feature = 0;  // in the array that it goes to
   std::int64_t missing = 0;
   std::int64_t unusable_row = -1;  // infinite, or too large for the type asked for
 };
@@ -68,6 +70,18 @@ std::vector<std::int32_t> slots_of(const PreparedColumn& column,
       name, shortened(texts.values[row]), table.row_number(static_cast<std::int64_t>(row)));
 }
 
+// 1 where the value is missing.
+std::vector<std::int32_t> missing_in(const std::shared_ptr<arrow::ChunkedArray>& values, ColumnKind kind) {
+  std::vector<std::int32_t> flags;
+  if (kind == ColumnKind::text) {
+    const TextValues texts = read_texts(values);
+    flags.assign(texts.missing.begin(), texts.missing.end());
+  } else {
+    for (const double number : read_numbers(*values)) flags.push_back(std::isnan(number) ? 1 : 0);
+  }
+  return flags;
+}
+
 ColumnFeed feed_for(const PreparedColumn& column, const Table& table) {
   const auto values = table.column(column.name);
   const ColumnKind kind = kind_of(*values->type());
@@ -77,7 +91,9 @@ ColumnFeed feed_for(const PreparedColumn& column, const Table& table) {
     refuse("column '{}' has type {}, which cannot be converted to numbers", column.name,
            values->type()->ToString());
   }
-  if (column.kind != PreparedColumn::Kind::number) {
+  if (column.kind == PreparedColumn::Kind::missing) {
+    feed.slots = missing_in(values, kind);
+  } else if (column.is_text()) {
     feed.slots = slots_of(column, values, feed.missing);
   } else if (kind == ColumnKind::text) {
     refuse_text(column.name, table, values);
@@ -92,16 +108,34 @@ void lay_numbers(ColumnFeed& feed, std::span<const double> numbers, std::size_t 
                  std::int64_t stride) {
   const PreparedColumn& column = *feed.column;
   const double factor = 1 / column.scale;
+  const bool is_straight = column.curve == PreparedColumn::Curve::straight;
   for (std::size_t i = 0; i < numbers.size(); ++i, target += stride) {
     double number = numbers[i];
     if (std::isnan(number)) {
       ++feed.missing;
       number = column.fill;
     }
-    const T prepared = static_cast<T>((number - column.shift) * factor);
+    number = part_of_date(column.part, number);
+    const T prepared =
+        static_cast<T>(is_straight ? (number - column.shift) * factor : scaled(column, number));
     if (!std::isfinite(prepared) && feed.unusable_row < 0)
       feed.unusable_row = static_cast<std::int64_t>(first_row + i);
     *target = prepared;
+  }
+}
+
+template <class T>
+void lay_one_hot(const PreparedColumn& column, std::span<const std::int32_t> slots, T* target,
+                 std::int64_t stride) {
+  for (const std::int32_t slot : slots) {
+    if (static_cast<std::size_t>(slot) == column.categories.size() && !column.shares.empty()) {
+      std::transform(column.shares.begin(), column.shares.end(), target,
+                     [](double share) { return static_cast<T>(share); });
+    } else {
+      std::fill_n(target, column.width(), T{0});
+      target[slot] = 1;
+    }
+    target += stride;
   }
 }
 
@@ -118,10 +152,10 @@ void lay_block(ColumnFeed& feed, std::size_t first_row, std::size_t rows, T* tar
       std::copy_n(slots.begin() + static_cast<std::ptrdiff_t>(first_row), rows, numbers.begin());
       return lay_numbers(feed, numbers, first_row, target, stride);
     case PreparedColumn::Kind::one_hot:
-      for (std::size_t i = 0; i < rows; ++i, target += stride) {
-        std::fill_n(target, feed.column->width(), T{0});
-        target[slots[first_row + i]] = 1;
-      }
+      return lay_one_hot(*feed.column, slots.subspan(first_row, rows), target, stride);
+    case PreparedColumn::Kind::embedded:
+    case PreparedColumn::Kind::missing:
+      for (std::size_t i = 0; i < rows; ++i, target += stride) *target = static_cast<T>(slots[first_row + i]);
   }
 }
 
@@ -143,7 +177,8 @@ void refuse_unusable(const std::vector<ColumnFeed>& feeds, const Table& table, M
       refuse("column '{}' is infinite in row {}, or too large for {}", feed.column->name,
              table.row_number(feed.unusable_row), name_of(type));
     }
-    if (feed.missing > 0)
+    const bool is_part_of_same = feed.column->part != DatePart::none && feed.column->part != DatePart::days;
+    if (feed.missing > 0 && !is_part_of_same)
       missing.push_back(fmt::format("'{}' ({})", feed.column->name,
                                     counted(static_cast<std::uint64_t>(feed.missing), "row")));
   }
@@ -155,7 +190,8 @@ void refuse_unusable(const std::vector<ColumnFeed>& feeds, const Table& table, M
 void refuse_absent(const std::vector<PreparedColumn>& columns, const Table& table) {
   std::vector<std::string> absent;
   for (const PreparedColumn& column : columns) {
-    if (!table.has_column(column.name)) absent.push_back(column.name);
+    const bool is_named = std::find(absent.begin(), absent.end(), column.name) != absent.end();
+    if (!table.has_column(column.name) && !is_named) absent.push_back(column.name);
   }
   if (absent.size() > 1) refuse("the table lacks columns that the model needs: {}", join(absent, ", "));
   if (absent.size() == 1) {
@@ -170,29 +206,65 @@ void refuse_absent(const std::vector<PreparedColumn>& columns, const Table& tabl
   }
 }
 
+using Columns = std::vector<const PreparedColumn*>;
+
+// An array of the prepared rows: which columns lie in it, and how many numbers each of them takes.
+struct Laid {
+  Columns columns;
+  std::int64_t (*width)(const PreparedColumn& column);
+};
+
+std::int64_t width_alone(const PreparedColumn&) {
+  return 1;
+}
+std::int64_t width_among_features(const PreparedColumn& column) {
+  return column.width();
+}
+
+Laid columns_of(const std::vector<PreparedColumn>& columns, const std::string& array) {
+  Laid laid{{}, array == "features" ? width_among_features : width_alone};
+  for (const PreparedColumn& column : columns) {
+    const bool is_embedded = column.kind == PreparedColumn::Kind::embedded;
+    const std::string_view place = column.is_apart ? "numbers" : is_embedded ? "categories" : "features";
+    if (place == array) laid.columns.push_back(&column);
+  }
+  return laid;
+}
+
 // What was met on the way of each column into the rows.
 template <class T>
-std::vector<ColumnFeed> lay_table(const std::vector<PreparedColumn>& columns, const Table& table,
-                                  std::span<T> features, std::int64_t stride) {
+void lay_table(const Laid& laid, const Table& table, std::span<T> values, std::int64_t stride,
+               std::vector<ColumnFeed>& met) {
+  const Columns& columns = laid.columns;
   const bool from_file = come_when_asked_for(*table.columns);
-  const std::size_t at_a_time = from_file ? columns_at_a_time : columns.size();
-  std::vector<ColumnFeed> laid;
+  const std::size_t at_a_time = from_file ? columns_at_a_time : std::max<std::size_t>(columns.size(), 1);
   std::int64_t first_feature = 0;
   for (std::size_t first = 0; first < columns.size(); first += at_a_time) {
     std::vector<ColumnFeed> feeds;
     for (std::size_t c = first; c < std::min(first + at_a_time, columns.size()); ++c) {
-      feeds.push_back(feed_for(columns[c], table));
+      feeds.push_back(feed_for(*columns[c], table));
       feeds.back().first_feature = first_feature;
-      first_feature += columns[c].width();
+      first_feature += laid.width(*columns[c]);
     }
-    lay_columns(feeds, features, stride);
+    lay_columns(feeds, values, stride);
     for (ColumnFeed& feed : feeds) {
       feed.numbers.reset();
       feed.slots = {};
-      laid.push_back(std::move(feed));
+      met.push_back(std::move(feed));
     }
   }
-  return laid;
+}
+
+void lay_array(const Laid& laid, const Table& table, Array& array, std::vector<ColumnFeed>& met) {
+  const std::int64_t stride = array.dimension(1);
+  switch (array.type()) {
+    case DType::float32:
+      return lay_table(laid, table, array.as<float>(), stride, met);
+    case DType::float64:
+      return lay_table(laid, table, array.as<double>(), stride, met);
+    default:
+      return lay_table(laid, table, array.as<std::int64_t>(), stride, met);
+  }
 }
 
 template <class T>
@@ -208,7 +280,7 @@ Array scaled_targets(const std::vector<double>& real, double shift, double scale
 std::vector<std::string> Preparation::text_columns() const {
   std::vector<std::string> names;
   for (const PreparedColumn& column : columns_) {
-    if (column.kind != PreparedColumn::Kind::number) names.push_back(column.name);
+    if (column.is_text()) names.push_back(column.name);
   }
   // Classes that a column of numbers or booleans could not have been written as.
   const auto was_text = [](const std::string& name) {
@@ -221,15 +293,15 @@ std::vector<std::string> Preparation::text_columns() const {
 
 Dataset Preparation::apply(const Table& table, DType type, bool with_targets) const {
   if (type != DType::float32 && type != DType::float64) fail("features were requested as {}", name_of(type));
-  const std::int64_t width = feature_count();
   refuse_absent(columns_, table);
-  Array features(type, {table.rows(), width});
-  const std::vector<ColumnFeed> laid = type == DType::float32
-                                           ? lay_table(columns_, table, features.as<float>(), width)
-                                           : lay_table(columns_, table, features.as<double>(), width);
-  refuse_unusable(laid, table, missing_values_, type);
   Dataset dataset;
-  dataset.arrays.push_back({"features", Role::features, std::move(features)});
+  std::vector<ColumnFeed> met;
+  for (const ArraySpec& spec : inputs(type)) {
+    Array array(spec.type, {table.rows(), spec.shape.front()});
+    lay_array(columns_of(columns_, spec.name), table, array, met);
+    dataset.arrays.push_back({spec.name, spec.role, std::move(array)});
+  }
+  refuse_unusable(met, table, missing_values_, type);
   if (!with_targets) return dataset;
   Array targets;
   if (task_ != Task::regression) {

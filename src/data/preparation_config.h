@@ -12,9 +12,17 @@ namespace stoker {
 
 enum class Task { regression, binary, multiclass };
 enum class TaskChoice { automatic, regression, binary, multiclass };
-enum class Missing { impute, refuse };
-enum class Encoding { one_hot, ordinal };
-enum class Scaling { automatic, standard, minmax, none };
+enum class Missing { impute, indicate, refuse };
+enum class Encoding { one_hot, ordinal, embedding };
+enum class Scaling { automatic, standard, minmax, robust, quantile, none };
+
+// What a family of models makes of a table's columns.
+struct InputForm {
+  InputForm(Scaling meant_by_auto) : scaling(meant_by_auto) {}
+  Scaling scaling;                 // what `scaling: auto` means to it
+  bool numbers_apart = false;      // reads numbers as an array of their own, which it embeds
+  bool embeds_categories = false;  // reads numbers of categories, of which it learns what they stand for
+};
 
 }  // namespace stoker
 
@@ -25,13 +33,14 @@ template <>
 inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::TaskChoice>{
     "auto", "regression", "binary", "multiclass"};
 template <>
-inline constexpr std::array<std::string_view, 2> stoker::config::names<stoker::Missing>{"impute", "refuse"};
+inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::Missing>{"impute", "indicate",
+                                                                                        "refuse"};
 template <>
-inline constexpr std::array<std::string_view, 2> stoker::config::names<stoker::Encoding>{"one_hot",
-                                                                                         "ordinal"};
+inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::Encoding>{"one_hot", "ordinal",
+                                                                                         "embedding"};
 template <>
-inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::Scaling>{"auto", "standard",
-                                                                                        "minmax", "none"};
+inline constexpr std::array<std::string_view, 6> stoker::config::names<stoker::Scaling>{
+    "auto", "standard", "minmax", "robust", "quantile", "none"};
 
 namespace stoker {
 
@@ -59,15 +68,23 @@ inline config::Fields fields(PreparationConfig& c) {
           "different values (and fewer than half as many as there are rows), else regression")
           .changes_conditions(),
       config::field("missing_values", c.missing_values,
-                    "impute: median for numbers, most frequent value for text; refuse: an error that names "
-                    "the columns"),
-      config::field("categorical_encoding", c.categorical_encoding,
-                    "How text columns become numbers; values unseen in training get a slot of their own"),
-      config::field("max_categories", c.max_categories,
-                    "A text column with more values than this is encoded as ordinal")
+                    "impute: median for numbers, most frequent value for text; indicate: the same, with a "
+                    "column of its own that says where values are missing; refuse: an error that names the "
+                    "columns"),
+      config::field(
+          "categorical_encoding", c.categorical_encoding,
+          "How text columns become numbers. embedding: a network learns a few numbers for each value. "
+          "Values that training has not seen, or only once, are treated alike"),
+      config::field(
+          "max_categories", c.max_categories,
+          "A text column with more values than this is embedded by networks that can, and encoded as "
+          "ordinal otherwise")
           .within(1, 100'000),
-      config::field("scaling", c.scaling,
-                    "Fitted on training rows only; auto: standard for networks, none for linear models")
+      config::field(
+          "scaling", c.scaling,
+          "Fitted on training rows only. robust: median and quartiles, with values far out drawn "
+          "nearer; quantile: to a normal distribution by rank; auto: standard for networks, none for "
+          "linear models. A target of numbers is scaled by mean and deviation unless this is none")
           .changes_loss(),
       config::field("weight_column", c.weight_column,
                     "Column that says how much each row counts in the loss; not a feature unless "
@@ -76,18 +93,51 @@ inline config::Fields fields(PreparationConfig& c) {
   };
 }
 
-// One column of the table and how it becomes columns of numbers.
+// What a model is told of a date or time.
+enum class DatePart : std::uint8_t {
+  none,  // the column holds no dates, or is used as seconds
+  days,  // elapsed since 1970
+  year,
+  year_sine,  // where in its year a day lies, as a point on a circle
+  year_cosine,
+  week_sine,
+  week_cosine,
+  day_sine,
+  day_cosine,
+};
+
+// One column of the table and how it becomes columns of numbers. A date or a missing value can make several
+// of one column.
 struct PreparedColumn {
-  enum class Kind { number, one_hot, ordinal };
+  enum class Kind : std::uint8_t {
+    number,
+    one_hot,
+    ordinal,
+    embedded,  // the number of its category, in an array of such
+    missing,   // 1 where the value is missing
+  };
+  enum class Curve : std::uint8_t { straight, clipped, quantile };
   std::string name;
   Kind kind = Kind::number;
+  DatePart part = DatePart::none;
+  bool is_apart = false;  // in the array of numbers that a network embeds
   double fill = 0;        // imputed for a missing number
   std::string fill_text;  // imputed for a missing text
   double shift = 0;       // a number x becomes (x - shift) / scale
   double scale = 1;
-  std::vector<std::string> categories;  // sorted; unseen values get slot categories.size()
+  Curve curve = Curve::straight;
+  std::vector<double> quantiles;        // of the training rows, ascending; for Curve::quantile
+  std::vector<std::string> categories;  // sorted; unseen and rare values get slot categories.size()
+  // Where every category was frequent: what an unseen value becomes instead of a slot that nothing was learnt
+  // for, the share of each category in the training rows.
+  std::vector<double> shares;
+
+  bool is_text() const { return kind == Kind::one_hot || kind == Kind::ordinal || kind == Kind::embedded; }
+  // Columns that it takes among the features that stand as they are.
   std::int64_t width() const {
-    return kind == Kind::one_hot ? static_cast<std::int64_t>(categories.size()) + 1 : 1;
+    if (kind == Kind::embedded || is_apart) return 0;
+    return kind == Kind::one_hot ? static_cast<std::int64_t>(categories.size() + (shares.empty() ? 1 : 0))
+                                 : 1;
   }
 };
 

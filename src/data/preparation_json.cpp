@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "data/date_parts.h"
 #include "data/preparation.h"
 
 namespace stoker {
@@ -15,7 +16,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 3> kind_names{"number", "one_hot", "ordinal"};
+constexpr std::array<std::string_view, 5> kind_names{"number", "one_hot", "ordinal", "embedded", "missing"};
+constexpr std::array<std::string_view, 3> curve_names{"straight", "clipped", "quantile"};
 constexpr std::size_t most_names = 1'000'000;
 
 [[noreturn]] void refuse_part(const std::string& part, const std::string& what) {
@@ -69,36 +71,75 @@ std::size_t position_of(const Names& names, const json& map, const char* name) {
   return static_cast<std::size_t>(found - names.begin());
 }
 
+using Kind = PreparedColumn::Kind;
+
+bool has_scale(Kind kind) {
+  return kind == Kind::number || kind == Kind::ordinal;
+}
+
+// Members that earlier versions did not know are left out where they say nothing.
 json column_json(const PreparedColumn& column) {
   json result{{"name", column.name}, {"kind", kind_names[static_cast<std::size_t>(column.kind)]}};
-  if (column.kind == PreparedColumn::Kind::number) {
-    result["fill"] = column.fill;
-  } else {
+  if (column.kind == Kind::number) result["fill"] = column.fill;
+  if (column.part != DatePart::none) result["part"] = config::name_of(column.part);
+  if (column.is_apart) result["apart"] = true;
+  if (column.is_text()) {
     result["fill_text"] = column.fill_text;
     result["categories"] = column.categories;
+    if (!column.shares.empty()) result["shares"] = column.shares;
   }
-  if (column.kind != PreparedColumn::Kind::one_hot) {
+  if (has_scale(column.kind)) {
     result["shift"] = column.shift;
     result["scale"] = column.scale;
+    if (column.curve != PreparedColumn::Curve::straight)
+      result["curve"] = curve_names[static_cast<std::size_t>(column.curve)];
+    if (!column.quantiles.empty()) result["quantiles"] = column.quantiles;
   }
   return result;
+}
+
+std::vector<double> numbers_of(const json& map, const char* name) {
+  const json& list = member(map, name);
+  if (!list.is_array() || list.size() > most_names) refuse_part(name, "should be a list of numbers");
+  std::vector<double> numbers;
+  for (const json& item : list) {
+    if (!item.is_number() || !std::isfinite(item.get<double>()))
+      refuse_part(name, "should be a list of numbers");
+    numbers.push_back(item.get<double>());
+  }
+  return numbers;
+}
+
+void read_curve(const json& map, PreparedColumn& column) {
+  column.shift = number_of(map, "shift");
+  column.scale = scale_of(map);
+  if (map.contains("curve"))
+    column.curve = static_cast<PreparedColumn::Curve>(position_of(curve_names, map, "curve"));
+  if (column.curve != PreparedColumn::Curve::quantile) return;
+  column.quantiles = numbers_of(map, "quantiles");
+  const bool ascends = std::is_sorted(column.quantiles.begin(), column.quantiles.end());
+  if (column.quantiles.size() < 2 || !ascends) refuse_part("quantiles", "should be at least two, ascending");
 }
 
 PreparedColumn column_from(const json& map) {
   PreparedColumn column;
   column.name = text_of(map, "name");
-  column.kind = static_cast<PreparedColumn::Kind>(position_of(kind_names, map, "kind"));
-  if (column.kind == PreparedColumn::Kind::number) {
+  column.kind = static_cast<Kind>(position_of(kind_names, map, "kind"));
+  if (column.kind == Kind::number) {
     column.fill = number_of(map, "fill");
-  } else {
+    if (map.contains("part"))
+      column.part = static_cast<DatePart>(position_of(config::names<DatePart>, map, "part"));
+    column.is_apart = map.contains("apart") && map.at("apart") == true;
+  }
+  if (column.is_text()) {
     column.fill_text = text_of(map, "fill_text");
     column.categories = different_texts(map, "categories");
     if (column.categories.empty()) refuse_part("categories", "of column '" + column.name + "' is empty");
+    if (map.contains("shares") && column.kind == Kind::one_hot) column.shares = numbers_of(map, "shares");
+    if (!column.shares.empty() && column.shares.size() != column.categories.size())
+      refuse_part("shares", "of column '" + column.name + "' are not one for each category");
   }
-  if (column.kind != PreparedColumn::Kind::one_hot) {
-    column.shift = number_of(map, "shift");
-    column.scale = scale_of(map);
-  }
+  if (has_scale(column.kind)) read_curve(map, column);
   return column;
 }
 
@@ -110,7 +151,10 @@ std::vector<PreparedColumn> columns_from(const json& list) {
   std::unordered_set<std::string> names;
   for (const json& item : list) {
     columns.push_back(column_from(item));
-    if (!names.insert(columns.back().name).second)
+    const PreparedColumn& column = columns.back();
+    const bool is_value = column.kind != Kind::missing;
+    const std::string part(config::name_of(column.part));
+    if (!names.insert(fmt::format("{} {} {}", is_value, part, column.name)).second)
       refuse_part("columns", "contains '" + columns.back().name + "' twice");
   }
   return columns;

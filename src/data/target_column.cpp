@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -164,6 +165,12 @@ bool few_different(const Values& values) {
   return distinct.size() == 1 || 2 * distinct.size() < values.size();
 }
 
+bool are_zeros_and_ones(const std::vector<double>& numbers) {
+  const auto is_either = [](double x) { return x == 0 || x == 1; };
+  return std::all_of(numbers.begin(), numbers.end(), is_either) &&
+         std::adjacent_find(numbers.begin(), numbers.end(), std::not_equal_to<>()) != numbers.end();
+}
+
 // As doubles, which are quickly counted, large numbers may be fewer than they are; the texts tell them apart.
 bool few_whole_numbers(const std::vector<double>& numbers, const Table& table, const std::string& column) {
   return few_different(numbers) && few_different(complete_texts(table, column).values);
@@ -176,6 +183,8 @@ MeanAndScale mean_and_scale(const std::vector<double>& values) {
       kernels::moments_of(values.data(), 1, static_cast<std::int64_t>(values.size()));
   const double deviation = std::sqrt(moments.squares / moments.rows);
   const bool constant = deviation <= 10 * std::numeric_limits<double>::epsilon() * std::abs(moments.mean);
+  // The mean of equal numbers is that number, whatever rounding makes of their sum.
+  if (moments.least == moments.most) return {moments.least, 1};
   return {moments.mean, constant ? 1 : deviation};
 }
 
@@ -197,12 +206,13 @@ LearntTarget learn_target(const Table& training, const PreparationConfig& config
   }
   const std::vector<double> numbers = target_numbers(training, column);
   const bool guessed = config.task == TaskChoice::automatic;
-  const bool classes = guessed ? kind == ColumnKind::boolean || (kind == ColumnKind::integer &&
-                                                                 few_whole_numbers(numbers, training, column))
-                               : config.task != TaskChoice::regression;
+  const bool guessed_classes = kind == ColumnKind::boolean ||
+                               (kind == ColumnKind::real && are_zeros_and_ones(numbers)) ||
+                               (kind == ColumnKind::integer && few_whole_numbers(numbers, training, column));
+  const bool classes = guessed ? guessed_classes : config.task != TaskChoice::regression;
   if (!classes) return learn_regression(numbers, column, scaling, notes);
   LearntTarget target = learn_classes(complete_texts(training, column), config);
-  if (guessed && kind == ColumnKind::integer) {
+  if (guessed && kind != ColumnKind::boolean) {
     notes(Severity::info, fmt::format("target_column '{}' has {} different whole numbers, which are treated "
                                       "as classes; set task to regression to "
                                       "predict it as a number",

@@ -18,6 +18,18 @@ std::string memory_problem(const Array& array, const std::string& name, Device d
   return "";
 }
 
+// Those on the host; whoever places an array elsewhere has it checked before.
+std::string category_problem(const Array& array, const ArraySpec& wanted) {
+  if (array.memory() == Memory::device) return "";
+  const std::span<const std::int64_t> numbers = array.as<std::int64_t>();
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::int64_t size = wanted.sizes[i % wanted.sizes.size()];
+    if (numbers[i] < 0 || numbers[i] >= size)
+      return fmt::format("the {} contain number {} in a column of {}", wanted.name, numbers[i], size);
+  }
+  return "";
+}
+
 std::string array_problem(const Dataset& dataset, const ArraySpec& wanted, Device device) {
   const DatasetArray* found = dataset.find(wanted.name);
   if (found == nullptr) return fmt::format("there are no {}", wanted.name);
@@ -35,13 +47,14 @@ std::string array_problem(const Dataset& dataset, const ArraySpec& wanted, Devic
                                found->length > found->array.dimension(0)))
     return fmt::format("the windows of the {} do not fit their series", wanted.name);
   std::string problem = memory_problem(found->array, wanted.name, device);
+  if (problem.empty() && !wanted.sizes.empty()) problem = category_problem(found->array, wanted);
   if (problem.empty() && found->has_windows()) problem = memory_problem(found->starts, wanted.name, device);
   return problem;
 }
 
 ArraySpec targets_of(const LossTerm& term, const Network& network) {
-  if (term.kind == Loss::cross_entropy) return {term.targets, Role::targets, DType::int64, {}};
-  return {term.targets, Role::targets, DType::float32, {width_of(term, network)}};
+  if (term.kind == Loss::cross_entropy) return {term.targets, Role::targets, DType::int64, {}, {}};
+  return {term.targets, Role::targets, DType::float32, {width_of(term, network)}, {}};
 }
 
 // Arrays are found by their names.
@@ -57,7 +70,7 @@ std::string dataset_problem(const EngineRequest& request, const Dataset& dataset
   for (const LossTerm& term : request.losses)
     if (term.kind != Loss::output) wanted.push_back(targets_of(term, request.network));
   for (const DatasetArray& each : dataset.arrays)
-    if (each.role == Role::weights) wanted.push_back({each.name, Role::weights, DType::float32, {}});
+    if (each.role == Role::weights) wanted.push_back({each.name, Role::weights, DType::float32, {}, {}});
   for (const ArraySpec& each : wanted) {
     std::string problem = array_problem(dataset, each, request.device);
     if (!problem.empty()) return problem;

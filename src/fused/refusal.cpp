@@ -1,5 +1,7 @@
 #include "fused/refusal.h"
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,9 @@ std::string reading_problem(const EngineRequest& request, const Dataset& dataset
   const auto is_first = [&](const std::string& name, Role role) {
     return &dataset.find(name)->array == dataset.find(role);
   };
-  if (!is_first(request.network.inputs.front().name, Role::features)) return "it reads one array of features";
+  const std::vector<ArraySpec>& inputs = request.network.inputs;
+  if (inputs.size() == 1 && !is_first(inputs.front().name, Role::features))
+    return "it reads one array of features";
   if (!is_first(request.loss().targets, Role::targets)) return "it reads one array of targets";
   return "";
 }
@@ -26,8 +30,8 @@ std::string reading_problem(const EngineRequest& request, const Dataset& dataset
 }  // namespace
 
 std::string refusal_of_both(const EngineRequest& request) {
-  if (!mlp_shape(request.network))
-    return fmt::format("it trains multi-layer perceptrons, not {}", request.network.family);
+  const std::optional<MlpShape> shape = mlp_shape(request.network);
+  if (!shape) return fmt::format("it trains multi-layer perceptrons, not {}", request.network.family);
   if (request.losses.size() != 1) return "it trains with a single loss";
   if (request.loss().kind == Loss::output) return "it computes the loss itself";
   if (request.loss().weight != 1) return "it does not support a weighted loss";
@@ -36,7 +40,11 @@ std::string refusal_of_both(const EngineRequest& request) {
   if (request.order.is_sharded()) return "it does not support shards";
   if (request.order.ranks != 1 || request.collective != nullptr) return "it trains in a single process";
   const std::vector<ArraySpec>& inputs = request.network.inputs;
-  if (inputs.size() != 1 || inputs.front().type != DType::float32 || inputs.front().shape.size() != 1)
+  const auto is_row = [](const ArraySpec& input) {
+    const DType type = input.sizes.empty() ? DType::float32 : DType::int64;
+    return input.type == type && input.shape.size() == 1;
+  };
+  if (!std::ranges::all_of(inputs, is_row) || (shape->entrance.is_plain() && inputs.size() != 1))
     return "it reads one row of 32-bit floats";
   if (width_of(request.loss(), request.network) != request.network.outputs)
     return "it compares all outputs with the targets";

@@ -16,8 +16,16 @@ namespace {
 Array initial(const ParameterSpec& spec, RandomKey key) {
   Array array(DType::float32, spec.shape);
   std::uint32_t index = 0;
-  for (float& each : array.as<float>())
-    each = static_cast<float>(spec.bound > 0 ? (2 * uniform(key, index++) - 1) * spec.bound : spec.value);
+  for (float& each : array.as<float>()) {
+    double value = spec.value;
+    if (spec.bound > 0) value = (2 * uniform(key, index++) - 1) * spec.bound;
+    if (spec.deviation > 0) value = normal(key, index++) * spec.deviation;
+    each = static_cast<float>(value);
+  }
+  if (spec.last_row_is_zero) {
+    const auto values = array.as<float>();
+    std::fill(values.end() - spec.shape.back(), values.end(), 0.0F);
+  }
   return array;
 }
 
@@ -72,6 +80,11 @@ config::Value checked_settings(const Family& family, const config::Value& settin
   return config::write_fields(described.fields);
 }
 
+InputForm form_of(const Family& family, const config::Value& settings) {
+  if (family.form != nullptr) return family.form(settings);
+  return family.is_solved() ? Scaling::none : Scaling::standard;
+}
+
 Network network_for(const Family& family, config::Value settings, const Preparation& preparation) {
   const bool many = preparation.task() == Task::multiclass;
   return {std::string(family.name), std::move(settings), preparation.inputs(family.type()),
@@ -102,11 +115,14 @@ std::int64_t parameter_count(const Network& network) {
   return count;
 }
 
-NamedArrays initial_parameters(const Network& network, std::uint64_t seed) {
+NamedArrays initial_parameters(const Network& network, std::uint64_t seed, const Dataset* training) {
   NamedArrays parameters;
   std::uint64_t number = 0;
   for (const ParameterSpec& spec : parameter_specs(network))
     parameters.push_back({spec.name, initial(spec, random_key(seed, Purpose::initialise, number++))});
+  const Family& family = family_of(network);
+  if (training != nullptr && family.learn_buffers != nullptr)
+    family.learn_buffers(network, *training, parameters);
   return parameters;
 }
 

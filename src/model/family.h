@@ -30,6 +30,8 @@ struct ParameterSpec {
   double bound = 0;        // begins uniform in ±bound
   double value = 0;        // where bound is 0: begins as this everywhere
   bool is_trained = true;  // else a buffer
+  double deviation = 0;    // begins normal around 0 with this deviation
+  bool last_row_is_zero = false;
 };
 
 // What a solver is given.
@@ -70,6 +72,10 @@ struct Family {
   // What is trained, given the loss of the task. Null: that one, of all outputs.
   std::vector<LossTerm> (*losses)(const Network& network, const LossTerm& of_task) = nullptr;
   std::vector<Phase> (*phases)(const Network& network) = nullptr;  // null: one of gradients
+  // What it makes of a table's columns. Null: numbers, scaled as families of its kind want them.
+  InputForm (*form)(const config::Value& settings) = nullptr;
+  // Fits buffers to the training rows before the first step. Null: it has none that need it.
+  void (*learn_buffers)(const Network& network, const Dataset& training, NamedArrays& parameters) = nullptr;
   // How many parts of the rows its cross-validation holds back, of so many groups that must stay whole. Null:
   // it has none.
   std::int64_t (*folds)(const config::Value& settings, std::int64_t groups) = nullptr;
@@ -95,6 +101,9 @@ std::vector<std::string> family_names(bool are_solved);  // in the table's order
 config::Value checked_settings(const Family& family, const config::Value& settings, const std::string& path,
                                config::Diagnostics& diagnostics);
 
+// How tables are prepared for a family with these settings.
+InputForm form_of(const Family& family, const config::Value& settings);
+
 // The network that a family lays over prepared rows.
 Network network_for(const Family& family, config::Value settings, const Preparation& preparation);
 
@@ -102,8 +111,8 @@ std::string layout_of(const Network& network);
 std::vector<ParameterSpec> parameter_specs(const Network& network);
 std::vector<Phase> phases_of(const Network& network);  // at least one of gradients
 std::int64_t parameter_count(const Network& network);
-// As they begin, from counter-based random numbers.
-NamedArrays initial_parameters(const Network& network, std::uint64_t seed);
+// As they begin, from counter-based random numbers; with rows, buffers are fitted to them.
+NamedArrays initial_parameters(const Network& network, std::uint64_t seed, const Dataset* training = nullptr);
 
 // The settings of a network that was checked before, as the struct that declares them.
 template <class Settings>

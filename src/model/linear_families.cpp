@@ -39,7 +39,7 @@ struct OfKind {
 std::int64_t dependencies_of_encoding(const Preparation& preparation, bool fit_intercept) {
   const auto& columns = preparation.columns();
   const std::int64_t encoded = std::count_if(columns.begin(), columns.end(), [&](const PreparedColumn& each) {
-    return each.kind == PreparedColumn::Kind::one_hot && (!fit_intercept || each.categories.size() > 1);
+    return each.kind == PreparedColumn::Kind::one_hot && (!fit_intercept || each.width() > 1);
   });
   return fit_intercept ? encoded : std::max<std::int64_t>(0, encoded - 1);
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -84,6 +85,7 @@ std::vector<ParameterSpec> parameters_of_mlp(const Network& network) {
   const MlpShape shape = mlp_shape(network).value();
   refuse_wrong_shape(shape);
   std::vector<ParameterSpec> parameters;
+  add_entrance_parameters(shape.entrance, parameters);
   for (std::size_t layer = 0; layer < shape.layer_count(); ++layer) {
     const std::int64_t inputs = shape.layer_inputs(layer);
     const std::int64_t outputs = shape.layer_outputs(layer);
@@ -96,12 +98,24 @@ std::vector<ParameterSpec> parameters_of_mlp(const Network& network) {
 
 Array outputs_of_mlp(const Network& network, const NamedArrays& parameters, const Dataset& data,
                      std::int64_t first, std::int64_t count) {
-  return mlp_outputs(mlp_shape(network).value(), parameters, data.features(), first, count);
+  return mlp_outputs(mlp_shape(network).value(), parameters, data, first, count);
+}
+
+InputForm form_of_mlp(const config::Value& settings) {
+  InputForm form(Scaling::standard);
+  form.numbers_apart = settings_as<MlpSettings>(settings).entrance.number_embedding != NumberEmbedding::none;
+  form.embeds_categories = true;
+  return form;
+}
+
+void learn_buffers_of_mlp(const Network& network, const Dataset& training, NamedArrays& parameters) {
+  learn_edges(mlp_shape(network).value().entrance, training, parameters);
 }
 
 // All but the dropout.
 std::string layout_of_mlp(const Network& network) {
   const MlpShape shape = mlp_shape(network).value();
+  if (!shape.entrance.is_plain()) return to_json(network).dump();
   return fmt::format("{} {} {} {}", shape.inputs, fmt::join(shape.hidden_layers, " "), shape.outputs,
                      config::name_of(shape.activation));
 }
@@ -112,13 +126,15 @@ std::optional<MlpShape> mlp_shape(const Network& network) {
   const Family* family = find_family(network.family);
   if (family == nullptr || family->outputs != outputs_of_mlp) return std::nullopt;
   const auto settings = settings_as<MlpSettings>(network.settings);
-  return MlpShape{feature_width(network), settings.hidden_layers, network.outputs, settings.activation,
-                  settings.dropout};
+  Entrance entrance = entrance_of(network, settings.entrance);
+  const std::int64_t inputs = entrance.outputs();
+  return MlpShape{inputs,           settings.hidden_layers, network.outputs, settings.activation,
+                  settings.dropout, std::move(entrance)};
 }
 
 Network mlp_network(const MlpShape& shape) {
   return {"neural_network",
-          config::write(MlpSettings{shape.hidden_layers, shape.activation, shape.dropout}),
+          config::write(MlpSettings{shape.hidden_layers, shape.activation, shape.dropout, {}}),
           {table_features(DType::float32, shape.inputs)},
           shape.outputs};
 }
@@ -128,6 +144,8 @@ Family neural_network() {
           .describe = config::described<MlpSettings>,
           .parameters = parameters_of_mlp,
           .outputs = outputs_of_mlp,
+          .form = form_of_mlp,
+          .learn_buffers = learn_buffers_of_mlp,
           .layout = layout_of_mlp};
 }
 
@@ -139,29 +157,32 @@ Family deep_neural_network() {
 }
 
 Array mlp_outputs(const MlpShape& shape, const NamedArrays& parameters, const Array& features) {
-  return mlp_outputs(shape, parameters, features, 0, features.shape().empty() ? 0 : features.dimension(0));
+  if (features.shape().size() != 2 || features.dimension(1) != shape.inputs)
+    fail("a network of {} inputs was given features of another shape", shape.inputs);
+  Dataset data;
+  data.arrays.push_back({"features", Role::features, features});
+  MlpShape plain = shape;
+  plain.entrance = {};
+  plain.entrance.features = shape.inputs;
+  return mlp_outputs(plain, parameters, data, 0, data.rows());
 }
 
-Array mlp_outputs(const MlpShape& shape, const NamedArrays& parameters, const Array& features,
+Array mlp_outputs(const MlpShape& shape, const NamedArrays& parameters, const Dataset& data,
                   std::int64_t first_row, std::int64_t rows) {
   refuse_wrong_shape(shape);
-  if (features.shape().size() != 2 || features.dimension(1) != shape.inputs) {
-    fail("a network of {} inputs was given features of another shape", shape.inputs);
-  }
+  const EntranceRows entrance(shape.entrance, parameters, data);
   const std::vector<Layer> layers = layers_of(shape, parameters);
-  if (first_row < 0 || rows < 0 || rows > features.dimension(0) - first_row) {
-    fail("a network was asked for rows {} to {} of {}", first_row, first_row + rows, features.dimension(0));
-  }
+  if (first_row < 0 || rows < 0 || rows > data.rows() - first_row)
+    fail("a network was asked for rows {} to {} of {}", first_row, first_row + rows, data.rows());
   Array outputs(DType::float32, {rows, shape.outputs});
-  const Eigen::Map<const Rows> input(features.as<float>().data() + first_row * shape.inputs, rows,
-                                     shape.inputs);
   Eigen::Map<Rows> output(outputs.as<float>().data(), rows, shape.outputs);
   // A block of rows stays in the cache from the first layer to the last.
   const std::int64_t block_size = rows_at_a_time(shape.outputs);
   share_among_cores((rows + block_size - 1) / block_size, [&](std::int64_t block) {
     const Index first = block * block_size;
     const Index count = std::min(block_size, rows - first);
-    Rows values = input.middleRows(first, count);
+    Rows values(count, shape.inputs);
+    for (Index row = 0; row < count; ++row) entrance.put(first_row + first + row, values.row(row).data());
     Rows next;
     for (std::size_t i = 0; i < layers.size(); ++i) {
       next.noalias() = values * layers[i].weight.transpose();

@@ -10,6 +10,7 @@
 #include "config/field.h"
 #include "device/array.h"
 #include "model/activation.h"
+#include "model/entrance.h"
 #include "model/family.h"
 
 template <>
@@ -22,10 +23,11 @@ struct MlpSettings {
   std::vector<std::int64_t> hidden_layers{64, 32};
   Activation activation = Activation::relu;
   double dropout = 0.2;
+  EntranceSettings entrance = {};
 };
 
 inline config::Fields fields(MlpSettings& c) {
-  return {
+  config::Fields all{
       config::field("hidden_layers", c.hidden_layers,
                     "Width of each hidden layer; [128, 64, 32, 16] for deep_neural_network if not set")
           .within(1, 65536)
@@ -36,15 +38,18 @@ inline config::Fields fields(MlpSettings& c) {
           .at_least(0)
           .below(1),
   };
+  for (auto& field : fields(c.entrance)) all.push_back(std::move(field));
+  return all;
 }
 
 // A multi-layer perceptron: inputs, hidden layers with activation and dropout, linear outputs.
 struct MlpShape {
-  std::int64_t inputs = 0;
+  std::int64_t inputs = 0;  // of the first layer, behind the entrance
   std::vector<std::int64_t> hidden_layers;
   std::int64_t outputs = 1;
   Activation activation = Activation::relu;
   double dropout = 0;
+  Entrance entrance = {};
 
   std::size_t layer_count() const { return hidden_layers.size() + 1; }
   std::int64_t layer_inputs(std::size_t layer) const {
@@ -63,12 +68,12 @@ Family deep_neural_network();  // the same with other defaults
 
 // The shape of a network of either family; none of any other.
 std::optional<MlpShape> mlp_shape(const Network& network);
-Network mlp_network(const MlpShape& shape);
+Network mlp_network(const MlpShape& shape);  // with a plain entrance
 
 // Outputs [rows, outputs] of the network without dropout, on the CPU; features are [rows, inputs] float32.
 Array mlp_outputs(const MlpShape& shape, const NamedArrays& parameters, const Array& features);
-// Of `count` rows from `first` on, in blocks of rows_of_block.
-Array mlp_outputs(const MlpShape& shape, const NamedArrays& parameters, const Array& features,
+// Of `count` rows from `first` on, through any entrance, in blocks of rows_of_block.
+Array mlp_outputs(const MlpShape& shape, const NamedArrays& parameters, const Dataset& data,
                   std::int64_t first, std::int64_t count);
 
 }  // namespace stoker

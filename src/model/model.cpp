@@ -97,12 +97,14 @@ void refuse_wrong_network(const Model& model) {
     refuse("{} predicts classes, not numbers", family.name);
   const auto classes = static_cast<std::int64_t>(preparation.classes().size());
   const std::int64_t outputs = preparation.task() == Task::multiclass ? classes : 1;
+  Network prepared;
+  prepared.inputs = preparation.inputs(family.type());
   const std::int64_t inputs = feature_width(model.network);
-  if (inputs != preparation.feature_count() || model.network.outputs != outputs) {
+  if (inputs != feature_width(prepared) || model.network.outputs != outputs) {
     refuse("its network has {} inputs and {} outputs, but its preparation provides {} and needs {}", inputs,
-           model.network.outputs, preparation.feature_count(), outputs);
+           model.network.outputs, feature_width(prepared), outputs);
   }
-  if (model.network.inputs != preparation.inputs(family.type()))
+  if (model.network.inputs != prepared.inputs)
     refuse("its network reads other arrays than its preparation provides");
 }
 

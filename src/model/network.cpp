@@ -32,10 +32,12 @@ DType type_named(const std::string& name) {
 }
 
 json input_to_json(const ArraySpec& input) {
-  return {{"name", input.name},
-          {"role", role_names[static_cast<std::size_t>(input.role)]},
-          {"type", name_of(input.type)},
-          {"shape", input.shape}};
+  json text{{"name", input.name},
+            {"role", role_names[static_cast<std::size_t>(input.role)]},
+            {"type", name_of(input.type)},
+            {"shape", input.shape}};
+  if (!input.sizes.empty()) text["sizes"] = input.sizes;
+  return text;
 }
 
 ArraySpec input_from_json(const json& text) {
@@ -50,6 +52,12 @@ ArraySpec input_from_json(const json& text) {
       refuse("the input '{}' of its network does not have a valid shape", input.name);
     values *= size;
   }
+  if (!text.contains("sizes")) return input;
+  input.sizes = text.at("sizes").get<std::vector<std::int64_t>>();
+  const bool are_counts =
+      std::all_of(input.sizes.begin(), input.sizes.end(), [](std::int64_t size) { return size > 0; });
+  if (static_cast<std::int64_t>(input.sizes.size()) != values || !are_counts)
+    refuse("the input '{}' of its network does not have a size for each of its columns", input.name);
   return input;
 }
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "data/feature_columns.h"
 #include "data/target_column.h"
 #include "pipeline/graph.h"
 #include "pipeline/rows_to_come.h"
@@ -65,7 +66,9 @@ void refuse_absent_classes(const Metric& metric, const LearntTarget& target,
 // What the rows to train and score on depend on, the fold aside: without folds, no setting that is searched
 // chooses others.
 std::string rows_key_of(const PreparedTraining& training, const std::string& identity) {
-  return fmt::format("{}\n{}", identity, config::to_yaml(config::write(training.settings.preparation)));
+  const InputForm form = form_of(family_of(training.spec), training.spec.settings);
+  return fmt::format("{}\n{}\n{} {}", identity, config::to_yaml(config::write(training.settings.preparation)),
+                     form.numbers_apart, form.embeds_categories);
 }
 
 // Of two that mean none by 0.
@@ -171,7 +174,8 @@ PreparedRows PreparedTrainings::make_rows(const PreparedTraining& training, cons
   const bool takes_numbers = family_of(training.spec).targets == Targets::numbers;
   made.task = takes_numbers ? TaskChoice::regression : settled.task;
   if (training.spec.is_solved()) return made;
-  made.data = stoker::prepare(made.training, &made.validation, settled, notes_);
+  made.data = stoker::prepare(made.training, &made.validation, settled,
+                              form_of(family_of(training.spec), training.spec.settings), notes_);
   made.placed_validation = place(made.data.validation, training.device, notes_).dataset;
   made.placed_training = place(made.data.training, training.device, notes_).dataset;
   return made;
@@ -190,6 +194,19 @@ void PreparedTrainings::check_ranked_classes(const PreparedTraining& training, c
       target_class_numbers(table, settings.target_column, target.classes);
   refuse_absent_classes(*metric, target, classes, splits_of(table, classes, sweep_.config, training.spec));
   checked_classes_.insert(key);
+}
+
+// By all rows, whatever fold they are in.
+void PreparedTrainings::settle_features(PreparedTraining& training, const Table& table,
+                                        const std::string& key) {
+  PreparationConfig& settings = training.settings.preparation;
+  const auto found = features_.find(key);
+  if (found == features_.end()) {
+    settings.feature_columns = choose_features(table, settings, notes_);
+    features_.emplace(key, settings.feature_columns);
+  } else {
+    settings.feature_columns = found->second;
+  }
 }
 
 std::shared_ptr<const PreparedRows> PreparedTrainings::rows_for(const PreparedTraining& training,
@@ -222,6 +239,7 @@ PreparedTraining PreparedTrainings::prepare(const Document& candidate, std::int6
   if (!training.spec.is_solved()) refuse_contradictions(training.spec.training);
   check_tests(candidate, training, table, identity);
   const std::string key = rows_key_of(training, identity);
+  settle_features(training, table, key);
   check_ranked_classes(training, table, key);
   training.rows = rows_for(training, table, key, fold);
   refuse_metric(sweep_.config.metric, training.rows->task);

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/notes.h"
 #include "base/stop.h"
@@ -59,6 +61,7 @@ class PreparedTrainings {
                                                const std::string& rows_key, std::int64_t fold);
   PreparedRows make_rows(const PreparedTraining& training, const Table& table, std::int64_t fold);
   // A metric that cannot be computed must not come to light only after a training.
+  void settle_features(PreparedTraining& training, const Table& table, const std::string& key);
   void check_ranked_classes(const PreparedTraining& training, const Table& table, const std::string& key);
   void check_tests(const Document& document, const PreparedTraining& training, const Table& table,
                    const std::string& identity);
@@ -74,6 +77,7 @@ class PreparedTrainings {
   Kept<PreparedRows> prepared_;
   std::set<std::string> checked_tests_;
   std::set<std::string> checked_classes_;
+  std::map<std::string, std::vector<std::string>> features_;  // that were chosen for tables
 };
 
 }  // namespace stoker

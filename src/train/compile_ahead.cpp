@@ -26,7 +26,8 @@ bool compiles_ahead(const ModelSpec& spec, const FitConfig& config) {
 void compile_ahead(const FitRequest& first_rows, const StopSignal& stop) {
   if (first_rows.spec.is_solved()) return;
   const Preparation preparation =
-      Preparation::fit(first_rows.training, first_rows.preparation, Scaling::standard, no_notes());
+      Preparation::fit(first_rows.training, first_rows.preparation,
+                       form_of(family_of(first_rows.spec), first_rows.spec.settings), no_notes());
   EngineRequest request =
       request_without_data(first_rows.spec, preparation, choose_device(first_rows.config.device, no_notes()));
   request.precision = first_rows.config.precision;

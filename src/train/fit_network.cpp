@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "data/feature_columns.h"
 #include "data/row_weights.h"
 #include "data/target_column.h"
 #include "train/checkpoints.h"
@@ -76,10 +77,10 @@ SplitRows validation_rows(const Table& table, std::span<const std::int64_t> clas
 }
 
 PreparedData prepare(const Table& training, const Table* validation, const PreparationConfig& config,
-                     const Notes& notes) {
+                     const InputForm& form, const Notes& notes) {
   if (training.rows() < 2)
     refuse("a network needs at least 2 rows to train on, but the table has {}", training.rows());
-  PreparedData data{Preparation::fit(training, config, Scaling::standard, notes), {}, {}};
+  PreparedData data{Preparation::fit(training, config, form, notes), {}, {}};
   data.training = dataset_of(data.preparation, training, config.weight_column);
   if (validation != nullptr)
     data.validation = dataset_of(data.preparation, *validation, config.weight_column);
@@ -91,13 +92,15 @@ namespace {
 PreparedData prepare_with_validation(const FitRequest& request, const TrainingSettings& config,
                                      const Notes& notes) {
   const Table& table = request.training;
-  if (config.validation_ratio == 0) return prepare(table, nullptr, request.preparation, notes);
+  const InputForm form = form_of(family_of(request.spec), request.spec.settings);
+  if (config.validation_ratio == 0) return prepare(table, nullptr, request.preparation, form, notes);
   // Which row has which class must be known before rows are set aside.
   PreparationConfig settings = request.preparation;
+  settings.feature_columns = choose_features(table, settings, notes);
   const std::vector<std::int64_t> classes = classes_of(table, settings, notes);
   SplitRows rows = validation_rows(table, classes, config);
   const Table validation = take_rows(table, std::move(rows.second));
-  return prepare(take_rows(table, std::move(rows.first)), &validation, settings, notes);
+  return prepare(take_rows(table, std::move(rows.first)), &validation, settings, form, notes);
 }
 
 Loss loss_of(Task task, LossChoice choice) {
@@ -149,7 +152,7 @@ EngineRequest engine_request(const ModelSpec& spec, const PreparedData& data, De
   request.batch_size = std::min(request.batch_size, data.training.rows());
   request.training = data.training;
   request.validation = data.validation;
-  request.initial_parameters = initial_parameters(request.network, request.seed);
+  request.initial_parameters = initial_parameters(request.network, request.seed, &request.training);
   return request;
 }
 

@@ -28,7 +28,7 @@ SplitRows validation_rows(const Table& table, std::span<const std::int64_t> clas
                           const TrainingSettings& config);
 // Fitted on the training rows, applied to both.
 PreparedData prepare(const Table& training, const Table* validation, const PreparationConfig& config,
-                     const Notes& notes);
+                     const InputForm& form, const Notes& notes);
 // All that does not take the rows themselves.
 EngineRequest request_without_data(const ModelSpec& spec, const Preparation& preparation, Device device);
 EngineRequest engine_request(const ModelSpec& spec, const PreparedData& data, Device device);

@@ -91,7 +91,7 @@ TEST(KernelsAhead, KnowTheWidthThatTheFileWillHave) {
   pipeline.train = "target_column: price, device: cpu";
   Seen seen;
   run_seeing(pipeline.document(folder.path()), options_in(folder.path() / "runs"), seen, 1);
-  EXPECT_EQ(seen.features, 5) << "three cities, one to come, and the size; groups are no feature";
+  EXPECT_EQ(seen.features, 4) << "three cities and the size; groups are no feature";
   EXPECT_EQ(seen.hidden_layers, std::vector<std::int64_t>{8});
 }
 

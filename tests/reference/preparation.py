@@ -28,7 +28,6 @@ numeric = ["size", "age", "flat"]
 imputed = SimpleImputer(strategy="median").fit_transform(table[numeric])
 color = SimpleImputer(strategy="most_frequent").fit_transform(table[["color"]].astype(object).where(table[["color"]].notna(), np.nan))
 one_hot = OneHotEncoder(sparse_output=False).fit_transform(color)
-one_hot = np.hstack([one_hot, np.zeros((rows, 1))])  # the slot of values unseen in training
 ordinal = OrdinalEncoder().fit_transform(color)
 target = StandardScaler().fit(table[["price"]])
 expected = {

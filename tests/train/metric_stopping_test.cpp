@@ -42,7 +42,7 @@ class MetricStoppingTest : public testing::Test {
     const std::vector<std::int64_t> classes = classes_of(table, settings, no_notes());
     const SplitRows rows = validation_rows(table, classes, spec_.training);
     validation_ = take_rows(table, rows.second);
-    data_ = prepare(take_rows(table, rows.first), &validation_, settings, no_notes());
+    data_ = prepare(take_rows(table, rows.first), &validation_, settings, Scaling::standard, no_notes());
     request_ = engine_request(spec_, data_, Device::cpu());
   }
 

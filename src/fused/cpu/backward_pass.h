@@ -62,6 +62,23 @@ void deltas_below(const Network& network, const Workspace& space, float scale, i
   });
 }
 
+// Deltas of the first layer's inputs, which no activation stands before.
+void deltas_of_inputs(const Network& network, const Workspace& space) {
+  const Layer& layer = network.layers[0];
+  for_columns(layer.inputs, [&](auto panels, std::int64_t column) {
+    const float* weights = network.transposed + layer.transposed + column * layer.outputs;
+    for_rows(space.rows, [&](auto rows, std::int64_t row) {
+      Tile<rows.value, panels.value> tile;
+      clear(tile);
+      multiply_rows(tile, space.deltas[0] + row * layer.outputs, layer.outputs, weights,
+                    panel * layer.outputs, layer.width);
+      for (int r = 0; r < rows.value; ++r)
+        for (int q = 0; q < panels.value * panel_vectors; ++q)
+          store(space.input_deltas + (row + r) * layer.inputs + column + lanes * q, tile.sums[r][q]);
+    });
+  });
+}
+
 // Where a tile of weights lies in the flat buffers and in the transpose.
 struct TilePlace {
   std::int64_t weights;
@@ -77,8 +94,9 @@ STOKER_INLINE TilePlace place_of(const Network& network, const Layer& layer, boo
 
 // How many inputs' weights are worked on in tiles. The first layer has weights that are padding and no
 // transpose: tiles of nothing else are left out, and one or two rows beyond the last full tile go one by one.
-STOKER_INLINE std::int64_t tiled_inputs(const Layer& layer, int number) {
-  if (number > 0) return layer.inputs;
+STOKER_INLINE std::int64_t tiled_inputs(const Network& network, int number) {
+  const Layer& layer = network.layers[number];
+  if (number >= network.first_transposed()) return layer.inputs;
   const std::int64_t beyond = layer.depth % gradient_rows;
   return beyond <= 2 && layer.depth > gradient_rows ? layer.depth - beyond
                                                     : padded(layer.depth, gradient_rows);
@@ -101,7 +119,8 @@ void update_weights(const Network& network, const Workspace& space, const Update
   const Layer& layer = network.layers[number];
   const Buffers buffers{network.parameters, network.first_moment, network.second_moment};
   const Factors factors = factors_of(update);
-  const std::int64_t inputs = tiled_inputs(layer, number);
+  const std::int64_t inputs = tiled_inputs(network, number);
+  const bool has_transpose = number >= network.first_transposed();
   alignas(64) float held[vectors * lanes];
   alignas(64) float nowhere[lanes]{};
 #if defined(__aarch64__)
@@ -136,7 +155,7 @@ void update_weights(const Network& network, const Workspace& space, const Update
                             neon_factors};
         sum_tile_and_update(adam, left, layer.inputs, right, layer.outputs, space.rows, held);
         finished = waiting;
-        waiting = place_of(network, layer, number > 0, k, column);
+        waiting = place_of(network, layer, has_transpose, k, column);
         continue;
       }
 #endif
@@ -162,7 +181,7 @@ void update_weights(const Network& network, const Workspace& space, const Update
       for (; row < space.rows; ++row) add_rows(1);
       keep_tile(tile, held);
       finished = waiting;
-      waiting = place_of(network, layer, number > 0, k, column);
+      waiting = place_of(network, layer, has_transpose, k, column);
     }
   }
   for (int vector = 0; vector < vectors; ++vector) update_vector(vector);
@@ -261,7 +280,7 @@ void update_layer(const Network& network, const Workspace& space, const Update& 
     single_gradient(space, layer, number, use);
   } else {
     update_weights<kind, decays>(network, space, update, number);
-    for (std::int64_t k = tiled_inputs(layer, number); k < layer.depth; ++k)
+    for (std::int64_t k = tiled_inputs(network, number); k < layer.depth; ++k)
       row_gradient<false>(space, layer, number, k, use);
   }
   bias_gradient(space, layer, number, use);
@@ -309,6 +328,8 @@ void backward(const Network& network, const Workspace& space, const Dropout& dro
       } else {
         deltas_below<true, false>(network, space, 1.0F, number);
       }
+    } else if (!network.entrance.is_plain) {
+      deltas_of_inputs(network, space);
     }
     if (what == Gradients::updated) {
       with_kind(update, [&]<Update::Kind kind, bool decays>(Chosen<kind, decays>) {

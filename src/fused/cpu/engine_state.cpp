@@ -11,13 +11,13 @@ namespace stoker::fused_cpu {
 
 NamedArrays FusedCpuEngine::state() const {
   NamedArrays state;
-  append_unpacked(shape_, network_, parameters_, "parameters.", state);
-  if (network_.first_moment != nullptr)
-    append_unpacked(shape_, network_, first_moment_, "first_moment.", state);
+  append_unpacked(shape_, laid_, parameters_, "parameters.", state);
+  if (!edges_.empty()) state.push_back({"parameters.entrance.edges", edges_});
+  if (network_.first_moment != nullptr) append_unpacked(shape_, laid_, first_moment_, "first_moment.", state);
   if (network_.second_moment != nullptr)
-    append_unpacked(shape_, network_, second_moment_, "second_moment.", state);
+    append_unpacked(shape_, laid_, second_moment_, "second_moment.", state);
   if (has_validation_) {
-    append_unpacked(shape_, network_, best_parameters_, "best_parameters.", state);
+    append_unpacked(shape_, laid_, best_parameters_, "best_parameters.", state);
     state.push_back({"best_validation_loss", Array::from<double>(std::array{best_loss_}, {1})});
   }
   const std::array<std::int64_t, 3> numbers{counters_.step, counters_.since_best, stopped_ != 0 ? 1 : 0};
@@ -33,11 +33,18 @@ void FusedCpuEngine::restore(const NamedArrays& state) {
       refuse("the array '{}' of the saved state does not fit this training: it belongs to another one", name);
     return array;
   };
-  pack(shape_, network_, state, "parameters.", parameters_);
-  if (network_.first_moment != nullptr) pack(shape_, network_, state, "first_moment.", first_moment_);
-  if (network_.second_moment != nullptr) pack(shape_, network_, state, "second_moment.", second_moment_);
+  pack(shape_, laid_, state, "parameters.", parameters_);
+  // Where the rows are the same, so are these.
+  if (!edges_.empty()) {
+    const Array& kept = checked("parameters.entrance.edges", DType::float32, edges_.shape());
+    if (!std::ranges::equal(kept.as<float>(), std::as_const(edges_).as<float>()))
+      refuse(
+          "the bins of the saved state are not those of the training rows: it belongs to another training");
+  }
+  if (network_.first_moment != nullptr) pack(shape_, laid_, state, "first_moment.", first_moment_);
+  if (network_.second_moment != nullptr) pack(shape_, laid_, state, "second_moment.", second_moment_);
   if (has_validation_) {
-    pack(shape_, network_, state, "best_parameters.", best_parameters_);
+    pack(shape_, laid_, state, "best_parameters.", best_parameters_);
     best_loss_ = checked("best_validation_loss", DType::float64, {1}).as<double>()[0];
   }
   const auto numbers = checked("counters", DType::int64, {3}).as<std::int64_t>();
@@ -53,7 +60,8 @@ void FusedCpuEngine::restore(const NamedArrays& state) {
 
 NamedArrays FusedCpuEngine::parameters() const {
   NamedArrays arrays;
-  append_unpacked(shape_, network_, parameters_, "", arrays);
+  append_unpacked(shape_, laid_, parameters_, "", arrays);
+  if (!edges_.empty()) arrays.push_back({"entrance.edges", edges_});
   return arrays;
 }
 
@@ -61,7 +69,8 @@ NamedArrays FusedCpuEngine::best_parameters() const {
   // A run without validation has no best; nor has one whose every validation loss was not a number.
   const bool has_best = has_validation_ && std::isfinite(best_loss_);
   NamedArrays arrays;
-  append_unpacked(shape_, network_, has_best ? best_parameters_ : parameters_, "", arrays);
+  append_unpacked(shape_, laid_, has_best ? best_parameters_ : parameters_, "", arrays);
+  if (!edges_.empty()) arrays.push_back({"entrance.edges", edges_});
   return arrays;
 }
 

@@ -11,7 +11,6 @@
 #include "device/flush_to_zero.h"
 #include "engine/class_numbers.h"
 #include "fused/cpu/layout.h"
-#include "fused/cpu/row_order.h"
 
 namespace stoker::fused_cpu {
 namespace {
@@ -21,7 +20,6 @@ constexpr std::int64_t most_rows_at_once = 128;
 // What the values of a slice may take of the cache in larger batches.
 constexpr std::int64_t slice_bytes = 160 * 1024;
 constexpr std::int64_t most_benches = 16;
-constexpr std::int64_t ordered_at_once = 512;  // rows
 constexpr std::int64_t most_gradient_bytes = 256 << 20;
 // Multiply-adds of a step that are worth another thread: some 200 µs.
 constexpr std::int64_t work_per_thread = 4'000'000;
@@ -62,11 +60,9 @@ void check_class_numbers(const EngineRequest& request) {
   }
 }
 
-// A row of a table; rows are short, and a call of memcpy costs more than they do.
-void copy_row(const float* from, std::int64_t count, float* to) {
-  std::int64_t i = 0;
-  for (; i + 4 <= count; i += 4) std::memcpy(to + i, from + i, 4 * sizeof(float));
-  for (; i < count; ++i) to[i] = from[i];
+Array edges_of(const MlpShape& shape, const NamedArrays& parameters) {
+  if (shape.entrance.kind != NumberEmbedding::piecewise_linear) return {};
+  return find_array(parameters, "entrance.edges");
 }
 
 float* floats(Array& array) {
@@ -79,7 +75,11 @@ FusedCpuEngine::FusedCpuEngine(const EngineRequest& request, const Kernels& kern
     : request_(request),
       shape_(mlp_shape(request.network).value()),
       kernels_(kernels),
-      network_(network_of(shape_)),
+      laid_(network_of(shape_)),
+      network_(laid_.network),
+      edges_(edges_of(shape_, request.initial_parameters)),
+      training_rows_(shape_.entrance, request_.training, edges_),
+      validation_rows_(shape_.entrance, request_.validation, edges_),
       slice_rows_(rows_per_slice(network_, rows_in_batch(request))),
       has_validation_(request.validation.rows() > 0),
       best_loss_(std::numeric_limits<double>::infinity()),
@@ -92,7 +92,7 @@ FusedCpuEngine::FusedCpuEngine(const EngineRequest& request, const Kernels& kern
 
 void FusedCpuEngine::make_buffers() {
   parameters_ = zeros(network_.size);
-  pack(shape_, network_, request_.initial_parameters, "", parameters_);
+  pack(shape_, laid_, request_.initial_parameters, "", parameters_);
   network_.parameters = floats(parameters_);
   if (request_.optimizer.has_first_moment()) {
     first_moment_ = zeros(network_.size);
@@ -126,7 +126,11 @@ void FusedCpuEngine::make_bench(Bench& bench) {
     bench.space.deltas[i] = buffer(width);
     bench.space.slopes[i] = shape_.activation == Activation::relu ? nullptr : buffer(width);
   }
-  if (rows_in_batch(request_) > slice_rows_ || request_.optimizer.max_grad_norm > 0) {
+  if (!network_.entrance.is_plain) {
+    bench.entered.emplace(shape_.entrance, network_, slice_rows_);
+    bench.entered->show(bench.space);
+  }
+  if (rows_in_batch(request_) > slice_rows_ || request_.optimizer.max_grad_norm > 0 || bench.entered) {
     bench.gradients = zeros(network_.size);
     bench.space.gradients = floats(bench.gradients);
   }
@@ -156,73 +160,6 @@ void FusedCpuEngine::make_losses() {
 std::int64_t FusedCpuEngine::batch_rows(std::int64_t step) const {
   const std::int64_t first = step % request_.steps_per_epoch() * request_.batch_size;
   return std::min(request_.batch_size, request_.training.rows() - first);
-}
-
-// Rows of an epoch from its place `first` on, for several steps at once: some must be drawn again and again,
-// and few are drawn as slowly as many.
-void FusedCpuEngine::order_rows(std::int64_t epoch, std::int64_t first) {
-  const std::int64_t rows = request_.training.rows();
-  const std::int64_t steps = std::max<std::int64_t>(1, ordered_at_once / request_.batch_size);
-  order_.resize(static_cast<std::size_t>(std::min(steps * request_.batch_size, rows - first)));
-  const RandomKey key = random_key(request_.seed, Purpose::shuffle, static_cast<std::uint64_t>(epoch));
-  permuted_rows(key, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(first), order_);
-  order_epoch_ = epoch;
-  order_first_ = first;
-}
-
-// Which rows a step takes; called for the next step while this one runs, so that they are on their way to the
-// cache.
-void FusedCpuEngine::choose_rows(std::int64_t step) {
-  if (chosen_step_ == step) return;
-  const std::int64_t per_epoch = request_.steps_per_epoch();
-  const std::int64_t first = step % per_epoch * request_.batch_size;
-  if (step / per_epoch != order_epoch_ || first < order_first_ ||
-      first + batch_rows(step) > order_first_ + static_cast<std::int64_t>(order_.size())) {
-    order_rows(step / per_epoch, first);
-  }
-  chosen_ = std::span(order_).subspan(static_cast<std::size_t>(first - order_first_),
-                                      static_cast<std::size_t>(batch_rows(step)));
-  chosen_step_ = step;
-  fetch_rows<2>();
-}
-
-// Asks for the chosen rows: a step ahead to the second cache, since the step fills the first one with other
-// things and the processor drops requests for it when there are many; to the first one (`nearness` 3) when
-// they are about to be read.
-template <int nearness>
-void FusedCpuEngine::fetch_rows() const {
-  const auto* features = static_cast<const float*>(request_.training.features().data());
-  const Array& targets = request_.training.targets();
-  const std::int64_t target_bytes = static_cast<std::int64_t>(targets.bytes()) / targets.dimension(0);
-  for (const std::int64_t row : chosen_) {
-    __builtin_prefetch(features + row * shape_.inputs, 0, nearness);
-    __builtin_prefetch(features + (row + 1) * shape_.inputs - 1, 0, nearness);
-    __builtin_prefetch(static_cast<const char*>(targets.data()) + row * target_bytes, 0, nearness);
-  }
-}
-
-// Rows first .. first + count of the batch to the bench.
-void FusedCpuEngine::gather(Bench& bench, std::int64_t first, std::int64_t count) const {
-  const std::int64_t columns = shape_.inputs;
-  const std::int64_t stride = network_.layers[0].inputs;
-  const auto* features = static_cast<const float*>(request_.training.features().data());
-  const void* targets = request_.training.targets().data();
-  const Array* weights = request_.training.find(Role::weights);
-  const std::int64_t width = shape_.outputs;
-  for (std::int64_t row = 0; row < count; ++row) {
-    const std::int64_t source = chosen_[static_cast<std::size_t>(first + row)];
-    copy_row(features + source * columns, columns, bench.space.active[0] + row * stride);
-    if (request_.loss().kind == Loss::cross_entropy) {
-      bench.class_targets[static_cast<std::size_t>(row)] = static_cast<const std::int64_t*>(targets)[source];
-    } else {
-      copy_row(static_cast<const float*>(targets) + source * width, width,
-               bench.float_targets.data() + row * width);
-    }
-    if (weights != nullptr)
-      bench.row_weights[static_cast<std::size_t>(row)] = static_cast<const float*>(weights->data())[source];
-  }
-  const std::int64_t rest = padded(count, row_block) - count;
-  std::fill_n(bench.space.active[0] + count * stride, rest * stride, 0.0F);
 }
 
 Dropout FusedCpuEngine::dropout_of(std::int64_t step) const {
@@ -266,6 +203,7 @@ void FusedCpuEngine::run_slice(Bench& bench, std::int64_t first, std::int64_t co
   bench.space.rows = padded(count, row_block);
   bench.dropout = dropout_;
   bench.dropout.first_row = static_cast<std::uint32_t>(first);
+  if (network_.entrance.numbers > 0) kernels_.enter(network_, bench.space);
   kernels_.forward(network_, bench.space, bench.dropout, true);
 
   float* deltas = bench.space.deltas[network_.layer_count - 1];
@@ -281,6 +219,16 @@ void FusedCpuEngine::run_slice(Bench& bench, std::int64_t first, std::int64_t co
   kernels::losses(losses);
   std::fill_n(deltas + count * losses_.stride, (bench.space.rows - count) * losses_.stride, 0.0F);
   kernels_.backward(network_, bench.space, bench.dropout, what, update);
+  if (bench.entered) update_entrance(bench, count, what, update);
+}
+
+// Its gradients are kept in any case: they are few, and come from all rows at once.
+void FusedCpuEngine::update_entrance(Bench& bench, std::int64_t count, Gradients what, const Update& update) {
+  const bool adds = what == Gradients::added;
+  if (network_.entrance.numbers > 0) kernels_.enter_backward(network_, bench.space, adds);
+  sum_categories(shape_.entrance, network_, laid_.entrance, count, *bench.entered, bench.space, adds);
+  if (what == Gradients::updated)
+    kernels_.update_from(network_, network_.entrance.begin, bench.space.gradients, update);
 }
 
 // Gradients of the batch to the first bench.
@@ -331,33 +279,6 @@ void FusedCpuEngine::run_step(float rate) {
   }
   counters_.current_step = step;
   counters_.step = step + 1;
-}
-
-void FusedCpuEngine::validate() {
-  const Dataset& dataset = request_.validation;
-  const std::int64_t columns = shape_.inputs;
-  const std::int64_t stride = network_.layers[0].inputs;
-  const auto* features = static_cast<const float*>(dataset.features().data());
-  const Array* weights = dataset.find(Role::weights);
-  Workspace& space = benches_[0].space;
-  for (std::int64_t first = 0; first < dataset.rows(); first += slice_rows_) {
-    const std::int64_t count = std::min(slice_rows_, dataset.rows() - first);
-    for (std::int64_t row = 0; row < count; ++row)
-      copy_row(features + (first + row) * columns, columns, space.active[0] + row * stride);
-    space.rows = padded(count, row_block);
-    kernels_.forward(network_, space, dropout_, false);
-    kernels::Losses losses = losses_;
-    losses.outputs = space.active[network_.layer_count];
-    if (request_.loss().kind == Loss::cross_entropy) {
-      losses.class_targets = static_cast<const std::int64_t*>(dataset.targets().data()) + first;
-    } else {
-      losses.float_targets = static_cast<const float*>(dataset.targets().data()) + first * losses.width;
-    }
-    if (weights != nullptr) losses.row_weights = static_cast<const float*>(weights->data()) + first;
-    losses.rows = count;
-    losses.row_sums = validation_sums_.data();
-    kernels::losses(losses);
-  }
 }
 
 kernels::EndEpoch FusedCpuEngine::end_epoch_work() {

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/engine.h"
+#include "fused/cpu/entrance_rows.h"
+#include "fused/cpu/layout.h"
 #include "fused/cpu/step.h"
 #include "fused/cpu/worker_pool.h"
 #include "kernels/end_epoch.h"
@@ -45,6 +48,7 @@ class FusedCpuEngine : public Engine {
     std::vector<float> float_targets;
     std::vector<std::int64_t> class_targets;
     std::vector<float> row_weights;
+    std::optional<EntranceSpace> entered;  // none where rows are read as they stand
     Array gradients;
     std::vector<Array> buffers;
   };
@@ -61,6 +65,8 @@ class FusedCpuEngine : public Engine {
   void fetch_rows() const;
   std::int64_t batch_rows(std::int64_t step) const;
   void gather(Bench& bench, std::int64_t first, std::int64_t count) const;
+  void enter(Bench& bench, const EntranceReader& reader, std::int64_t source, std::int64_t row) const;
+  void update_entrance(Bench& bench, std::int64_t count, Gradients what, const Update& update);
   void run_slice(Bench& bench, std::int64_t first, std::int64_t count, std::int64_t rows, Gradients what,
                  const Update& update);
   void sum_slices(std::int64_t rows);
@@ -73,7 +79,11 @@ class FusedCpuEngine : public Engine {
   EngineRequest request_;
   MlpShape shape_;
   const Kernels& kernels_;
-  Network network_;
+  LaidNetwork laid_;
+  Network& network_;
+  Array edges_;  // of piecewise linear embeddings
+  EntranceReader training_rows_;
+  EntranceReader validation_rows_;
   std::int64_t slice_rows_ = 0;
   bool has_validation_ = false;
 

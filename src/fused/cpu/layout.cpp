@@ -38,14 +38,9 @@ void for_each_weight(const Layer& layer, const Shape& shape, Use use) {
 
 }  // namespace
 
-Array zeros(std::int64_t count) {
-  Array array(DType::float32, {count});
-  std::ranges::fill(array.as<float>(), 0.0F);
-  return array;
-}
-
-Network network_of(const MlpShape& shape) {
+LaidNetwork network_of(const MlpShape& shape) {
   Network network;
+  network.entrance.is_plain = shape.entrance.is_plain();
   network.activation = shape.activation;
   network.layer_count = static_cast<int>(shape.layer_count());
   std::int64_t transposed = 0;
@@ -61,9 +56,10 @@ Network network_of(const MlpShape& shape) {
     layer.biases = layer.weights + layer.weight_count();
     network.size = layer.biases + layer.bias_count();
     layer.transposed = transposed;
-    if (i > 0 && !is_single) transposed += layer.weight_count();
+    if (i >= network.first_transposed() && !is_single) transposed += layer.weight_count();
   }
-  return network;
+  EntrancePlaces entrance = place_entrance(shape.entrance, network);
+  return {network, std::move(entrance)};
 }
 
 std::int64_t transposed_size(const Network& network) {
@@ -71,8 +67,10 @@ std::int64_t transposed_size(const Network& network) {
   return last.transposed + (last.is_single() ? 0 : last.weight_count());
 }
 
-void pack(const MlpShape& shape, const Network& network, const NamedArrays& arrays, const std::string& prefix,
-          Array& flat) {
+void pack(const MlpShape& shape, const LaidNetwork& laid, const NamedArrays& arrays,
+          const std::string& prefix, Array& flat) {
+  const Network& network = laid.network;
+  pack_entrance(shape.entrance, network, laid.entrance, arrays, prefix, flat);
   const auto values = flat.as<float>();
   for (int i = 0; i < network.layer_count; ++i) {
     const Layer& layer = network.layers[i];
@@ -85,8 +83,10 @@ void pack(const MlpShape& shape, const Network& network, const NamedArrays& arra
   }
 }
 
-void append_unpacked(const MlpShape& shape, const Network& network, const Array& flat,
+void append_unpacked(const MlpShape& shape, const LaidNetwork& laid, const Array& flat,
                      const std::string& prefix, NamedArrays& arrays) {
+  const Network& network = laid.network;
+  append_unpacked_entrance(shape.entrance, network, laid.entrance, flat, prefix, arrays);
   const auto values = flat.as<float>();
   for (int i = 0; i < network.layer_count; ++i) {
     const Layer& layer = network.layers[i];

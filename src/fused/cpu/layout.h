@@ -3,23 +3,26 @@
 #include <string>
 
 #include "device/array.h"
+#include "fused/cpu/entrance_rows.h"
 #include "fused/cpu/step.h"
+#include "fused/cpu/zeros.h"
 #include "model/mlp.h"
 
 namespace stoker::fused_cpu {
 
-// A flat buffer of zeros, aligned for vectors.
-Array zeros(std::int64_t count);
-
 // The layers of a network with the places of their numbers in the flat buffers; the buffers are not set.
-Network network_of(const MlpShape& shape);
+struct LaidNetwork {
+  Network network;
+  EntrancePlaces entrance;
+};
+LaidNetwork network_of(const MlpShape& shape);
 std::int64_t transposed_size(const Network& network);
 
 // Named parameters, as torch.nn.Linear lays them out, to their places in a flat buffer and back. Refuses
 // arrays that are missing or of another shape.
-void pack(const MlpShape& shape, const Network& network, const NamedArrays& arrays, const std::string& prefix,
-          Array& flat);
-void append_unpacked(const MlpShape& shape, const Network& network, const Array& flat,
+void pack(const MlpShape& shape, const LaidNetwork& laid, const NamedArrays& arrays,
+          const std::string& prefix, Array& flat);
+void append_unpacked(const MlpShape& shape, const LaidNetwork& laid, const Array& flat,
                      const std::string& prefix, NamedArrays& arrays);
 
 }  // namespace stoker::fused_cpu

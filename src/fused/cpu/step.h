@@ -25,11 +25,31 @@ struct Layer {
   std::int64_t width = 0;    // outputs without the padding
   std::int64_t weights = 0;  // where they begin in the flat buffers
   std::int64_t biases = 0;
-  std::int64_t transposed = 0;  // where the panels of the transpose begin; not for layer 0 or a single output
+  std::int64_t transposed = 0;  // where the panels of the transpose begin; not for a single output, nor for a
+                                // layer 0 that reads a row as it stands
 
   bool is_single() const { return outputs == 1; }
   std::int64_t weight_count() const { return inputs * outputs; }
   std::int64_t bias_count() const { return is_single() ? panel : outputs; }
+};
+
+// How rows become the first layer's inputs where they are not read as they stand. Numbers are embedded by a
+// small layer each, of 2 sines + 1 inputs (sines, cosines, the number) and padded_width outputs.
+struct EntrancePlan {
+  bool is_plain = true;
+  std::int64_t numbers = 0;  // with periodic embeddings
+  std::int64_t frequencies = 0;
+  std::int64_t sines = 0;  // frequencies, padded
+  std::int64_t waves = 0;  // inputs of a small layer, padded
+  std::int64_t width = 0;
+  std::int64_t padded_width = 0;
+  // Where they begin in the flat buffers; all of the entrance lies behind the layers.
+  std::int64_t begin = 0;
+  std::int64_t frequencies_at = 0;  // [numbers][sines]
+  std::int64_t weights_at = 0;      // [numbers][2 sines + 1][padded_width]
+  std::int64_t biases_at = 0;       // [numbers][padded_width]
+
+  std::int64_t weights_of_number() const { return (2 * sines + 1) * padded_width; }
 };
 
 // The network's numbers. Moments, gradients and best weights lie as the parameters do.
@@ -37,11 +57,15 @@ struct Network {
   int layer_count = 0;
   Layer layers[most_layers];
   Activation activation = Activation::relu;
+  EntrancePlan entrance;
   std::int64_t size = 0;  // of a flat buffer
   float* parameters = nullptr;
   float* transposed = nullptr;
   float* first_moment = nullptr;  // null where the optimiser has none
   float* second_moment = nullptr;
+
+  // Which layers have a transpose: those whose inputs have deltas.
+  int first_transposed() const { return entrance.is_plain ? 1 : 0; }
 };
 
 // What a slice of a batch goes through. Rows beyond those of the batch are zeros whose deltas are zeros.
@@ -51,6 +75,13 @@ struct Workspace {
   float* slopes[most_layers];      // of a layer's activation with its dropout; none for relu
   float* deltas[most_layers];      // gradients of what a layer puts out before the activation
   float* gradients = nullptr;      // of the parameters, where they are kept
+
+  // With an entrance that learns.
+  const float* numbers = nullptr;    // [rows, numbers]
+  float* waves = nullptr;            // [numbers][rows][waves]
+  float* input_deltas = nullptr;     // of active[0]
+  float* entrance_deltas = nullptr;  // [rows][padded_width]
+  float* entrance_turned = nullptr;  // [width][2 sines]
 };
 
 struct Dropout {
@@ -86,7 +117,13 @@ struct Kernels {
                    const Update& update);
   // Changes the weights by kept gradients.
   void (*update)(const Network& network, const float* gradients, const Update& update);
+  // The same of those from a place on.
+  void (*update_from)(const Network& network, std::int64_t first, const float* gradients,
+                      const Update& update);
   void (*transpose)(const Network& network);  // makes the transposes anew
+  // Numbers to the first layer's inputs, and the deltas of those to gradients of the embeddings.
+  void (*enter)(const Network& network, const Workspace& space);
+  void (*enter_backward)(const Network& network, const Workspace& space, bool adds);
   double (*squared_norm)(const float* values, std::int64_t count);
   void (*add)(float* sum, const float* values, std::int64_t count);
 };

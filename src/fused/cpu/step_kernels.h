@@ -1,6 +1,7 @@
 #pragma once
 
 #include "fused/cpu/backward_pass.h"
+#include "fused/cpu/entrance_pass.h"
 #include "fused/cpu/forward_pass.h"
 #include "fused/cpu/optimizers.h"
 #include "fused/cpu/step.h"
@@ -11,18 +12,18 @@ namespace stoker::fused_cpu {
 namespace {
 
 template <Update::Kind kind, bool decays>
-void update_all(const Network& network, const float* gradients, const Update& update) {
+void update_all(const Network& network, std::int64_t first, const float* gradients, const Update& update) {
   const Buffers buffers{network.parameters, network.first_moment, network.second_moment};
   const Factors factors = factors_of(update);
   alignas(64) float held[lanes];
-  for (std::int64_t place = 0; place < network.size; place += lanes) {
+  for (std::int64_t place = first; place < network.size; place += lanes) {
     store(held, load(gradients + place) * update.gradient_scale);
     end_vector<kind, decays>(begin_vector<kind, decays>(buffers, place, held, factors), factors);
   }
 }
 
 void transpose_weights(const Network& network) {
-  for (int number = 1; number < network.layer_count; ++number) {
+  for (int number = network.first_transposed(); number < network.layer_count; ++number) {
     const Layer& layer = network.layers[number];
     if (layer.is_single()) continue;
     for (std::int64_t column = 0; column < layer.outputs; column += panel) {
@@ -34,10 +35,14 @@ void transpose_weights(const Network& network) {
   }
 }
 
-void update_from(const Network& network, const float* gradients, const Update& update) {
+void update_from(const Network& network, std::int64_t first, const float* gradients, const Update& update) {
   with_kind(update, [&]<Update::Kind kind, bool decays>(Chosen<kind, decays>) {
-    update_all<kind, decays>(network, gradients, update);
+    update_all<kind, decays>(network, first, gradients, update);
   });
+}
+
+void update_each(const Network& network, const float* gradients, const Update& update) {
+  update_from(network, 0, gradients, update);
   transpose_weights(network);
 }
 
@@ -56,7 +61,8 @@ void add(float* sum, const float* values, std::int64_t count) {
 }
 
 constexpr Kernels kernels_named(const char* name) {
-  return {name, forward, backward, update_from, transpose_weights, squared_norm, add};
+  return {name,  forward,        backward,     update_each, update_from, transpose_weights,
+          enter, enter_backward, squared_norm, add};
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "torch/modules/embedded_mlp.h"
 #include "torch/modules/module.h"
 #include "torch/modules/residual_mlp.h"
 
@@ -9,23 +10,26 @@ namespace {
 struct ModuleMaker {
   std::string family;
   MakeModule make;
+  bool (*is_for)(const Network& network) = nullptr;  // null: for all of the family
 };
 
 std::vector<ModuleMaker>& makers_of_modules() {
-  static std::vector<ModuleMaker> all{{"residual_mlp", make_residual_mlp}};
+  static std::vector<ModuleMaker> all{{"residual_mlp", make_residual_mlp},
+                                      {"neural_network", make_embedded_mlp, has_learning_entrance},
+                                      {"deep_neural_network", make_embedded_mlp, has_learning_entrance}};
   return all;
 }
 
 const ModuleMaker* find_maker(const Network& network) {
   for (const ModuleMaker& each : makers_of_modules())
-    if (each.family == network.family) return &each;
+    if (each.family == network.family && (each.is_for == nullptr || each.is_for(network))) return &each;
   return nullptr;
 }
 
 }  // namespace
 
 void add_module(std::string family, MakeModule make) {
-  makers_of_modules().push_back({std::move(family), make});
+  makers_of_modules().push_back({std::move(family), make, nullptr});
 }
 
 bool has_module(const Network& network) {

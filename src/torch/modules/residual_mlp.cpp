@@ -4,35 +4,15 @@
 
 #include <ATen/ops/add.h>
 #include <ATen/ops/batch_norm.h>
-#include <ATen/ops/gelu.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mul.h>
-#include <ATen/ops/relu.h>
-#include <ATen/ops/sigmoid.h>
-#include <ATen/ops/silu.h>
-#include <ATen/ops/tanh.h>
 #include <fmt/format.h>
 
 #include "model/residual_mlp.h"
+#include "torch/modules/activate.h"
 
 namespace stoker::torch_door {
 namespace {
-
-at::Tensor activate(Activation activation, const at::Tensor& x) {
-  switch (activation) {
-    case Activation::relu:
-      break;
-    case Activation::tanh:
-      return at::tanh(x);
-    case Activation::sigmoid:
-      return at::sigmoid(x);
-    case Activation::gelu:
-      return at::gelu(x);
-    case Activation::silu:
-      return at::silu(x);
-  }
-  return at::relu(x);
-}
 
 struct Linear {
   at::Tensor weight;

@@ -1,0 +1,201 @@
+#include "model/entrance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::int64_t most_values_of_categories = std::int64_t{1} << 28;
+constexpr std::int64_t widest_category = 16;
+
+const ArraySpec* find_input(const Network& network, std::string_view name) {
+  const auto found = std::find_if(network.inputs.begin(), network.inputs.end(),
+                                  [&](const ArraySpec& input) { return input.name == name; });
+  return found == network.inputs.end() ? nullptr : &*found;
+}
+
+std::int64_t size_of_row(const ArraySpec* spec) {
+  std::int64_t size = spec == nullptr ? 0 : 1;
+  if (spec != nullptr)
+    for (const std::int64_t each : spec->shape) size *= each;
+  return size;
+}
+
+// More values deserve more numbers, but far fewer of them than there are values.
+std::int64_t width_for(std::int64_t size) {
+  const auto width = static_cast<std::int64_t>(std::ceil(1.6 * std::pow(static_cast<double>(size), 0.5)));
+  return std::clamp<std::int64_t>(width, 2, widest_category);
+}
+
+template <class Number>
+std::span<const Number> values_of(const Dataset& data, const char* name, std::int64_t width) {
+  if (width == 0) return {};
+  const DatasetArray* found = data.find(name);
+  if (found == nullptr || found->array.shape() != Shape{data.rows(), width})
+    fail("a network was given rows without its {}", name);
+  return found->array.as<Number>();
+}
+
+}  // namespace
+
+std::int64_t Entrance::values_of_number() const {
+  switch (kind) {
+    case NumberEmbedding::periodic:
+      return width;
+    case NumberEmbedding::piecewise_linear:
+      return bins + 1;
+    case NumberEmbedding::none:
+      break;
+  }
+  return 0;
+}
+
+std::int64_t Entrance::outputs() const {
+  std::int64_t count = numbers * values_of_number() + features;
+  for (const Category& each : categories) count += each.width;
+  return count;
+}
+
+Entrance entrance_of(const Network& network, const EntranceSettings& settings) {
+  Entrance entrance;
+  entrance.numbers = size_of_row(find_input(network, "numbers"));
+  if (entrance.numbers > 0) {
+    entrance.kind = settings.number_embedding;
+    if (entrance.kind == NumberEmbedding::none)
+      fail("a network was given numbers to embed, but has no embedding");
+  }
+  entrance.frequencies = settings.embedding_frequencies;
+  entrance.width = settings.embedding_width;
+  entrance.bins = settings.embedding_bins;
+  entrance.frequency_scale = settings.embedding_frequency_scale;
+  const ArraySpec* categories = find_input(network, "categories");
+  if (categories != nullptr)
+    for (const std::int64_t size : categories->sizes) entrance.categories.push_back({size, width_for(size)});
+  entrance.features = feature_width(network) - entrance.numbers - size_of_row(categories);
+  return entrance;
+}
+
+void add_entrance_parameters(const Entrance& entrance, std::vector<ParameterSpec>& parameters) {
+  const std::int64_t inputs = 1 + 2 * entrance.frequencies;
+  if (entrance.kind == NumberEmbedding::periodic) {
+    parameters.push_back({.name = "entrance.frequencies",
+                          .shape = {entrance.numbers, entrance.frequencies},
+                          .deviation = entrance.frequency_scale});
+    parameters.push_back({.name = "entrance.weight",
+                          .shape = {entrance.numbers, entrance.width, inputs},
+                          .bound = 1.0 / std::sqrt(static_cast<double>(inputs))});
+    parameters.push_back({.name = "entrance.bias", .shape = {entrance.numbers, entrance.width}});
+  }
+  if (entrance.kind == NumberEmbedding::piecewise_linear)
+    parameters.push_back(
+        {.name = "entrance.edges", .shape = {entrance.numbers, entrance.bins + 1}, .is_trained = false});
+  for (std::size_t i = 0; i < entrance.categories.size(); ++i) {
+    const auto& [size, width] = entrance.categories[i];
+    if (size < 1 || size > most_values_of_categories / width)
+      refuse("a column of {} categories is too large for a network", size);
+    parameters.push_back({.name = fmt::format("entrance.categories.{}", i),
+                          .shape = {size, width},
+                          .deviation = 1.0 / std::sqrt(static_cast<double>(width)),
+                          .last_row_is_zero = true});
+  }
+}
+
+void learn_edges(const Entrance& entrance, const Dataset& training, NamedArrays& parameters) {
+  if (entrance.kind != NumberEmbedding::piecewise_linear) return;
+  const auto values = values_of<float>(training, "numbers", entrance.numbers);
+  const std::int64_t rows = training.rows();
+  Array edges(DType::float32, {entrance.numbers, entrance.bins + 1});
+  std::vector<float> column(static_cast<std::size_t>(rows));
+  for (std::int64_t number = 0; number < entrance.numbers; ++number) {
+    for (std::int64_t row = 0; row < rows; ++row)
+      column[static_cast<std::size_t>(row)] =
+          values[static_cast<std::size_t>(row * entrance.numbers + number)];
+    std::sort(column.begin(), column.end());
+    for (std::int64_t edge = 0; edge <= entrance.bins; ++edge)
+      edges.as<float>()[static_cast<std::size_t>(number * (entrance.bins + 1) + edge)] =
+          column[static_cast<std::size_t>(edge * (rows - 1) / entrance.bins)];
+  }
+  for (NamedArray& each : parameters)
+    if (each.name == "entrance.edges") each.array = edges;
+}
+
+void put_in_bins(float number, std::span<const float> edges, float* values) {
+  values[0] = number;
+  for (std::size_t bin = 0; bin + 1 < edges.size(); ++bin) {
+    const float width = edges[bin + 1] - edges[bin];
+    const float share = width > 0 ? (number - edges[bin]) / width : 0;
+    values[bin + 1] = std::clamp(share, 0.0F, 1.0F);
+  }
+}
+
+EntranceRows::EntranceRows(const Entrance& entrance, const NamedArrays& parameters, const Dataset& data)
+    : entrance_(entrance),
+      numbers_(values_of<float>(data, "numbers", entrance.numbers)),
+      features_(values_of<float>(data, "features", entrance.features)),
+      codes_(values_of<std::int64_t>(data, "categories",
+                                     static_cast<std::int64_t>(entrance.categories.size()))) {
+  const auto parameter = [&](const std::string& name) {
+    kept_.push_back(find_array(parameters, name));
+    return std::span<const float>(kept_.back().as<float>());
+  };
+  if (entrance.kind == NumberEmbedding::periodic) {
+    frequencies_ = parameter("entrance.frequencies");
+    weight_ = parameter("entrance.weight");
+    bias_ = parameter("entrance.bias");
+  }
+  if (entrance.kind == NumberEmbedding::piecewise_linear) edges_ = parameter("entrance.edges");
+  for (std::size_t i = 0; i < entrance.categories.size(); ++i)
+    categories_.push_back(parameter(fmt::format("entrance.categories.{}", i)));
+}
+
+void EntranceRows::put_periodic(const float* numbers, float* values) const {
+  constexpr float circle = 2 * std::numbers::pi_v<float>;
+  const auto count = static_cast<std::size_t>(entrance_.frequencies);
+  const auto width = static_cast<std::size_t>(entrance_.width);
+  std::vector<float> waves(1 + 2 * count);
+  for (std::size_t n = 0; n < static_cast<std::size_t>(entrance_.numbers); ++n) {
+    waves[0] = numbers[n];
+    for (std::size_t f = 0; f < count; ++f) {
+      // Whole turns say nothing, and a small angle is computed more exactly.
+      const float turns = numbers[n] * frequencies_[n * count + f];
+      const float angle = circle * (turns - std::nearbyint(turns));
+      waves[1 + f] = std::sin(angle);
+      waves[1 + count + f] = std::cos(angle);
+    }
+    for (std::size_t w = 0; w < width; ++w) {
+      const float* weights = weight_.data() + (n * width + w) * waves.size();
+      float sum = bias_[n * width + w];
+      for (std::size_t i = 0; i < waves.size(); ++i) sum += weights[i] * waves[i];
+      *values++ = std::max(sum, 0.0F);
+    }
+  }
+}
+
+void EntranceRows::put(std::int64_t row, float* values) const {
+  const float* numbers = numbers_.data() + row * entrance_.numbers;
+  if (entrance_.kind == NumberEmbedding::periodic) put_periodic(numbers, values);
+  if (entrance_.kind == NumberEmbedding::piecewise_linear) {
+    const auto edges = static_cast<std::size_t>(entrance_.bins) + 1;
+    for (std::int64_t n = 0; n < entrance_.numbers; ++n)
+      put_in_bins(numbers[n], edges_.subspan(static_cast<std::size_t>(n) * edges, edges),
+                  values + n * entrance_.values_of_number());
+  }
+  values += entrance_.numbers * entrance_.values_of_number();
+  std::copy_n(features_.data() + row * entrance_.features, entrance_.features, values);
+  values += entrance_.features;
+  for (std::size_t i = 0; i < categories_.size(); ++i) {
+    const auto& [size, width] = entrance_.categories[i];
+    const std::int64_t code = codes_[static_cast<std::size_t>(row) * categories_.size() + i];
+    if (code < 0 || code >= size) fail("a category has number {}, but there are {}", code, size);
+    std::copy_n(categories_[i].data() + code * width, width, values);
+    values += width;
+  }
+}
+
+}  // namespace stoker
