@@ -85,6 +85,7 @@ struct PreparedColumn {
   std::string fill_text;  // imputed for a missing text
   double shift = 0;       // a number x becomes (x - shift) / scale
   double scale = 1;
+  std::string date_form;                // in which a column of dates was written; empty: as the file has it
   std::vector<std::string> categories;  // sorted; unseen values get slot categories.size()
   std::int64_t width() const {
     return kind == Kind::one_hot ? static_cast<std::int64_t>(categories.size()) + 1 : 1;

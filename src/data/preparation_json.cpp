@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "data/date_form.h"
 #include "data/preparation.h"
 
 namespace stoker {
@@ -71,6 +72,7 @@ std::size_t position_of(const Names& names, const json& map, const char* name) {
 
 json column_json(const PreparedColumn& column) {
   json result{{"name", column.name}, {"kind", kind_names[static_cast<std::size_t>(column.kind)]}};
+  if (!column.date_form.empty()) result["date_form"] = column.date_form;
   if (column.kind == PreparedColumn::Kind::number) {
     result["fill"] = column.fill;
   } else {
@@ -88,6 +90,7 @@ PreparedColumn column_from(const json& map) {
   PreparedColumn column;
   column.name = text_of(map, "name");
   column.kind = static_cast<PreparedColumn::Kind>(position_of(kind_names, map, "kind"));
+  if (map.contains("date_form")) column.date_form = DateForm(text_of(map, "date_form")).text();
   if (column.kind == PreparedColumn::Kind::number) {
     column.fill = number_of(map, "fill");
   } else {
