@@ -151,6 +151,8 @@ void refuse_wide_text(const std::filesystem::path& path, const CsvDialect& diale
   if (view.empty() || view.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     refuse("{} is empty", path.string());
   }
+  if (view.starts_with("@relation") || view.starts_with("@RELATION"))
+    refuse("{} is an ARFF or KEEL file, which is not read; save it as CSV", path.string());
   if (view.find('\0') != std::string_view::npos) {
     refuse(
         "{} is not UTF-8 text (it has zero bytes, as UTF-16 and binary files do); convert it, for example "

@@ -253,7 +253,11 @@ Table checked_columns(Table table, const std::string& name) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i].empty()) names[i] = fmt::format("column_{}", i + 1);
     if (!seen.insert(names[i]).second) {
-      refuse("{} has two columns named '{}': give each column its own name", name, names[i]);
+      refuse(
+          "{} has two columns named '{}': give each column its own name, or set header to no (--header no) "
+          "if "
+          "the first row of a csv file holds values",
+          name, names[i]);
     }
   }
   if (table.rows() == 0) refuse("{} has columns ({} of them) but no rows", name, names.size());

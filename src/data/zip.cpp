@@ -173,6 +173,8 @@ UnzippedFile unzip_only_file(const std::filesystem::path& path, const std::strin
   std::vector<ZipEntry> entries = reader.entries();
   std::erase_if(entries, [](const ZipEntry& entry) { return !counts_as_file(entry); });
   if (entries.empty()) refuse("{} is a zip archive without a file in it", shown);
+  if (std::ranges::find(entries, "xl/workbook.xml", &ZipEntry::name) != entries.end())
+    refuse("{} is an Excel workbook, which is not read; save its sheet as CSV", shown);
   if (entries.size() > 1) {
     refuse("{} is a zip archive of {} files ('{}', '{}'{}), but one table is needed: unpack the one to read",
            shown, entries.size(), shortened(entries[0].name), shortened(entries[1].name),

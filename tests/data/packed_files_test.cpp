@@ -99,6 +99,11 @@ TEST(Zip, WithNoneOrSeveralFilesIsRefused) {
               AllOf(HasSubstr("2 files ('a.csv', 'b.csv')"), HasSubstr("one table")));
 }
 
+TEST(Zip, ThatIsAWorkbookIsRefusedAsSuch) {
+  EXPECT_THAT(refusal_for("t.xlsx", zipped({{"[Content_Types].xml", "<a/>"}, {"xl/workbook.xml", "<a/>"}})),
+              HasSubstr("Excel workbook"));
+}
+
 TEST(Zip, ThatIsDamagedOrEncryptedIsRefused) {
   const std::string whole = zipped({{"a.csv", "a,b\n1,2\n3,4\n", true}});
   EXPECT_THAT(refusal_for("t.zip", whole.substr(0, whole.size() / 2)), HasSubstr("damaged"));
@@ -162,6 +167,11 @@ TEST(JsonLines, KeepTextsThatAModelLearntAsText) {
   };
   EXPECT_NE(type({}), "string");
   EXPECT_EQ(type({"day", "not there"}), "string");
+}
+
+TEST(Formats, ThatAreWellKnownAndNotReadAreNamed) {
+  EXPECT_THAT(refusal_for("t.dat", "@relation laser\n@attribute a real\n@data\n1,2\n"), HasSubstr("ARFF"));
+  EXPECT_THAT(refusal_for("t.csv", "a,E,E\nb,C,C\n"), HasSubstr("--header no"));
 }
 
 TEST(Formats, AreNamedWhereOneIsUnknown) {
