@@ -12,7 +12,6 @@
 #include "cli/find_run.h"
 #include "cli/reading_settings.h"
 #include "cli/terminal.h"
-#include "config/flags.h"
 #include "data/source.h"
 #include "predict/predictions.h"
 
@@ -85,7 +84,7 @@ ExitCode predict_and_show(const PredictCommand& command) {
   const Model model = load_model(model_named(command.model, command.runs));
   const Table input =
       Source::open(source_named(command.data, command.reading), std::filesystem::current_path())
-          .read(model.preparation.text_columns());
+          .read(model.preparation.text_columns(), told_notes(), model.preparation.date_forms());
   const Predictions predictions = predict(model, input);
   if (!command.output.empty()) {
     clear_half_made_file(command.output);
@@ -111,7 +110,8 @@ ExitCode predict_and_show(const PredictCommand& command) {
 Action declare_predict(CLI::App& app) {
   const auto command = std::make_shared<PredictCommand>();
   app.add_option("MODEL", command->model, "Model folder, run folder, id of a run, or latest")->required();
-  app.add_option("DATA", command->data, "File, URL or sample:NAME with the columns that the model needs")
+  app.add_option("DATA", command->data,
+                 "File, - (standard input), URL or sample:NAME with the columns that the model needs")
       ->required();
   app.add_option("--output,--out", command->output,
                  "File to write: .csv, .tsv, .parquet, .arrow, .feather; without it, CSV is printed");
@@ -119,9 +119,8 @@ Action declare_predict(CLI::App& app) {
                "Put the columns of DATA before the predictions");
   app.add_option("--runs", command->runs, "Folder to look for runs in")->capture_default_str();
   app.add_flag("--json", command->json, "Print one JSON object instead of CSV");
-  SourceConfig usual;
   app.option_defaults()->group("Settings of the data");
-  config::add_flags(app, reading_settings(usual), command->reading);
+  add_reading_flags(app, command->reading);
   app.footer(
       "Rows keep their order.\n"
       "Examples:\n"

@@ -9,7 +9,6 @@
 #include "cli/command.h"
 #include "cli/reading_settings.h"
 #include "cli/terminal.h"
-#include "config/flags.h"
 #include "data/source.h"
 #include "data/table.h"
 
@@ -51,7 +50,7 @@ std::string as_text(const Preview& shown, const std::string& description) {
 ExitCode show(const PreviewCommand& command) {
   const Source source =
       Source::open(source_named(command.data, command.reading), std::filesystem::current_path());
-  Preview shown = preview(source.read());
+  Preview shown = preview(source.read({}, told_notes()));
   shown.first_rows.resize(std::min(shown.first_rows.size(), command.rows));
   if (command.json) {
     print_json(as_json(shown));
@@ -65,14 +64,13 @@ ExitCode show(const PreviewCommand& command) {
 
 Action declare_preview(CLI::App& app) {
   const auto command = std::make_shared<PreviewCommand>();
-  app.add_option("DATA", command->data, "File, URL or sample:NAME")->required();
+  app.add_option("DATA", command->data, "File, - (standard input), URL or sample:NAME")->required();
   app.add_option("--rows", command->rows, "Rows to show, at most 100")
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
   app.add_flag("--json", command->json, "Print one JSON object");
-  SourceConfig usual;
   app.option_defaults()->group("Settings of the data");
-  config::add_flags(app, reading_settings(usual), command->reading);
+  add_reading_flags(app, command->reading);
   app.footer("Examples:\n  stoker preview houses.csv\n  stoker preview sample:friedman --rows 100 --json");
   return [command] { return show(*command); };
 }

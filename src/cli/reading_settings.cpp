@@ -4,6 +4,12 @@
 #include <array>
 #include <string_view>
 
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "cli/terminal.h"
+#include "config/flags.h"
+
 namespace stoker::cli {
 
 config::Fields reading_settings(SourceConfig& source) {
@@ -15,6 +21,27 @@ config::Fields reading_settings(SourceConfig& source) {
   return settings;
 }
 
+void add_reading_flags(CLI::App& app, config::Value& given) {
+  SourceConfig usual;
+  const config::Fields settings = reading_settings(usual);
+  config::add_flags(app, settings, given);
+  const auto dates = std::ranges::find(settings, "date_columns", &config::Field::name);
+  const CLI::callback_t take = [&given, name = dates->name](const CLI::results_t& texts) {
+    config::Value forms(config::Value::Map{});
+    for (const std::string& text : texts) {
+      const std::size_t between = text.rfind('=');
+      if (between == std::string::npos || between == 0)
+        refuse("--date-columns takes COLUMN=FORM, such as 'sold=%d/%m/%Y', found '{}'", text);
+      forms.set(text.substr(0, between), text.substr(between + 1));
+    }
+    given.set(name, std::move(forms));
+    return true;
+  };
+  app.add_option("--date-columns", take, dates->help)
+      ->type_name("COLUMN=FORM")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 SourceConfig source_named(const std::string& data, const config::Value& given) {
   SourceConfig source = Source::config_for(data);
   if (given.is_null()) return source;
@@ -22,6 +49,13 @@ SourceConfig source_named(const std::string& data, const config::Value& given) {
   config::read_fields(reading_settings(source), given, "", diagnostics);
   diagnostics.refuse_if_any();
   return source;
+}
+
+Notes told_notes() {
+  return [](Severity severity, const std::string& message) {
+    const bool is_warning = severity == Severity::warning;
+    tell({{is_warning ? "warning: " : "note: ", is_warning ? Colour::yellow : Colour::grey}, {message}});
+  };
 }
 
 }  // namespace stoker::cli

@@ -14,6 +14,7 @@
 #include "cli/usage.h"
 #include "config/flags.h"
 #include "data/source.h"
+#include "data/standard_input.h"
 #include "model/family.h"
 #include "pipeline/card.h"
 #include "pipeline/document.h"
@@ -81,8 +82,8 @@ void add_setting_flags(CLI::App& app, TrainCommand& command) {
   add("Settings of linear models", linear_settings(), command.linear);
   add("Settings of the training", settings_of("train_gpu", {"target_column"}), command.train);
   add("Settings of the split", settings_of("data_split", {}), command.split);
-  SourceConfig source;
-  add("Settings of the data", reading_settings(source), command.load);
+  app.option_defaults()->group("Settings of the data");
+  add_reading_flags(app, command.load);
 }
 
 config::Value card(const char* type, const std::vector<std::pair<std::string, std::string>>& inputs,
@@ -165,7 +166,7 @@ std::string document_name(const TrainCommand& command) {
   const std::string location = command.data.substr(0, command.data.find_first_of("?#"));
   std::string stem = location.starts_with("sample:") ? location.substr(7)
                                                      : std::filesystem::path(location).filename().string();
-  stem = stem.substr(0, stem.find('.', 1));
+  stem = location == standard_input_path ? "input" : stem.substr(0, stem.find('.', 1));
   return (stem.empty() ? "data" : stem) + "-" + command.model;
 }
 
@@ -201,7 +202,7 @@ ExitCode train(const TrainCommand& command) {
 
 Action declare_train(CLI::App& app) {
   const auto command = std::make_shared<TrainCommand>();
-  app.add_option("DATA", command->data, "File, URL or sample:NAME")->required();
+  app.add_option("DATA", command->data, "File, - (standard input), URL or sample:NAME")->required();
   app.add_option("--target", command->target, "Column to predict")->required();
   app.add_option("--model", command->model, "One of " + join(model_names(), ", "))->capture_default_str();
   app.add_option("--name", command->name, "Name of the run; from the data and the model if not given");

@@ -71,7 +71,7 @@ std::optional<std::string> header_name(std::string_view line, std::size_t& at, c
   return name;
 }
 
-std::optional<CsvHeader> read_header(const File& file, char delimiter) {
+std::optional<CsvHeader> read_header(const File& file, const CsvDialect& dialect) {
   const std::vector<char> text = read_text(file, 0, longest_row);
   std::string_view view(text.data(), text.size() - padding);
   const std::size_t line_end = view.find('\n');
@@ -80,9 +80,10 @@ std::optional<CsvHeader> read_header(const File& file, char delimiter) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
   if (line.empty() || line.find('\r') != std::string_view::npos) return std::nullopt;
+  if (!dialect.has_header()) return CsvHeader{dialect.names, line.data() - view.data()};
   CsvHeader header{{}, static_cast<std::int64_t>(line_end) + 1};
   for (std::size_t at = 0;; ++at) {
-    auto name = header_name(line, at, delimiter);
+    auto name = header_name(line, at, dialect.delimiter);
     if (!name) return std::nullopt;
     header.names.push_back(std::move(*name));
     if (at >= line.size()) return header;
@@ -209,17 +210,19 @@ class NumberFile {
   bool parse_block(std::size_t index) {
     const std::int64_t begin = header_.end + static_cast<std::int64_t>(index) * block_bytes;
     const std::int64_t own = std::min(block_bytes, size_ - begin);
-    std::vector<char> text = read_text(file_, begin - 1, own + 1 + reach_);
+    const std::int64_t before = index == 0 ? 0 : 1;  // the first block begins with a row
+    std::vector<char> text = read_text(file_, begin - before, own + before + reach_);
     std::size_t length = text.size() - padding;
-    if (begin - 1 + static_cast<std::int64_t>(length) == size_ && text[length - 1] != '\n')
+    if (begin - before + static_cast<std::int64_t>(length) == size_ && text[length - 1] != '\n')
       text[length++] = '\n';
     const char* const first = text.data();
-    const char* const start = std::find(first, first + length, '\n');
-    const char* const end =
-        std::find(first + std::min<std::size_t>(length, static_cast<std::size_t>(own)), first + length, '\n');
-    if (end == first + length) return false;  // a row longer than what was read
-    if (start >= end) return true;
-    return parser_.parse(start + 1, end + 1, blocks_[index]);
+    const char* const last = first + length;
+    const char* const start = index == 0 ? first : std::find(first, last, '\n') + 1;
+    const char* const end = std::find(
+        first + std::min<std::size_t>(length, static_cast<std::size_t>(own + before - 1)), last, '\n');
+    if (end == last) return false;  // a row longer than what was read
+    if (start > end) return true;
+    return parser_.parse(start, end + 1, blocks_[index]);
   }
 
   std::shared_ptr<arrow::ChunkedArray> column(std::size_t c) const {
@@ -274,18 +277,19 @@ class NumberFile {
 
 }  // namespace
 
-std::optional<Table> read_csv_of_numbers(const std::filesystem::path& path, char delimiter,
+std::optional<Table> read_csv_of_numbers(const std::filesystem::path& path, const CsvDialect& dialect,
                                          const std::vector<std::string>& text_columns) {
   // These could be part of a number, so the quick way cannot tell them from one.
-  if (std::string_view("0123456789.+-eE ").find(delimiter) != std::string_view::npos) return std::nullopt;
+  if (std::string_view("0123456789.+-eE ").find(dialect.delimiter) != std::string_view::npos)
+    return std::nullopt;
   const File file = or_refuse(arrow::io::ReadableFile::Open(path.string()), path.string());
   const std::int64_t size = or_refuse(file->GetSize(), path.string());
-  auto header = read_header(file, delimiter);
+  auto header = read_header(file, dialect);
   if (!header || header->end >= size) return std::nullopt;
   if (std::find_first_of(header->names.begin(), header->names.end(), text_columns.begin(),
                          text_columns.end()) != header->names.end())
     return std::nullopt;
-  NumberFile numbers(file, size, std::move(*header), delimiter);
+  NumberFile numbers(file, size, std::move(*header), dialect.delimiter);
   if (!numbers.parse()) return std::nullopt;
   return numbers.table();
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/csv_dialect.h"
 #include "data/table.h"
 
 namespace stoker {
@@ -14,7 +15,7 @@ namespace stoker {
 // spellings of nothing, ragged rows, whole numbers beyond 2^53) makes it give up with nothing, and the
 // general reader decides; so does a header with one of `text_columns`. Where it gives a table, it is the one
 // that the general reader would give.
-std::optional<Table> read_csv_of_numbers(const std::filesystem::path& path, char delimiter,
+std::optional<Table> read_csv_of_numbers(const std::filesystem::path& path, const CsvDialect& dialect,
                                          const std::vector<std::string>& text_columns = {});
 
 // Parses one plain number at `text`, which ends in a character that belongs to no number. Gives its end, or

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "data/column_scale.h"
 #include "data/column_values.h"
+#include "data/date_columns.h"
 #include "data/date_parts.h"
 #include "data/row_numbers.h"
 #include "data/target_column.h"
@@ -106,6 +107,7 @@ class Learner {
     for (const PreparedColumn& column : counted_) leave_out(column.name, "its values only number the rows");
     if (columns_.empty())
       refuse("no column is left to predict from: name the columns to use in feature_columns");
+    for (PreparedColumn& column : columns_) column.date_form = date_form_of(training_, column.name);
     return std::move(columns_);
   }
 

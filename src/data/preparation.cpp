@@ -41,6 +41,13 @@ std::vector<std::int64_t> Preparation::class_targets(const Table& table) const {
   return target_class_numbers(table, target_column_, classes_);
 }
 
+DateForms Preparation::date_forms() const {
+  DateForms forms;
+  for (const PreparedColumn& column : columns_)
+    if (!column.date_form.empty()) forms.emplace(column.name, column.date_form);
+  return forms;
+}
+
 std::vector<std::string> Preparation::feature_names() const {
   std::vector<std::string> names;
   for (const PreparedColumn& column : columns_) {

@@ -9,6 +9,7 @@
 
 #include "base/notes.h"
 #include "data/dataset.h"
+#include "data/date_columns.h"
 #include "data/preparation_config.h"
 #include "data/table.h"
 
@@ -39,6 +40,7 @@ class Preparation {
   const std::vector<std::string>& classes() const { return classes_; }
   const std::vector<PreparedColumn>& columns() const { return columns_; }
   std::vector<std::string> text_columns() const;   // those learnt as texts, for Source::read
+  DateForms date_forms() const;                    // those of the dates it learnt, for Source::read
   std::vector<std::string> feature_names() const;  // one per prepared column of numbers
   std::int64_t feature_count() const;
   double target_shift() const { return target_shift_; }

@@ -125,6 +125,7 @@ struct PreparedColumn {
   std::string fill_text;  // imputed for a missing text
   double shift = 0;       // a number x becomes (x - shift) / scale
   double scale = 1;
+  std::string date_form;  // in which a column of dates was written; empty: as the file has it
   Curve curve = Curve::straight;
   std::vector<double> quantiles;        // of the training rows, ascending; for Curve::quantile
   std::vector<std::string> categories;  // sorted; unseen and rare values get slot categories.size()

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "data/date_form.h"
 #include "data/date_parts.h"
 #include "data/preparation.h"
 
@@ -80,6 +81,7 @@ bool has_scale(Kind kind) {
 // Members that earlier versions did not know are left out where they say nothing.
 json column_json(const PreparedColumn& column) {
   json result{{"name", column.name}, {"kind", kind_names[static_cast<std::size_t>(column.kind)]}};
+  if (!column.date_form.empty()) result["date_form"] = column.date_form;
   if (column.kind == Kind::number) result["fill"] = column.fill;
   if (column.part != DatePart::none) result["part"] = config::name_of(column.part);
   if (column.is_apart) result["apart"] = true;
@@ -125,6 +127,7 @@ PreparedColumn column_from(const json& map) {
   PreparedColumn column;
   column.name = text_of(map, "name");
   column.kind = static_cast<Kind>(position_of(kind_names, map, "kind"));
+  if (map.contains("date_form")) column.date_form = DateForm(text_of(map, "date_form")).text();
   if (column.kind == Kind::number) {
     column.fill = number_of(map, "fill");
     if (map.contains("part"))

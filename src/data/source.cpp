@@ -11,11 +11,16 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "data/date_form.h"
 #include "data/declared_types.h"
 #include "data/download.h"
+#include "data/packed_text.h"
 #include "data/samples.h"
+#include "data/standard_input.h"
 #include "data/table_files.h"
+#include "data/unsigned_columns.h"
 #include "data/url_secrets.h"
+#include "data/zip.h"
 
 namespace stoker {
 namespace {
@@ -27,16 +32,36 @@ std::string lower_case(std::string text) {
   return text;
 }
 
+// What is packed says behind its ending what it is: .csv.gz.
+bool is_ending_of_packed(const std::string& ending) {
+  return ending == ".gz" || ending == ".zst" || ending == ".bz2";
+}
+
+struct EndingOfFormat {
+  std::string_view ending;
+  SourceFormat format;
+};
+constexpr std::array<EndingOfFormat, 15> endings{{{".csv", SourceFormat::csv},
+                                                  {".txt", SourceFormat::csv},
+                                                  {".data", SourceFormat::csv},
+                                                  {".dat", SourceFormat::csv},
+                                                  {".tsv", SourceFormat::tsv},
+                                                  {".tab", SourceFormat::tsv},
+                                                  {".parquet", SourceFormat::parquet},
+                                                  {".pq", SourceFormat::parquet},
+                                                  {".arrow", SourceFormat::arrow},
+                                                  {".feather", SourceFormat::arrow},
+                                                  {".ipc", SourceFormat::arrow},
+                                                  {".arrows", SourceFormat::arrow},
+                                                  {".npy", SourceFormat::npy},
+                                                  {".jsonl", SourceFormat::jsonl},
+                                                  {".ndjson", SourceFormat::jsonl}}};
+
 SourceFormat format_by_name(const fs::path& name) {
   std::string ending = lower_case(name.extension().string());
-  if (ending == ".gz" || ending == ".zst") ending = lower_case(name.stem().extension().string());
-  if (ending == ".csv" || ending == ".txt" || ending == ".data") return SourceFormat::csv;
-  if (ending == ".tsv" || ending == ".tab") return SourceFormat::tsv;
-  if (ending == ".parquet" || ending == ".pq") return SourceFormat::parquet;
-  if (ending == ".arrow" || ending == ".feather" || ending == ".ipc" || ending == ".arrows")
-    return SourceFormat::arrow;
-  if (ending == ".npy") return SourceFormat::npy;
-  return SourceFormat::automatic;
+  if (is_ending_of_packed(ending)) ending = lower_case(name.stem().extension().string());
+  const auto* const known = std::ranges::find(endings, ending, &EndingOfFormat::ending);
+  return known == endings.end() ? SourceFormat::automatic : known->format;
 }
 
 SourceFormat format_by_content(const fs::path& file) {
@@ -49,21 +74,38 @@ SourceFormat format_by_content(const fs::path& file) {
   return SourceFormat::automatic;
 }
 
+// Of what has no name that tells: an object opens a line of JSON, anything else is a row.
+SourceFormat format_of_text(const fs::path& file) {
+  const std::string start = text_start(file, 4096);
+  const std::size_t first = start.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && start[first] == '{' ? SourceFormat::jsonl : SourceFormat::csv;
+}
+
+[[noreturn]] void refuse_format(const std::string& name) {
+  std::vector<std::string> known;
+  for (const EndingOfFormat& each : endings) known.emplace_back(each.ending);
+  std::vector<std::string> formats(config::names<SourceFormat>.begin() + 1,
+                                   config::names<SourceFormat>.end());
+  const std::string last = formats.back();
+  formats.pop_back();
+  refuse(
+      "'{}': neither the file's extension nor its content shows the format; set format (--format) to {} or "
+      "{}, or give the file one of the extensions {} (packed: .gz, .zst, .bz2, .zip)",
+      name, join(formats, ", "), last, join(known, ", "));
+}
+
 SourceFormat told_format(SourceFormat asked, const fs::path& name, const fs::path& file) {
   if (asked != SourceFormat::automatic) return asked;
   SourceFormat format = format_by_name(name);
   if (format == SourceFormat::automatic) format = format_by_content(file);
-  if (format == SourceFormat::automatic) {
-    refuse(
-        "'{}': neither the file's extension nor its content shows the format; set format to csv, tsv, "
-        "parquet, arrow or npy",
-        name.string());
-  }
+  if (format == SourceFormat::automatic && name == standard_input_path) format = format_of_text(file);
+  if (format == SourceFormat::automatic) refuse_format(name.string());
   return format;
 }
 
-char told_delimiter(const SourceConfig& config, SourceFormat format) {
-  if (config.delimiter.empty()) return format == SourceFormat::tsv ? '\t' : ',';
+// None where it is to be found.
+char told_delimiter(const SourceConfig& config) {
+  if (config.delimiter.empty()) return '\0';
   if (config.delimiter == "\\t" || lower_case(config.delimiter) == "tab") return '\t';
   const char delimiter = config.delimiter.front();
   if (config.delimiter.size() != 1 ||
@@ -85,9 +127,42 @@ void refuse_unless_file(const fs::path& file) {
   if (fs::file_size(file, error) == 0) refuse("'{}' is empty", file.string());
 }
 
+bool is_text_of_rows(SourceFormat format) {
+  return format == SourceFormat::csv || format == SourceFormat::tsv;
+}
+
 // The settings that change how the same bytes are read belong to the fingerprint.
-std::string content_fingerprint(const HashedFile& file, SourceFormat format, char delimiter) {
-  return sha256_of_text(fmt::format("{} {} {}", file.sha256(), config::name_of(format), int{delimiter}));
+std::string content_fingerprint(const HashedFile& file, SourceFormat format, const CsvDialect& dialect) {
+  return sha256_of_text(fmt::format("{} {} {}", file.sha256(), config::name_of(format), dialect.text()));
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
+  return text;
+}
+
+void warn_of_lost_digits(const Table& table, const Notes& notes) {
+  for (const std::string& name : columns_with_lost_digits(*table.columns)) {
+    notes(
+        Severity::warning,
+        fmt::format("column '{}' holds whole numbers of more than 19 digits, of which about 16 are kept; if "
+                    "they are identifiers, name it in text_columns of data_load (--text-columns)",
+                    name));
+  }
+}
+
+// Errors name the source as people know it, not the file that its content was put into.
+template <class Work>
+auto naming(const std::string& description, const fs::path& file, bool is_elsewhere, Work work) {
+  try {
+    return work();
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& error) {
+    if (!is_elsewhere) throw;
+    throw Error(error.code(), replaced(error.what(), file.string(), description), error.cause());
+  }
 }
 
 // A table that is one column under a name like a;b;c was meant to be three.
@@ -105,6 +180,23 @@ void refuse_other_delimiter(const SourceConfig& config, const Table& table, cons
 
 }  // namespace
 
+DateForms date_forms_of(const SourceConfig& config) {
+  DateForms forms;
+  const auto* given = config.date_columns.get_if<config::Value::Map>();
+  if (given == nullptr) return forms;
+  for (const config::Entry& entry : *given) {
+    const auto* form = entry.value.get_if<std::string>();
+    if (form == nullptr) refuse("date_columns gives '{}' no form, such as %d/%m/%Y", entry.key);
+    for (const auto* others : {&config.text_columns, &config.number_columns}) {
+      if (std::ranges::find(*others, entry.key) != others->end())
+        refuse("column '{}' is in date_columns and in {}; remove it from one of them", entry.key,
+               others == &config.text_columns ? "text_columns" : "number_columns");
+    }
+    forms.emplace(entry.key, DateForm(*form).text());
+  }
+  return forms;
+}
+
 Source Source::open(const SourceConfig& config, const fs::path& base, const StopSignal* stop) {
   Source source;
   source.config_ = config;
@@ -116,30 +208,64 @@ Source Source::open(const SourceConfig& config, const fs::path& base, const Stop
                                    config.sample_seed, samples_version));
     return source;
   }
-  fs::path name;
-  if (config.source == SourceKind::url) {
-    if (config.url.empty()) refuse("source is url, but url is not set");
-    const auto folder = std::make_shared<TemporaryFolder>();
-    const std::string address = expanded_url(config.url);
-    source.description_ = shown_url(config.url);
-    name = file_name_of_url(address);
-    source.file_ = folder->path() / (name.empty() ? fs::path("download") : name);
-    download(address, source.description_, source.file_,
-             {config.url_timeout, static_cast<std::uint64_t>(std::min(config.url_max_megabytes, 1e9) * 1e6),
-              stop});
-    source.keeps_download_ = folder;
-  } else {
-    if (config.path.empty()) refuse("source is {}, but path is not set", config::name_of(config.source));
-    name = config.path;
-    source.file_ = base / name;
-    source.description_ = config.path;
-  }
-  refuse_unless_file(source.file_);
-  source.config_.format = told_format(config.format, name, source.file_);
-  const char delimiter = told_delimiter(config, source.config_.format);
-  source.hashed_.emplace(source.file_);
-  source.fingerprint_ = content_fingerprint(*source.hashed_, source.config_.format, delimiter);
+  source.date_columns_ = date_forms_of(config);
+  source.find_file(base, stop);
+  source.unpack_archive();
+  naming(source.description_, source.file_, source.keeps_file_ != nullptr, [&] { source.look_at_file(); });
   return source;
+}
+
+void Source::find_file(const fs::path& base, const StopSignal* stop) {
+  if (config_.source == SourceKind::url) {
+    if (config_.url.empty()) refuse("source is url, but url is not set");
+    const auto folder = std::make_shared<TemporaryFolder>();
+    const std::string address = expanded_url(config_.url);
+    description_ = shown_url(config_.url);
+    name_ = file_name_of_url(address);
+    file_ = folder->path() / (name_.empty() ? fs::path("download") : name_);
+    download(address, description_, file_,
+             {config_.url_timeout, static_cast<std::uint64_t>(std::min(config_.url_max_megabytes, 1e9) * 1e6),
+              stop});
+    keeps_file_ = folder;
+    return;
+  }
+  if (config_.path.empty()) refuse("source is {}, but path is not set", config::name_of(config_.source));
+  name_ = config_.path;
+  if (name_ == standard_input_path) {
+    const auto input = read_standard_input(stop);
+    file_ = input->path();
+    description_ = "standard input";
+    keeps_file_ = input;
+  } else {
+    file_ = base / name_;
+    description_ = config_.path;
+  }
+}
+
+void Source::unpack_archive() {
+  naming(description_, file_, keeps_file_ != nullptr, [&] { refuse_unless_file(file_); });
+  if (!is_zip(file_)) return;
+  UnzippedFile unzipped = unzip_only_file(file_, description_);
+  name_ = unzipped.name;
+  file_ = unzipped.file->path();
+  description_ += "/" + unzipped.name;
+  keeps_file_ = std::move(unzipped.file);
+}
+
+void Source::look_at_file() {
+  refuse_unless_file(file_);
+  config_.format = told_format(config_.format, name_, file_);
+  const char delimiter = told_delimiter(config_);
+  hashed_.emplace(file_);
+  dialect_.delimiter = config_.format == SourceFormat::tsv ? '\t' : ',';
+  if (is_text_of_rows(config_.format)) {
+    const Notes keep = [this](Severity severity, const std::string& message) {
+      found_.push_back({severity, message});
+    };
+    dialect_ = find_dialect(
+        file_, {delimiter, dialect_.delimiter, config_.decimal, config_.thousands, config_.header}, keep);
+  }
+  fingerprint_ = content_fingerprint(*hashed_, config_.format, dialect_);
 }
 
 SourceConfig Source::config_for(const std::string& location) {
@@ -167,7 +293,7 @@ SourceConfig Source::config_for(const std::string& location) {
 
 bool Source::infers_types() const {
   return config_.source != SourceKind::sample &&
-         (config_.format == SourceFormat::csv || config_.format == SourceFormat::tsv);
+         (is_text_of_rows(config_.format) || config_.format == SourceFormat::jsonl);
 }
 
 std::optional<Table> Source::first_rows() const {
@@ -175,11 +301,10 @@ std::optional<Table> Source::first_rows() const {
   constexpr std::int64_t bytes = 1 << 18;
   if (config_.source == SourceKind::sample)
     return make_sample(config_.sample_name, std::min(rows, config_.sample_rows.value()), config_.sample_seed);
-  if (!infers_types()) return std::nullopt;
-  const Table start =
-      read_csv_start(file_, told_delimiter(config_, config_.format), config_.text_columns, bytes);
-  return with_declared_types(checked_columns(start, description_), config_.text_columns,
-                             config_.number_columns, no_notes());
+  if (!is_text_of_rows(config_.format)) return std::nullopt;
+  const std::vector<std::string> texts = texts_to_read({}, {});
+  const Table start = read_csv_start(file_, dialect_, texts, bytes);
+  return in_chosen_types(checked_columns(start, description_), texts, {}, no_notes());
 }
 
 Table Source::read_rows(const std::vector<std::string>& text_columns) const {
@@ -193,10 +318,12 @@ Table Source::read_rows(const std::vector<std::string>& text_columns) const {
       return checked_columns(read_arrow_file(file_), description_);
     case SourceFormat::npy:
       return checked_columns(read_npy(file_), description_);
+    case SourceFormat::jsonl:
+      return checked_columns(read_json_lines(file_, text_columns), description_);
     default:
       break;
   }
-  const Table table = read_csv(file_, told_delimiter(config_, config_.format), text_columns);
+  const Table table = read_csv(file_, dialect_, text_columns);
   refuse_other_delimiter(config_, table, description_);
   return checked_columns(table, description_);
 }
@@ -224,16 +351,40 @@ Table Source::read_hashed_rows(const std::vector<std::string>& text_columns) con
       Cause::machine);
 }
 
-Table Source::read(const std::vector<std::string>& text_columns, const Notes& notes) const {
+// Columns that the reader of the file is to leave as they are, whatever they look like.
+std::vector<std::string> Source::texts_to_read(const std::vector<std::string>& learnt_as_text,
+                                               const DateForms& learnt_dates) const {
   std::vector<std::string> texts = config_.text_columns;
-  for (const std::string& name : text_columns) {
+  for (const auto& [name, form] : date_columns_) texts.push_back(name);
+  const auto is_chosen = [&](const std::string& name) {
     const auto& numbers = config_.number_columns;
-    if (std::find(numbers.begin(), numbers.end(), name) == numbers.end()) texts.push_back(name);
-  }
-  const Table table =
-      with_declared_types(read_hashed_rows(texts), config_.text_columns, config_.number_columns, notes);
-  warn_of_slips(table, texts, notes);
-  return table;
+    return date_columns_.contains(name) || std::ranges::find(numbers, name) != numbers.end();
+  };
+  for (const std::string& name : learnt_as_text)
+    if (!is_chosen(name)) texts.push_back(name);
+  for (const auto& [name, form] : learnt_dates)
+    if (!is_chosen(name)) texts.push_back(name);
+  return texts;
+}
+
+Table Source::in_chosen_types(const Table& table, const std::vector<std::string>& learnt_as_text,
+                              const DateForms& learnt_dates, const Notes& notes) const {
+  DateSettings dates{date_columns_, learnt_dates, config_.text_columns};
+  dates.kept_as_text.insert(dates.kept_as_text.end(), learnt_as_text.begin(), learnt_as_text.end());
+  return with_dates(with_declared_types(table, config_.text_columns, config_.number_columns, notes), dates,
+                    notes);
+}
+
+Table Source::read(const std::vector<std::string>& text_columns, const Notes& notes,
+                   const DateForms& date_forms) const {
+  return naming(description_, file_, keeps_file_ != nullptr, [&] {
+    for (const Found& found : found_) notes(found.severity, found.message);
+    const std::vector<std::string> texts = texts_to_read(text_columns, date_forms);
+    const Table table = in_chosen_types(read_hashed_rows(texts), text_columns, date_forms, notes);
+    if (is_text_of_rows(config_.format)) warn_of_lost_digits(table, notes);
+    warn_of_slips(table, texts, notes);
+    return table;
+  });
 }
 
 }  // namespace stoker

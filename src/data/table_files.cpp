@@ -253,11 +253,19 @@ Table checked_columns(Table table, const std::string& name) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i].empty()) names[i] = fmt::format("column_{}", i + 1);
     if (!seen.insert(names[i]).second) {
-      refuse("{} has two columns named '{}': give each column its own name", name, names[i]);
+      refuse(
+          "{} has two columns named '{}': give each column its own name, or set header to no (--header no) "
+          "if "
+          "the first row of a csv file holds values",
+          name, names[i]);
     }
   }
   if (table.rows() == 0) refuse("{} has columns ({} of them) but no rows", name, names.size());
-  return {or_refuse(table.columns->RenameColumns(names), name)};
+  // What else a file says of its columns is not this program's.
+  arrow::FieldVector fields;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    fields.push_back(arrow::field(names[i], table.columns->field(static_cast<int>(i))->type()));
+  return {arrow::Table::Make(arrow::schema(fields), table.columns->columns(), table.rows())};
 }
 
 }  // namespace stoker

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/csv_dialect.h"
 #include "data/table.h"
 
 // The formats that Arrow reads by itself, and the checks that every table from outside goes through.
@@ -13,11 +14,13 @@ namespace stoker {
 Table read_arrow_file(const std::filesystem::path& path);  // of anyone
 Table read_parquet(const std::filesystem::path& path);
 // Types are inferred, but for `text_columns`, which stay text; names that the file lacks do not matter.
-Table read_csv(const std::filesystem::path& path, char delimiter,
+Table read_csv(const std::filesystem::path& path, const CsvDialect& dialect,
                const std::vector<std::string>& text_columns = {});
 // Of its rows those that lie whole within the first `bytes` of the text. Faults behind them are not seen.
-Table read_csv_start(const std::filesystem::path& path, char delimiter,
+Table read_csv_start(const std::filesystem::path& path, const CsvDialect& dialect,
                      const std::vector<std::string>& text_columns, std::int64_t bytes);
+// One object of plain values to a line. Of `text_columns`, texts that look like times stay text.
+Table read_json_lines(const std::filesystem::path& path, const std::vector<std::string>& text_columns = {});
 Table read_npy(const std::filesystem::path& path);
 
 // Gives nameless columns a name, and refuses equal names, no columns and no rows.

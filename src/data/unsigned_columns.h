@@ -19,4 +19,7 @@ std::vector<std::string> columns_that_may_be_unsigned(const arrow::Table& table)
 // The column as uint64; null when one of its texts is no such number.
 std::shared_ptr<arrow::ChunkedArray> as_unsigned(const std::shared_ptr<arrow::ChunkedArray>& texts);
 
+// Columns of whole numbers so long that not even 64 bits hold them, read as real numbers.
+std::vector<std::string> columns_with_lost_digits(const arrow::Table& table);
+
 }  // namespace stoker

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "config/quote.h"
+#include "data/standard_input.h"
 #include "data/url_secrets.h"
 #include "pipeline/card.h"
 #include "pipeline/document.h"
@@ -194,7 +195,7 @@ Value settings_to_keep(const Card& card, const std::filesystem::path& folder) {
   for (const std::string& name : card.kind->file_settings) {
     Value* value = settings.find(name);
     const auto* text = value == nullptr ? nullptr : value->get_if<std::string>();
-    if (text == nullptr || text->empty()) continue;
+    if (text == nullptr || text->empty() || *text == standard_input_path) continue;
     *value = Value(std::filesystem::absolute(folder / *text).lexically_normal().string());
   }
   for (const std::string& name : card.kind->address_settings) {

@@ -1,6 +1,7 @@
 #include "pipeline/rows_to_come.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "pipeline/graph.h"
 
@@ -19,21 +20,31 @@ std::vector<Connection> tests_of_model(const Document& document, const std::set<
   return tests;
 }
 
-std::vector<std::string> columns_learnt_as_text(const Card& card, const InputValues& inputs) {
-  std::vector<std::string> columns;
+namespace {
+
+std::vector<const Preparation*> preparations_given(const Card& card, const InputValues& inputs) {
+  std::vector<const Preparation*> given;
   const Input* model = input_of_type(*card.kind, PortType::model);
   const auto models = model == nullptr ? inputs.end() : inputs.find(model->name);
-  if (models == inputs.end()) return columns;
+  if (models == inputs.end()) return given;
   for (const PortValue& value : models->second)
-    for (std::string& name : std::get<std::shared_ptr<const Model>>(value)->preparation.text_columns())
-      if (std::ranges::find(columns, name) == columns.end()) columns.push_back(std::move(name));
-  return columns;
+    given.push_back(&std::get<std::shared_ptr<const Model>>(value)->preparation);
+  return given;
 }
 
-Table in_learnt_types(const Table& table, const std::vector<std::string>& learnt_as_text,
-                      const Document& document, const Connection& connection,
+Table with_learnt_dates(const Table& table, const DateForms& dates) {
+  DateSettings settings;
+  settings.learnt = dates;
+  for (const std::string& name : table.column_names())
+    if (!dates.contains(name)) settings.kept_as_text.push_back(name);
+  return with_dates(table, settings, no_notes());
+}
+
+Table in_learnt_texts(const Table& table, const std::vector<std::string>& learnt_as_text,
+                      const DateForms& dates, const Document& document, const Connection& connection,
                       const std::map<std::string, Outside>& outside) {
-  const std::vector<std::string> mistaken = columns_not_text(table, learnt_as_text);
+  std::vector<std::string> mistaken = columns_not_text(table, learnt_as_text);
+  std::ranges::copy(columns_neither_text_nor_dates(table, dates), std::back_inserter(mistaken));
   if (mistaken.empty()) return table;
   const Card& reader = *way_of_rows(document, connection).front();
   if (reader.kind->read_as_text == nullptr) return table;  // they were made here
@@ -43,6 +54,30 @@ Table in_learnt_types(const Table& table, const std::vector<std::string>& learnt
   Table part = take_rows(*again, *table.source_rows);
   part.group_column = table.group_column;
   return part;
+}
+
+}  // namespace
+
+std::vector<std::string> columns_learnt_as_text(const Card& card, const InputValues& inputs) {
+  std::vector<std::string> columns;
+  for (const Preparation* preparation : preparations_given(card, inputs))
+    for (std::string& name : preparation->text_columns())
+      if (std::ranges::find(columns, name) == columns.end()) columns.push_back(std::move(name));
+  return columns;
+}
+
+DateForms dates_learnt(const Card& card, const InputValues& inputs) {
+  DateForms forms;
+  for (const Preparation* preparation : preparations_given(card, inputs))
+    forms.merge(preparation->date_forms());
+  return forms;
+}
+
+Table in_learnt_types(const Table& table, const std::vector<std::string>& learnt_as_text,
+                      const DateForms& dates, const Document& document, const Connection& connection,
+                      const std::map<std::string, Outside>& outside) {
+  const Table read = in_learnt_texts(table, learnt_as_text, dates, document, connection, outside);
+  return dates.empty() ? read : with_learnt_dates(read, dates);
 }
 
 }  // namespace stoker

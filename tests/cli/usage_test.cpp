@@ -116,10 +116,22 @@ TEST(Usage, CardsListsShowsAndGivesASchema) {
 TEST(Usage, PreviewCountsAndReadsAsTheFlagsSay) {
   const Workplace place;
   place.write("one.csv", "a;b\n1;2\n");
-  const Finished refused = place.stoker({"preview", "one.csv"});
-  EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.errors, HasSubstr("--delimiter ';'"));
-  EXPECT_THAT(place.stoker({"preview", "one.csv", "--delimiter", ";"}).output, HasSubstr("1 row, 2 columns"));
+  const Finished found = place.stoker({"preview", "one.csv"});
+  EXPECT_THAT(found.output, HasSubstr("1 row, 2 columns"));
+  EXPECT_THAT(found.errors, HasSubstr("separated by ';'"));
+  EXPECT_THAT(place.stoker({"preview", "one.csv", "--delimiter", ","}).output, HasSubstr("1 row, 1 column"));
+  EXPECT_THAT(place.stoker({"preview", "one.csv", "--header", "no"}).output, HasSubstr("2 rows, 2 columns"));
+}
+
+TEST(Usage, PreviewReadsDatesAsTheFlagSays) {
+  const Workplace place;
+  place.write("sales.csv", "sold,price\n05/06/2019,1\n");
+  EXPECT_THAT(place.stoker({"preview", "sales.csv"}).errors, HasSubstr("--date-columns 'sold=%d/%m/%Y'"));
+  const Finished set = place.stoker({"preview", "sales.csv", "--date-columns", "sold=%d/%m/%Y"});
+  EXPECT_EQ(set.code, 0) << set.errors;
+  EXPECT_THAT(set.output, HasSubstr("timestamp[s, tz=UTC]"));
+  for (const char* wrong : {"sold", "sold=%d", "bought=%d/%m/%Y"})
+    EXPECT_EQ(place.stoker({"preview", "sales.csv", "--date-columns", wrong}).code, 2) << wrong;
 }
 
 TEST(Bench, MeasuresOneTrainingAfterEachNumberOfSteps) {

@@ -30,7 +30,7 @@ Table read_by_arrow(const TestFolder& folder, const std::string& csv) {
 void expect_same(const std::string& csv, bool quickly) {
   const TestFolder folder;
   const auto path = folder.write("plain.csv", csv);
-  const auto quick = read_csv_of_numbers(path, ',');
+  const auto quick = read_csv_of_numbers(path, CsvDialect{});
   ASSERT_EQ(quick.has_value(), quickly) << csv.substr(0, 200);
   if (!quick) return;
   const Table slow = read_by_arrow(folder, csv);

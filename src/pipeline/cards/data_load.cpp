@@ -1,3 +1,4 @@
+#include "base/error.h"
 #include "data/source.h"
 #include "data/url_secrets.h"
 #include "pipeline/cards/card_settings.h"
@@ -22,6 +23,11 @@ config::Value check_load(const config::Value& config, const std::string& path,
     diagnostics.add(line_of(config, "url"), path + ".url",
                     "contains a user name or password, which is not accepted; put what the address needs "
                     "into its query as ${NAME}, an environment variable");
+  }
+  try {
+    date_forms_of(settings);
+  } catch (const Error& error) {
+    diagnostics.add(line_of(config, "date_columns"), path + ".date_columns", error.what());
   }
   return config::write(settings);
 }
@@ -54,7 +60,7 @@ std::optional<Table> first_rows(const Outside& outside) {
 
 CardType data_load() {
   return {.name = "data_load",
-          .version = 2,
+          .version = 3,
           .title = "Load data",
           .help = "Reads a table from a file, a URL or a built-in sample. Column types are inferred.",
           .inputs = {},
