@@ -21,6 +21,7 @@ enum class Purpose : std::uint32_t {
   split = 4,
   sample = 5,
   shard = 6,  // + shard in the step's upper bits
+  member = 7,
 };
 
 // Two words: the first moves the counter, the second is mixed in half-way, so that the windows of two

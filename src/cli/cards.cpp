@@ -46,13 +46,15 @@ std::string default_text(const config::Field& field) {
   return "default " + config::to_json(field.default_value).dump();
 }
 
-void add_settings(Pieces& text, const config::Fields& fields) {
+// Those of a map stand below it, by their paths.
+void add_settings(Pieces& text, const config::Fields& fields, const std::string& path = "") {
   for (const config::Field& field : fields) {
     const std::string allowed = config::allowed_text(field);
     text.push_back({"  "});
-    text.push_back({field.name, Colour::bold});
+    text.push_back({path + field.name, Colour::bold});
     text.push_back({fmt::format("  ({}, {}{})\n      {}\n", config::type_text(field), default_text(field),
                                 allowed.empty() ? "" : ", " + allowed, field.help)});
+    add_settings(text, field.inner, path + field.name + ".");
   }
 }
 

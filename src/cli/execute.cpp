@@ -77,6 +77,24 @@ void add_metrics(Pieces& text, const std::string& card, const Evaluation& evalua
   text.push_back({"\n" + aligned(rows, "  ")});
 }
 
+void add_out_of_fold(Pieces& text, const RunRecord::Result& result) {
+  if (result.metrics.empty()) return;
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [name, value] : result.metrics) rows.push_back({name, number(value)});
+  text.push_back({printable(fmt::format("{}: out-of-fold on {}", result.card,
+                                        counted(static_cast<std::uint64_t>(result.rows), "row"))),
+                  Colour::bold});
+  text.push_back({" (early stopping has seen these rows)\n" + aligned(rows, "  ")});
+}
+
+// What a prediction costs.
+std::string ensemble_text(const RunRecord::Training& training) {
+  return fmt::format(
+      "{} of {}, {} in all", counted(static_cast<std::uint64_t>(training.members), "member"),
+      training.model_type,
+      counted(static_cast<std::uint64_t>(std::max<std::int64_t>(0, training.parameters)), "parameter"));
+}
+
 // The penalty that was asked for, or that cross-validation chose.
 std::string alpha_text(const RunRecord::Training& training) {
   const bool chosen = family_named(training.model_type).folds != nullptr;
@@ -96,11 +114,13 @@ Pieces as_text(const RunSummary& summary) {
   const RunPaths paths{summary.folder};
   Pieces text;
   for (const auto& [card, evaluation] : summary.evaluations) add_metrics(text, card, evaluation);
+  for (const RunRecord::Training& training : summary.trainings) add_out_of_fold(text, training.out_of_fold);
   std::vector<std::vector<std::string>> rows{{"run", summary.folder.string()}};
   const std::string reused = reused_text(summary);
   const std::size_t pictures = pictures_in(paths.plots());
   for (const RunRecord::Training& training : summary.trainings) {
     if (training.alpha) rows.push_back({"alpha", alpha_text(training)});
+    if (training.members > 0) rows.push_back({"ensemble", ensemble_text(training)});
   }
   if (!reused.empty()) rows.push_back({"reused", reused});
   if (exists(paths.model())) rows.push_back({"model", paths.model().string()});

@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,7 @@
 #include "cli/reading_settings.h"
 #include "cli/terminal.h"
 #include "data/source.h"
+#include "predict/intervals.h"
 #include "predict/predictions.h"
 
 namespace stoker::cli {
@@ -25,17 +27,23 @@ struct PredictCommand {
   std::string runs = "runs";
   bool include_features = false;
   bool json = false;
-  config::Value reading;  // settings of the source, by their names
+  std::optional<double> interval;  // percent
+  config::Value reading;           // settings of the source, by their names
 };
 
 constexpr const char* prediction_name = "prediction";
 
-nlohmann::json as_json(const Predictions& predictions, const Model& model) {
+nlohmann::json as_json(const Predictions& predictions, const std::optional<Intervals>& intervals,
+                       const Model& model) {
   nlohmann::json json = {{"task", std::string(config::name_of(predictions.task))},
                          {"target", model.preparation.target_column()},
                          {"rows", predictions.rows()}};
   if (predictions.task == Task::regression) {
     json["predictions"] = predictions.values;
+    if (intervals) {
+      json["lower"] = intervals->lower;
+      json["upper"] = intervals->upper;
+    }
     return json;
   }
   nlohmann::json names = nlohmann::json::array();
@@ -81,15 +89,26 @@ ExitCode predict_and_show(const PredictCommand& command) {
     refuse("--output {} is a folder; give a file, or --runs DIR for the folder to look for runs in",
            command.output);
   }
+  if (command.interval && !(*command.interval > 0 && *command.interval < 100))
+    refuse("--interval {} is not a percentage between 0 and 100; use, for example, 90", *command.interval);
   const Model model = load_model(model_named(command.model, command.runs));
+  if (command.interval) {
+    const std::string problem = problem_with_intervals(model, *command.interval / 100);
+    if (!problem.empty()) refuse("--interval {}: {}", *command.interval, problem);
+  }
   const Table input =
       Source::open(source_named(command.data, command.reading), std::filesystem::current_path())
           .read(model.preparation.text_columns(), told_notes(), model.preparation.date_forms());
   const Predictions predictions = predict(model, input);
+  std::optional<Intervals> intervals;
+  if (command.interval) intervals = predict_intervals(model, input, *command.interval / 100);
+  const auto table = [&] {
+    const Table plain = predictions_table(predictions, input, command.include_features, prediction_name);
+    return intervals ? with_intervals(plain, *intervals) : plain;
+  };
   if (!command.output.empty()) {
     clear_half_made_file(command.output);
-    write_table(predictions_table(predictions, input, command.include_features, prediction_name),
-                command.output);
+    write_table(table(), command.output);
     const auto rows = static_cast<std::uint64_t>(predictions.rows());
     if (command.json) {
       print_json({{"output", command.output}, {"rows", rows}});
@@ -98,9 +117,9 @@ ExitCode predict_and_show(const PredictCommand& command) {
                         model.preparation.target_column()));
     }
   } else if (command.json) {
-    print_json(as_json(predictions, model));
+    print_json(as_json(predictions, intervals, model));
   } else {
-    print_table(predictions_table(predictions, input, command.include_features, prediction_name));
+    print_table(table());
   }
   return ExitCode::done;
 }
@@ -117,6 +136,11 @@ Action declare_predict(CLI::App& app) {
                  "File to write: .csv, .tsv, .parquet, .arrow, .feather; without it, CSV is printed");
   app.add_flag("--include-features", command->include_features,
                "Put the columns of DATA before the predictions");
+  app.add_option(
+         "--interval", command->interval,
+         "Add columns lower and upper, which hold the actual value of so many percent of the rows; for "
+         "ensembles that predict numbers")
+      ->type_name("PERCENT");
   app.add_option("--runs", command->runs, "Folder to look for runs in")->capture_default_str();
   app.add_flag("--json", command->json, "Print one JSON object instead of CSV");
   app.option_defaults()->group("Settings of the data");

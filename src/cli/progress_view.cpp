@@ -38,6 +38,7 @@ void ProgressView::card_started(const Card& card) {
   card_ = card.id;
   total_epochs_ = epochs_of(document_, card);
   last_epoch_.reset();
+  standing_.reset();
   last_plain_line_ = std::chrono::steady_clock::now();
   if (!quiet_) live_.show(fmt::format("{} …", card.id));
 }
@@ -82,6 +83,11 @@ std::string ProgressView::training_line(std::int64_t step, std::int64_t total_st
   std::string line = fmt::format("  {} ", card_);
   if (error_is_terminal()) line += bar(share, 16) + " ";
   line += fmt::format("{:3.0f} %", 100 * share);
+  if (standing_) {
+    line += fmt::format("  {} of {} members trained", standing_->finished, standing_->members);
+    if (standing_->epoch > 0) line += fmt::format("  epoch {}", standing_->epoch);
+    if (standing_->epoch > 0 && total_epochs_ > 0) line += fmt::format("/{}", total_epochs_);
+  }
   if (last_epoch_) {
     line += fmt::format("  epoch {}", last_epoch_->epoch + 1);
     if (total_epochs_ > 0) line += fmt::format("/{}", total_epochs_);

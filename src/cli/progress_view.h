@@ -22,6 +22,7 @@ class ProgressView : public RunListener {
   void card_finished(const Card& card, const CardOutcome& outcome) override;
   void epoch_finished(const EpochReport& report) override;
   void advanced(std::int64_t step, std::int64_t total_steps, double steps_per_second) override;
+  void ensemble_advanced(const EnsembleStanding& standing) override { standing_ = standing; }
   void note(Severity severity, const std::string& message) override;
 
  private:
@@ -34,6 +35,7 @@ class ProgressView : public RunListener {
   std::string card_;
   std::int64_t total_epochs_ = 0;
   std::optional<EpochRecord> last_epoch_;
+  std::optional<EnsembleStanding> standing_;
   std::chrono::steady_clock::time_point last_plain_line_;
 };
 

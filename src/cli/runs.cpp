@@ -80,14 +80,27 @@ ExitCode list(const RunsCommand& command) {
 }
 
 std::string training_text(const RunRecord::Training& training) {
+  const std::string members =
+      training.members == 0
+          ? ""
+          : "ensemble of " + counted(static_cast<std::uint64_t>(training.members), "member") + ", ";
   std::string text = fmt::format(
-      "{}: {} with {}, {} on {}, {}", training.card, training.model_type,
+      "{}: {}{} with {}, {} on {}, {}", training.card, members, training.model_type,
       counted(static_cast<std::uint64_t>(std::max<std::int64_t>(0, training.parameters)), "parameter"),
       training.engine, training.device, human_seconds(training.seconds));
   if (training.epochs > 0) text += ", " + counted(static_cast<std::uint64_t>(training.epochs), "epoch");
   if (training.best_epoch > 0) text += fmt::format(", best {}", training.best_epoch);
   if (training.alpha) text += fmt::format(", alpha {:.6g}", *training.alpha);
   return text + fmt::format(", {}\n", training.end_text());
+}
+
+std::string out_of_fold_text(const RunRecord::Result& result) {
+  if (result.metrics.empty()) return "";
+  std::vector<std::vector<std::string>> metrics;
+  for (const auto& [name, value] : result.metrics) metrics.push_back({name, number(value)});
+  return fmt::format("\n{}, out-of-fold ({}; early stopping has seen these rows)\n", result.card,
+                     counted(static_cast<std::uint64_t>(result.rows), "row")) +
+         aligned(metrics, "  ");
 }
 
 std::string page_of(const ListedRun& run) {
@@ -114,6 +127,7 @@ std::string page_of(const ListedRun& run) {
   text += aligned(cards, "  ");
   if (!record.trainings.empty()) text += "\nTraining\n";
   for (const auto& training : record.trainings) text += "  " + training_text(training);
+  for (const auto& training : record.trainings) text += out_of_fold_text(training.out_of_fold);
   for (const auto& result : record.results) {
     text += "\n" + result.card;
     if (result.rows > 0)

@@ -263,7 +263,12 @@ Field&& Field::changes_conditions() && {
   return std::move(*this);
 }
 
+Value Field::current() const {
+  return inner.empty() ? load_() : write_fields(inner);
+}
+
 void Field::read(const Value& value, const std::string& path, Diagnostics& diagnostics) const {
+  if (!inner.empty()) return read_fields(inner, value, path, diagnostics);
   if (const auto checked = Check(*this, diagnostics).whole(value, path)) store_(*checked);
 }
 

@@ -59,6 +59,7 @@ class Field {
   std::vector<std::string> choices;   // for text
   bool is_required = false;
   bool is_optional = false;  // null or "" is a value: not set
+  std::vector<Field> inner;  // of a map whose settings are declared too
   Changes changes = Changes::nothing_else;
   // What the member's type can hold; a value outside is refused, never wrapped around.
   std::int64_t lowest_integer = std::numeric_limits<std::int64_t>::min();
@@ -80,7 +81,7 @@ class Field {
   // Checks the value and, if it is right, stores it in the member that the field was declared for.
   void read(const Value& value, const std::string& path, Diagnostics& diagnostics) const;
   // The member's current value.
-  Value current() const { return load_(); }
+  Value current() const;
 
   std::function<void(const Value&)> store_;  // called with a checked value
   std::function<Value()> load_;
@@ -92,6 +93,10 @@ using Fields = std::vector<Field>;
 // integers, numbers or strings, std::optional of a scalar, and Value (a map that the owner checks itself).
 template <class Member>
 Field field(std::string name, Member& member, std::string help);
+
+// A map of settings, which fields(member) declares; where it is not given, they have their defaults.
+template <class Config>
+Field field_of_settings(std::string name, Config& member, std::string help);
 
 // Reads a map: unknown keys (with the nearest known name), wrong types and ranges, missing required ones.
 void read_fields(const Fields& fields, const Value& map, const std::string& path, Diagnostics& diagnostics);

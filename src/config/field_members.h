@@ -160,4 +160,15 @@ Field field(std::string name, Member& member, std::string help) {
   return result;
 }
 
+template <class Config>
+Field field_of_settings(std::string name, Config& member, std::string help) {
+  Field result;
+  result.name = std::move(name);
+  result.help = std::move(help);
+  result.type = FieldType::map;
+  result.inner = fields(member);
+  result.default_value = result.current();
+  return result;
+}
+
 }  // namespace stoker::config

@@ -69,20 +69,44 @@ std::string not_a_switch(const std::string& text) {
   return is_known ? "" : "must be true or false, found " + in_quotes(text);
 }
 
-void add_switch(CLI::App& app, const Field& field, Value& into) {
-  const std::string flag = flag_name(field);
+// Where the value of a flag goes: a setting, or one of a map of settings.
+class Place {
+ public:
+  Place(Value& into, std::string group) : into_(&into), group_(std::move(group)) {}
+
+  std::string flag(const Field& field) const {
+    if (group_.empty()) return flag_name(field);
+    Field named = field;
+    named.name = group_ + "_" + field.name;
+    return flag_name(named);
+  }
+  void set(const std::string& name, Value value) const {
+    if (group_.empty()) return into_->set(name, std::move(value));
+    const Value* known = into_->find(group_);
+    Value group = known == nullptr ? Value(Value::Map{}) : *known;
+    group.set(name, std::move(value));
+    into_->set(group_, std::move(group));
+  }
+
+ private:
+  Value* into_;
+  std::string group_;
+};
+
+void add_switch(CLI::App& app, const Field& field, const Place& place) {
+  const std::string flag = place.flag(field);
   const std::string names = fmt::format("{},!--no-{}", flag, flag.substr(2));
   app.add_flag_function(
-         names, [&into, name = field.name](std::int64_t count) { into.set(name, Value(count > 0)); },
+         names, [place, name = field.name](std::int64_t count) { place.set(name, Value(count > 0)); },
          help_text(field))
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
       ->check(not_a_switch);
 }
 
-void add_option(CLI::App& app, const Field& field, Value& into) {
-  const CLI::callback_t callback = [&into, field](const CLI::results_t& given) {
+void add_option(CLI::App& app, const Field& field, const Place& place) {
+  const CLI::callback_t callback = [place, field](const CLI::results_t& given) {
     if (!is_list(field.type)) {
-      into.set(field.name, flag_value(field, given.back()));
+      place.set(field.name, flag_value(field, given.back()));
       return true;
     }
     Value::List all;
@@ -90,10 +114,10 @@ void add_option(CLI::App& app, const Field& field, Value& into) {
       const Value list = flag_value(field, text);
       if (const auto* items = list.get_if<Value::List>()) all.insert(all.end(), items->begin(), items->end());
     }
-    into.set(field.name, Value(std::move(all)));
+    place.set(field.name, Value(std::move(all)));
     return true;
   };
-  CLI::Option* option = app.add_option(flag_name(field), callback, help_text(field));
+  CLI::Option* option = app.add_option(place.flag(field), callback, help_text(field));
   option->type_name(placeholder(field));
   option->multi_option_policy(is_list(field.type) ? CLI::MultiOptionPolicy::TakeAll
                                                   : CLI::MultiOptionPolicy::TakeLast);
@@ -113,13 +137,28 @@ Value flag_value(const Field& field, const std::string& text) {
   return plain_scalar(trimmed(text), 0);
 }
 
-void add_flags(CLI::App& app, const Fields& fields, Value& into) {
+namespace {
+
+void add_flags_to(CLI::App& app, const Fields& fields, const Place& place) {
   for (const Field& field : fields) {
     if (field.type == FieldType::map) continue;
     if (field.type == FieldType::boolean) {
-      add_switch(app, field, into);
+      add_switch(app, field, place);
     } else {
-      add_option(app, field, into);
+      add_option(app, field, place);
+    }
+  }
+}
+
+}  // namespace
+
+// Of a map, the settings that are declared: --ensemble-folds for {ensemble: {folds: …}}.
+void add_flags(CLI::App& app, const Fields& fields, Value& into) {
+  for (const Field& field : fields) {
+    if (field.inner.empty()) {
+      add_flags_to(app, {field}, {into, ""});
+    } else {
+      add_flags_to(app, field.inner, {into, field.name});
     }
   }
 }

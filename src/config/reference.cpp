@@ -75,13 +75,26 @@ std::string type_text(const Field& field) {
   return {};
 }
 
-std::string reference_table(const Fields& fields) {
-  std::string table = "| setting | type | default | allowed | meaning |\n|---|---|---|---|---|\n";
+namespace {
+
+// A map's own settings stand below it, by their paths.
+std::string reference_rows(const Fields& fields, const std::string& path) {
+  std::string rows;
   for (const Field& field : fields) {
-    table += fmt::format("| `{}` | {} | {} | {} | {} |\n", field.name, type_text(field), default_text(field),
-                         in_cell(allowed_text(field)), in_cell(field.help));
+    const std::string name = path + field.name;
+    rows += fmt::format("| `{}` | {} | {} | {} | {} |\n", name, type_text(field),
+                        field.inner.empty() ? default_text(field) : "", in_cell(allowed_text(field)),
+                        in_cell(field.help));
+    rows += reference_rows(field.inner, name + ".");
   }
-  return table;
+  return rows;
+}
+
+}  // namespace
+
+std::string reference_table(const Fields& fields) {
+  return "| setting | type | default | allowed | meaning |\n|---|---|---|---|---|\n" +
+         reference_rows(fields, "");
 }
 
 }  // namespace stoker::config

@@ -44,6 +44,18 @@ json item_schema(const Field& field) {
   return schema;
 }
 
+json field_schema(const Field& field);
+
+void add_properties(json& schema, const Fields& fields) {
+  schema["properties"] = json::object();
+  schema["required"] = json::array();
+  for (const Field& field : fields) {
+    schema["properties"][field.name] = field_schema(field);
+    if (field.is_required) schema["required"].push_back(field.name);
+  }
+  schema["additionalProperties"] = false;
+}
+
 json field_schema(const Field& field) {
   json schema = item_schema(field);
   if (is_list(field.type)) {
@@ -56,6 +68,7 @@ json field_schema(const Field& field) {
     schema["type"] = json::array({schema["type"], "null"});
     if (schema.contains("enum")) schema["enum"].push_back(nullptr);
   }
+  if (!field.inner.empty()) add_properties(schema, field.inner);
   schema["description"] = field.help;
   if (!field.is_required) schema["default"] = to_json(field.default_value);
   return schema;
@@ -64,17 +77,9 @@ json field_schema(const Field& field) {
 }  // namespace
 
 json json_schema(const Fields& fields) {
-  json properties = json::object();
-  json required = json::array();
-  for (const Field& field : fields) {
-    properties[field.name] = field_schema(field);
-    if (field.is_required) required.push_back(field.name);
-  }
-  return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-          {"type", "object"},
-          {"properties", std::move(properties)},
-          {"required", std::move(required)},
-          {"additionalProperties", false}};
+  json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"type", "object"}};
+  add_properties(schema, fields);
+  return schema;
 }
 
 }  // namespace stoker::config

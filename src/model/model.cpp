@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/hashed_file.h"
 #include "config/bounded_json.h"
+#include "model/member_arrays.h"
 #include "model/safetensors.h"
 
 namespace stoker {
@@ -18,20 +19,29 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr const char* model_format = "stoker-model";
-constexpr std::int64_t format_version = 2;
+constexpr std::int64_t format_version = 3;
+constexpr std::int64_t version_without_members = 2;  // still written, for programs that know no more
+constexpr const char* weights_file = "model.safetensors";
+constexpr const char* held_back_file = "out_of_fold.safetensors";
 constexpr std::size_t most_description_bytes = std::size_t{64} << 20;
 // As written below, a column takes 100 bytes or more, and a key or a value 10.
 constexpr config::JsonBounds most_of_a_description{
     .values = most_description_bytes / 10, .containers = most_description_bytes / 100, .depth = 16};
 
-json to_json(const Model& model) {
-  json text = {{"format", model_format},
-               {"version", format_version},
-               {"type", model.type()},
-               {"task", config::name_of(model.preparation.task())},
-               {"network", to_json(model.network)},
-               {"preparation", model.preparation.to_json()}};
+// What a model and a member of one have in common.
+json description_of(const Model& model) {
+  json text = {{"network", to_json(model.network)}, {"preparation", model.preparation.to_json()}};
   if (model.alpha) text["alpha"] = *model.alpha;
+  return text;
+}
+
+json to_json(const Model& model) {
+  json text = description_of(model);
+  text["format"] = model_format;
+  text["version"] = model.is_ensemble() ? format_version : version_without_members;
+  text["type"] = model.type();
+  text["task"] = config::name_of(model.preparation.task());
+  for (const Model& member : model.members) text["members"].push_back(description_of(member));
   return text;
 }
 
@@ -51,8 +61,8 @@ Network network_of_version_1(const Family& family, const json& text, const Prepa
   return network;
 }
 
-Network network_from(const json& text, std::int64_t version, const Preparation& preparation) {
-  const Family& family = family_named(text.at("type").get<std::string>());
+Network network_from(const json& text, const Family& family, std::int64_t version,
+                     const Preparation& preparation) {
   Network network =
       version == 1 ? network_of_version_1(family, text, preparation) : network_from_json(text.at("network"));
   if (network.family != family.name)
@@ -61,6 +71,23 @@ Network network_from(const json& text, std::int64_t version, const Preparation& 
   network.settings = checked_settings(family, network.settings, "network", diagnostics);
   if (!diagnostics.empty()) refuse("{}", diagnostics.text());
   return network;
+}
+
+Model described_by(const json& text, const Family& family, std::int64_t version) {
+  Model model;
+  model.preparation = Preparation::from_json(text.at("preparation"));
+  model.network = network_from(text, family, version, model.preparation);
+  // Version 1 wrote a zero for networks, which have none.
+  if (family.is_solved() && text.contains("alpha")) model.alpha = text.at("alpha").get<double>();
+  return model;
+}
+
+std::vector<Model> members_from(const json& list, const Family& family) {
+  if (!list.is_array() || list.empty() || list.size() > most_members)
+    refuse("its members are not a list of 1 to {}", most_members);
+  std::vector<Model> members;
+  for (const json& each : list) members.push_back(described_by(each, family, format_version));
+  return members;
 }
 
 // All but the parameters.
@@ -75,19 +102,35 @@ Model from_json(const json& text) {
         "it",
         version, format_version);
   }
-  Model model;
-  model.preparation = Preparation::from_json(text.at("preparation"));
-  model.network = network_from(text, version, model.preparation);
-  // Version 1 wrote a zero for networks, which have none.
-  if (family_of(model.network).is_solved() && text.contains("alpha"))
-    model.alpha = text.at("alpha").get<double>();
+  const Family& family = family_named(text.at("type").get<std::string>());
+  Model model = described_by(text, family, version);
+  if (version > version_without_members) model.members = members_from(text.at("members"), family);
   if (text.at("task").get<std::string>() != config::name_of(model.preparation.task())) {
     refuse("its task and its preparation do not match");
   }
   return model;
 }
 
+void refuse_wrong_network(const Model& model);
+
+// Their predictions are averaged: all must be about the same.
+void refuse_strange_members(const Model& model) {
+  const Preparation& whole = model.preparation;
+  for (std::size_t i = 0; i < model.members.size(); ++i) {
+    const Model& member = model.members[i];
+    const Preparation& own = member.preparation;
+    if (member.is_ensemble()) refuse("member {} is an ensemble itself", i + 1);
+    if (member.type() != model.type())
+      refuse("member {} is of type '{}', but the model of type '{}'", i + 1, member.type(), model.type());
+    if (own.task() != whole.task() || own.target_column() != whole.target_column())
+      refuse("member {} predicts something else than the model", i + 1);
+    if (own.classes() != whole.classes()) refuse("member {} has other classes than the model", i + 1);
+    refuse_wrong_network(member);
+  }
+}
+
 void refuse_wrong_network(const Model& model) {
+  refuse_strange_members(model);
   const Preparation& preparation = model.preparation;
   const Family& family = family_of(model.network);
   const bool has_classes = preparation.task() != Task::regression;
@@ -109,6 +152,8 @@ void refuse_wrong_network(const Model& model) {
 }
 
 void refuse_wrong_parameters(const Model& model) {
+  for (const Model& member : model.members) refuse_wrong_parameters(member);
+  if (model.is_ensemble()) return;
   const std::vector<ParameterSpec> expected = parameter_specs(model.network);
   for (const ParameterSpec& e : expected) {
     const auto is_it = [&](const NamedArray& named) { return named.name == e.name; };
@@ -135,6 +180,7 @@ void refuse_other_than_numbers(const NamedArray& named) {
 }
 
 void refuse_weights_that_are_no_numbers(const Model& model) {
+  for (const Model& member : model.members) refuse_weights_that_are_no_numbers(member);
   for (const NamedArray& named : model.parameters) {
     if (named.array.type() == DType::float32) refuse_other_than_numbers<float>(named);
     if (named.array.type() == DType::float64) refuse_other_than_numbers<double>(named);
@@ -157,6 +203,30 @@ auto about(const fs::path& file, const Work& work) {
 
 }  // namespace
 
+namespace {
+
+NamedArrays parameters_of_members(const Model& model) {
+  std::vector<NamedArrays> parameters;
+  for (const Model& member : model.members) parameters.push_back(member.parameters);
+  return join_members(parameters);
+}
+
+NamedArrays held_back_by_members(const Model& model) {
+  std::vector<NamedArrays> rows;
+  for (const Model& member : model.members)
+    rows.push_back(to_arrays(member.held_back, model.preparation.classes().size()));
+  return join_members(rows);
+}
+
+}  // namespace
+
+std::int64_t parameter_count(const Model& model) {
+  std::int64_t count = 0;
+  for (const NamedArray& each : model.parameters) count += each.array.size();
+  for (const Model& member : model.members) count += parameter_count(member);
+  return count;
+}
+
 void save_model(const Model& model, const fs::path& folder) {
   refuse_wrong_network(model);
   refuse_wrong_parameters(model);
@@ -167,35 +237,56 @@ void save_model(const Model& model, const fs::path& folder) {
     refuse("the model cannot be saved: the name of a column or a class is not UTF-8 text");
   }
   AtomicFolder target(folder);
-  write_safetensors(target.folder() / "model.safetensors", model.parameters,
+  write_safetensors(target.folder() / weights_file,
+                    model.is_ensemble() ? parameters_of_members(model) : model.parameters,
                     {{"format", model_format}, {"type", model.type()}});
+  if (model.is_ensemble()) write_safetensors(target.folder() / held_back_file, held_back_by_members(model));
   write_file(target.folder() / "model.json", description);
   target.commit();
 }
 
 namespace {
 
+void refuse_without(const fs::path& folder, const fs::path& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error))
+    refuse("{} is not a model folder: {} is missing. Give the model/ folder of a finished run",
+           folder.string(), file.filename().string());
+}
+
+void read_held_back_rows(const fs::path& folder, Model& model) {
+  const fs::path file = folder / held_back_file;
+  refuse_without(folder, file);
+  NamedArrays arrays = read_safetensors(file);
+  about(file, [&] {
+    const std::vector<NamedArrays> split = split_by_member(std::move(arrays), model.members.size());
+    for (std::size_t i = 0; i < split.size(); ++i)
+      model.members[i].held_back = held_back_from(split[i], model.preparation.classes().size());
+  });
+}
+
 Model read_model(const fs::path& folder) {
   const fs::path description = folder / "model.json";
-  const fs::path weights = folder / "model.safetensors";
-  for (const fs::path& file : {description, weights}) {
-    std::error_code error;
-    if (!fs::is_regular_file(file, error)) {
-      refuse("{} is not a model folder: {} is missing. Give the model/ folder of a finished run",
-             folder.string(), file.filename().string());
-    }
-  }
+  const fs::path weights = folder / weights_file;
+  for (const fs::path& file : {description, weights}) refuse_without(folder, file);
   const std::string text = read_file(description, most_description_bytes);
   Model model = about(description, [&] {
     Model read = from_json(config::parse_bounded_json(text, most_of_a_description));
     refuse_wrong_network(read);
     return read;
   });
-  model.parameters = read_safetensors(weights);
+  NamedArrays arrays = read_safetensors(weights);
   about(weights, [&] {
+    if (model.is_ensemble()) {
+      std::vector<NamedArrays> split = split_by_member(std::move(arrays), model.members.size());
+      for (std::size_t i = 0; i < split.size(); ++i) model.members[i].parameters = std::move(split[i]);
+    } else {
+      model.parameters = std::move(arrays);
+    }
     refuse_wrong_parameters(model);
     refuse_weights_that_are_no_numbers(model);
   });
+  if (model.is_ensemble()) read_held_back_rows(folder, model);
   return model;
 }
 

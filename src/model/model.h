@@ -9,20 +9,32 @@
 #include "data/preparation.h"
 #include "device/array.h"
 #include "model/family.h"
+#include "model/held_back.h"
 
 namespace stoker {
 
-// A trained model: everything that a prediction needs, and nothing else.
+constexpr std::size_t most_members = 1'000;
+
+// A trained model: everything that a prediction needs, and what tells how far to trust it.
 struct Model {
   Network network;
   Preparation preparation;
   NamedArrays parameters;
   std::optional<double> alpha = std::nullopt;  // linear models with a penalty: the one used
+  // Of an ensemble, which has no parameters of its own and predicts the mean of what they predict. Its
+  // preparation says what all have in common: columns, task, classes.
+  std::vector<Model> members = {};
+  HeldBackRows held_back = {};  // of a member
 
   const std::string& type() const { return network.family; }  // "ridge", "neural_network", …
+  bool is_ensemble() const { return !members.empty(); }
 };
 
-// model/ of a run folder: model.safetensors and model.json. Saved as a whole or not at all.
+// Of all members together.
+std::int64_t parameter_count(const Model& model);
+
+// model/ of a run folder: model.safetensors and model.json; of an ensemble also out_of_fold.safetensors.
+// Saved as a whole or not at all.
 void save_model(const Model& model, const std::filesystem::path& folder);
 // Refuses a folder with a missing, truncated or foreign file, or whose files do not fit each other.
 Model load_model(const std::filesystem::path& folder);

@@ -14,7 +14,6 @@
 #include "pipeline/training_card.h"
 #include "predict/metrics.h"
 #include "train/folds.h"
-#include "train/groups.h"
 
 namespace stoker {
 namespace {
@@ -29,17 +28,10 @@ bool needs_a_model(const Document& document, const std::string& id) {
                      [&](const Card& card) { return trains(card) && needed.contains(card.id); });
 }
 
-std::vector<SplitRows> folds_of(const Table& table, std::span<const std::int64_t> classes,
-                                const SweepConfig& config) {
-  return table.group_column.empty()
-             ? fold_rows(table.rows(), classes, config.folds, config.seed)
-             : fold_groups(rows_by_value(table, table.group_column), classes, config.folds, config.seed);
-}
-
 // The rows that are trained and scored on, once for each fold.
 std::vector<SplitRows> splits_of(const Table& table, std::span<const std::int64_t> classes,
                                  const SweepConfig& config, const ModelSpec& spec) {
-  if (config.folds > 0) return folds_of(table, classes, config);
+  if (config.folds > 0) return folds_of(table, classes, config.folds, config.seed);
   return {validation_rows(table, classes, spec.training)};
 }
 
@@ -231,6 +223,7 @@ PreparedTraining PreparedTrainings::prepare(const Document& candidate, std::int6
   const Connection& data = rows_to_train_on(train);
   PreparedTraining training;
   training.settings = train.kind->training(train.config);
+  training.settings.fit.ensemble = {};  // candidates are compared one by one; the winner becomes an ensemble
   training.settings.fit.time_limit = shorter_limit(training.settings.fit.time_limit, train.time_limit);
   training.device = device();
   training.spec = std::get<ModelSpec>(outputs_.value_at(candidate, model_to_train(train)));

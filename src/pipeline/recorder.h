@@ -28,6 +28,10 @@ class Recorder : public TrainingListener {
     folder_.fail_if_gone();
     listener_.advanced(step, total_steps, steps_per_second);
   }
+  void ensemble_advanced(const EnsembleStanding& standing) override {
+    heard_of_training_ = true;
+    listener_.ensemble_advanced(standing);
+  }
   void note(Severity severity, const std::string& message) override {
     notes_.emplace_back(severity, message);
     record(severity, message);

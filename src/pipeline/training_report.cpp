@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "predict/out_of_fold.h"
+
 namespace stoker {
 namespace {
 
@@ -31,10 +33,15 @@ void add_solution(json& report, const Model& model, const Solution& solution) {
   report["path_mean_errors"] = solution.path_mean_errors;
 }
 
-std::int64_t parameter_count(const Model& model) {
-  std::int64_t count = 0;
-  for (const NamedArray& each : model.parameters) count += each.array.size();
-  return count;
+void add_ensemble(json& report, const Model& model) {
+  report["members"] = model.members.size();
+  const Evaluation evaluation = evaluate_out_of_fold(model);
+  if (evaluation.metrics.empty()) return;
+  json& part = report["out_of_fold"];
+  part["rows"] = evaluation.rows;
+  // A list, because an object would not keep the order in which people want the metrics.
+  for (const auto& [name, value] : evaluation.metrics)
+    part["metrics"].push_back({{"name", name}, {"value", value}});
 }
 
 }  // namespace
@@ -58,6 +65,7 @@ json training_report(const FitResult& result, const Evaluation& on_training_rows
   for (const EpochReport& epoch : result.epochs) report["epochs"].push_back(epoch_to_json(epoch, 1));
   if (!result.epochs.empty()) report["final_loss"] = result.epochs.back().record.train_loss;
   if (result.solution) add_solution(report, result.model, *result.solution);
+  if (result.model.is_ensemble()) add_ensemble(report, result.model);
   return report;
 }
 
@@ -77,6 +85,12 @@ RunRecord::Training training_line(const json& report, const std::string& card) {
                            .parameters = report.at("parameters"),
                            .seconds = report.at("seconds")};
   if (report.contains("alpha")) line.alpha = report.at("alpha").get<double>();
+  if (report.contains("members")) line.members = report.at("members");
+  if (!report.contains("out_of_fold")) return line;
+  const json& out_of_fold = report.at("out_of_fold");
+  line.out_of_fold = {card, out_of_fold.at("rows"), {}};
+  for (const json& each : out_of_fold.at("metrics"))
+    line.out_of_fold.metrics.emplace_back(each.at("name"), each.at("value").get<double>());
   return line;
 }
 

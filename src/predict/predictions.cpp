@@ -33,6 +33,24 @@ Dataset rows_of(const Model& model, const Table& table) {
   return model.preparation.apply(table, family_of(model.network).type(), false);
 }
 
+// Those whose predictions are averaged; a single model is its own only one.
+std::span<const Model> members_of(const Model& model) {
+  return model.is_ensemble() ? std::span<const Model>(model.members) : std::span<const Model>(&model, 1);
+}
+
+void divide_by(std::size_t count, std::vector<double>& sums) {
+  if (count == 1) return;
+  for (double& each : sums) each /= static_cast<double>(count);
+}
+
+void add_to(std::vector<double>& sums, const std::vector<double>& more) {
+  if (sums.empty()) {
+    sums = more;
+    return;
+  }
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += more[i];
+}
+
 // One logit, of the second class.
 void decide_between_two(double logit, std::int64_t& chosen, std::span<double> probabilities) {
   chosen = logit > 0 ? 1 : 0;
@@ -132,6 +150,21 @@ NamedColumns prediction_columns(const Predictions& predictions, const std::strin
   return columns;
 }
 
+// A name that is taken already gets an underscore behind it.
+Table with_columns(const Table& table, const NamedColumns& added) {
+  arrow::FieldVector fields = table.columns->schema()->fields();
+  std::vector<std::shared_ptr<arrow::ChunkedArray>> columns = table.columns->columns();
+  std::set<std::string> taken;
+  for (const auto& field : fields) taken.insert(field->name());
+  for (const auto& [wanted, values] : added) {
+    std::string name = wanted;
+    while (!taken.insert(name).second) name += "_";
+    fields.push_back(arrow::field(name, values->type()));
+    columns.push_back(std::make_shared<arrow::ChunkedArray>(values));
+  }
+  return {arrow::Table::Make(arrow::schema(fields), columns, table.rows())};
+}
+
 }  // namespace
 
 std::vector<double> predict_numbers(const Model& model, const Dataset& data) {
@@ -144,35 +177,93 @@ std::vector<double> predict_numbers(const Model& model, const Dataset& data) {
 Predictions predict(const Model& model, const Table& table) {
   if (model.preparation.task() != Task::regression) return predicted_classes(model, table);
   Predictions predictions;
-  predictions.values = predict_numbers(model, rows_of(model, table));
+  const std::span<const Model> members = members_of(model);
+  for (const Model& member : members)
+    add_to(predictions.values, predict_numbers(member, rows_of(member, table)));
+  divide_by(members.size(), predictions.values);
   return predictions;
+}
+
+std::vector<std::vector<double>> predict_with_each_member(const Model& model, const Table& table) {
+  std::vector<std::vector<double>> values;
+  for (const Model& member : members_of(model))
+    values.push_back(predict_numbers(member, rows_of(member, table)));
+  return values;
 }
 
 PiecesOfPredictions::PiecesOfPredictions(const Model& model, const Table& table)
-    : PiecesOfPredictions(model, rows_of(model, table)) {}
+    : model_(model), rows_(table.rows()) {
+  refuse_numbers();
+  for (const Model& member : members_of(model)) {
+    Dataset data = rows_of(member, table);
+    // Where one piece holds all rows, the data of one member at a time is enough.
+    if (is_one_piece()) {
+      add_member(member, data, 0, rows_, whole_);
+    } else {
+      data_.push_back(std::move(data));
+    }
+  }
+  if (whole_) conclude(*whole_);
+}
 
 PiecesOfPredictions::PiecesOfPredictions(const Model& model, Dataset data)
-    : model_(model), data_(std::move(data)) {
-  if (model.preparation.task() == Task::regression)
-    fail("{} predicts numbers, which have no probabilities", model.type());
+    : model_(model), rows_(data.rows()) {
+  refuse_numbers();
+  if (model.is_ensemble()) fail("the members of an ensemble do not share prepared rows");
+  data_.push_back(std::move(data));
+}
+
+void PiecesOfPredictions::refuse_numbers() const {
+  if (model_.preparation.task() == Task::regression)
+    fail("{} predicts numbers, which have no probabilities", model_.type());
+}
+
+bool PiecesOfPredictions::is_one_piece() const {
+  return rows_ <= rows_of_piece(model_.preparation.classes().size());
 }
 
 void PiecesOfPredictions::each(const std::function<void(const Predictions& piece)>& take) {
-  const std::int64_t most = rows_of_piece(model_.preparation.classes().size());
-  if (data_.rows() <= most) {
-    if (!whole_) whole_ = piece(0, data_.rows());
+  if (is_one_piece()) {
+    if (!whole_) whole_ = piece(0, rows_);
     return take(*whole_);
   }
-  for (std::int64_t first = 0; first < data_.rows(); first += most)
-    take(piece(first, std::min(most, data_.rows() - first)));
+  const std::int64_t most = rows_of_piece(model_.preparation.classes().size());
+  for (std::int64_t first = 0; first < rows_; first += most)
+    take(piece(first, std::min(most, rows_ - first)));
 }
 
 Predictions PiecesOfPredictions::piece(std::int64_t first, std::int64_t count) const {
-  Predictions predictions;
-  predictions.task = model_.preparation.task();
-  predictions.class_names = model_.preparation.classes();
-  decide(outputs_of(model_, data_, first, count), predictions);
-  return predictions;
+  std::optional<Predictions> predictions;
+  const std::span<const Model> members = members_of(model_);
+  for (std::size_t i = 0; i < members.size(); ++i)
+    add_member(members[i], data_.at(i), first, count, predictions);
+  conclude(*predictions);
+  return std::move(*predictions);
+}
+
+void PiecesOfPredictions::add_member(const Model& member, const Dataset& data, std::int64_t first,
+                                     std::int64_t count, std::optional<Predictions>& sum) const {
+  Predictions own;
+  own.task = model_.preparation.task();
+  own.class_names = model_.preparation.classes();
+  decide(outputs_of(member, data, first, count), own);
+  if (sum) {
+    add_to(sum->probabilities, own.probabilities);
+  } else {
+    sum = std::move(own);
+  }
+}
+
+// The class of a single model was decided by its outputs, which tell apart what two equal probabilities do
+// not.
+void PiecesOfPredictions::conclude(Predictions& sum) const {
+  if (!model_.is_ensemble()) return;
+  divide_by(model_.members.size(), sum.probabilities);
+  const auto width = static_cast<std::ptrdiff_t>(sum.class_names.size());
+  for (std::size_t row = 0; row < sum.classes.size(); ++row) {
+    const auto first = sum.probabilities.begin() + static_cast<std::ptrdiff_t>(row) * width;
+    sum.classes[row] = std::max_element(first, first + width) - first;
+  }
 }
 
 Table predictions_table(const Predictions& predictions, const Table& input, bool include_features,
@@ -186,15 +277,13 @@ Table predictions_table(const Predictions& predictions, const Table& input, bool
     fields = input.columns->schema()->fields();
     for (int i = 0; i < input.columns->num_columns(); ++i) columns.push_back(input.columns->column(i));
   }
-  std::set<std::string> taken;
-  for (const auto& field : fields) taken.insert(field->name());
-  for (auto& [wanted, values] : prediction_columns(predictions, prediction_name)) {
-    std::string name = wanted;
-    while (!taken.insert(name).second) name += "_";
-    fields.push_back(arrow::field(name, values->type()));
-    columns.push_back(std::make_shared<arrow::ChunkedArray>(values));
-  }
-  return {arrow::Table::Make(arrow::schema(fields), columns, predictions.rows())};
+  const Table before{arrow::Table::Make(arrow::schema(fields), columns, predictions.rows())};
+  return with_columns(before, prediction_columns(predictions, prediction_name));
+}
+
+Table with_intervals(const Table& predictions, const Intervals& intervals) {
+  return with_columns(predictions,
+                      {{"lower", numbers(intervals.lower, 0, 1)}, {"upper", numbers(intervals.upper, 0, 1)}});
 }
 
 }  // namespace stoker

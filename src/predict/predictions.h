@@ -29,8 +29,11 @@ struct Predictions {
   }
 };
 
+// Of an ensemble, the mean of what its members predict: of values, or of probabilities.
 Predictions predict(const Model& model, const Table& table);
-// Of a regression, for rows that are prepared.
+// Of a regression, by member; a single model is its own only one.
+std::vector<std::vector<double>> predict_with_each_member(const Model& model, const Table& table);
+// Of a regression by a single model, for rows that are prepared.
 std::vector<double> predict_numbers(const Model& model, const Dataset& data);
 
 // Predictions of classes with all their probabilities, some rows at a time, so that memory does not grow with
@@ -38,16 +41,22 @@ std::vector<double> predict_numbers(const Model& model, const Dataset& data);
 class PiecesOfPredictions {
  public:
   PiecesOfPredictions(const Model& model, const Table& table);
-  PiecesOfPredictions(const Model& model, Dataset data);  // of rows that are prepared
+  PiecesOfPredictions(const Model& model, Dataset data);  // of rows that are prepared, by a single model
   // All pieces in the order of the rows. Asked again, it computes them again, unless one piece holds all
   // rows.
   void each(const std::function<void(const Predictions& piece)>& take);
 
  private:
+  void refuse_numbers() const;
+  bool is_one_piece() const;
   Predictions piece(std::int64_t first, std::int64_t count) const;
+  void add_member(const Model& member, const Dataset& data, std::int64_t first, std::int64_t count,
+                  std::optional<Predictions>& sum) const;
+  void conclude(Predictions& sum) const;
 
   const Model& model_;
-  Dataset data_;
+  std::int64_t rows_;
+  std::vector<Dataset> data_;  // of each member
   std::optional<Predictions> whole_;
 };
 
@@ -59,5 +68,14 @@ using PredictedRows = std::function<void(const std::function<void(const Predicti
 // name that is taken already gets an underscore behind it.
 Table predictions_table(const Predictions& predictions, const Table& input, bool include_features,
                         const std::string& prediction_name);
+
+// In real units, in the order of the rows.
+struct Intervals {
+  std::vector<double> lower;
+  std::vector<double> upper;
+};
+// The table with the columns lower and upper behind the others; a name that is taken already gets an
+// underscore behind it.
+Table with_intervals(const Table& predictions, const Intervals& intervals);
 
 }  // namespace stoker

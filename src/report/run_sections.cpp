@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "predict/metrics.h"
 #include "report/sections.h"
 
 namespace stoker {
@@ -23,9 +24,22 @@ std::string fact(std::string_view name, const std::string& value) {
   return fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", name, html_escaped(value));
 }
 
+std::string out_of_fold_table(const RunRecord::Result& result) {
+  if (result.metrics.empty()) return "";
+  std::string rows;
+  for (const auto& [name, value] : result.metrics) rows += fact(title_of(name), fmt::format("{:.6g}", value));
+  return fmt::format(
+      "<h3>Out-of-fold ({} rows)</h3>\n<p class=\"hint\">Each row is predicted by the members that were not "
+      "trained on it. Early stopping has seen these rows, so that rows which nobody has seen may fare a "
+      "little "
+      "worse.</p>\n<table><tbody>\n{}</tbody></table>\n",
+      count_text(result.rows), rows);
+}
+
 std::string training_table(const RunRecord::Training& training) {
   std::string rows = fact("Model", training.model_type);
-  rows += fact("Parameters", count_text(training.parameters));
+  if (training.members > 0) rows += fact("Members", count_text(training.members));
+  rows += fact(training.members > 0 ? "Parameters in all" : "Parameters", count_text(training.parameters));
   if (training.alpha) rows += fact("Alpha", fmt::format("{:.6g}", *training.alpha));
   rows += fact("Engine", training.engine);
   rows += fact("Device", training.device);
@@ -38,7 +52,7 @@ std::string training_table(const RunRecord::Training& training) {
   if (training.steps > 0 && training.seconds > 0)
     rows += fact("Steps per second",
                  fmt::format("{:.4g}", static_cast<double>(training.steps) / training.seconds));
-  return fmt::format("<table><tbody>\n{}</tbody></table>\n", rows);
+  return fmt::format("<table><tbody>\n{}</tbody></table>\n", rows) + out_of_fold_table(training.out_of_fold);
 }
 
 // Drawn as SVG, because the page's policy leaves no room for styles of single elements.

@@ -159,23 +159,6 @@ ProcessIdentity process_from(const Part& part) {
           part.text("process_space")};
 }
 
-RunRecord::Training training_from(const Part& part) {
-  RunRecord::Training training;
-  training.card = part.text("card");
-  training.model_type = part.text("model_type");
-  training.engine = part.text("engine");
-  training.device = part.text("device");
-  training.placement = part.text("placement");
-  training.end = part.text("end");
-  training.epochs = part.whole("epochs", 0, 0);
-  training.best_epoch = part.whole("best_epoch", 1, 0);
-  training.steps = part.whole("steps", 0, 0);
-  training.parameters = part.whole("parameters", 0, 0);
-  training.seconds = part.seconds("seconds");
-  if (part.has("alpha")) training.alpha = part.number("alpha");
-  return training;
-}
-
 // A list, because an object would not keep the order in which people want the metrics.
 json result_json(const RunRecord::Result& result) {
   json metrics = json::array();
@@ -192,6 +175,27 @@ RunRecord::Result result_from(const Part& part) {
     result.metrics.emplace_back(metric.text("name"), metric.number("value"));
   });
   return result;
+}
+
+RunRecord::Training training_from(const Part& part) {
+  RunRecord::Training training;
+  training.card = part.text("card");
+  training.model_type = part.text("model_type");
+  training.engine = part.text("engine");
+  training.device = part.text("device");
+  training.placement = part.text("placement");
+  training.end = part.text("end");
+  training.epochs = part.whole("epochs", 0, 0);
+  training.best_epoch = part.whole("best_epoch", 1, 0);
+  training.steps = part.whole("steps", 0, 0);
+  training.parameters = part.whole("parameters", 0, 0);
+  training.seconds = part.seconds("seconds");
+  if (part.has("alpha")) training.alpha = part.number("alpha");
+  training.members = part.whole("members", 0, 0);
+  if (part.has("out_of_fold"))
+    training.out_of_fold =
+        result_from(Part(part.at("out_of_fold"), [&] { return part.place_of("out_of_fold"); }));
+  return training;
 }
 
 void read_lists(const Part& part, RunRecord& record) {
@@ -264,6 +268,8 @@ json RunRecord::Training::to_json() const {
             {"steps", steps},         {"parameters", parameters},
             {"seconds", seconds}};
   if (alpha) line["alpha"] = *alpha;
+  if (members > 0) line["members"] = members;
+  if (!out_of_fold.metrics.empty()) line["out_of_fold"] = result_json(out_of_fold);
   return line;
 }
 

@@ -44,6 +44,11 @@ struct RunRecord {
     bool reused = false;
     double seconds = 0;
   };
+  struct Result {  // one per evaluate card
+    std::string card;
+    std::int64_t rows = 0;
+    std::vector<std::pair<std::string, double>> metrics;
+  };
   struct Training {  // one per train card
     std::string card;
     std::string model_type;
@@ -57,14 +62,13 @@ struct RunRecord {
     std::int64_t parameters = 0;
     double seconds = 0;
     std::optional<double> alpha = std::nullopt;  // linear models with a penalty: the one used or chosen
+    std::int64_t members = 0;                    // of an ensemble; 0: it is one model
+    // Of an ensemble: each training row predicted by members that were not trained on it. Without metrics
+    // where there is nothing to tell.
+    Result out_of_fold = {};
 
     nlohmann::json to_json() const;
     std::string end_text() const;  // for people
-  };
-  struct Result {  // one per evaluate card
-    std::string card;
-    std::int64_t rows = 0;
-    std::vector<std::pair<std::string, double>> metrics;
   };
   int format = 1;
   std::string name;

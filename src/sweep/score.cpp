@@ -10,13 +10,6 @@ namespace {
 
 constexpr std::size_t most_points = 200;
 
-class NobodyListens : public TrainingListener {
- public:
-  void epoch_finished(const EpochReport&) override {}
-  void advanced(std::int64_t, std::int64_t, double) override {}
-  void note(Severity, const std::string&) override {}
-};
-
 // The loss of the weights that count: the best, or the last.
 std::optional<double> validation_loss(const Progress& progress, bool keeps_best) {
   std::optional<double> loss;

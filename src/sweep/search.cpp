@@ -7,12 +7,10 @@
 
 #include "base/error.h"
 #include "model/family.h"
-#include "model/workers.h"
 #include "sweep/score.h"
-#include "torch/door.h"
 #include "train/checkpoints.h"
 #include "train/compile_ahead.h"
-#include "train/engines.h"
+#include "train/side_by_side.h"
 
 namespace stoker {
 namespace {
@@ -42,19 +40,6 @@ std::vector<Rung> rungs_for(const SweepDocument& sweep, const std::vector<Candid
                   by_epochs ? most_epochs(sweep, candidates) : 0);
 }
 
-// Null where models of such a request cannot train side by side. A request that no engine runs says so when
-// it is trained alone.
-const EngineMaker* group_maker(const EngineRequest& request, EngineChoice choice) {
-  try {
-    // A group goes through one phase of gradients alone.
-    if (phases_of(request.network).size() > 1) return nullptr;
-    const EngineMaker& maker = choose_engine(engines(), choice, std::nullopt, request, false);
-    return request.device.is_cuda() && maker.make_group != nullptr ? &maker : nullptr;
-  } catch (const Error&) {
-    return nullptr;
-  }
-}
-
 // What goes wrong with the candidate itself, if anything does. An interruption, what the machine causes and
 // checkpoints of another version end the search: nothing of that is a candidate's fault, and another sitting
 // may do better.
@@ -70,15 +55,6 @@ std::optional<Error> own_failure(Work work) {
   }
   return std::nullopt;
 }
-
-// While models train beside each other, an engine must not take the other cores.
-class ThreadLimit {
- public:
-  explicit ThreadLimit(int most) { torch_door::limit_cpu_threads(most); }
-  ThreadLimit(const ThreadLimit&) = delete;
-  ThreadLimit& operator=(const ThreadLimit&) = delete;
-  ~ThreadLimit() { torch_door::limit_cpu_threads(0); }
-};
 
 }  // namespace
 
@@ -140,18 +116,9 @@ void Search::run_rung(const std::vector<Training>& trainings) {
 void Search::run_on_threads(const std::vector<Training>& trainings) {
   // By all trainings of the rung, not by those that are left: a resumed sweep must compute the same.
   const auto at_once = static_cast<int>(alive_.size()) * static_cast<int>(folds());
-  const ThreadLimit limit(std::max(1, threads_ / std::max(1, at_once)));
-  std::exception_ptr first_error;
-  share_among_threads(static_cast<std::int64_t>(trainings.size()), threads_, [&](std::int64_t i) {
-    try {
-      run_alone(trainings[static_cast<std::size_t>(i)]);
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      if (!first_error) first_error = std::current_exception();
-      stop_.interrupt();  // the others keep what they have
-    }
-  });
-  if (first_error) std::rethrow_exception(first_error);
+  const CpuThreadLimit limit(std::max(1, threads_ / std::max(1, at_once)));
+  work_side_by_side(static_cast<std::int64_t>(trainings.size()), threads_, stop_,
+                    [&](std::int64_t i) { run_alone(trainings[static_cast<std::size_t>(i)]); });
 }
 
 bool Search::time_is_up() {
@@ -240,13 +207,7 @@ std::vector<std::vector<EngineRequest>> Search::shapes_to_come(const std::map<st
   std::vector<std::vector<EngineRequest>> to_come;
   for (const auto& [key, group] : groups) {
     if (group.prepared.empty() || !may_be_fused(group.prepared.front().settings.fit)) continue;
-    to_come.emplace_back();
-    for (const Member& member : group.members) {
-      EngineRequest shape = member.request;  // without the data, which is not to be held on to
-      shape.training = shape.validation = {};
-      shape.initial_parameters.clear();
-      to_come.back().push_back(std::move(shape));
-    }
+    to_come.push_back(shapes_of(group.members));
   }
   return to_come;
 }
@@ -254,17 +215,11 @@ std::vector<std::vector<EngineRequest>> Search::shapes_to_come(const std::map<st
 // One on its own engine, or several side by side where the engine can.
 void Search::run_group(const Group& group) {
   if (group.members.empty()) return;
-  const std::vector<Member>& members = group.members;
-  const EngineChoice choice = group.prepared.front().settings.fit.engine;
-  const EngineMaker* maker = members.size() > 1 ? group_maker(members.front().request, choice) : nullptr;
   const auto ended = [&](std::size_t i, const MemberResult& trained) {
-    keep_trained(group.trainings[i], group.prepared[i], members[i], trained);
+    keep_trained(group.trainings[i], group.prepared[i], group.members[i], trained);
   };
-  if (maker != nullptr) return train_group(members, *maker, stop_, ended);
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (i > 0 && time_is_up()) return;
-    ended(i, train_member(members[i], choice, stop_));
-  }
+  train_side_by_side(group.members, group.prepared.front().settings.fit.engine, stop_, ended,
+                     [this] { return !time_is_up(); });
 }
 
 void Search::keep_trained(Training training, const PreparedTraining& prepared, const Member& member,

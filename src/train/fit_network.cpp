@@ -18,18 +18,6 @@
 namespace stoker {
 namespace {
 
-TaskChoice choice_of(Task task) {
-  switch (task) {
-    case Task::binary:
-      return TaskChoice::binary;
-    case Task::multiclass:
-      return TaskChoice::multiclass;
-    case Task::regression:
-      break;
-  }
-  return TaskChoice::regression;
-}
-
 // Engines take the two classes of a binary target as 0 and 1 in a column of floats.
 void make_binary_targets_floats(Dataset& dataset) {
   for (DatasetArray& part : dataset.arrays) {
@@ -50,6 +38,18 @@ Dataset dataset_of(const Preparation& preparation, const Table& table, const std
 }
 
 }  // namespace
+
+TaskChoice choice_of(Task task) {
+  switch (task) {
+    case Task::binary:
+      return TaskChoice::binary;
+    case Task::multiclass:
+      return TaskChoice::multiclass;
+    case Task::regression:
+      break;
+  }
+  return TaskChoice::regression;
+}
 
 void refuse_contradictions(const TrainingSettings& config) {
   config::Diagnostics diagnostics("");

@@ -19,6 +19,8 @@ struct PreparedData {
   Dataset validation;  // no arrays when there is none
 };
 
+// As a setting that leaves nothing to guess.
+TaskChoice choice_of(Task task);
 // Refuses settings that contradict each other.
 void refuse_contradictions(const TrainingSettings& config);
 // The class of every row, or nothing for regression. Settles the task in `settings` where it was auto.

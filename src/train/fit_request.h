@@ -16,6 +16,29 @@
 
 namespace stoker {
 
+// Several models in place of one: each is trained without the rows of one fold, which tell when to stop it.
+struct EnsembleConfig {
+  std::int64_t folds = 0;  // 0: one model
+  std::int64_t repeats = 1;
+
+  bool is_wanted() const { return folds > 0; }
+  std::int64_t members() const { return folds * repeats; }
+};
+
+inline config::Fields fields(EnsembleConfig& c) {
+  return {
+      config::field("folds", c.folds,
+                    "Parts that the training rows are divided into; each member is trained without one of "
+                    "them, which is its validation data; 0: one model, no ensemble")
+          .within(0, 100),
+      config::field("repeats", c.repeats, "How often the rows are divided anew, for as many members again")
+          .within(1, 100),
+  };
+}
+
+// What is wrong with the two together, or "".
+std::string problem_of(const EnsembleConfig& config);
+
 // The settings of the cards train and train_gpu, beside those of the preparation.
 struct FitConfig {
   std::string device = "auto";
@@ -23,6 +46,7 @@ struct FitConfig {
   Precision precision = Precision::automatic;
   double time_limit = 0;           // seconds; 0: none
   double checkpoint_seconds = 30;  // between two checkpoints; 0: after every chunk
+  EnsembleConfig ensemble;
 };
 
 inline config::Fields fields(FitConfig& c) {
@@ -43,6 +67,10 @@ inline config::Fields fields(FitConfig& c) {
                     "Seconds between two checkpoints; 0: as often as possible")
           .at_least(0)
           .changes_conditions(),
+      config::field_of_settings("ensemble", c.ensemble,
+                                "Several models that predict together, the mean of what each predicts; every "
+                                "member has its own seed and its own validation rows")
+          .changes_conditions(),
   };
 }
 
@@ -53,6 +81,7 @@ struct FitRequest {
   FitConfig config;
   std::filesystem::path checkpoints;  // folder of this training's checkpoints; empty: none are kept
   bool resume = false;                // go on from the newest whole checkpoint there, if any
+  int threads = 0;  // of the CPU, for the members of an ensemble, one each; 0: as many as there are cores
 };
 
 // What is true of a training when it is over; becomes part of run.json and the report.

@@ -71,13 +71,6 @@ void refuse_wrong_targets(const Family& family, const Preparation& preparation) 
       family.name, preparation.target_column(), fitting);
 }
 
-Preparation prepare_for(const FitRequest& request, const Family& family, const Notes& notes) {
-  Preparation preparation = Preparation::fit(request.training, request.preparation, Scaling::none, notes);
-  if (family.targets == Targets::numbers) preparation = refit_for_numbers(request, std::move(preparation));
-  refuse_wrong_targets(family, preparation);
-  return preparation;
-}
-
 // Rows in the order of the folds that cross-validation holds back.
 struct FoldedRows {
   Table table;
@@ -116,6 +109,14 @@ Dataset dataset_of(const FitRequest& request, const Preparation& preparation, co
 
 }  // namespace
 
+Preparation prepare_solved(const FitRequest& request, const Notes& notes) {
+  const Family& family = family_of(request.spec);
+  Preparation preparation = Preparation::fit(request.training, request.preparation, Scaling::none, notes);
+  if (family.targets == Targets::numbers) preparation = refit_for_numbers(request, std::move(preparation));
+  refuse_wrong_targets(family, preparation);
+  return preparation;
+}
+
 FitResult fit_solved(const FitRequest& request, const Notes& notes, const StopSignal& stop) {
   const Family& family = family_of(request.spec);
   say_what_is_not_used(request.config, family.name, notes);
@@ -124,7 +125,7 @@ FitResult fit_solved(const FitRequest& request, const Notes& notes, const StopSi
         "weight_column '{}': {} gives all rows the same weight; networks can weight them (--model "
         "neural_network)",
         request.preparation.weight_column, family.name);
-  Preparation preparation = prepare_for(request, family, notes);
+  Preparation preparation = prepare_solved(request, notes);
   const FoldedRows rows = in_folds_of_groups(request.training, family, request.spec.settings);
   const Dataset data = dataset_of(request, preparation, rows.table);
   Network network = network_for(family, request.spec.settings, preparation);

@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "data/value_rows.h"
+#include "train/groups.h"
 
 namespace stoker {
 namespace {
@@ -49,6 +51,12 @@ std::vector<SplitRows> fold_rows(std::int64_t rows, std::span<const std::int64_t
     }
   }
   return result;
+}
+
+std::vector<SplitRows> folds_of(const Table& table, std::span<const std::int64_t> classes, std::int64_t folds,
+                                std::uint64_t seed) {
+  if (table.group_column.empty()) return fold_rows(table.rows(), classes, folds, seed);
+  return fold_groups(rows_by_value(table, table.group_column), classes, folds, seed);
 }
 
 }  // namespace stoker

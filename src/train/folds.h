@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "data/split.h"
+#include "data/table.h"
 
 namespace stoker {
 
@@ -14,5 +15,9 @@ namespace stoker {
 // too few rows.
 std::vector<SplitRows> fold_rows(std::int64_t rows, std::span<const std::int64_t> classes, std::int64_t folds,
                                  std::uint64_t seed);
+
+// The same of a table, with whole groups where its split kept them together.
+std::vector<SplitRows> folds_of(const Table& table, std::span<const std::int64_t> classes, std::int64_t folds,
+                                std::uint64_t seed);
 
 }  // namespace stoker

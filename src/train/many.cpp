@@ -18,13 +18,6 @@
 namespace stoker {
 namespace {
 
-class NobodyListens : public TrainingListener {
- public:
-  void epoch_finished(const EpochReport&) override {}
-  void advanced(std::int64_t, std::int64_t, double) override {}
-  void note(Severity, const std::string&) override {}
-};
-
 // One model of a group, as the checkpoints see it.
 class OneOfGroup : public Engine {
  public:
@@ -47,6 +40,12 @@ class OneOfGroup : public Engine {
   std::size_t model_;
   std::string_view name_;
 };
+
+// Those who listen to a member, or nobody.
+TrainingListener& listener_of(const Member& member) {
+  static NobodyListens nobody;
+  return member.listener == nullptr ? nobody : *member.listener;
+}
 
 // Brings the engine to where the newest checkpoint stands, or leaves it at the beginning.
 Progress restore_newest(Engine& engine, Checkpoints& checkpoints) {
@@ -158,9 +157,10 @@ class Group {
   }
 
   void take(std::size_t i, const Chunk& chunk, const ChunkResult& result, double seconds) {
-    NobodyListens nobody;
+    TrainingListener& listener = listener_of(*members_[i]);
     try {
-      record(members_[i]->plan, chunk, result, seconds, progress_[i], nobody);
+      record(members_[i]->plan, chunk, result, seconds, progress_[i], listener);
+      listener.advanced(progress_[i].next_step, members_[i]->plan.total_steps(), pace_.steps_per_second());
     } catch (const Diverged& error) {
       rests_[i] = true;
       ended_.emplace_back(i, ended_badly(MemberEnd::diverged, error.what(), progress_[i]));
@@ -273,14 +273,14 @@ class GroupTraining {
 
 MemberResult train_member(const Member& member, EngineChoice choice, const StopSignal& stop) {
   return guarded([&] {
-    NobodyListens nobody;
     const EngineMaker& maker =
         choose_engine(engines(), choice, std::nullopt, most_demanding_phase(member.request));
     Checkpoints checkpoints(member.checkpoints, member.identity, no_notes());
     std::optional<Checkpoint> checkpoint = checkpoints.newest();
     if (checkpoint && checkpoint->engine != maker.name) checkpoint.reset();
-    return result_of(maker.name, train_in_phases(member.request, making(maker, member.stopping), member.plan,
-                                                 std::move(checkpoint), checkpoints, nobody, stop));
+    return result_of(maker.name,
+                     train_in_phases(member.request, making(maker, member.stopping), member.plan,
+                                     std::move(checkpoint), checkpoints, listener_of(member), stop));
   });
 }
 

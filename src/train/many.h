@@ -27,6 +27,7 @@ struct Member {
   std::filesystem::path checkpoints;  // what is there is gone on from; empty: none are kept
   Identity identity;                  // of the request, taken before its data was placed
   std::optional<MetricStopping> stopping = std::nullopt;  // such a one trains on an engine of its own
+  TrainingListener* listener = nullptr;                   // null: nobody is told
 };
 
 enum class MemberEnd { finished, time_limit, diverged, failed };

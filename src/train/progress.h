@@ -42,6 +42,13 @@ struct Progress {
   static Progress from_json(const nlohmann::json& json);
 };
 
+// How far an ensemble has come.
+struct EnsembleStanding {
+  std::size_t finished = 0;  // members
+  std::size_t members = 0;
+  std::int64_t epoch = 0;  // that the member told of last has finished; 0: none yet
+};
+
 // Who is told while a run trains, and who may stop it. The run folder and the terminal listen.
 class TrainingListener {
  public:
@@ -49,7 +56,16 @@ class TrainingListener {
   virtual void epoch_finished(const EpochReport& report) = 0;
   // About ten times a second: share of the whole training done, for a progress line.
   virtual void advanced(std::int64_t step, std::int64_t total_steps, double steps_per_second) = 0;
+  // Of an ensemble, in place of its members' epochs; before advanced(), whose steps are those of all members.
+  virtual void ensemble_advanced(const EnsembleStanding&) {}
   virtual void note(Severity severity, const std::string& message) = 0;
+};
+
+class NobodyListens : public TrainingListener {
+ public:
+  void epoch_finished(const EpochReport&) override {}
+  void advanced(std::int64_t, std::int64_t, double) override {}
+  void note(Severity, const std::string&) override {}
 };
 
 }  // namespace stoker

@@ -274,5 +274,55 @@ TEST(Reference, DescribesAFieldInARow) {
   EXPECT_THAT(table, HasSubstr("| `extra` | map |  |  | Anything \\| else |\n"));
 }
 
+struct Inner {
+  int folds = 0;
+  int repeats = 1;
+};
+
+Fields fields(Inner& e) {
+  return {field("folds", e.folds, "How many").within(0, 9), field("repeats", e.repeats, "How often")};
+}
+
+struct Outer {
+  Inner inner;
+  int other = 5;
+};
+
+Fields fields(Outer& e) {
+  return {field_of_settings("inner", e.inner, "A map"), field("other", e.other, "Another")};
+}
+
+TEST(FieldOfSettings, IsReadCheckedAndWrittenLikeAnyOther) {
+  Diagnostics diagnostics("");
+  const auto read_from = [&](const char* yaml) {
+    return read<Outer>(parse_yaml(yaml, "x.yaml"), "config", diagnostics);
+  };
+  const Outer outer = read_from("inner: { folds: 4 }\nother: 6");
+  EXPECT_EQ(outer.inner.folds, 4);
+  EXPECT_EQ(outer.inner.repeats, 1);
+  EXPECT_EQ(outer.other, 6);
+  EXPECT_EQ(to_json(write(outer)).dump(), R"({"inner":{"folds":4,"repeats":1},"other":6})");
+  EXPECT_EQ(read_from("other: 1").inner.folds, 0);
+  EXPECT_EQ(read_from("inner:").inner.repeats, 1);
+  EXPECT_TRUE(diagnostics.empty()) << diagnostics.text();
+  read_from("inner: { fold: 4 }");
+  read_from("inner: { folds: 10 }");
+  read_from("inner: 3");
+  EXPECT_THAT(diagnostics.text(), HasSubstr("config.inner.fold: unknown setting"));
+  EXPECT_THAT(diagnostics.text(), HasSubstr("config.inner.folds: "));
+  EXPECT_THAT(diagnostics.text(), HasSubstr("config.inner: must be a map of settings"));
+}
+
+TEST(FieldOfSettings, IsDescribedWithWhatIsInIt) {
+  Outer outer;
+  const nlohmann::json schema = json_schema(fields(outer));
+  const nlohmann::json& inner = schema.at("properties").at("inner");
+  EXPECT_EQ(inner.at("type"), "object");
+  EXPECT_EQ(inner.at("properties").at("folds").at("maximum"), 9);
+  EXPECT_EQ(inner.at("additionalProperties"), false);
+  EXPECT_EQ(inner.at("default").at("repeats"), 1);
+  EXPECT_THAT(reference_table(fields(outer)), HasSubstr("| `inner.folds` | whole number | `0` | 0 to 9 |"));
+}
+
 }  // namespace
 }  // namespace stoker::config

@@ -117,5 +117,23 @@ TEST(Flags, ExplainThemselves) {
   EXPECT_THAT(help, testing::Not(HasSubstr("--extra")));
 }
 
+struct Folds {
+  int folds = 0;
+  bool shuffled = true;
+};
+
+Fields fields(Folds& s) {
+  return {field("folds", s.folds, "How many"), field("shuffled", s.shuffled, "Whether they are")};
+}
+
+TEST(Flags, OfAMapOfSettingsCarryItsName) {
+  Folds settings;
+  Value into;
+  CLI::App app;
+  add_flags(app, {field_of_settings("cross_checks", settings, "A map")}, into);
+  app.parse(std::vector<std::string>{"--no-cross-checks-shuffled", "--cross-checks-folds=4"});
+  EXPECT_EQ(to_json(into), json(R"({"cross_checks": {"folds": 4, "shuffled": false}})"));
+}
+
 }  // namespace
 }  // namespace stoker::config

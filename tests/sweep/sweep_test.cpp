@@ -419,5 +419,13 @@ TEST_F(Sweeps, LinearModelsAreCrossValidated) {
   EXPECT_EQ(load_model(summary.run.folder / "model").type(), "ridge");
 }
 
+TEST_F(Sweeps, CandidatesAreSingleModelsAndTheWinnerBecomesTheEnsemble) {
+  const std::string alone = network_sweep(two_trainings, "strategy: grid");
+  const std::string together = network_sweep(two_trainings, "strategy: grid", ", ensemble: { folds: 3 }");
+  const SweepSummary summary = swept(sweep_of(together));
+  EXPECT_EQ(table(summary), table(swept(sweep_of(alone))));
+  EXPECT_EQ(load_model(summary.run.folder / "model").members.size(), 3U);
+}
+
 }  // namespace
 }  // namespace stoker::test

@@ -2,8 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "data/target_column.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
+#include "predict/intervals.h"
 
 namespace stoker::cards {
 namespace {
@@ -21,12 +23,24 @@ nlohmann::json chart_of(const Evaluation& evaluation) {
   return chart;
 }
 
+constexpr double promised_coverage = 0.9;
+
+// Of an ensemble, how many of the values lie in the intervals that were to hold 90 % of them.
+void add_coverage(const Model& model, const Table& table, Evaluation& evaluation) {
+  if (!problem_with_intervals(model, promised_coverage).empty()) return;
+  const Intervals intervals = predict_intervals(model, table, promised_coverage);
+  evaluation.metrics.emplace_back("coverage_of_90",
+                                  coverage_of(intervals, target_numbers_or_nan(table, evaluation.target)));
+}
+
 PortValues evaluate_model(const CardContext& context) {
   const Notes notes = [&context](Severity severity, const std::string& message) {
     context.listener.note(severity, message);
   };
-  const Evaluation evaluation =
-      stoker::evaluate(input_model(context, "trained_model"), input<Table>(context, "test_dataset"), notes);
+  const Model& model = input_model(context, "trained_model");
+  const Table& table = input<Table>(context, "test_dataset");
+  Evaluation evaluation = stoker::evaluate(model, table, notes);
+  add_coverage(model, table, evaluation);
   return {{"eval_report", std::make_shared<const nlohmann::json>(evaluation.to_json())},
           {"eval_chart", std::make_shared<const nlohmann::json>(chart_of(evaluation))}};
 }

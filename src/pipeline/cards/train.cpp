@@ -26,6 +26,8 @@ config::Value check_training(const config::Value& config, const std::string& pat
     diagnostics.add(line_of(config, "device"), path + ".device",
                     "'" + settings.fit.device + "' is not a device; allowed: auto, cpu, cuda or cuda:N");
   }
+  if (const std::string problem = problem_of(settings.fit.ensemble); !problem.empty())
+    diagnostics.add(line_of(config, "ensemble"), path + ".ensemble", problem);
   for (const std::string& column : settings.preparation.feature_columns) {
     if (column != settings.preparation.target_column) continue;
     diagnostics.add(line_of(config, "feature_columns"), path + ".feature_columns",

@@ -1,0 +1,118 @@
+#include "predict/intervals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "model/workers.h"
+
+namespace stoker {
+namespace {
+
+// How far each member was off, ascending.
+std::vector<std::vector<double>> sorted_errors(const Model& model) {
+  std::vector<std::vector<double>> all;
+  for (const Model& member : model.members) {
+    std::vector<double>& errors = all.emplace_back();
+    for (std::size_t i = 0; i < member.held_back.rows.size(); ++i)
+      errors.push_back(std::abs(member.held_back.actual[i] - member.held_back.predicted[i]));
+    std::sort(errors.begin(), errors.end());
+  }
+  return all;
+}
+
+// The rank-th smallest, from 1, of all centers[m] + errors[m][i]. They are as many as training rows, for each
+// row to predict, so they are not written down: the number of those up to a value takes a search in each
+// member's list, and halving finds the value to its last bit.
+double ranked_sum(const std::vector<double>& centers, const std::vector<std::vector<double>>& errors,
+                  std::int64_t rank) {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -low;
+  for (std::size_t m = 0; m < errors.size(); ++m) {
+    if (errors[m].empty()) continue;
+    low = std::min(low, centers[m] + errors[m].front());
+    high = std::max(high, centers[m] + errors[m].back());
+  }
+  const auto count_up_to = [&](double value) {
+    std::int64_t count = 0;
+    for (std::size_t m = 0; m < errors.size(); ++m)
+      count += std::partition_point(errors[m].begin(), errors[m].end(),
+                                    [&](double error) { return centers[m] + error <= value; }) -
+               errors[m].begin();
+    return count;
+  };
+  if (count_up_to(low) >= rank) return low;
+  for (double middle = std::midpoint(low, high); middle > low && middle < high;
+       middle = std::midpoint(low, high))
+    (count_up_to(middle) >= rank ? high : low) = middle;
+  return high;
+}
+
+std::size_t held_back_rows(const Model& model) {
+  std::size_t rows = 0;
+  for (const Model& member : model.members) rows += member.held_back.rows.size();
+  return rows;
+}
+
+// Of the row that bounds the share, among this many; beyond them where they are too few.
+std::size_t rank_of(double share, std::size_t rows) {
+  const double exact = share * static_cast<double>(rows + 1);
+  return static_cast<std::size_t>(std::ceil(exact - 1e-9));  // 0.9 of 10 rows is no 9.000000000000002
+}
+
+}  // namespace
+
+std::string problem_with_intervals(const Model& model, double share) {
+  if (!(share > 0 && share < 1)) return fmt::format("{} is not a share between 0 and 1", share);
+  if (model.preparation.task() != Task::regression)
+    return fmt::format(
+        "'{}' holds classes, and intervals are for numbers; how sure the model is of a class is in its "
+        "probabilities",
+        model.preparation.target_column());
+  if (!model.is_ensemble())
+    return "intervals come from rows that a member of an ensemble was not trained on, but this is a single "
+           "model; train it with ensemble: {folds: 8} in the train card (--ensemble-folds 8)";
+  const std::size_t rows = held_back_rows(model);
+  if (rank_of(share, rows) > rows)
+    return fmt::format(
+        "{} that a member was not trained on are too few for intervals that hold {:.6g} % of the values; ask "
+        "for fewer",
+        counted(rows, "row"), 100 * share);
+  return "";
+}
+
+Intervals predict_intervals(const Model& model, const Table& table, double share) {
+  if (const std::string problem = problem_with_intervals(model, share); !problem.empty())
+    refuse("{}", problem);
+  const std::vector<std::vector<double>> errors = sorted_errors(model);
+  const auto rank = static_cast<std::int64_t>(rank_of(share, held_back_rows(model)));
+  const std::vector<std::vector<double>> predicted = predict_with_each_member(model, table);
+  Intervals intervals{std::vector<double>(static_cast<std::size_t>(table.rows())),
+                      std::vector<double>(static_cast<std::size_t>(table.rows()))};
+  share_among_cores(table.rows(), [&](std::int64_t item) {
+    const auto row = static_cast<std::size_t>(item);
+    std::vector<double> centers;
+    for (const std::vector<double>& each : predicted) centers.push_back(each[row]);
+    intervals.upper[row] = ranked_sum(centers, errors, rank);
+    // The lower bound is the upper one of what is mirrored at 0.
+    for (double& each : centers) each = -each;
+    intervals.lower[row] = -ranked_sum(centers, errors, rank);
+  });
+  return intervals;
+}
+
+double coverage_of(const Intervals& intervals, const std::vector<double>& actual) {
+  double inside = 0;
+  double rows = 0;
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    if (std::isnan(actual[i])) continue;
+    rows += 1;
+    if (actual[i] >= intervals.lower[i] && actual[i] <= intervals.upper[i]) inside += 1;
+  }
+  return inside / rows;
+}
+
+}  // namespace stoker

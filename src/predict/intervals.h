@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "data/table.h"
+#include "model/model.h"
+#include "predict/predictions.h"
+
+namespace stoker {
+
+// Why a model cannot tell intervals that hold this share of the actual values, or "".
+std::string problem_with_intervals(const Model& model, double share);
+
+// Intervals that hold this share of the actual values: CV+ of Barber, Candès, Ramdas and
+// Tibshirani, "Predictive inference with the jackknife+" (Annals of Statistics, 2021). Each row that a member
+// held back moves what that member predicts by as much as it was wrong about that row, down and up; the
+// bounds are quantiles over all of them. Refuses where there is a problem.
+Intervals predict_intervals(const Model& model, const Table& table, double share);
+
+// The share of the rows whose actual value lies in its interval; those that are NaN do not count.
+double coverage_of(const Intervals& intervals, const std::vector<double>& actual);
+
+}  // namespace stoker

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "model/model.h"
+#include "predict/evaluation.h"
+#include "predict/predictions.h"
+
+namespace stoker {
+
+// What an ensemble makes of the rows that it was trained on, each predicted by the members alone that held it
+// back, the mean of them. Rows that no member held back are not among them.
+struct OutOfFold {
+  std::vector<std::int64_t> rows;  // ascending, of the table that the ensemble was trained on
+  std::vector<double> actual;      // in real units, or numbers of classes
+  Predictions predictions;
+};
+OutOfFold out_of_fold(const Model& ensemble);
+
+// Its metrics. A little better than on rows that nobody has seen: these told each member when to stop.
+// Without metrics where nothing was kept.
+Evaluation evaluate_out_of_fold(const Model& ensemble);
+
+}  // namespace stoker

@@ -1,0 +1,354 @@
+#include "train/fit_ensemble.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/elapsed.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "predict/predictions.h"
+#include "train/ensemble_progress.h"
+#include "train/fit_network.h"
+#include "train/fit_solved.h"
+#include "train/folds.h"
+#include "train/side_by_side.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Probabilities of all held-back rows; more are not kept, and nobody looks at each of them.
+constexpr std::size_t most_held_back_values = std::size_t{1} << 25;
+
+// What all members have in common, settled on all training rows.
+struct Common {
+  Preparation preparation;
+  PreparationConfig settings;   // task and columns are no guess any more
+  std::vector<SplitRows> rows;  // of each member: to train on, and held back
+  Device device;
+};
+
+struct TrainedMember {
+  Model model;
+  TrainingEnd end = TrainingEnd::finished;
+  std::string engine;
+  std::string placement = "host";
+  std::vector<EpochReport> epochs;
+  std::int64_t steps = 0;
+};
+
+std::vector<SplitRows> rows_of_members(const Table& table, std::span<const std::int64_t> classes,
+                                       const EnsembleConfig& config, std::uint64_t seed) {
+  std::vector<SplitRows> all;
+  for (std::int64_t repeat = 0; repeat < config.repeats; ++repeat) {
+    const std::uint64_t own = repeat == 0 ? seed : seed_of_member(seed, static_cast<std::size_t>(repeat));
+    for (SplitRows& each : folds_of(table, classes, config.folds, own)) all.push_back(std::move(each));
+  }
+  return all;
+}
+
+std::vector<std::int64_t> classes_by_row(const Table& table, const Preparation& preparation) {
+  if (preparation.task() == Task::regression) return {};
+  return preparation.class_targets(table);
+}
+
+Common settle(const FitRequest& request, const Notes& notes) {
+  Common common;
+  const bool solved = request.spec.is_solved();
+  common.preparation =
+      solved ? prepare_solved(request, notes)
+             : Preparation::fit(request.training, request.preparation, Scaling::standard, notes);
+  common.settings = request.preparation;
+  common.settings.task = choice_of(common.preparation.task());
+  common.settings.feature_columns.clear();
+  for (const PreparedColumn& each : common.preparation.columns())
+    common.settings.feature_columns.push_back(each.name);
+  common.rows = rows_of_members(request.training, classes_by_row(request.training, common.preparation),
+                                request.config.ensemble, request.spec.training.seed);
+  common.device = solved ? Device::cpu() : choose_device(request.config.device, notes);
+  return common;
+}
+
+// In the order of the rows; nothing where there would be too much to keep.
+HeldBackRows held_back_by(const Model& member, const Table& held_back, std::vector<std::int64_t> rows) {
+  const Preparation& preparation = member.preparation;
+  if (preparation.task() == Task::regression)
+    return {std::move(rows), preparation.real_targets(held_back), predict(member, held_back).values};
+  if (rows.size() > most_held_back_values / preparation.classes().size()) return {};
+  Predictions predictions = predict(member, held_back);
+  if (predictions.probabilities.empty()) return {};
+  const std::vector<std::int64_t> actual = preparation.class_targets(held_back);
+  return {std::move(rows), {actual.begin(), actual.end()}, std::move(predictions.probabilities)};
+}
+
+class EnsembleTraining {
+ public:
+  EnsembleTraining(const FitRequest& request, TrainingListener& listener, const Notes& notes,
+                   const StopSignal& stop)
+      : request_(request),
+        notes_(notes),
+        common_(settle(request, notes)),
+        trained_(common_.rows.size()),
+        progress_(common_.rows.size(), listener) {
+    stop_.heed(stop);
+    if (request.config.time_limit > 0) stop_.stop_after(request.config.time_limit);
+  }
+
+  FitResult fit() {
+    const Moment begin = now();
+    if (common_.device.is_cuda()) {
+      train_on_gpu();
+    } else {
+      train_on_cores();
+    }
+    FitResult result = result_of_finished();
+    result.seconds = seconds_since(begin);
+    return result;
+  }
+
+ private:
+  // A network that is ready to be trained.
+  struct Prepared {
+    std::size_t number = 0;
+    Model model;  // all but its parameters
+    Table held_back;
+    std::string placement;
+    Member member;
+  };
+
+  void train_on_cores() {
+    const CpuThreadLimit limit(1);
+    const int threads = request_.threads > 0 ? request_.threads : std::max(1, cpu_cores());
+    work_side_by_side(static_cast<std::int64_t>(trained_.size()), threads, stop_, [&](std::int64_t i) {
+      const auto number = static_cast<std::size_t>(i);
+      if (!is_to_begin(number)) return;
+      if (request_.spec.is_solved()) return solve(number);
+      const Prepared prepared = prepare_member(number);
+      keep(prepared, train_member(prepared.member, request_.config.engine, stop_));
+    });
+  }
+
+  void train_on_gpu() {
+    std::map<std::string, std::vector<Prepared>> groups;
+    for (std::size_t number = 0; number < trained_.size(); ++number) {
+      if (!is_to_begin(number)) break;
+      Prepared prepared = prepare_member(number);
+      // Judged by a metric, it trains on an engine of its own.
+      const std::string alone = prepared.member.stopping ? fmt::format(" {}", number) : "";
+      groups[group_key(prepared.member.request) + alone].push_back(std::move(prepared));
+    }
+    for (auto& [key, group] : groups) {
+      if (!is_to_begin(group.front().number)) return;
+      std::vector<Member> members;
+      for (Prepared& each : group) members.push_back(std::move(each.member));
+      train_side_by_side(
+          members, request_.config.engine, stop_,
+          [&](std::size_t i, MemberResult result) { keep(group[i], std::move(result)); },
+          [this] { return stop_.reason() == StopReason::none; });
+    }
+  }
+
+  // The first is trained whatever the time: no member is no model.
+  bool is_to_begin(std::size_t number) const {
+    if (stop_.reason() == StopReason::interrupted) throw Error(ExitCode::interrupted, "interrupted");
+    return number == 0 || stop_.reason() == StopReason::none;
+  }
+
+  ModelSpec spec_of_member(std::size_t number) const {
+    ModelSpec spec = request_.spec;
+    spec.training.seed = seed_of_member(request_.spec.training.seed, number);
+    return spec;
+  }
+
+  Prepared prepare_member(std::size_t number) {
+    const SplitRows& rows = common_.rows[number];
+    const ModelSpec spec = spec_of_member(number);
+    Prepared prepared;
+    prepared.number = number;
+    prepared.held_back = take_rows(request_.training, rows.second);
+    PreparedData data =
+        prepare(take_rows(request_.training, rows.first), &prepared.held_back, common_.settings, no_notes());
+    Member& member = prepared.member;
+    member.request = engine_request(spec, data, common_.device);
+    member.request.precision = request_.config.precision;
+    // One core each, however many there are: the sums of several differ in their last bits.
+    member.request.threads = 1;
+    member.identity = identity_of(member.request);
+    member.stopping =
+        metric_stopping(spec.training, member.request.network, data.preparation, data.validation);
+    prepared.placement = place_data(member.request, no_notes());
+    member.plan = {.config = spec.training,
+                   .rows = member.request.training.rows(),
+                   .steps_per_epoch = member.request.steps_per_epoch(),
+                   .checkpoint_seconds = request_.config.checkpoint_seconds};
+    member.listener = &progress_.of_member(number);
+    member.checkpoints = checkpoints_of(number);
+    if (!request_.resume) Checkpoints(member.checkpoints, {}, no_notes()).clear();
+    prepared.model = {member.request.network, std::move(data.preparation), {}};
+    return prepared;
+  }
+
+  fs::path checkpoints_of(std::size_t number) const {
+    if (request_.checkpoints.empty()) return {};
+    return request_.checkpoints / fmt::format("member-{:04}", number + 1);
+  }
+
+  void keep(const Prepared& prepared, MemberResult result) {
+    if (result.end == MemberEnd::failed || result.end == MemberEnd::diverged)
+      throw Error(result.code,
+                  fmt::format("member {} of {}: {}", prepared.number + 1, trained_.size(), result.reason));
+    TrainedMember trained;
+    trained.model = prepared.model;
+    trained.model.parameters = std::move(result.parameters);
+    trained.engine = std::move(result.engine);
+    trained.placement = prepared.placement;
+    trained.end = result.end == MemberEnd::time_limit ? TrainingEnd::time_limit
+                  : result.progress.stopped_early     ? TrainingEnd::stopped_early
+                                                      : TrainingEnd::finished;
+    trained.epochs = std::move(result.progress.epochs);
+    trained.steps = result.progress.next_step;
+    keep(prepared.number, std::move(trained), prepared.held_back);
+  }
+
+  void solve(std::size_t number) {
+    const SplitRows& rows = common_.rows[number];
+    const Table training = take_rows(request_.training, rows.first);
+    FitRequest own{.training = training,
+                   .spec = spec_of_member(number),
+                   .preparation = common_.settings,
+                   .config = request_.config,
+                   .checkpoints = {}};
+    own.config.time_limit = 0;  // that of the whole is in the signal
+    FitResult solved = fit_solved(own, no_notes(), stop_);
+    TrainedMember trained;
+    trained.model = std::move(solved.model);
+    trained.end = solved.end;
+    trained.engine = std::move(solved.engine);
+    keep(number, std::move(trained), take_rows(request_.training, rows.second));
+  }
+
+  void keep(std::size_t number, TrainedMember trained, const Table& held_back) {
+    if (trained.model.preparation.classes() != common_.preparation.classes())
+      refuse("ensemble: a class is missing from the rows that member {} of {} is trained on", number + 1,
+             trained_.size());
+    trained.model.held_back = held_back_by(trained.model, held_back, common_.rows[number].second);
+    trained_[number] = std::move(trained);
+    progress_.member_ended(number);
+  }
+
+  // Out of time, half-trained members would spoil the mean; they count where there is nothing else.
+  std::vector<TrainedMember> members_that_count() {
+    const auto is_whole = [](const std::optional<TrainedMember>& each) {
+      return each && each->end != TrainingEnd::time_limit;
+    };
+    const bool any_whole = std::any_of(trained_.begin(), trained_.end(), is_whole);
+    std::vector<TrainedMember> members;
+    for (std::optional<TrainedMember>& each : trained_)
+      if (each && (is_whole(each) || !any_whole)) members.push_back(std::move(*each));
+    return members;
+  }
+
+  FitResult result_of_finished() {
+    const bool all_whole = std::all_of(trained_.begin(), trained_.end(), [](const auto& each) {
+      return each && each->end != TrainingEnd::time_limit;
+    });
+    std::vector<TrainedMember> members = members_that_count();
+    FitResult result;
+    result.end = all_whole ? TrainingEnd::finished : TrainingEnd::time_limit;
+    if (!all_whole)
+      notes_(Severity::warning,
+             fmt::format("the time limit was reached before all {} members of the ensemble were trained; "
+                         "the model consists of {}",
+                         trained_.size(), members.size()));
+    result.engine = members.front().engine;
+    result.device = common_.device.name();
+    result.placement = members.front().placement;
+    result.epochs = mean_epochs(members);
+    result.model.network = network_for(family_of(request_.spec), request_.spec.settings, common_.preparation);
+    result.model.preparation = std::move(common_.preparation);
+    for (TrainedMember& each : members) {
+      result.steps += each.steps;
+      result.model.members.push_back(std::move(each.model));
+    }
+    return result;
+  }
+
+  // Of each epoch, the mean over those members that were still trained in it.
+  static std::vector<EpochReport> mean_epochs(const std::vector<TrainedMember>& members) {
+    std::vector<EpochReport> mean;
+    std::vector<double> counts;
+    for (const TrainedMember& member : members) {
+      for (std::size_t i = 0; i < member.epochs.size(); ++i) {
+        const EpochReport& own = member.epochs[i];
+        if (i == mean.size()) {
+          mean.emplace_back().record.epoch = static_cast<std::int64_t>(i);
+          counts.push_back(0);
+        }
+        EpochReport& sum = mean[i];
+        counts[i] += 1;
+        sum.record.train_loss += own.record.train_loss;
+        if (own.record.validation_loss)
+          sum.record.validation_loss = sum.record.validation_loss.value_or(0) + *own.record.validation_loss;
+        sum.learning_rate += own.learning_rate;
+        sum.seconds += own.seconds;
+        sum.rows_per_second += own.rows_per_second;
+      }
+    }
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      EpochRecord& record = mean[i].record;
+      record.train_loss /= counts[i];
+      if (record.validation_loss) *record.validation_loss /= counts[i];
+      for (double* each : {&mean[i].learning_rate, &mean[i].seconds, &mean[i].rows_per_second})
+        *each /= counts[i];
+    }
+    return mean;
+  }
+
+  const FitRequest& request_;
+  const Notes& notes_;
+  Common common_;
+  StopSignal stop_;  // the caller's, the time limit, and for all to stop when one cannot go on
+  std::vector<std::optional<TrainedMember>> trained_;
+  EnsembleProgress progress_;
+};
+
+void say_validation_ratio_is_not_used(const TrainingSettings& training, const Notes& notes) {
+  if (training.validation_ratio > 0)
+    notes(Severity::info,
+          fmt::format("validation_ratio {} is not used: each member of the ensemble is validated on the rows "
+                      "of its fold",
+                      training.validation_ratio));
+}
+
+}  // namespace
+
+std::string problem_of(const EnsembleConfig& config) {
+  if (config.folds == 1) return "folds is 1, which leaves no rows to train on; use 2 or more, or 0 for none";
+  if (config.members() > static_cast<std::int64_t>(most_members))
+    return fmt::format("{} folds with {} repeats make {} members, more than the maximum of {}", config.folds,
+                       config.repeats, config.members(), most_members);
+  return "";
+}
+
+// The two words of a key are 32 bits each of a well-mixed function of both numbers.
+std::uint64_t seed_of_member(std::uint64_t seed, std::size_t member) {
+  const RandomKey key = random_key(seed, Purpose::member, member);
+  return static_cast<std::uint64_t>(key.first) << 32 | key.second;
+}
+
+FitResult fit_ensemble(const FitRequest& request, TrainingListener& listener, const Notes& notes,
+                       const StopSignal& stop) {
+  if (const std::string problem = problem_of(request.config.ensemble); !problem.empty())
+    refuse("ensemble: {}", problem);
+  if (!request.spec.is_solved()) {
+    refuse_contradictions(request.spec.training);
+    say_validation_ratio_is_not_used(request.spec.training, notes);
+  }
+  return EnsembleTraining(request, listener, notes, stop).fit();
+}
+
+}  // namespace stoker

@@ -1,0 +1,75 @@
+#include "train/side_by_side.h"
+
+#include <exception>
+#include <mutex>
+
+#include "base/error.h"
+#include "model/workers.h"
+#include "torch/door.h"
+#include "train/engines.h"
+
+namespace stoker {
+namespace {
+
+// Null where models of such a request cannot train side by side. A request that no engine runs says so when
+// it is trained alone.
+const EngineMaker* group_maker(const EngineRequest& request, EngineChoice choice) {
+  try {
+    // A group goes through one phase of gradients alone.
+    if (phases_of(request.network).size() > 1) return nullptr;
+    const EngineMaker& maker = choose_engine(engines(), choice, std::nullopt, request, false);
+    return request.device.is_cuda() && maker.make_group != nullptr ? &maker : nullptr;
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+CpuThreadLimit::CpuThreadLimit(int most) {
+  torch_door::limit_cpu_threads(most);
+}
+
+CpuThreadLimit::~CpuThreadLimit() {
+  torch_door::limit_cpu_threads(0);
+}
+
+void work_side_by_side(std::int64_t count, int threads, StopSignal& stop,
+                       const std::function<void(std::int64_t)>& work) {
+  std::exception_ptr first_error;
+  std::mutex mutex;
+  share_among_threads(count, threads, [&](std::int64_t i) {
+    try {
+      work(i);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!first_error) first_error = std::current_exception();
+      stop.interrupt();
+    }
+  });
+  if (first_error) std::rethrow_exception(first_error);
+}
+
+void train_side_by_side(std::span<const Member> members, EngineChoice choice, const StopSignal& stop,
+                        const MemberEnded& ended, const std::function<bool()>& goes_on) {
+  if (members.empty()) return;
+  const EngineMaker* maker = members.size() > 1 ? group_maker(members.front().request, choice) : nullptr;
+  if (maker != nullptr) return train_group(members, *maker, stop, ended);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (i > 0 && !goes_on()) return;
+    ended(i, train_member(members[i], choice, stop));
+  }
+}
+
+std::vector<EngineRequest> shapes_of(std::span<const Member> members) {
+  std::vector<EngineRequest> shapes;
+  for (const Member& member : members) {
+    EngineRequest shape = member.request;  // without the data, which is not to be held on to
+    shape.training = shape.validation = {};
+    shape.initial_parameters.clear();
+    shapes.push_back(std::move(shape));
+  }
+  return shapes;
+}
+
+}  // namespace stoker

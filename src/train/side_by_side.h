@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "base/stop.h"
+#include "train/many.h"
+
+// Several trainings at once, whoever wants them: the candidates of a sweep, the members of an ensemble.
+namespace stoker {
+
+// As long as it lives, engines take at most so many cores each: others train beside them.
+class CpuThreadLimit {
+ public:
+  explicit CpuThreadLimit(int most);
+  CpuThreadLimit(const CpuThreadLimit&) = delete;
+  CpuThreadLimit& operator=(const CpuThreadLimit&) = delete;
+  ~CpuThreadLimit();
+};
+
+// Calls work(0) … work(count - 1) on so many threads. When one throws, `stop` is set, so that the others keep
+// what they have, and the first error is thrown when all have come back.
+void work_side_by_side(std::int64_t count, int threads, StopSignal& stop,
+                       const std::function<void(std::int64_t)>& work);
+
+// All of one group_key(): together on one device where its engine can, else one after the other for as long
+// as `goes_on` says so; the first is always trained. Throws what train_member() throws.
+void train_side_by_side(std::span<const Member> members, EngineChoice choice, const StopSignal& stop,
+                        const MemberEnded& ended, const std::function<bool()>& goes_on);
+
+// What kernels can be compiled for ahead of the training: the requests without their data.
+std::vector<EngineRequest> shapes_of(std::span<const Member> members);
+
+}  // namespace stoker
