@@ -18,7 +18,7 @@ Preparation Preparation::fit(const Table& training, const PreparationConfig& con
   }
   Scaling scaling = config.scaling == Scaling::automatic ? default_scaling : config.scaling;
   if (scaling == Scaling::automatic) scaling = Scaling::standard;
-  LearntTarget target = learn_target(training, config, scaling, notes);
+  LearntTarget target = learn_target(training, config, config.scale_target ? scaling : Scaling::none, notes);
   Preparation result;
   result.task_ = target.task;
   result.missing_values_ = config.missing_values;

@@ -43,6 +43,7 @@ struct PreparationConfig {
   Encoding categorical_encoding = Encoding::one_hot;
   std::int64_t max_categories = 100;
   Scaling scaling = Scaling::automatic;
+  bool scale_target = true;
   std::string weight_column;  // empty: all rows weigh the same
 };
 
@@ -68,6 +69,11 @@ inline config::Fields fields(PreparationConfig& c) {
           .within(1, 100'000),
       config::field("scaling", c.scaling,
                     "Fitted on training rows only; auto: standard for networks, none for linear models")
+          .changes_loss(),
+      config::field(
+          "scale_target", c.scale_target,
+          "Whether scaling applies to a numeric target too; without it, a penalty and a loss are in "
+          "the target's own unit")
           .changes_loss(),
       config::field("weight_column", c.weight_column,
                     "Column that says how much each row counts in the loss; not a feature unless "
