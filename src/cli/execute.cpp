@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/evaluation_view.h"
 #include "cli/interrupt.h"
 #include "cli/progress_view.h"
 #include "cli/terminal.h"
@@ -29,30 +30,18 @@ std::size_t pictures_in(const std::filesystem::path& folder) {
   return count;
 }
 
-nlohmann::json metrics_json(const Evaluation& evaluation) {
-  nlohmann::json metrics = nlohmann::json::object();
-  for (const auto& [name, value] : evaluation.metrics) metrics[name] = value;
-  nlohmann::json json = {{"task", std::string(config::name_of(evaluation.task))},
-                         {"target", evaluation.target},
-                         {"rows", evaluation.rows},
-                         {"metrics", std::move(metrics)}};
-  if (const auto* matrix = evaluation.chart<ConfusionMatrix>()) {
-    json["classes"] = matrix->classes;
-    json["confusion"] = confusion_rows(*matrix);
-    if (matrix->classes_left_out > 0) json["classes_left_out"] = matrix->classes_left_out;
-  }
-  return json;
-}
-
 nlohmann::json as_json(const Document& document, const RunSummary& summary) {
   const RunPaths paths{summary.folder};
+  const RunRecord record = read_record(paths);
   nlohmann::json json = {{"name", document.name},
                          {"run", summary.folder.filename().string()},
                          {"folder", summary.folder.string()},
                          {"seconds", summary.seconds},
                          {"cards", nlohmann::json::array()},
                          {"trainings", nlohmann::json::array()},
-                         {"evaluations", nlohmann::json::object()}};
+                         {"evaluations", nlohmann::json::object()},
+                         {"warnings", record.warnings},
+                         {"notes", record.notes}};
   if (exists(paths.model())) json["model"] = paths.model().string();
   if (exists(summary.report)) json["report"] = summary.report.string();
   if (pictures_in(paths.plots()) > 0) json["plots"] = paths.plots().string();
@@ -63,18 +52,9 @@ nlohmann::json as_json(const Document& document, const RunSummary& summary) {
   for (const RunRecord::Training& training : summary.trainings)
     json["trainings"].push_back(training.to_json());
   for (const auto& [card, evaluation] : summary.evaluations) {
-    json["evaluations"][card] = metrics_json(evaluation);
+    json["evaluations"][card] = evaluation_json(evaluation, training_behind(record, card));
   }
   return json;
-}
-
-void add_metrics(Pieces& text, const std::string& card, const Evaluation& evaluation) {
-  std::vector<std::vector<std::string>> rows;
-  for (const auto& [name, value] : evaluation.metrics) rows.push_back({name, number(value)});
-  const auto count = static_cast<std::uint64_t>(evaluation.rows);
-  text.push_back(
-      {printable(fmt::format("{}: {} on {}", card, evaluation.target, counted(count, "row"))), Colour::bold});
-  text.push_back({"\n" + aligned(rows, "  ")});
 }
 
 void add_out_of_fold(Pieces& text, const RunRecord::Result& result) {
@@ -112,8 +92,14 @@ std::string reused_text(const RunSummary& summary) {
 
 Pieces as_text(const RunSummary& summary) {
   const RunPaths paths{summary.folder};
+  const RunRecord record = read_record(paths);
   Pieces text;
-  for (const auto& [card, evaluation] : summary.evaluations) add_metrics(text, card, evaluation);
+  for (const auto& [card, evaluation] : summary.evaluations)
+    for (Piece& piece : evaluation_text(card, evaluation, training_behind(record, card)))
+      text.push_back(std::move(piece));
+  if (summary.evaluations.empty())
+    for (const RunRecord::Training& training : summary.trainings)
+      for (Piece& piece : training_text(training)) text.push_back(std::move(piece));
   for (const RunRecord::Training& training : summary.trainings) add_out_of_fold(text, training.out_of_fold);
   std::vector<std::vector<std::string>> rows{{"run", summary.folder.string()}};
   const std::string reused = reused_text(summary);
@@ -124,6 +110,7 @@ Pieces as_text(const RunSummary& summary) {
   }
   if (!reused.empty()) rows.push_back({"reused", reused});
   if (exists(paths.model())) rows.push_back({"model", paths.model().string()});
+  if (exists(paths.coefficients())) rows.push_back({"coefficients", paths.coefficients().string()});
   if (pictures > 0)
     rows.push_back({"pictures", fmt::format("{}/*.png ({})", paths.plots().string(), pictures)});
   if (exists(summary.report)) rows.push_back({"report", summary.report.string()});

@@ -14,6 +14,7 @@
 #include "cli/reading_settings.h"
 #include "cli/terminal.h"
 #include "data/source.h"
+#include "predict/gaps.h"
 #include "predict/intervals.h"
 #include "predict/predictions.h"
 
@@ -66,6 +67,16 @@ nlohmann::json as_json(const Predictions& predictions, const std::optional<Inter
   return json;
 }
 
+// How many values of which columns were filled in, or are new to the model.
+void add_gaps(nlohmann::json& json, const std::vector<ColumnGaps>& gaps) {
+  json["filled"] = nlohmann::json::object();
+  json["unseen"] = nlohmann::json::object();
+  for (const ColumnGaps& each : gaps) {
+    if (each.missing > 0) json["filled"][each.column] = each.missing;
+    if (each.unseen > 0) json["unseen"][each.column] = each.unseen;
+  }
+}
+
 // As CSV, by way of a file: what the reader of a pipe gets is whole rows or nothing.
 void print_table(const Table& table) {
   const TemporaryFolder folder;
@@ -100,6 +111,8 @@ ExitCode predict_and_show(const PredictCommand& command) {
       Source::open(source_named(command.data, command.reading), std::filesystem::current_path())
           .read(model.preparation.text_columns(), told_notes(), model.preparation.date_forms());
   const Predictions predictions = predict(model, input);
+  const std::vector<ColumnGaps> gaps = gaps_in(input, model.preparation);
+  if (!gaps.empty()) tell("note: " + gaps_text(gaps));
   std::optional<Intervals> intervals;
   if (command.interval) intervals = predict_intervals(model, input, *command.interval / 100);
   const auto table = [&] {
@@ -111,13 +124,17 @@ ExitCode predict_and_show(const PredictCommand& command) {
     write_table(table(), command.output);
     const auto rows = static_cast<std::uint64_t>(predictions.rows());
     if (command.json) {
-      print_json({{"output", command.output}, {"rows", rows}});
+      nlohmann::json json = {{"output", command.output}, {"rows", rows}};
+      add_gaps(json, gaps);
+      print_json(json);
     } else {
       print(fmt::format("{}: {} of {}\n", command.output, counted(rows, "prediction"),
                         model.preparation.target_column()));
     }
   } else if (command.json) {
-    print_json(as_json(predictions, intervals, model));
+    nlohmann::json json = as_json(predictions, intervals, model);
+    add_gaps(json, gaps);
+    print_json(json);
   } else {
     print_table(table());
   }

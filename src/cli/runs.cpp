@@ -1,6 +1,7 @@
 #include "store/runs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,8 +12,10 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/compare_noise.h"
 #include "cli/compare_settings.h"
 #include "cli/find_run.h"
+#include "cli/sweep_winner.h"
 #include "cli/terminal.h"
 #include "config/field.h"
 
@@ -43,13 +46,21 @@ nlohmann::json as_json(const ListedRun& run) {
   return json;
 }
 
+nlohmann::json whole_json(const ListedRun& run) {
+  nlohmann::json json = as_json(run);
+  if (const auto winner = winner_of(run.paths)) json["winner"] = winner_json(*winner);
+  return json;
+}
+
 // "rmse 10.2, mae 8.1, …": the first metrics of the first evaluation; or how to come to one.
 std::string short_result(const ListedRun& run) {
   if (!run.to_go_on.empty()) return "resume with: " + run.to_go_on;
   if (run.record.results.empty()) return "";
   std::vector<std::string> parts;
   for (const auto& [name, value] : run.record.results.front().metrics) {
-    if (parts.size() < 4) parts.push_back(fmt::format("{} {:.4g}", name, value));
+    if (parts.size() < 4)
+      parts.push_back(
+          fmt::format("{} {}", name, std::abs(value) < 1000 ? fmt::format("{:.4g}", value) : number(value)));
   }
   return join(parts, ", ");
 }
@@ -79,7 +90,7 @@ ExitCode list(const RunsCommand& command) {
   return ExitCode::done;
 }
 
-std::string training_text(const RunRecord::Training& training) {
+std::string training_line(const RunRecord::Training& training) {
   const std::string members =
       training.members == 0
           ? ""
@@ -101,6 +112,37 @@ std::string out_of_fold_text(const RunRecord::Result& result) {
   return fmt::format("\n{}, out-of-fold ({}; early stopping has seen these rows)\n", result.card,
                      counted(static_cast<std::uint64_t>(result.rows), "row")) +
          aligned(metrics, "  ");
+}
+
+// In real units; of very many, the first.
+std::string coefficients_text(const RunRecord::Training& training) {
+  constexpr std::size_t most_lines = 40;
+  if (training.coefficients.empty()) return "";
+  std::vector<std::vector<std::string>> lines;
+  for (const RunRecord::Coefficient& each : training.coefficients) {
+    if (lines.size() == most_lines) break;
+    lines.push_back({each.feature, number(each.value)});
+    if (!each.of_class.empty()) lines.back().insert(lines.back().begin(), each.of_class);
+  }
+  std::string text =
+      fmt::format("\nCoefficients of {}, for one more of each feature in its own unit\n", training.card) +
+      aligned(lines, "  ");
+  if (training.coefficients.size() > most_lines) text += "  … and more in coefficients.csv\n";
+  return text;
+}
+
+std::string winner_text(const SweepWinner& winner) {
+  std::vector<std::vector<std::string>> lines{
+      {"trial", fmt::format("{} of {}", winner.trial, human_count(winner.trials))},
+      {winner.metric, winner.score ? number(*winner.score) : "–"}};
+  for (const auto& [name, value] : winner.settings) lines.push_back({name, value});
+  lines.push_back({"run", winner.run});
+  if (winner.record) {
+    for (const auto& result : winner.record->results)
+      for (const auto& [name, value] : result.metrics)
+        lines.push_back({fmt::format("{}.{}", result.card, name), number(value)});
+  }
+  return "\nWinner\n" + aligned(lines, "  ");
 }
 
 std::string page_of(const ListedRun& run) {
@@ -126,8 +168,10 @@ std::string page_of(const ListedRun& run) {
   }
   text += aligned(cards, "  ");
   if (!record.trainings.empty()) text += "\nTraining\n";
-  for (const auto& training : record.trainings) text += "  " + training_text(training);
+  for (const auto& training : record.trainings) text += "  " + training_line(training);
+  for (const auto& training : record.trainings) text += coefficients_text(training);
   for (const auto& training : record.trainings) text += out_of_fold_text(training.out_of_fold);
+  if (const auto winner = winner_of(run.paths)) text += winner_text(*winner);
   for (const auto& result : record.results) {
     text += "\n" + result.card;
     if (result.rows > 0)
@@ -145,7 +189,7 @@ std::string page_of(const ListedRun& run) {
 ExitCode show(const RunsCommand& command) {
   const ListedRun run = run_named(command.names.front(), command.out);
   if (command.json) {
-    print_json(as_json(run));
+    print_json(whole_json(run));
   } else {
     print(page_of(run));
   }
@@ -181,6 +225,33 @@ std::vector<std::vector<std::string>> metric_rows(const std::vector<ListedRun>& 
   return rows;
 }
 
+// Of sweeps: what was searched and found. The winner's metrics stand in for the sweep's own from here on.
+std::vector<std::vector<std::string>> winner_rows(std::vector<ListedRun>& runs) {
+  std::vector<std::vector<std::string>> rows;
+  const auto cell = [&](const std::string& name, std::size_t run) -> std::string& {
+    auto found = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row[0] == name; });
+    if (found == rows.end()) {
+      rows.emplace_back(runs.size() + 1, "–");
+      rows.back()[0] = name;
+      found = rows.end() - 1;
+    }
+    return (*found)[run + 1];
+  };
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto winner = winner_of(runs[i].paths);
+    if (!winner) continue;
+    cell("winner", i) = fmt::format("trial {} of {}", winner->trial, human_count(winner->trials));
+    cell("winner's run", i) = std::filesystem::path(winner->run).filename().string();
+    cell("winner's " + winner->metric, i) = winner->score ? number(*winner->score) : "–";
+    for (const auto& [name, value] : winner->settings) cell("winner's " + name, i) = value;
+    if (winner->record) {
+      runs[i].record.results = winner->record->results;
+      runs[i].record.trainings = winner->record->trainings;
+    }
+  }
+  return rows;
+}
+
 std::string first_training(const RunRecord& record, std::string RunRecord::Training::*member) {
   return record.trainings.empty() ? "–" : record.trainings.front().*member;
 }
@@ -190,14 +261,16 @@ ExitCode compare(const RunsCommand& command) {
   for (const std::string& name : command.names) runs.push_back(run_named(name, command.out));
   if (command.json) {
     nlohmann::json json = {{"runs", nlohmann::json::array()}};
-    for (const ListedRun& run : runs) json["runs"].push_back(as_json(run));
+    for (const ListedRun& run : runs) json["runs"].push_back(whole_json(run));
     json["differing_settings"] = nlohmann::json::object();
     for (const auto& row : differing_settings(runs)) {
       json["differing_settings"][row.front()] = std::vector<std::string>(row.begin() + 1, row.end());
     }
+    json["against_first"] = noise_json(runs);
     print_json(json);
     return ExitCode::done;
   }
+  std::vector<std::vector<std::string>> winners = winner_rows(runs);
   std::vector<std::vector<std::string>> rows{{"run"},    {"status"}, {"model"},
                                              {"engine"}, {"device"}, {"time"}};
   for (const ListedRun& run : runs) {
@@ -208,7 +281,9 @@ ExitCode compare(const RunsCommand& command) {
     rows[4].push_back(first_training(run.record, &RunRecord::Training::device));
     rows[5].push_back(time_of(run));
   }
+  for (auto& row : winners) rows.push_back(std::move(row));
   for (auto& row : metric_rows(runs)) rows.push_back(std::move(row));
+  for (auto& row : noise_rows(runs)) rows.push_back(std::move(row));
   for (auto& row : differing_settings(runs)) rows.push_back(std::move(row));
   print(aligned(rows));
   return ExitCode::done;

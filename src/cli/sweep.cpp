@@ -18,6 +18,7 @@
 #include "cli/sweep_view.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
+#include "store/runs.h"
 
 namespace stoker::cli {
 namespace {
@@ -67,6 +68,13 @@ std::vector<Trial> best_first(const SweepDocument& sweep, std::vector<Trial> tri
   return trials;
 }
 
+// What the sweep and the winner's run both said, once.
+std::vector<std::string> together(std::vector<std::string> said, const std::vector<std::string>& more) {
+  for (const std::string& each : more)
+    if (std::find(said.begin(), said.end(), each) == said.end()) said.push_back(each);
+  return said;
+}
+
 nlohmann::json as_json(const SweepDocument& sweep, const SweepSummary& summary) {
   const nlohmann::json trials = trials_json(sweep.space, summary.trials);
   nlohmann::json json = {{"name", sweep.base.name},
@@ -79,6 +87,10 @@ nlohmann::json as_json(const SweepDocument& sweep, const SweepSummary& summary) 
                          {"time_budget_reached", summary.budget_reached},
                          {"seconds", summary.seconds},
                          {"evaluations", nlohmann::json::object()}};
+  const RunRecord of_sweep = read_record({summary.folder});
+  const RunRecord of_winner = read_record({summary.run.folder});
+  json["warnings"] = together(of_sweep.warnings, of_winner.warnings);
+  json["notes"] = together(of_sweep.notes, of_winner.notes);
   for (const auto& [card, evaluation] : summary.run.evaluations) {
     for (const auto& [name, value] : evaluation.metrics) json["evaluations"][card]["metrics"][name] = value;
   }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/human_number.h"
 #include "base/text.h"
 
 namespace stoker::cli {
@@ -145,7 +146,7 @@ std::string aligned(std::vector<std::vector<std::string>> rows, std::string_view
 }
 
 std::string number(double value) {
-  return fmt::format("{:.6g}", value);
+  return human_number(value);
 }
 
 }  // namespace stoker::cli

@@ -44,7 +44,7 @@ std::string cut_to_width(std::string_view text, std::size_t columns);
 // line.
 std::string aligned(std::vector<std::vector<std::string>> rows, std::string_view indent = "");
 
-// A metric or loss for people: six significant digits.
+// A metric or loss for people: six significant digits, "32,577.3".
 std::string number(double value);
 
 }  // namespace stoker::cli

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/execute.h"
 #include "cli/reading_settings.h"
+#include "cli/target_look.h"
 #include "cli/usage.h"
 #include "config/flags.h"
 #include "data/source.h"
@@ -117,9 +118,28 @@ config::Value load_card(const TrainCommand& command) {
   return card("data_load", {}, settings);
 }
 
+// All rows to train on leave none to test with.
+bool trains_on_all(const TrainCommand& command) {
+  const config::Value* ratio = command.split.find("train_ratio");
+  const auto* share = ratio == nullptr ? nullptr : ratio->get_if<double>();
+  return share != nullptr && *share == 1 && command.split.find("test_ratio") == nullptr;
+}
+
+// Both parts get rows of every class, where the target has classes and nothing else decides the split.
+void keep_shares_of_classes(const TrainCommand& command, config::Value& settings) {
+  const bool decided =
+      settings.find("stratify_column") != nullptr || settings.find("group_column") != nullptr;
+  if (decided || !target_looks_like_classes(source_named(command.data, command.load), command.target,
+                                            command.train.find("task")))
+    return;
+  settings.set("stratify_column", command.target);
+  if (settings.find("small_strata") == nullptr) settings.set("small_strata", "together");
+}
+
 // One ratio given alone means that the other part gets the rest.
 config::Value split_card(const TrainCommand& command) {
   config::Value settings = command.split;
+  keep_shares_of_classes(command, settings);
   const auto complement = [&settings](const char* given, const char* other) {
     const config::Value* ratio = settings.find(given);
     const auto* share = ratio == nullptr ? nullptr : ratio->get_if<double>();
@@ -156,9 +176,24 @@ config::Value model_card(const TrainCommand& command) {
 config::Value train_card(const TrainCommand& command) {
   config::Value settings;
   settings.set("target_column", command.target);
+  // A penalty is fair to columns of one size only; the target keeps its unit, and with it alpha its meaning.
+  if (!is_network(command.model) && command.train.find("scaling") == nullptr) {
+    settings.set("scaling", "standard");
+    settings.set("scale_target", false);
+  }
   set_all(settings, command.train);
   return card(is_network(command.model) ? "train_gpu" : "train",
-              {{"train_dataset", "split.train_dataset"}, {"model_spec", "model.model_spec"}}, settings);
+              {{"train_dataset", trains_on_all(command) ? "load.dataset" : "split.train_dataset"},
+               {"model_spec", "model.model_spec"}},
+              settings);
+}
+
+// What the model relies on costs a fraction of a second, whatever the table.
+config::Value evaluate_card() {
+  config::Value settings;
+  settings.set("importance", true);
+  return card("evaluate", {{"trained_model", "train.trained_model"}, {"test_dataset", "split.test_dataset"}},
+              std::move(settings));
 }
 
 std::string document_name(const TrainCommand& command) {
@@ -173,12 +208,11 @@ std::string document_name(const TrainCommand& command) {
 Document build_document(const TrainCommand& command) {
   config::Value cards;
   cards.set("load", load_card(command));
-  cards.set("split", split_card(command));
+  const bool tests = !trains_on_all(command);
+  if (tests) cards.set("split", split_card(command));
   cards.set("model", model_card(command));
   cards.set("train", train_card(command));
-  cards.set("evaluate",
-            card("evaluate",
-                 {{"trained_model", "train.trained_model"}, {"test_dataset", "split.test_dataset"}}, {}));
+  if (tests) cards.set("evaluate", evaluate_card());
   config::Value document;
   document.set("version", 1);
   document.set("name", document_name(command));

@@ -21,7 +21,8 @@ Preparation Preparation::fit(const Table& training, const PreparationConfig& con
   InputForm wanted = form;
   if (config.scaling != Scaling::automatic) wanted.scaling = config.scaling;
   if (wanted.scaling == Scaling::automatic) wanted.scaling = Scaling::standard;
-  LearntTarget target = learn_target(training, config, wanted.scaling, notes);
+  LearntTarget target =
+      learn_target(training, config, config.scale_target ? wanted.scaling : Scaling::none, notes);
   Preparation result;
   result.task_ = target.task;
   result.missing_values_ = config.missing_values;

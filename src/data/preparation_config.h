@@ -52,6 +52,7 @@ struct PreparationConfig {
   Encoding categorical_encoding = Encoding::one_hot;
   std::int64_t max_categories = 100;
   Scaling scaling = Scaling::automatic;
+  bool scale_target = true;
   std::string weight_column;  // empty: all rows weigh the same
 };
 
@@ -85,6 +86,11 @@ inline config::Fields fields(PreparationConfig& c) {
           "Fitted on training rows only. robust: median and quartiles, with values far out drawn "
           "nearer; quantile: to a normal distribution by rank; auto: standard for networks, none for "
           "linear models. A target of numbers is scaled by mean and deviation unless this is none")
+          .changes_loss(),
+      config::field(
+          "scale_target", c.scale_target,
+          "Whether scaling applies to a numeric target too; without it, a penalty and a loss are in "
+          "the target's own unit")
           .changes_loss(),
       config::field("weight_column", c.weight_column,
                     "Column that says how much each row counts in the loss; not a feature unless "

@@ -60,6 +60,22 @@ SplitRows split_plainly(std::int64_t rows, const SplitConfig& config) {
   return result;
 }
 
+// Those of a single row as one; a row that is left alone stays in the first part.
+std::vector<ValueRows> with_small_together(std::vector<ValueRows> strata, Rows& left_alone) {
+  Rows together;
+  std::erase_if(strata, [&](const ValueRows& stratum) {
+    if (stratum.rows.size() > 1) return false;
+    append(together, stratum.rows, 0, static_cast<std::int64_t>(stratum.rows.size()));
+    return true;
+  });
+  if (together.size() > 1) {
+    strata.push_back({"", std::move(together)});
+  } else {
+    left_alone = std::move(together);
+  }
+  return strata;
+}
+
 // Every stratum is cut at its own share; the rounding error is carried to the next, so that the sizes of the
 // parts as a whole stay within a row of the ratios.
 SplitRows split_strata(const std::vector<ValueRows>& strata, const SplitConfig& config) {
@@ -138,7 +154,12 @@ SplitRows split_rows(const Table& table, const SplitConfig& config) {
            counted(static_cast<std::uint64_t>(table.rows()), "row"));
   SplitRows result;
   if (!config.stratify_column.empty()) {
-    result = split_strata(rows_by_value(table, config.stratify_column), config);
+    std::vector<ValueRows> strata = rows_by_value(table, config.stratify_column);
+    Rows left_alone;
+    if (config.small_strata == SmallStrata::together)
+      strata = with_small_together(std::move(strata), left_alone);
+    result = split_strata(strata, config);
+    append(result.first, left_alone, 0, static_cast<std::int64_t>(left_alone.size()));
   } else if (!config.group_column.empty()) {
     result = split_groups(rows_by_value(table, config.group_column), table.rows(), config);
   } else {

@@ -1,11 +1,24 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/field.h"
 #include "data/table.h"
+
+namespace stoker {
+
+// What becomes of a value to stratify by that is in a single row, which cannot be in both parts.
+enum class SmallStrata { refuse, together };
+
+}  // namespace stoker
+
+template <>
+inline constexpr std::array<std::string_view, 2> stoker::config::names<stoker::SmallStrata>{"refuse",
+                                                                                            "together"};
 
 namespace stoker {
 
@@ -14,6 +27,7 @@ struct SplitConfig {
   double test_ratio = 0.2;
   std::uint64_t random_seed = 42;
   std::string stratify_column;
+  SmallStrata small_strata = SmallStrata::refuse;
   std::string group_column;
 };
 
@@ -27,6 +41,9 @@ inline config::Fields fields(SplitConfig& c) {
       config::field("stratify_column", c.stratify_column,
                     "Keep the shares of this column's values equal in both parts")
           .optional(),
+      config::field("small_strata", c.small_strata,
+                    "What to do with values of stratify_column that are in a single row: refuse, or take all "
+                    "of them together as if they were one value"),
       config::field("group_column", c.group_column,
                     "Keep the rows that share a value of this column in one part")
           .optional(),

@@ -71,6 +71,8 @@ struct CardType {
   // For a card that reads a table: its first rows, while run() may be reading all. None where they cannot be
   // had before.
   std::optional<Table> (*first_rows)(const Outside& outside) = nullptr;
+  // For a card that reads a table from outside: what people call what it reads, without anything secret.
+  std::string (*source_name)(const config::Value& config) = nullptr;
   // For a card that passes rows on: what they carry from there on, such as the column of their groups.
   void (*mark_rows)(const config::Value& config, Table& rows) = nullptr;
   // For a card that defines a model: what it puts out, from its checked settings alone.

@@ -7,6 +7,14 @@ namespace {
 
 using Report = std::shared_ptr<const nlohmann::json>;
 
+// The card whose model this one reads; "" where it reads none.
+std::string trained_by(const Card& card) {
+  const Input* model = input_of_type(*card.kind, PortType::model);
+  if (model == nullptr) return "";
+  const auto connected = connections_to(card, model->name);
+  return connected.empty() ? "" : connected.front().card;
+}
+
 void keep_output(const Card& card, Keep keep, const PortValue& value, bool reused, RunFolder& folder,
                  RunSummary& summary) {
   switch (keep) {
@@ -19,7 +27,7 @@ void keep_output(const Card& card, Keep keep, const PortValue& value, bool reuse
       return;
     case Keep::evaluation:
       summary.evaluations.emplace_back(card.id, Evaluation::from_json(*std::get<Report>(value)));
-      return folder.keep_evaluation(card.id, summary.evaluations.back().second);
+      return folder.keep_evaluation(card.id, summary.evaluations.back().second, trained_by(card));
     case Keep::predictions:
       return folder.keep_predictions(card.id, std::get<Table>(value));
   }

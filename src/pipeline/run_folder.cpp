@@ -56,6 +56,8 @@ RunRecord new_record(const Document& document) {
   record.stoker_version = STOKER_VERSION;
   record.cpu = cpu_model();
   record.cores = cpu_cores();
+  for (const Card& card : document.cards)
+    if (card.kind->source_name != nullptr) record.sources.push_back(card.kind->source_name(card.config));
   return record;
 }
 
@@ -71,6 +73,24 @@ std::string first_with_model(const Document& document) {
     if (output_to_keep(*card.kind, Keep::model) != nullptr) return card.id;
   }
   return "";
+}
+
+// As RFC 4180 has it: names may contain anything.
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string coefficients_csv(const std::vector<RunRecord::Coefficient>& coefficients) {
+  const bool by_class = !coefficients.front().of_class.empty();
+  std::string text = by_class ? "class,feature,coefficient\n" : "feature,coefficient\n";
+  for (const RunRecord::Coefficient& each : coefficients) {
+    if (by_class) text += csv_cell(each.of_class) + ",";
+    text += fmt::format("{},{}\n", csv_cell(each.feature), each.value);
+  }
+  return text;
 }
 
 void clear_half_made_below(const fs::path& folder) {
@@ -227,16 +247,22 @@ RunRecord::Training RunFolder::keep_training(const std::string& card, const json
   if (trained_here) record_.torch_version = torch_door::loaded_version();
   if (line.device.starts_with("cuda")) record_.gpu = gpu_model(line.device);
   record_.trainings.push_back(line);
+  const std::vector<RunRecord::Coefficient> coefficients = real_coefficients_of(report);
+  if (!coefficients.empty())
+    write_file(
+        card == first_with_model_ ? paths_.coefficients() : paths_.folder / ("coefficients-" + card + ".csv"),
+        coefficients_csv(coefficients));
   return line;
 }
 
-void RunFolder::keep_evaluation(const std::string& card, const Evaluation& evaluation) {
+void RunFolder::keep_evaluation(const std::string& card, const Evaluation& evaluation,
+                                const std::string& training) {
   const std::lock_guard lock(mutex_);
   fail_if_gone();
   make_folder(paths_.evaluations());
   write_file(paths_.evaluations() / (card + ".json"),
              evaluation.to_json().dump(2, ' ', false, json::error_handler_t::replace));
-  record_.results.push_back({card, evaluation.rows, evaluation.metrics});
+  record_.results.push_back({card, evaluation.rows, evaluation.metrics, training});
 }
 
 void RunFolder::keep_result(const RunRecord::Result& result) {
@@ -294,7 +320,8 @@ void RunFolder::remove_leftovers(std::initializer_list<std::string_view> own_fil
       fs::exists(paths_.folder / "run.lock", ignored) || fs::exists(paths_.record(), ignored);
   if (is_anothers) return;
   for (const std::string_view own : own_files) fs::remove(paths_.folder / own, ignored);
-  for (const fs::path& own : {paths_.document(), paths_.events(), paths_.metrics(), paths_.report()})
+  for (const fs::path& own :
+       {paths_.document(), paths_.events(), paths_.metrics(), paths_.coefficients(), paths_.report()})
     fs::remove(own, ignored);
   for (const fs::path& own : {paths_.checkpoints(), paths_.model(), paths_.evaluations(), paths_.plots(),
                               paths_.folder / "previews"})

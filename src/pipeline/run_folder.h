@@ -47,7 +47,8 @@ class RunFolder {
   // What cards put out, as files that people look for.
   void keep_model(const std::string& card, const Model& model);
   RunRecord::Training keep_training(const std::string& card, const nlohmann::json& report, bool trained_here);
-  void keep_evaluation(const std::string& card, const Evaluation& evaluation);
+  // `training` is the card whose model was evaluated.
+  void keep_evaluation(const std::string& card, const Evaluation& evaluation, const std::string& training);
   void keep_result(const RunRecord::Result& result);
   void keep_predictions(const std::string& card, const Table& predictions);
 

@@ -1,13 +1,21 @@
 #include "pipeline/training_report.h"
 
+#include <set>
+
 #include <nlohmann/json.hpp>
 
+#include "predict/metrics.h"
 #include "predict/out_of_fold.h"
+#include "predict/real_coefficients.h"
 
 namespace stoker {
 namespace {
 
 using nlohmann::json;
+
+// A record is read whole to list a run; coefficients.csv has them all.
+constexpr std::size_t most_recorded_coefficients = 500;
+constexpr std::size_t longest_recorded_name = 200;
 
 // One line for each column and, where there are several, each output.
 json coefficients_json(const Model& model, std::span<const double> coefficients) {
@@ -21,12 +29,22 @@ json coefficients_json(const Model& model, std::span<const double> coefficients)
   return lines;
 }
 
+json real_coefficients_json(const Model& model) {
+  json lines = json::array();
+  for (const RealCoefficient& each : coefficients_in_real_units(model)) {
+    lines.push_back({{"feature", each.feature}, {"coefficient", each.value}});
+    if (!each.of_class.empty()) lines.back()["class"] = each.of_class;
+  }
+  return lines;
+}
+
 void add_solution(json& report, const Model& model, const Solution& solution) {
   const std::span<const double> intercept = find_array(model.parameters, "intercept").as<double>();
   report["coefficients"] =
       coefficients_json(model, find_array(model.parameters, "coefficients").as<double>());
   report["intercept"] = intercept.size() == 1 ? json(intercept[0])
                                               : json(std::vector<double>(intercept.begin(), intercept.end()));
+  report["real_coefficients"] = real_coefficients_json(model);
   if (model.alpha) report["alpha"] = *model.alpha;
   report["iterations"] = solution.iterations;
   report["path_alphas"] = solution.path_alphas;
@@ -44,14 +62,51 @@ void add_ensemble(json& report, const Model& model) {
     part["metrics"].push_back({{"name", name}, {"value", value}});
 }
 
+std::size_t columns_read(const Preparation& preparation) {
+  std::set<std::string> names;
+  for (const PreparedColumn& column : preparation.columns()) names.insert(column.name);
+  return names.size();
+}
+
+// What earlier versions kept in the cache has less.
+void add_what_was_learnt(const json& report, RunRecord::Training& line) {
+  line.target = report.value("target", "");
+  line.task = report.value("task", "");
+  line.rows = report.value("rows", std::int64_t{0});
+  line.features = report.value("columns", std::int64_t{0});
+  line.measured_rows = report.value("measured_rows", line.rows);
+  if (report.contains("metrics")) {
+    for (const Metric& metric : metrics())
+      if (const auto found = report.at("metrics").find(metric.name); found != report.at("metrics").end())
+        line.metrics.emplace_back(metric.name, number_from(*found));
+  }
+  for (const RunRecord::Coefficient& each : real_coefficients_of(report)) {
+    if (line.coefficients.size() == most_recorded_coefficients) break;
+    line.coefficients.push_back(each);
+    line.coefficients.back().feature = each.feature.substr(0, longest_recorded_name);
+    line.coefficients.back().of_class = each.of_class.substr(0, longest_recorded_name);
+  }
+}
+
 }  // namespace
 
-json training_report(const FitResult& result, const Evaluation& on_training_rows) {
+std::vector<RunRecord::Coefficient> real_coefficients_of(const json& report) {
+  std::vector<RunRecord::Coefficient> coefficients;
+  if (!report.contains("real_coefficients")) return coefficients;
+  for (const json& line : report.at("real_coefficients"))
+    coefficients.push_back({line.at("feature").get<std::string>(), line.value("class", ""),
+                            number_from(line.at("coefficient"))});
+  return coefficients;
+}
+
+json training_report(const FitResult& result, std::int64_t rows, const Evaluation& on_training_rows) {
   json report{{"model_type", result.model.type()},
               {"task", config::name_of(result.model.preparation.task())},
               {"target", result.model.preparation.target_column()},
               {"features", result.model.preparation.feature_names()},
-              {"rows", on_training_rows.rows},
+              {"columns", columns_read(result.model.preparation)},
+              {"rows", rows},
+              {"measured_rows", on_training_rows.rows},
               {"engine", result.engine},
               {"device", result.device},
               {"placement", result.placement},
@@ -85,6 +140,7 @@ RunRecord::Training training_line(const json& report, const std::string& card) {
                            .parameters = report.at("parameters"),
                            .seconds = report.at("seconds")};
   if (report.contains("alpha")) line.alpha = report.at("alpha").get<double>();
+  add_what_was_learnt(report, line);
   if (report.contains("members")) line.members = report.at("members");
   if (!report.contains("out_of_fold")) return line;
   const json& out_of_fold = report.at("out_of_fold");

@@ -13,11 +13,15 @@
 // cache tells the same as the one that trained. Epochs count from 1 in it.
 namespace stoker {
 
-nlohmann::json training_report(const FitResult& result, const Evaluation& on_training_rows);
+// `rows` were trained on; the evaluation may be of fewer.
+nlohmann::json training_report(const FitResult& result, std::int64_t rows,
+                               const Evaluation& on_training_rows);
 
 // And back, for the run folder.
 RunRecord::Training training_line(const nlohmann::json& report, const std::string& card);
 std::vector<EpochReport> epochs_of(const nlohmann::json& report);
+// Of a linear model, in real units; none of other models.
+std::vector<RunRecord::Coefficient> real_coefficients_of(const nlohmann::json& report);
 bool ended_by_time_limit(const nlohmann::json& report);
 
 }  // namespace stoker

@@ -15,6 +15,9 @@ using nlohmann::json;
 constexpr const char* numbers_kind = "predicted_against_actual";
 constexpr const char* classes_kind = "predicted_classes";
 constexpr const char* confusion_kind = "confusion_matrix";
+constexpr const char* scores_kind = "class_scores";
+constexpr const char* calibration_kind = "calibration";
+constexpr const char* importance_kind = "column_importance";
 
 json written(const PredictedAgainstActual& chart) {
   return {{"kind", numbers_kind}, {"actual", chart.actual}, {"predicted", chart.predicted}};
@@ -28,6 +31,22 @@ json written(const ConfusionMatrix& chart) {
   json value{{"kind", confusion_kind}, {"classes", chart.classes}, {"counts", confusion_rows(chart)}};
   if (chart.classes_left_out > 0) value["classes_left_out"] = chart.classes_left_out;
   return value;
+}
+
+json written(const ClassScores& chart) {
+  return {{"kind", scores_kind},    {"classes", chart.classes}, {"precision", chart.precision},
+          {"recall", chart.recall}, {"f1", chart.f1},           {"support", chart.support}};
+}
+
+json written(const ColumnImportance& chart) {
+  return {{"kind", importance_kind},  {"metric", chart.metric},   {"rows", chart.rows},
+          {"repeats", chart.repeats}, {"columns", chart.columns}, {"loss", chart.loss},
+          {"spread", chart.spread}};
+}
+
+json written(const Calibration& chart) {
+  return {{"kind", calibration_kind},   {"class", chart.of_class}, {"predicted", chart.predicted},
+          {"observed", chart.observed}, {"rows", chart.rows},      {"expected_error", chart.expected_error}};
 }
 
 template <class Rows>
@@ -44,6 +63,50 @@ ConfusionMatrix confusion_from(const json& value) {
   matrix.classes_left_out = value.value("classes_left_out", std::int64_t{0});
   if (matrix.classes_left_out < 0) refuse("its number of classes left out is negative");
   return matrix;
+}
+
+void refuse_other_length(std::size_t found, std::size_t wanted, const char* list) {
+  if (found != wanted) refuse("its {} has {} entries, but there are {} names", list, found, wanted);
+}
+
+ClassScores scores_from(const json& value) {
+  ClassScores scores;
+  scores.classes = value.at("classes").get<std::vector<std::string>>();
+  scores.precision = numbers_from(value.at("precision"));
+  scores.recall = numbers_from(value.at("recall"));
+  scores.f1 = numbers_from(value.at("f1"));
+  scores.support = value.at("support").get<std::vector<std::int64_t>>();
+  refuse_other_length(scores.precision.size(), scores.classes.size(), "precision");
+  refuse_other_length(scores.recall.size(), scores.classes.size(), "recall");
+  refuse_other_length(scores.f1.size(), scores.classes.size(), "f1");
+  refuse_other_length(scores.support.size(), scores.classes.size(), "support");
+  return scores;
+}
+
+ColumnImportance importance_from(const json& value) {
+  ColumnImportance importance;
+  importance.metric = value.at("metric").get<std::string>();
+  importance.rows = value.at("rows").get<std::int64_t>();
+  importance.repeats = value.at("repeats").get<std::int64_t>();
+  importance.columns = value.at("columns").get<std::vector<std::string>>();
+  importance.loss = numbers_from(value.at("loss"));
+  importance.spread = numbers_from(value.at("spread"));
+  refuse_other_length(importance.loss.size(), importance.columns.size(), "loss");
+  refuse_other_length(importance.spread.size(), importance.columns.size(), "spread");
+  return importance;
+}
+
+Calibration calibration_from(const json& value) {
+  Calibration calibration;
+  calibration.of_class = value.at("class").get<std::string>();
+  calibration.predicted = numbers_from(value.at("predicted"));
+  calibration.observed = numbers_from(value.at("observed"));
+  calibration.rows = value.at("rows").get<std::vector<std::int64_t>>();
+  calibration.expected_error = number_from(value.at("expected_error"));
+  if (calibration.observed.size() != calibration.predicted.size() ||
+      calibration.rows.size() != calibration.predicted.size())
+    refuse("the lists of its calibration are of unequal length");
+  return calibration;
 }
 
 }  // namespace
@@ -93,6 +156,9 @@ Chart chart_from_json(const json& value) {
     return of_equal_length(PredictedClasses{value.at("actual").get<std::vector<std::string>>(),
                                             value.at("predicted").get<std::vector<std::string>>()});
   if (kind == confusion_kind) return confusion_from(value);
+  if (kind == scores_kind) return scores_from(value);
+  if (kind == importance_kind) return importance_from(value);
+  if (kind == calibration_kind) return calibration_from(value);
   refuse("it has a chart of an unknown kind, '{}'", kind.substr(0, 100));
 }
 

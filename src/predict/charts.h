@@ -28,7 +28,36 @@ struct ConfusionMatrix {
   std::int64_t classes_left_out = 0;  // because it would be too large
 };
 
-using Chart = std::variant<PredictedAgainstActual, PredictedClasses, ConfusionMatrix>;
+// How well each class is recognised, as scikit-learn's classification_report has it.
+struct ClassScores {
+  std::vector<std::string> classes;  // those of the confusion matrix
+  std::vector<double> precision;     // of the rows taken for the class, the share that is of it; 0 of none
+  std::vector<double> recall;        // of the rows of the class, the share that was found; 0 of none
+  std::vector<double> f1;
+  std::vector<std::int64_t> support;  // rows of the class
+};
+
+// How much worse the model is when a column of the table tells it nothing, the most important first.
+struct ColumnImportance {
+  std::string metric;
+  std::int64_t rows = 0;     // that it was measured on
+  std::int64_t repeats = 0;  // shuffles of each column
+  std::vector<std::string> columns;
+  std::vector<double> loss;    // of the metric, by its own unit: the mean over the repeats
+  std::vector<double> spread;  // standard deviation over the repeats
+};
+
+// How often what is predicted with a probability comes true, by ranges of that probability.
+struct Calibration {
+  std::string of_class;            // whose probability; empty: that of the predicted class
+  std::vector<double> predicted;   // mean probability in a range
+  std::vector<double> observed;    // how often it came true
+  std::vector<std::int64_t> rows;  // in the range
+  double expected_error = 0;       // mean distance of the two over all rows (expected calibration error)
+};
+
+using Chart = std::variant<PredictedAgainstActual, PredictedClasses, ConfusionMatrix, ClassScores,
+                           ColumnImportance, Calibration>;
 
 // {"kind": "confusion_matrix", …}
 nlohmann::json to_json(const Chart& chart);

@@ -69,6 +69,11 @@ std::vector<std::size_t> classes_to_show(const ClassCounts& counts) {
 ClassRows class_rows(std::span<const std::int64_t> actual, std::size_t classes, PredictedRows predicted) {
   if (actual.empty()) refuse("there are no rows to evaluate on");
   ScoredRows scored = score_rows(actual, classes, predicted);
+  return class_rows(actual, classes, std::move(scored), std::move(predicted));
+}
+
+ClassRows class_rows(std::span<const std::int64_t> actual, std::size_t classes, ScoredRows scored,
+                     PredictedRows predicted) {
   ClassCounts counts = count_classes(actual, scored, classes);
   return {actual, std::move(scored), std::move(counts), std::move(predicted)};
 }
@@ -90,6 +95,22 @@ ConfusionMatrix confusion_matrix(const ClassRows& rows, const std::vector<std::s
     if (from != nowhere && to != nowhere) ++matrix.counts[from * shown.size() + to];
   }
   return matrix;
+}
+
+ClassScores class_scores(const ClassRows& rows, const std::vector<std::string>& class_names) {
+  const auto share = [](double part, std::int64_t whole) {
+    return whole == 0 ? 0 : part / static_cast<double>(whole);
+  };
+  ClassScores scores;
+  for (const std::size_t c : classes_to_show(rows.counts)) {
+    const auto right = static_cast<double>(rows.counts.right[c]);
+    scores.classes.push_back(class_names[c]);
+    scores.precision.push_back(share(right, rows.counts.predicted[c]));
+    scores.recall.push_back(share(right, rows.counts.actual[c]));
+    scores.f1.push_back(share(2 * right, rows.counts.predicted[c] + rows.counts.actual[c]));
+    scores.support.push_back(rows.counts.actual[c]);
+  }
+  return scores;
 }
 
 }  // namespace stoker

@@ -38,8 +38,15 @@ struct ClassRows {
 // numbers that are none.
 ClassRows class_rows(std::span<const std::int64_t> actual, std::size_t classes, PredictedRows predicted);
 
+// The same where the rows are scored already; `predicted` may be empty for metrics that do not look at all
+// probabilities.
+ClassRows class_rows(std::span<const std::int64_t> actual, std::size_t classes, ScoredRows scored,
+                     PredictedRows predicted);
+
 // A confusion matrix of more classes shows those with the most rows, the most frequent first.
 constexpr std::size_t most_classes_shown = 50;
 ConfusionMatrix confusion_matrix(const ClassRows& rows, const std::vector<std::string>& class_names);
+// Of the same classes.
+ClassScores class_scores(const ClassRows& rows, const std::vector<std::string>& class_names);
 
 }  // namespace stoker

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "data/target_column.h"
+#include "predict/calibration.h"
+#include "predict/certainty.h"
 #include "predict/predictions.h"
 
 namespace stoker {
@@ -21,29 +24,6 @@ std::vector<Value> even_sample(const std::vector<Value>& values) {
   std::vector<Value> sample(most_points);
   for (std::size_t i = 0; i < most_points; ++i) sample[i] = values[i * values.size() / most_points];
   return sample;
-}
-
-Table with_usable_targets(const Table& table, const Preparation& preparation, const Notes& notes) {
-  const std::string& column = preparation.target_column();
-  std::vector<std::uint8_t> unusable;
-  if (preparation.task() == Task::regression) {
-    for (const double each : target_numbers_or_nan(table, column))
-      unusable.push_back(std::isnan(each) ? 1 : 0);
-  } else {
-    unusable = missing_targets(table, column);
-  }
-  const auto first = std::find(unusable.begin(), unusable.end(), 1) - unusable.begin();
-  if (first == table.rows()) return table;
-  std::vector<std::int64_t> rows;
-  for (std::int64_t row = 0; row < table.rows(); ++row) {
-    if (unusable[static_cast<std::size_t>(row)] == 0) rows.push_back(row);
-  }
-  if (rows.empty()) refuse("target_column '{}' has no usable value in the rows to evaluate on", column);
-  notes(Severity::warning, fmt::format("target_column '{}' is missing or unusable in {} of {} rows, the "
-                                       "first is row {}; the evaluation leaves them out",
-                                       column, table.rows() - static_cast<std::int64_t>(rows.size()),
-                                       table.rows(), table.row_number(first)));
-  return take_rows(table, rows);
 }
 
 void warn_of_unseen(const std::vector<MetClasses::Unseen>& unseen, const std::string& column,
@@ -108,6 +88,49 @@ std::vector<Metric> possible_metrics(std::span<const Metric> wanted, const Class
   return possible;
 }
 
+void add_certainty(const MeasuredRows& rows, std::span<const Metric> possible, Evaluation& evaluation) {
+  std::vector<Metric> of_task;
+  for (const Metric& each : possible)
+    if (each.is_for(evaluation.task)) of_task.push_back(each);
+  evaluation.intervals = intervals_of(rows, of_task);
+  evaluation.baseline = baseline_of(rows, of_task);
+}
+
+// A model that takes every row for the common class is right most of the time and of no use.
+void warn_of_hidden_classes(const ClassCounts& counts, const std::vector<std::string>& names,
+                            const Notes& notes) {
+  constexpr double high_share = 0.8;
+  constexpr double hardly_ever = 0.1;
+  constexpr std::int64_t fewest_rows = 5;  // of fewer, none being found says little
+  constexpr std::size_t most_named = 5;
+  const auto sum = [](const std::vector<std::int64_t>& list) {
+    return static_cast<double>(std::accumulate(list.begin(), list.end(), std::int64_t{0}));
+  };
+  const double share_right = sum(counts.right) / sum(counts.actual);
+  if (!(share_right >= high_share)) return;
+  std::vector<std::string> hidden;
+  std::size_t more = 0;
+  for (std::size_t c = 0; c < names.size(); ++c) {
+    if (counts.actual[c] < fewest_rows ||
+        static_cast<double>(counts.right[c]) > hardly_ever * static_cast<double>(counts.actual[c]))
+      continue;
+    if (hidden.size() == most_named) {
+      ++more;
+      continue;
+    }
+    hidden.push_back(
+        fmt::format("{} of the {} of '{}'", human_count(static_cast<std::uint64_t>(counts.right[c])),
+                    counted(static_cast<std::uint64_t>(counts.actual[c]), "row"), names[c].substr(0, 100)));
+  }
+  if (hidden.empty()) return;
+  if (more > 0) hidden.push_back(fmt::format("the like of {}", counted(more, "other class")));
+  notes(Severity::warning,
+        fmt::format("{:.1f} % of the rows are right, but only {} {}: judge by balanced_accuracy and by the "
+                    "scores of each class; class weights give rare classes more say",
+                    100 * share_right, join(hidden, ", "),
+                    hidden.size() == 1 ? "is among them" : "are among them"));
+}
+
 std::vector<std::string> names_of(const std::vector<std::int64_t>& numbers,
                                   const std::vector<std::string>& names) {
   std::vector<std::string> list;
@@ -117,7 +140,7 @@ std::vector<std::string> names_of(const std::vector<std::int64_t>& numbers,
 }
 
 void evaluate_classes(const Model& model, const Table& table, const Notes& notes,
-                      std::span<const Metric> wanted, Evaluation& evaluation) {
+                      std::span<const Metric> wanted, bool judged, Evaluation& evaluation) {
   const MetClasses actual = meet_classes(table, evaluation.target, model.preparation.classes());
   warn_of_unseen(actual.unseen, evaluation.target, notes);
   // The model gives a class that it has never heard of the probability 0.
@@ -126,7 +149,8 @@ void evaluate_classes(const Model& model, const Table& table, const Notes& notes
   PiecesOfPredictions pieces(model, table);
   const ClassRows rows =
       class_rows(actual.numbers, names.size(), [&](const auto& take) { pieces.each(take); });
-  measure({{}, {}, &rows}, possible_metrics(wanted, rows, names, evaluation.target, notes), evaluation);
+  const std::vector<Metric> possible = possible_metrics(wanted, rows, names, evaluation.target, notes);
+  measure({{}, {}, &rows}, possible, evaluation);
   ConfusionMatrix confusion = confusion_matrix(rows, names);
   if (confusion.classes_left_out > 0)
     notes(Severity::info, fmt::format("target_column '{}' has {} classes: the confusion matrix shows the {} "
@@ -135,31 +159,70 @@ void evaluate_classes(const Model& model, const Table& table, const Notes& notes
   evaluation.charts.emplace_back(std::move(confusion));
   evaluation.charts.emplace_back(
       PredictedClasses{names_of(actual.numbers, names), names_of(rows.scored.predicted, names)});
+  evaluation.charts.emplace_back(class_scores(rows, names));
+  if (!judged) return;
+  add_certainty({{}, {}, &rows}, possible, evaluation);
+  if (rows.scored.all_numbers) evaluation.charts.emplace_back(calibration_of(rows, names));
+  warn_of_hidden_classes(rows.counts, names, notes);
 }
 
-void evaluate_numbers(const Model& model, const Table& table, std::span<const Metric> wanted,
+void evaluate_numbers(const Model& model, const Table& table, std::span<const Metric> wanted, bool judged,
                       Evaluation& evaluation) {
   const std::vector<double> actual = target_numbers_or_nan(table, evaluation.target);
   const std::vector<double> predicted = predict(model, table).values;
-  measure(measured_numbers(actual, predicted), wanted, evaluation);
+  const MeasuredRows rows = measured_numbers(actual, predicted);
+  measure(rows, wanted, evaluation);
+  if (judged) add_certainty(rows, wanted, evaluation);
   evaluation.charts.emplace_back(PredictedAgainstActual{even_sample(actual), even_sample(predicted)});
 }
 
-}  // namespace
-
-Evaluation evaluate(const Model& model, const Table& whole_table, const Notes& notes,
-                    std::span<const Metric> wanted) {
+Evaluation evaluate_rows(const Model& model, const Table& whole_table, const Notes& notes,
+                         std::span<const Metric> wanted, bool judged) {
   Evaluation evaluation;
   evaluation.task = model.preparation.task();
   evaluation.target = model.preparation.target_column();
   const Table table = with_usable_targets(whole_table, model.preparation, notes);
   evaluation.rows = table.rows();
   if (evaluation.task == Task::regression) {
-    evaluate_numbers(model, table, wanted, evaluation);
+    evaluate_numbers(model, table, wanted, judged, evaluation);
   } else {
-    evaluate_classes(model, table, notes, wanted, evaluation);
+    evaluate_classes(model, table, notes, wanted, judged, evaluation);
   }
   return evaluation;
+}
+
+}  // namespace
+
+Table with_usable_targets(const Table& table, const Preparation& preparation, const Notes& notes) {
+  const std::string& column = preparation.target_column();
+  std::vector<std::uint8_t> unusable;
+  if (preparation.task() == Task::regression) {
+    for (const double each : target_numbers_or_nan(table, column))
+      unusable.push_back(std::isnan(each) ? 1 : 0);
+  } else {
+    unusable = missing_targets(table, column);
+  }
+  const auto first = std::find(unusable.begin(), unusable.end(), 1) - unusable.begin();
+  if (first == table.rows()) return table;
+  std::vector<std::int64_t> rows;
+  for (std::int64_t row = 0; row < table.rows(); ++row) {
+    if (unusable[static_cast<std::size_t>(row)] == 0) rows.push_back(row);
+  }
+  if (rows.empty()) refuse("target_column '{}' has no usable value in the rows to evaluate on", column);
+  notes(Severity::warning, fmt::format("target_column '{}' is missing or unusable in {} of {} rows, the "
+                                       "first is row {}; the evaluation leaves them out",
+                                       column, table.rows() - static_cast<std::int64_t>(rows.size()),
+                                       table.rows(), table.row_number(first)));
+  return take_rows(table, rows);
+}
+
+Evaluation evaluate(const Model& model, const Table& table, const Notes& notes,
+                    std::span<const Metric> wanted) {
+  return evaluate_rows(model, table, notes, wanted, false);
+}
+
+Evaluation judge(const Model& model, const Table& table, const Notes& notes) {
+  return evaluate_rows(model, table, notes, metrics(), true);
 }
 
 }  // namespace stoker

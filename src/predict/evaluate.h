@@ -16,4 +16,11 @@ namespace stoker {
 Evaluation evaluate(const Model& model, const Table& table, const Notes& notes = no_notes(),
                     std::span<const Metric> wanted = metrics());
 
+// All of that, and what people ask next: how sure each metric is, what it would be without looking at any
+// feature, and a warning where a high accuracy hides a class that is hardly ever recognised.
+Evaluation judge(const Model& model, const Table& table, const Notes& notes);
+
+// The rows of the table whose target can be compared, with a warning where that is not all of them.
+Table with_usable_targets(const Table& table, const Preparation& preparation, const Notes& notes);
+
 }  // namespace stoker

@@ -65,6 +65,41 @@ void read_without_charts(const json& value, Evaluation& evaluation) {
       evaluation.metrics.emplace_back(name, number_from(number));
 }
 
+json named_values(const std::vector<std::pair<std::string, double>>& list) {
+  json values = json::object();
+  for (const auto& [name, value] : list) values[name] = value;
+  return values;
+}
+
+std::vector<std::pair<std::string, double>> named_values_from(const json& value, const char* whose) {
+  if (!value.is_object()) refuse("this is not an evaluation: {} metrics have no names", whose);
+  std::vector<std::pair<std::string, double>> list;
+  for (const auto& [name, number] : value.items()) list.emplace_back(name, number_from(number));
+  put_in_table_order(list);
+  return list;
+}
+
+json intervals_json(const std::vector<MetricInterval>& intervals) {
+  json values = json::object();
+  for (const MetricInterval& each : intervals)
+    values[each.metric] = {{"low", each.low}, {"high", each.high}, {"standard_error", each.standard_error}};
+  return values;
+}
+
+// What earlier versions did not write.
+void read_certainty(const json& value, Evaluation& evaluation) {
+  if (value.contains("intervals")) {
+    for (const auto& [name, each] : value.at("intervals").items())
+      evaluation.intervals.push_back({name, number_from(each.at("low")), number_from(each.at("high")),
+                                      number_from(each.at("standard_error"))});
+  }
+  if (value.contains("baseline")) {
+    const json& baseline = value.at("baseline");
+    evaluation.baseline = Baseline{baseline.at("predicts").get<std::string>(),
+                                   named_values_from(baseline.at("metrics"), "its baseline's")};
+  }
+}
+
 Evaluation evaluation_from(const json& value) {
   Evaluation evaluation;
   evaluation.task = task_named(value.at("task").get<std::string>());
@@ -79,6 +114,7 @@ Evaluation evaluation_from(const json& value) {
     read_without_charts(value, evaluation);
   }
   put_in_table_order(evaluation.metrics);
+  read_certainty(value, evaluation);
   refuse_unknown_classes_in(evaluation);
   return evaluation;
 }
@@ -86,15 +122,17 @@ Evaluation evaluation_from(const json& value) {
 }  // namespace
 
 json Evaluation::to_json() const {
-  json values = json::object();
-  for (const auto& [name, value] : metrics) values[name] = value;
   json drawn = json::array();
   for (const Chart& each : charts) drawn.push_back(stoker::to_json(each));
-  return {{"task", config::name_of(task)},
-          {"rows", rows},
-          {"target", target},
-          {"metrics", std::move(values)},
-          {"charts", std::move(drawn)}};
+  json whole{{"task", config::name_of(task)},
+             {"rows", rows},
+             {"target", target},
+             {"metrics", named_values(metrics)},
+             {"charts", std::move(drawn)}};
+  if (!intervals.empty()) whole["intervals"] = intervals_json(intervals);
+  if (baseline)
+    whole["baseline"] = {{"predicts", baseline->predicts}, {"metrics", named_values(baseline->metrics)}};
+  return whole;
 }
 
 Evaluation Evaluation::from_json(const json& value) {
@@ -109,6 +147,12 @@ std::optional<double> Evaluation::metric(std::string_view name) const {
   for (const auto& [each, value] : metrics)
     if (each == name) return value;
   return std::nullopt;
+}
+
+const MetricInterval* Evaluation::interval(std::string_view name) const {
+  for (const MetricInterval& each : intervals)
+    if (each.metric == name) return &each;
+  return nullptr;
 }
 
 }  // namespace stoker

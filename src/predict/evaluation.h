@@ -15,6 +15,20 @@
 
 namespace stoker {
 
+// Where a metric would lie on other rows of the same kind, 95 times of 100.
+struct MetricInterval {
+  std::string metric;
+  double low = 0;
+  double high = 0;
+  double standard_error = 0;
+};
+
+// What the metrics are of a prediction that looks at no feature.
+struct Baseline {
+  std::string predicts;  // "the mean", "the most frequent class"
+  std::vector<std::pair<std::string, double>> metrics;
+};
+
 // How good a model is on a table, in real units, with what the pictures need.
 struct Evaluation {
   Task task = Task::regression;
@@ -22,12 +36,15 @@ struct Evaluation {
   std::string target;
   std::vector<std::pair<std::string, double>> metrics;  // in the order in which people want them
   std::vector<Chart> charts;
+  std::vector<MetricInterval> intervals;  // of those metrics for which it is known
+  std::optional<Baseline> baseline;
 
   nlohmann::json to_json() const;
   // Also of what earlier versions wrote, which kept rows and the confusion matrix elsewhere.
   static Evaluation from_json(const nlohmann::json& json);
 
   std::optional<double> metric(std::string_view name) const;
+  const MetricInterval* interval(std::string_view metric) const;  // null where there is none
   // Null where there is none of that kind.
   template <class Kind>
   const Kind* chart() const {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/human_number.h"
 #include "base/text.h"
 #include "predict/metrics.h"
 #include "report/sections.h"
@@ -16,11 +17,68 @@ constexpr int shades = 20;  // .shade-0 to .shade-20 of report.css
 
 std::string metric_text(double value) {
   if (!std::isfinite(value)) return "–";
-  return std::abs(value) <= 1 ? fmt::format("{:.4f}", value) : fmt::format("{:.5g}", value);
+  if (std::abs(value) <= 1) return fmt::format("{:.4f}", value);
+  return std::abs(value) < 1000 ? fmt::format("{:.5g}", value) : human_number(value);
 }
 
-std::string tile(const std::string& label, const std::string& value) {
-  return fmt::format("<div class=\"tile\"><dt>{}</dt><dd>{}</dd></div>\n", label, value);
+std::string tile(const std::string& label, const std::string& value, const std::string& below = "") {
+  return fmt::format("<div class=\"tile\"><dt>{}</dt><dd>{}</dd>{}</div>\n", label, value,
+                     below.empty() ? "" : "<dd class=\"below\">" + below + "</dd>");
+}
+
+using NamedValues = std::vector<std::pair<std::string, double>>;
+
+std::string line_named(const NamedValues& values, const std::string& name, const std::string& whose) {
+  for (const auto& [each, value] : values)
+    if (each == name) return fmt::format("{} {}", whose, metric_text(value));
+  return "";
+}
+
+const Evaluation* evaluation_of(const RunContents& contents, const std::string& card) {
+  for (const CardEvaluation& each : contents.evaluations)
+    if (each.card == card) return &each.evaluation;
+  return nullptr;
+}
+
+const RunRecord::Training* training_of(const RunRecord& record, const std::string& card) {
+  for (const RunRecord::Training& each : record.trainings)
+    if (each.card == card) return &each;
+  return nullptr;
+}
+
+// How sure a metric is, and what it is to be compared with.
+std::string below_metric(const std::string& name, const Evaluation* evaluation,
+                         const RunRecord::Training* training) {
+  std::vector<std::string> lines;
+  if (evaluation != nullptr) {
+    if (const MetricInterval* interval = evaluation->interval(name))
+      lines.push_back(fmt::format("{} to {}", metric_text(interval->low), metric_text(interval->high)));
+  }
+  if (training != nullptr) lines.push_back(line_named(training->metrics, name, "training rows"));
+  if (evaluation != nullptr && evaluation->baseline)
+    lines.push_back(
+        line_named(evaluation->baseline->metrics, name, html_escaped(evaluation->baseline->predicts)));
+  std::erase(lines, "");
+  return join(lines, "<br>");
+}
+
+// What the small lines below the metrics are.
+std::string metrics_hint(const Evaluation* evaluation, const RunRecord::Training* training) {
+  std::string text;
+  if (evaluation != nullptr && !evaluation->intervals.empty())
+    text += "Below each metric: where it would lie on other such rows, 95 times of 100";
+  if (training != nullptr && !training->metrics.empty()) {
+    text += text.empty() ? "Below each metric: " : "; ";
+    text += training->measured_rows < training->rows
+                ? fmt::format("its value on {} of the {} rows trained on",
+                              human_count(static_cast<std::uint64_t>(training->measured_rows)),
+                              human_count(static_cast<std::uint64_t>(training->rows)))
+                : std::string("its value on the rows trained on");
+  }
+  if (evaluation != nullptr && evaluation->baseline && !text.empty())
+    text += fmt::format("; and that of predicting {} for every row",
+                        html_escaped(evaluation->baseline->predicts));
+  return text.empty() ? "" : fmt::format("<p class=\"hint\">{}.</p>\n", text);
 }
 
 // A switch for the axis only where it can work: logarithms of losses that are not positive do not exist.
@@ -109,11 +167,14 @@ std::string metrics_section(const RunContents& contents) {
   for (const RunRecord::Result& result : results) {
     if (results.size() > 1) groups += fmt::format("<h3>{}</h3>\n", html_escaped(result.card));
     groups += "<dl class=\"tiles\">\n";
+    const Evaluation* evaluation = evaluation_of(contents, result.card);
+    const RunRecord::Training* training = training_of(contents.record, result.training);
     for (const auto& [name, value] : result.metrics)
-      groups += tile(html_escaped(std::string(title_of(name))), metric_text(value));
+      groups += tile(html_escaped(std::string(title_of(name))), metric_text(value),
+                     below_metric(name, evaluation, training));
     groups += tile("Rows evaluated",
                    human_count(static_cast<std::uint64_t>(std::max<std::int64_t>(0, result.rows))));
-    groups += "</dl>\n";
+    groups += "</dl>\n" + metrics_hint(evaluation, training);
   }
   return groups.empty() ? "" : fmt::format("<section>\n<h2>Results</h2>\n{}</section>\n", groups);
 }

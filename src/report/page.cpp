@@ -80,7 +80,11 @@ std::string body_of(const RunContents& contents) {
         "it.</section></noscript>\n";
   body += loss_section(contents);
   body += predictions_section(contents);
+  body += class_scores_section(contents);
   body += confusion_section(contents);
+  body += calibration_section(contents);
+  body += importance_section(contents);
+  body += coefficients_section(contents.record);
   body += "<div class=\"columns\">\n" + trainings_section(contents.record) +
           machine_section(contents.record) + "</div>\n";
   body += cards_section(contents.record);

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
+#include "base/human_number.h"
 #include "base/text.h"
 #include "predict/metrics.h"
 #include "report/sections.h"
@@ -40,7 +42,7 @@ std::string training_table(const RunRecord::Training& training) {
   std::string rows = fact("Model", training.model_type);
   if (training.members > 0) rows += fact("Members", count_text(training.members));
   rows += fact(training.members > 0 ? "Parameters in all" : "Parameters", count_text(training.parameters));
-  if (training.alpha) rows += fact("Alpha", fmt::format("{:.6g}", *training.alpha));
+  if (training.alpha) rows += fact("Alpha", human_number(*training.alpha));
   rows += fact("Engine", training.engine);
   rows += fact("Device", training.device);
   rows += fact("Data placed in", training.placement);
@@ -51,7 +53,7 @@ std::string training_table(const RunRecord::Training& training) {
   rows += fact("Training time", human_seconds(training.seconds));
   if (training.steps > 0 && training.seconds > 0)
     rows += fact("Steps per second",
-                 fmt::format("{:.4g}", static_cast<double>(training.steps) / training.seconds));
+                 count_text(std::llround(static_cast<double>(training.steps) / training.seconds)));
   return fmt::format("<table><tbody>\n{}</tbody></table>\n", rows) + out_of_fold_table(training.out_of_fold);
 }
 
@@ -65,6 +67,20 @@ std::string time_bar(double seconds, double longest) {
       full_width, width);
 }
 
+// "price (regression) from 9 columns of houses.csv: 412 rows to train on, 103 to test with"
+std::string what_was_learnt(const RunRecord& record) {
+  if (record.trainings.empty() || record.trainings.front().target.empty()) return "";
+  const RunRecord::Training& training = record.trainings.front();
+  std::string text =
+      fmt::format("{} ({}) from {}", html_escaped(training.target), html_escaped(training.task),
+                  counted(static_cast<std::uint64_t>(training.features), "column"));
+  if (!record.sources.empty()) text += " of " + html_escaped(join(record.sources, ", "));
+  text += fmt::format(": {} to train on", counted(static_cast<std::uint64_t>(training.rows), "row"));
+  if (!record.results.empty())
+    text += fmt::format(", {} to test with", count_text(record.results.front().rows));
+  return "<p class=\"what\">" + text + "</p>\n";
+}
+
 }  // namespace
 
 std::string title_section(const RunContents& contents) {
@@ -72,9 +88,10 @@ std::string title_section(const RunContents& contents) {
   std::string line = html_escaped(contents.id);
   if (!record.started.empty()) line += " · started " + html_escaped(time_text(record.started));
   line += " · took " + human_seconds(record.seconds);
-  return fmt::format("<header>\n<h1>{0}</h1>\n<span class=\"status {1}\">{1}</span>\n<p>{2}</p>\n</header>\n",
-                     html_escaped(record.name.empty() ? contents.id : record.name),
-                     status_name(record.status), line);
+  return fmt::format(
+      "<header>\n<h1>{0}</h1>\n<span class=\"status {1}\">{1}</span>\n{2}<p>{3}</p>\n</header>\n",
+      html_escaped(record.name.empty() ? contents.id : record.name), status_name(record.status),
+      what_was_learnt(record), line);
 }
 
 std::string error_section(const RunRecord& record) {

@@ -25,6 +25,10 @@ std::string metrics_section(const RunContents& contents);
 std::string loss_section(const RunContents& contents);
 std::string predictions_section(const RunContents& contents);
 std::string confusion_section(const RunContents& contents);
+std::string class_scores_section(const RunContents& contents);
+std::string calibration_section(const RunContents& contents);
+std::string importance_section(const RunContents& contents);
+std::string coefficients_section(const RunRecord& record);
 
 // A place where the page's script draws; caption and switches are HTML.
 std::string figure(std::string_view kind, std::size_t index, std::string_view caption,

@@ -71,6 +71,9 @@ SweepContents contents_from(const json& whole) {
   for (const json& setting : whole.at("settings")) {
     const std::string name = setting.at("name").get<std::string>();
     contents.settings.push_back(setting_from(name, whole.at("trials")));
+    SweepContents::Setting& drawn = contents.settings.back();
+    // What was drawn by its logarithm is shown by it, however narrow the range.
+    if (setting.value("kind", "") == "log_uniform" && drawn.labels.empty()) drawn.wants_log_axis = true;
     for (std::size_t i = 0; i < contents.trials.size(); ++i)
       contents.trials[i].values.push_back(text_of(whole.at("trials")[i].at("settings").at(name)));
   }

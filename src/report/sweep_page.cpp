@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/human_number.h"
 #include "base/text.h"
+#include "predict/metrics.h"
 #include "report/page.h"
 #include "report/page_data.h"
 #include "report/sections.h"
@@ -16,6 +18,7 @@
 namespace stoker {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::size_t most_table_rows = 500;
@@ -23,11 +26,39 @@ constexpr std::size_t most_points = 10'000;
 
 std::string score_text(const SweepContents::Trial& trial, bool with_spread) {
   if (!trial.score) return "–";
-  return with_spread ? fmt::format("{:.5g} ± {:.2g}", *trial.score, trial.spread)
-                     : fmt::format("{:.5g}", *trial.score);
+  return with_spread ? fmt::format("{} ± {:.2g}", human_number(*trial.score), trial.spread)
+                     : human_number(*trial.score);
 }
 
-std::string summary_section(const SweepContents& contents) {
+// The winner's run lies beside the sweep, so that a link still holds after both were moved.
+std::string link_to_winner(const fs::path& run, const fs::path& folder) {
+  if (run.empty()) return "";
+  const fs::path beside = fs::path("..") / run.filename() / "report.html";
+  const std::string name = html_escaped(run.filename().string());
+  std::error_code error;
+  if (!fs::exists(folder / beside, error))
+    return "The winner was refitted as the run " + html_escaped(run.string()) + ".";
+  return fmt::format("The winner was refitted as the run <a href=\"{}\">{}</a>.",
+                     html_escaped(beside.string()), name);
+}
+
+// On the rows held back for testing, which the search has not seen.
+std::string winner_metrics(const fs::path& run, const fs::path& folder) {
+  if (run.empty()) return "";
+  std::error_code error;
+  const RunPaths beside{folder / ".." / run.filename()};
+  if (!fs::is_regular_file(beside.record(), error)) return "";
+  std::string tiles;
+  for (const RunRecord::Result& result : read_record(beside).results)
+    for (const auto& [name, value] : result.metrics)
+      tiles += fmt::format("<div class=\"tile\"><dt>{}</dt><dd>{}</dd></div>\n",
+                           html_escaped(std::string(title_of(name))),
+                           std::isfinite(value) ? human_number(value) : "–");
+  return tiles.empty() ? ""
+                       : "<h3>The winner on the test rows</h3>\n<dl class=\"tiles\">\n" + tiles + "</dl>\n";
+}
+
+std::string summary_section(const SweepContents& contents, const fs::path& folder) {
   const SweepContents::Trial* winner = contents.winning();
   std::string tiles;
   const auto tile = [&](const std::string& name, const std::string& value) {
@@ -41,12 +72,13 @@ std::string summary_section(const SweepContents& contents) {
       tile(contents.settings[i].name, winner->values[i]);
   }
   std::string text = fmt::format("<section>\n<h2>Result</h2>\n<dl class=\"tiles\">\n{}</dl>\n", tiles);
-  text += fmt::format(
-      "<p class=\"hint\">Strategy {}, {}.{} The winner was refitted as the run {}</p>\n</section>\n",
-      html_escaped(contents.strategy),
-      contents.folds > 0 ? fmt::format("{} folds", contents.folds)
-                         : std::string("scored on the validation rows"),
-      contents.time_budget_reached ? " The time budget was reached." : "", html_escaped(contents.winner_run));
+  text += winner_metrics(contents.winner_run, folder);
+  text += fmt::format("<p class=\"hint\">Strategy {}, {}.{} {}</p>\n</section>\n",
+                      html_escaped(contents.strategy),
+                      contents.folds > 0 ? fmt::format("{} folds", contents.folds)
+                                         : std::string("scored on the validation rows"),
+                      contents.time_budget_reached ? " The time budget was reached." : "",
+                      link_to_winner(contents.winner_run, folder));
   return text;
 }
 
@@ -146,7 +178,7 @@ void write_sweep_report(const std::filesystem::path& folder) {
   std::error_code error;
   if (std::filesystem::is_regular_file(folder / "sweep.yaml", error))
     run.document = read_file(folder / "sweep.yaml", 4U << 20);
-  std::string body = title_section(run) + error_section(run.record) + summary_section(contents) +
+  std::string body = title_section(run) + error_section(run.record) + summary_section(contents, folder) +
                      warnings_section(run) + score_section(contents) + curves_section(contents) +
                      table_section(contents) + machine_section(run.record) + document_section(run);
   body += "<footer>Written by Stoker " + html_escaped(run.record.stoker_version) + "</footer>";

@@ -159,21 +159,45 @@ ProcessIdentity process_from(const Part& part) {
           part.text("process_space")};
 }
 
+using NamedValues = std::vector<std::pair<std::string, double>>;
+
 // A list, because an object would not keep the order in which people want the metrics.
-json result_json(const RunRecord::Result& result) {
+json metrics_json(const NamedValues& values) {
   json metrics = json::array();
-  for (const auto& [name, value] : result.metrics) metrics.push_back({{"name", name}, {"value", value}});
-  return {{"card", result.card}, {"rows", result.rows}, {"metrics", std::move(metrics)}};
+  for (const auto& [name, value] : values) metrics.push_back({{"name", name}, {"value", value}});
+  return metrics;
+}
+
+NamedValues metrics_from(const Part& part) {
+  NamedValues metrics;
+  part.each("metrics", [&](const json& entry, const Part::Place& place) {
+    const Part metric(entry, place);
+    metrics.emplace_back(metric.text("name"), metric.number("value"));
+  });
+  return metrics;
+}
+
+json coefficients_json(const std::vector<RunRecord::Coefficient>& coefficients) {
+  json list = json::array();
+  for (const RunRecord::Coefficient& each : coefficients) {
+    list.push_back({{"feature", each.feature}, {"coefficient", each.value}});
+    if (!each.of_class.empty()) list.back()["class"] = each.of_class;
+  }
+  return list;
+}
+
+json result_json(const RunRecord::Result& result) {
+  json line{{"card", result.card}, {"rows", result.rows}, {"metrics", metrics_json(result.metrics)}};
+  if (!result.training.empty()) line["training"] = result.training;
+  return line;
 }
 
 RunRecord::Result result_from(const Part& part) {
   RunRecord::Result result;
   result.card = part.text("card");
   result.rows = part.whole("rows", 0, 0);
-  part.each("metrics", [&](const json& entry, const Part::Place& place) {
-    const Part metric(entry, place);
-    result.metrics.emplace_back(metric.text("name"), metric.number("value"));
-  });
+  result.metrics = metrics_from(part);
+  result.training = part.text("training");
   return result;
 }
 
@@ -195,10 +219,23 @@ RunRecord::Training training_from(const Part& part) {
   if (part.has("out_of_fold"))
     training.out_of_fold =
         result_from(Part(part.at("out_of_fold"), [&] { return part.place_of("out_of_fold"); }));
+  training.target = part.text("target");
+  training.task = part.text("task");
+  training.rows = part.whole("rows", 0, 0);
+  training.features = part.whole("features", 0, 0);
+  training.metrics = metrics_from(part);
+  training.measured_rows = part.whole("measured_rows", 0, 0);
+  part.each("coefficients", [&](const json& entry, const Part::Place& place) {
+    const Part line(entry, place);
+    training.coefficients.push_back({line.text("feature"), line.text("class"), line.number("coefficient")});
+  });
   return training;
 }
 
 void read_lists(const Part& part, RunRecord& record) {
+  part.each("sources", [&](const json& entry, const Part::Place& place) {
+    record.sources.push_back(Part::text_of(entry, place));
+  });
   part.each("cards", [&](const json& entry, const Part::Place& place) {
     const Part card(entry, place);
     record.cards.push_back(
@@ -252,6 +289,12 @@ void hold_to_bounds(RunRecord& record) {
   cut(record.warnings, record.more_warnings);
   cut(record.notes, record.more_notes);
   cut(record.error);
+  // A document may train a thousand linear models; coefficients.csv has all of each.
+  std::size_t room = 2'000;
+  for (RunRecord::Training& training : record.trainings) {
+    if (training.coefficients.size() > room) training.coefficients.resize(room);
+    room -= training.coefficients.size();
+  }
 }
 
 }  // namespace
@@ -270,6 +313,17 @@ json RunRecord::Training::to_json() const {
   if (alpha) line["alpha"] = *alpha;
   if (members > 0) line["members"] = members;
   if (!out_of_fold.metrics.empty()) line["out_of_fold"] = result_json(out_of_fold);
+  if (!target.empty()) {
+    line["target"] = target;
+    line["task"] = task;
+    line["rows"] = rows;
+    line["features"] = features;
+  }
+  if (!metrics.empty()) {
+    line["metrics"] = metrics_json(metrics);
+    line["measured_rows"] = measured_rows;
+  }
+  if (!coefficients.empty()) line["coefficients"] = coefficients_json(coefficients);
   return line;
 }
 
@@ -301,6 +355,7 @@ json RunRecord::to_json() const {
           {"cpu", cpu},
           {"cores", cores},
           {"gpu", gpu},
+          {"sources", sources},
           {"cards", std::move(card_lines)},
           {"trainings", std::move(training_list)},
           {"results", std::move(result_list)},

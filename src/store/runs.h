@@ -26,6 +26,7 @@ struct RunPaths {
   std::filesystem::path metrics() const { return folder / "metrics.csv"; }
   std::filesystem::path checkpoints() const { return folder / "checkpoints"; }
   std::filesystem::path model() const { return folder / "model"; }
+  std::filesystem::path coefficients() const { return folder / "coefficients.csv"; }  // of linear models
   std::filesystem::path evaluations() const {
     return folder / "evaluations";
   }  // <card>.json, as Evaluation writes it
@@ -48,6 +49,12 @@ struct RunRecord {
     std::string card;
     std::int64_t rows = 0;
     std::vector<std::pair<std::string, double>> metrics;
+    std::string training = {};  // the card that trained the model
+  };
+  struct Coefficient {
+    std::string feature;
+    std::string of_class;  // empty where there is one output
+    double value = 0;
   };
   struct Training {  // one per train card
     std::string card;
@@ -66,6 +73,14 @@ struct RunRecord {
     // Of an ensemble: each training row predicted by members that were not trained on it. Without metrics
     // where there is nothing to tell.
     Result out_of_fold = {};
+    std::string target = {};
+    std::string task = {};
+    std::int64_t rows = 0;                                     // trained on
+    std::int64_t features = 0;                                 // columns of the table that are read
+    std::vector<std::pair<std::string, double>> metrics = {};  // on rows that were trained on
+    std::int64_t measured_rows = 0;                            // of which the metrics are
+    // Linear models, in real units; the first of very many.
+    std::vector<Coefficient> coefficients = {};
 
     nlohmann::json to_json() const;
     std::string end_text() const;  // for people
@@ -83,7 +98,8 @@ struct RunRecord {
   std::string torch_version;  // empty when LibTorch was not loaded
   std::string cpu;
   int cores = 0;
-  std::string gpu;  // empty when none was used
+  std::string gpu;                   // empty when none was used
+  std::vector<std::string> sources;  // what was read, as people call it
   std::vector<CardLine> cards;
   std::vector<Training> trainings;
   std::vector<Result> results;

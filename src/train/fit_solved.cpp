@@ -107,6 +107,25 @@ Dataset dataset_of(const FitRequest& request, const Preparation& preparation, co
   return data;
 }
 
+// A penalty that cross-validation chose at an end of those that it tried may not be the best there is.
+void say_if_at_edge(const Solution& solution, std::string_view type, const Notes& notes) {
+  const std::vector<double>& tried = solution.path_alphas;
+  if (!solution.alpha || tried.size() < 2) return;
+  const auto [smallest, largest] = std::minmax_element(tried.begin(), tried.end());
+  const auto learnt = find_array(solution.parameters, "coefficients").as<double>();
+  if (std::all_of(learnt.begin(), learnt.end(), [](double each) { return each == 0; })) {
+    notes(
+        Severity::warning,
+        fmt::format("{} chose an alpha at which every coefficient is 0: no column was found to help", type));
+  } else if (*solution.alpha == *smallest || *solution.alpha == *largest) {
+    notes(Severity::warning,
+          fmt::format("{} chose alpha {:.6g}, the {} of the {} that it tried; a better one may lie beyond: "
+                      "set alphas (--alphas)",
+                      type, *solution.alpha, *solution.alpha == *smallest ? "smallest" : "largest",
+                      tried.size()));
+  }
+}
+
 }  // namespace
 
 Preparation prepare_solved(const FitRequest& request, const Notes& notes) {
@@ -137,6 +156,7 @@ FitResult fit_solved(const FitRequest& request, const Notes& notes, const StopSi
   const Moment begin = now();
   result.solution = family.solve({network, preparation, data, rows.folds, notes, limited});
   if (result.solution->out_of_time) result.end = TrainingEnd::time_limit;
+  say_if_at_edge(*result.solution, family.name, notes);
   result.seconds = seconds_since(begin);
   result.model = {std::move(network), std::move(preparation), result.solution->parameters,
                   result.solution->alpha};

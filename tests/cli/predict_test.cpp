@@ -150,6 +150,18 @@ TEST_F(Predict, KnowsItsTextsAgainInAFileThatHasOnlySomeOfThem) {
   EXPECT_NEAR(std::stod(lines[2]), 20, 1e-6);
 }
 
+TEST_F(Predict, SaysWhatWasFilledInAndWhatIsNew) {
+  place_.write("gaps.csv", "a,b,kind\n1,2,marble\n,2,marble\n1,2,\n");
+  const Finished finished = place_.stoker({"predict", "latest", "gaps.csv", "--json"});
+  ASSERT_EQ(finished.code, 0) << finished.errors;
+  EXPECT_THAT(finished.errors,
+              HasSubstr("missing values were filled in: 1 in 'a', 1 in 'kind'; values that no "
+                        "training row had: 2 in 'kind'"));
+  const auto json = nlohmann::json::parse(finished.output);
+  EXPECT_EQ(json.at("unseen"), (nlohmann::json{{"kind", 2}}));
+  EXPECT_EQ(json.at("filled"), (nlohmann::json{{"a", 1}, {"kind", 1}}));
+}
+
 TEST_F(Predict, NamesAColumnThatIsMissing) {
   place_.write("new.csv", "a,kind\n1,flat\n2,house\n");
   expect_refused({"latest", "new.csv"}, {"b"});

@@ -2,6 +2,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <map>
+#include <sstream>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -142,6 +144,76 @@ TEST_F(Run, TrainBuildsKeepsAndRunsTheSameDocument) {
   ASSERT_EQ(again.code, 0) << again.errors;
   EXPECT_EQ(nlohmann::json::parse(again.output).at("evaluations"), json.at("evaluations"));
   EXPECT_EQ(json.at("evaluations").at("evaluate").at("rows"), 30);
+}
+
+TEST_F(Run, TrainTellsHowSureWhyAndWhatWasLearnt) {
+  const Finished trained =
+      place_.stoker({"train", "houses.csv", "--target", "y", "--model", "linear_regression"});
+  ASSERT_EQ(trained.code, 0) << trained.errors;
+  for (const char* each : {"95 % interval", "training", "the mean", "what it relies on", "coefficients.csv"})
+    EXPECT_THAT(trained.output, HasSubstr(each));
+  const auto json = run_json();
+  const auto& evaluation = json.at("evaluations").at("evaluate");
+  EXPECT_LE(evaluation.at("intervals").at("r2").at("low"), evaluation.at("metrics").at("r2"));
+  EXPECT_EQ(evaluation.at("baseline").at("metrics").at("r2"), 0);
+  EXPECT_TRUE(evaluation.contains("training_metrics"));
+  EXPECT_TRUE(json.at("warnings").is_array());
+  EXPECT_TRUE(json.at("notes").is_array());
+  EXPECT_FALSE(evaluation.contains("importance"));  // which documents have to ask for
+}
+
+TEST_F(Run, CoefficientsAreInRealUnits) {
+  const Finished trained =
+      place_.stoker({"train", "houses.csv", "--target", "y", "--model", "linear_regression",
+                     "--feature-columns", "a,b", "--json", "--quiet"});
+  ASSERT_EQ(trained.code, 0) << trained.errors;
+  const std::string folder = nlohmann::json::parse(trained.output).at("folder");
+  const std::string document = place_.read(folder + "/pipeline.yaml");
+  EXPECT_THAT(document, testing::AllOf(HasSubstr("scaling: standard"), HasSubstr("scale_target: false")));
+  std::istringstream lines(place_.read(folder + "/coefficients.csv"));
+  std::map<std::string, double> found;
+  for (std::string line; std::getline(lines, line);)
+    found[line.substr(0, line.find(','))] = std::atof(line.substr(line.find(',') + 1).c_str());
+  EXPECT_NEAR(found.at("(intercept)"), 1, 1e-6);
+  EXPECT_NEAR(found.at("a"), 2, 1e-6);
+  EXPECT_NEAR(found.at("b"), -3, 1e-6);
+  EXPECT_THAT(place_.stoker({"runs", "show", "latest"}).output, HasSubstr("Coefficients of train"));
+}
+
+TEST_F(Run, SaysWhenThePenaltyThatWasChosenIsAtAnEndOfThoseTried) {
+  const Finished trained = place_.stoker(
+      {"train", "houses.csv", "--target", "y", "--model", "ridge_cv", "--alphas", "0.001,0.01,1", "--quiet"});
+  ASSERT_EQ(trained.code, 0) << trained.errors;
+  EXPECT_THAT(trained.errors, HasSubstr("ridge_cv chose alpha 0.001, the smallest of the 3 that it tried"));
+}
+
+TEST_F(Run, TrainOnAllRowsTestsNothing) {
+  const Finished trained =
+      place_.stoker({"train", "houses.csv", "--target", "y", "--model", "ridge", "--train-ratio", "1"});
+  ASSERT_EQ(trained.code, 0) << trained.errors;
+  EXPECT_THAT(trained.output, HasSubstr("y on 120 rows that it was trained on"));
+}
+
+TEST_F(Run, TrainKeepsTheSharesOfClasses) {
+  const Finished trained = place_.stoker(
+      {"train", "houses.csv", "--target", "kind", "--model", "logistic_regression", "--json", "--quiet"});
+  ASSERT_EQ(trained.code, 0) << trained.errors;
+  const auto json = nlohmann::json::parse(trained.output);
+  const std::string document = place_.read(json.at("folder").get<std::string>() + "/pipeline.yaml");
+  EXPECT_THAT(document,
+              testing::AllOf(HasSubstr("stratify_column: kind"), HasSubstr("small_strata: together")));
+  EXPECT_TRUE(json.at("evaluations").at("evaluate").contains("class_scores"));
+}
+
+TEST_F(Run, CompareSaysWhetherADifferenceIsMoreThanNoise) {
+  run_json();
+  run_json({"--set", "cards.model.config.hyperparameters.alpha=1e6"});
+  std::vector<std::string> ids;
+  const auto listed = nlohmann::json::parse(place_.stoker({"runs", "--json"}).output);
+  for (const auto& run : listed.at("runs")) ids.push_back(run.at("run"));
+  ASSERT_EQ(ids.size(), 2U);
+  EXPECT_THAT(place_.stoker({"runs", "compare", ids[0], ids[1]}).output, HasSubstr("more than noise"));
+  EXPECT_THAT(place_.stoker({"runs", "compare", ids[1], ids[1]}).output, HasSubstr("may be noise"));
 }
 
 TEST_F(Run, TrainRefusesSettingsThatTheModelDoesNotHave) {

@@ -113,5 +113,20 @@ TEST(Split, RefusesToStratifyAndGroupAtOnce) {
   EXPECT_THAT(refusal([&] { split_rows(numbered(10), config); }), HasSubstr("set only one of them"));
 }
 
+TEST(Split, TakesValuesOfASingleRowTogetherWhereAskedTo) {
+  std::string csv = "x,kind\n";
+  for (int i = 0; i < 40; ++i)
+    csv += std::to_string(i) + (i < 30 ? ",usual\n" : ",only" + std::to_string(i) + "\n");
+  SplitConfig config;
+  config.stratify_column = "kind";
+  EXPECT_THAT(refusal([&] { split_rows(table_of(csv), config); }), HasSubstr("occurs in a single row"));
+  config.small_strata = SmallStrata::together;
+  const SplitRows parts = split_rows(table_of(csv), config);
+  EXPECT_EQ(parts.first.size(), 32U);
+  EXPECT_EQ(std::count_if(parts.second.begin(), parts.second.end(), [](auto row) { return row >= 30; }), 2);
+  const SplitRows of_one = split_rows(table_of("x,kind\n1,a\n2,a\n3,b\n"), config);
+  EXPECT_THAT(of_one.first, ::testing::Contains(2));
+}
+
 }  // namespace
 }  // namespace stoker

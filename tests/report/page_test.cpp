@@ -105,6 +105,39 @@ TEST(Report, OfAClassificationHasTheConfusionMatrixAsATable) {
   EXPECT_TRUE(data_of(run.report())["scatters"].empty());
 }
 
+TEST(Report, AnswersWhatPeopleAskOfAModel) {
+  RunFolder run;
+  RunRecord& record = run.record();
+  record.sources = {"houses & flats.csv"};
+  record.trainings[0].target = "kind";
+  record.trainings[0].task = "binary";
+  record.trainings[0].rows = 32577;
+  record.trainings[0].features = 9;
+  record.trainings[0].metrics = {{"accuracy", 0.96}};
+  record.trainings[0].measured_rows = 32577;
+  record.trainings[0].coefficients = {{"(intercept)", "", 1061234567}, {"roof=<tin>", "", -0.5}};
+  record.results = {{"evaluate", 114, {{"accuracy", 0.9312}}, "train"}};
+  run.save();
+  Evaluation evaluation = testing::classification_of("kind", {"flat", "house"});
+  evaluation.intervals = {{"accuracy", 0.88, 0.97, 0.02}};
+  evaluation.baseline = Baseline{"the most frequent class", {{"accuracy", 0.657}}};
+  evaluation.charts.push_back(
+      ClassScores{{"flat", "house"}, {0.91, 0.92}, {0.93, 0.94}, {0.95, 0.96}, {75, 39}});
+  evaluation.charts.push_back(
+      ColumnImportance{"accuracy", 114, 5, {"rooms", "<b>"}, {0.25, 0.01}, {0.02, 0.01}});
+  evaluation.charts.push_back(Calibration{"house", {0.1, 0.9}, {0.05, 0.85}, {80, 34}, 0.0375});
+  run.write_evaluation("evaluate", evaluation);
+  write_report(run.paths());
+  const std::string page = run.report();
+  for (const char* part :
+       {"kind (binary) from 9 columns of houses &amp; flats.csv: 32,577 rows to train on, 114 to test with",
+        "0.8800 to 0.9700<br>training rows 0.9600<br>the most frequent class 0.6570",
+        "<td>house</td><td class=\"number\">0.9200</td><td class=\"number\">0.9400</td>",
+        "How much Accuracy falls", "<td>&lt;b&gt;</td>", "0.25 ± 0.02",
+        "expected calibration error, is 0.0375", "roof=&lt;tin&gt;", "1,061,234,567"})
+    EXPECT_THAT(page, HasSubstr(part));
+}
+
 TEST(Report, OfManyClassesListsTheMostFrequentMistakes) {
   RunFolder run;
   std::vector<std::string> classes;

@@ -34,6 +34,15 @@ RunRecord full_record() {
       {"train", "neural_network", "graph", "cuda:0", "device", "stopped_early", 50, 41, 62500, 12161, 10.5},
       {"linear", "lasso_cv", "coordinate descent", "cpu", "host", "finished", 0, 0, 0, 14, 0.5, 0.125}};
   record.results = {{"evaluate", 10000, {{"rmse", 11.5}, {"mae", 9.25}, {"r2", 0.98}}}};
+  record.sources = {"houses.csv"};
+  record.trainings[1].target = "price";
+  record.trainings[1].task = "regression";
+  record.trainings[1].rows = 40000;
+  record.trainings[1].features = 7;
+  record.trainings[1].metrics = {{"rmse", 10.5}, {"r2", 0.99}};
+  record.trainings[1].measured_rows = 20000;
+  record.trainings[1].coefficients = {{"(intercept)", "", 3.5}, {"kind=brick", "", -2}};
+  record.results[0].training = "linear";
   record.warnings = {"the column ID was left out", "a second one"};
   record.notes = {"3 values were filled in"};
   return record;

@@ -56,6 +56,14 @@ std::optional<Table> first_rows(const Outside& outside) {
   return static_cast<const Source*>(outside.opened.get())->first_rows();
 }
 
+std::string source_name(const config::Value& config) {
+  const auto settings = settings_of<SourceConfig>(config);
+  if (settings.source == SourceKind::sample)
+    return "sample " + std::string(config::name_of(settings.sample_name));
+  return settings.source == SourceKind::url ? settings.url.substr(0, settings.url.find_first_of("?#"))
+                                            : settings.path;
+}
+
 }  // namespace
 
 CardType data_load() {
@@ -72,7 +80,8 @@ CardType data_load() {
           .look_outside = look_outside,
           .run = load,
           .read_as_text = read_as_text,
-          .first_rows = first_rows};
+          .first_rows = first_rows,
+          .source_name = source_name};
 }
 
 }  // namespace stoker::cards

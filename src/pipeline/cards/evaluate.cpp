@@ -1,19 +1,53 @@
 #include "predict/evaluate.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "data/target_column.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
+#include "predict/importance.h"
 #include "predict/intervals.h"
 
 namespace stoker::cards {
 namespace {
 
-struct EvaluateSettings {};
+struct EvaluateSettings {
+  bool importance = false;
+  std::int64_t importance_repeats = 5;
+  std::uint64_t importance_seed = 42;
+};
 
-config::Fields fields(EvaluateSettings&) {
-  return {};
+config::Fields fields(EvaluateSettings& c) {
+  return {
+      config::field("importance", c.importance,
+                    "Also measure how much worse the model is when the values of a column change places, "
+                    "column by column"),
+      config::field("importance_repeats", c.importance_repeats, "How often each column is shuffled")
+          .within(1, 1000),
+      config::field("importance_seed", c.importance_seed, "Seed of the shuffles"),
+  };
+}
+
+// Beyond these it would take minutes, and nobody reads so long a list.
+constexpr std::size_t most_columns_to_shuffle = 2'000;
+
+// By the first metric, which people look at first.
+void add_importance(const Model& model, const Table& table, const EvaluateSettings& settings,
+                    const Notes& notes, Evaluation& evaluation) {
+  const Metric* metric = evaluation.metrics.empty() ? nullptr : find_metric(evaluation.metrics.front().first);
+  if (metric == nullptr) return;
+  const std::size_t columns = model.preparation.columns().size();
+  if (columns > most_columns_to_shuffle) {
+    notes(Severity::warning, fmt::format("importance is left out: the model reads {} columns, and the "
+                                         "maximum is {}",
+                                         human_count(columns), human_count(most_columns_to_shuffle)));
+    return;
+  }
+  evaluation.charts.emplace_back(
+      column_importance(model, with_usable_targets(table, model.preparation, no_notes()), *metric,
+                        {settings.importance_repeats, settings.importance_seed}));
 }
 
 // What a picture of the evaluation shows.
@@ -37,9 +71,11 @@ PortValues evaluate_model(const CardContext& context) {
   const Notes notes = [&context](Severity severity, const std::string& message) {
     context.listener.note(severity, message);
   };
+  const auto settings = settings_of<EvaluateSettings>(context.config);
   const Model& model = input_model(context, "trained_model");
   const Table& table = input<Table>(context, "test_dataset");
-  Evaluation evaluation = stoker::evaluate(model, table, notes);
+  Evaluation evaluation = judge(model, table, notes);
+  if (settings.importance) add_importance(model, table, settings, notes, evaluation);
   add_coverage(model, table, evaluation);
   return {{"eval_report", std::make_shared<const nlohmann::json>(evaluation.to_json())},
           {"eval_chart", std::make_shared<const nlohmann::json>(chart_of(evaluation))}};
@@ -50,11 +86,13 @@ PortValues evaluate_model(const CardContext& context) {
 CardType evaluate() {
   return {
       .name = "evaluate",
-      .version = 4,
+      .version = 5,
       .title = "Evaluate",
       .help =
           "Measures a trained model on rows that it has not seen: R2 and errors in real units, or accuracy, "
-          "macro F1, log loss, ROC AUC and others, with the confusion matrix.",
+          "macro F1, log loss, ROC AUC and others, with the confusion matrix and the scores of each class; "
+          "how "
+          "sure each is, and what it would be without looking at any feature.",
       .inputs = {{"trained_model", PortType::model, "The model to measure"},
                  {"test_dataset", PortType::table, "Rows with the target column", Rows::tested_on}},
       .outputs = {{"eval_report", PortType::report, "The metrics", Keep::evaluation},

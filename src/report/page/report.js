@@ -7,10 +7,10 @@
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
   function shown(value) {
-    if (value === null || value === undefined || Number.isNaN(value)) return "–";
+    if (value === null || value === undefined || Number.isNaN(value)) return "";
     const size = Math.abs(value);
-    if (size !== 0 && (size < 1e-3 || size >= 1e7)) return value.toExponential(3);
-    return String(Number(value.toPrecision(6)));
+    if (size !== 0 && (size < 1e-6 || size >= 1e15)) return value.toExponential(3);
+    return Number(value.toPrecision(6)).toLocaleString("en-US", { maximumSignificantDigits: 6 });
   }
 
   const axis = (label, more) => ({
@@ -116,7 +116,7 @@
     const { first_edge: first, width, counts } = histogram;
     const centres = counts.map((count, bin) => first + (bin + 0.5) * width);
     const span = (plot, centre) =>
-      centre === null || centre === undefined ? "–" : `${shown(centre - width / 2)} to ${shown(centre + width / 2)}`;
+      centre === null || centre === undefined ? "" : `${shown(centre - width / 2)} to ${shown(centre + width / 2)}`;
     return new uPlot({
       ...base(holder),
       scales: {
@@ -137,7 +137,7 @@
   function scorePlot(holder, score) {
     const { xs, finished, pruned, labels } = score;
     const value = (plot, number) => shown(number);
-    const named = (plot, x) => (x === null || x === undefined ? "–" : labels ? labels[x] ?? "" : shown(x));
+    const named = (plot, x) => (x === null || x === undefined ? "" : labels ? labels[x] ?? "" : shown(x));
     const [lowest, highest] = [xs[0], xs[xs.length - 1]];
     const room = (highest - lowest || Math.abs(highest) || 1) * 0.05;
     const range = (plot, low, high) =>

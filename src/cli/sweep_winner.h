@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "store/runs.h"
+
+namespace stoker::cli {
+
+// What came of a sweep.
+struct SweepWinner {
+  std::int64_t trial = 0;
+  std::size_t trials = 0;
+  std::string metric;
+  std::optional<double> score;
+  std::vector<std::pair<std::string, std::string>> settings;  // that were searched
+  std::string run;                                            // the folder in which it was refitted
+  std::optional<RunRecord> record;                            // of that run, where it is still there
+};
+
+// None of a run that is no sweep, or of a sweep without a winner yet.
+std::optional<SweepWinner> winner_of(const RunPaths& paths);
+nlohmann::json winner_json(const SweepWinner& winner);
+
+}  // namespace stoker::cli

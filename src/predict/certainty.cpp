@@ -1,0 +1,183 @@
+#include "predict/certainty.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/random.h"
+#include "model/workers.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::size_t draws = 200;
+constexpr std::size_t most_drawn_rows = 2'000;
+constexpr std::uint64_t seed_of_draws = 0;
+
+using Positions = std::vector<std::size_t>;
+
+// Evenly spaced over all rows.
+Positions positions_to_draw_from(std::size_t rows) {
+  Positions positions(std::min(rows, most_drawn_rows));
+  for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = i * rows / positions.size();
+  return positions;
+}
+
+Positions drawn_anew(const Positions& positions, std::size_t draw) {
+  const RandomKey key = random_key(seed_of_draws, Purpose::sample, draw);
+  Positions drawn(positions.size());
+  for (std::size_t i = 0; i < drawn.size(); ++i)
+    drawn[i] = positions[static_cast<std::size_t>(uniform(key, static_cast<std::uint32_t>(i)) *
+                                                  static_cast<double>(positions.size()))];
+  return drawn;
+}
+
+template <class List>
+auto picked(const List& list, const Positions& positions) {
+  std::vector<std::remove_cv_t<typename List::value_type>> values;
+  values.reserve(positions.size());
+  for (const std::size_t position : positions) values.push_back(list[position]);
+  return values;
+}
+
+// The probabilities of two classes, from that of each row's own.
+Predictions of_two_classes(std::span<const std::int64_t> actual, const ScoredRows& scored) {
+  Predictions all;
+  all.task = Task::binary;
+  all.class_names.resize(2);
+  all.classes = scored.predicted;
+  for (std::size_t row = 0; row < actual.size(); ++row) {
+    const double own = scored.of_actual[row];
+    all.probabilities.push_back(actual[row] == 0 ? own : 1 - own);
+    all.probabilities.push_back(actual[row] == 0 ? 1 - own : own);
+  }
+  return all;
+}
+
+// Rankings of many classes look at all probabilities, which are not kept.
+bool can_be_drawn(const Metric& metric, const MeasuredRows& rows) {
+  return metric.needs != MetricNeeds::ranked_classes || rows.classes->classes() == 2;
+}
+
+std::vector<double> values_of(const MeasuredRows& rows, std::span<const Metric> wanted) {
+  std::vector<double> values;
+  for (const Metric& metric : wanted) values.push_back(metric.compute(rows));
+  return values;
+}
+
+std::vector<double> values_on(const Positions& positions, const MeasuredRows& rows,
+                              std::span<const Metric> wanted) {
+  if (rows.classes == nullptr) {
+    const std::vector<double> actual = picked(rows.actual, positions);
+    return values_of(measured_numbers(actual, picked(rows.predicted, positions)), wanted);
+  }
+  const ClassRows& all = *rows.classes;
+  const std::vector<std::int64_t> actual = picked(all.actual, positions);
+  const ScoredRows scored{picked(all.scored.predicted, positions), picked(all.scored.of_actual, positions),
+                          all.scored.all_numbers};
+  Predictions both;
+  if (all.classes() == 2) both = of_two_classes(actual, scored);
+  const ClassRows drawn = class_rows(actual, all.classes(), scored, [&](const auto& take) { take(both); });
+  return values_of({{}, {}, &drawn}, wanted);
+}
+
+// Linear between neighbours, as numpy's percentile.
+double quantile(const std::vector<double>& sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], place - static_cast<double>(below));
+}
+
+double deviation_of(const std::vector<double>& values) {
+  const auto count = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  double squares = 0;
+  for (const double each : values) squares += (each - mean) * (each - mean);
+  return std::sqrt(squares / (count - 1));
+}
+
+double narrowed_by(const Positions& positions, std::size_t rows) {
+  return std::sqrt(static_cast<double>(positions.size()) / static_cast<double>(rows));
+}
+
+std::optional<MetricInterval> interval_from(std::string_view metric, double value, double of_sample,
+                                            std::vector<double> drawn, double narrowing) {
+  std::erase_if(drawn, [](double each) { return !std::isfinite(each); });
+  if (!std::isfinite(value) || !std::isfinite(of_sample) || drawn.size() < draws / 2) return std::nullopt;
+  std::sort(drawn.begin(), drawn.end());
+  return MetricInterval{std::string(metric), value + narrowing * (quantile(drawn, 0.025) - of_sample),
+                        value + narrowing * (quantile(drawn, 0.975) - of_sample),
+                        narrowing * deviation_of(drawn)};
+}
+
+}  // namespace
+
+std::vector<MetricInterval> intervals_of(const MeasuredRows& rows, std::span<const Metric> wanted) {
+  std::vector<Metric> possible;
+  for (const Metric& each : wanted)
+    if (can_be_drawn(each, rows)) possible.push_back(each);
+  const std::size_t count = rows.classes == nullptr ? rows.actual.size() : rows.classes->actual.size();
+  if (count < 2) return {};
+  const Positions positions = positions_to_draw_from(count);
+  const double narrowing = narrowed_by(positions, count);
+  std::vector<std::vector<double>> by_draw(draws);
+  share_among_cores(draws, [&](std::int64_t draw) {
+    const auto number = static_cast<std::size_t>(draw);
+    by_draw[number] = values_on(drawn_anew(positions, number), rows, possible);
+  });
+  const std::vector<double> of_all = values_of(rows, possible);
+  const std::vector<double> of_sample = values_on(positions, rows, possible);
+  std::vector<MetricInterval> intervals;
+  for (std::size_t i = 0; i < possible.size(); ++i) {
+    std::vector<double> drawn;
+    for (const std::vector<double>& values : by_draw) drawn.push_back(values[i]);
+    if (auto interval = interval_from(possible[i].name, of_all[i], of_sample[i], std::move(drawn), narrowing))
+      intervals.push_back(std::move(*interval));
+  }
+  return intervals;
+}
+
+std::optional<double> error_of_difference(const MeasuredRows& one, const MeasuredRows& other,
+                                          const Metric& metric) {
+  if (one.actual.size() < 2 || other.actual.size() != one.actual.size()) return std::nullopt;
+  const Positions positions = positions_to_draw_from(one.actual.size());
+  std::vector<double> differences(draws);
+  for (std::size_t draw = 0; draw < draws; ++draw) {
+    const Positions drawn = drawn_anew(positions, draw);
+    differences[draw] =
+        values_on(drawn, one, {&metric, 1}).front() - values_on(drawn, other, {&metric, 1}).front();
+  }
+  std::erase_if(differences, [](double each) { return !std::isfinite(each); });
+  if (differences.size() < draws / 2) return std::nullopt;
+  return narrowed_by(positions, one.actual.size()) * deviation_of(differences);
+}
+
+Baseline baseline_of(const MeasuredRows& rows, std::span<const Metric> wanted) {
+  Baseline baseline;
+  const auto add = [&](const MeasuredRows& without_features) {
+    for (const Metric& each : wanted)
+      if (each.needs != MetricNeeds::ranked_classes)
+        baseline.metrics.emplace_back(each.name, each.compute(without_features));
+  };
+  if (rows.classes == nullptr) {
+    baseline.predicts = "the mean";
+    const double sum = std::accumulate(rows.actual.begin(), rows.actual.end(), 0.0);
+    const std::vector<double> means(rows.actual.size(), sum / static_cast<double>(rows.actual.size()));
+    add(measured_numbers(rows.actual, means));
+    return baseline;
+  }
+  baseline.predicts = "the most frequent class";
+  const std::vector<std::int64_t>& counts = rows.classes->counts.actual;
+  const auto all = static_cast<double>(rows.classes->actual.size());
+  ScoredRows scored;
+  scored.predicted.assign(rows.classes->actual.size(),
+                          std::max_element(counts.begin(), counts.end()) - counts.begin());
+  for (const std::int64_t own : rows.classes->actual)
+    scored.of_actual.push_back(static_cast<double>(counts[static_cast<std::size_t>(own)]) / all);
+  const ClassRows constant = class_rows(rows.classes->actual, counts.size(), std::move(scored), {});
+  add({{}, {}, &constant});
+  return baseline;
+}
+
+}  // namespace stoker

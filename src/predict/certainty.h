@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "predict/evaluation.h"
+#include "predict/metrics.h"
+
+// What a metric is worth: how far it might lie elsewhere on other rows, and what it is without a model.
+namespace stoker {
+
+// By the percentile bootstrap: the rows are drawn anew with replacement, 200 times, always the same draws. Of
+// more than 2,000 rows an even sample of so many is drawn from, and the interval narrowed accordingly. A
+// metric that is not a number on too many draws has none.
+std::vector<MetricInterval> intervals_of(const MeasuredRows& rows, std::span<const Metric> wanted);
+
+// The standard error of the difference between a metric of two models on the same rows, by the same draws:
+// smaller than that of either, because rows that are hard for one are hard for the other. Numbers alone; none
+// where it is not a number.
+std::optional<double> error_of_difference(const MeasuredRows& one, const MeasuredRows& other,
+                                          const Metric& metric);
+
+// The mean of these rows for each of them, or their most frequent class with the shares of all classes as
+// probabilities. Rankings are left out: without features there is nothing to rank by.
+Baseline baseline_of(const MeasuredRows& rows, std::span<const Metric> wanted);
+
+}  // namespace stoker

@@ -1,0 +1,69 @@
+#include "predict/gaps.h"
+
+#include <string_view>
+#include <unordered_set>
+
+#include <arrow/table.h>
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "data/column_values.h"
+
+namespace stoker {
+namespace {
+
+ColumnGaps gaps_of_texts(const PreparedColumn& column, const Table& table) {
+  const std::unordered_set<std::string_view> known(column.categories.begin(), column.categories.end());
+  const TextValues texts = read_texts(table.column(column.name));
+  ColumnGaps gaps{column.name};
+  for (std::size_t row = 0; row < texts.values.size(); ++row) {
+    if (texts.missing[row] != 0) {
+      ++gaps.missing;
+    } else if (!known.contains(texts.values[row])) {
+      ++gaps.unseen;
+    }
+  }
+  return gaps;
+}
+
+}  // namespace
+
+std::vector<ColumnGaps> gaps_in(const Table& table, const Preparation& preparation) {
+  std::vector<ColumnGaps> all;
+  std::unordered_set<std::string_view> looked_at;
+  for (const PreparedColumn& column : preparation.columns()) {
+    if (!looked_at.insert(column.name).second) continue;
+    const ColumnGaps gaps = column.kind == PreparedColumn::Kind::number
+                                ? ColumnGaps{column.name, count_missing(*table.column(column.name)), 0}
+                                : gaps_of_texts(column, table);
+    if (gaps.missing > 0 || gaps.unseen > 0) all.push_back(gaps);
+  }
+  return all;
+}
+
+std::string gaps_text(const std::vector<ColumnGaps>& gaps) {
+  constexpr std::size_t most_named = 10;
+  std::vector<std::string> filled;
+  std::vector<std::string> unseen;
+  const auto add = [](std::vector<std::string>& list, std::int64_t count, const std::string& column) {
+    if (count > 0)
+      list.push_back(
+          fmt::format("{} in '{}'", human_count(static_cast<std::uint64_t>(count)), column.substr(0, 100)));
+  };
+  for (const ColumnGaps& each : gaps) {
+    add(filled, each.missing, each.column);
+    add(unseen, each.unseen, each.column);
+  }
+  const auto named = [](std::vector<std::string> list) {
+    const std::size_t more = list.size() > most_named ? list.size() - most_named : 0;
+    list.resize(list.size() - more);
+    if (more > 0) list.push_back(fmt::format("more in {}", counted(more, "other column")));
+    return join(list, ", ");
+  };
+  std::vector<std::string> sentences;
+  if (!filled.empty()) sentences.push_back("missing values were filled in: " + named(filled));
+  if (!unseen.empty()) sentences.push_back("values that no training row had: " + named(unseen));
+  return join(sentences, "; ");
+}
+
+}  // namespace stoker

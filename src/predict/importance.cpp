@@ -1,0 +1,146 @@
+#include "predict/importance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <arrow/table.h>
+
+#include "base/random.h"
+#include "data/arrow_result.h"
+#include "data/kept_columns.h"
+#include "data/target_column.h"
+#include "predict/even_rows.h"
+#include "predict/predictions.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::int64_t fewest_shuffled_rows = 500;
+constexpr std::int64_t most_shuffled_rows = 5'000;
+
+// Multiplications of all predictions together: a fraction of a second on one core.
+constexpr double most_multiplications = 1e10;
+// What preparing a value costs, in multiplications of a network.
+constexpr double preparing_a_value = 50;
+
+std::int64_t rows_within_budget(const Model& model, std::int64_t columns, std::int64_t repeats) {
+  double parameters = 0;
+  for (const NamedArray& each : model.parameters) parameters += static_cast<double>(each.array.size());
+  const double a_row = parameters + preparing_a_value * static_cast<double>(columns);
+  const double rows = most_multiplications / (static_cast<double>(columns * repeats) * a_row);
+  return static_cast<std::int64_t>(
+      std::clamp(rows, double{fewest_shuffled_rows}, double{most_shuffled_rows}));
+}
+
+Table with_column_shuffled(const Table& table, const std::string& name, RandomKey key) {
+  const int position = column_position(table, name);
+  const Permutation order(key, static_cast<std::uint64_t>(table.rows()));
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(table.rows()));
+  for (std::size_t row = 0; row < rows.size(); ++row) rows[row] = static_cast<std::int64_t>(order(row));
+  const Table shuffled =
+      take_rows({or_fail(table.columns->SelectColumns({position}), "shuffling a column")}, std::move(rows));
+  Table result = table;
+  result.columns =
+      or_fail(table.columns->SetColumn(position, table.columns->field(position), shuffled.columns->column(0)),
+              "shuffling a column");
+  return result;
+}
+
+// Measures predictions against targets that stay where they are.
+class Scorer {
+ public:
+  Scorer(const Model& model, const Table& table, const Metric& metric) : model_(model), metric_(metric) {
+    if (model.preparation.task() == Task::regression) {
+      numbers_ = target_numbers_or_nan(table, model.preparation.target_column());
+      return;
+    }
+    MetClasses met = meet_classes(table, model.preparation.target_column(), model.preparation.classes());
+    classes_ = std::move(met.numbers);
+    class_count_ = model.preparation.classes().size() + met.unseen.size();
+  }
+
+  double score(const Table& table) const {
+    if (model_.preparation.task() == Task::regression)
+      return metric_.compute(measured_numbers(numbers_, predict(model_, table).values));
+    PiecesOfPredictions pieces(model_, table);
+    const ClassRows rows = class_rows(classes_, class_count_, [&](const auto& take) { pieces.each(take); });
+    return metric_.compute({{}, {}, &rows});
+  }
+
+ private:
+  const Model& model_;
+  const Metric& metric_;
+  std::vector<double> numbers_;
+  std::vector<std::int64_t> classes_;
+  std::size_t class_count_ = 0;
+};
+
+struct MeanAndSpread {
+  double mean = 0;
+  double spread = 0;
+};
+
+MeanAndSpread mean_and_spread(const std::vector<double>& values) {
+  const auto count = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  double squares = 0;
+  for (const double each : values) squares += (each - mean) * (each - mean);
+  return {mean, values.size() < 2 ? 0 : std::sqrt(squares / (count - 1))};
+}
+
+std::vector<std::string> columns_read_by(const Model& model) {
+  std::vector<std::string> names;
+  for (const PreparedColumn& column : model.preparation.columns())
+    if (std::find(names.begin(), names.end(), column.name) == names.end()) names.push_back(column.name);
+  return names;
+}
+
+template <class Value>
+void put_in_order(std::vector<Value>& list, const std::vector<std::size_t>& order) {
+  std::vector<Value> sorted;
+  for (const std::size_t place : order) sorted.push_back(list[place]);
+  list = std::move(sorted);
+}
+
+void put_most_important_first(ColumnImportance& importance) {
+  std::vector<std::size_t> order(importance.columns.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return importance.loss[a] > importance.loss[b]; });
+  put_in_order(importance.columns, order);
+  put_in_order(importance.loss, order);
+  put_in_order(importance.spread, order);
+}
+
+}  // namespace
+
+ColumnImportance column_importance(const Model& model, const Table& table, const Metric& metric,
+                                   const ImportanceConfig& config) {
+  ColumnImportance importance;
+  importance.metric = metric.name;
+  importance.repeats = config.repeats;
+  importance.columns = columns_read_by(model);
+  const auto columns = static_cast<std::int64_t>(importance.columns.size());
+  Table rows = even_rows(table, rows_within_budget(model, columns, config.repeats));
+  rows.columns = in_memory(rows.columns);
+  importance.rows = rows.rows();
+  const Scorer scorer(model, rows, metric);
+  const double whole = scorer.score(rows);
+  std::uint64_t shuffles = 0;
+  for (const std::string& column : importance.columns) {
+    std::vector<double> losses;
+    for (std::int64_t repeat = 0; repeat < config.repeats; ++repeat) {
+      const RandomKey key = random_key(config.seed, Purpose::shuffle, shuffles++);
+      const double without = scorer.score(with_column_shuffled(rows, column, key));
+      losses.push_back(metric.higher_is_better ? whole - without : without - whole);
+    }
+    const auto [mean, spread] = mean_and_spread(losses);
+    importance.loss.push_back(mean);
+    importance.spread.push_back(spread);
+  }
+  put_most_important_first(importance);
+  return importance;
+}
+
+}  // namespace stoker

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+#include "data/table.h"
+#include "model/model.h"
+#include "predict/charts.h"
+#include "predict/metrics.h"
+
+namespace stoker {
+
+struct ImportanceConfig {
+  std::int64_t repeats = 5;
+  std::uint64_t seed = 42;
+};
+
+// How much the metric loses when the values of one column of the table change places among the rows: what a
+// model relies on, whatever its family and however the column becomes numbers. A column whose values say the
+// same as another's may seem unimportant, because the model can do without either.
+//
+// Where rows × columns × parameters would take seconds, an even sample of the rows is used, of 500 at least.
+ColumnImportance column_importance(const Model& model, const Table& table, const Metric& metric,
+                                   const ImportanceConfig& config);
+
+}  // namespace stoker

@@ -1,0 +1,279 @@
+// What people ask of a model beyond its metrics.
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/human_number.h"
+#include "model/fixtures.h"
+#include "predict/calibration.h"
+#include "predict/certainty.h"
+#include "predict/evaluate.h"
+#include "predict/importance.h"
+#include "predict/real_coefficients.h"
+
+namespace stoker {
+namespace {
+
+using testing::AllOf;
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A prediction of two classes for each row, sure of itself.
+Predictions sure_predictions(const std::vector<std::int64_t>& classes) {
+  Predictions predictions;
+  predictions.task = Task::binary;
+  predictions.class_names = {"no", "yes"};
+  predictions.classes = classes;
+  for (const std::int64_t each : classes) {
+    predictions.probabilities.push_back(each == 0 ? 0.9 : 0.1);
+    predictions.probabilities.push_back(each == 0 ? 0.1 : 0.9);
+  }
+  return predictions;
+}
+
+ClassRows rows_of(const std::vector<std::int64_t>& actual, const Predictions& predictions) {
+  return class_rows(actual, 2, [&predictions](const auto& take) { take(predictions); });
+}
+
+MetricInterval interval_named(const std::vector<MetricInterval>& intervals, std::string_view name) {
+  for (const MetricInterval& each : intervals)
+    if (each.metric == name) return each;
+  ADD_FAILURE() << "no interval of " << name;
+  return {};
+}
+
+std::vector<Metric> metrics_for(Task task) {
+  std::vector<Metric> list;
+  for (const Metric& each : metrics())
+    if (each.is_for(task)) list.push_back(each);
+  return list;
+}
+
+TEST(ClassScores, AreThoseOfAClassificationReport) {
+  const std::vector<std::int64_t> actual{0, 0, 0, 1, 1};
+  const Predictions predictions = sure_predictions({0, 0, 1, 1, 1});
+  const ClassScores scores = class_scores(rows_of(actual, predictions), {"no", "yes"});
+  // scikit-learn 1.9: classification_report([0, 0, 0, 1, 1], [0, 0, 1, 1, 1])
+  EXPECT_THAT(scores.precision, ElementsAre(1, DoubleNear(2.0 / 3, 1e-12)));
+  EXPECT_THAT(scores.recall, ElementsAre(DoubleNear(2.0 / 3, 1e-12), 1));
+  EXPECT_THAT(scores.f1, ElementsAre(DoubleNear(0.8, 1e-12), DoubleNear(0.8, 1e-12)));
+  EXPECT_THAT(scores.support, ElementsAre(3, 2));
+}
+
+TEST(ClassScores, OfAClassThatIsNeverPredictedAreZero) {
+  const Predictions predictions = sure_predictions({0, 0});
+  const ClassScores scores = class_scores(rows_of({0, 1}, predictions), {"no", "yes"});
+  EXPECT_THAT(scores.precision, ElementsAre(0.5, 0));
+  EXPECT_THAT(scores.recall, ElementsAre(1, 0));
+  EXPECT_THAT(scores.f1, ElementsAre(DoubleNear(2.0 / 3, 1e-12), 0));
+}
+
+// 90 % of the rows are right: the standard error is √(0.9 · 0.1 / rows).
+void expect_binomial_error(std::size_t rows) {
+  std::vector<std::int64_t> actual(rows);
+  std::vector<std::int64_t> predicted(rows);
+  for (std::size_t row = 0; row < rows; ++row) {
+    actual[row] = row % 2 == 0 ? 0 : 1;
+    predicted[row] = mix(static_cast<std::uint32_t>(row)) % 10 == 0 ? 1 - actual[row] : actual[row];
+  }
+  const Predictions predictions = sure_predictions(predicted);
+  const ClassRows scored = rows_of(actual, predictions);
+  const auto intervals = intervals_of({{}, {}, &scored}, metrics_for(Task::binary));
+  const MetricInterval interval = interval_named(intervals, "accuracy");
+  const double expected = std::sqrt(0.09 / static_cast<double>(rows));
+  EXPECT_NEAR(interval.standard_error, expected, 0.2 * expected);
+  EXPECT_NEAR(interval.high - interval.low, 2 * 1.96 * expected, 0.25 * 2 * 1.96 * expected);
+  EXPECT_GT(interval_named(intervals, "roc_auc").standard_error, 0);
+}
+
+TEST(Intervals, OfAShareOfRowsAreThoseOfTheBinomialDistribution) {
+  expect_binomial_error(400);
+}
+
+TEST(Intervals, OfManyRowsAreNarrowedThoughASampleIsDrawnFrom) {
+  expect_binomial_error(50'000);
+}
+
+TEST(Intervals, AreTheSameEachTime) {
+  const std::vector<double> actual{1, 2, 3, 4, 5, 6};
+  const std::vector<double> predicted{1.1, 1.8, 3.3, 4.1, 4.6, 6.2};
+  const auto all = metrics_for(Task::regression);
+  const auto once = intervals_of(measured_numbers(actual, predicted), all);
+  const auto again = intervals_of(measured_numbers(actual, predicted), all);
+  ASSERT_EQ(once.size(), again.size());
+  for (std::size_t i = 0; i < once.size(); ++i) EXPECT_EQ(once[i].low, again[i].low);
+}
+
+TEST(Baseline, OfNumbersIsTheirMean) {
+  const std::vector<double> actual{1, 2, 3, 6};
+  const Baseline baseline = baseline_of(measured_numbers(actual, actual), metrics_for(Task::regression));
+  EXPECT_EQ(baseline.predicts, "the mean");
+  ASSERT_GE(baseline.metrics.size(), 3U);
+  EXPECT_EQ(baseline.metrics[0], (std::pair<std::string, double>("r2", 0)));
+  EXPECT_NEAR(baseline.metrics[1].second, std::sqrt((4 + 1 + 0 + 9) / 4.0), 1e-12);
+}
+
+TEST(Baseline, OfClassesIsTheMostFrequentWithTheSharesOfAll) {
+  const Predictions predictions = sure_predictions({0, 1, 0, 1});
+  const ClassRows rows = rows_of({0, 0, 0, 1}, predictions);
+  const Baseline baseline = baseline_of({{}, {}, &rows}, metrics_for(Task::binary));
+  const auto value = [&](std::string_view name) {
+    for (const auto& [each, number] : baseline.metrics)
+      if (each == name) return number;
+    return std::nan("");
+  };
+  EXPECT_EQ(value("accuracy"), 0.75);
+  EXPECT_NEAR(value("log_loss"), -(0.75 * std::log(0.75) + 0.25 * std::log(0.25)), 1e-12);
+}
+
+// y = 3 a, while b is noise and kind adds 6 for brick: three columns of four numbers.
+std::string table_of_houses(int rows) {
+  const RandomKey key = random_key(5, Purpose::sample, 0);
+  std::string csv = "a,b,kind,y\n";
+  for (int row = 0; row < rows; ++row) {
+    const auto place = static_cast<std::uint32_t>(2 * row);
+    const double a = normal(key, place);
+    const bool is_brick = random_bits(key, 100'000 + place) % 2 == 0;
+    csv += fmt::format("{},{},{},{}\n", a, normal(key, place + 1), is_brick ? "brick" : "wood",
+                       3 * a + (is_brick ? 6 : 0));
+  }
+  return csv;
+}
+
+Model model_of_houses(Scaling scaling) {
+  PreparationConfig config;
+  config.target_column = "y";
+  Model model;
+  model.preparation = Preparation::fit(table_of(table_of_houses(400)), config, scaling, no_notes());
+  model.network =
+      network_for(family_named("linear_regression"), config::Value(config::Value::Map{}), model.preparation);
+  const Dataset data = model.preparation.apply(table_of(table_of_houses(400)), DType::float64, true);
+  model.parameters = family_named("linear_regression")
+                         .solve({model.network, model.preparation, data, {}, no_notes(), StopSignal{}})
+                         .parameters;
+  return model;
+}
+
+TEST(Importance, IsWhatR2LosesWhenAColumnOfTheTableIsShuffled) {
+  const Model model = model_of_houses(Scaling::standard);
+  const Table table = table_of(table_of_houses(3'000));
+  const ColumnImportance found = column_importance(model, table, *find_metric("r2"), {10, 1});
+  EXPECT_THAT(found.columns, ElementsAre("kind", "a", "b"));
+  // Twice the share of the variance that the column makes: 9 of 18 each.
+  EXPECT_NEAR(found.loss[0], 1, 0.1);
+  EXPECT_NEAR(found.loss[1], 1, 0.1);
+  EXPECT_NEAR(found.loss[2], 0, 1e-6);
+  EXPECT_GT(found.spread[0], 0);
+  EXPECT_LT(found.spread[0], 0.1);
+  EXPECT_EQ(column_importance(model, table, *find_metric("r2"), {10, 1}).loss, found.loss);
+  EXPECT_NE(column_importance(model, table, *find_metric("r2"), {10, 2}).loss, found.loss);
+}
+
+TEST(Importance, OfAMetricThatShouldBeLowIsHowMuchItRises) {
+  const Model model = model_of_houses(Scaling::none);
+  const ColumnImportance found =
+      column_importance(model, table_of(table_of_houses(200)), *find_metric("rmse"), {3, 1});
+  EXPECT_GT(found.loss[0], 1);
+}
+
+TEST(RealCoefficients, AreTheSameHoweverTheColumnsWereScaled) {
+  for (const Scaling scaling : {Scaling::none, Scaling::standard, Scaling::minmax}) {
+    std::map<std::string, double> found;
+    for (const RealCoefficient& each : coefficients_in_real_units(model_of_houses(scaling)))
+      found[each.feature] = each.value;
+    EXPECT_NEAR(found.at("a"), 3, 1e-6);
+    EXPECT_NEAR(found.at("b"), 0, 1e-6);
+    EXPECT_NEAR(found.at("kind=brick") - found.at("kind=wood"), 6, 1e-6);
+    EXPECT_NEAR(found.at("(intercept)") + found.at("kind=wood"), 0, 1e-6);
+  }
+}
+
+TEST(Judge, AddsHowSureAndHowMuchBetterThanNothing) {
+  const Model model = model_of_houses(Scaling::none);
+  const Evaluation judged = judge(model, table_of(table_of_houses(100)), no_notes());
+  EXPECT_EQ(judged.intervals.size(), judged.metrics.size());
+  ASSERT_TRUE(judged.baseline);
+  const Evaluation back = Evaluation::from_json(nlohmann::json::parse(judged.to_json().dump()));
+  EXPECT_EQ(back.interval("rmse")->high, judged.interval("rmse")->high);
+  EXPECT_EQ(back.baseline->metrics, judged.baseline->metrics);
+  EXPECT_FALSE(evaluate(model, table_of(table_of_houses(100))).baseline);
+}
+
+TEST(Calibration, IsHowOftenAProbabilityComesTrue) {
+  // Nine of ten rows that are given 0.9, and two of ten that are given 0.1: distances of 0 and 0.1.
+  std::vector<std::int64_t> actual;
+  std::vector<std::int64_t> predicted;
+  for (int row = 0; row < 20; ++row) {
+    predicted.push_back(row < 10 ? 1 : 0);
+    actual.push_back(row < 9 || row > 17 ? 1 : 0);
+  }
+  const Predictions predictions = sure_predictions(predicted);
+  const Calibration found = calibration_of(rows_of(actual, predictions), {"no", "yes"});
+  EXPECT_EQ(found.of_class, "yes");
+  EXPECT_THAT(found.predicted, ElementsAre(DoubleNear(0.1, 1e-12), DoubleNear(0.9, 1e-12)));
+  EXPECT_THAT(found.observed, ElementsAre(DoubleNear(0.2, 1e-12), DoubleNear(0.9, 1e-12)));
+  EXPECT_NEAR(found.expected_error, 0.05, 1e-12);
+}
+
+TEST(DifferenceOfMetrics, IsSurerOnTheSameRowsThanOnOthers) {
+  std::vector<double> actual;
+  std::vector<double> one;
+  std::vector<double> other;
+  const RandomKey key = random_key(3, Purpose::sample, 0);
+  for (std::uint32_t row = 0; row < 500; ++row) {
+    const double shared = normal(key, row);
+    actual.push_back(0);
+    one.push_back(shared);
+    other.push_back(shared * 1.05);
+  }
+  const Metric& metric = *find_metric("rmse");
+  const auto error =
+      error_of_difference(measured_numbers(actual, one), measured_numbers(actual, other), metric);
+  ASSERT_TRUE(error);
+  // The second is 1.05 times the first on every draw, whose own error is σ / √(2 n).
+  EXPECT_NEAR(*error, 0.05 / std::sqrt(1000.0), 0.2 * 0.05 / std::sqrt(1000.0));
+}
+
+// Takes every row for the class "no".
+Model always_no() {
+  PreparationConfig config;
+  config.target_column = "y";
+  std::string csv = "x,y\n";
+  for (int row = 0; row < 40; ++row) csv += fmt::format("{},{}\n", row, row % 2 == 0 ? "no" : "yes");
+  Model model;
+  model.preparation = Preparation::fit(table_of(csv), config, Scaling::none, no_notes());
+  model.network = network_for(family_named("logistic_regression"), config::Value(config::Value::Map{}),
+                              model.preparation);
+  model.parameters = {{"coefficients", Array::from<double>(std::vector<double>{0}, {1, 1})},
+                      {"intercept", Array::from<double>(std::vector<double>{-3}, {1})}};
+  return model;
+}
+
+TEST(Judge, WarnsWhereAHighAccuracyHidesARareClass) {
+  std::string csv = "x,y\n";
+  for (int row = 0; row < 100; ++row) csv += fmt::format("{},{}\n", row, row < 8 ? "yes" : "no");
+  std::vector<std::string> warnings;
+  judge(always_no(), table_of(csv), [&](Severity severity, const std::string& message) {
+    if (severity == Severity::warning) warnings.push_back(message);
+  });
+  EXPECT_THAT(warnings, ElementsAre(AllOf(HasSubstr("92.0 % of the rows are right"),
+                                          HasSubstr("0 of the 8 rows of 'yes'"))));
+}
+
+TEST(HumanNumber, HasOneStyleForAllSizes) {
+  EXPECT_EQ(human_number(32577), "32,577");
+  EXPECT_EQ(human_number(1061234567.4), "1,061,234,567");
+  EXPECT_EQ(human_number(-1234.5), "-1,234.5");
+  EXPECT_EQ(human_number(80820.26), "80,820.3");
+  EXPECT_EQ(human_number(0.071234567), "0.0712346");
+  EXPECT_EQ(human_number(999.9999), "1,000");
+  EXPECT_EQ(human_number(std::nan("")), "nan");
+}
+
+}  // namespace
+}  // namespace stoker
