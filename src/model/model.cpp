@@ -201,10 +201,6 @@ auto about(const fs::path& file, const Work& work) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 NamedArrays parameters_of_members(const Model& model) {
   std::vector<NamedArrays> parameters;
   for (const Model& member : model.members) parameters.push_back(member.parameters);

@@ -185,7 +185,7 @@ TEST(Ensemble, KeepsGroupsTogether) {
 // What is a feature is decided on all rows: the text is an identifier to none of the members.
 TEST(Ensemble, DecidesOnceWhichColumnsAreFeatures) {
   std::string csv = "name,x,y\n";
-  for (int row = 0; row < 40; ++row) csv += fmt::format("n{},{},{}.5\n", row / 2, row, 3 * row);
+  for (int row = 0; row < 40; ++row) csv += fmt::format("n{},{},{}.5\n", row / 2, row * 7 % 11, 3 * row);
   const Table table = test::table_from_csv(csv);
   const FitResult result = fitted(ensemble_request(table, test::spec_of("ridge"), 2));
   for (const Model& member : result.model.members) EXPECT_EQ(member.preparation.columns().size(), 2U);
