@@ -14,7 +14,8 @@ struct Scaled {
 std::vector<Scaled> scaling_of(const Preparation& preparation) {
   std::vector<Scaled> scaling;
   for (const PreparedColumn& column : preparation.columns()) {
-    const bool is_scaled = column.kind != PreparedColumn::Kind::one_hot;
+    // What a curve makes of a number has no unit; it stays as the model reads it.
+    const bool is_scaled = column.curve == PreparedColumn::Curve::straight;
     for (std::int64_t i = 0; i < column.width(); ++i)
       scaling.push_back(is_scaled ? Scaled{column.shift, column.scale} : Scaled{});
   }

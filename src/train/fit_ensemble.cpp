@@ -61,12 +61,14 @@ Common settle(const FitRequest& request, const Notes& notes) {
   const bool solved = request.spec.is_solved();
   common.preparation =
       solved ? prepare_solved(request, notes)
-             : Preparation::fit(request.training, request.preparation, Scaling::standard, notes);
+             : Preparation::fit(request.training, request.preparation,
+                                form_of(family_of(request.spec), request.spec.settings), notes);
   common.settings = request.preparation;
   common.settings.task = choice_of(common.preparation.task());
   common.settings.feature_columns.clear();
   for (const PreparedColumn& each : common.preparation.columns())
-    common.settings.feature_columns.push_back(each.name);
+    if (common.settings.feature_columns.empty() || common.settings.feature_columns.back() != each.name)
+      common.settings.feature_columns.push_back(each.name);
   common.rows = rows_of_members(request.training, classes_by_row(request.training, common.preparation),
                                 request.config.ensemble, request.spec.training.seed);
   common.device = solved ? Device::cpu() : choose_device(request.config.device, notes);
@@ -171,7 +173,8 @@ class EnsembleTraining {
     prepared.number = number;
     prepared.held_back = take_rows(request_.training, rows.second);
     PreparedData data =
-        prepare(take_rows(request_.training, rows.first), &prepared.held_back, common_.settings, no_notes());
+        prepare(take_rows(request_.training, rows.first), &prepared.held_back, common_.settings,
+                form_of(family_of(request_.spec), request_.spec.settings), no_notes());
     Member& member = prepared.member;
     member.request = engine_request(spec, data, common_.device);
     member.request.precision = request_.config.precision;
