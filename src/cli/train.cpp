@@ -121,8 +121,10 @@ config::Value load_card(const TrainCommand& command) {
 // All rows to train on leave none to test with.
 bool trains_on_all(const TrainCommand& command) {
   const config::Value* ratio = command.split.find("train_ratio");
-  const auto* share = ratio == nullptr ? nullptr : ratio->get_if<double>();
-  return share != nullptr && *share == 1 && command.split.find("test_ratio") == nullptr;
+  if (ratio == nullptr || command.split.find("test_ratio") != nullptr) return false;
+  const auto* share = ratio->get_if<double>();
+  const auto* whole = ratio->get_if<std::int64_t>();
+  return (share != nullptr && *share == 1) || (whole != nullptr && *whole == 1);
 }
 
 // Both parts get rows of every class, where the target has classes and nothing else decides the split.

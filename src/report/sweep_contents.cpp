@@ -39,7 +39,7 @@ SweepContents::Trial trial_from(const json& value) {
 
 // Where the values of a setting stand on its axis.
 SweepContents::Setting setting_from(const std::string& name, const json& trials) {
-  SweepContents::Setting setting{name, {}, false, {}};
+  SweepContents::Setting setting{name, {}, false, false, {}};
   bool all_numbers = true;
   for (const json& trial : trials) all_numbers = all_numbers && trial.at("settings").at(name).is_number();
   for (const json& trial : trials) {
@@ -73,7 +73,8 @@ SweepContents contents_from(const json& whole) {
     contents.settings.push_back(setting_from(name, whole.at("trials")));
     SweepContents::Setting& drawn = contents.settings.back();
     // What was drawn by its logarithm is shown by it, however narrow the range.
-    if (setting.value("kind", "") == "log_uniform" && drawn.labels.empty()) drawn.wants_log_axis = true;
+    if (setting.value("kind", "") == "log_uniform" && drawn.labels.empty())
+      drawn.is_drawn_by_logarithm = true;
     for (std::size_t i = 0; i < contents.trials.size(); ++i)
       contents.trials[i].values.push_back(text_of(whole.at("trials")[i].at("settings").at(name)));
   }

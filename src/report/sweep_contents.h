@@ -29,7 +29,8 @@ struct SweepContents {
   struct Setting {
     std::string name;
     std::vector<std::string> labels;  // of values that are no numbers; x counts them
-    bool wants_log_axis = false;
+    bool wants_log_axis = false;      // its values span decades
+    bool is_drawn_by_logarithm = false;
     std::vector<double> x;  // by trial
   };
 

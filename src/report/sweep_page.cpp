@@ -145,6 +145,7 @@ json score_data(const SweepContents& contents, const SweepContents::Setting& set
             {"xs", json::array()},     {"finished", json::array()},     {"pruned", json::array()},
             {"best", json(nullptr)}};
   if (!setting.labels.empty()) data["labels"] = setting.labels;
+  if (setting.is_drawn_by_logarithm) data["by_logarithm"] = true;
   for (const std::size_t i : order) {
     const bool pruned = contents.trials[i].status == "pruned";
     data["xs"].push_back(rounded(setting.x[i]));

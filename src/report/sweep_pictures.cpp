@@ -47,7 +47,8 @@ GnuplotPicture score_picture(const SweepContents& contents, const SweepContents:
         ", '-' using 1:2 with points pointtype 6 pointsize 3 linewidth 2 linecolor rgb '#ea580c' title "
         "'winner'\n{:.9g} {:.9g}\ne",
         setting.x[place], *winner->score);
-  const std::string log = setting.wants_log_axis ? "set logscale x\nset format x '%g'\n" : "";
+  const std::string log =
+      setting.wants_log_axis || setting.is_drawn_by_logarithm ? "set logscale x\nset format x '%g'\n" : "";
   return {
       fmt::format(
           "set title {}\nset xlabel {}\nset ylabel {}\n{}{}set key top right\nset offsets graph 0.05, "

@@ -136,12 +136,13 @@
   // Score of every candidate against one searched setting; values that are no numbers stand side by side.
   function scorePlot(holder, score) {
     const { xs, finished, pruned, labels } = score;
+    const log = score.log || score.by_logarithm;
     const value = (plot, number) => shown(number);
     const named = (plot, x) => (x === null || x === undefined ? "" : labels ? labels[x] ?? "" : shown(x));
     const [lowest, highest] = [xs[0], xs[xs.length - 1]];
     const room = (highest - lowest || Math.abs(highest) || 1) * 0.05;
     const range = (plot, low, high) =>
-      score.log ? [low / 1.2, high * 1.2] : low <= lowest && high >= highest ? [lowest - room, highest + room] : [low, high];
+      log ? [low / 1.2, high * 1.2] : low <= lowest && high >= highest ? [lowest - room, highest + room] : [low, high];
     const ticks = labels
       ? { splits: () => labels.map((label, index) => index), values: () => labels }
       : {};
@@ -156,7 +157,7 @@
     }
     return new uPlot({
       ...base(holder),
-      scales: { x: { time: false, distr: score.log ? 3 : 1, range } },
+      scales: { x: { time: false, distr: log ? 3 : 1, range } },
       axes: [axis(score.setting, ticks), axis(data.metric, { size: 60 })],
       series,
       hooks: score.best === null ? {} : { draw: [mark(score.best, "--validation")] },
