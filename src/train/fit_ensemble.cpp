@@ -59,10 +59,10 @@ std::vector<std::int64_t> classes_by_row(const Table& table, const Preparation& 
 Common settle(const FitRequest& request, const Notes& notes) {
   Common common;
   const bool solved = request.spec.is_solved();
-  common.preparation =
-      solved ? prepare_solved(request, notes)
-             : Preparation::fit(request.training, request.preparation,
-                                form_of(family_of(request.spec), request.spec.settings), notes);
+  common.preparation = solved
+                           ? prepare_solved(request, notes)
+                           : Preparation::fit(request.training, request.preparation,
+                                              form_of(family_of(request.spec), request.spec.settings), notes);
   common.settings = request.preparation;
   common.settings.task = choice_of(common.preparation.task());
   common.settings.feature_columns.clear();

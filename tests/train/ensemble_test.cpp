@@ -60,8 +60,8 @@ Model trained_by_hand(const FitRequest& request, const SplitRows& rows, std::siz
   ModelSpec spec = request.spec;
   spec.training.seed = seed_of_member(request.spec.training.seed, number);
   const Table held_back = take_rows(request.training, rows.second);
-  const PreparedData data =
-      prepare(take_rows(request.training, rows.first), &held_back, request.preparation, no_notes());
+  const PreparedData data = prepare(take_rows(request.training, rows.first), &held_back, request.preparation,
+                                    Scaling::standard, no_notes());
   Member member;
   member.request = engine_request(spec, data, Device::cpu());
   member.request.threads = 1;

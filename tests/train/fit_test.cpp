@@ -97,7 +97,11 @@ TEST(FitNetwork, LearnsFromTheRowsThatWeigh) {
 
 TEST(FitNetwork, TellsManyClassesApart) {
   const Table all = sample(SampleName::blobs, 3000);
-  const SplitRows rows = split_rows(all, {0.7, 0.3, 1, "", ""});
+  SplitConfig split;
+  split.train_ratio = 0.7;
+  split.test_ratio = 0.3;
+  split.random_seed = 1;
+  const SplitRows rows = split_rows(all, split);
   ModelSpec spec = small_network();
   spec.training.validation_ratio = 0.1;
   const FitResult result = fitted(take_rows(all, rows.first), spec);
