@@ -100,6 +100,21 @@ TEST_P(Entrances, AreTrainedAlikeByFusedAndEager) {
   }
 }
 
+TEST_P(Entrances, AreTrainedOnAGpuAsOnACpu) {
+  if (!test::first_gpu()) GTEST_SKIP() << "no GPU here";
+  const EngineRequest request = entrance_request(GetParam());
+  const EngineRequest placed = test::placed_on(request, *test::first_gpu(), Memory::device);
+  const ChunkResult expected = run_epochs(*make_engine("eager", request), request, 5, 1000);
+  for (const char* name : {"graph", "eager"}) {
+    const ChunkResult found = run_epochs(*make_engine(name, placed), placed, 5, 1000);
+    ASSERT_EQ(found.finished_epochs.size(), 5U) << name;
+    for (std::size_t i = 0; i < 5; ++i)
+      EXPECT_NEAR(*found.finished_epochs[i].validation_loss, *expected.finished_epochs[i].validation_loss,
+                  2e-3 * *expected.finished_epochs[i].validation_loss)
+          << name;
+  }
+}
+
 TEST_P(Entrances, PredictWhatTheyWereValidatedWith) {
   const EngineRequest request = entrance_request(GetParam());
   const auto engine = make_engine("fused", request);

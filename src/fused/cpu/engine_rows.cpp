@@ -64,6 +64,8 @@ void FusedCpuEngine::fetch_rows() const {
   }
 }
 
+template void FusedCpuEngine::fetch_rows<3>() const;
+
 // Rows first .. first + count of the batch to the bench.
 void FusedCpuEngine::gather(Bench& bench, std::int64_t first, std::int64_t count) const {
   const std::int64_t columns = shape_.inputs;
