@@ -62,7 +62,8 @@ std::string gaps_text(const std::vector<ColumnGaps>& gaps) {
   };
   std::vector<std::string> sentences;
   if (!filled.empty()) sentences.push_back("missing values were filled in: " + named(filled));
-  if (!unseen.empty()) sentences.push_back("values that no training row had: " + named(unseen));
+  if (!unseen.empty())
+    sentences.push_back("values that training had not seen, or only once: " + named(unseen));
   return join(sentences, "; ");
 }
 

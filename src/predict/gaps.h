@@ -13,13 +13,14 @@ namespace stoker {
 struct ColumnGaps {
   std::string column;
   std::int64_t missing = 0;  // filled in with what was usual in training
-  std::int64_t unseen = 0;   // texts that no training row had
+  std::int64_t unseen = 0;   // texts that training had not seen, or only once
 };
 
 // Of the columns that the model reads and that have any, in the model's order.
 std::vector<ColumnGaps> gaps_in(const Table& table, const Preparation& preparation);
 
-// "missing values were filled in: 3 in 'age'; values that no training row had: 2 in 'kind'"; "" of none.
+// "missing values were filled in: 3 in 'age'; values that training had not seen, or only once: 2 in 'kind'";
+// "" of none.
 std::string gaps_text(const std::vector<ColumnGaps>& gaps);
 
 }  // namespace stoker

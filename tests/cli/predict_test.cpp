@@ -155,8 +155,8 @@ TEST_F(Predict, SaysWhatWasFilledInAndWhatIsNew) {
   const Finished finished = place_.stoker({"predict", "latest", "gaps.csv", "--json"});
   ASSERT_EQ(finished.code, 0) << finished.errors;
   EXPECT_THAT(finished.errors,
-              HasSubstr("missing values were filled in: 1 in 'a', 1 in 'kind'; values that no "
-                        "training row had: 2 in 'kind'"));
+              HasSubstr("missing values were filled in: 1 in 'a', 1 in 'kind'; values that training "
+                        "had not seen, or only once: 2 in 'kind'"));
   const auto json = nlohmann::json::parse(finished.output);
   EXPECT_EQ(json.at("unseen"), (nlohmann::json{{"kind", 2}}));
   EXPECT_EQ(json.at("filled"), (nlohmann::json{{"a", 1}, {"kind", 1}}));
