@@ -49,6 +49,14 @@ DateForms Preparation::date_forms() const {
   return forms;
 }
 
+std::vector<std::string> Preparation::column_names() const {
+  std::vector<std::string> names;
+  // What a column becomes stands side by side.
+  for (const PreparedColumn& column : columns_)
+    if (names.empty() || names.back() != column.name) names.push_back(column.name);
+  return names;
+}
+
 std::vector<std::string> Preparation::feature_names() const {
   std::vector<std::string> names;
   for (const PreparedColumn& column : columns_) {

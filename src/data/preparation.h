@@ -39,6 +39,7 @@ class Preparation {
   // As text, sorted (by number where all are numbers); empty for regression.
   const std::vector<std::string>& classes() const { return classes_; }
   const std::vector<PreparedColumn>& columns() const { return columns_; }
+  std::vector<std::string> column_names() const;   // of the table, each once, though it may become several
   std::vector<std::string> text_columns() const;   // those learnt as texts, for Source::read
   DateForms date_forms() const;                    // those of the dates it learnt, for Source::read
   std::vector<std::string> feature_names() const;  // one per prepared column of numbers

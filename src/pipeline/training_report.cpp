@@ -1,7 +1,5 @@
 #include "pipeline/training_report.h"
 
-#include <set>
-
 #include <nlohmann/json.hpp>
 
 #include "predict/metrics.h"
@@ -62,12 +60,6 @@ void add_ensemble(json& report, const Model& model) {
     part["metrics"].push_back({{"name", name}, {"value", value}});
 }
 
-std::size_t columns_read(const Preparation& preparation) {
-  std::set<std::string> names;
-  for (const PreparedColumn& column : preparation.columns()) names.insert(column.name);
-  return names.size();
-}
-
 // What earlier versions kept in the cache has less.
 void add_what_was_learnt(const json& report, RunRecord::Training& line) {
   line.target = report.value("target", "");
@@ -104,7 +96,7 @@ json training_report(const FitResult& result, std::int64_t rows, const Evaluatio
               {"task", config::name_of(result.model.preparation.task())},
               {"target", result.model.preparation.target_column()},
               {"features", result.model.preparation.feature_names()},
-              {"columns", columns_read(result.model.preparation)},
+              {"columns", result.model.preparation.column_names().size()},
               {"rows", rows},
               {"measured_rows", on_training_rows.rows},
               {"engine", result.engine},

@@ -89,13 +89,6 @@ MeanAndSpread mean_and_spread(const std::vector<double>& values) {
   return {mean, values.size() < 2 ? 0 : std::sqrt(squares / (count - 1))};
 }
 
-std::vector<std::string> columns_read_by(const Model& model) {
-  std::vector<std::string> names;
-  for (const PreparedColumn& column : model.preparation.columns())
-    if (std::find(names.begin(), names.end(), column.name) == names.end()) names.push_back(column.name);
-  return names;
-}
-
 template <class Value>
 void put_in_order(std::vector<Value>& list, const std::vector<std::size_t>& order) {
   std::vector<Value> sorted;
@@ -120,7 +113,7 @@ ColumnImportance column_importance(const Model& model, const Table& table, const
   ColumnImportance importance;
   importance.metric = metric.name;
   importance.repeats = config.repeats;
-  importance.columns = columns_read_by(model);
+  importance.columns = model.preparation.column_names();
   const auto columns = static_cast<std::int64_t>(importance.columns.size());
   Table rows = even_rows(table, rows_within_budget(model, columns, config.repeats));
   rows.columns = in_memory(rows.columns);

@@ -65,10 +65,7 @@ Common settle(const FitRequest& request, const Notes& notes) {
                                               form_of(family_of(request.spec), request.spec.settings), notes);
   common.settings = request.preparation;
   common.settings.task = choice_of(common.preparation.task());
-  common.settings.feature_columns.clear();
-  for (const PreparedColumn& each : common.preparation.columns())
-    if (common.settings.feature_columns.empty() || common.settings.feature_columns.back() != each.name)
-      common.settings.feature_columns.push_back(each.name);
+  common.settings.feature_columns = common.preparation.column_names();
   common.rows = rows_of_members(request.training, classes_by_row(request.training, common.preparation),
                                 request.config.ensemble, request.spec.training.seed);
   common.device = solved ? Device::cpu() : choose_device(request.config.device, notes);
