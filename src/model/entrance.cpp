@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -34,12 +35,22 @@ std::int64_t width_for(std::int64_t size) {
 }
 
 template <class Number>
-std::span<const Number> values_of(const Dataset& data, const char* name, std::int64_t width) {
-  if (width == 0) return {};
+const Number* values_of(const Dataset& data, const char* name, std::int64_t width) {
+  if (width == 0 || data.arrays.empty()) return nullptr;
   const DatasetArray* found = data.find(name);
   if (found == nullptr || found->array.shape() != Shape{data.rows(), width})
     fail("a network was given rows without its {}", name);
-  return found->array.as<Number>();
+  return found->array.as<Number>().data();
+}
+
+// The number itself, then how far it lies in each bin, from 0 to 1.
+void put_in_bins(float number, const float* edges, std::int64_t bins, float* values) {
+  values[0] = number;
+  for (std::int64_t bin = 0; bin < bins; ++bin) {
+    const float width = edges[bin + 1] - edges[bin];
+    const float share = width > 0 ? (number - edges[bin]) / width : 0;
+    values[bin + 1] = std::clamp(share, 0.0F, 1.0F);
+  }
 }
 
 }  // namespace
@@ -108,14 +119,13 @@ void add_entrance_parameters(const Entrance& entrance, std::vector<ParameterSpec
 
 void learn_edges(const Entrance& entrance, const Dataset& training, NamedArrays& parameters) {
   if (entrance.kind != NumberEmbedding::piecewise_linear) return;
-  const auto values = values_of<float>(training, "numbers", entrance.numbers);
+  const float* values = values_of<float>(training, "numbers", entrance.numbers);
   const std::int64_t rows = training.rows();
   Array edges(DType::float32, {entrance.numbers, entrance.bins + 1});
   std::vector<float> column(static_cast<std::size_t>(rows));
   for (std::int64_t number = 0; number < entrance.numbers; ++number) {
     for (std::int64_t row = 0; row < rows; ++row)
-      column[static_cast<std::size_t>(row)] =
-          values[static_cast<std::size_t>(row * entrance.numbers + number)];
+      column[static_cast<std::size_t>(row)] = values[row * entrance.numbers + number];
     std::sort(column.begin(), column.end());
     for (std::int64_t edge = 0; edge <= entrance.bins; ++edge)
       edges.as<float>()[static_cast<std::size_t>(number * (entrance.bins + 1) + edge)] =
@@ -125,24 +135,37 @@ void learn_edges(const Entrance& entrance, const Dataset& training, NamedArrays&
     if (each.name == "entrance.edges") each.array = edges;
 }
 
-void put_in_bins(float number, std::span<const float> edges, float* values) {
-  values[0] = number;
-  for (std::size_t bin = 0; bin + 1 < edges.size(); ++bin) {
-    const float width = edges[bin + 1] - edges[bin];
-    const float share = width > 0 ? (number - edges[bin]) / width : 0;
-    values[bin + 1] = std::clamp(share, 0.0F, 1.0F);
+EnteringRows::EnteringRows(const Entrance& wanted, const Dataset& data)
+    : entrance(wanted),
+      numbers(values_of<float>(data, "numbers", wanted.numbers)),
+      features(values_of<float>(data, "features", wanted.features)),
+      codes(
+          values_of<std::int64_t>(data, "categories", static_cast<std::int64_t>(wanted.categories.size()))) {}
+
+void put_without_waves(const EnteringRows& rows, std::int64_t row, const float* edges,
+                       std::span<const float* const> categories, float* values) {
+  const Entrance& entrance = rows.entrance;
+  if (entrance.kind == NumberEmbedding::piecewise_linear)
+    for (std::int64_t n = 0; n < entrance.numbers; ++n)
+      put_in_bins(rows.numbers_of(row)[n], edges + n * (entrance.bins + 1), entrance.bins,
+                  values + n * entrance.values_of_number());
+  values += entrance.numbers * entrance.values_of_number();
+  std::copy_n(rows.features + row * entrance.features, entrance.features, values);
+  values += entrance.features;
+  for (std::size_t i = 0; i < categories.size(); ++i) {
+    const auto& [size, width] = entrance.categories[i];
+    const std::int64_t code = rows.codes_of(row)[i];
+    if (code < 0 || code >= size) fail("a category has number {}, but there are {}", code, size);
+    std::copy_n(categories[i] + code * width, width, values);
+    values += width;
   }
 }
 
 EntranceRows::EntranceRows(const Entrance& entrance, const NamedArrays& parameters, const Dataset& data)
-    : entrance_(entrance),
-      numbers_(values_of<float>(data, "numbers", entrance.numbers)),
-      features_(values_of<float>(data, "features", entrance.features)),
-      codes_(values_of<std::int64_t>(data, "categories",
-                                     static_cast<std::int64_t>(entrance.categories.size()))) {
-  const auto parameter = [&](const std::string& name) {
+    : rows_(entrance, data) {
+  const auto parameter = [&](const std::string& name) -> const float* {
     kept_.push_back(find_array(parameters, name));
-    return std::span<const float>(kept_.back().as<float>());
+    return std::as_const(kept_.back()).as<float>().data();
   };
   if (entrance.kind == NumberEmbedding::periodic) {
     frequencies_ = parameter("entrance.frequencies");
@@ -156,46 +179,30 @@ EntranceRows::EntranceRows(const Entrance& entrance, const NamedArrays& paramete
 
 void EntranceRows::put_periodic(const float* numbers, float* values) const {
   constexpr float circle = 2 * std::numbers::pi_v<float>;
-  const auto count = static_cast<std::size_t>(entrance_.frequencies);
-  const auto width = static_cast<std::size_t>(entrance_.width);
-  std::vector<float> waves(1 + 2 * count);
-  for (std::size_t n = 0; n < static_cast<std::size_t>(entrance_.numbers); ++n) {
+  const Entrance& entrance = rows_.entrance;
+  const std::int64_t count = entrance.frequencies;
+  std::vector<float> waves(static_cast<std::size_t>(1 + 2 * count));
+  const float* weights = weight_;
+  for (std::int64_t n = 0; n < entrance.numbers; ++n) {
     waves[0] = numbers[n];
-    for (std::size_t f = 0; f < count; ++f) {
+    for (std::int64_t f = 0; f < count; ++f) {
       // Whole turns say nothing, and a small angle is computed more exactly.
       const float turns = numbers[n] * frequencies_[n * count + f];
       const float angle = circle * (turns - std::nearbyint(turns));
-      waves[1 + f] = std::sin(angle);
-      waves[1 + count + f] = std::cos(angle);
+      waves[static_cast<std::size_t>(1 + f)] = std::sin(angle);
+      waves[static_cast<std::size_t>(1 + count + f)] = std::cos(angle);
     }
-    for (std::size_t w = 0; w < width; ++w) {
-      const float* weights = weight_.data() + (n * width + w) * waves.size();
-      float sum = bias_[n * width + w];
-      for (std::size_t i = 0; i < waves.size(); ++i) sum += weights[i] * waves[i];
+    for (std::int64_t w = 0; w < entrance.width; ++w) {
+      float sum = bias_[n * entrance.width + w];
+      for (const float wave : waves) sum += *weights++ * wave;
       *values++ = std::max(sum, 0.0F);
     }
   }
 }
 
 void EntranceRows::put(std::int64_t row, float* values) const {
-  const float* numbers = numbers_.data() + row * entrance_.numbers;
-  if (entrance_.kind == NumberEmbedding::periodic) put_periodic(numbers, values);
-  if (entrance_.kind == NumberEmbedding::piecewise_linear) {
-    const auto edges = static_cast<std::size_t>(entrance_.bins) + 1;
-    for (std::int64_t n = 0; n < entrance_.numbers; ++n)
-      put_in_bins(numbers[n], edges_.subspan(static_cast<std::size_t>(n) * edges, edges),
-                  values + n * entrance_.values_of_number());
-  }
-  values += entrance_.numbers * entrance_.values_of_number();
-  std::copy_n(features_.data() + row * entrance_.features, entrance_.features, values);
-  values += entrance_.features;
-  for (std::size_t i = 0; i < categories_.size(); ++i) {
-    const auto& [size, width] = entrance_.categories[i];
-    const std::int64_t code = codes_[static_cast<std::size_t>(row) * categories_.size() + i];
-    if (code < 0 || code >= size) fail("a category has number {}, but there are {}", code, size);
-    std::copy_n(categories_[i].data() + code * width, width, values);
-    values += width;
-  }
+  if (rows_.entrance.kind == NumberEmbedding::periodic) put_periodic(rows_.numbers_of(row), values);
+  put_without_waves(rows_, row, edges_, categories_, values);
 }
 
 }  // namespace stoker

@@ -85,10 +85,25 @@ void add_entrance_parameters(const Entrance& entrance, std::vector<ParameterSpec
 // The edges of bins with equally many training rows, into their buffer.
 void learn_edges(const Entrance& entrance, const Dataset& training, NamedArrays& parameters);
 
-// What a piecewise linear embedding makes of a number: the number, then how far it lies in each bin, from 0
-// to
-// 1. `edges` are those of this number; equal ones make a bin that is empty and stays 0.
-void put_in_bins(float number, std::span<const float> edges, float* values);
+// The rows of a dataset as an entrance finds them.
+struct EnteringRows {
+  EnteringRows(const Entrance& entrance, const Dataset& data);
+  const float* numbers_of(std::int64_t row) const { return numbers + row * entrance.numbers; }
+  const std::int64_t* codes_of(std::int64_t row) const {
+    return codes + row * static_cast<std::int64_t>(entrance.categories.size());
+  }
+
+  Entrance entrance;
+  const float* numbers = nullptr;
+  const float* features = nullptr;
+  const std::int64_t* codes = nullptr;
+};
+
+// Puts all of a row to its place before the first layer but the periodic embeddings, which have arithmetic of
+// their own. `edges` are those of all bins; equal ones make a bin that is empty and stays 0. `categories` has
+// the learnt values of each column.
+void put_without_waves(const EnteringRows& rows, std::int64_t row, const float* edges,
+                       std::span<const float* const> categories, float* values);
 
 // Reads rows and leaves them as the first layer reads them, on a CPU, one row after the other.
 class EntranceRows {
@@ -99,16 +114,13 @@ class EntranceRows {
  private:
   void put_periodic(const float* numbers, float* values) const;
 
-  Entrance entrance_;
-  std::span<const float> numbers_;
-  std::span<const float> features_;
-  std::span<const std::int64_t> codes_;
-  std::vector<Array> kept_;  // what the spans below point into
-  std::span<const float> frequencies_;
-  std::span<const float> weight_;
-  std::span<const float> bias_;
-  std::span<const float> edges_;
-  std::vector<std::span<const float>> categories_;
+  EnteringRows rows_;
+  std::vector<Array> kept_;  // what is pointed at below
+  const float* frequencies_ = nullptr;
+  const float* weight_ = nullptr;
+  const float* bias_ = nullptr;
+  const float* edges_ = nullptr;
+  std::vector<const float*> categories_;
 };
 
 }  // namespace stoker

@@ -95,9 +95,9 @@ void FusedCpuEngine::gather(Bench& bench, std::int64_t first, std::int64_t count
   std::fill_n(bench.space.active[0] + count * stride, rest * stride, 0.0F);
 }
 
-void FusedCpuEngine::enter(Bench& bench, const EntranceReader& reader, std::int64_t source,
+void FusedCpuEngine::enter(Bench& bench, const EnteringRows& rows, std::int64_t source,
                            std::int64_t row) const {
-  reader.put(source, row, network_, laid_.entrance, *bench.entered, bench.space);
+  put_row(rows, learnt_, source, row, network_.layers[0].inputs, *bench.entered, bench.space);
 }
 
 void FusedCpuEngine::validate() {

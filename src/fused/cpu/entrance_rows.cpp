@@ -61,13 +61,6 @@ void for_each_array(const Entrance& entrance, const Network& network, const Entr
   }
 }
 
-template <class Number>
-std::span<const Number> values_called(const Dataset& dataset, const char* name) {
-  const DatasetArray* found = dataset.find(name);
-  if (found == nullptr) return {};
-  return found->array.as<Number>();
-}
-
 }  // namespace
 
 EntrancePlaces place_entrance(const Entrance& entrance, Network& network) {
@@ -139,36 +132,13 @@ void EntranceSpace::show(Workspace& space) {
   space.entrance_turned = turned_.as<float>().data();
 }
 
-EntranceReader::EntranceReader(const Entrance& entrance, const Dataset& dataset, const Array& edges)
-    : entrance_(entrance),
-      numbers_(values_called<float>(dataset, "numbers")),
-      features_(values_called<float>(dataset, "features")),
-      codes_(values_called<std::int64_t>(dataset, "categories")) {
-  if (entrance.kind == NumberEmbedding::piecewise_linear) edges_ = edges.as<float>();
-}
-
-void EntranceReader::put(std::int64_t source, std::int64_t row, const Network& network,
-                         const EntrancePlaces& places, EntranceSpace& entered, Workspace& space) const {
-  float* target = space.active[0] + row * network.layers[0].inputs;
-  const float* numbers = numbers_.data() + source * entrance_.numbers;
-  if (entrance_.kind == NumberEmbedding::periodic)
-    std::copy_n(numbers, entrance_.numbers, entered.numbers_of(row));
-  if (entrance_.kind == NumberEmbedding::piecewise_linear) {
-    const auto edges = static_cast<std::size_t>(entrance_.bins) + 1;
-    for (std::int64_t n = 0; n < entrance_.numbers; ++n)
-      put_in_bins(numbers[n], edges_.subspan(static_cast<std::size_t>(n) * edges, edges),
-                  target + n * entrance_.values_of_number());
-  }
-  target += entrance_.numbers * entrance_.values_of_number();
-  std::copy_n(features_.data() + source * entrance_.features, entrance_.features, target);
-  target += entrance_.features;
-  for (std::size_t i = 0; i < entrance_.categories.size(); ++i) {
-    const std::int64_t width = entrance_.categories[i].width;
-    const std::int64_t code = codes_[static_cast<std::size_t>(source) * entrance_.categories.size() + i];
-    entered.codes_of(row)[i] = code;
-    std::copy_n(network.parameters + places.categories[i] + code * width, width, target);
-    target += width;
-  }
+void put_row(const EnteringRows& rows, const LearntValues& learnt, std::int64_t source, std::int64_t row,
+             std::int64_t stride, EntranceSpace& entered, Workspace& space) {
+  const Entrance& entrance = rows.entrance;
+  if (entrance.kind == NumberEmbedding::periodic)
+    std::copy_n(rows.numbers_of(source), entrance.numbers, entered.numbers_of(row));
+  std::copy_n(rows.codes_of(source), entrance.categories.size(), entered.codes_of(row));
+  put_without_waves(rows, source, learnt.edges, learnt.categories, space.active[0] + row * stride);
 }
 
 void sum_categories(const Entrance& entrance, const Network& network, const EntrancePlaces& places,

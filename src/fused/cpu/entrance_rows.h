@@ -47,21 +47,14 @@ class EntranceSpace {
   std::vector<std::int64_t> codes_;
 };
 
-class EntranceReader {
- public:
-  EntranceReader(const Entrance& entrance, const Dataset& dataset, const Array& edges);
-
-  // Row `source` of the dataset as row `row` of the slice: all but what the kernels embed.
-  void put(std::int64_t source, std::int64_t row, const Network& network, const EntrancePlaces& places,
-           EntranceSpace& entered, Workspace& space) const;
-
- private:
-  Entrance entrance_;
-  std::span<const float> numbers_;
-  std::span<const float> features_;
-  std::span<const std::int64_t> codes_;
-  std::span<const float> edges_;
+// Row `source` of a dataset as row `row` of the slice: all but what the kernels embed. `learnt` has the edges
+// of bins and the values of categories.
+struct LearntValues {
+  const float* edges = nullptr;
+  std::vector<const float*> categories;
 };
+void put_row(const EnteringRows& rows, const LearntValues& learnt, std::int64_t source, std::int64_t row,
+             std::int64_t stride, EntranceSpace& entered, Workspace& space);
 
 // Gradients of the categories of `rows` rows, from the deltas of the first layer's inputs.
 void sum_categories(const Entrance& entrance, const Network& network, const EntrancePlaces& places,

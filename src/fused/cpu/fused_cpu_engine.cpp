@@ -78,8 +78,8 @@ FusedCpuEngine::FusedCpuEngine(const EngineRequest& request, const Kernels& kern
       laid_(network_of(shape_)),
       network_(laid_.network),
       edges_(edges_of(shape_, request.initial_parameters)),
-      training_rows_(shape_.entrance, request_.training, edges_),
-      validation_rows_(shape_.entrance, request_.validation, edges_),
+      training_rows_(shape_.entrance, request_.training),
+      validation_rows_(shape_.entrance, request_.validation),
       slice_rows_(rows_per_slice(network_, rows_in_batch(request))),
       has_validation_(request.validation.rows() > 0),
       best_loss_(std::numeric_limits<double>::infinity()),
@@ -94,6 +94,9 @@ void FusedCpuEngine::make_buffers() {
   parameters_ = zeros(network_.size);
   pack(shape_, laid_, request_.initial_parameters, "", parameters_);
   network_.parameters = floats(parameters_);
+  if (!edges_.empty()) learnt_.edges = floats(edges_);
+  for (const std::int64_t place : laid_.entrance.categories)
+    learnt_.categories.push_back(network_.parameters + place);
   if (request_.optimizer.has_first_moment()) {
     first_moment_ = zeros(network_.size);
     network_.first_moment = floats(first_moment_);

@@ -65,7 +65,7 @@ class FusedCpuEngine : public Engine {
   void fetch_rows() const;
   std::int64_t batch_rows(std::int64_t step) const;
   void gather(Bench& bench, std::int64_t first, std::int64_t count) const;
-  void enter(Bench& bench, const EntranceReader& reader, std::int64_t source, std::int64_t row) const;
+  void enter(Bench& bench, const EnteringRows& rows, std::int64_t source, std::int64_t row) const;
   void update_entrance(Bench& bench, std::int64_t count, Gradients what, const Update& update);
   void run_slice(Bench& bench, std::int64_t first, std::int64_t count, std::int64_t rows, Gradients what,
                  const Update& update);
@@ -82,8 +82,9 @@ class FusedCpuEngine : public Engine {
   LaidNetwork laid_;
   Network& network_;
   Array edges_;  // of piecewise linear embeddings
-  EntranceReader training_rows_;
-  EntranceReader validation_rows_;
+  EnteringRows training_rows_;
+  EnteringRows validation_rows_;
+  LearntValues learnt_;
   std::int64_t slice_rows_ = 0;
   bool has_validation_ = false;
 
