@@ -140,14 +140,19 @@ void refuse_wrong_network(const Model& model) {
     refuse("{} predicts classes, not numbers", family.name);
   const auto classes = static_cast<std::int64_t>(preparation.classes().size());
   const std::int64_t outputs = preparation.task() == Task::multiclass ? classes : 1;
-  Network prepared;
-  prepared.inputs = preparation.inputs(family.type());
+  const InputForm form = form_of(family, model.network.settings);
+  for (const PreparedColumn& column : preparation.columns()) {
+    const bool is_embedded = column.kind == PreparedColumn::Kind::embedded;
+    if ((column.is_apart && !form.numbers_apart) || (is_embedded && !form.embeds_categories))
+      refuse("column '{}' is to be embedded, which its network does not do", column.name);
+  }
+  const std::vector<ArraySpec> prepared = preparation.inputs(family.type());
   const std::int64_t inputs = feature_width(model.network);
   if (inputs != feature_width(prepared) || model.network.outputs != outputs) {
     refuse("its network has {} inputs and {} outputs, but its preparation provides {} and needs {}", inputs,
            model.network.outputs, feature_width(prepared), outputs);
   }
-  if (model.network.inputs != prepared.inputs)
+  if (model.network.inputs != prepared)
     refuse("its network reads other arrays than its preparation provides");
 }
 

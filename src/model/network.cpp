@@ -84,9 +84,9 @@ Network network_from_json(const json& text) {
   return network;
 }
 
-std::int64_t feature_width(const Network& network) {
+std::int64_t feature_width(const std::vector<ArraySpec>& inputs) {
   std::int64_t width = 0;
-  for (const ArraySpec& input : network.inputs) {
+  for (const ArraySpec& input : inputs) {
     if (input.role != Role::features) continue;
     std::int64_t size = 1;
     for (const std::int64_t each : input.shape) size *= each;

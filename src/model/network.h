@@ -26,6 +26,9 @@ nlohmann::json to_json(const Network& network);
 Network network_from_json(const nlohmann::json& json);
 
 // How many values a row has in its features.
-std::int64_t feature_width(const Network& network);
+std::int64_t feature_width(const std::vector<ArraySpec>& inputs);
+inline std::int64_t feature_width(const Network& network) {
+  return feature_width(network.inputs);
+}
 
 }  // namespace stoker

@@ -159,6 +159,19 @@ TEST_F(ModelFolder, OfMoreLayersThanAnyNetworkHasIsRefused) {
   EXPECT_THAT(refusal_to_load(), HasSubstr("200000 hidden layers"));
 }
 
+TEST_F(ModelFolder, WithColumnsToEmbedThatItsNetworkDoesNotEmbedIsRefused) {
+  for (const Model& model : {linear_model(), network_model(Task::regression)}) {
+    save_model(model, folder());
+    json text = description();
+    text["preparation"]["columns"][0]["apart"] = true;
+    text["network"]["inputs"] =
+        json::parse(R"([{"name": "numbers", "role": "features", "type": "float32", "shape": [1]},
+                        {"name": "features", "role": "features", "type": "float32", "shape": [1]}])");
+    describe(text);
+    EXPECT_THAT(refusal_to_load(), HasSubstr("is to be embedded, which its network does not do"));
+  }
+}
+
 TEST_F(ModelFolder, OfANetworkHasNoPenaltyAndIsReadWithTheZeroOfEarlierVersions) {
   save_model(network_model(Task::regression), folder());
   EXPECT_FALSE(description().contains("alpha"));
