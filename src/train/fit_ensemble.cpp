@@ -15,6 +15,7 @@
 #include "train/fit_solved.h"
 #include "train/folds.h"
 #include "train/side_by_side.h"
+#include "train/variants.h"
 
 namespace stoker {
 namespace {
@@ -27,8 +28,8 @@ constexpr std::size_t most_held_back_values = std::size_t{1} << 25;
 // What all members have in common, settled on all training rows.
 struct Common {
   Preparation preparation;
-  PreparationConfig settings;   // task and columns are no guess any more
-  std::vector<SplitRows> rows;  // of each member: to train on, and held back
+  std::vector<Variant> variants;  // task and columns are no guess any more
+  std::vector<SplitRows> rows;    // of each member: to train on, and held back
   Device device;
 };
 
@@ -58,14 +59,16 @@ std::vector<std::int64_t> classes_by_row(const Table& table, const Preparation& 
 
 Common settle(const FitRequest& request, const Notes& notes) {
   Common common;
+  common.variants = variants_of(request);
   const bool solved = request.spec.is_solved();
   common.preparation = solved
                            ? prepare_solved(request, notes)
                            : Preparation::fit(request.training, request.preparation,
                                               form_of(family_of(request.spec), request.spec.settings), notes);
-  common.settings = request.preparation;
-  common.settings.task = choice_of(common.preparation.task());
-  common.settings.feature_columns = common.preparation.column_names();
+  for (Variant& each : common.variants) {
+    each.preparation.task = choice_of(common.preparation.task());
+    each.preparation.feature_columns = common.preparation.column_names();
+  }
   common.rows = rows_of_members(request.training, classes_by_row(request.training, common.preparation),
                                 request.config.ensemble, request.spec.training.seed);
   common.device = solved ? Device::cpu() : choose_device(request.config.device, notes);
@@ -157,21 +160,22 @@ class EnsembleTraining {
     return number == 0 || stop_.reason() == StopReason::none;
   }
 
-  ModelSpec spec_of_member(std::size_t number) const {
-    ModelSpec spec = request_.spec;
-    spec.training.seed = seed_of_member(request_.spec.training.seed, number);
-    return spec;
+  // Its variant, with a seed of its own.
+  Variant settings_of_member(std::size_t number) const {
+    Variant own =
+        common_.variants[variant_of_member(request_.config.ensemble, number, common_.variants.size())];
+    own.spec.training.seed = seed_of_member(request_.spec.training.seed, number);
+    return own;
   }
 
   Prepared prepare_member(std::size_t number) {
     const SplitRows& rows = common_.rows[number];
-    const ModelSpec spec = spec_of_member(number);
+    const auto& [spec, preparation] = settings_of_member(number);
     Prepared prepared;
     prepared.number = number;
     prepared.held_back = take_rows(request_.training, rows.second);
-    PreparedData data =
-        prepare(take_rows(request_.training, rows.first), &prepared.held_back, common_.settings,
-                form_of(family_of(request_.spec), request_.spec.settings), no_notes());
+    PreparedData data = prepare(take_rows(request_.training, rows.first), &prepared.held_back, preparation,
+                                form_of(family_of(spec), spec.settings), no_notes());
     Member& member = prepared.member;
     member.request = engine_request(spec, data, common_.device);
     member.request.precision = request_.config.precision;
@@ -217,9 +221,10 @@ class EnsembleTraining {
   void solve(std::size_t number) {
     const SplitRows& rows = common_.rows[number];
     const Table training = take_rows(request_.training, rows.first);
+    auto [spec, preparation] = settings_of_member(number);
     FitRequest own{.training = training,
-                   .spec = spec_of_member(number),
-                   .preparation = common_.settings,
+                   .spec = std::move(spec),
+                   .preparation = std::move(preparation),
                    .config = request_.config,
                    .checkpoints = {}};
     own.config.time_limit = 0;  // that of the whole is in the signal

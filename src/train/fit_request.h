@@ -20,6 +20,7 @@ namespace stoker {
 struct EnsembleConfig {
   std::int64_t folds = 0;  // 0: one model
   std::int64_t repeats = 1;
+  config::Value variants{config::Value::Map{}};  // settings of the model and its preparation, by name
 
   bool is_wanted() const { return folds > 0; }
   std::int64_t members() const { return folds * repeats; }
@@ -33,6 +34,10 @@ inline config::Fields fields(EnsembleConfig& c) {
           .within(0, 100),
       config::field("repeats", c.repeats, "How often the rows are divided anew, for as many members again")
           .within(1, 100),
+      config::field("variants", c.variants,
+                    "Kinds of members, which take turns: a name and the settings of the model or of its "
+                    "preparation in which that kind differs, such as {ranked: {scaling: quantile}, near: "
+                    "{scaling: robust}}; empty: all are alike"),
   };
 }
 

@@ -12,6 +12,7 @@
 #include "train/fit_network.h"
 #include "train/folds.h"
 #include "train/many.h"
+#include "train/variants.h"
 
 // Several models that predict together: each as if it had been trained by hand, whatever is beside it.
 namespace stoker {
@@ -32,7 +33,7 @@ ModelSpec quick_network() {
 FitRequest ensemble_request(const Table& table, ModelSpec spec, std::int64_t folds,
                             std::int64_t repeats = 1) {
   FitRequest request = test::request_for(table, std::move(spec));
-  request.config.ensemble = {folds, repeats};
+  request.config.ensemble = {.folds = folds, .repeats = repeats};
   return request;
 }
 
@@ -278,7 +279,55 @@ TEST(Ensemble, RefusesFoldsThatCannotBe) {
       EXPECT_THAT(error.what(), HasSubstr(words));
     }
   }
-  EXPECT_THAT(problem_of({100, 11}), HasSubstr("1100 members"));
+  EXPECT_THAT(problem_of({.folds = 100, .repeats = 11}), HasSubstr("1100 members"));
+}
+
+config::Value variants(const std::string& yaml) {
+  return config::parse_yaml(yaml, "");
+}
+
+TEST(Ensemble, MembersOfItsVariantsTakeTurns) {
+  const Table table = sample(SampleName::friedman, 60);
+  FitRequest request = ensemble_request(table, quick_network(), 3, 2);
+  request.config.ensemble.variants =
+      variants("{near: {scaling: robust, hidden_layers: [5]}, ranked: {scaling: quantile, epochs: 2}}");
+  const Model model = fitted(request).model;
+  ASSERT_EQ(model.members.size(), 6U);
+  // Of one fold, both.
+  const std::vector<bool> is_ranked{false, true, false, true, false, true};
+  for (std::size_t i = 0; i < model.members.size(); ++i) {
+    const Model& member = model.members[i];
+    const auto curve = is_ranked[i] ? PreparedColumn::Curve::quantile : PreparedColumn::Curve::clipped;
+    EXPECT_EQ(member.preparation.columns().front().curve, curve) << i;
+    const bool is_narrow = member.parameters.front().array.shape().front() == 5;
+    EXPECT_EQ(is_narrow, !is_ranked[i]) << i;
+  }
+  EXPECT_EQ(predict(model, table).values.size(), 60U);
+}
+
+TEST(Ensemble, OfOneVariantIsTheOneThatIsAskedForDirectly) {
+  const Table table = sample(SampleName::friedman, 60);
+  FitRequest varied = ensemble_request(table, quick_network(), 2);
+  varied.config.ensemble.variants = variants("{only: {scaling: quantile, learning_rate: 0.01}}");
+  FitRequest direct = ensemble_request(table, quick_network(), 2);
+  direct.preparation.scaling = Scaling::quantile;
+  direct.spec.training.learning_rate = 0.01;
+  EXPECT_TRUE(same_members(fitted(varied).model, fitted(direct).model));
+}
+
+TEST(Ensemble, RefusesVariantsThatItsMembersCannotHave) {
+  const Table table = sample(SampleName::friedman, 30);
+  for (const auto& [yaml, words] : {std::pair{"{a: {scalling: robust}}", "scaling"},
+                                    {"{a: {task: binary}}", "ensemble.variants.a.task"},
+                                    {"{a: {seed: 1}}", "ensemble.variants.a.seed"},
+                                    {"{a: {validation_ratio: 0.5}}", "validation_ratio"},
+                                    {"{a: {}, b: {epochs: 0}}", "ensemble.variants.b.epochs"},
+                                    {"{a: {scaling: 3}}", "scaling"}}) {
+    FitRequest request = ensemble_request(table, quick_network(), 2);
+    request.config.ensemble.variants = variants(yaml);
+    EXPECT_THAT(test::error_of(ExitCode::wrong_request, [&] { fitted(request); }), HasSubstr(words)) << yaml;
+  }
+  EXPECT_THAT(problem_of_variants(variants("{a: 5}")), HasSubstr("'a' must be a map"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "predict/evaluate.h"
 #include "predict/even_rows.h"
 #include "train/fit.h"
+#include "train/variants.h"
 
 namespace stoker::cards {
 namespace {
@@ -32,6 +33,8 @@ config::Value check_training(const config::Value& config, const std::string& pat
   }
   if (const std::string problem = problem_of(settings.fit.ensemble); !problem.empty())
     diagnostics.add(line_of(config, "ensemble"), path + ".ensemble", problem);
+  if (const std::string problem = problem_of_variants(settings.fit.ensemble.variants); !problem.empty())
+    diagnostics.add(line_of(config, "ensemble"), path + ".ensemble.variants", problem);
   for (const std::string& column : settings.preparation.feature_columns) {
     if (column != settings.preparation.target_column) continue;
     diagnostics.add(line_of(config, "feature_columns"), path + ".feature_columns",
