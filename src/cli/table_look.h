@@ -1,16 +1,18 @@
 #pragma once
 
-#include <string>
+#include <optional>
 
 #include "config/value.h"
+#include "data/preparation_config.h"
 #include "data/source.h"
+#include "pipeline/recommended.h"
 
 namespace stoker::cli {
 
-// Whether the target seems to hold classes, by a quick look at the first rows of a file; what the setting
-// `task` says, where it is given (null: it is not). A guess for a default: false where a look is not quick,
-// or where the source has something wrong that reading it will tell.
-bool target_looks_like_classes(const SourceConfig& source, const std::string& target,
-                               const config::Value* task);
+// What a table holds, by a look at it before the run: all rows are to be trained on. `settings` are those of
+// a train card that were given. None where a look is not quick (a file of more than 64 MB, a URL), or where
+// the source has something wrong that reading it will tell.
+std::optional<TableShape> look_at_table(const SourceConfig& source, const std::string& target,
+                                        const config::Value& settings);
 
 }  // namespace stoker::cli

@@ -11,14 +11,16 @@
 #include "cli/command.h"
 #include "cli/execute.h"
 #include "cli/reading_settings.h"
-#include "cli/target_look.h"
+#include "cli/table_look.h"
 #include "cli/usage.h"
 #include "config/flags.h"
 #include "data/source.h"
+#include "data/split.h"
 #include "data/standard_input.h"
 #include "model/family.h"
 #include "pipeline/card.h"
 #include "pipeline/document.h"
+#include "pipeline/recommended.h"
 
 namespace stoker::cli {
 namespace {
@@ -127,21 +129,17 @@ bool trains_on_all(const TrainCommand& command) {
   return (share != nullptr && *share == 1) || (whole != nullptr && *whole == 1);
 }
 
-// Both parts get rows of every class, where the target has classes and nothing else decides the split.
+// Both parts get rows of every class, where nothing else decides the split.
 void keep_shares_of_classes(const TrainCommand& command, config::Value& settings) {
-  const bool decided =
-      settings.find("stratify_column") != nullptr || settings.find("group_column") != nullptr;
-  if (decided || !target_looks_like_classes(source_named(command.data, command.load), command.target,
-                                            command.train.find("task")))
-    return;
+  if (settings.find("stratify_column") != nullptr || settings.find("group_column") != nullptr) return;
   settings.set("stratify_column", command.target);
   if (settings.find("small_strata") == nullptr) settings.set("small_strata", "together");
 }
 
 // One ratio given alone means that the other part gets the rest.
-config::Value split_card(const TrainCommand& command) {
+config::Value split_card(const TrainCommand& command, bool has_classes) {
   config::Value settings = command.split;
-  keep_shares_of_classes(command, settings);
+  if (has_classes) keep_shares_of_classes(command, settings);
   const auto complement = [&settings](const char* given, const char* other) {
     const config::Value* ratio = settings.find(given);
     const auto* share = ratio == nullptr ? nullptr : ratio->get_if<double>();
@@ -207,11 +205,47 @@ std::string document_name(const TrainCommand& command) {
   return (stem.empty() ? "data" : stem) + "-" + command.model;
 }
 
-Document build_document(const TrainCommand& command) {
+// Of a table that could not be looked at.
+TableShape assumed_shape(const TrainCommand& command) {
+  const config::Value* task = command.train.find("task");
+  const auto* said = task == nullptr ? nullptr : task->get_if<std::string>();
+  return {.rows = 100'000,
+          .numbers = 20,
+          .has_classes = said != nullptr && (*said == config::name_of(TaskChoice::binary) ||
+                                             *said == config::name_of(TaskChoice::multiclass))};
+}
+
+// The share of the rows that are trained on; the card's default where nothing else is given.
+double training_share(const config::Value& split) {
+  const auto share = [&split](const char* name) {
+    const config::Value* ratio = split.find(name);
+    const auto* number = ratio == nullptr ? nullptr : ratio->get_if<double>();
+    return number == nullptr ? 0 : *number;
+  };
+  if (const double train = share("train_ratio"); train > 0 && train <= 1) return train;
+  if (const double test = share("test_ratio"); test > 0 && test < 1) return 1 - test;
+  return SplitConfig{}.train_ratio;
+}
+
+void recommend(TrainCommand& command, TableShape shape) {
+  if (!is_network(command.model)) return;
+  const double share = trains_on_all(command) ? 1 : training_share(command.split);
+  shape.rows = static_cast<std::int64_t>(static_cast<double>(shape.rows) * share);
+  NetworkSettings settings =
+      recommended_settings(family_named(command.model), shape, {command.network, command.train});
+  command.network = std::move(settings.model);
+  command.train = std::move(settings.train);
+}
+
+Document build_document(TrainCommand command) {
+  const TableShape shape =
+      look_at_table(source_named(command.data, command.load), command.target, command.train)
+          .value_or(assumed_shape(command));
+  recommend(command, shape);
   config::Value cards;
   cards.set("load", load_card(command));
   const bool tests = !trains_on_all(command);
-  if (tests) cards.set("split", split_card(command));
+  if (tests) cards.set("split", split_card(command, shape.has_classes));
   cards.set("model", model_card(command));
   cards.set("train", train_card(command));
   if (tests) cards.set("evaluate", evaluate_card());
