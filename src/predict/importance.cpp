@@ -25,9 +25,9 @@ constexpr double most_multiplications = 1e10;
 constexpr double preparing_a_value = 50;
 
 std::int64_t rows_within_budget(const Model& model, std::int64_t columns, std::int64_t repeats) {
-  double parameters = 0;
-  for (const NamedArray& each : model.parameters) parameters += static_cast<double>(each.array.size());
-  const double a_row = parameters + preparing_a_value * static_cast<double>(columns);
+  const auto members = static_cast<double>(std::max<std::size_t>(model.members.size(), 1));
+  const double a_row = static_cast<double>(parameter_count(model)) +
+                       preparing_a_value * static_cast<double>(columns) * members;
   const double rows = most_multiplications / (static_cast<double>(columns * repeats) * a_row);
   return static_cast<std::int64_t>(
       std::clamp(rows, double{fewest_shuffled_rows}, double{most_shuffled_rows}));
