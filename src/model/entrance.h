@@ -112,12 +112,13 @@ class EntranceRows {
   void put(std::int64_t row, float* values) const;  // outputs() of them
 
  private:
+  void turn_weights(const float* weights);
   void put_periodic(const float* numbers, float* values) const;
 
   EnteringRows rows_;
   std::vector<Array> kept_;  // what is pointed at below
   const float* frequencies_ = nullptr;
-  const float* weight_ = nullptr;
+  std::vector<float> turned_;  // the weights of the waves
   const float* bias_ = nullptr;
   const float* edges_ = nullptr;
   std::vector<const float*> categories_;
