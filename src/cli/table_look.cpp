@@ -3,20 +3,23 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/stop.h"
+#include "cli/interrupt.h"
 #include "data/preparation.h"
 #include "data/standard_input.h"
 
 namespace stoker::cli {
 namespace {
 
-bool is_quickly_read(const SourceConfig& source) {
-  constexpr std::uintmax_t quickly_read = std::uintmax_t{64} << 20;
-  constexpr std::int64_t quickly_made = 1'000'000;
-  if (source.source == SourceKind::sample) return source.sample_rows.value_or(0) <= quickly_made;
-  if (source.source == SourceKind::url) return false;
-  if (source.path == standard_input_path) return true;
+constexpr std::uintmax_t quickly_read_bytes = std::uintmax_t{64} << 20;
+constexpr std::int64_t quickly_made_rows = 1'000'000;
+
+// Opening reads a file once, to know its content again.
+bool is_quickly_opened(const SourceConfig& source) {
+  if (source.source == SourceKind::sample) return source.sample_rows.value_or(0) <= quickly_made_rows;
+  if (source.source == SourceKind::url || source.path == standard_input_path) return true;
   std::error_code error;
-  return std::filesystem::file_size(source.path, error) <= quickly_read && !error;
+  return std::filesystem::file_size(source.path, error) <= quickly_read_bytes && !error;
 }
 
 PreparationConfig preparation_from(const config::Value& settings, const std::string& target) {
@@ -35,16 +38,24 @@ PreparationConfig preparation_from(const config::Value& settings, const std::str
 
 std::optional<TableShape> look_at_table(const SourceConfig& source, const std::string& target,
                                         const config::Value& settings) {
-  if (!is_quickly_read(source)) return std::nullopt;
+  if (!is_quickly_opened(source)) return std::nullopt;
+  StopSignal stop;
+  const InterruptGuard guard(stop);
+  bool is_open = false;
   try {
-    const Table table = Source::open(source, std::filesystem::current_path()).read();
+    const Source opened = Source::open(source, std::filesystem::current_path(), &stop);
+    is_open = true;
+    if (opened.bytes() > quickly_read_bytes) return std::nullopt;
+    const Table table = opened.read();
     const Preparation preparation =
         Preparation::fit(table, preparation_from(settings, target), InputForm(Scaling::none), no_notes());
     TableShape shape{.rows = table.rows(), .has_classes = preparation.task() != Task::regression};
     for (const PreparedColumn& column : preparation.columns())
       (column.kind == PreparedColumn::Kind::number ? shape.numbers : shape.others) += column.width();
     return shape;
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    // Nobody wants to wait for the same address a second time.
+    if (error.code() == ExitCode::interrupted || (source.source == SourceKind::url && !is_open)) throw;
     return std::nullopt;
   }
 }

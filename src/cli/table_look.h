@@ -10,8 +10,8 @@
 namespace stoker::cli {
 
 // What a table holds, by a look at it before the run: all rows are to be trained on. `settings` are those of
-// a train card that were given. None where a look is not quick (a file of more than 64 MB, a URL), or where
-// the source has something wrong that reading it will tell.
+// a train card that were given. None where a look is not quick (a file of more than 64 MB), or where the
+// source has something wrong that reading it will tell.
 std::optional<TableShape> look_at_table(const SourceConfig& source, const std::string& target,
                                         const config::Value& settings);
 

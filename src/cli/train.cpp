@@ -14,6 +14,7 @@
 #include "cli/table_look.h"
 #include "cli/usage.h"
 #include "config/flags.h"
+#include "data/kept_downloads.h"
 #include "data/source.h"
 #include "data/split.h"
 #include "data/standard_input.h"
@@ -205,11 +206,11 @@ std::string document_name(const TrainCommand& command) {
   return (stem.empty() ? "data" : stem) + "-" + command.model;
 }
 
-// Of a table that could not be looked at.
+// Of a table that is too large to be looked at.
 TableShape assumed_shape(const TrainCommand& command) {
   const config::Value* task = command.train.find("task");
   const auto* said = task == nullptr ? nullptr : task->get_if<std::string>();
-  return {.rows = 100'000,
+  return {.rows = 500'000,
           .numbers = 20,
           .has_classes = said != nullptr && (*said == config::name_of(TaskChoice::binary) ||
                                              *said == config::name_of(TaskChoice::multiclass))};
@@ -262,6 +263,7 @@ ExitCode train(const TrainCommand& command) {
     refuse("'{}' is not a model{}; available: {}", command.model, did_you_mean(command.model, known),
            join(known, ", "));
   }
+  const KeptDownloads looked_at_and_read;
   RunOptions options;
   options.out = command.out;
   options.use_cache = !command.no_cache;

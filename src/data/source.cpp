@@ -14,6 +14,7 @@
 #include "data/date_form.h"
 #include "data/declared_types.h"
 #include "data/download.h"
+#include "data/kept_downloads.h"
 #include "data/packed_text.h"
 #include "data/samples.h"
 #include "data/standard_input.h"
@@ -218,15 +219,21 @@ Source Source::open(const SourceConfig& config, const fs::path& base, const Stop
 void Source::find_file(const fs::path& base, const StopSignal* stop) {
   if (config_.source == SourceKind::url) {
     if (config_.url.empty()) refuse("source is url, but url is not set");
-    const auto folder = std::make_shared<TemporaryFolder>();
     const std::string address = expanded_url(config_.url);
     description_ = shown_url(config_.url);
     name_ = file_name_of_url(address);
+    if (const std::optional<Downloaded> kept = KeptDownloads::find(address)) {
+      file_ = kept->file;
+      keeps_file_ = kept->keeps_file;
+      return;
+    }
+    const auto folder = std::make_shared<TemporaryFolder>();
     file_ = folder->path() / (name_.empty() ? fs::path("download") : name_);
     download(address, description_, file_,
              {config_.url_timeout, static_cast<std::uint64_t>(std::min(config_.url_max_megabytes, 1e9) * 1e6),
               stop});
     keeps_file_ = folder;
+    KeptDownloads::keep(address, {file_, keeps_file_});
     return;
   }
   if (config_.path.empty()) refuse("source is {}, but path is not set", config::name_of(config_.source));
@@ -294,6 +301,12 @@ SourceConfig Source::config_for(const std::string& location) {
 bool Source::infers_types() const {
   return config_.source != SourceKind::sample &&
          (is_text_of_rows(config_.format) || config_.format == SourceFormat::jsonl);
+}
+
+std::uintmax_t Source::bytes() const {
+  std::error_code error;
+  const std::uintmax_t size = file_.empty() ? 0 : fs::file_size(file_, error);
+  return error ? 0 : size;
 }
 
 std::optional<Table> Source::first_rows() const {

@@ -126,6 +126,7 @@ class Source {
   // A thousand rows or so from the start, quickly, for a look at what read() will give. None where only
   // reading all tells: Parquet, Arrow and npy.
   std::optional<Table> first_rows() const;
+  std::uintmax_t bytes() const;  // of the file; 0 of a sample
   // Whether types are told by the look of the values, so that another file may have others.
   bool infers_types() const;
 
