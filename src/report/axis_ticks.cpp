@@ -12,7 +12,7 @@
 namespace stoker {
 namespace {
 
-constexpr std::size_t longest_name = 18;  // characters; the rest of a name is cut
+constexpr std::size_t longest_name = 18;  // characters; of a longer name the middle is left out
 constexpr std::size_t fewest_ticks = 3;
 constexpr std::size_t most_ticks = 9;
 const std::vector<double> fonts_of_ticks{16, 13, 11};
@@ -26,8 +26,23 @@ struct TickLayout {
 std::size_t widest_of(const std::vector<std::string>& names) {
   std::size_t widest = 1;
   for (const std::string& name : names)
-    widest = std::max(widest, std::min(longest_name + 1, characters_in(name)));
+    widest = std::max(widest, std::min(longest_name, characters_in(name)));
   return widest;
+}
+
+std::string first_characters(std::string_view text, std::size_t count) {
+  std::size_t bytes = 0;
+  for (; count > 0 && bytes < text.size(); --count) bytes += bytes_of_character(text.substr(bytes));
+  return std::string(text.substr(0, bytes));
+}
+
+// Names that begin alike differ at their ends.
+std::string without_middle(const std::string& name) {
+  const std::size_t length = characters_in(name);
+  if (length <= longest_name) return name;
+  constexpr std::size_t at_end = longest_name / 2 - 1;
+  const std::size_t before_end = first_characters(name, length - at_end).size();
+  return first_characters(name, longest_name - 1 - at_end) + "…" + name.substr(before_end);
 }
 
 // The first font for which names need no more than this, else every so many of them in the last.
@@ -46,7 +61,7 @@ TickLayout layout_for(double room, double needed_in_font, bool is_turned) {
 std::string tics_at(char axis, const std::vector<std::string>& names, const TickLayout& layout) {
   std::vector<std::string> ticks;
   for (std::size_t i = 0; i < names.size(); i += layout.step)
-    ticks.push_back(fmt::format("{} {}", gnuplot_text(names[i], longest_name), i));
+    ticks.push_back(fmt::format("{} {}", gnuplot_text(without_middle(names[i])), i));
   return fmt::format("set {}tics {} ({}) noenhanced scale 0 font ',{}'\n", axis,
                      layout.is_turned ? "rotate by 45 right" : "norotate", join(ticks, ", "), layout.font);
 }
@@ -62,13 +77,25 @@ std::vector<double> ticks_between(double low, double high, const std::vector<dou
   return ticks;
 }
 
+// Within a decade there are as many as on a straight axis.
+std::vector<double> straight_ticks(double low, double high) {
+  std::vector<double> ticks;
+  const double decade = std::pow(10.0, std::floor(std::log10((high - low) / 2)));
+  for (const double factor : {5, 2, 1}) {
+    const double step = factor * decade;
+    ticks.clear();
+    for (double i = std::ceil(low / step); i * step <= high; ++i) ticks.push_back(i * step);
+    if (ticks.size() >= fewest_ticks) break;
+  }
+  return ticks;
+}
+
 std::vector<double> round_ticks(double low, double high) {
-  const std::vector<std::vector<double>> finer{{1}, {1, 3}, {1, 2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 9}};
-  for (const std::vector<double>& factors : finer) {
-    const std::vector<double> ticks = ticks_between(low, high, factors);
+  for (const std::vector<double>& factors : {std::vector<double>{1}, {1, 3}, {1, 2, 5}}) {
+    std::vector<double> ticks = ticks_between(low, high, factors);
     if (ticks.size() >= fewest_ticks) return ticks;
   }
-  return low < high ? std::vector{low, std::sqrt(low * high), high} : std::vector{low};
+  return low < high ? straight_ticks(low, high) : std::vector{low};
 }
 
 }  // namespace
@@ -89,13 +116,16 @@ std::string named_y_tics(const std::vector<std::string>& names, double pixels) {
   return tics_at('y', names, layout_for(pixels / static_cast<double>(names.size()), height_of_line, false));
 }
 
-std::string logarithmic_x_tics(double low, double high) {
-  std::vector<double> ticks = round_ticks(low, high);
+std::string logarithmic_x_axis(double low, double high) {
+  const std::vector<double> ticks = round_ticks(low, high);
   const std::size_t step = (ticks.size() + most_ticks - 1) / most_ticks;
   std::vector<std::string> written;
   for (std::size_t i = 0; i < ticks.size(); i += step)
     written.push_back(fmt::format("'{:.4g}' {:.9g}", ticks[i], ticks[i]));
-  return fmt::format("set logscale x\nset xtics ({})\n", join(written, ", "));
+  // Left to itself, gnuplot goes on to the next power of ten.
+  const double room = low < high ? std::pow(high / low, 0.05) : 1.5;
+  return fmt::format("set logscale x\nset xrange [{:.9g}:{:.9g}]\nset xtics ({})\n", low / room, high * room,
+                     join(written, ", "));
 }
 
 double font_that_fits(std::size_t characters, double width, double height,

@@ -19,8 +19,8 @@ constexpr double height_of_line = 1.2;
 std::string named_x_tics(const std::vector<std::string>& names, double pixels);
 std::string named_y_tics(const std::vector<std::string>& names, double pixels);
 
-// "set xtics …" of a logarithmic axis: powers of ten, or what lies between them where the range holds few.
-std::string logarithmic_x_tics(double low, double high);
+// A logarithmic axis of this range: ticks are powers of ten, or lie between them where the range holds few.
+std::string logarithmic_x_axis(double low, double high);
 
 // The largest of these fonts, in points, in which so many characters fit into a cell; 0: none.
 double font_that_fits(std::size_t characters, double width, double height, const std::vector<double>& points);

@@ -130,9 +130,13 @@ fs::path find_gnuplot() {
   return {};
 }
 
+std::size_t bytes_of_character(std::string_view text) {
+  return std::max<std::size_t>(utf8_length(text), 1);
+}
+
 std::size_t characters_in(std::string_view text) {
   std::size_t count = 0;
-  for (; !text.empty(); ++count) text.remove_prefix(std::max<std::size_t>(utf8_length(text), 1));
+  for (; !text.empty(); ++count) text.remove_prefix(bytes_of_character(text));
   return count;
 }
 

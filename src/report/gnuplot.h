@@ -29,6 +29,7 @@ constexpr std::size_t longest_axis_label = 40;
 std::string gnuplot_text(std::string_view text, std::size_t longest = longest_label);
 // Of text that need not be UTF-8, as gnuplot_text() takes it.
 std::size_t characters_in(std::string_view text);
+std::size_t bytes_of_character(std::string_view text);  // of the first
 
 // Draws into a PNG file of 1200 × 800, or an SVG file of the same layout if its name ends so, written as a
 // whole or not at all. gnuplot runs as a child process in a temporary folder, without a shell and without the

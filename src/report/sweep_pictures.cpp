@@ -22,7 +22,7 @@ std::string ticks_of(const SweepContents::Setting& setting) {
                        static_cast<double>(setting.labels.size()) - 0.5);
   if (!setting.wants_log_axis && !setting.is_drawn_by_logarithm) return "";
   const auto [low, high] = std::minmax_element(setting.x.begin(), setting.x.end());
-  return logarithmic_x_tics(*low, *high);
+  return logarithmic_x_axis(*low, *high);
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 namespace stoker::test {
 namespace {
 
-using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -25,15 +24,15 @@ class Compare : public testing::Test {
                                              "--set", "cards.model.config.seed=" + std::to_string(seed),
                                              "--set", "cards.model.config.learning_rate=" + learning_rate});
     EXPECT_EQ(finished.code, 0) << finished.errors;
-    return json::parse(finished.output).at("folder").get<std::string>();
+    return nlohmann::json::parse(finished.output).at("folder").get<std::string>();
   }
 
-  json swept(const std::string& refit) const {
+  nlohmann::json swept(const std::string& refit) const {
     const Finished finished = place_.stoker(
         {"sweep", "pipeline.yaml", "--set", "cards.model.config.learning_rate={grid: [0.0001, 0.01]}",
          "--set", "sweep.folds=2", "--set", "sweep.refit=" + refit, "--device", "cpu", "--quiet", "--json"});
     EXPECT_EQ(finished.code, 0) << finished.errors;
-    return json::parse(finished.output);
+    return nlohmann::json::parse(finished.output);
   }
 
   Finished compared(std::vector<std::string> runs, const std::vector<std::string>& more = {}) const {
@@ -53,11 +52,11 @@ TEST_F(Compare, HoldsSettingsAgainstTheSpreadOfTheirSeeds) {
   EXPECT_THAT(text.output, AllOf(HasSubstr("runs that differ in seeds alone"), HasSubstr(" and 2 more"),
                                  HasSubstr("more than the noise of seeds")));
   EXPECT_THAT(text.errors, Not(HasSubstr("seed")));
-  const json by_seeds = json::parse(compared(runs, {"--json"}).output).at("by_seeds");
+  const nlohmann::json by_seeds = nlohmann::json::parse(compared(runs, {"--json"}).output).at("by_seeds");
   ASSERT_EQ(by_seeds.size(), 2U);
   EXPECT_EQ(by_seeds[0].at("seeds"), 3);
   EXPECT_EQ(by_seeds[1].at("runs").size(), 3U);
-  const json& rmse = by_seeds[1].at("metrics").at("evaluate.rmse").at("against_first");
+  const nlohmann::json& rmse = by_seeds[1].at("metrics").at("evaluate.rmse").at("against_first");
   EXPECT_TRUE(rmse.at("paired"));
   EXPECT_TRUE(rmse.at("more_than_noise"));
   EXPECT_LT(rmse.at("difference").get<double>(), 0);
@@ -80,13 +79,14 @@ TEST_F(Compare, SaysWhatASingleSeedDoesNotTell) {
 }
 
 TEST_F(Compare, ShowsAndComparesTheWinnersOfSweeps) {
-  const json first = swept("training");
+  const nlohmann::json first = swept("training");
   const std::string sweep = first.at("folder");
   const std::string shown = place_.stoker({"runs", "show", sweep}).output;
   for (const std::string& part : {std::string("Winner"), std::string("2 of 2"), std::string("learning_rate"),
                                   first.at("run").get<std::string>(), std::string("evaluate.rmse")})
     EXPECT_THAT(shown, HasSubstr(part));
-  const json winner = json::parse(place_.stoker({"runs", "show", sweep, "--json"}).output).at("winner");
+  const nlohmann::json winner =
+      nlohmann::json::parse(place_.stoker({"runs", "show", sweep, "--json"}).output).at("winner");
   EXPECT_EQ(winner.at("settings").at("model.learning_rate"), "0.01");
   EXPECT_EQ(winner.at("results").size(), 1U);
   const std::string run = run_with(1, "0.0001");
@@ -96,7 +96,7 @@ TEST_F(Compare, ShowsAndComparesTheWinnersOfSweeps) {
 }
 
 TEST_F(Compare, SaysThatScoresAreThoseBeforeARefitOnAllRows) {
-  const json all = swept("all");
+  const nlohmann::json all = swept("all");
   const std::string sweep = all.at("folder");
   EXPECT_THAT(place_.stoker({"runs", "show", sweep}).output,
               AllOf(HasSubstr("trained on all rows"), HasSubstr("before it was trained on all rows")));
@@ -104,7 +104,7 @@ TEST_F(Compare, SaysThatScoresAreThoseBeforeARefitOnAllRows) {
   EXPECT_THAT(predicted.errors, HasSubstr(all.at("final_run").get<std::string>()));
   const Finished by_run = place_.stoker({"predict", all.at("final_run").get<std::string>(), "houses.csv"});
   EXPECT_EQ(predicted.output, by_run.output);
-  const json none = swept("none");
+  const nlohmann::json none = swept("none");
   EXPECT_EQ(none.at("run"), "");
   const Finished refused = place_.stoker({"predict", none.at("folder").get<std::string>(), "houses.csv"});
   EXPECT_EQ(refused.code, 2);

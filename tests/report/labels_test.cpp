@@ -235,10 +235,14 @@ TEST_F(Labels, OfLogarithmicAxesAreThereAndDoNotOverlap) {
 }
 
 TEST(AxisTicks, OfALogarithmicAxisAreRoundWhereTheRangeHoldsRoundOnes) {
-  EXPECT_THAT(logarithmic_x_tics(1e-4, 1e-2), HasSubstr("('0.0001' 0.0001, '0.001' 0.001, '0.01' 0.01)"));
-  EXPECT_THAT(logarithmic_x_tics(0.02, 0.9), HasSubstr("'0.03' 0.03, '0.1' 0.1, '0.3' 0.3"));
-  EXPECT_THAT(logarithmic_x_tics(0.0011, 0.0019), HasSubstr("'0.0011' 0.0011"));
-  EXPECT_THAT(logarithmic_x_tics(3, 3), HasSubstr("('3' 3)"));
+  EXPECT_THAT(logarithmic_x_axis(1e-4, 1e-2), HasSubstr("('0.0001' 0.0001, '0.001' 0.001, '0.01' 0.01)"));
+  EXPECT_THAT(logarithmic_x_axis(0.02, 0.9), HasSubstr("'0.03' 0.03, '0.1' 0.1, '0.3' 0.3"));
+  EXPECT_THAT(logarithmic_x_axis(0.0011, 0.0019), HasSubstr("'0.0012' 0.0012, '0.0014' 0.0014"));
+  EXPECT_THAT(logarithmic_x_axis(3, 3), HasSubstr("('3' 3)"));
+}
+
+TEST(AxisTicks, OfALogarithmicAxisEndWhereItsRangeDoes) {
+  EXPECT_THAT(logarithmic_x_axis(1.1, 1.9), HasSubstr("set xrange [1.07034"));
 }
 
 TEST(AxisTicks, OfManyNamesAreThinnedAndOfFewAreLevel) {
@@ -247,7 +251,7 @@ TEST(AxisTicks, OfManyNamesAreThinnedAndOfFewAreLevel) {
   EXPECT_THAT(named_x_tics(names(20, "kind "), 900), HasSubstr("rotate by 45"));
   EXPECT_THAT(named_x_tics(names(300, "kind "), 900), Not(HasSubstr("'kind 2' 1")));
   EXPECT_THAT(named_y_tics({"caf\xc3\xa9s and restaurants of the town"}, 500),
-              HasSubstr("'caf\xc3\xa9s and restaura…'"));
+              HasSubstr("'caf\xc3\xa9s and…the town'"));
 }
 
 }  // namespace

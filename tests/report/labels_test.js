@@ -22,3 +22,4 @@ assert.deepStrictEqual(layoutOfNames([20, 20], 300, line), { turned: false, step
 assert.strictEqual(layoutOfNames([], 300, line).step, 1);
 assert.strictEqual(shortened("a short one"), "a short one");
 assert.strictEqual([...shortened("é".repeat(100))].length, 24);
+assert.strictEqual(shortened("a name of very many letters: 17"), "a name of ve…letters: 17");

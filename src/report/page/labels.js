@@ -11,10 +11,12 @@ function layoutOfNames(widths, room, lineHeight) {
   return { turned: true, step, depth: (widest + lineHeight) / Math.SQRT2 };
 }
 
-// A name as it is drawn below an axis.
+// A name as it is drawn below an axis: names that begin alike differ at their ends.
 function shortened(name, longest = 24) {
   const letters = [...String(name)];
-  return letters.length > longest ? `${letters.slice(0, longest - 1).join("")}…` : letters.join("");
+  if (letters.length <= longest) return letters.join("");
+  const atEnd = longest / 2 - 1;
+  return `${letters.slice(0, longest - 1 - atEnd).join("")}…${letters.slice(-atEnd).join("")}`;
 }
 
 if (typeof module !== "undefined") module.exports = { layoutOfNames, shortened };
