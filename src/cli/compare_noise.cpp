@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "cli/sweep_winner.h"
 #include "cli/terminal.h"
 #include "predict/certainty.h"
 #include "predict/metrics.h"
@@ -28,10 +29,11 @@ struct Difference {
 
 using Differences = std::map<std::string, Difference>;  // by "<card>.<metric>"
 
-// What cannot be read has nothing to compare.
+// Those of a sweep are its winner's. What cannot be read has nothing to compare.
 std::vector<CardEvaluation> evaluations_of(const ListedRun& run) {
   try {
-    return read_contents(run.paths).evaluations;
+    const auto winner = winner_of(run.paths);
+    return read_contents(winner && winner->record ? RunPaths{winner->folder} : run.paths).evaluations;
   } catch (const Error&) {
     return {};
   }

@@ -1,14 +1,11 @@
 #include "cli/compare_settings.h"
 
 #include <algorithm>
-#include <map>
 
 #include "config/value.h"
 
 namespace stoker::cli {
 namespace {
-
-using Settings = std::map<std::string, std::string>;
 
 void flatten(const config::Value& value, const std::string& path, Settings& into) {
   if (const auto* map = value.get_if<config::Value::Map>()) {
@@ -22,15 +19,14 @@ void flatten(const config::Value& value, const std::string& path, Settings& into
   into[path] = text;
 }
 
-// Cards alone: a run's name and the layout of the canvas change nothing.
+}  // namespace
+
 Settings settings_of(const RunPaths& paths) {
   Settings settings;
   const config::Value document = config::load_document(paths.document());
   if (const config::Value* cards = document.find("cards")) flatten(*cards, "", settings);
   return settings;
 }
-
-}  // namespace
 
 std::vector<std::vector<std::string>> differing_settings(const std::vector<ListedRun>& runs) {
   std::vector<Settings> all;

@@ -39,24 +39,36 @@ std::filesystem::path newest_model(const std::filesystem::path& out) {
          runs.front().id);
 }
 
-// The model of a sweep is its winner's, in a run that lies beside it, or where the sweep's record has it.
+// A text of the winner in a sweep's record; empty where there is none.
+std::string text_of_winner(const nlohmann::json& record, const char* member) {
+  const nlohmann::json::json_pointer place(std::string("/winner/") + member);
+  const bool is_there = record.is_object() && record.contains(place) && record.at(place).is_string();
+  return is_there ? record.at(place).get<std::string>() : "";
+}
+
+// The model of a sweep is its winner's, the one trained on all rows if there is one, in a run that lies
+// beside it, or where the sweep's record has it.
 std::filesystem::path model_of_winner(const std::filesystem::path& folder) {
   constexpr std::size_t most_bytes = std::size_t{256} << 20;
   namespace fs = std::filesystem;
-  fs::path run;
-  if (holds(folder, "sweep.json")) {
-    const auto record = nlohmann::json::parse(read_file(folder / "sweep.json", most_bytes), nullptr, false);
-    const nlohmann::json::json_pointer place("/winner/run");
-    if (record.is_object() && record.contains(place) && record.at(place).is_string())
-      run = record.at(place).get<std::string>();
-  }
+  nlohmann::json record;
+  if (holds(folder, "sweep.json"))
+    record = nlohmann::json::parse(read_file(folder / "sweep.json", most_bytes), nullptr, false);
+  const fs::path run = text_of_winner(record, "run");
+  const nlohmann::json::json_pointer winning("/winner/trial");
+  if (run.empty() && record.is_object() && record.contains(winning))
+    refuse("the winner of the sweep {} was not refitted (sweep.refit: none), so it has no model",
+           folder.string());
   if (run.empty())
     refuse("the sweep {} has no winner yet; resume it with: stoker sweep --resume {}", folder.string(),
            folder.string());
-  for (const fs::path& each : {folder.parent_path() / run.filename(), run}) {
-    if (!holds(each, "model")) continue;
-    tell(fmt::format("{} is a sweep; using the model of its winner, {}", folder.string(), each.string()));
-    return each / "model";
+  for (const fs::path& either : {fs::path(text_of_winner(record, "final_run")), run}) {
+    if (either.empty()) continue;
+    for (const fs::path& each : {folder.parent_path() / either.filename(), either}) {
+      if (!holds(each, "model")) continue;
+      tell(fmt::format("{} is a sweep; using the model of its winner, {}", folder.string(), each.string()));
+      return each / "model";
+    }
   }
   refuse("the winner of the sweep {} has no model: its run {} has not finished or no longer exists",
          folder.string(), run.string());

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/compare_noise.h"
+#include "cli/compare_seeds.h"
 #include "cli/compare_settings.h"
 #include "cli/find_run.h"
 #include "cli/sweep_winner.h"
@@ -136,13 +137,16 @@ std::string winner_text(const SweepWinner& winner) {
       {"trial", fmt::format("{} of {}", winner.trial, human_count(winner.trials))},
       {winner.metric, winner.score ? number(*winner.score) : "–"}};
   for (const auto& [name, value] : winner.settings) lines.push_back({name, value});
-  lines.push_back({"run", winner.run});
+  lines.push_back({"run", winner.run.empty() ? "not refitted" : winner.run});
+  if (!winner.final_run.empty()) lines.push_back({"trained on all rows", winner.final_run});
   if (winner.record) {
     for (const auto& result : winner.record->results)
       for (const auto& [name, value] : result.metrics)
         lines.push_back({fmt::format("{}.{}", result.card, name), number(value)});
   }
-  return "\nWinner\n" + aligned(lines, "  ");
+  std::string text = "\nWinner\n" + aligned(lines, "  ");
+  if (!winner.final_run.empty()) text += fmt::format("  {}\n", scores_are_of_an_earlier_model);
+  return text;
 }
 
 std::string page_of(const ListedRun& run) {
@@ -241,7 +245,11 @@ std::vector<std::vector<std::string>> winner_rows(std::vector<ListedRun>& runs) 
     const auto winner = winner_of(runs[i].paths);
     if (!winner) continue;
     cell("winner", i) = fmt::format("trial {} of {}", winner->trial, human_count(winner->trials));
-    cell("winner's run", i) = std::filesystem::path(winner->run).filename().string();
+    if (!winner->run.empty())
+      cell("winner's run", i) = std::filesystem::path(winner->run).filename().string();
+    if (!winner->final_run.empty())
+      cell("winner on all rows, after the scores", i) =
+          std::filesystem::path(winner->final_run).filename().string();
     cell("winner's " + winner->metric, i) = winner->score ? number(*winner->score) : "–";
     for (const auto& [name, value] : winner->settings) cell("winner's " + name, i) = value;
     if (winner->record) {
@@ -267,6 +275,8 @@ ExitCode compare(const RunsCommand& command) {
       json["differing_settings"][row.front()] = std::vector<std::string>(row.begin() + 1, row.end());
     }
     json["against_first"] = noise_json(runs);
+    winner_rows(runs);
+    json["by_seeds"] = seeds_json(runs);
     print_json(json);
     return ExitCode::done;
   }
@@ -286,6 +296,8 @@ ExitCode compare(const RunsCommand& command) {
   for (auto& row : noise_rows(runs)) rows.push_back(std::move(row));
   for (auto& row : differing_settings(runs)) rows.push_back(std::move(row));
   print(aligned(rows));
+  if (const auto by_seeds = seed_rows(runs); !by_seeds.empty()) print("\n" + aligned(by_seeds));
+  if (const std::string unknown = unknown_of_seeds(runs); !unknown.empty()) tell(unknown);
   return ExitCode::done;
 }
 

@@ -16,6 +16,7 @@
 #include "cli/interrupt.h"
 #include "cli/named_document.h"
 #include "cli/sweep_view.h"
+#include "cli/sweep_winner.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
 #include "store/runs.h"
@@ -87,8 +88,9 @@ nlohmann::json as_json(const SweepDocument& sweep, const SweepSummary& summary) 
                          {"time_budget_reached", summary.budget_reached},
                          {"seconds", summary.seconds},
                          {"evaluations", nlohmann::json::object()}};
+  if (!summary.final_run.empty()) json["final_run"] = summary.final_run.string();
   const RunRecord of_sweep = read_record({summary.folder});
-  const RunRecord of_winner = read_record({summary.run.folder});
+  const RunRecord of_winner = summary.run.folder.empty() ? RunRecord{} : read_record({summary.run.folder});
   json["warnings"] = together(of_sweep.warnings, of_winner.warnings);
   json["notes"] = together(of_sweep.notes, of_winner.notes);
   for (const auto& [card, evaluation] : summary.run.evaluations) {
@@ -124,12 +126,17 @@ std::string as_text(const SweepDocument& sweep, const SweepSummary& summary) {
     for (const auto& [name, value] : evaluation.metrics) parts.push_back(name + " " + number(value));
     text += fmt::format("the winner refitted, {}: {}\n", card, join(parts, ", "));
   }
-  return text +
-         aligned({{"sweep", summary.folder.string()},
-                  {"report", (summary.folder / "report.html").string()},
-                  {"run", summary.run.folder.string()},
-                  {"time", human_seconds(summary.seconds) + " in all"},
-                  {"predict", fmt::format("stoker predict {} NEW_DATA.csv", summary.run.folder.string())}});
+  const bool has_final = !summary.final_run.empty();
+  if (has_final) text += fmt::format("{}\n", scores_are_of_an_earlier_model);
+  std::vector<std::vector<std::string>> lines{{"sweep", summary.folder.string()},
+                                              {"report", (summary.folder / "report.html").string()}};
+  const std::filesystem::path& model = has_final ? summary.final_run : summary.run.folder;
+  if (!model.empty()) lines.push_back({"run", summary.run.folder.string()});
+  if (has_final) lines.push_back({"all rows", summary.final_run.string()});
+  lines.push_back({"time", human_seconds(summary.seconds) + " in all"});
+  if (!model.empty())
+    lines.push_back({"predict", fmt::format("stoker predict {} NEW_DATA.csv", model.string())});
+  return text + aligned(lines);
 }
 
 ExitCode sweep(const SweepCommand& command) {

@@ -50,8 +50,16 @@ void SweepView::note(Severity severity, const std::string& message) {
 }
 
 RunListener& SweepView::refit(const Trial& winner, const Document& document) {
+  return watch_run(document, fmt::format("  trial {} wins and is refitted", winner.number));
+}
+
+RunListener& SweepView::refit_on_all_rows(const Trial& winner, const Document& document) {
+  return watch_run(document, fmt::format("  trial {} is trained once more, on all rows", winner.number));
+}
+
+RunListener& SweepView::watch_run(const Document& document, const std::string& announced) {
   live_.clear();
-  if (!quiet_) live_.say(fmt::format("  trial {} wins and is refitted", winner.number));
+  if (!quiet_) live_.say(announced);
   winner_ = std::make_unique<Document>(document);
   run_view_ = std::make_unique<ProgressView>(*winner_, quiet_);
   return *run_view_;

@@ -19,8 +19,11 @@ class SweepView : public SweepListener {
   void advanced(const SweepProgress& progress) override;
   void note(Severity severity, const std::string& message) override;
   RunListener& refit(const Trial& winner, const Document& document) override;
+  RunListener& refit_on_all_rows(const Trial& winner, const Document& document) override;
 
  private:
+  RunListener& watch_run(const Document& document, const std::string& announced);
+
   const SweepDocument& sweep_;
   bool quiet_;
   LiveLine live_;

@@ -12,11 +12,13 @@ namespace {
 namespace fs = std::filesystem;
 
 // Where it was made, or beside the sweep if both were moved together.
-std::optional<RunRecord> record_of_winner(const fs::path& run, const fs::path& sweep) {
+std::optional<RunRecord> record_of_winner(const fs::path& run, const fs::path& sweep, fs::path& found) {
   const fs::path beside = fs::absolute(sweep).lexically_normal().parent_path() / run.filename();
+  if (run.empty()) return std::nullopt;
   for (const fs::path& folder : {run, beside}) {
     if (!fs::exists(RunPaths{folder}.record())) continue;
     try {
+      found = folder;
       return read_record({folder});
     } catch (const Error&) {
       // The list of runs says what is wrong with it; the sweep has its own record.
@@ -38,7 +40,10 @@ std::optional<SweepWinner> winner_of(const RunPaths& paths) {
                      trial->score,
                      {},
                      contents.winner_run,
-                     record_of_winner(contents.winner_run, paths.folder)};
+                     contents.final_run,
+                     {},
+                     {}};
+  winner.record = record_of_winner(contents.winner_run, paths.folder, winner.folder);
   for (std::size_t i = 0; i < contents.settings.size(); ++i)
     winner.settings.emplace_back(contents.settings[i].name, trial->values[i]);
   return winner;
@@ -51,6 +56,7 @@ nlohmann::json winner_json(const SweepWinner& winner) {
                          {"score", winner.score ? nlohmann::json(*winner.score) : nlohmann::json()},
                          {"settings", nlohmann::json::object()},
                          {"run", winner.run}};
+  if (!winner.final_run.empty()) json["final_run"] = winner.final_run;
   for (const auto& [name, value] : winner.settings) json["settings"][name] = value;
   if (winner.record) json["results"] = winner.record->to_json().at("results");
   return json;

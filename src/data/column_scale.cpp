@@ -62,7 +62,7 @@ std::vector<double> quantiles_of(std::vector<double> numbers) {
 }
 
 // Median and quartiles; where half of the rows are alike, minimum and maximum.
-void learn_robust_scale(PreparedColumn& column, std::vector<double> numbers) {
+void learn_robust_scale(ColumnScale& column, std::vector<double> numbers) {
   std::sort(numbers.begin(), numbers.end());
   const auto at = [&](double share) {
     return numbers[static_cast<std::size_t>(share * static_cast<double>(numbers.size() - 1))];
@@ -72,12 +72,12 @@ void learn_robust_scale(PreparedColumn& column, std::vector<double> numbers) {
   column.scale = (at(0.75) - at(0.25)) / 1.349;
   if (!(column.scale > 0)) column.scale = (numbers.back() - numbers.front()) / 2;
   if (!(column.scale > 0)) column.scale = 1;
-  column.curve = PreparedColumn::Curve::clipped;
+  column.curve = ColumnScale::Curve::clipped;
 }
 
 }  // namespace
 
-void learn_scale(PreparedColumn& column, const std::vector<double>& numbers, Scaling scaling) {
+void learn_scale(ColumnScale& column, const std::vector<double>& numbers, Scaling scaling) {
   if (scaling == Scaling::minmax) {
     const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
     column.shift = *low;
@@ -90,24 +90,28 @@ void learn_scale(PreparedColumn& column, const std::vector<double>& numbers, Sca
     learn_robust_scale(column, numbers);
   } else if (scaling == Scaling::quantile) {
     column.quantiles = quantiles_of(numbers);
-    column.curve = PreparedColumn::Curve::quantile;
+    column.curve = ColumnScale::Curve::quantile;
     // A column of one value says nothing, and has no ranks.
     if (column.quantiles.front() == column.quantiles.back()) {
       column.shift = column.quantiles.front();
       column.quantiles.clear();
-      column.curve = PreparedColumn::Curve::straight;
+      column.curve = ColumnScale::Curve::straight;
     }
   }
+}
+
+void learn_scale(PreparedColumn& column, const std::vector<double>& numbers, Scaling scaling) {
+  learn_scale(static_cast<ColumnScale&>(column), numbers, scaling);
   if (!std::isfinite(column.shift) || !std::isfinite(column.scale))
     refuse("column '{}' has values too large to scale", column.name);
 }
 
-double scaled(const PreparedColumn& column, double number) {
+double scaled(const ColumnScale& column, double number) {
   if (!std::isfinite(number)) return number;
-  if (column.curve == PreparedColumn::Curve::quantile)
+  if (column.curve == ColumnScale::Curve::quantile)
     return normal_quantile(std::clamp(rank_share(column.quantiles, number), least_share, 1 - least_share));
   const double straight = (number - column.shift) / column.scale;
-  if (column.curve == PreparedColumn::Curve::straight) return straight;
+  if (column.curve == ColumnScale::Curve::straight) return straight;
   const double ratio = straight / clip_at;
   return straight / std::sqrt(1 + ratio * ratio);
 }

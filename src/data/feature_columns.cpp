@@ -231,8 +231,8 @@ class Learner {
     PreparedColumn column;
     column.name = name;
     column.kind = kind_for(name, counts.size());
-    const bool shares_a_slot = column.kind != PreparedColumn::Kind::ordinal &&
-                               training_.rows() >= fewest_rows_for_rarity && keeps_some(counts);
+    const bool shares_a_slot =
+        training_.rows() >= fewest_rows_for_rarity && rare_share_a_slot(column.kind, counts);
     for (const auto& [value, count] : counts)
       if (!shares_a_slot || count >= fewest_rows_of_a_category) column.categories.emplace_back(value);
     std::sort(column.categories.begin(), column.categories.end());
@@ -252,21 +252,25 @@ class Learner {
   PreparedColumn::Kind kind_for(const std::string& name, std::size_t categories) const {
     const bool is_many = static_cast<std::int64_t>(categories) > config_.max_categories;
     if (config_.categorical_encoding == Encoding::ordinal) return PreparedColumn::Kind::ordinal;
+    if (config_.categorical_encoding == Encoding::target) return PreparedColumn::Kind::target;
     if (form_.embeds_categories && (is_many || config_.categorical_encoding == Encoding::embedding))
       return PreparedColumn::Kind::embedded;
     if (!is_many) return PreparedColumn::Kind::one_hot;
     notes_(Severity::info,
-           fmt::format("column '{}' has {} different values, more than max_categories {}: encoded as ordinal",
+           fmt::format("column '{}' has {} different values, more than max_categories {}: each becomes what "
+                       "the target is on average in its rows (categorical_encoding: target)",
                        name, categories, config_.max_categories));
-    return PreparedColumn::Kind::ordinal;
+    return PreparedColumn::Kind::target;
   }
 
   // Values that stand in a single row have nothing that a model could learn for them alone. Where hardly any
-  // other is left, they are the column.
-  static bool keeps_some(const Counts& counts) {
-    std::int64_t rare = 0;
+  // other is left, they are the column; but no row has a statistic of others with its value then.
+  static bool rare_share_a_slot(PreparedColumn::Kind kind, const Counts& counts) {
+    if (kind == PreparedColumn::Kind::ordinal) return false;
+    std::size_t rare = 0;
     for (const auto& [value, count] : counts) rare += count < fewest_rows_of_a_category ? 1 : 0;
-    return 2 * rare <= static_cast<std::int64_t>(counts.size());
+    if (kind == PreparedColumn::Kind::target) return rare < counts.size();
+    return 2 * rare <= counts.size();
   }
 
   static void learn_shares(PreparedColumn& column, const Counts& counts) {

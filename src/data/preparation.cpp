@@ -7,6 +7,7 @@
 #include "data/date_parts.h"
 #include "data/feature_columns.h"
 #include "data/target_column.h"
+#include "data/target_statistics.h"
 
 namespace stoker {
 
@@ -31,7 +32,19 @@ Preparation Preparation::fit(const Table& training, const PreparationConfig& con
   result.target_shift_ = target.shift;
   result.target_scale_ = target.scale;
   result.columns_ = learn_columns(training, config, wanted, notes);
+  if (has_target_statistics(result.columns_)) {
+    const OwnRows own = own_rows(training, result.row_targets(training));
+    for (PreparedColumn& column : result.columns_)
+      if (column.kind == PreparedColumn::Kind::target)
+        learn_target_statistics(column, training, own, wanted.scaling, notes);
+  }
   return result;
+}
+
+RowTargets Preparation::row_targets(const Table& table) const {
+  if (task_ == Task::regression) return {real_targets(table), 0};
+  const std::vector<std::int64_t> numbers = class_targets(table);
+  return {{numbers.begin(), numbers.end()}, static_cast<std::int64_t>(classes_.size())};
 }
 
 std::vector<double> Preparation::real_targets(const Table& table) const {
@@ -66,6 +79,13 @@ std::vector<std::string> Preparation::feature_names() const {
     } else if (column.kind == PreparedColumn::Kind::one_hot) {
       for (const std::string& category : column.categories) names.push_back(column.name + "=" + category);
       if (column.shares.empty()) names.push_back(column.name + "=(unseen)");
+    } else if (column.kind == PreparedColumn::Kind::target) {
+      for (const TargetStatistic& each : column.statistics) {
+        const bool is_mean = classes_.empty();
+        names.push_back(
+            fmt::format("{} ({} of {})", column.name, is_mean ? "mean" : "share",
+                        is_mean ? target_column_ : classes_.at(static_cast<std::size_t>(each.of_class))));
+      }
     } else if (column.part != DatePart::none) {
       names.push_back(fmt::format("{}.{}", column.name, config::name_of(column.part)));
     } else {

@@ -15,6 +15,9 @@
 
 namespace stoker {
 
+struct OwnRows;
+struct RowTargets;
+
 // Learnt from training rows, applied to any rows, inverted for targets. Part of the model folder.
 class Preparation {
  public:
@@ -28,6 +31,9 @@ class Preparation {
   // The rows as inputs() says; refuses a table without a needed column, naming it. With targets: [rows, 1] of
   // the same type, scaled, for regression; [rows] int64 for classes.
   Dataset apply(const Table& table, DType type, bool with_targets) const;
+  // The rows that it was fitted to, with targets. A statistic of the target is here one of other rows than
+  // the row's own: a model would else learn to read the answer from it.
+  Dataset apply_to_training(const Table& training, DType type) const;
 
   // Targets in real units (regression) as they stand in the table; refuses missing and infinite ones.
   std::vector<double> real_targets(const Table& table) const;
@@ -51,6 +57,10 @@ class Preparation {
   static Preparation from_json(const nlohmann::json& json);  // refuses what is not one
 
  private:
+  RowTargets row_targets(const Table& table) const;
+  Dataset lay_rows(const Table& table, DType type, const OwnRows* own) const;
+  void add_targets(const Table& table, DType type, Dataset& dataset) const;
+
   Task task_ = Task::regression;
   Missing missing_values_ = Missing::impute;  // what apply does with them
   std::string target_column_;

@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include <arrow/chunked_array.h>
@@ -12,11 +11,13 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "data/category_slots.h"
 #include "data/column_scale.h"
 #include "data/column_values.h"
 #include "data/date_parts.h"
 #include "data/kept_columns.h"
 #include "data/preparation.h"
+#include "data/target_statistics.h"
 
 namespace stoker {
 namespace {
@@ -34,29 +35,11 @@ struct ColumnFeed {
   const PreparedColumn* column = nullptr;
   std::optional<NumberReader> numbers;
   std::vector<std::int32_t> slots;
+  std::vector<double> statistics;  // of each slot, as the model reads them
   std::int64_t first_feature = 0;  // in the array that it goes to
   std::int64_t missing = 0;
   std::int64_t unusable_row = -1;  // infinite, or too large for the type asked for
 };
-
-std::vector<std::int32_t> slots_of(const PreparedColumn& column,
-                                   const std::shared_ptr<arrow::ChunkedArray>& values,
-                                   std::int64_t& missing) {
-  std::unordered_map<std::string_view, std::int32_t> slot;
-  for (const std::string& category : column.categories) {
-    slot.emplace(category, static_cast<std::int32_t>(slot.size()));
-  }
-  const auto unseen = static_cast<std::int32_t>(column.categories.size());
-  const TextValues texts = read_texts(values);
-  std::vector<std::int32_t> slots(texts.values.size());
-  for (std::size_t row = 0; row < slots.size(); ++row) {
-    missing += texts.missing[row];
-    const auto found =
-        slot.find(texts.missing[row] != 0 ? std::string_view(column.fill_text) : texts.values[row]);
-    slots[row] = found == slot.end() ? unseen : found->second;
-  }
-  return slots;
-}
 
 [[noreturn]] void refuse_text(const std::string& name, const Table& table,
                               const std::shared_ptr<arrow::ChunkedArray>& values) {
@@ -82,7 +65,18 @@ std::vector<std::int32_t> missing_in(const std::shared_ptr<arrow::ChunkedArray>&
   return flags;
 }
 
-ColumnFeed feed_for(const PreparedColumn& column, const Table& table) {
+// `own` are given where the rows are those that the statistics were learnt from.
+void feed_statistics(ColumnFeed& feed, const OwnRows* own) {
+  if (own == nullptr) {
+    feed.statistics = statistics_of_slots(*feed.column);
+  } else {
+    feed.statistics = statistics_without_folds(*feed.column, feed.slots, *own);
+    for (std::size_t row = 0; row < feed.slots.size(); ++row)
+      feed.slots[row] = feed.slots[row] * inner_folds + own->folds[row];
+  }
+}
+
+ColumnFeed feed_for(const PreparedColumn& column, const Table& table, const OwnRows* own) {
   const auto values = table.column(column.name);
   const ColumnKind kind = kind_of(*values->type());
   ColumnFeed feed;
@@ -95,6 +89,7 @@ ColumnFeed feed_for(const PreparedColumn& column, const Table& table) {
     feed.slots = missing_in(values, kind);
   } else if (column.is_text()) {
     feed.slots = slots_of(column, values, feed.missing);
+    if (column.kind == PreparedColumn::Kind::target) feed_statistics(feed, own);
   } else if (kind == ColumnKind::text) {
     refuse_text(column.name, table, values);
   } else {
@@ -140,6 +135,20 @@ void lay_one_hot(const PreparedColumn& column, std::span<const std::int32_t> slo
 }
 
 template <class T>
+void lay_statistics(ColumnFeed& feed, std::size_t first_row, std::size_t rows, T* target,
+                    std::int64_t stride) {
+  const auto width = static_cast<std::size_t>(feed.column->width());
+  for (std::size_t row = first_row; row < first_row + rows; ++row, target += stride) {
+    const double* of_slot = feed.statistics.data() + static_cast<std::size_t>(feed.slots[row]) * width;
+    for (std::size_t i = 0; i < width; ++i) {
+      target[i] = static_cast<T>(of_slot[i]);
+      if (!std::isfinite(static_cast<double>(target[i])) && feed.unusable_row < 0)
+        feed.unusable_row = static_cast<std::int64_t>(row);
+    }
+  }
+}
+
+template <class T>
 void lay_block(ColumnFeed& feed, std::size_t first_row, std::size_t rows, T* target, std::int64_t stride) {
   std::array<double, block_rows> buffer;
   const std::span numbers(buffer.data(), rows);
@@ -153,6 +162,8 @@ void lay_block(ColumnFeed& feed, std::size_t first_row, std::size_t rows, T* tar
       return lay_numbers(feed, numbers, first_row, target, stride);
     case PreparedColumn::Kind::one_hot:
       return lay_one_hot(*feed.column, slots.subspan(first_row, rows), target, stride);
+    case PreparedColumn::Kind::target:
+      return lay_statistics(feed, first_row, rows, target, stride);
     case PreparedColumn::Kind::embedded:
     case PreparedColumn::Kind::missing:
       for (std::size_t i = 0; i < rows; ++i, target += stride) *target = static_cast<T>(slots[first_row + i]);
@@ -233,8 +244,8 @@ Laid columns_of(const std::vector<PreparedColumn>& columns, const std::string& a
 
 // What was met on the way of each column into the rows.
 template <class T>
-void lay_table(const Laid& laid, const Table& table, std::span<T> values, std::int64_t stride,
-               std::vector<ColumnFeed>& met) {
+void lay_table(const Laid& laid, const Table& table, const OwnRows* own, std::span<T> values,
+               std::int64_t stride, std::vector<ColumnFeed>& met) {
   const Columns& columns = laid.columns;
   const bool from_file = come_when_asked_for(*table.columns);
   const std::size_t at_a_time = from_file ? columns_at_a_time : std::max<std::size_t>(columns.size(), 1);
@@ -242,7 +253,7 @@ void lay_table(const Laid& laid, const Table& table, std::span<T> values, std::i
   for (std::size_t first = 0; first < columns.size(); first += at_a_time) {
     std::vector<ColumnFeed> feeds;
     for (std::size_t c = first; c < std::min(first + at_a_time, columns.size()); ++c) {
-      feeds.push_back(feed_for(*columns[c], table));
+      feeds.push_back(feed_for(*columns[c], table, own));
       feeds.back().first_feature = first_feature;
       first_feature += laid.width(*columns[c]);
     }
@@ -250,20 +261,22 @@ void lay_table(const Laid& laid, const Table& table, std::span<T> values, std::i
     for (ColumnFeed& feed : feeds) {
       feed.numbers.reset();
       feed.slots = {};
+      feed.statistics = {};
       met.push_back(std::move(feed));
     }
   }
 }
 
-void lay_array(const Laid& laid, const Table& table, Array& array, std::vector<ColumnFeed>& met) {
+void lay_array(const Laid& laid, const Table& table, const OwnRows* own, Array& array,
+               std::vector<ColumnFeed>& met) {
   const std::int64_t stride = array.dimension(1);
   switch (array.type()) {
     case DType::float32:
-      return lay_table(laid, table, array.as<float>(), stride, met);
+      return lay_table(laid, table, own, array.as<float>(), stride, met);
     case DType::float64:
-      return lay_table(laid, table, array.as<double>(), stride, met);
+      return lay_table(laid, table, own, array.as<double>(), stride, met);
     default:
-      return lay_table(laid, table, array.as<std::int64_t>(), stride, met);
+      return lay_table(laid, table, own, array.as<std::int64_t>(), stride, met);
   }
 }
 
@@ -292,17 +305,34 @@ std::vector<std::string> Preparation::text_columns() const {
 }
 
 Dataset Preparation::apply(const Table& table, DType type, bool with_targets) const {
+  Dataset dataset = lay_rows(table, type, nullptr);
+  if (with_targets) add_targets(table, type, dataset);
+  return dataset;
+}
+
+Dataset Preparation::apply_to_training(const Table& training, DType type) const {
+  if (!has_target_statistics(columns_)) return apply(training, type, true);
+  const OwnRows own = own_rows(training, row_targets(training));
+  Dataset dataset = lay_rows(training, type, &own);
+  add_targets(training, type, dataset);
+  return dataset;
+}
+
+Dataset Preparation::lay_rows(const Table& table, DType type, const OwnRows* own) const {
   if (type != DType::float32 && type != DType::float64) fail("features were requested as {}", name_of(type));
   refuse_absent(columns_, table);
   Dataset dataset;
   std::vector<ColumnFeed> met;
   for (const ArraySpec& spec : inputs(type)) {
     Array array(spec.type, {table.rows(), spec.shape.front()});
-    lay_array(columns_of(columns_, spec.name), table, array, met);
+    lay_array(columns_of(columns_, spec.name), table, own, array, met);
     dataset.arrays.push_back({spec.name, spec.role, std::move(array)});
   }
   refuse_unusable(met, table, missing_values_, type);
-  if (!with_targets) return dataset;
+  return dataset;
+}
+
+void Preparation::add_targets(const Table& table, DType type, Dataset& dataset) const {
   Array targets;
   if (task_ != Task::regression) {
     targets = Array::from<std::int64_t>(class_targets(table), {table.rows()});
@@ -312,7 +342,6 @@ Dataset Preparation::apply(const Table& table, DType type, bool with_targets) co
     targets = scaled_targets<double>(real_targets(table), target_shift_, target_scale_);
   }
   dataset.arrays.push_back({"targets", Role::targets, std::move(targets)});
-  return dataset;
 }
 
 }  // namespace stoker

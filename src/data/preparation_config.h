@@ -13,7 +13,7 @@ namespace stoker {
 enum class Task { regression, binary, multiclass };
 enum class TaskChoice { automatic, regression, binary, multiclass };
 enum class Missing { impute, indicate, refuse };
-enum class Encoding { one_hot, ordinal, embedding };
+enum class Encoding { one_hot, ordinal, embedding, target };
 enum class Scaling { automatic, standard, minmax, robust, quantile, none };
 
 // What a family of models makes of a table's columns.
@@ -36,8 +36,8 @@ template <>
 inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::Missing>{"impute", "indicate",
                                                                                         "refuse"};
 template <>
-inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::Encoding>{"one_hot", "ordinal",
-                                                                                         "embedding"};
+inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::Encoding>{
+    "one_hot", "ordinal", "embedding", "target"};
 template <>
 inline constexpr std::array<std::string_view, 6> stoker::config::names<stoker::Scaling>{
     "auto", "standard", "minmax", "robust", "quantile", "none"};
@@ -75,11 +75,13 @@ inline config::Fields fields(PreparationConfig& c) {
       config::field(
           "categorical_encoding", c.categorical_encoding,
           "How text columns become numbers. embedding: a network learns a few numbers for each value. "
-          "Values that training has not seen, or only once, are treated alike"),
+          "target: the mean of the target (or the share of each class) in the rows of each value, drawn "
+          "towards the overall mean where those are few. Values that training has not seen, or only once, "
+          "are treated alike"),
       config::field(
           "max_categories", c.max_categories,
           "A text column with more values than this is embedded by networks that can, and encoded as "
-          "ordinal otherwise")
+          "target otherwise")
           .within(1, 100'000),
       config::field(
           "scaling", c.scaling,
@@ -112,37 +114,51 @@ enum class DatePart : std::uint8_t {
   day_cosine,
 };
 
+// How a number becomes one that a model reads.
+struct ColumnScale {
+  enum class Curve : std::uint8_t { straight, clipped, quantile };
+  double shift = 0;  // a number x becomes (x - shift) / scale
+  double scale = 1;
+  Curve curve = Curve::straight;
+  std::vector<double> quantiles;  // of the training rows, ascending; for Curve::quantile
+};
+
+// What the target is like in the rows of each category of a text: its mean, or the share of a class.
+struct TargetStatistic : ColumnScale {
+  std::int64_t of_class = 0;  // where there are classes: the number of the one whose share it is
+  double smoothing = 0;       // the overall mean counts as much as so many rows of a category
+  std::vector<double> means;  // of each category and, last, of all rows, which stands for unseen values
+};
+
 // One column of the table and how it becomes columns of numbers. A date or a missing value can make several
 // of one column.
-struct PreparedColumn {
+struct PreparedColumn : ColumnScale {
   enum class Kind : std::uint8_t {
     number,
     one_hot,
     ordinal,
     embedded,  // the number of its category, in an array of such
     missing,   // 1 where the value is missing
+    target,    // statistics of the target in the rows of its category
   };
-  enum class Curve : std::uint8_t { straight, clipped, quantile };
   std::string name;
   Kind kind = Kind::number;
   DatePart part = DatePart::none;
-  bool is_apart = false;  // in the array of numbers that a network embeds
-  double fill = 0;        // imputed for a missing number
-  std::string fill_text;  // imputed for a missing text
-  double shift = 0;       // a number x becomes (x - shift) / scale
-  double scale = 1;
-  std::string date_form;  // in which a column of dates was written; empty: as the file has it
-  Curve curve = Curve::straight;
-  std::vector<double> quantiles;        // of the training rows, ascending; for Curve::quantile
+  bool is_apart = false;                // in the array of numbers that a network embeds
+  double fill = 0;                      // imputed for a missing number
+  std::string fill_text;                // imputed for a missing text
+  std::string date_form;                // in which a column of dates was written; empty: as the file has it
   std::vector<std::string> categories;  // sorted; unseen and rare values get slot categories.size()
   // Where every category was frequent: what an unseen value becomes instead of a slot that nothing was learnt
   // for, the share of each category in the training rows.
   std::vector<double> shares;
+  std::vector<TargetStatistic> statistics;  // of Kind::target, a column each
 
-  bool is_text() const { return kind == Kind::one_hot || kind == Kind::ordinal || kind == Kind::embedded; }
+  bool is_text() const { return kind != Kind::number && kind != Kind::missing; }
   // Columns that it takes among the features that stand as they are.
   std::int64_t width() const {
     if (kind == Kind::embedded || is_apart) return 0;
+    if (kind == Kind::target) return static_cast<std::int64_t>(statistics.size());
     return kind == Kind::one_hot ? static_cast<std::int64_t>(categories.size() + (shares.empty() ? 1 : 0))
                                  : 1;
   }

@@ -17,7 +17,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 5> kind_names{"number", "one_hot", "ordinal", "embedded", "missing"};
+constexpr std::array<std::string_view, 6> kind_names{"number",   "one_hot", "ordinal",
+                                                     "embedded", "missing", "target"};
 constexpr std::array<std::string_view, 3> curve_names{"straight", "clipped", "quantile"};
 constexpr std::size_t most_names = 1'000'000;
 
@@ -78,6 +79,24 @@ bool has_scale(Kind kind) {
   return kind == Kind::number || kind == Kind::ordinal;
 }
 
+void write_scale(json& result, const ColumnScale& scale) {
+  result["shift"] = scale.shift;
+  result["scale"] = scale.scale;
+  if (scale.curve != ColumnScale::Curve::straight)
+    result["curve"] = curve_names[static_cast<std::size_t>(scale.curve)];
+  if (!scale.quantiles.empty()) result["quantiles"] = scale.quantiles;
+}
+
+json statistics_json(const std::vector<TargetStatistic>& statistics) {
+  json list = json::array();
+  for (const TargetStatistic& each : statistics) {
+    json statistic{{"of_class", each.of_class}, {"smoothing", each.smoothing}, {"means", each.means}};
+    write_scale(statistic, each);
+    list.push_back(std::move(statistic));
+  }
+  return list;
+}
+
 // Members that earlier versions did not know are left out where they say nothing.
 json column_json(const PreparedColumn& column) {
   json result{{"name", column.name}, {"kind", kind_names[static_cast<std::size_t>(column.kind)]}};
@@ -90,13 +109,8 @@ json column_json(const PreparedColumn& column) {
     result["categories"] = column.categories;
     if (!column.shares.empty()) result["shares"] = column.shares;
   }
-  if (has_scale(column.kind)) {
-    result["shift"] = column.shift;
-    result["scale"] = column.scale;
-    if (column.curve != PreparedColumn::Curve::straight)
-      result["curve"] = curve_names[static_cast<std::size_t>(column.curve)];
-    if (!column.quantiles.empty()) result["quantiles"] = column.quantiles;
-  }
+  if (has_scale(column.kind)) write_scale(result, column);
+  if (column.kind == Kind::target) result["statistics"] = statistics_json(column.statistics);
   return result;
 }
 
@@ -112,15 +126,49 @@ std::vector<double> numbers_of(const json& map, const char* name) {
   return numbers;
 }
 
-void read_curve(const json& map, PreparedColumn& column) {
+void read_curve(const json& map, ColumnScale& column) {
   column.shift = number_of(map, "shift");
   column.scale = scale_of(map);
   if (map.contains("curve"))
-    column.curve = static_cast<PreparedColumn::Curve>(position_of(curve_names, map, "curve"));
-  if (column.curve != PreparedColumn::Curve::quantile) return;
+    column.curve = static_cast<ColumnScale::Curve>(position_of(curve_names, map, "curve"));
+  if (column.curve != ColumnScale::Curve::quantile) return;
   column.quantiles = numbers_of(map, "quantiles");
   const bool ascends = std::is_sorted(column.quantiles.begin(), column.quantiles.end());
   if (column.quantiles.size() < 2 || !ascends) refuse_part("quantiles", "should be at least two, ascending");
+}
+
+TargetStatistic statistic_from(const json& map, const PreparedColumn& column) {
+  TargetStatistic statistic;
+  read_curve(map, statistic);
+  const json& of_class = member(map, "of_class");
+  if (!of_class.is_number_integer()) refuse_part("of_class", "should be a whole number");
+  statistic.of_class = of_class.get<std::int64_t>();
+  statistic.smoothing = number_of(map, "smoothing");
+  if (statistic.smoothing < 0) refuse_part("smoothing", "should not be below 0");
+  statistic.means = numbers_of(map, "means");
+  if (statistic.means.size() != column.categories.size() + 1)
+    refuse_part("means", "of column '" + column.name + "' are not one for each category and one of all rows");
+  return statistic;
+}
+
+std::vector<TargetStatistic> statistics_from(const json& list, const PreparedColumn& column) {
+  if (!list.is_array() || list.empty() || list.size() > most_names)
+    refuse_part("statistics", "of column '" + column.name + "' should be a list");
+  std::vector<TargetStatistic> statistics;
+  for (const json& each : list) statistics.push_back(statistic_from(each, column));
+  return statistics;
+}
+
+// Each is of another class, or there is one alone.
+void refuse_strange_statistics(const PreparedColumn& column, std::size_t classes) {
+  const std::vector<TargetStatistic>& statistics = column.statistics;
+  std::int64_t before = classes == 0 ? -1 : 0;
+  for (const TargetStatistic& each : statistics) {
+    if (each.of_class <= before ||
+        each.of_class >= std::max<std::int64_t>(static_cast<std::int64_t>(classes), 1))
+      refuse_part("statistics", "of column '" + column.name + "' do not fit the target");
+    before = each.of_class;
+  }
 }
 
 PreparedColumn column_from(const json& map) {
@@ -143,6 +191,7 @@ PreparedColumn column_from(const json& map) {
       refuse_part("shares", "of column '" + column.name + "' are not one for each category");
   }
   if (has_scale(column.kind)) read_curve(map, column);
+  if (column.kind == Kind::target) column.statistics = statistics_from(member(map, "statistics"), column);
   return column;
 }
 
@@ -197,6 +246,8 @@ Preparation Preparation::from_json(const nlohmann::json& json) {
       refuse_part("classes", "does not have two entries");
   }
   result.columns_ = columns_from(member(json, "columns"));
+  for (const PreparedColumn& column : result.columns_)
+    refuse_strange_statistics(column, result.classes_.size());
   return result;
 }
 

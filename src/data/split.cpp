@@ -136,19 +136,28 @@ SplitRows split_groups(const std::vector<ValueRows>& groups, std::int64_t rows, 
 
 }  // namespace
 
+std::string problem_of_ratios(const SplitConfig& config) {
+  constexpr double rounding = 1e-9;
+  if (!(config.train_ratio > 0) || !(config.test_ratio >= 0))
+    return fmt::format("train_ratio {} must be above 0 and test_ratio {} not below 0", config.train_ratio,
+                       config.test_ratio);
+  if (config.train_ratio + config.test_ratio > 1 + rounding)
+    return fmt::format("train_ratio {} and test_ratio {} add up to more than 1", config.train_ratio,
+                       config.test_ratio);
+  if (config.test_ratio == 0 && config.train_ratio != 1)
+    return fmt::format("test_ratio 0 holds no rows back, so train_ratio must be 1, not {}",
+                       config.train_ratio);
+  return "";
+}
+
 SplitRows split_rows(const Table& table, const SplitConfig& config) {
-  if (!(config.train_ratio > 0) || !(config.test_ratio > 0)) {
-    refuse("train_ratio {} and test_ratio {} must both be above 0", config.train_ratio, config.test_ratio);
-  }
-  if (config.train_ratio + config.test_ratio > 1 + 1e-9) {
-    refuse("train_ratio {} and test_ratio {} add up to {}, which is more than 1", config.train_ratio,
-           config.test_ratio, config.train_ratio + config.test_ratio);
-  }
+  if (const std::string problem = problem_of_ratios(config); !problem.empty()) refuse("{}", problem);
   if (!config.stratify_column.empty() && !config.group_column.empty()) {
     refuse(
         "stratify_column and group_column are both set: groups that stay whole cannot also keep shares "
         "equal; set only one of them");
   }
+  if (config.test_ratio == 0) return {all_rows(table.rows()), {}};
   if (table.rows() < 2)
     refuse("a table of {} is too small to split: both parts need a row",
            counted(static_cast<std::uint64_t>(table.rows()), "row"));

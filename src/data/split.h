@@ -34,8 +34,9 @@ struct SplitConfig {
 inline config::Fields fields(SplitConfig& c) {
   return {
       config::field("train_ratio", c.train_ratio, "Share of the rows to train on").above(0).within(0, 1),
-      config::field("test_ratio", c.test_ratio, "Share of the rows held back for evaluation")
-          .above(0)
+      config::field("test_ratio", c.test_ratio,
+                    "Share of the rows held back for evaluation; 0, with train_ratio 1: all rows are trained "
+                    "on")
           .within(0, 1),
       config::field("random_seed", c.random_seed, "Seed of the shuffle"),
       config::field("stratify_column", c.stratify_column,
@@ -50,13 +51,17 @@ inline config::Fields fields(SplitConfig& c) {
   };
 }
 
+// What is wrong with the two ratios, or "".
+std::string problem_of_ratios(const SplitConfig& config);
+
 struct SplitRows {
   std::vector<std::int64_t> first;
   std::vector<std::int64_t> second;
 };
 
 // Rows of the two parts, each in ascending order. Ratios may sum to less than 1 (the rest is left out), not
-// to more. Refuses when a part would be empty, or a stratum has too few rows to be in both.
+// to more. Refuses when a part would be empty, or a stratum has too few rows to be in both; but with ratios
+// of 1 and 0 the first part is all rows.
 SplitRows split_rows(const Table& table, const SplitConfig& config);
 
 }  // namespace stoker

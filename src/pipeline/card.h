@@ -75,6 +75,8 @@ struct CardType {
   std::string (*source_name)(const config::Value& config) = nullptr;
   // For a card that passes rows on: what they carry from there on, such as the column of their groups.
   void (*mark_rows)(const config::Value& config, Table& rows) = nullptr;
+  // For a card that passes on some of its rows: its settings with which they are all to be trained on.
+  config::Value (*with_all_rows)(const config::Value& config) = nullptr;
   // For a card that defines a model: what it puts out, from its checked settings alone.
   ModelSpec (*spec)(const config::Value& config) = nullptr;
   // For a card that trains: its checked settings. It takes one table to train on and one model_spec, and puts

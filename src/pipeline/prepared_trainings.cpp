@@ -166,8 +166,12 @@ PreparedRows PreparedTrainings::make_rows(const PreparedTraining& training, cons
   const bool takes_numbers = family_of(training.spec).targets == Targets::numbers;
   made.task = takes_numbers ? TaskChoice::regression : settled.task;
   if (training.spec.is_solved()) return made;
+  // What a fold says of its own columns are the same things as of all, in other numbers.
+  const Notes of_fold = [&](Severity severity, const std::string& message) {
+    if (severity == Severity::warning) warnings_of_folds_[message].insert(fold);
+  };
   made.data = stoker::prepare(made.training, &made.validation, settled,
-                              form_of(family_of(training.spec), training.spec.settings), notes_);
+                              form_of(family_of(training.spec), training.spec.settings), of_fold);
   made.placed_validation = place(made.data.validation, training.device, notes_).dataset;
   made.placed_training = place(made.data.training, training.device, notes_).dataset;
   return made;
@@ -193,12 +197,24 @@ void PreparedTrainings::settle_features(PreparedTraining& training, const Table&
                                         const std::string& key) {
   PreparationConfig& settings = training.settings.preparation;
   const auto found = features_.find(key);
-  if (found == features_.end()) {
-    settings.feature_columns = choose_features(table, settings, notes_);
-    features_.emplace(key, settings.feature_columns);
-  } else {
+  if (found != features_.end()) {
     settings.feature_columns = found->second;
+    return;
   }
+  settings.feature_columns = choose_features(table, settings, notes_);
+  learn_columns(table, settings, form_of(family_of(training.spec), training.spec.settings), notes_);
+  features_.emplace(key, settings.feature_columns);
+}
+
+void PreparedTrainings::tell_of_folds() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [message, folds] : warnings_of_folds_) {
+    if (said_.contains(message)) continue;
+    notes_(Severity::warning, sweep_.config.folds == 0 ? message
+                                                       : fmt::format("{} (in {} of {} folds)", message,
+                                                                     folds.size(), sweep_.config.folds));
+  }
+  warnings_of_folds_.clear();
 }
 
 std::shared_ptr<const PreparedRows> PreparedTrainings::rows_for(const PreparedTraining& training,

@@ -53,6 +53,9 @@ class PreparedTrainings {
   // Refuses a candidate whose settings contradict each other or do not fit the data or the machine.
   PreparedTraining prepare(const Document& candidate, std::int64_t fold);
   Device device();
+  // What only some folds met, each once and with their number. What all rows have in common is told as soon
+  // as it is known.
+  void tell_of_folds();
   // Of all that the rows to train on are read from.
   std::string data_fingerprint();
 
@@ -60,8 +63,8 @@ class PreparedTrainings {
   std::shared_ptr<const PreparedRows> rows_for(const PreparedTraining& training, const Table& table,
                                                const std::string& rows_key, std::int64_t fold);
   PreparedRows make_rows(const PreparedTraining& training, const Table& table, std::int64_t fold);
-  // A metric that cannot be computed must not come to light only after a training.
   void settle_features(PreparedTraining& training, const Table& table, const std::string& key);
+  // A metric that cannot be computed must not come to light only after a training.
   void check_ranked_classes(const PreparedTraining& training, const Table& table, const std::string& key);
   void check_tests(const Document& document, const PreparedTraining& training, const Table& table,
                    const std::string& identity);
@@ -69,6 +72,7 @@ class PreparedTrainings {
 
   const SweepDocument& sweep_;
   std::set<std::string> said_;
+  std::map<std::string, std::set<std::int64_t>> warnings_of_folds_;
   Notes notes_;
   std::mutex mutex_;
   std::optional<Device> device_;

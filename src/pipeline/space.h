@@ -16,6 +16,7 @@
 namespace stoker {
 
 enum class Strategy { grid, random, halving };
+enum class Refit { training, all, none };
 enum class SearchKind { grid, choice, uniform, log_uniform, int_uniform };
 
 constexpr std::int64_t most_candidates = 100'000;
@@ -25,6 +26,9 @@ constexpr std::int64_t most_candidates = 100'000;
 template <>
 inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::Strategy>{"grid", "random",
                                                                                          "halving"};
+template <>
+inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::Refit>{"training", "all",
+                                                                                      "none"};
 template <>
 inline constexpr std::array<std::string_view, 5> stoker::config::names<stoker::SearchKind>{
     "grid", "choice", "uniform", "log_uniform", "int_uniform"};
@@ -44,6 +48,7 @@ struct SweepConfig {
   double time_budget = 0;
   std::int64_t factor = 3;
   std::int64_t min_epochs = 3;
+  Refit refit = Refit::training;
 };
 
 // loss, and every metric that there is.
@@ -74,6 +79,10 @@ inline config::Fields fields(SweepConfig& c) {
       config::field("factor", c.factor, "halving: one candidate in this many continues").within(2, 100),
       config::field("min_epochs", c.min_epochs, "halving: epochs before the first candidates are dropped")
           .within(1, 1'000'000),
+      config::field("refit", c.refit,
+                    "What is trained in the end. training: the winner, on the rows to train on, and it is "
+                    "tested; all: after that once more on all rows, those to test with among them; none: "
+                    "nothing"),
   };
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "pipeline/all_rows.h"
 #include "pipeline/card.h"
 #include "pipeline/seed_form.h"
 #include "pipeline/training_card.h"
@@ -164,6 +165,9 @@ SweepDocument read_sweep(const Value& written, const std::string& file_name,
   finish_reading(sweep.base, file_name, folder);
   sweep.train_card = only_training_card(sweep.base, file_name);
   check_scoring(sweep);
+  if (sweep.config.refit == Refit::all)
+    if (const std::string problem = problem_with_all_rows(sweep.base, sweep.train_card); !problem.empty())
+      refuse("{}: sweep.refit is all, but {}; use training", file_name, problem);
   if (sweep.candidate_count() > most_trainings / std::max<std::int64_t>(1, sweep.config.folds))
     refuse("{}: {} candidates on {} folds are more than {} trainings, the maximum", file_name,
            sweep.candidate_count(), sweep.config.folds, most_trainings);

@@ -11,13 +11,17 @@ struct Scaled {
   double scale = 1;
 };
 
+// What a curve makes of a number has no unit; it stays as the model reads it.
+Scaled scaling_of(const ColumnScale& scale) {
+  return scale.curve == ColumnScale::Curve::straight ? Scaled{scale.shift, scale.scale} : Scaled{};
+}
+
 std::vector<Scaled> scaling_of(const Preparation& preparation) {
   std::vector<Scaled> scaling;
   for (const PreparedColumn& column : preparation.columns()) {
-    // What a curve makes of a number has no unit; it stays as the model reads it.
-    const bool is_scaled = column.curve == PreparedColumn::Curve::straight;
-    for (std::int64_t i = 0; i < column.width(); ++i)
-      scaling.push_back(is_scaled ? Scaled{column.shift, column.scale} : Scaled{});
+    for (const TargetStatistic& each : column.statistics) scaling.push_back(scaling_of(each));
+    if (!column.statistics.empty()) continue;
+    for (std::int64_t i = 0; i < column.width(); ++i) scaling.push_back(scaling_of(column));
   }
   return scaling;
 }

@@ -8,6 +8,7 @@ namespace stoker::embedded {
 extern const std::string_view page;
 extern const std::string_view style;
 extern const std::string_view script;
+extern const std::string_view label_script;
 extern const std::string_view plot_style;
 extern const std::string_view plot_script;
 

@@ -23,16 +23,19 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds longest_drawing{60};
 constexpr std::size_t largest_picture = 64U << 20;
-constexpr std::size_t longest_label = 60;  // characters
 
 // Plain sizes in pixels and one font, so that pictures look alike; the cairo terminal smooths lines and text.
-constexpr std::string_view preamble = R"(set encoding utf8
-if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) {
+constexpr std::string_view png_terminal = R"(if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) {
   set terminal pngcairo size 1200,800 font 'DejaVu Sans,16' background rgb '#ffffff' linewidth 1.5
 } else {
   set terminal png size 1200,800
 }
-set output 'picture.png'
+)";
+// A point is a pixel to it, where cairo takes 96 pixels for 72 points.
+constexpr std::string_view svg_terminal =
+    "set terminal svg size 1200,800 font 'DejaVu Sans,16' fontscale 1.3333\n";
+constexpr std::string_view preamble = R"(set encoding utf8
+set output 'picture'
 set border 3 linecolor rgb '#8a94a6'
 set tics nomirror textcolor rgb '#465064'
 set grid linecolor rgb '#e3e7ee' linetype 1 linewidth 0.8
@@ -40,7 +43,6 @@ set title textcolor rgb '#1b2333' font ',20' noenhanced
 set xlabel textcolor rgb '#465064' noenhanced
 set ylabel textcolor rgb '#465064' noenhanced
 set key textcolor rgb '#465064' noenhanced
-set lmargin 12
 set rmargin 4
 set tmargin 4
 set bmargin 4.5
@@ -128,10 +130,20 @@ fs::path find_gnuplot() {
   return {};
 }
 
-std::string gnuplot_text(std::string_view text) {
+std::size_t bytes_of_character(std::string_view text) {
+  return std::max<std::size_t>(utf8_length(text), 1);
+}
+
+std::size_t characters_in(std::string_view text) {
+  std::size_t count = 0;
+  for (; !text.empty(); ++count) text.remove_prefix(bytes_of_character(text));
+  return count;
+}
+
+std::string gnuplot_text(std::string_view text, std::size_t longest) {
   std::string quoted = "'";
   for (std::size_t shown = 0; !text.empty(); ++shown) {
-    if (shown == longest_label) {
+    if (shown == longest) {
       quoted += "…";
       break;
     }
@@ -150,20 +162,21 @@ std::string gnuplot_text(std::string_view text) {
   return quoted + "'";
 }
 
-void draw(const fs::path& gnuplot, const GnuplotPicture& picture, const fs::path& png) {
+void draw(const fs::path& gnuplot, const GnuplotPicture& picture, const fs::path& file) {
   const TemporaryFolder folder;
   for (const auto& [name, content] : picture.files) write_file(folder.path() / name, content);
-  write_file(folder.path() / "script.gp", std::string(preamble) + picture.commands);
+  const std::string_view terminal = file.extension() == ".svg" ? svg_terminal : png_terminal;
+  write_file(folder.path() / "script.gp", std::string(terminal) + std::string(preamble) + picture.commands);
   const int status = wait_for(start(gnuplot, folder.path()));
   std::error_code error;
-  const bool drawn = fs::exists(folder.path() / "picture.png", error);
+  const bool drawn = fs::exists(folder.path() / "picture", error);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || !drawn) {
     const std::string messages = read_file(folder.path() / "messages.txt", 1U << 20);
-    fail("gnuplot could not draw {}: {}", png.string(),
+    fail("gnuplot could not draw {}: {}", file.string(),
          messages.empty() ? "it ended early" : messages.substr(0, 500));
   }
-  make_folder(png.parent_path());
-  write_file(png, read_file(folder.path() / "picture.png", largest_picture));
+  make_folder(file.parent_path());
+  write_file(file, read_file(folder.path() / "picture", largest_picture));
 }
 
 void Drawer::draw(const GnuplotPicture& picture, const std::string& name) {

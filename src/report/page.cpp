@@ -64,7 +64,7 @@ std::string allowed(std::initializer_list<std::string_view> elements) {
 // hostile name might smuggle in would not run.
 std::string policy() {
   return fmt::format("default-src 'none'; script-src{}; style-src{}; base-uri 'none'; form-action 'none'",
-                     allowed({embedded::plot_script, embedded::script}),
+                     allowed({embedded::plot_script, embedded::label_script, embedded::script}),
                      allowed({embedded::plot_style, embedded::style}));
 }
 
@@ -104,6 +104,7 @@ std::string whole_page(const std::string& title, const std::string& body, const 
                                  {"body", body},
                                  {"data", data},
                                  {"plot_script", embedded::plot_script},
+                                 {"label_script", embedded::label_script},
                                  {"script", embedded::script}});
 }
 

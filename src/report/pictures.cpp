@@ -9,14 +9,16 @@
 
 #include "base/text.h"
 #include "predict/metrics.h"
+#include "report/axis_ticks.h"
 #include "report/histogram.h"
 
 namespace stoker {
 namespace {
 
 constexpr std::size_t most_drawn_epochs = 2'000;
-constexpr std::size_t most_named_classes = 40;
-constexpr std::size_t most_numbered_classes = 25;
+// Of the cells of a confusion matrix in a picture, what the margins leave.
+constexpr double width_of_cells = 760;
+constexpr double height_of_cells = 480;
 
 std::string set_title(std::string_view what, const std::string& run) {
   return fmt::format("set title {}\n",
@@ -76,20 +78,16 @@ std::string confusion_title(const ConfusionMatrix& matrix) {
 }
 
 std::string class_ticks(const std::vector<std::string>& names) {
-  constexpr std::size_t longest = 16;
-  if (names.size() > most_named_classes) return "";
-  std::vector<std::string> ticks;
-  std::size_t widest = 0;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const bool cut = names[i].size() > longest;
-    const std::string text = cut ? names[i].substr(0, longest - 2) + ".." : names[i];
-    widest = std::max(widest, text.size());
-    ticks.push_back(fmt::format("{} {}", gnuplot_text(text), i));
-  }
-  const std::string list = join(ticks, ", ");
-  const bool crowded = widest * names.size() > 60;
-  return fmt::format("set xtics {} ({}) noenhanced scale 0\nset ytics ({}) noenhanced scale 0\n",
-                     crowded ? "rotate by 45 right" : "norotate", list, list);
+  return named_x_tics(names, width_of_cells) + named_y_tics(names, height_of_cells);
+}
+
+// For numbers in the cells; 0: there is no room for them.
+double font_of_counts(const ConfusionMatrix& matrix) {
+  std::size_t longest = 1;
+  for (const std::int64_t count : matrix.counts)
+    longest = std::max(longest, human_count(static_cast<std::uint64_t>(count)).size());
+  const auto classes = static_cast<double>(matrix.classes.size());
+  return font_that_fits(longest, width_of_cells / classes, height_of_cells / classes, {18, 14, 10, 8});
 }
 
 }  // namespace
@@ -138,8 +136,9 @@ GnuplotPicture predicted_picture(const Evaluation& evaluation, const std::string
   }
   const std::string range = axis_around(lowest, highest);
   std::string commands = set_title("Predicted against actual", run) + metrics_line(evaluation);
-  commands += fmt::format("set xlabel {}\nset ylabel {}\n", gnuplot_text("Actual " + evaluation.target),
-                          gnuplot_text("Predicted " + evaluation.target));
+  commands += fmt::format("set xlabel {}\nset ylabel {}\n",
+                          gnuplot_text("Actual " + evaluation.target, longest_axis_label),
+                          gnuplot_text("Predicted " + evaluation.target, longest_axis_label));
   commands += fmt::format("set xrange {0}\nset yrange {0}\nset key bottom right\n", range);
   commands +=
       "plot 'rows.txt' using 1:2 with points pointtype 7 pointsize 0.7 linecolor rgb '#a02563eb' title "
@@ -158,7 +157,7 @@ GnuplotPicture residuals_picture(const Evaluation& evaluation, const std::string
   std::string commands = set_title("Residuals", run) + metrics_line(evaluation);
   commands += fmt::format(
       "set xlabel {}\nset ylabel 'Rows'\nunset key\nset yrange [0:*]\nset offsets 0, 0, graph 0.08, 0\n",
-      gnuplot_text("Actual − predicted " + evaluation.target));
+      gnuplot_text("Actual − predicted " + evaluation.target, longest_axis_label));
   commands += fmt::format(
       "set xrange [{}:{}]\nset boxwidth {}\nset style fill solid 0.75 border rgb '#ffffff'\n"
       "set arrow 1 from first 0, graph 0 to first 0, graph 1 nohead linecolor rgb '#ea580c' linewidth 1.5 "
@@ -181,18 +180,18 @@ GnuplotPicture confusion_picture(const Evaluation& evaluation, const std::string
                    cell.actual, human_count(static_cast<std::uint64_t>(cell.count)));
   }
   std::string commands = set_title(confusion_title(matrix), run) + class_ticks(matrix.classes);
-  commands += fmt::format("set xlabel {}\nset ylabel {}\n", gnuplot_text("Predicted " + evaluation.target),
-                          gnuplot_text("Actual " + evaluation.target));
+  commands += fmt::format("set xlabel {}\nset ylabel {}\n",
+                          gnuplot_text("Predicted " + evaluation.target, longest_axis_label),
+                          gnuplot_text("Actual " + evaluation.target, longest_axis_label));
   commands += fmt::format(
       "set xrange [-0.5:{0}]\nset yrange [{0}:-0.5]\nunset grid\nunset key\nset border 0\nset cbrange [0:1]\n"
       "set lmargin -1\nset rmargin -1\nset bmargin -1\n"
       "set palette defined (0 '#f5f7fb', 0.5 '#7da6f2', 1 '#1e40af')\n"
-      "set cblabel 'Share of the actual class' textcolor rgb '#465064'\nset cbtics 0.25\n",
+      "set cblabel 'Share of the actual class' offset 1.5 textcolor rgb '#465064'\nset cbtics 0.25\n",
       static_cast<double>(classes) - 0.5);
   commands += "plot 'shades.txt' using 1:2:3 with image";
   std::vector<std::pair<std::string, std::string>> files{{"shades.txt", std::move(shades)}};
-  if (classes <= most_numbered_classes) {
-    const int size = classes <= 6 ? 18 : classes <= 12 ? 14 : 10;
+  if (const double size = font_of_counts(matrix); size > 0) {
     // An empty data file is an error to gnuplot.
     if (!dark.empty())
       commands +=

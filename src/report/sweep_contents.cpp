@@ -87,6 +87,7 @@ SweepContents contents_from(const json& whole) {
   if (!whole.at("winner").is_null()) {
     contents.winner = whole.at("winner").at("trial").get<std::int64_t>();
     contents.winner_run = whole.at("winner").at("run").get<std::string>();
+    contents.final_run = whole.at("winner").value("final_run", "");
   }
   return contents;
 }

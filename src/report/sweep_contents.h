@@ -44,7 +44,8 @@ struct SweepContents {
   std::vector<Trial> trials;
   std::vector<Curve> curves;  // of the best, the best first
   std::int64_t winner = 0;    // number of the trial; 0: none
-  std::string winner_run;
+  std::string winner_run;     // empty: it was not refitted
+  std::string final_run;      // in which it was trained on all rows; empty: it was not
 
   const Trial* winning() const;
   // Positions in trials, the best first, those without a score last.

@@ -30,16 +30,25 @@ std::string score_text(const SweepContents::Trial& trial, bool with_spread) {
                      : human_number(*trial.score);
 }
 
-// The winner's run lies beside the sweep, so that a link still holds after both were moved.
-std::string link_to_winner(const fs::path& run, const fs::path& folder) {
-  if (run.empty()) return "";
+// The winner's runs lie beside the sweep, so that a link still holds after all were moved.
+std::string link_to_run(const fs::path& run, const fs::path& folder) {
   const fs::path beside = fs::path("..") / run.filename() / "report.html";
-  const std::string name = html_escaped(run.filename().string());
   std::error_code error;
-  if (!fs::exists(folder / beside, error))
-    return "The winner was refitted as the run " + html_escaped(run.string()) + ".";
-  return fmt::format("The winner was refitted as the run <a href=\"{}\">{}</a>.",
-                     html_escaped(beside.string()), name);
+  if (!fs::exists(folder / beside, error)) return html_escaped(run.string());
+  return fmt::format("<a href=\"{}\">{}</a>", html_escaped(beside.string()),
+                     html_escaped(run.filename().string()));
+}
+
+std::string runs_of_winner(const SweepContents& contents, const fs::path& folder) {
+  if (contents.winner_run.empty()) return contents.winner > 0 ? "The winner was not refitted." : "";
+  std::string text =
+      fmt::format("The winner was refitted as the run {}.", link_to_run(contents.winner_run, folder));
+  if (!contents.final_run.empty())
+    text += fmt::format(
+        " After that it was trained once more, on all rows, as the run {}. The test scores are those of the "
+        "model before that: no rows are left to test the last one on.",
+        link_to_run(contents.final_run, folder));
+  return text;
 }
 
 // On the rows held back for testing, which the search has not seen.
@@ -73,12 +82,11 @@ std::string summary_section(const SweepContents& contents, const fs::path& folde
   }
   std::string text = fmt::format("<section>\n<h2>Result</h2>\n<dl class=\"tiles\">\n{}</dl>\n", tiles);
   text += winner_metrics(contents.winner_run, folder);
-  text += fmt::format("<p class=\"hint\">Strategy {}, {}.{} {}</p>\n</section>\n",
-                      html_escaped(contents.strategy),
-                      contents.folds > 0 ? fmt::format("{} folds", contents.folds)
-                                         : std::string("scored on the validation rows"),
-                      contents.time_budget_reached ? " The time budget was reached." : "",
-                      link_to_winner(contents.winner_run, folder));
+  text += fmt::format(
+      "<p class=\"hint\">Strategy {}, {}.{} {}</p>\n</section>\n", html_escaped(contents.strategy),
+      contents.folds > 0 ? fmt::format("{} folds", contents.folds)
+                         : std::string("scored on the validation rows"),
+      contents.time_budget_reached ? " The time budget was reached." : "", runs_of_winner(contents, folder));
   return text;
 }
 

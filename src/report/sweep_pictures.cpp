@@ -1,27 +1,31 @@
+#include "report/sweep_pictures.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "report/gnuplot.h"
-#include "report/sweep_contents.h"
+#include "report/axis_ticks.h"
 #include "report/sweep_report.h"
 
 namespace stoker {
 namespace {
 
-constexpr std::size_t most_labels = 40;
+constexpr double width_of_axis = 940;  // in a picture, what the margins leave
 constexpr std::size_t most_pictures = 40;
 
-std::string ticks_of(const std::vector<std::string>& labels) {
-  if (labels.empty() || labels.size() > most_labels) return "";
-  std::vector<std::string> ticks;
-  for (std::size_t i = 0; i < labels.size(); ++i)
-    ticks.push_back(fmt::format("{} {}", gnuplot_text(labels[i]), i));
-  return fmt::format("set xtics ({}) noenhanced\nset xrange [-0.5:{}]\n", join(ticks, ", "),
-                     static_cast<double>(labels.size()) - 0.5);
+std::string ticks_of(const SweepContents::Setting& setting) {
+  if (!setting.labels.empty())
+    return named_x_tics(setting.labels, width_of_axis) +
+           fmt::format("set bmargin -1\nset xrange [-0.5:{}]\n",
+                       static_cast<double>(setting.labels.size()) - 0.5);
+  if (!setting.wants_log_axis && !setting.is_drawn_by_logarithm) return "";
+  const auto [low, high] = std::minmax_element(setting.x.begin(), setting.x.end());
+  return logarithmic_x_axis(*low, *high);
 }
+
+}  // namespace
 
 GnuplotPicture score_picture(const SweepContents& contents, const SweepContents::Setting& setting) {
   std::string points;
@@ -47,15 +51,13 @@ GnuplotPicture score_picture(const SweepContents& contents, const SweepContents:
         ", '-' using 1:2 with points pointtype 6 pointsize 3 linewidth 2 linecolor rgb '#ea580c' title "
         "'winner'\n{:.9g} {:.9g}\ne",
         setting.x[place], *winner->score);
-  const std::string log =
-      setting.wants_log_axis || setting.is_drawn_by_logarithm ? "set logscale x\nset format x '%g'\n" : "";
-  return {
-      fmt::format(
-          "set title {}\nset xlabel {}\nset ylabel {}\n{}{}set key top right\nset offsets graph 0.05, "
-          "graph 0.05, graph 0.08, graph 0.05\nplot {}\n",
-          gnuplot_text(fmt::format("{} against {}: {}", contents.metric, setting.name, contents.name)),
-          gnuplot_text(setting.name), gnuplot_text(contents.metric), log, ticks_of(setting.labels), lines),
-      {{"points.txt", points.empty() ? "NaN NaN NaN\n" : points}, {"given_up.txt", given_up}}};
+  return {fmt::format(
+              "set title {}\nset xlabel {}\nset ylabel {}\n{}set key top right\nset offsets graph 0.05, "
+              "graph 0.05, graph 0.08, graph 0.05\nplot {}\n",
+              gnuplot_text(fmt::format("{} against {}: {}", contents.metric, setting.name, contents.name)),
+              gnuplot_text(setting.name, longest_axis_label),
+              gnuplot_text(contents.metric, longest_axis_label), ticks_of(setting), lines),
+          {{"points.txt", points.empty() ? "NaN NaN NaN\n" : points}, {"given_up.txt", given_up}}};
 }
 
 GnuplotPicture curves_picture(const SweepContents& contents) {
@@ -78,6 +80,8 @@ GnuplotPicture curves_picture(const SweepContents& contents) {
       gnuplot_text("Losses of the best candidates: " + contents.name), join(lines, ", "));
   return picture;
 }
+
+namespace {
 
 // A setting's name as part of a file's name.
 std::string setting_in_name(std::string name) {

@@ -110,6 +110,10 @@ void Results::read_line(const std::string& line) {
       winner_ = {parsed.at("winner").get<std::size_t>(), parsed.at("run").get<std::string>()};
       return;
     }
+    if (parsed.contains("final")) {
+      final_run_ = {parsed.at("final").get<std::size_t>(), parsed.at("run").get<std::string>()};
+      return;
+    }
     if (std::optional<Training> training = training_from(parsed))
       results_[{training->trial, training->fold}][training->rung] = std::move(*training);
   } catch (const json::exception&) {
@@ -139,6 +143,11 @@ void Results::add_searched(double seconds) {
 void Results::add_winner(std::size_t trial, const std::filesystem::path& run) {
   append(json{{"winner", trial}, {"run", run.string()}});
   winner_ = {trial, run};
+}
+
+void Results::add_final_run(std::size_t trial, const std::filesystem::path& run) {
+  append(json{{"final", trial}, {"run", run.string()}});
+  final_run_ = {trial, run};
 }
 
 const Training* Results::find(std::size_t trial, std::int64_t fold, std::int64_t rung) const {

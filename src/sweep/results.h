@@ -36,6 +36,8 @@ struct Training {
   bool has_scored() const { return score.has_value(); }
 };
 
+using RefittedIn = std::pair<std::size_t, std::filesystem::path>;
+
 // results.jsonl of a sweep folder: a line per training that has ended, so that a sweep that is killed loses
 // only what was going on.
 class Results {
@@ -51,6 +53,7 @@ class Results {
   void add_searched(double seconds);
   double searched_seconds() const { return searched_seconds_; }
   void add_winner(std::size_t trial, const std::filesystem::path& run);
+  void add_final_run(std::size_t trial, const std::filesystem::path& run);
 
   // The newest at this rung or before; null when there is none.
   const Training* find(std::size_t trial, std::int64_t fold, std::int64_t rung) const;
@@ -58,14 +61,17 @@ class Results {
   bool has(std::size_t trial, std::int64_t fold, std::int64_t rung) const;
   std::int64_t count() const;  // of trainings that were not cut short
   // The run that the winner was last refitted in, and the winner.
-  const std::optional<std::pair<std::size_t, std::filesystem::path>>& winner() const { return winner_; }
+  const std::optional<RefittedIn>& winner() const { return winner_; }
+  // The same of the run in which it was last trained on all rows.
+  const std::optional<RefittedIn>& final_run() const { return final_run_; }
 
  private:
   void read_line(const std::string& line);
   void append(const nlohmann::json& line);
 
   std::map<std::pair<std::size_t, std::int64_t>, std::map<std::int64_t, Training>> results_;
-  std::optional<std::pair<std::size_t, std::filesystem::path>> winner_;
+  std::optional<RefittedIn> winner_;
+  std::optional<RefittedIn> final_run_;
   double searched_seconds_ = 0;
   std::string identity_;  // as the file says it
   std::string data_;      // so too

@@ -31,6 +31,7 @@ class Search {
   void run();
   // How all candidates did, by number.
   std::vector<Trial> trials() const;
+  void tell_of_folds() { prepared_.tell_of_folds(); }
   bool budget_reached() const { return budget_reached_; }
   // Of the first candidate that failed.
   ExitCode first_failure() const { return first_failure_; }

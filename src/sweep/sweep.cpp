@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "pipeline/all_rows.h"
 #include "pipeline/run_folder.h"
 #include "report/sweep_report.h"
 #include "store/runs.h"
@@ -41,17 +43,23 @@ std::unique_ptr<RunFolder> folder_for(const SweepDocument& sweep, const SweepOpt
 constexpr std::string_view budget_warning = "the time budget";
 
 // Of what the lines of results.jsonl belong to: the document, and the way in which candidates are numbered.
+// What becomes of the winner changes none of them.
 std::string identity_of(SweepDocument sweep) {
   constexpr int numbering = 2;  // by the settings' paths
   sweep.config.time_budget = 0;
-  return sha256_of_text(fmt::format("numbering {}\n{}", numbering, sweep.to_yaml()));
+  config::Value document = config::parse_yaml(sweep.to_yaml(), sweep.file_name);
+  if (auto* section = document.find("sweep")->get_if<config::Value::Map>())
+    std::erase_if(*section, [](const config::Entry& entry) { return entry.key == "refit"; });
+  return sha256_of_text(fmt::format("numbering {}\n{}", numbering, config::to_yaml(document)));
 }
 
-// Tells where the winner's run is before it is over, so that a resumed sweep goes on with it.
+// Tells where the winner's run is before it is over, so that a resumed sweep goes on with it. What the search
+// has already said of the same rows is not said again; the run's own record has it.
 class RefitListener : public RunListener {
  public:
-  RefitListener(RunListener& listener, std::function<void(const fs::path&)> started)
-      : listener_(listener), started_(std::move(started)) {}
+  RefitListener(RunListener& listener, const std::set<std::string>& said,
+                std::function<void(const fs::path&)> started)
+      : listener_(listener), said_(said), started_(std::move(started)) {}
 
   void run_started(const fs::path& folder) override {
     started_(folder);
@@ -65,10 +73,13 @@ class RefitListener : public RunListener {
   void advanced(std::int64_t step, std::int64_t total, double rate) override {
     listener_.advanced(step, total, rate);
   }
-  void note(Severity severity, const std::string& message) override { listener_.note(severity, message); }
+  void note(Severity severity, const std::string& message) override {
+    if (!said_.contains(message)) listener_.note(severity, message);
+  }
 
  private:
   RunListener& listener_;
+  const std::set<std::string>& said_;
   std::function<void(const fs::path&)> started_;
 };
 
@@ -126,6 +137,7 @@ class Sweep {
 
   void note(Severity severity, const std::string& message) {
     const std::lock_guard lock(telling_);
+    said_.insert(message);
     folder_->note("", severity, message);
     listener_.note(severity, message);
   }
@@ -142,9 +154,11 @@ class Sweep {
     try {
       search_.run();
     } catch (const Error&) {
+      search_.tell_of_folds();
       results_.add_searched(seconds_since(started_));
       throw;
     }
+    search_.tell_of_folds();
     results_.add_searched(seconds_since(started_));
     summary_.trials = search_.trials();
     summary_.budget_reached = search_.budget_reached();
@@ -195,10 +209,11 @@ class Sweep {
     }
     if (best == nullptr) say_why_there_is_none();
     summary_.winner = best->number - 1;
+    is_chosen_ = true;
     if (!summary_.budget_reached) return;
     note(
         Severity::warning,
-        fmt::format("{} of {} s is used up: {} of {} candidates were done; the best so far is refitted",
+        fmt::format("{} of {} s is used up: {} of {} candidates were done; the best so far wins",
                     budget_warning, sweep_.config.time_budget,
                     count_of(TrialStatus::finished) + count_of(TrialStatus::pruned), summary_.trials.size()));
   }
@@ -225,18 +240,30 @@ class Sweep {
 
   void refit() {
     write_tables();
+    if (sweep_.config.refit == Refit::none) return;
     const Trial& winner = summary_.trials[summary_.winner];
     const Document document = sweep_.with(winner.values);
+    summary_.run = run_winner(document, results_.winner(), listener_.refit(winner, document),
+                              [&](const fs::path& run) { results_.add_winner(summary_.winner, run); });
+    if (sweep_.config.refit != Refit::all) return;
+    write_tables();
+    const Document whole = trained_on_all_rows(document, sweep_.train_card);
+    const RunSummary last =
+        run_winner(whole, results_.final_run(), listener_.refit_on_all_rows(winner, whole),
+                   [&](const fs::path& run) { results_.add_final_run(summary_.winner, run); });
+    summary_.final_run = last.folder;
+  }
+
+  // Goes on with an earlier run of the same winner.
+  RunSummary run_winner(const Document& document, const std::optional<RefittedIn>& earlier,
+                        RunListener& watching, const std::function<void(const fs::path&)>& started) {
     RunOptions options;
     options.out = options_.resume ? folder().parent_path() : options_.out;
     if (options.out.empty()) options.out = ".";
-    const auto& earlier = results_.winner();
     if (earlier && earlier->first == summary_.winner && fs::exists(RunPaths{earlier->second}.record()))
       options.resume = earlier->second;
-    RefitListener listener(listener_.refit(winner, document), [&](const fs::path& run) {
-      results_.add_winner(summary_.winner, fs::absolute(run));
-    });
-    summary_.run = run_pipeline(document, options, listener, stop_);
+    RefitListener listener(watching, said_, [&](const fs::path& run) { started(fs::absolute(run)); });
+    return run_pipeline(document, options, listener, stop_);
   }
 
   void finish() {
@@ -281,7 +308,13 @@ class Sweep {
                {"curves", curves()},
                {"winner", json(nullptr)}};
     const auto& winner = results_.winner();
-    if (winner) whole["winner"] = {{"trial", winner->first + 1}, {"run", winner->second.string()}};
+    if (winner) {
+      whole["winner"] = {{"trial", winner->first + 1}, {"run", winner->second.string()}};
+      const auto& last = results_.final_run();
+      if (last && last->first == winner->first) whole["winner"]["final_run"] = last->second.string();
+    } else if (is_chosen_ && sweep_.config.refit == Refit::none) {
+      whole["winner"] = {{"trial", summary_.winner + 1}, {"run", ""}};
+    }
     return whole;
   }
 
@@ -338,9 +371,11 @@ class Sweep {
   Results results_;
   Search search_;
   std::mutex telling_;  // notes come from threads that prepare, progress from those that have trained
+  std::set<std::string> said_;
   SweepProgress progress_;
   std::int64_t done_here_ = 0;
   SweepSummary summary_;
+  bool is_chosen_ = false;  // the winner
 };
 
 }  // namespace

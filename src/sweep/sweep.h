@@ -36,13 +36,17 @@ class SweepListener {
   virtual void note(Severity severity, const std::string& message) = 0;
   // Who watches the run in which the winner is refitted.
   virtual RunListener& refit(const Trial& winner, const Document& document) = 0;
+  // Who watches the run in which it is then trained on all rows.
+  virtual RunListener& refit_on_all_rows(const Trial& winner, const Document& document) = 0;
 };
 
 struct SweepSummary {
   std::filesystem::path folder;
   std::vector<Trial> trials;  // by number
   std::size_t winner = 0;     // index into trials
-  RunSummary run;             // of the winner
+  RunSummary run;             // of the winner; its folder is empty where it was not refitted
+  // Where the winner was trained on all rows in the end; empty: it was not. No row is left to test it on.
+  std::filesystem::path final_run;
   bool budget_reached = false;
   double seconds = 0;
 };
@@ -52,7 +56,8 @@ std::filesystem::path sweep_document_file(const std::filesystem::path& folder); 
 std::filesystem::path sweep_record_file(const std::filesystem::path& folder);    // sweep.json
 
 // Trains every candidate, writes the table, the pictures and the report, and refits the winner as an ordinary
-// run of the document with the winner's values. A candidate that diverges or fails does not end the sweep.
+// run of the document with the winner's values, unless the document says otherwise. A candidate that diverges
+// or fails does not end the sweep.
 SweepSummary run_sweep(const SweepDocument& sweep, const SweepOptions& options, SweepListener& listener,
                        const StopSignal& stop);
 

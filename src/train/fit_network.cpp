@@ -29,8 +29,9 @@ void make_binary_targets_floats(Dataset& dataset) {
   }
 }
 
-Dataset dataset_of(const Preparation& preparation, const Table& table, const std::string& weight_column) {
-  Dataset dataset = preparation.apply(table, DType::float32, true);
+// What engines want of rows that are prepared.
+Dataset complete_for_engines(Dataset dataset, const Preparation& preparation, const Table& table,
+                             const std::string& weight_column) {
   if (preparation.task() == Task::binary) make_binary_targets_floats(dataset);
   if (!weight_column.empty())
     dataset.arrays.push_back({"weights", Role::weights, row_weights(table, weight_column)});
@@ -81,9 +82,11 @@ PreparedData prepare(const Table& training, const Table* validation, const Prepa
   if (training.rows() < 2)
     refuse("a network needs at least 2 rows to train on, but the table has {}", training.rows());
   PreparedData data{Preparation::fit(training, config, form, notes), {}, {}};
-  data.training = dataset_of(data.preparation, training, config.weight_column);
+  data.training = complete_for_engines(data.preparation.apply_to_training(training, DType::float32),
+                                       data.preparation, training, config.weight_column);
   if (validation != nullptr)
-    data.validation = dataset_of(data.preparation, *validation, config.weight_column);
+    data.validation = complete_for_engines(data.preparation.apply(*validation, DType::float32, true),
+                                           data.preparation, *validation, config.weight_column);
   return data;
 }
 

@@ -100,7 +100,7 @@ FoldedRows in_folds_of_groups(const Table& table, const Family& family, const co
 }
 
 Dataset dataset_of(const FitRequest& request, const Preparation& preparation, const Table& rows) {
-  Dataset data = preparation.apply(rows, DType::float64, true);
+  Dataset data = preparation.apply_to_training(rows, DType::float64);
   const std::string& weight_column = request.preparation.weight_column;
   if (!weight_column.empty())
     data.arrays.push_back({"weights", Role::weights, row_weights(rows, weight_column)});

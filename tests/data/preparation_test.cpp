@@ -111,16 +111,6 @@ TEST(Preparation, TakesUnseenValuesForTheUsualMixOrForAnOrdinalOfTheirOwn) {
   EXPECT_THAT(fitted(training, config_for("y")).feature_names(), ElementsAre("k=a", "k=b"));
 }
 
-TEST(Preparation, EncodesAColumnOfManyValuesAsOrdinal) {
-  PreparationConfig config = config_for("y");
-  config.max_categories = 2;
-  HeardNotes notes;
-  const Preparation preparation =
-      fitted(table_of("k,y\na,1.5\nb,2.5\nc,3.5\na,4.5\n"), config, notes.listener());
-  EXPECT_EQ(preparation.columns()[0].kind, PreparedColumn::Kind::ordinal);
-  EXPECT_THAT(notes.info, Contains(HasSubstr("max_categories 2")));
-}
-
 TEST(Preparation, ReportsWhatItFilledIn) {
   HeardNotes notes;
   fitted(table_of("x,k,b,y\n1,u,true,1.5\n,u,true,2.5\n3,,,3.5\n8,v,false,4.5\n"), config_for("y"),

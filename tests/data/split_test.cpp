@@ -50,6 +50,18 @@ TEST(Split, LeavesTheRestOutWhenTheRatiosSumToLessThanOne) {
   EXPECT_EQ(parts.second.size(), 25U);
 }
 
+TEST(Split, HoldsNothingBackWithRatiosOfOneAndZero) {
+  const Table table = table_of("x,g\n1,a\n2,a\n3,b\n");
+  SplitConfig config;
+  config.train_ratio = 1;
+  config.test_ratio = 0;
+  config.group_column = "g";
+  EXPECT_THAT(split_rows(table, config).first, testing::ElementsAre(0, 1, 2));
+  EXPECT_THAT(split_rows(table, config).second, testing::IsEmpty());
+  config.train_ratio = 0.8;
+  EXPECT_THAT(refusal([&] { split_rows(table, config); }), testing::HasSubstr("train_ratio must be 1"));
+}
+
 TEST(Split, KeepsTheSharesOfAStratum) {
   SplitConfig config;
   config.stratify_column = "kind";
@@ -83,7 +95,7 @@ TEST(Split, GivesEachPartAGroupWhenThereAreOnlyTwo) {
 TEST(Split, RefusesRatiosOverOne) {
   SplitConfig config;
   config.test_ratio = 0.3;
-  EXPECT_THAT(refusal([&] { split_rows(numbered(100), config); }), HasSubstr("add up to 1.1"));
+  EXPECT_THAT(refusal([&] { split_rows(numbered(100), config); }), HasSubstr("add up to more than 1"));
   config.train_ratio = 0.7;
   EXPECT_EQ(refusal([&] { split_rows(numbered(100), config); }), "") << "0.7 + 0.3 is 1 but for rounding";
 }

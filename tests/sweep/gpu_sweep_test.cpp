@@ -19,6 +19,7 @@ class NobodyWatches : public SweepListener {
   void advanced(const SweepProgress&) override {}
   void note(Severity, const std::string&) override {}
   RunListener& refit(const Trial&, const Document&) override { return run_; }
+  RunListener& refit_on_all_rows(const Trial&, const Document&) override { return run_; }
 
  private:
   Watcher run_;

@@ -20,12 +20,14 @@ class Watching : public SweepListener {
   }
   void note(Severity, const std::string& message) override { notes.push_back(message); }
   RunListener& refit(const Trial&, const Document&) override { return run; }
+  RunListener& refit_on_all_rows(const Trial&, const Document&) override { return final_run; }
 
   std::filesystem::path folder;
   std::int64_t done = 0;
   std::vector<std::string> notes;
   std::function<void(std::int64_t)> at_training;
   Watcher run;
+  Watcher final_run;
 };
 
 }  // namespace stoker::test

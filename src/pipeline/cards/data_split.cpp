@@ -10,13 +10,9 @@ namespace {
 config::Value check_split(const config::Value& config, const std::string& path,
                           config::Diagnostics& diagnostics) {
   const auto settings = config::read<SplitConfig>(config, path, diagnostics);
-  constexpr double rounding = 1e-9;
-  const double sum = settings.train_ratio + settings.test_ratio;
-  if (sum > 1 + rounding) {
+  if (std::string problem = problem_of_ratios(settings); !problem.empty()) {
     const bool names_test = config.find("test_ratio") != nullptr;
-    diagnostics.add(line_of(config, names_test ? "test_ratio" : "train_ratio"), path,
-                    fmt::format("train_ratio {} and test_ratio {} add up to more than 1",
-                                settings.train_ratio, settings.test_ratio));
+    diagnostics.add(line_of(config, names_test ? "test_ratio" : "train_ratio"), path, std::move(problem));
   }
   if (!settings.stratify_column.empty() && !settings.group_column.empty())
     diagnostics.add(line_of(config, "group_column"), path,
@@ -28,6 +24,13 @@ config::Value check_split(const config::Value& config, const std::string& path,
 void mark_groups(const config::Value& config, Table& rows) {
   const auto settings = settings_of<SplitConfig>(config);
   if (!settings.group_column.empty()) rows.group_column = settings.group_column;
+}
+
+config::Value with_nothing_held_back(const config::Value& config) {
+  auto settings = settings_of<SplitConfig>(config);
+  settings.train_ratio = 1;
+  settings.test_ratio = 0;
+  return config::write(settings);
 }
 
 PortValues split_table(const CardContext& context) {
@@ -54,7 +57,8 @@ CardType data_split() {
           .describe = described<SplitConfig>,
           .check = check_split,
           .run = split_table,
-          .mark_rows = mark_groups};
+          .mark_rows = mark_groups,
+          .with_all_rows = with_nothing_held_back};
 }
 
 }  // namespace stoker::cards

@@ -13,6 +13,12 @@
     return Number(value.toPrecision(6)).toLocaleString("en-US", { maximumSignificantDigits: 6 });
   }
 
+  // Of text in the font of an axis.
+  const ruler = document.createElement("canvas").getContext("2d");
+  ruler.font = "12px system-ui, sans-serif";
+  const widthOf = (text) => ruler.measureText(text).width;
+  const lineHeight = 15;
+
   const axis = (label, more) => ({
     label,
     size: 40,
@@ -22,9 +28,30 @@
     font: "12px system-ui, sans-serif",
     grid: { stroke: colour("--grid"), width: 1 },
     ticks: { stroke: colour("--line"), width: 1 },
+    space: 90,  // the longest number that is shown, and some more
     values: (plot, ticks) => ticks.map((tick) => (tick === null ? "" : shown(tick))),
     ...more,
   });
+
+  // As wide as its numbers are, so that they do not run into its label.
+  const upright = (label, more) => axis(label, {
+    space: 30,
+    size: (plot, values) => 22 + Math.max(38, ...(values ?? []).map(widthOf)),
+    ...more,
+  });
+
+  // Names in place of numbers, at 0, 1, 2, …
+  function named(label, names) {
+    const written = names.map((name) => shortened(name));
+    const widths = written.map(widthOf);
+    const layout = (plot) => layoutOfNames(widths, Math.max(100, plot.width - 110), lineHeight);
+    return axis(label, {
+      splits: (plot) => written.map((name, index) => index).filter((index) => index % layout(plot).step === 0),
+      values: (plot, splits) => splits.map((index) => written[index]),
+      rotate: (plot) => (layout(plot).turned ? 45 : 0),
+      size: (plot) => 22 + layout(plot).depth,
+    });
+  }
 
   // Dragging along one axis zooms that axis, dragging a box zooms both; a double click shows everything again.
   const base = (holder) => ({
@@ -68,7 +95,7 @@
       ...base(holder),
       scales: { x: { time: false }, y: { distr: settings.log ? 3 : 1 }, rate: { auto: true } },
       axes: [axis("Epoch", { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5] }),
-             axis("Loss", { size: 60 })],
+             upright("Loss")],
       series,
       hooks,
     }, values, holder);
@@ -103,7 +130,7 @@
     return new uPlot({
       ...base(holder),
       scales: { x: { time: false, range } },
-      axes: [axis(`Actual ${scatter.target}`), axis(`Predicted ${scatter.target}`, { size: 60 })],
+      axes: [axis(`Actual ${scatter.target}`), upright(`Predicted ${scatter.target}`)],
       series: [
         { label: "actual", value },
         { label: "predicted", value, stroke: colour("--training"), paths: dots(2.5, colour("--points")), points: { show: false } },
@@ -123,7 +150,7 @@
         x: { time: false, range: (plot, low, high) => low === high ? [low - width, high + width] : [low - width / 2, high + width / 2] },
         y: { range: (plot, low, high) => [0, high * 1.08] },
       },
-      axes: [axis(`Actual − predicted ${histogram.target}`), axis("Rows", { size: 60 })],
+      axes: [axis(`Actual − predicted ${histogram.target}`), upright("Rows")],
       series: [
         { label: "residual", value: span },
         { label: "rows", value: (plot, count) => shown(count), stroke: colour("--training"), fill: colour("--points"), width: 1,
@@ -138,15 +165,12 @@
     const { xs, finished, pruned, labels } = score;
     const log = score.log || score.by_logarithm;
     const value = (plot, number) => shown(number);
-    const named = (plot, x) => (x === null || x === undefined ? "" : labels ? labels[x] ?? "" : shown(x));
+    const valueNamed = (plot, x) => (x === null || x === undefined ? "" : labels ? labels[x] ?? "" : shown(x));
     const [lowest, highest] = [xs[0], xs[xs.length - 1]];
     const room = (highest - lowest || Math.abs(highest) || 1) * 0.05;
     const range = (plot, low, high) =>
       log ? [low / 1.2, high * 1.2] : low <= lowest && high >= highest ? [lowest - room, highest + room] : [low, high];
-    const ticks = labels
-      ? { splits: () => labels.map((label, index) => index), values: () => labels }
-      : {};
-    const series = [{ label: score.setting, value: named },
+    const series = [{ label: score.setting, value: valueNamed },
                     { label: "trained to the end", value, stroke: colour("--training"),
                       paths: dots(3.5, colour("--training")), points: { show: false } }];
     const values = [xs, finished];
@@ -158,7 +182,7 @@
     return new uPlot({
       ...base(holder),
       scales: { x: { time: false, distr: log ? 3 : 1, range } },
-      axes: [axis(score.setting, ticks), axis(data.metric, { size: 60 })],
+      axes: [labels ? named(score.setting, labels) : axis(score.setting), upright(data.metric)],
       series,
       hooks: score.best === null ? {} : { draw: [mark(score.best, "--validation")] },
     }, values, holder);
@@ -179,7 +203,7 @@
     return new uPlot({
       ...base(holder),
       scales: { x: { time: false }, y: { distr: settings.log ? 3 : 1 } },
-      axes: [axis("Epoch"), axis("Validation loss", { size: 60 })],
+      axes: [axis("Epoch"), upright("Validation loss")],
       series,
     }, values, holder);
   }
