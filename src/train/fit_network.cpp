@@ -8,6 +8,7 @@
 #include "data/row_weights.h"
 #include "data/target_column.h"
 #include "train/checkpoints.h"
+#include "train/choose_decision.h"
 #include "train/engines.h"
 #include "train/groups.h"
 #include "train/loop.h"
@@ -217,8 +218,12 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   Checkpoints checkpoints(request.checkpoints, identity_of(wanted), notes);
   std::optional<Checkpoint> checkpoint = resumed_from(request, checkpoints, notes);
 
+  const DecisionConfig& decision = request.config.decision;
+  refuse_decision_of_task(decision, choice_of(data.preparation.task()), data.preparation.target_column());
   std::optional<MetricStopping> stopping =
-      metric_stopping(training, wanted.network, data.preparation, data.validation);
+      metric_stopping(training, wanted.network, data.preparation, data.validation, given_decision(decision));
+  std::optional<RowsToMeasure> held_back;
+  if (decision.chooses()) held_back.emplace(Model{wanted.network, data.preparation, {}}, data.validation);
   const std::string placement = place_data(wanted, notes);
   data.training = {};  // the placed copy is the one that is used
   data.validation = {};
@@ -233,6 +238,10 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
           fmt::format("the time limit was reached after {} of {} epochs; the best model so far is kept",
                       outcome.progress.epochs.size(), training.epochs));
   FitResult result = result_of(std::move(outcome), std::move(wanted.network), std::move(data.preparation));
+  decide(decision,
+         held_back ? HeldBackClasses{held_back->classes(), held_back->predict(result.model.parameters)}
+                   : HeldBackClasses{},
+         notes, result);
   result.engine = maker.name;
   result.device = device.name();
   result.placement = placement;

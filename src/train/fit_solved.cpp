@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "data/row_weights.h"
 #include "data/value_rows.h"
+#include "train/choose_decision.h"
+#include "train/fit_network.h"
 #include "train/groups.h"
 
 namespace stoker {
@@ -145,6 +147,8 @@ FitResult fit_solved(const FitRequest& request, const Notes& notes, const StopSi
         "neural_network)",
         request.preparation.weight_column, family.name);
   Preparation preparation = prepare_solved(request, notes);
+  refuse_decision_of_task(request.config.decision, choice_of(preparation.task()),
+                          preparation.target_column());
   const FoldedRows rows = in_folds_of_groups(request.training, family, request.spec.settings);
   const Dataset data = dataset_of(request, preparation, rows.table);
   Network network = network_for(family, request.spec.settings, preparation);
@@ -160,6 +164,7 @@ FitResult fit_solved(const FitRequest& request, const Notes& notes, const StopSi
   result.seconds = seconds_since(begin);
   result.model = {std::move(network), std::move(preparation), result.solution->parameters,
                   result.solution->alpha};
+  decide(request.config.decision, {}, notes, result);
   result.engine = result.solution->method;
   result.device = Device::cpu().name();
   result.placement = "host";
