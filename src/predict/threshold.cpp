@@ -12,8 +12,8 @@
 namespace stoker {
 namespace {
 
-// Rows of two classes, of which those from `first_second` on, in the order of their probabilities, are taken
-// for the second class.
+// Rows of two classes in the order of their probabilities: the first so many are taken for the first class,
+// the others for the second.
 class CutRows {
  public:
   CutRows(std::span<const double> of_second, std::span<const std::int64_t> actual)
@@ -32,7 +32,7 @@ class CutRows {
   double probability(std::size_t place) const { return of_second_[order_[place]]; }
   const ClassRows& rows() const { return rows_; }
 
-  // Takes the row at this place for the first class; called for one after the other.
+  // Takes the row at this place for the first class, too; one after the other.
   void take_for_first(std::size_t place) {
     ++rows_.counts.predicted[0];
     --rows_.counts.predicted[1];

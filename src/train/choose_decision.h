@@ -23,6 +23,9 @@ inline Decision given_decision(const DecisionConfig& config) {
   return {.threshold = config.decision_threshold};
 }
 
+// Probabilities of all held-back rows; more are not kept, and nobody looks at each of them.
+constexpr std::size_t most_held_back_values = std::size_t{1} << 25;
+
 // Rows of known classes that were held back, predicted without a decision.
 struct HeldBackClasses {
   std::vector<std::int64_t> actual;

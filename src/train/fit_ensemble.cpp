@@ -23,9 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Probabilities of all held-back rows; more are not kept, and nobody looks at each of them.
-constexpr std::size_t most_held_back_values = std::size_t{1} << 25;
-
 // What all members have in common, settled on all training rows.
 struct Common {
   Preparation preparation;

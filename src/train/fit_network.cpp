@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "data/feature_columns.h"
-#include "data/row_weights.h"
 #include "data/target_column.h"
 #include "train/checkpoints.h"
 #include "train/choose_decision.h"
@@ -15,6 +14,7 @@
 #include "train/metric_stopping.h"
 #include "train/phases.h"
 #include "train/validation.h"
+#include "train/weigh_rows.h"
 
 namespace stoker {
 namespace {
@@ -30,11 +30,11 @@ void make_binary_targets_floats(Dataset& dataset) {
   }
 }
 
-Dataset dataset_of(const Preparation& preparation, const Table& table, const std::string& weight_column) {
+Dataset dataset_of(const Preparation& preparation, const Table& table, const std::string& weight_column,
+                   std::span<const double> class_weights) {
   Dataset dataset = preparation.apply(table, DType::float32, true);
+  weigh_rows(table, weight_column, class_weights, dataset);
   if (preparation.task() == Task::binary) make_binary_targets_floats(dataset);
-  if (!weight_column.empty())
-    dataset.arrays.push_back({"weights", Role::weights, row_weights(table, weight_column)});
   return dataset;
 }
 
@@ -82,9 +82,11 @@ PreparedData prepare(const Table& training, const Table* validation, const Prepa
   if (training.rows() < 2)
     refuse("a network needs at least 2 rows to train on, but the table has {}", training.rows());
   PreparedData data{Preparation::fit(training, config, form, notes), {}, {}};
-  data.training = dataset_of(data.preparation, training, config.weight_column);
+  const std::vector<double> class_weights =
+      class_weights_on(training, data.preparation, config.class_weights);
+  data.training = dataset_of(data.preparation, training, config.weight_column, class_weights);
   if (validation != nullptr)
-    data.validation = dataset_of(data.preparation, *validation, config.weight_column);
+    data.validation = dataset_of(data.preparation, *validation, config.weight_column, class_weights);
   return data;
 }
 
@@ -193,6 +195,19 @@ std::optional<Checkpoint> resumed_from(const FitRequest& request, Checkpoints& c
   return checkpoint;
 }
 
+// The validation rows, where something is chosen by them and they are not too many to predict at once.
+std::optional<RowsToMeasure> rows_to_decide_by(const DecisionConfig& config, const Network& network,
+                                               const PreparedData& data) {
+  const auto values = static_cast<std::size_t>(data.validation.rows()) * data.preparation.classes().size();
+  if (!config.chooses() || values > most_held_back_values) return std::nullopt;
+  return RowsToMeasure({network, data.preparation, {}}, data.validation);
+}
+
+HeldBackClasses predicted_rows(std::optional<RowsToMeasure>& rows, const NamedArrays& parameters) {
+  if (!rows) return {};
+  return {rows->classes(), rows->predict(parameters)};
+}
+
 FitResult result_of(TrainingOutcome outcome, Network network, Preparation preparation) {
   FitResult result;
   result.model = {std::move(network), std::move(preparation), std::move(outcome.parameters), std::nullopt};
@@ -213,17 +228,16 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   refuse_contradictions(training);
   const Device device = choose_device(request.config.device, notes);
   PreparedData data = prepare_with_validation(request, training, notes);
+  const DecisionConfig& decision = request.config.decision;
+  refuse_decision_of_task(decision, choice_of(data.preparation.task()), data.preparation.target_column());
   EngineRequest wanted = engine_request(request.spec, data, device);
   wanted.precision = request.config.precision;
   Checkpoints checkpoints(request.checkpoints, identity_of(wanted), notes);
   std::optional<Checkpoint> checkpoint = resumed_from(request, checkpoints, notes);
 
-  const DecisionConfig& decision = request.config.decision;
-  refuse_decision_of_task(decision, choice_of(data.preparation.task()), data.preparation.target_column());
   std::optional<MetricStopping> stopping =
       metric_stopping(training, wanted.network, data.preparation, data.validation, given_decision(decision));
-  std::optional<RowsToMeasure> held_back;
-  if (decision.chooses()) held_back.emplace(Model{wanted.network, data.preparation, {}}, data.validation);
+  std::optional<RowsToMeasure> held_back = rows_to_decide_by(decision, wanted.network, data);
   const std::string placement = place_data(wanted, notes);
   data.training = {};  // the placed copy is the one that is used
   data.validation = {};
@@ -238,10 +252,7 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
           fmt::format("the time limit was reached after {} of {} epochs; the best model so far is kept",
                       outcome.progress.epochs.size(), training.epochs));
   FitResult result = result_of(std::move(outcome), std::move(wanted.network), std::move(data.preparation));
-  decide(decision,
-         held_back ? HeldBackClasses{held_back->classes(), held_back->predict(result.model.parameters)}
-                   : HeldBackClasses{},
-         notes, result);
+  decide(decision, predicted_rows(held_back, result.model.parameters), notes, result);
   result.engine = maker.name;
   result.device = device.name();
   result.placement = placement;

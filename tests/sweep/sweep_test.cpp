@@ -336,6 +336,17 @@ TEST_F(Sweeps, WhatIsChosenOnHeldBackRowsIsChosenForTheWinner) {
   EXPECT_NE(model.decision.temperature, 1);
 }
 
+TEST_F(Sweeps, WeightsOfClassesCanBeSearched) {
+  const auto text = [](const char* metric) {
+    return network_sweep("epochs: 15, learning_rate: 0.01",
+                         fmt::format("metric: {}, strategy: grid, folds: 2", metric),
+                         ", class_weight: {grid: [none, balanced]}");
+  };
+  EXPECT_THAT(refusal_of(text("loss")), HasSubstr("class_weight"));
+  const SweepSummary summary = swept(sweep_of(reading_file(text("balanced_accuracy"), yes_and_no())));
+  EXPECT_EQ(summary.winner, 1U) << "a quarter of the rows are yes";
+}
+
 TEST_F(Sweeps, AWinnerThatCouldNotBeCalibratedIsRefusedBeforeTraining) {
   const auto refusal = [&](const std::string& train, const std::string& csv) {
     try {

@@ -419,6 +419,86 @@ TEST(FitLogistic, LearnsClassesAndWeighsRowsAndClasses) {
   EXPECT_THAT(refusal(request_with("class_weights", five)), HasSubstr("at least 0"));
 }
 
+TEST(FitNetwork, WeighsClassesAsItWeighsRows) {
+  const Table table = red_and_blue();
+  ModelSpec spec = small_network();
+  spec.training.validation_ratio = 0.25;
+  const auto request_with = [&](const ClassWeighting& weighting) {
+    FitRequest request = request_for(table, spec);
+    request.preparation.target_column = "kind";
+    request.preparation.feature_columns = {"x"};
+    request.preparation.class_weights = weighting;
+    return request;
+  };
+  const auto parameters_of = [&](const FitRequest& request) {
+    RecordingListener listener;
+    const NamedArrays parameters = fit(request, listener, {}).model.parameters;
+    const auto weights = parameters.front().array.as<float>();
+    return std::vector<float>(weights.begin(), weights.end());
+  };
+  ClassWeighting five;
+  five.class_weights.set("red", 5);
+  // A column of weights that says the same.
+  FitRequest by_column = request_with({});
+  by_column.preparation.weight_column = "w";
+  EXPECT_EQ(parameters_of(request_with(five)), parameters_of(by_column));
+  EXPECT_NE(parameters_of(request_with({})), parameters_of(by_column));
+  const auto share_with = [&](const ClassWeighting& weighting) {
+    RecordingListener listener;
+    return share_of_red(fit(request_with(weighting), listener, {}), table);
+  };
+  EXPECT_GT(share_with({.class_weight = ClassWeight::balanced}), share_with({}) + 0.1);
+
+  FitRequest members = request_with({.class_weight = ClassWeight::balanced});
+  members.config.ensemble = {2, 1};
+  RecordingListener listener;
+  EXPECT_GT(share_of_red(fit(members, listener, {}), table), share_with({}) + 0.1);
+}
+
+TEST(FitNetwork, RefusesClassWeightsThatFitNoClass) {
+  const Table table = red_and_blue();
+  const auto refused = [&](const std::string& target, const ClassWeighting& weighting,
+                           const ModelSpec& spec) {
+    FitRequest request = request_for(table, spec);
+    request.preparation.target_column = target;
+    request.preparation.class_weights = weighting;
+    return refusal(request);
+  };
+  ClassWeighting green;
+  green.class_weights.set("green", 5);
+  ClassWeighting none;
+  none.class_weights.set("red", 0);
+  none.class_weights.set("blue", 0);
+  const ClassWeighting balanced{.class_weight = ClassWeight::balanced};
+  for (const ModelSpec& spec : {small_network(), test::spec_of("logistic_regression")}) {
+    EXPECT_THAT(refused("kind", green, spec), HasSubstr("'green'"));
+    EXPECT_THAT(refused("kind", none, spec), HasSubstr("class_weights gives no row"));
+  }
+  for (const ModelSpec& spec : {small_network(), test::spec_of("ridge")})
+    EXPECT_THAT(refused("x", balanced, spec),
+                AllOf(HasSubstr("class_weight is for classes"), HasSubstr("'x'")));
+  ModelSpec weighing = test::spec_of("logistic_regression");
+  weighing.settings.set("class_weight", "balanced");
+  EXPECT_THAT(refused("kind", balanced, weighing), HasSubstr("to one of them"));
+}
+
+TEST(FitLogistic, TakesClassWeightsOfTheTrainingToo) {
+  const Table table = red_and_blue();
+  const auto coefficients = [&](const FitRequest& request) {
+    RecordingListener listener;
+    const NamedArrays parameters = fit(request, listener, {}).model.parameters;
+    return find_array(parameters, "coefficients").as<double>()[0];
+  };
+  FitRequest request = request_for(table, test::spec_of("logistic_regression"));
+  request.preparation.target_column = "kind";
+  request.preparation.feature_columns = {"x"};
+  request.preparation.class_weights.class_weight = ClassWeight::balanced;
+  const double by_training = coefficients(request);
+  request.preparation.class_weights = {};
+  request.spec.settings.set("class_weight", "balanced");
+  EXPECT_NEAR(by_training, coefficients(request), 1e-5) << "balanced weights have a mean of 1 already";
+}
+
 TEST(FitResidualMlp, LearnsAndIsNotForTheFusedEngine) {
   ModelSpec spec = test::spec_of("residual_mlp");
   spec.settings.set("width", 32);
