@@ -47,6 +47,7 @@ json to_json(const Model& model) {
   json text = description_of(model);
   text["format"] = model_format;
   text["version"] = version_for(model);
+  if (model.quantile) text["quantile"] = *model.quantile;
   if (model.decision != Decision{}) text["decision"] = to_json(model.decision);
   text["type"] = model.type();
   text["task"] = config::name_of(model.preparation.task());
@@ -116,6 +117,7 @@ Model from_json(const json& text) {
   const bool has_members = version == version_without_decision || text.contains("members");
   if (version > version_without_members && has_members)
     model.members = members_from(text.at("members"), family);
+  if (text.contains("quantile")) model.quantile = text.at("quantile").get<double>();
   if (version > version_without_decision) model.decision = decision_from_json(text.at("decision"));
   if (text.at("task").get<std::string>() != config::name_of(model.preparation.task())) {
     refuse("its task and its preparation do not match");
@@ -151,6 +153,8 @@ void refuse_wrong_network(const Model& model) {
     refuse("{} predicts numbers, not classes", family.name);
   if (family.targets == Targets::classes && !has_classes)
     refuse("{} predicts classes, not numbers", family.name);
+  if (model.quantile && (has_classes || !(*model.quantile > 0 && *model.quantile < 1)))
+    refuse("it is to predict the quantile {} of its target, which there is not", *model.quantile);
   if (const std::string problem = problem_of(model.decision, preparation.task()); !problem.empty())
     refuse("{}", problem);
   const auto classes = static_cast<std::int64_t>(preparation.classes().size());

@@ -276,6 +276,7 @@ class EnsembleTraining {
       result.steps += each.steps;
       result.model.members.push_back(std::move(each.model));
     }
+    result.model.quantile = quantile_of(request_.spec.training);
     decide_out_of_fold(result);
     return result;
   }

@@ -118,7 +118,9 @@ Loss loss_of(Task task, LossChoice choice) {
     case Task::regression:
       break;
   }
-  return choice == LossChoice::huber ? Loss::huber : Loss::mse;
+  return choice == LossChoice::huber      ? Loss::huber
+         : choice == LossChoice::quantile ? Loss::quantile
+                                          : Loss::mse;
 }
 
 std::string placement_name(Memory memory) {
@@ -134,6 +136,7 @@ EngineRequest request_without_data(const ModelSpec& spec, const Preparation& pre
   LossTerm of_task;
   of_task.kind = loss_of(preparation.task(), config.loss);
   of_task.huber_delta = config.huber_delta;
+  of_task.quantile = config.quantile;
   const Family& family = family_of(spec);
   request.losses = family.losses == nullptr ? std::vector{of_task} : family.losses(request.network, of_task);
   request.optimizer.kind = config.optimizer;
@@ -252,6 +255,7 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
           fmt::format("the time limit was reached after {} of {} epochs; the best model so far is kept",
                       outcome.progress.epochs.size(), training.epochs));
   FitResult result = result_of(std::move(outcome), std::move(wanted.network), std::move(data.preparation));
+  result.model.quantile = quantile_of(training);
   decide(decision, predicted_rows(held_back, result.model.parameters), notes, result);
   result.engine = maker.name;
   result.device = device.name();

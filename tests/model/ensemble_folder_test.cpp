@@ -120,6 +120,27 @@ TEST_F(EnsembleFolder, IsRefusedWithADecisionThatIsNone) {
   EXPECT_THAT(refusal([&] { save_model(strange, folder()); }), HasSubstr("member 2 decides by itself"));
 }
 
+TEST_F(EnsembleFolder, KeepsTheQuantileThatItWasTrainedFor) {
+  Model model = ensemble(Task::regression);
+  model.quantile = 0.9;
+  save_model(model, folder());
+  EXPECT_EQ(load_model(folder()).quantile, 0.9);
+  EXPECT_EQ(description().at("version"), 3) << "it predicts the same without knowing";
+  for (const json& wrong : {json(0), json(1), json(-0.5), json(1e300)}) {
+    json changed = description();
+    changed["quantile"] = wrong;
+    describe(changed);
+    EXPECT_THAT(refusal_to_load(), HasSubstr("which there is not"));
+  }
+  json changed = description();
+  changed["quantile"] = "upper";
+  describe(changed);
+  EXPECT_THAT(refusal_to_load(), HasSubstr("wrong type"));
+  Model classes = ensemble(Task::binary);
+  classes.quantile = 0.5;
+  EXPECT_THAT(refusal([&] { save_model(classes, folder()); }), HasSubstr("which there is not"));
+}
+
 TEST_F(EnsembleFolder, IsRefusedWithMembersThatAreNone) {
   const json right = description();
   json wrong = right;

@@ -266,6 +266,57 @@ TEST(FitNetwork, MindsOutliersLessWithTheHuberLoss) {
   EXPECT_LT(typical_error(LossChoice::huber), 0.8 * typical_error(LossChoice::mse));
 }
 
+// y spreads evenly over 0 to x.
+Table fan() {
+  std::string csv = "x,y\n";
+  for (int i = 0; i < 2000; ++i) {
+    const double x = 1 + (i % 37) * 0.05;
+    csv += fmt::format("{},{}\n", x, x * (0.0005 + (i * 617 % 1000) * 0.001));
+  }
+  return table_from_csv(csv);
+}
+
+TEST(FitNetwork, PredictsTheQuantileThatItIsTrainedFor) {
+  const Table table = fan();
+  for (const EngineChoice engine : {EngineChoice::fused, EngineChoice::eager})
+    for (const double quantile : {0.1, 0.9}) {
+      ModelSpec spec = small_network();
+      spec.training.loss = LossChoice::quantile;
+      spec.training.quantile = quantile;
+      spec.training.epochs = 40;
+      FitRequest request = request_for(table, spec);
+      request.config.engine = engine;
+      RecordingListener listener;
+      const FitResult result = fit(request, listener, {});
+      EXPECT_EQ(result.model.quantile, quantile);
+      const Evaluation evaluation = judge(result.model, table, no_notes());
+      EXPECT_NEAR(evaluation.metric(fmt::format("share_below_for_{}", quantile)).value(), quantile, 0.03);
+      // Of y even over 0 to x, at the true quantile q: q(1 - q)x/2; the mean x is 1.9.
+      EXPECT_NEAR(evaluation.metric("pinball_loss").value(), 0.1 * 0.9 / 2 * 1.9, 0.01);
+    }
+}
+
+TEST(FitNetwork, OfAnEnsembleKnowsItsQuantileToo) {
+  const Table table = fan();
+  ModelSpec spec = small_network();
+  spec.training.loss = LossChoice::quantile;
+  spec.training.quantile = 0.75;
+  FitRequest request = request_for(table, spec);
+  request.config.ensemble = {2, 1};
+  RecordingListener listener;
+  EXPECT_EQ(fit(request, listener, {}).model.quantile, 0.75);
+  request.spec.training.loss = LossChoice::mse;
+  request.spec.training.quantile = 0.5;
+  EXPECT_EQ(fit(request, listener, {}).model.quantile, std::nullopt);
+}
+
+TEST(FitNetwork, RefusesAQuantileThatItsLossDoesNotHave) {
+  ModelSpec spec = small_network();
+  spec.training.quantile = 0.9;
+  const Table table = fan();
+  EXPECT_THAT(refusal(request_for(table, spec)), HasSubstr("set loss to quantile"));
+}
+
 TEST(FitNetwork, RefusesARegressionsLossForClasses) {
   ModelSpec spec = small_network();
   spec.training.loss = LossChoice::huber;
