@@ -107,6 +107,7 @@ Pieces as_text(const RunSummary& summary) {
   for (const RunRecord::Training& training : summary.trainings) {
     if (training.alpha) rows.push_back({"alpha", alpha_text(training)});
     if (training.members > 0) rows.push_back({"ensemble", ensemble_text(training)});
+    for (const ChosenNumber& each : training.chosen) rows.push_back({each.name, text_of(each)});
   }
   if (!reused.empty()) rows.push_back({"reused", reused});
   if (exists(paths.model())) rows.push_back({"model", paths.model().string()});

@@ -106,6 +106,13 @@ std::string training_line(const RunRecord::Training& training) {
   return text + fmt::format(", {}\n", training.end_text());
 }
 
+std::string chosen_text(const RunRecord::Training& training) {
+  std::string text;
+  for (const ChosenNumber& each : training.chosen)
+    text += fmt::format("  {}: {} {}\n", training.card, each.name, text_of(each));
+  return text;
+}
+
 std::string out_of_fold_text(const RunRecord::Result& result) {
   if (result.metrics.empty()) return "";
   std::vector<std::vector<std::string>> metrics;
@@ -172,7 +179,8 @@ std::string page_of(const ListedRun& run) {
   }
   text += aligned(cards, "  ");
   if (!record.trainings.empty()) text += "\nTraining\n";
-  for (const auto& training : record.trainings) text += "  " + training_line(training);
+  for (const auto& training : record.trainings)
+    text += "  " + training_line(training) + chosen_text(training);
   for (const auto& training : record.trainings) text += coefficients_text(training);
   for (const auto& training : record.trainings) text += out_of_fold_text(training.out_of_fold);
   if (const auto winner = winner_of(run.paths)) text += winner_text(*winner);

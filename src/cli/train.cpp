@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/class_weights_flag.h"
 #include "cli/command.h"
 #include "cli/execute.h"
 #include "cli/reading_settings.h"
@@ -63,15 +64,19 @@ config::Fields settings_of(const std::string& card_type, const std::vector<std::
   return fields;
 }
 
-// The settings of all linear models together; each model checks that it reads what was given.
+bool has_field(const config::Fields& fields, const std::string& name) {
+  return std::any_of(fields.begin(), fields.end(), [&](const auto& field) { return field.name == name; });
+}
+
+// The settings of all linear models together; each model checks that it reads what was given. One that the
+// training has too is a flag of the training: give_model_its_own() moves it.
 config::Fields linear_settings() {
   config::Fields all;
+  const config::Fields of_training = settings_of("train", {});
   for (const Family& family : families()) {
     if (!family.is_solved()) continue;
     for (const config::Field& field : family.describe().fields) {
-      const bool known =
-          std::any_of(all.begin(), all.end(), [&](const auto& other) { return other.name == field.name; });
-      if (!known) all.push_back(field);
+      if (!has_field(all, field.name) && !has_field(of_training, field.name)) all.push_back(field);
     }
   }
   return all;
@@ -85,6 +90,7 @@ void add_setting_flags(CLI::App& app, TrainCommand& command) {
   add("Settings of the network", settings_of("model_define_gpu", {"model_type"}), command.network);
   add("Settings of linear models", linear_settings(), command.linear);
   add("Settings of the training", settings_of("train_gpu", {"target_column"}), command.train);
+  add_class_weights_flag(app, command.train);
   add("Settings of the split", settings_of("data_split", {}), command.split);
   app.option_defaults()->group("Settings of the data");
   add_reading_flags(app, command.load);
@@ -106,6 +112,18 @@ void set_all(config::Value& target, const config::Value& given) {
   const auto* entries = given.get_if<config::Value::Map>();
   if (entries == nullptr) return;
   for (const config::Entry& entry : *entries) target.set(entry.key, entry.value);
+}
+
+// A setting that the model has too is meant for the model: logistic_regression weighs classes as scikit-learn
+// does, without dividing by the mean.
+void give_model_its_own(TrainCommand& command) {
+  const auto* given = command.train.get_if<config::Value::Map>();
+  if (given == nullptr || is_network(command.model)) return;
+  const config::Described family = family_named(command.model).describe();
+  config::Value rest;
+  for (const config::Entry& entry : *given)
+    (has_field(family.fields, entry.key) ? command.linear : rest).set(entry.key, entry.value);
+  command.train = std::move(rest);
 }
 
 config::Value load_card(const TrainCommand& command) {
@@ -267,7 +285,9 @@ ExitCode train(const TrainCommand& command) {
   RunOptions options;
   options.out = command.out;
   options.use_cache = !command.no_cache;
-  return execute(build_document(command), options, command.show);
+  TrainCommand settled = command;
+  give_model_its_own(settled);
+  return execute(build_document(settled), options, command.show);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/field.h"
+#include "data/class_weights.h"
 
 namespace stoker {
 
@@ -54,10 +55,11 @@ struct PreparationConfig {
   Scaling scaling = Scaling::automatic;
   bool scale_target = true;
   std::string weight_column;  // empty: all rows weigh the same
+  ClassWeighting class_weights;
 };
 
 inline config::Fields fields(PreparationConfig& c) {
-  return {
+  config::Fields all{
       config::field("target_column", c.target_column, "Column to predict")
           .required()
           .not_empty()
@@ -99,6 +101,8 @@ inline config::Fields fields(PreparationConfig& c) {
                     "feature_columns names it; empty: all rows count the same")
           .changes_loss(),
   };
+  for (config::Field& each : fields(c.class_weights)) all.push_back(std::move(each).changes_loss());
+  return all;
 }
 
 // What a model is told of a date or time.

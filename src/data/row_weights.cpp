@@ -10,12 +10,14 @@
 
 namespace stoker {
 
-Array row_weights(const Table& table, const std::string& column) {
+namespace {
+
+std::vector<double> column_weights(const Table& table, const std::string& column) {
   const auto values = table.column(column);
   const ColumnKind kind = kind_of(*values->type());
   if (kind == ColumnKind::text || kind == ColumnKind::unsupported || kind == ColumnKind::empty)
     refuse("weight_column '{}' does not contain numbers; a weight must be a number of at least 0", column);
-  const std::vector<double> numbers = read_numbers(*values);
+  std::vector<double> numbers = read_numbers(*values);
   for (std::size_t row = 0; row < numbers.size(); ++row) {
     if (std::isfinite(numbers[row]) && numbers[row] >= 0) continue;
     refuse("weight_column '{}': the value in row {} is {}; a weight must be a number of at least 0", column,
@@ -24,10 +26,23 @@ Array row_weights(const Table& table, const std::string& column) {
            : numbers[row] < 0       ? "negative"
                                     : "infinite");
   }
+  return numbers;
+}
+
+}  // namespace
+
+Array row_weights(const Table& table, const std::string& column, std::span<const double> factors) {
+  std::vector<double> numbers = column.empty()
+                                    ? std::vector<double>(static_cast<std::size_t>(table.rows()), 1)
+                                    : column_weights(table, column);
+  for (std::size_t row = 0; row < factors.size(); ++row) numbers[row] *= factors[row];
   const double mean =
       std::accumulate(numbers.begin(), numbers.end(), 0.0) / static_cast<double>(numbers.size());
   if (!(mean > 0) || !std::isfinite(mean))
-    refuse("weight_column '{}' gives no row a usable weight above 0", column);
+    refuse("{} no row a usable weight above 0",
+           factors.empty()  ? fmt::format("weight_column '{}' gives", column)
+           : column.empty() ? std::string("class_weights gives")
+                            : fmt::format("weight_column '{}' and class_weights together give", column));
   Array weights(DType::float32, {table.rows()});
   for (std::size_t row = 0; row < numbers.size(); ++row)
     weights.as<float>()[row] = static_cast<float>(numbers[row] / mean);

@@ -155,8 +155,8 @@ struct EngineMaker {
 }  // namespace stoker
 
 template <>
-inline constexpr std::array<std::string_view, 5> stoker::config::names<stoker::Loss>{
-    "mse", "binary_cross_entropy", "cross_entropy", "huber", "output"};
+inline constexpr std::array<std::string_view, 6> stoker::config::names<stoker::Loss>{
+    "mse", "binary_cross_entropy", "cross_entropy", "huber", "output", "quantile"};
 template <>
 inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::Optimizer>{"adam", "adamw",
                                                                                           "sgd"};

@@ -12,6 +12,7 @@ enum class Loss : std::uint8_t {
   cross_entropy,         // logits [rows, classes], targets int64 [rows]
   huber,                 // as mse; beyond huber_delta linear
   output,                // the output itself, [rows, 1]: a loss that the network computes by itself
+  quantile,              // as mse; an error below the target counts quantile, one above it 1 - quantile
 };
 
 }  // namespace stoker

@@ -11,10 +11,11 @@ namespace stoker::kernels {
 // once, at the end of an epoch.
 struct Losses {
   Loss loss = Loss::mse;
-  float huber_delta = 1;
-  float factor = 1;                             // of the gradients
-  const float* outputs = nullptr;               // [rows, width]
-  const float* float_targets = nullptr;         // mse, huber: [rows, width]; binary_cross_entropy: [rows, 1]
+  float shape = 1;                 // huber: its delta; quantile: which one
+  float factor = 1;                // of the gradients
+  const float* outputs = nullptr;  // [rows, width]
+  const float* float_targets =
+      nullptr;  // mse, huber, quantile: [rows, width]; binary_cross_entropy: [rows, 1]
   const std::int64_t* class_targets = nullptr;  // cross_entropy: [rows]
   const float* row_weights = nullptr;           // [rows], factors of the losses; null: 1 each
   std::int64_t rows = 0;

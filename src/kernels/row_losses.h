@@ -36,6 +36,20 @@ STOKER_HOST_DEVICE float huber_row(const float* outputs, const float* targets, s
   return loss * per_output;
 }
 
+// Koenker and Bassett (1978): smallest, in the mean, at the quantile. On the target itself its slope is 0.
+STOKER_HOST_DEVICE float quantile_row(const float* outputs, const float* targets, std::int64_t width,
+                                      float quantile, float scale, float* gradients) {
+  const float per_output = 1.0F / static_cast<float>(width);
+  float loss = 0;
+  for (std::int64_t i = 0; i < width; ++i) {
+    const float difference = outputs[i] - targets[i];
+    const float slope = difference > 0 ? 1.0F - quantile : difference < 0 ? -quantile : 0.0F;
+    loss += slope * difference;
+    if (gradients != nullptr) gradients[i] = slope * per_output * scale;
+  }
+  return loss * per_output;
+}
+
 STOKER_HOST_DEVICE float binary_row(float logit, float target, float scale, float* gradient) {
   const float small = expf(-fabsf(logit));
   const float probability = (logit >= 0 ? 1.0F : small) / (1.0F + small);
@@ -78,8 +92,12 @@ STOKER_HOST_DEVICE float loss_of_row(const Losses& work, std::int64_t row) {
       loss = class_row(outputs, work.class_targets[row], work.width, scale, gradients);
       break;
     case Loss::huber:
-      loss = huber_row(outputs, work.float_targets + row * work.width, work.width, work.huber_delta, scale,
-                       gradients);
+      loss =
+          huber_row(outputs, work.float_targets + row * work.width, work.width, work.shape, scale, gradients);
+      break;
+    case Loss::quantile:
+      loss = quantile_row(outputs, work.float_targets + row * work.width, work.width, work.shape, scale,
+                          gradients);
       break;
     case Loss::output:
       loss = *outputs;

@@ -161,39 +161,10 @@ Minimum quasi_newton(const LogisticObjective& objective, const LogisticConfig& c
   return minimum;
 }
 
-// What each class counts.
-std::vector<double> weights_by_class(const LogisticConfig& config, std::span<const std::int64_t> classes,
-                                     const std::vector<std::string>& names) {
-  std::vector<double> weights(names.size(), 1);
-  if (config.class_weight == ClassWeight::balanced) {
-    std::vector<double> rows(names.size(), 0);
-    for (const std::int64_t each : classes) ++rows[static_cast<std::size_t>(each)];
-    const double share = static_cast<double>(classes.size()) / static_cast<double>(names.size());
-    for (std::size_t i = 0; i < names.size(); ++i) weights[i] = rows[i] > 0 ? share / rows[i] : 0;
-  }
-  const auto* given = config.class_weights.get_if<config::Value::Map>();
-  if (given == nullptr || given->empty()) return weights;
-  if (config.class_weight == ClassWeight::balanced)
-    refuse("class_weight is balanced and class_weights is given; leave one of them out");
-  for (const config::Entry& entry : *given) {
-    const auto found = std::find(names.begin(), names.end(), entry.key);
-    if (found == names.end())
-      refuse("class_weights names the class '{}', which the target does not have{}", entry.key,
-             did_you_mean(entry.key, names));
-    const auto* whole = entry.value.get_if<std::int64_t>();
-    const auto* number = entry.value.get_if<double>();
-    const double weight = whole != nullptr ? static_cast<double>(*whole) : number != nullptr ? *number : -1;
-    if (!std::isfinite(weight) || weight < 0)
-      refuse("class_weights: the weight of the class '{}' is {}; it must be a number of at least 0",
-             entry.key, entry.value.describe());
-    weights[static_cast<std::size_t>(found - names.begin())] = weight;
-  }
-  return weights;
-}
-
 std::vector<double> weights_of_rows(const Problem& problem, const LogisticConfig& config,
                                     std::span<const std::int64_t> classes) {
-  const std::vector<double> by_class = weights_by_class(config, classes, problem.preparation.classes());
+  const std::vector<double> by_class =
+      weights_of_classes(config.class_weights, classes, problem.preparation.classes());
   std::vector<double> weights(classes.size());
   for (std::size_t i = 0; i < weights.size(); ++i)
     weights[i] = by_class[static_cast<std::size_t>(classes[i])];

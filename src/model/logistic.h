@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -9,42 +8,30 @@
 #include "base/notes.h"
 #include "base/stop.h"
 #include "config/field.h"
+#include "data/class_weights.h"
 #include "model/family.h"
 #include "model/linear_fit.h"
-
-namespace stoker {
-
-enum class ClassWeight { none, balanced };
-
-}  // namespace stoker
-
-template <>
-inline constexpr std::array<std::string_view, 2> stoker::config::names<stoker::ClassWeight>{"none",
-                                                                                            "balanced"};
 
 namespace stoker {
 
 struct LogisticConfig {
   double C = 1;  // scikit-learn's name for it
   bool fit_intercept = true;
-  ClassWeight class_weight = ClassWeight::none;
-  config::Value class_weights{config::Value::Map{}};
+  ClassWeighting class_weights;
   std::int64_t max_iterations = 1000;
   double tolerance = 1e-8;
 };
 
 inline config::Fields fields(LogisticConfig& c) {
-  return {
+  config::Fields all{
       config::field(
           "C", c.C,
           "How much the rows count against the penalty on the coefficients; smaller: stronger penalty")
           .above(0),
       config::field("fit_intercept", c.fit_intercept, "Whether to add a constant to the columns"),
-      config::field("class_weight", c.class_weight,
-                    "balanced: rows of a rare class count more, so that all classes count the same in total"),
-      config::field(
-          "class_weights", c.class_weights,
-          "Weights of the rows of each class, by its name, for example {yes: 5}; 1 for classes not named"),
+  };
+  for (config::Field& each : fields(c.class_weights)) all.push_back(std::move(each));
+  const config::Fields of_solver{
       config::field("max_iterations", c.max_iterations, "Maximum number of iterations of the solver")
           .within(1, 1e9),
       config::field("tolerance", c.tolerance,
@@ -52,6 +39,8 @@ inline config::Fields fields(LogisticConfig& c) {
                     "larger than this")
           .at_least(0),
   };
+  all.insert(all.end(), of_solver.begin(), of_solver.end());
+  return all;
 }
 
 struct LogisticFit {

@@ -16,6 +16,10 @@ struct LossTerm {
   std::string targets = "targets";  // the array that its outputs are compared with
   std::int64_t first_output = 0;
   std::int64_t outputs = 0;  // how many; 0: all
+  double quantile = 0.5;     // which one quantile is smallest at
+
+  // The number that a kernel needs beside the kind.
+  double shape() const { return kind == Loss::quantile ? quantile : huber_delta; }
 };
 
 }  // namespace stoker

@@ -19,8 +19,11 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr const char* model_format = "stoker-model";
-constexpr std::int64_t format_version = 3;
-constexpr std::int64_t version_without_members = 2;  // still written, for programs that know no more
+constexpr std::int64_t format_version = 4;
+// Still written, for programs that know no more. One that knew no decision would predict as if there were
+// none, so that it is not to read such a model.
+constexpr std::int64_t version_without_decision = 3;
+constexpr std::int64_t version_without_members = 2;
 constexpr const char* weights_file = "model.safetensors";
 constexpr const char* held_back_file = "out_of_fold.safetensors";
 constexpr std::size_t most_description_bytes = std::size_t{64} << 20;
@@ -35,10 +38,17 @@ json description_of(const Model& model) {
   return text;
 }
 
+std::int64_t version_for(const Model& model) {
+  if (model.decision != Decision{}) return format_version;
+  return model.is_ensemble() ? version_without_decision : version_without_members;
+}
+
 json to_json(const Model& model) {
   json text = description_of(model);
   text["format"] = model_format;
-  text["version"] = model.is_ensemble() ? format_version : version_without_members;
+  text["version"] = version_for(model);
+  if (model.quantile) text["quantile"] = *model.quantile;
+  if (model.decision != Decision{}) text["decision"] = to_json(model.decision);
   text["type"] = model.type();
   text["task"] = config::name_of(model.preparation.task());
   for (const Model& member : model.members) text["members"].push_back(description_of(member));
@@ -104,7 +114,11 @@ Model from_json(const json& text) {
   }
   const Family& family = family_named(text.at("type").get<std::string>());
   Model model = described_by(text, family, version);
-  if (version > version_without_members) model.members = members_from(text.at("members"), family);
+  const bool has_members = version == version_without_decision || text.contains("members");
+  if (version > version_without_members && has_members)
+    model.members = members_from(text.at("members"), family);
+  if (text.contains("quantile")) model.quantile = text.at("quantile").get<double>();
+  if (version > version_without_decision) model.decision = decision_from_json(text.at("decision"));
   if (text.at("task").get<std::string>() != config::name_of(model.preparation.task())) {
     refuse("its task and its preparation do not match");
   }
@@ -125,6 +139,7 @@ void refuse_strange_members(const Model& model) {
     if (own.task() != whole.task() || own.target_column() != whole.target_column())
       refuse("member {} predicts something else than the model", i + 1);
     if (own.classes() != whole.classes()) refuse("member {} has other classes than the model", i + 1);
+    if (member.decision != Decision{}) refuse("member {} decides by itself", i + 1);
     refuse_wrong_network(member);
   }
 }
@@ -138,6 +153,10 @@ void refuse_wrong_network(const Model& model) {
     refuse("{} predicts numbers, not classes", family.name);
   if (family.targets == Targets::classes && !has_classes)
     refuse("{} predicts classes, not numbers", family.name);
+  if (model.quantile && (has_classes || !(*model.quantile > 0 && *model.quantile < 1)))
+    refuse("it is to predict the quantile {} of its target, which there is not", *model.quantile);
+  if (const std::string problem = problem_of(model.decision, preparation.task()); !problem.empty())
+    refuse("{}", problem);
   const auto classes = static_cast<std::int64_t>(preparation.classes().size());
   const std::int64_t outputs = preparation.task() == Task::multiclass ? classes : 1;
   const InputForm form = form_of(family, model.network.settings);

@@ -8,6 +8,7 @@
 
 #include "data/preparation.h"
 #include "device/array.h"
+#include "model/decision.h"
 #include "model/family.h"
 #include "model/held_back.h"
 
@@ -25,6 +26,9 @@ struct Model {
   // preparation says what all have in common: columns, task, classes.
   std::vector<Model> members = {};
   HeldBackRows held_back = {};  // of a member
+  // Of numbers, trained for a quantile: the share of the rows that is to lie below what is predicted.
+  std::optional<double> quantile = std::nullopt;
+  Decision decision = {};  // of the whole, never of a member
 
   const std::string& type() const { return network.family; }  // "ridge", "neural_network", …
   bool is_ensemble() const { return !members.empty(); }

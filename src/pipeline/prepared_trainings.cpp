@@ -13,6 +13,7 @@
 #include "pipeline/rows_to_come.h"
 #include "pipeline/training_card.h"
 #include "predict/metrics.h"
+#include "train/choose_decision.h"
 #include "train/folds.h"
 
 namespace stoker {
@@ -84,7 +85,17 @@ void refuse_if_too_large(const PreparedTraining& training, std::uint64_t memory)
 std::optional<MetricStopping> stopping_of(const PreparedTraining& training) {
   const PreparedData& data = training.rows->data;
   const Network network = network_for(family_of(training.spec), training.spec.settings, data.preparation);
-  return metric_stopping(training.spec.training, network, data.preparation, data.validation);
+  return metric_stopping(training.spec.training, network, data.preparation, data.validation,
+                         given_decision(training.settings.fit.decision));
+}
+
+// Candidates are compared one by one, as they come out of training; the winner becomes an ensemble, and what
+// is chosen on held-back rows is chosen for it. What it would be refused for then is refused now.
+void leave_to_winner(PreparedTraining& training) {
+  FitConfig& config = training.settings.fit;
+  refuse_decision_without_rows(training.spec, config);
+  config.ensemble = {};
+  config.decision = {.decision_threshold = config.decision.decision_threshold};
 }
 
 // A metric of classes says nothing about numbers, and the other way round.
@@ -239,19 +250,21 @@ PreparedTraining PreparedTrainings::prepare(const Document& candidate, std::int6
   const Connection& data = rows_to_train_on(train);
   PreparedTraining training;
   training.settings = train.kind->training(train.config);
-  training.settings.fit.ensemble = {};  // candidates are compared one by one; the winner becomes an ensemble
   training.settings.fit.time_limit = shorter_limit(training.settings.fit.time_limit, train.time_limit);
   training.device = device();
   training.spec = std::get<ModelSpec>(outputs_.value_at(candidate, model_to_train(train)));
   const Table table = std::get<Table>(outputs_.value_at(candidate, data));
   const std::string identity = outputs_.identity_at(candidate, data);
   if (!training.spec.is_solved()) refuse_contradictions(training.spec.training);
+  const DecisionConfig decision = training.settings.fit.decision;
+  leave_to_winner(training);
   check_tests(candidate, training, table, identity);
   const std::string key = rows_key_of(training, identity);
   settle_features(training, table, key);
   check_ranked_classes(training, table, key);
   training.rows = rows_for(training, table, key, fold);
   refuse_metric(sweep_.config.metric, training.rows->task);
+  refuse_decision_of_task(decision, training.rows->task, training.settings.preparation.target_column);
   refuse_if_too_large(training, memory());
   if (!training.spec.is_solved()) training.stopping = stopping_of(training);
   outputs_.forget_beyond(memory() / kept_share);

@@ -60,6 +60,26 @@ void add_ensemble(json& report, const Model& model) {
     part["metrics"].push_back({{"name", name}, {"value", value}});
 }
 
+void add_chosen(json& report, const std::vector<ChosenNumber>& chosen) {
+  for (const ChosenNumber& each : chosen)
+    report["chosen"].push_back({{"name", each.name},
+                                {"value", each.value},
+                                {"metric", each.metric},
+                                {"before", each.before},
+                                {"after", each.after},
+                                {"rows", each.rows}});
+}
+
+std::vector<ChosenNumber> chosen_of(const json& report) {
+  std::vector<ChosenNumber> chosen;
+  if (!report.contains("chosen")) return chosen;
+  for (const json& each : report.at("chosen"))
+    chosen.push_back({each.at("name").get<std::string>(), each.at("value").get<double>(),
+                      each.at("metric").get<std::string>(), number_from(each.at("before")),
+                      number_from(each.at("after")), each.at("rows").get<std::int64_t>()});
+  return chosen;
+}
+
 // What earlier versions kept in the cache has less.
 void add_what_was_learnt(const json& report, RunRecord::Training& line) {
   line.target = report.value("target", "");
@@ -113,6 +133,7 @@ json training_report(const FitResult& result, std::int64_t rows, const Evaluatio
   if (!result.epochs.empty()) report["final_loss"] = result.epochs.back().record.train_loss;
   if (result.solution) add_solution(report, result.model, *result.solution);
   if (result.model.is_ensemble()) add_ensemble(report, result.model);
+  add_chosen(report, result.chosen);
   return report;
 }
 
@@ -133,6 +154,7 @@ RunRecord::Training training_line(const json& report, const std::string& card) {
                            .seconds = report.at("seconds")};
   if (report.contains("alpha")) line.alpha = report.at("alpha").get<double>();
   add_what_was_learnt(report, line);
+  line.chosen = chosen_of(report);
   if (report.contains("members")) line.members = report.at("members");
   if (!report.contains("out_of_fold")) return line;
   const json& out_of_fold = report.at("out_of_fold");

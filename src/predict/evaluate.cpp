@@ -166,6 +166,21 @@ void evaluate_classes(const Model& model, const Table& table, const Notes& notes
   warn_of_hidden_classes(rows.counts, names, notes);
 }
 
+// The loss that was trained for, in the target's unit, and the share of the rows below their predictions, to
+// be held against the quantile promised.
+void add_quantile(double quantile, const MeasuredRows& rows, Evaluation& evaluation) {
+  double loss = 0;
+  double below = 0;
+  for (std::size_t i = 0; i < rows.actual.size(); ++i) {
+    const double difference = rows.actual[i] - rows.predicted[i];
+    loss += difference * (difference > 0 ? quantile : quantile - 1);
+    below += difference <= 0 ? 1 : 0;
+  }
+  const auto count = static_cast<double>(rows.actual.size());
+  evaluation.metrics.emplace_back("pinball_loss", loss / count);
+  evaluation.metrics.emplace_back(fmt::format("share_below_for_{:g}", quantile), below / count);
+}
+
 void evaluate_numbers(const Model& model, const Table& table, std::span<const Metric> wanted, bool judged,
                       Evaluation& evaluation) {
   const std::vector<double> actual = target_numbers_or_nan(table, evaluation.target);
@@ -173,6 +188,7 @@ void evaluate_numbers(const Model& model, const Table& table, std::span<const Me
   const MeasuredRows rows = measured_numbers(actual, predicted);
   measure(rows, wanted, evaluation);
   if (judged) add_certainty(rows, wanted, evaluation);
+  if (judged && model.quantile) add_quantile(*model.quantile, rows, evaluation);
   evaluation.charts.emplace_back(PredictedAgainstActual{even_sample(actual), even_sample(predicted)});
 }
 

@@ -143,7 +143,7 @@ constexpr std::array all_metrics{
     Metric{"median_absolute_error", "Median absolute error", lower, Needs::numbers, median_absolute_error},
     Metric{"accuracy", "Accuracy", higher, Needs::classes, accuracy},
     Metric{"macro_f1", "Macro F1", higher, Needs::classes, macro_f1},
-    Metric{"log_loss", "Log loss", lower, Needs::classes, log_loss, is_loss},
+    Metric{"log_loss", "Log loss", lower, Needs::probabilities, log_loss, is_loss},
     Metric{"roc_auc", "ROC AUC", higher, Needs::ranked_classes, area_under_curve},
     Metric{"balanced_accuracy", "Balanced accuracy", higher, Needs::classes, balanced_accuracy},
     Metric{"matthews_correlation", "Matthews correlation", higher, Needs::classes, matthews_correlation},
@@ -170,6 +170,13 @@ std::vector<std::string> names_of_metrics(Task task) {
   std::vector<std::string> names;
   for (const Metric& each : all_metrics)
     if (each.is_for(task)) names.emplace_back(each.name);
+  return names;
+}
+
+std::vector<std::string> names_of_metrics(MetricNeeds needs) {
+  std::vector<std::string> names;
+  for (const Metric& each : all_metrics)
+    if (each.needs == needs) names.emplace_back(each.name);
   return names;
 }
 

@@ -20,7 +20,8 @@ struct MeasuredRows {
 
 enum class MetricNeeds {
   numbers,
-  classes,
+  classes,         // how often each occurs, is predicted, and is both
+  probabilities,   // those that the rows' own classes were given
   ranked_classes,  // every class among the rows: each row is ranked in each class
 };
 
@@ -40,6 +41,7 @@ std::span<const Metric> metrics();
 const Metric* find_metric(std::string_view name);    // null when there is none
 std::string_view title_of(std::string_view metric);  // the name itself where there is no such metric
 std::vector<std::string> names_of_metrics(Task task);
+std::vector<std::string> names_of_metrics(MetricNeeds needs);
 // The one that is the loss.
 const Metric& loss_metric(Task task);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "predict/decide.h"
 #include "predict/metrics.h"
 
 namespace stoker {
@@ -22,13 +23,6 @@ std::vector<HeldBackRow> rows_in_order(const Model& ensemble) {
   std::stable_sort(all.begin(), all.end(),
                    [](const HeldBackRow& a, const HeldBackRow& b) { return a.row < b.row; });
   return all;
-}
-
-void decide_classes(Predictions& predictions) {
-  const auto width = static_cast<std::ptrdiff_t>(predictions.class_names.size());
-  for (auto first = predictions.probabilities.begin(); first != predictions.probabilities.end();
-       first += width)
-    predictions.classes.push_back(std::max_element(first, first + width) - first);
 }
 
 bool has_every_class(const ClassRows& rows) {
@@ -55,7 +49,9 @@ OutOfFold out_of_fold(const Model& ensemble) {
       values.push_back(sum / static_cast<double>(end - first));
     }
   }
-  if (has_classes) decide_classes(all.predictions);
+  if (!has_classes) return all;
+  all.predictions.classes = most_probable(all.predictions.probabilities, width);
+  apply(ensemble.decision, all.predictions.probabilities, all.predictions.classes);
   return all;
 }
 

@@ -10,6 +10,7 @@
 #include "data/arrow_result.h"
 #include "model/sigmoid.h"
 #include "model/workers.h"
+#include "predict/decide.h"
 #include "torch/door.h"
 
 namespace stoker {
@@ -257,13 +258,11 @@ void PiecesOfPredictions::add_member(const Model& member, const Dataset& data, s
 // The class of a single model was decided by its outputs, which tell apart what two equal probabilities do
 // not.
 void PiecesOfPredictions::conclude(Predictions& sum) const {
-  if (!model_.is_ensemble()) return;
-  divide_by(model_.members.size(), sum.probabilities);
-  const auto width = static_cast<std::ptrdiff_t>(sum.class_names.size());
-  for (std::size_t row = 0; row < sum.classes.size(); ++row) {
-    const auto first = sum.probabilities.begin() + static_cast<std::ptrdiff_t>(row) * width;
-    sum.classes[row] = std::max_element(first, first + width) - first;
+  if (model_.is_ensemble()) {
+    divide_by(model_.members.size(), sum.probabilities);
+    sum.classes = most_probable(sum.probabilities, sum.class_names.size());
   }
+  apply(model_.decision, sum.probabilities, sum.classes);
 }
 
 Table predictions_table(const Predictions& predictions, const Table& input, bool include_features,

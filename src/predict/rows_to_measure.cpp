@@ -4,8 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "predict/predictions.h"
-
 namespace stoker {
 namespace {
 
@@ -38,6 +36,18 @@ std::optional<std::string> RowsToMeasure::absent_class() const {
     if (std::find(classes_.begin(), classes_.end(), static_cast<std::int64_t>(number)) == classes_.end())
       return names[number];
   return std::nullopt;
+}
+
+Predictions RowsToMeasure::predict(NamedArrays parameters) {
+  model_.parameters = std::move(parameters);
+  Predictions all;
+  all.task = task();
+  all.class_names = model_.preparation.classes();
+  PiecesOfPredictions(model_, data_).each([&](const Predictions& piece) {
+    all.classes.insert(all.classes.end(), piece.classes.begin(), piece.classes.end());
+    all.probabilities.insert(all.probabilities.end(), piece.probabilities.begin(), piece.probabilities.end());
+  });
+  return all;
 }
 
 double RowsToMeasure::measure(const Metric& metric, NamedArrays parameters) {

@@ -8,6 +8,7 @@
 #include "data/dataset.h"
 #include "model/model.h"
 #include "predict/metrics.h"
+#include "predict/predictions.h"
 
 namespace stoker {
 
@@ -21,6 +22,10 @@ class RowsToMeasure {
   Task task() const { return model_.preparation.task(); }
   // The name of a class that no row has.
   std::optional<std::string> absent_class() const;
+  // Of each row, its number; none of a regression.
+  const std::vector<std::int64_t>& classes() const { return classes_; }
+  // Of classes, with all their probabilities.
+  Predictions predict(NamedArrays parameters);
   // Not a number where the predictions are none.
   double measure(const Metric& metric, NamedArrays parameters);
 

@@ -43,6 +43,7 @@ std::string training_table(const RunRecord::Training& training) {
   if (training.members > 0) rows += fact("Members", count_text(training.members));
   rows += fact(training.members > 0 ? "Parameters in all" : "Parameters", count_text(training.parameters));
   if (training.alpha) rows += fact("Alpha", human_number(*training.alpha));
+  for (const ChosenNumber& each : training.chosen) rows += fact(title_of(each), text_of(each));
   rows += fact("Engine", training.engine);
   rows += fact("Device", training.device);
   rows += fact("Data placed in", training.placement);

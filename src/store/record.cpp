@@ -186,6 +186,17 @@ json coefficients_json(const std::vector<RunRecord::Coefficient>& coefficients) 
   return list;
 }
 
+json chosen_json(const std::vector<ChosenNumber>& chosen) {
+  json list = json::array();
+  for (const ChosenNumber& each : chosen) {
+    list.push_back({{"name", each.name}, {"value", each.value}});
+    if (each.metric.empty()) continue;
+    list.back().update(
+        {{"metric", each.metric}, {"before", each.before}, {"after", each.after}, {"rows", each.rows}});
+  }
+  return list;
+}
+
 json result_json(const RunRecord::Result& result) {
   json line{{"card", result.card}, {"rows", result.rows}, {"metrics", metrics_json(result.metrics)}};
   if (!result.training.empty()) line["training"] = result.training;
@@ -225,6 +236,11 @@ RunRecord::Training training_from(const Part& part) {
   training.features = part.whole("features", 0, 0);
   training.metrics = metrics_from(part);
   training.measured_rows = part.whole("measured_rows", 0, 0);
+  part.each("chosen", [&](const json& entry, const Part::Place& place) {
+    const Part line(entry, place);
+    training.chosen.push_back({line.text("name"), line.number("value"), line.text("metric"),
+                               line.number("before"), line.number("after"), line.whole("rows", 0, 0)});
+  });
   part.each("coefficients", [&](const json& entry, const Part::Place& place) {
     const Part line(entry, place);
     training.coefficients.push_back({line.text("feature"), line.text("class"), line.number("coefficient")});
@@ -323,6 +339,7 @@ json RunRecord::Training::to_json() const {
     line["metrics"] = metrics_json(metrics);
     line["measured_rows"] = measured_rows;
   }
+  if (!chosen.empty()) line["chosen"] = chosen_json(chosen);
   if (!coefficients.empty()) line["coefficients"] = coefficients_json(coefficients);
   return line;
 }

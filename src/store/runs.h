@@ -11,6 +11,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "store/process.h"
+#include "train/chosen_number.h"
 
 namespace stoker {
 
@@ -79,6 +80,7 @@ struct RunRecord {
     std::int64_t features = 0;                                 // columns of the table that are read
     std::vector<std::pair<std::string, double>> metrics = {};  // on rows that were trained on
     std::int64_t measured_rows = 0;                            // of which the metrics are
+    std::vector<ChosenNumber> chosen = {};                     // on rows held back from training
     // Linear models, in real units; the first of very many.
     std::vector<Coefficient> coefficients = {};
 

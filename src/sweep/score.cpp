@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "predict/evaluate.h"
+#include "train/choose_decision.h"
 
 namespace stoker {
 namespace {
@@ -57,7 +58,8 @@ void score_network(const PreparedTraining& prepared, const MemberResult& trained
   }
   const EngineRequest request =
       request_without_data(prepared.spec, prepared.rows->data.preparation, prepared.device);
-  const Model model{request.network, prepared.rows->data.preparation, trained.parameters};
+  Model model{request.network, prepared.rows->data.preparation, trained.parameters};
+  model.decision = given_decision(prepared.settings.fit.decision);
   keep_score(metric_of(model, prepared.rows->validation, metric), training);
 }
 

@@ -31,7 +31,7 @@ std::vector<kernels::Losses> LossTerms::work_for(const Rows& rows, std::int64_t 
     const LossTerm& term = terms_[i];
     kernels::Losses work;
     work.loss = term.kind;
-    work.huber_delta = static_cast<float>(term.huber_delta);
+    work.shape = static_cast<float>(term.shape());
     work.factor = static_cast<float>(term.weight);
     work.outputs = outputs.const_data_ptr<float>() + term.first_output;
     work.stride = outputs.size(1);

@@ -9,7 +9,9 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "predict/out_of_fold.h"
 #include "predict/predictions.h"
+#include "train/choose_decision.h"
 #include "train/ensemble_progress.h"
 #include "train/fit_network.h"
 #include "train/fit_solved.h"
@@ -21,9 +23,6 @@ namespace stoker {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Probabilities of all held-back rows; more are not kept, and nobody looks at each of them.
-constexpr std::size_t most_held_back_values = std::size_t{1} << 25;
 
 // What all members have in common, settled on all training rows.
 struct Common {
@@ -65,6 +64,8 @@ Common settle(const FitRequest& request, const Notes& notes) {
                            ? prepare_solved(request, notes)
                            : Preparation::fit(request.training, request.preparation,
                                               form_of(family_of(request.spec), request.spec.settings), notes);
+  refuse_decision_of_task(request.config.decision, choice_of(common.preparation.task()),
+                          common.preparation.target_column());
   for (Variant& each : common.variants) {
     each.preparation.task = choice_of(common.preparation.task());
     each.preparation.feature_columns = common.preparation.column_names();
@@ -182,8 +183,8 @@ class EnsembleTraining {
     // One core each, however many there are: the sums of several differ in their last bits.
     member.request.threads = 1;
     member.identity = identity_of(member.request);
-    member.stopping =
-        metric_stopping(spec.training, member.request.network, data.preparation, data.validation);
+    member.stopping = metric_stopping(spec.training, member.request.network, data.preparation,
+                                      data.validation, given_decision(request_.config.decision));
     prepared.placement = place_data(member.request, no_notes());
     member.plan = {.config = spec.training,
                    .rows = member.request.training.rows(),
@@ -228,6 +229,7 @@ class EnsembleTraining {
                    .config = request_.config,
                    .checkpoints = {}};
     own.config.time_limit = 0;  // that of the whole is in the signal
+    own.config.decision = {};   // the whole decides
     FitResult solved = fit_solved(own, no_notes(), stop_);
     TrainedMember trained;
     trained.model = std::move(solved.model);
@@ -279,7 +281,16 @@ class EnsembleTraining {
       result.steps += each.steps;
       result.model.members.push_back(std::move(each.model));
     }
+    result.model.quantile = quantile_of(request_.spec.training);
+    decide_out_of_fold(result);
     return result;
+  }
+
+  void decide_out_of_fold(FitResult& result) const {
+    const DecisionConfig& config = request_.config.decision;
+    if (!config.chooses()) return decide(config, {}, notes_, result);
+    OutOfFold rows = out_of_fold(result.model);
+    decide(config, {{rows.actual.begin(), rows.actual.end()}, std::move(rows.predictions)}, notes_, result);
   }
 
   // Of each epoch, the mean over those members that were still trained in it.

@@ -5,15 +5,16 @@
 
 #include "base/error.h"
 #include "data/feature_columns.h"
-#include "data/row_weights.h"
 #include "data/target_column.h"
 #include "train/checkpoints.h"
+#include "train/choose_decision.h"
 #include "train/engines.h"
 #include "train/groups.h"
 #include "train/loop.h"
 #include "train/metric_stopping.h"
 #include "train/phases.h"
 #include "train/validation.h"
+#include "train/weigh_rows.h"
 
 namespace stoker {
 namespace {
@@ -31,10 +32,9 @@ void make_binary_targets_floats(Dataset& dataset) {
 
 // What engines want of rows that are prepared.
 Dataset complete_for_engines(Dataset dataset, const Preparation& preparation, const Table& table,
-                             const std::string& weight_column) {
+                             const std::string& weight_column, std::span<const double> class_weights) {
+  weigh_rows(table, weight_column, class_weights, dataset);
   if (preparation.task() == Task::binary) make_binary_targets_floats(dataset);
-  if (!weight_column.empty())
-    dataset.arrays.push_back({"weights", Role::weights, row_weights(table, weight_column)});
   return dataset;
 }
 
@@ -82,11 +82,14 @@ PreparedData prepare(const Table& training, const Table* validation, const Prepa
   if (training.rows() < 2)
     refuse("a network needs at least 2 rows to train on, but the table has {}", training.rows());
   PreparedData data{Preparation::fit(training, config, form, notes), {}, {}};
+  const std::vector<double> class_weights =
+      class_weights_on(training, data.preparation, config.class_weights);
   data.training = complete_for_engines(data.preparation.apply_to_training(training, DType::float32),
-                                       data.preparation, training, config.weight_column);
+                                       data.preparation, training, config.weight_column, class_weights);
   if (validation != nullptr)
-    data.validation = complete_for_engines(data.preparation.apply(*validation, DType::float32, true),
-                                           data.preparation, *validation, config.weight_column);
+    data.validation =
+        complete_for_engines(data.preparation.apply(*validation, DType::float32, true), data.preparation,
+                             *validation, config.weight_column, class_weights);
   return data;
 }
 
@@ -118,7 +121,9 @@ Loss loss_of(Task task, LossChoice choice) {
     case Task::regression:
       break;
   }
-  return choice == LossChoice::huber ? Loss::huber : Loss::mse;
+  return choice == LossChoice::huber      ? Loss::huber
+         : choice == LossChoice::quantile ? Loss::quantile
+                                          : Loss::mse;
 }
 
 std::string placement_name(Memory memory) {
@@ -134,6 +139,7 @@ EngineRequest request_without_data(const ModelSpec& spec, const Preparation& pre
   LossTerm of_task;
   of_task.kind = loss_of(preparation.task(), config.loss);
   of_task.huber_delta = config.huber_delta;
+  of_task.quantile = config.quantile;
   const Family& family = family_of(spec);
   request.losses = family.losses == nullptr ? std::vector{of_task} : family.losses(request.network, of_task);
   request.optimizer.kind = config.optimizer;
@@ -195,6 +201,19 @@ std::optional<Checkpoint> resumed_from(const FitRequest& request, Checkpoints& c
   return checkpoint;
 }
 
+// The validation rows, where something is chosen by them and they are not too many to predict at once.
+std::optional<RowsToMeasure> rows_to_decide_by(const DecisionConfig& config, const Network& network,
+                                               const PreparedData& data) {
+  const auto values = static_cast<std::size_t>(data.validation.rows()) * data.preparation.classes().size();
+  if (!config.chooses() || values > most_held_back_values) return std::nullopt;
+  return RowsToMeasure({network, data.preparation, {}}, data.validation);
+}
+
+HeldBackClasses predicted_rows(std::optional<RowsToMeasure>& rows, const NamedArrays& parameters) {
+  if (!rows) return {};
+  return {rows->classes(), rows->predict(parameters)};
+}
+
 FitResult result_of(TrainingOutcome outcome, Network network, Preparation preparation) {
   FitResult result;
   result.model = {std::move(network), std::move(preparation), std::move(outcome.parameters), std::nullopt};
@@ -215,13 +234,16 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   refuse_contradictions(training);
   const Device device = choose_device(request.config.device, notes);
   PreparedData data = prepare_with_validation(request, training, notes);
+  const DecisionConfig& decision = request.config.decision;
+  refuse_decision_of_task(decision, choice_of(data.preparation.task()), data.preparation.target_column());
   EngineRequest wanted = engine_request(request.spec, data, device);
   wanted.precision = request.config.precision;
   Checkpoints checkpoints(request.checkpoints, identity_of(wanted), notes);
   std::optional<Checkpoint> checkpoint = resumed_from(request, checkpoints, notes);
 
   std::optional<MetricStopping> stopping =
-      metric_stopping(training, wanted.network, data.preparation, data.validation);
+      metric_stopping(training, wanted.network, data.preparation, data.validation, given_decision(decision));
+  std::optional<RowsToMeasure> held_back = rows_to_decide_by(decision, wanted.network, data);
   const std::string placement = place_data(wanted, notes);
   data.training = {};  // the placed copy is the one that is used
   data.validation = {};
@@ -236,6 +258,8 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
           fmt::format("the time limit was reached after {} of {} epochs; the best model so far is kept",
                       outcome.progress.epochs.size(), training.epochs));
   FitResult result = result_of(std::move(outcome), std::move(wanted.network), std::move(data.preparation));
+  result.model.quantile = quantile_of(training);
+  decide(decision, predicted_rows(held_back, result.model.parameters), notes, result);
   result.engine = maker.name;
   result.device = device.name();
   result.placement = placement;

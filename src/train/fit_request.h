@@ -1,9 +1,11 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/field.h"
@@ -11,6 +13,7 @@
 #include "data/table.h"
 #include "engine/engine.h"
 #include "model/model.h"
+#include "train/chosen_number.h"
 #include "train/progress.h"
 #include "train/spec.h"
 
@@ -44,6 +47,56 @@ inline config::Fields fields(EnsembleConfig& c) {
 // What is wrong with the two together, or "".
 std::string problem_of(const EnsembleConfig& config);
 
+enum class CalibrationChoice { none, temperature };
+
+}  // namespace stoker
+
+template <>
+inline constexpr std::array<std::string_view, 2> stoker::config::names<stoker::CalibrationChoice>{
+    "none", "temperature"};
+
+namespace stoker {
+
+// In place of a metric by which the decision threshold is chosen.
+constexpr const char* no_threshold_metric = "none";
+// It, and every metric that depends on which classes are predicted.
+std::vector<std::string> threshold_metric_names();
+
+// What is to become of the probabilities of a model of classes.
+struct DecisionConfig {
+  CalibrationChoice calibration = CalibrationChoice::none;
+  double decision_threshold = Decision{}.threshold;
+  std::string threshold_metric = no_threshold_metric;
+
+  bool chooses_threshold() const { return threshold_metric != no_threshold_metric; }
+  // Something that takes rows which the model was not trained on.
+  bool chooses() const { return calibration != CalibrationChoice::none || chooses_threshold(); }
+};
+
+inline config::Fields fields(DecisionConfig& c) {
+  config::Field metric = config::field(
+      "threshold_metric", c.threshold_metric,
+      "Two classes: choose decision_threshold so that this metric is at its best on rows that were held "
+      "back, after the calibration; none: use it as it is");
+  metric.choices = threshold_metric_names();
+  return {
+      config::field("calibration", c.calibration,
+                    "temperature: make the probabilities of classes more or less sure of themselves, by one "
+                    "number that is fitted on rows held back from training: those of validation_ratio, or "
+                    "the folds of an ensemble")
+          .changes_conditions(),
+      config::field("decision_threshold", c.decision_threshold,
+                    "Two classes: the second (in the order of their names or numbers) is predicted where its "
+                    "probability is above this")
+          .above(0)
+          .below(1),
+      std::move(metric).changes_conditions(),
+  };
+}
+
+// What is wrong with them together, or "".
+std::string problem_of(const DecisionConfig& config);
+
 // The settings of the cards train and train_gpu, beside those of the preparation.
 struct FitConfig {
   std::string device = "auto";
@@ -52,10 +105,11 @@ struct FitConfig {
   double time_limit = 0;           // seconds; 0: none
   double checkpoint_seconds = 30;  // between two checkpoints; 0: after every chunk
   EnsembleConfig ensemble;
+  DecisionConfig decision;
 };
 
 inline config::Fields fields(FitConfig& c) {
-  return {
+  config::Fields all{
       config::field("device", c.device, "auto, cpu, cuda or cuda:N; auto uses a GPU if there is one")
           .changes_conditions(),
       config::field("engine", c.engine, "What runs the training steps; auto picks the fastest that can")
@@ -77,6 +131,8 @@ inline config::Fields fields(FitConfig& c) {
                                 "member has its own seed and its own validation rows")
           .changes_conditions(),
   };
+  for (config::Field& each : fields(c.decision)) all.push_back(std::move(each));
+  return all;
 }
 
 struct FitRequest {
@@ -101,6 +157,7 @@ struct FitResult {
   std::int64_t steps = 0;
   double seconds = 0;                // of training alone
   std::optional<Solution> solution;  // of a family that is solved
+  std::vector<ChosenNumber> chosen;  // on rows held back from training
 };
 
 }  // namespace stoker

@@ -6,9 +6,11 @@
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "data/row_weights.h"
 #include "data/value_rows.h"
+#include "train/choose_decision.h"
+#include "train/fit_network.h"
 #include "train/groups.h"
+#include "train/weigh_rows.h"
 
 namespace stoker {
 namespace {
@@ -101,10 +103,22 @@ FoldedRows in_folds_of_groups(const Table& table, const Family& family, const co
 
 Dataset dataset_of(const FitRequest& request, const Preparation& preparation, const Table& rows) {
   Dataset data = preparation.apply_to_training(rows, DType::float64);
-  const std::string& weight_column = request.preparation.weight_column;
-  if (!weight_column.empty())
-    data.arrays.push_back({"weights", Role::weights, row_weights(rows, weight_column)});
+  const std::vector<double> class_weights =
+      class_weights_on(rows, preparation, request.preparation.class_weights);
+  weigh_rows(rows, request.preparation.weight_column, class_weights, data);
   return data;
+}
+
+// Of a family that weighs classes by settings of its own.
+void refuse_weighing_twice(const FitRequest& request) {
+  if (!request.preparation.class_weights.is_wanted()) return;
+  ClassWeighting own;
+  config::Diagnostics unread("");
+  for (const config::Field& field : fields(own))
+    if (const config::Value* value = request.spec.settings.find(field.name)) field.read(*value, "", unread);
+  if (own.is_wanted())
+    refuse("both {} and its training weigh the classes; leave class_weight and class_weights to one of them",
+           request.spec.family);
 }
 
 // A penalty that cross-validation chose at an end of those that it tried may not be the best there is.
@@ -144,7 +158,10 @@ FitResult fit_solved(const FitRequest& request, const Notes& notes, const StopSi
         "weight_column '{}': {} gives all rows the same weight; networks can weight them (--model "
         "neural_network)",
         request.preparation.weight_column, family.name);
+  refuse_weighing_twice(request);
   Preparation preparation = prepare_solved(request, notes);
+  refuse_decision_of_task(request.config.decision, choice_of(preparation.task()),
+                          preparation.target_column());
   const FoldedRows rows = in_folds_of_groups(request.training, family, request.spec.settings);
   const Dataset data = dataset_of(request, preparation, rows.table);
   Network network = network_for(family, request.spec.settings, preparation);
@@ -160,6 +177,7 @@ FitResult fit_solved(const FitRequest& request, const Notes& notes, const StopSi
   result.seconds = seconds_since(begin);
   result.model = {std::move(network), std::move(preparation), result.solution->parameters,
                   result.solution->alpha};
+  decide(request.config.decision, {}, notes, result);
   result.engine = result.solution->method;
   result.device = Device::cpu().name();
   result.placement = "host";

@@ -68,6 +68,8 @@ Identity identity_of(const EngineRequest& request) {
       {"all_validation_rows", hash_of(request.validation)},
   };
   identity.insert(identity.end(), of_training.begin(), of_training.end());
+  if (request.loss().kind == Loss::quantile)
+    identity.emplace_back("quantile", fmt::format("{}", request.loss().quantile));
   // A loss alone is told above, as earlier versions did.
   for (std::size_t i = 0; request.losses.size() > 1 && i < request.losses.size(); ++i) {
     const LossTerm& term = request.losses[i];

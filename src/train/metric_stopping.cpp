@@ -118,7 +118,8 @@ class JudgedEngine : public Engine {
 }  // namespace
 
 std::optional<MetricStopping> metric_stopping(const TrainingSettings& config, const Network& network,
-                                              const Preparation& preparation, const Dataset& validation) {
+                                              const Preparation& preparation, const Dataset& validation,
+                                              const Decision& decision) {
   if (config.early_stopping_metric == validation_loss_metric) return std::nullopt;
   const Metric& metric = *find_metric(config.early_stopping_metric);
   const Task task = preparation.task();
@@ -128,7 +129,9 @@ std::optional<MetricStopping> metric_stopping(const TrainingSettings& config, co
   if (family_of(network).phases != nullptr)
     refuse("early_stopping_metric {} cannot be used with {}, which is trained in phases; leave it at {}",
            metric.name, network.family, validation_loss_metric);
-  RowsToMeasure rows({network, preparation, {}, std::nullopt}, validation);
+  Model model{network, preparation, {}};
+  model.decision = decision;
+  RowsToMeasure rows(std::move(model), validation);
   if (metric.needs == MetricNeeds::ranked_classes)
     if (const auto absent = rows.absent_class())
       refuse(

@@ -25,7 +25,8 @@ struct MetricStopping {
 // Nothing where the validation loss decides. Refuses a metric that does not fit the task or the rows. The
 // validation rows still lie in the host's memory.
 std::optional<MetricStopping> metric_stopping(const TrainingSettings& config, const Network& network,
-                                              const Preparation& preparation, const Dataset& validation);
+                                              const Preparation& preparation, const Dataset& validation,
+                                              const Decision& decision = {});
 
 // The engine with its epochs judged by the metric instead of the validation loss: is_best, stopped_early and
 // best_parameters() are the metric's. What it has found so far is part of the state. The engine's own

@@ -67,6 +67,9 @@ void check(const TrainingSettings& config, const std::string& path, config::Diag
     diagnostics.add(line, path.empty() ? setting : path + "." + setting, std::move(message));
   };
   check_validation(config, add);
+  if (config.quantile != TrainingSettings{}.quantile && config.loss != LossChoice::quantile)
+    add("quantile", fmt::format("it is {}, but loss is {}, which has none; set loss to quantile",
+                                config.quantile, config::name_of(config.loss)));
   if (config.warmup_epochs > config.epochs)
     add("warmup_epochs", fmt::format("a warm-up of {} epochs is longer than the training; epochs is {}",
                                      config.warmup_epochs, config.epochs));

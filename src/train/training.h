@@ -15,7 +15,7 @@ namespace stoker {
 
 enum class Schedule { constant, cosine, step, plateau };
 // What a regression makes small; classes have the cross-entropy.
-enum class LossChoice { automatic, mse, huber };
+enum class LossChoice { automatic, mse, huber, quantile };
 
 }  // namespace stoker
 
@@ -23,8 +23,8 @@ template <>
 inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::Schedule>{"constant", "cosine",
                                                                                          "step", "plateau"};
 template <>
-inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::LossChoice>{"auto", "mse",
-                                                                                           "huber"};
+inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::LossChoice>{
+    "auto", "mse", "huber", "quantile"};
 
 namespace stoker {
 
@@ -37,6 +37,7 @@ std::vector<std::string> stopping_metric_names();
 struct TrainingSettings {
   LossChoice loss = LossChoice::automatic;
   double huber_delta = 1;
+  double quantile = 0.5;
   Optimizer optimizer = Optimizer::adam;
   double learning_rate = 0.001;
   double momentum = 0.9;
@@ -64,13 +65,21 @@ inline config::Fields fields(TrainingSettings& c) {
       "computed on the validation rows in real units, after every epoch");
   metric.choices = stopping_metric_names();
   return {
-      config::field("loss", c.loss,
-                    "What training minimises; auto: mse for quantities, cross-entropy for classes; huber, "
-                    "for quantities, is less sensitive to outliers")
+      config::field(
+          "loss", c.loss,
+          "What training minimises; auto: mse for quantities, cross-entropy for classes; huber, "
+          "for quantities, is less sensitive to outliers; quantile predicts the value below which a given "
+          "share of the rows lies")
           .changes_loss(),
       config::field("huber_delta", c.huber_delta,
                     "loss huber: where it turns from squared to linear, in standard deviations of the target")
           .above(0)
+          .changes_loss(),
+      config::field("quantile", c.quantile,
+                    "loss quantile: the share of the rows that is to lie below the prediction, for example "
+                    "0.9; 0.5: the median")
+          .above(0)
+          .below(1)
           .changes_loss(),
       config::field("optimizer", c.optimizer, "How gradients change the weights"),
       config::field("learning_rate", c.learning_rate, "Size of a step, after warm-up and before decay")
@@ -114,6 +123,11 @@ inline config::Fields fields(TrainingSettings& c) {
       std::move(metric),
       config::field("seed", c.seed, "Seed of initial weights, shuffling and dropout").changes_rows(),
   };
+}
+
+// The one that is trained for, where one is.
+inline std::optional<double> quantile_of(const TrainingSettings& config) {
+  return config.loss == LossChoice::quantile ? std::optional(config.quantile) : std::nullopt;
 }
 
 // Settings that contradict each other, as one error each that names both. `written` is the map that they were

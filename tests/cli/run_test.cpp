@@ -6,6 +6,7 @@
 #include <sstream>
 #include <thread>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -214,6 +215,55 @@ TEST_F(Run, CompareSaysWhetherADifferenceIsMoreThanNoise) {
   ASSERT_EQ(ids.size(), 2U);
   EXPECT_THAT(place_.stoker({"runs", "compare", ids[0], ids[1]}).output, HasSubstr("more than noise"));
   EXPECT_THAT(place_.stoker({"runs", "compare", ids[1], ids[1]}).output, HasSubstr("may be noise"));
+}
+
+TEST_F(Run, TrainWeighsClassesOfEitherKindOfModelAndDecides) {
+  std::string csv = "x,kind\n";
+  for (int i = 0; i < 160; ++i)
+    csv += fmt::format("{},{}\n", (i * 37 % 100) * 0.02 + (i % 4 == 0 ? 0.7 : 0),
+                       i % 4 == 0 ? "\"a, b=c\"" : "no");
+  place_.write("kinds.csv", csv);
+  const auto trained = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"train", "kinds.csv", "--target", "kind", "--json", "--quiet", "--no-cache"});
+    const Finished finished = place_.stoker(more);
+    EXPECT_EQ(finished.code, 0) << finished.errors;
+    return nlohmann::json::parse(finished.output);
+  };
+  const auto document_of = [&](const nlohmann::json& run) {
+    return place_.read(fs::path(run.at("folder").get<std::string>()) / "pipeline.yaml");
+  };
+  for (const std::string model : {"neural_network", "logistic_regression"}) {
+    EXPECT_THAT(document_of(trained({"--model", model, "--class-weight", "balanced"})),
+                HasSubstr("class_weight: balanced"));
+    EXPECT_THAT(document_of(trained({"--model", model, "--class-weights", "no=0.5,a, b=c=3"})),
+                testing::AllOf(HasSubstr("\"no\": 0.5"), HasSubstr("a, b=c")));
+    const Finished wrong = place_.stoker(
+        {"train", "kinds.csv", "--target", "kind", "--model", model, "--class-weights", "maybe=3"});
+    EXPECT_EQ(wrong.code, 2);
+    EXPECT_THAT(wrong.errors, HasSubstr("'maybe'"));
+  }
+  const auto run = trained({"--validation-ratio", "0.2", "--threshold-metric", "macro_f1"});
+  EXPECT_EQ(run.at("trainings").at(0).at("chosen").at(0).at("name"), "decision_threshold");
+  const Finished shown = place_.stoker({"runs", "show", "latest"});
+  EXPECT_THAT(shown.output, HasSubstr("decision_threshold"));
+  for (const char* given : {"no", "=3", "no=1,yes"}) {
+    const Finished wrong =
+        place_.stoker({"train", "kinds.csv", "--target", "kind", "--class-weights", given});
+    EXPECT_EQ(wrong.code, 2) << given;
+    EXPECT_THAT(wrong.errors, HasSubstr("CLASS=WEIGHT")) << given;
+  }
+}
+
+TEST_F(Run, TrainPredictsAQuantileAndSaysWhatShareLiesBelow) {
+  const Finished finished = place_.stoker({"train", "sample:friedman", "--sample-rows", "600", "--target",
+                                           "y", "--loss", "quantile", "--quantile", "0.8", "--epochs", "30"});
+  EXPECT_EQ(finished.code, 0) << finished.errors;
+  EXPECT_THAT(finished.output, testing::AllOf(HasSubstr("share_below_for_0.8"), HasSubstr("pinball_loss")));
+  const Finished without = place_.stoker({"train", "houses.csv", "--target", "y", "--quantile", "0.8"});
+  EXPECT_EQ(without.code, 2);
+  EXPECT_THAT(without.errors, HasSubstr("set loss to quantile"));
+  for (const char* wrong : {"0", "1", "-0.5", "much"})
+    EXPECT_EQ(place_.stoker({"train", "houses.csv", "--target", "y", "--quantile", wrong}).code, 2);
 }
 
 TEST_F(Run, TrainRefusesSettingsThatTheModelDoesNotHave) {

@@ -71,6 +71,7 @@ EngineRequest request_for(const Case& c) {
   request.network = mlp_network({c.inputs, c.hidden, c.outputs, c.activation, c.dropout});
   request.loss().kind = c.loss;
   request.loss().huber_delta = 0.7;
+  request.loss().quantile = 0.8;
   request.optimizer.kind = c.optimizer;
   request.optimizer.momentum = c.optimizer == Optimizer::sgd ? 0.8 : 0;
   request.optimizer.max_grad_norm = c.max_grad_norm;
@@ -125,7 +126,8 @@ TEST(FusedCpu, TrainsEveryActivationAndOptimiserAsPlainLoopsDo) {
 }
 
 TEST(FusedCpu, TrainsEveryLossAsPlainLoopsDo) {
-  for (const Loss loss : {Loss::mse, Loss::huber, Loss::binary_cross_entropy, Loss::cross_entropy})
+  for (const Loss loss :
+       {Loss::mse, Loss::huber, Loss::quantile, Loss::binary_cross_entropy, Loss::cross_entropy})
     for (const std::int64_t outputs : {1, 3, 20})
       for (const bool weighted : {false, true})
         for (const double limit : {0.0, 0.2}) {

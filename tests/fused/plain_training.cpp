@@ -162,6 +162,9 @@ class Plain {
         const bool near = std::fabs(difference) <= delta;
         loss += near ? 0.5 * difference * difference : delta * (std::fabs(difference) - 0.5 * delta);
         slope_here = std::clamp(difference, -delta, delta);
+      } else if (request_.loss().kind == Loss::quantile) {
+        slope_here = difference > 0 ? 1 - request_.loss().quantile : -request_.loss().quantile;
+        loss += slope_here * difference;
       } else {
         const double probability = 1 / (1 + std::exp(-output[o]));
         loss -= target * std::log(probability) + (1 - target) * std::log(1 - probability);

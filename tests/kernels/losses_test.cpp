@@ -32,6 +32,7 @@ struct Rows {
   Losses work() {
     Losses work;
     work.loss = loss;
+    if (loss == Loss::quantile) work.shape = 0.9F;
     work.outputs = outputs.data();
     if (loss == Loss::cross_entropy) {
       work.class_targets = classes.data();
@@ -53,7 +54,8 @@ struct Rows {
   }
 };
 
-const std::vector<Loss> every_loss{Loss::mse, Loss::binary_cross_entropy, Loss::cross_entropy, Loss::huber};
+const std::vector<Loss> every_loss{Loss::mse, Loss::binary_cross_entropy, Loss::cross_entropy, Loss::huber,
+                                   Loss::quantile};
 
 TEST(Losses, AreThoseOfTheTextbook) {
   Rows mse(Loss::mse);
@@ -95,6 +97,19 @@ TEST(Losses, OfHuberIsSquaredNearAndLinearFarAway) {
   EXPECT_NEAR(rows.sums[2], 3 - 0.5, 1e-6);
   EXPECT_NEAR(rows.sums[3], 5 - 0.5, 1e-6);
   EXPECT_NEAR(rows.gradients[2], -1 / 4.0, 1e-6);
+}
+
+TEST(Losses, OfAQuantileCountWhatLiesAboveAndBelowItDifferently) {
+  Rows rows(Loss::quantile);
+  rows.outputs = {0.8F, 1, -3, 6};  // 0.3, 0, -3 and 5 away from the targets
+  rows.mean();
+  EXPECT_NEAR(rows.sums[0], 0.1 * 0.3, 1e-6);
+  EXPECT_EQ(rows.sums[1], 0);
+  EXPECT_EQ(rows.gradients[1], 0);
+  EXPECT_NEAR(rows.sums[2], 0.9 * 3, 1e-6);
+  EXPECT_NEAR(rows.sums[3], 0.1 * 5, 1e-6);
+  EXPECT_NEAR(rows.gradients[2], -0.9 / 4, 1e-6);
+  EXPECT_NEAR(rows.gradients[3], 0.1 / 4, 1e-6);
 }
 
 TEST(Losses, AreMultipliedByTheWeightsOfTheirRows) {

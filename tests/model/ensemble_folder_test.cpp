@@ -72,10 +72,73 @@ TEST_F(EnsembleFolder, HoldsEveryMember) {
 
 TEST_F(EnsembleFolder, SaysWhichVersionItIs) {
   EXPECT_EQ(description().at("version"), 3);
+  Model deciding = ensemble(Task::binary);
+  deciding.decision.threshold = 0.25;
+  save_model(deciding, folder());
+  EXPECT_EQ(description().at("version"), 4) << "programs that know no decision must not read it";
+  EXPECT_EQ(load_model(folder()).decision, deciding.decision);
+  EXPECT_EQ(load_model(folder()).members.size(), 3U);
   save_model(network_model(Task::regression), folder());
   EXPECT_EQ(description().at("version"), 2);
   EXPECT_FALSE(description().contains("members"));
   EXPECT_FALSE(fs::exists(folder() / "out_of_fold.safetensors"));
+}
+
+TEST_F(EnsembleFolder, IsRefusedWithADecisionThatIsNone) {
+  Model deciding = ensemble(Task::binary);
+  deciding.decision = {.temperature = 1.5, .threshold = 0.25};
+  save_model(deciding, folder());
+  const json right = description();
+  const auto with = [&](const char* name, const json& value) {
+    json wrong = right;
+    wrong["decision"][name] = value;
+    describe(wrong);
+    return refusal_to_load();
+  };
+  for (const double temperature : {0.0, -1.0, 0.049, 20.1, 1e300})
+    EXPECT_THAT(with("temperature", temperature), HasSubstr("temperature of"));
+  for (const double threshold : {0.0, 1.0, -0.1, 7.0})
+    EXPECT_THAT(with("threshold", threshold), HasSubstr("between 0 and 1"));
+  EXPECT_THAT(with("temperature", "warm"), HasSubstr("missing or of the wrong type"));
+  EXPECT_THAT(with("threshold", nullptr), HasSubstr("missing or of the wrong type"));
+  json wrong = right;
+  wrong.erase("decision");
+  describe(wrong);
+  EXPECT_THAT(refusal_to_load(), HasSubstr("missing or of the wrong type"));
+  wrong["decision"] = json::array({1, 2});
+  describe(wrong);
+  EXPECT_THAT(refusal_to_load(), HasSubstr("missing or of the wrong type"));
+
+  Model strange = ensemble(Task::multiclass);
+  strange.decision.threshold = 0.25;
+  EXPECT_THAT(refusal([&] { save_model(strange, folder()); }), HasSubstr("for two classes"));
+  strange = ensemble(Task::regression);
+  strange.decision.temperature = 2;
+  EXPECT_THAT(refusal([&] { save_model(strange, folder()); }), HasSubstr("predicts numbers"));
+  strange = ensemble(Task::binary);
+  strange.members[1].decision.temperature = 2;
+  EXPECT_THAT(refusal([&] { save_model(strange, folder()); }), HasSubstr("member 2 decides by itself"));
+}
+
+TEST_F(EnsembleFolder, KeepsTheQuantileThatItWasTrainedFor) {
+  Model model = ensemble(Task::regression);
+  model.quantile = 0.9;
+  save_model(model, folder());
+  EXPECT_EQ(load_model(folder()).quantile, 0.9);
+  EXPECT_EQ(description().at("version"), 3) << "it predicts the same without knowing";
+  for (const json& wrong : {json(0), json(1), json(-0.5), json(1e300)}) {
+    json changed = description();
+    changed["quantile"] = wrong;
+    describe(changed);
+    EXPECT_THAT(refusal_to_load(), HasSubstr("which there is not"));
+  }
+  json changed = description();
+  changed["quantile"] = "upper";
+  describe(changed);
+  EXPECT_THAT(refusal_to_load(), HasSubstr("wrong type"));
+  Model classes = ensemble(Task::binary);
+  classes.quantile = 0.5;
+  EXPECT_THAT(refusal([&] { save_model(classes, folder()); }), HasSubstr("which there is not"));
 }
 
 TEST_F(EnsembleFolder, IsRefusedWithMembersThatAreNone) {

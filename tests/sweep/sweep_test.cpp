@@ -272,6 +272,55 @@ TEST_F(Sweeps, ARankingOfAClassThatIsNotHeldBackIsRefusedBeforeTraining) {
   }
 }
 
+// Two classes that x tells apart in part.
+std::string yes_and_no() {
+  std::string csv = "x,y\n";
+  for (int i = 0; i < 120; ++i)
+    csv += fmt::format("{},{}\n", (i * 37 % 100) * 0.02 + (i % 4 == 0 ? 0.7 : 0), i % 4 == 0 ? "yes" : "no");
+  return csv;
+}
+
+TEST_F(Sweeps, WhatIsChosenOnHeldBackRowsIsChosenForTheWinner) {
+  const std::string train =
+      ", calibration: temperature, threshold_metric: balanced_accuracy, ensemble: {folds: 3}";
+  const SweepSummary summary = swept(sweep_of(reading_file(
+      network_sweep("epochs: {grid: [3, 6]}", "metric: accuracy, strategy: grid, folds: 2", train),
+      yes_and_no())));
+  for (const Trial& trial : summary.trials) EXPECT_TRUE(trial.score);
+  const Model model = load_model(summary.run.folder / "model");
+  EXPECT_EQ(model.members.size(), 3U);
+  EXPECT_NE(model.decision.temperature, 1);
+}
+
+TEST_F(Sweeps, WeightsOfClassesCanBeSearched) {
+  const auto text = [](const char* metric) {
+    return network_sweep("epochs: 15, learning_rate: 0.01",
+                         fmt::format("metric: {}, strategy: grid, folds: 2", metric),
+                         ", class_weight: {grid: [none, balanced]}");
+  };
+  EXPECT_THAT(refusal_of(text("loss")), HasSubstr("class_weight"));
+  const SweepSummary summary = swept(sweep_of(reading_file(text("balanced_accuracy"), yes_and_no())));
+  EXPECT_EQ(summary.winner, 1U) << "a quarter of the rows are yes";
+}
+
+TEST_F(Sweeps, AWinnerThatCouldNotBeCalibratedIsRefusedBeforeTraining) {
+  const auto refusal = [&](const std::string& train, const std::string& csv) {
+    try {
+      swept(sweep_of(reading_file(
+          network_sweep("epochs: {grid: [1, 2]}", "metric: loss, strategy: grid, folds: 2", train), csv)));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::wrong_request);
+      return std::string(error.what());
+    }
+    return std::string("was not refused");
+  };
+  EXPECT_THAT(refusal(", calibration: temperature", yes_and_no()), HasSubstr("validation_ratio is 0"));
+  EXPECT_THAT(refusal(", calibration: temperature, ensemble: {folds: 3}", forty_rows()),
+              HasSubstr("contains quantities"));
+  EXPECT_THAT(refusal(", decision_threshold: 0.2", forty_rows()), HasSubstr("is for two classes"));
+  EXPECT_FALSE(fs::exists(folder_.path() / "runs"));
+}
+
 TEST_F(Sweeps, ATimeBudgetEndsTheSearchAndTheBestSoFarIsRefitted) {
   const SweepDocument sweep = sweep_of(
       network_sweep("validation_ratio: 0.2, epochs: 200000, weight_decay: {grid: [0, 1e-6, 2e-6, 3e-6]}",

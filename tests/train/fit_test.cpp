@@ -266,6 +266,57 @@ TEST(FitNetwork, MindsOutliersLessWithTheHuberLoss) {
   EXPECT_LT(typical_error(LossChoice::huber), 0.8 * typical_error(LossChoice::mse));
 }
 
+// y spreads evenly over 0 to x.
+Table fan() {
+  std::string csv = "x,y\n";
+  for (int i = 0; i < 2000; ++i) {
+    const double x = 1 + (i % 37) * 0.05;
+    csv += fmt::format("{},{}\n", x, x * (0.0005 + (i * 617 % 1000) * 0.001));
+  }
+  return table_from_csv(csv);
+}
+
+TEST(FitNetwork, PredictsTheQuantileThatItIsTrainedFor) {
+  const Table table = fan();
+  for (const EngineChoice engine : {EngineChoice::fused, EngineChoice::eager})
+    for (const double quantile : {0.1, 0.9}) {
+      ModelSpec spec = small_network();
+      spec.training.loss = LossChoice::quantile;
+      spec.training.quantile = quantile;
+      spec.training.epochs = 40;
+      FitRequest request = request_for(table, spec);
+      request.config.engine = engine;
+      RecordingListener listener;
+      const FitResult result = fit(request, listener, {});
+      EXPECT_EQ(result.model.quantile, quantile);
+      const Evaluation evaluation = judge(result.model, table, no_notes());
+      EXPECT_NEAR(evaluation.metric(fmt::format("share_below_for_{}", quantile)).value(), quantile, 0.03);
+      // Of y even over 0 to x, at the true quantile q: q(1 - q)x/2; the mean x is 1.9.
+      EXPECT_NEAR(evaluation.metric("pinball_loss").value(), 0.1 * 0.9 / 2 * 1.9, 0.01);
+    }
+}
+
+TEST(FitNetwork, OfAnEnsembleKnowsItsQuantileToo) {
+  const Table table = fan();
+  ModelSpec spec = small_network();
+  spec.training.loss = LossChoice::quantile;
+  spec.training.quantile = 0.75;
+  FitRequest request = request_for(table, spec);
+  request.config.ensemble = {2, 1};
+  RecordingListener listener;
+  EXPECT_EQ(fit(request, listener, {}).model.quantile, 0.75);
+  request.spec.training.loss = LossChoice::mse;
+  request.spec.training.quantile = 0.5;
+  EXPECT_EQ(fit(request, listener, {}).model.quantile, std::nullopt);
+}
+
+TEST(FitNetwork, RefusesAQuantileThatItsLossDoesNotHave) {
+  ModelSpec spec = small_network();
+  spec.training.quantile = 0.9;
+  const Table table = fan();
+  EXPECT_THAT(refusal(request_for(table, spec)), HasSubstr("set loss to quantile"));
+}
+
 TEST(FitNetwork, RefusesARegressionsLossForClasses) {
   ModelSpec spec = small_network();
   spec.training.loss = LossChoice::huber;
@@ -417,6 +468,86 @@ TEST(FitLogistic, LearnsClassesAndWeighsRowsAndClasses) {
   both.spec.settings.set("class_weights", five);
   EXPECT_THAT(refusal(both), HasSubstr("leave one of them out"));
   EXPECT_THAT(refusal(request_with("class_weights", five)), HasSubstr("at least 0"));
+}
+
+TEST(FitNetwork, WeighsClassesAsItWeighsRows) {
+  const Table table = red_and_blue();
+  ModelSpec spec = small_network();
+  spec.training.validation_ratio = 0.25;
+  const auto request_with = [&](const ClassWeighting& weighting) {
+    FitRequest request = request_for(table, spec);
+    request.preparation.target_column = "kind";
+    request.preparation.feature_columns = {"x"};
+    request.preparation.class_weights = weighting;
+    return request;
+  };
+  const auto parameters_of = [&](const FitRequest& request) {
+    RecordingListener listener;
+    const NamedArrays parameters = fit(request, listener, {}).model.parameters;
+    const auto weights = parameters.front().array.as<float>();
+    return std::vector<float>(weights.begin(), weights.end());
+  };
+  ClassWeighting five;
+  five.class_weights.set("red", 5);
+  // A column of weights that says the same.
+  FitRequest by_column = request_with({});
+  by_column.preparation.weight_column = "w";
+  EXPECT_EQ(parameters_of(request_with(five)), parameters_of(by_column));
+  EXPECT_NE(parameters_of(request_with({})), parameters_of(by_column));
+  const auto share_with = [&](const ClassWeighting& weighting) {
+    RecordingListener listener;
+    return share_of_red(fit(request_with(weighting), listener, {}), table);
+  };
+  EXPECT_GT(share_with({.class_weight = ClassWeight::balanced}), share_with({}) + 0.1);
+
+  FitRequest members = request_with({.class_weight = ClassWeight::balanced});
+  members.config.ensemble = {2, 1};
+  RecordingListener listener;
+  EXPECT_GT(share_of_red(fit(members, listener, {}), table), share_with({}) + 0.1);
+}
+
+TEST(FitNetwork, RefusesClassWeightsThatFitNoClass) {
+  const Table table = red_and_blue();
+  const auto refused = [&](const std::string& target, const ClassWeighting& weighting,
+                           const ModelSpec& spec) {
+    FitRequest request = request_for(table, spec);
+    request.preparation.target_column = target;
+    request.preparation.class_weights = weighting;
+    return refusal(request);
+  };
+  ClassWeighting green;
+  green.class_weights.set("green", 5);
+  ClassWeighting none;
+  none.class_weights.set("red", 0);
+  none.class_weights.set("blue", 0);
+  const ClassWeighting balanced{.class_weight = ClassWeight::balanced};
+  for (const ModelSpec& spec : {small_network(), test::spec_of("logistic_regression")}) {
+    EXPECT_THAT(refused("kind", green, spec), HasSubstr("'green'"));
+    EXPECT_THAT(refused("kind", none, spec), HasSubstr("class_weights gives no row"));
+  }
+  for (const ModelSpec& spec : {small_network(), test::spec_of("ridge")})
+    EXPECT_THAT(refused("x", balanced, spec),
+                AllOf(HasSubstr("class_weight is for classes"), HasSubstr("'x'")));
+  ModelSpec weighing = test::spec_of("logistic_regression");
+  weighing.settings.set("class_weight", "balanced");
+  EXPECT_THAT(refused("kind", balanced, weighing), HasSubstr("to one of them"));
+}
+
+TEST(FitLogistic, TakesClassWeightsOfTheTrainingToo) {
+  const Table table = red_and_blue();
+  const auto coefficients = [&](const FitRequest& request) {
+    RecordingListener listener;
+    const NamedArrays parameters = fit(request, listener, {}).model.parameters;
+    return find_array(parameters, "coefficients").as<double>()[0];
+  };
+  FitRequest request = request_for(table, test::spec_of("logistic_regression"));
+  request.preparation.target_column = "kind";
+  request.preparation.feature_columns = {"x"};
+  request.preparation.class_weights.class_weight = ClassWeight::balanced;
+  const double by_training = coefficients(request);
+  request.preparation.class_weights = {};
+  request.spec.settings.set("class_weight", "balanced");
+  EXPECT_NEAR(by_training, coefficients(request), 1e-5) << "balanced weights have a mean of 1 already";
 }
 
 TEST(FitResidualMlp, LearnsAndIsNotForTheFusedEngine) {

@@ -149,7 +149,7 @@ void FusedCpuEngine::make_bench(Bench& bench) {
 void FusedCpuEngine::make_losses() {
   const Layer& last = network_.layers[network_.layer_count - 1];
   losses_.loss = request_.loss().kind;
-  losses_.huber_delta = static_cast<float>(request_.loss().huber_delta);
+  losses_.shape = static_cast<float>(request_.loss().shape());
   losses_.width = last.width;
   losses_.stride = last.outputs;
   losses_.stopped = &stopped_;

@@ -49,7 +49,8 @@ static_assert(counts_as(Activation::relu, number::relu) && counts_as(Activation:
               counts_as(Activation::silu, number::silu));
 static_assert(counts_as(Loss::mse, number::mse) &&
               counts_as(Loss::binary_cross_entropy, number::binary_cross_entropy) &&
-              counts_as(Loss::cross_entropy, number::cross_entropy) && counts_as(Loss::huber, number::huber));
+              counts_as(Loss::cross_entropy, number::cross_entropy) &&
+              counts_as(Loss::huber, number::huber) && counts_as(Loss::quantile, number::quantile));
 static_assert(counts_as(Optimizer::adam, number::adam) && counts_as(Optimizer::adamw, number::adamw) &&
               counts_as(Optimizer::sgd, number::sgd));
 

@@ -157,7 +157,7 @@ EpochWork CudaGroup::epoch_work(std::size_t i) {
     work.features = pointer<float>(request.validation.features());
     work.targets = pointer<RowTarget>(models_[i].validation.targets);
   }
-  work.huber_delta = static_cast<float>(request.loss().huber_delta);
+  work.loss_shape = static_cast<float>(request.loss().shape());
   return work;
 }
 

@@ -41,7 +41,7 @@ ModelWork CudaGroup::model_work(std::size_t i, std::int64_t offset, std::int64_t
   if (settings.kind == Optimizer::adam)
     work.weight_decay = static_cast<float>(settings.weight_decay * loss_scale_of(model));
   if (is_sgd) work.weight_decay = static_cast<float>(settings.weight_decay);
-  work.huber_delta = static_cast<float>(model.request.loss().huber_delta);
+  work.loss_shape = static_cast<float>(model.request.loss().shape());
   work.unscale = static_cast<float>(1.0 / loss_scale_of(model));
   work.max_grad_norm = static_cast<float>(settings.max_grad_norm);
   work.order_stride = static_cast<std::int32_t>(sizes.places);

@@ -144,7 +144,7 @@ __device__ float* layer_outputs(const Plan& plan, const float* parameters, int l
   return outputs;
 }
 
-__device__ float row_loss(const Plan& plan, const float* outputs, RowTarget target, float huber_delta) {
+__device__ float row_loss(const Plan& plan, const float* outputs, RowTarget target, float loss_shape) {
   if (plan.loss == number::cross_entropy) {
     const int classes = plan.width[plan.layers];
     float most = outputs[0], sum = 0;
@@ -152,7 +152,7 @@ __device__ float row_loss(const Plan& plan, const float* outputs, RowTarget targ
     for (int i = 0; i < classes; ++i) sum += expf(outputs[i] - most);
     return logf(sum) - (outputs[static_cast<int>(target.target)] - most);
   }
-  return scalar_loss(plan.loss, outputs[0], target.target, huber_delta).loss;
+  return scalar_loss(plan.loss, outputs[0], target.target, loss_shape).loss;
 }
 
 __device__ bool epoch_ends(const EpochWork& work, std::int64_t steps) {
@@ -202,7 +202,7 @@ __global__ void __launch_bounds__(judge_threads)
     const bool is_mine = place >= turn && place < turn + row_count;
     if (is_mine && first + place < work.end.validation_rows) {
       const RowTarget target = work.targets[first + place];
-      loss = row_loss(plan, outputs + (place - turn) * (plan.widest() + 1), target, work.huber_delta) *
+      loss = row_loss(plan, outputs + (place - turn) * (plan.widest() + 1), target, work.loss_shape) *
              target.weight;
     }
     __syncthreads();

@@ -73,7 +73,7 @@ struct EpochWork {
   const float* features = nullptr;  // validation rows: [rows, columns]
   const RowTarget* targets = nullptr;
   double* validation_parts = nullptr;  // [validation_tiles()]
-  float huber_delta = 1;
+  float loss_shape = 1;
 };
 constexpr int validation_rows_of_a_block = 32;
 struct Advance {

@@ -84,8 +84,9 @@ struct RowLoss {
   float loss;
   float slope;  // by the output
 };
+// loss_shape: the delta of huber, the quantile of quantile.
 template <int Kind>
-__device__ __forceinline__ RowLoss scalar_loss(float output, float target, float huber_delta) {
+__device__ __forceinline__ RowLoss scalar_loss(float output, float target, float loss_shape) {
   const float difference = output - target;
   if constexpr (Kind == number::binary_cross_entropy) {
     const float small = __expf(-fabsf(output));
@@ -93,9 +94,12 @@ __device__ __forceinline__ RowLoss scalar_loss(float output, float target, float
     return {fmaxf(output, 0.0F) - output * target + log1pf(small), probability - target};
   } else if constexpr (Kind == number::huber) {
     const float size = fabsf(difference);
-    const float held = fminf(fmaxf(difference, -huber_delta), huber_delta);
-    return {size <= huber_delta ? 0.5F * difference * difference : huber_delta * (size - 0.5F * huber_delta),
+    const float held = fminf(fmaxf(difference, -loss_shape), loss_shape);
+    return {size <= loss_shape ? 0.5F * difference * difference : loss_shape * (size - 0.5F * loss_shape),
             held};
+  } else if constexpr (Kind == number::quantile) {
+    const float slope = difference > 0 ? 1.0F - loss_shape : difference < 0 ? -loss_shape : 0.0F;
+    return {slope * difference, slope};
   } else {
     return {difference * difference, 2.0F * difference};
   }

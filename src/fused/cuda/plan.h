@@ -20,7 +20,7 @@ constexpr int divide_up(int value, int by) {
 // reads this file and none of theirs. choose_plan.cpp holds them to each other.
 namespace number {
 constexpr int relu = 0, tanh = 1, sigmoid = 2, gelu = 3, silu = 4;
-constexpr int mse = 0, binary_cross_entropy = 1, cross_entropy = 2, huber = 3;
+constexpr int mse = 0, binary_cross_entropy = 1, cross_entropy = 2, huber = 3, quantile = 5;
 constexpr int adam = 0, adamw = 1, sgd = 2;
 }  // namespace number
 

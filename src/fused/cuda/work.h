@@ -44,7 +44,7 @@ struct ModelWork {
   float beta2;
   float epsilon;       // in the form that the second moment carries
   float weight_decay;  // added to the gradient (adam, sgd); 0 for adamw
-  float huber_delta;
+  float loss_shape;
   float unscale;        // 1 / loss scale
   float max_grad_norm;  // 0: no clipping
   // A team's: rows that a step has in `order`, its clusters, what they meet at.

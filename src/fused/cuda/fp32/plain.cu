@@ -83,7 +83,7 @@ struct PlainBlock {
         for (int i = 0; i < classes; ++i)
           outputs[i] = (expf(outputs[i] - most) / sum - (i == wanted ? 1.0F : 0.0F)) * factor;
       } else {
-        const RowLoss one = scalar_loss(plan.loss, outputs[0], target.target, work.model.huber_delta);
+        const RowLoss one = scalar_loss(plan.loss, outputs[0], target.target, work.model.loss_shape);
         loss = one.loss;
         outputs[0] = one.slope * factor;
       }

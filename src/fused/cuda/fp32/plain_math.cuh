@@ -28,14 +28,16 @@ __device__ inline Activated activated(int kind, float z) {
   }
 }
 
-__device__ inline RowLoss scalar_loss(int kind, float output, float target, float huber_delta) {
+__device__ inline RowLoss scalar_loss(int kind, float output, float target, float loss_shape) {
   switch (kind) {
     case number::binary_cross_entropy:
-      return scalar_loss<number::binary_cross_entropy>(output, target, huber_delta);
+      return scalar_loss<number::binary_cross_entropy>(output, target, loss_shape);
     case number::huber:
-      return scalar_loss<number::huber>(output, target, huber_delta);
+      return scalar_loss<number::huber>(output, target, loss_shape);
+    case number::quantile:
+      return scalar_loss<number::quantile>(output, target, loss_shape);
     default:
-      return scalar_loss<number::mse>(output, target, huber_delta);
+      return scalar_loss<number::mse>(output, target, loss_shape);
   }
 }
 

@@ -274,7 +274,7 @@ __device__ __forceinline__ void Block<Net, Self>::scalar_output(int step) {
       }
       const RowTarget target = wanted[i][half];
       const RowLoss loss =
-          scalar_loss<P.loss>((sum.x + sum.y) + (sum.z + sum.w), target.target, work.huber_delta);
+          scalar_loss<P.loss>((sum.x + sum.y) + (sum.z + sum.w), target.target, work.loss_shape);
       losses[half] = loss.loss * target.weight;
       slopes[half] = loss.slope * target.weight * per_row;
       d[2 * half] = slopes[half] * wx[i].x;

@@ -124,8 +124,8 @@ __device__ __forceinline__ void Duet<Net>::output_and_loss(Eight& eight, const f
     for (int odd = 0; odd < 2; ++odd) output[odd] += __shfl_xor_sync(~0U, output[odd], away);
   mark(step, has_output);
   const float4 wanted = eight.wanted;
-  const RowLoss one = scalar_loss<P.loss>(output[0] + out_bias, wanted.x, work.huber_delta);
-  const RowLoss two = scalar_loss<P.loss>(output[1] + out_bias, wanted.z, work.huber_delta);
+  const RowLoss one = scalar_loss<P.loss>(output[0] + out_bias, wanted.x, work.loss_shape);
+  const RowLoss two = scalar_loss<P.loss>(output[1] + out_bias, wanted.z, work.loss_shape);
   eight.loss[0] = one.loss * wanted.y;
   eight.loss[1] = two.loss * wanted.w;
   eight.down[0] = one.slope * wanted.y * eight.per_row;

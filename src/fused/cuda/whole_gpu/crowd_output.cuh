@@ -35,7 +35,7 @@ __device__ __forceinline__ void Crowd<Net>::scalar_output(int step, OutputParts 
     float output = vector(0)[At.out_bias_first()];
 #pragma unroll
     for (int i = 0; i < takers; ++i) output += sums[i * R + thread];
-    const RowLoss loss = scalar_loss<P.loss>(output, target.target, work.huber_delta);
+    const RowLoss loss = scalar_loss<P.loss>(output, target.target, work.loss_shape);
     loss_sum += loss.loss * target.weight;
     floats(At.slopes_at())[thread] = loss.slope * target.weight * per_row;
   }
