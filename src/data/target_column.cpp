@@ -293,6 +293,8 @@ std::vector<std::uint8_t> missing_targets(const Table& table, const std::string&
 void refuse_unusable_targets(const Table& test, const Table& training, const PreparationConfig& config) {
   const std::string& column = config.target_column;
   if (!training.has_column(column)) return;  // which the training tells
+  if (test.rows() == 0)
+    refuse("there are no rows to evaluate on: hold some back (test_ratio), or leave the evaluation out");
   const ColumnKind kind = kind_of(*target_values(test, column)->type());
   if (kind != ColumnKind::text) {
     target_numbers(test, column);

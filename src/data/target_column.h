@@ -44,7 +44,7 @@ std::vector<double> target_numbers_or_nan(const Table& table, const std::string&
 // 1 where it is missing.
 std::vector<std::uint8_t> missing_targets(const Table& table, const std::string& column);
 
-// Refuses, before time is spent on a training, rows to test with whose target cannot be compared.
+// Refuses, before time is spent on a training, rows to test with whose target cannot be compared, and none.
 void refuse_unusable_targets(const Table& test, const Table& training, const PreparationConfig& config);
 
 // Mean and standard deviation over the rows (divided by their number, as scikit-learn's StandardScaler does);

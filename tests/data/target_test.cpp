@@ -3,6 +3,7 @@
 
 #include "data/fixtures.h"
 #include "data/preparation.h"
+#include "data/target_column.h"
 
 namespace stoker {
 namespace {
@@ -133,6 +134,14 @@ TEST(Target, GivesTheNumbersOfItsClassesAndRefusesNewOnes) {
   EXPECT_THAT(refusal([&] { preparation.class_targets(with_targets({"dog", ""})); }), HasSubstr("row 2"));
   EXPECT_THAT(refusal([&] { preparation.class_targets(table_of("x\n1\n")); }),
               HasSubstr("'y' is not in the table"));
+}
+
+TEST(Target, OfNoRowsIsRefusedBeforeATraining) {
+  const Table table = with_targets({"cat", "dog"});
+  PreparationConfig config;
+  config.target_column = "y";
+  EXPECT_THAT(refusal([&] { refuse_unusable_targets(take_rows(table, {}), table, config); }),
+              HasSubstr("there are no rows to evaluate on"));
 }
 
 TEST(Target, IsReadAlikeFromWholeAndRealNumbers) {
