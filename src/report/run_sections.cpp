@@ -43,6 +43,7 @@ std::string training_table(const RunRecord::Training& training) {
   if (training.members > 0) rows += fact("Members", count_text(training.members));
   rows += fact(training.members > 0 ? "Parameters in all" : "Parameters", count_text(training.parameters));
   if (training.alpha) rows += fact("Alpha", human_number(*training.alpha));
+  rows += fact("Alpha", training.alphas_text());
   rows += fact("Engine", training.engine);
   rows += fact("Device", training.device);
   rows += fact("Data placed in", training.placement);
