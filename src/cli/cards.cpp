@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,6 +59,20 @@ void add_settings(Pieces& text, const config::Fields& fields, const std::string&
   }
 }
 
+// Those that do not stand among all others already.
+void add_more_settings(Pieces& text, const CardType& type, const config::Fields& shown) {
+  if (type.more_settings == nullptr) return;
+  for (const config::TitledSettings& more : type.more_settings()) {
+    config::Fields others = more.settings.fields;
+    std::erase_if(others, [&](const config::Field& field) {
+      return std::ranges::find(shown, field.name, &config::Field::name) != shown.end();
+    });
+    if (others.empty()) continue;
+    text.push_back({fmt::format("\n{}\n", more.title)});
+    add_settings(text, others);
+  }
+}
+
 Pieces type_page(const CardType& type) {
   Pieces text{{type.name, Colour::bold}, {fmt::format(": {}\n{}\n", type.title, type.help)}};
   if (!type.inputs.empty()) text.push_back({"\nInputs\n" + ports_text(type.inputs)});
@@ -66,6 +81,7 @@ Pieces type_page(const CardType& type) {
   if (settings.fields.empty()) return text;
   text.push_back({"\nSettings\n"});
   add_settings(text, settings.fields);
+  add_more_settings(text, type, settings.fields);
   return text;
 }
 

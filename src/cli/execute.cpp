@@ -106,6 +106,9 @@ Pieces as_text(const RunSummary& summary) {
   const std::size_t pictures = pictures_in(paths.plots());
   for (const RunRecord::Training& training : summary.trainings) {
     if (training.alpha) rows.push_back({"alpha", alpha_text(training)});
+    if (!training.alphas.empty())
+      rows.push_back(
+          {"alpha", fmt::format("{} ({} {})", training.alphas_text(), training.card, training.model_type)});
     if (training.members > 0) rows.push_back({"ensemble", ensemble_text(training)});
     for (const ChosenNumber& each : training.chosen) rows.push_back({each.name, text_of(each)});
   }

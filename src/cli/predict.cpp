@@ -79,17 +79,24 @@ void add_gaps(nlohmann::json& json, const std::vector<ColumnGaps>& gaps) {
 
 // As CSV, by way of a file: what the reader of a pipe gets is whole rows or nothing.
 void print_table(const Table& table) {
+  constexpr std::size_t bytes_at_once = std::size_t{1} << 20;
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "predictions.csv";
   write_table(table, file);
   std::FILE* stream = std::fopen(file.c_str(), "rb");
   if (stream == nullptr) fail("{} cannot be read again", file.string());
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> closes(stream, &std::fclose);
-  std::string piece(std::size_t{1} << 20, '\0');
+  std::string piece(bytes_at_once, '\0');
+  std::string
+      rest;  // of a line whose end is still to come: a terminal's text is checked, and not amid a letter
   while (const std::size_t count = std::fread(piece.data(), 1, piece.size(), stream)) {
-    const std::string_view rows = std::string_view(piece).substr(0, count);
+    rest.append(piece, 0, count);
+    const std::size_t end = rest.rfind('\n') + 1;  // 0 where there is none
+    const std::string_view rows = std::string_view(rest).substr(0, end);
     output_is_terminal() ? print(rows) : print_data(rows);
+    rest.erase(0, end);
   }
+  output_is_terminal() ? print(rest) : print_data(rest);
 }
 
 ExitCode predict_and_show(const PredictCommand& command) {
@@ -114,7 +121,10 @@ ExitCode predict_and_show(const PredictCommand& command) {
   const std::vector<ColumnGaps> gaps = gaps_in(input, model.preparation);
   if (!gaps.empty()) tell("note: " + gaps_text(gaps));
   std::optional<Intervals> intervals;
-  if (command.interval) intervals = predict_intervals(model, input, *command.interval / 100);
+  if (command.interval) {
+    intervals = predict_intervals(model, input, *command.interval / 100);
+    tell("note: the intervals rest on " + basis_of_intervals(model));
+  }
   const auto table = [&] {
     const Table plain = predictions_table(predictions, input, command.include_features, prediction_name);
     return intervals ? with_intervals(plain, *intervals) : plain;
@@ -156,7 +166,7 @@ Action declare_predict(CLI::App& app) {
   app.add_option(
          "--interval", command->interval,
          "Add columns lower and upper, which hold the actual value of so many percent of the rows; for "
-         "ensembles that predict numbers")
+         "numbers, predicted by an ensemble or by a network with validation_ratio")
       ->type_name("PERCENT");
   app.add_option("--runs", command->runs, "Folder to look for runs in")->capture_default_str();
   app.add_flag("--json", command->json, "Print one JSON object instead of CSV");

@@ -103,6 +103,7 @@ std::string training_line(const RunRecord::Training& training) {
   if (training.epochs > 0) text += ", " + counted(static_cast<std::uint64_t>(training.epochs), "epoch");
   if (training.best_epoch > 0) text += fmt::format(", best {}", training.best_epoch);
   if (training.alpha) text += fmt::format(", alpha {:.6g}", *training.alpha);
+  if (!training.alphas.empty()) text += ", alpha " + training.alphas_text();
   return text + fmt::format(", {}\n", training.end_text());
 }
 
@@ -130,10 +131,12 @@ std::string coefficients_text(const RunRecord::Training& training) {
   for (const RunRecord::Coefficient& each : training.coefficients) {
     if (lines.size() == most_lines) break;
     lines.push_back({each.feature, number(each.value)});
+    if (each.deviation) lines.back().push_back("± " + number(*each.deviation));
     if (!each.of_class.empty()) lines.back().insert(lines.back().begin(), each.of_class);
   }
   std::string text =
-      fmt::format("\nCoefficients of {}, for one more of each feature in its own unit\n", training.card) +
+      fmt::format("\nCoefficients of {}, for one more of each feature in its own unit{}\n", training.card,
+                  training.coefficients.front().deviation ? " (mean of the members ± their deviation)" : "") +
       aligned(lines, "  ");
   if (training.coefficients.size() > most_lines) text += "  … and more in coefficients.csv\n";
   return text;

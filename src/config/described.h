@@ -15,6 +15,12 @@ struct Described {
   Fields fields;
 };
 
+// Those of one family of models or the like.
+struct TitledSettings {
+  std::string title;  // "Hyperparameters of `ridge`"
+  Described settings;
+};
+
 template <class Config>
 Described described() {
   auto owner = std::make_shared<Config>();

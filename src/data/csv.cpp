@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "data/arrow_result.h"
 #include "data/arrow_threads.h"
+#include "data/blank_runs.h"
 #include "data/csv_numbers.h"
 #include "data/csv_rows.h"
 #include "data/number_spelling.h"
@@ -32,11 +33,18 @@ namespace {
 constexpr std::int32_t usual_block_bytes = 1 << 20;
 constexpr std::int32_t large_block_bytes = 1 << 26;
 
+arrow::Result<std::shared_ptr<arrow::io::InputStream>> open_rows(const std::filesystem::path& path,
+                                                                 const CsvDialect& dialect) {
+  ARROW_ASSIGN_OR_RAISE(auto text, open_text(path, dialect.blank_runs ? ' ' : dialect.delimiter));
+  return dialect.blank_runs ? with_single_tabs(std::move(text)) : text;
+}
+
 // Which columns to read, and which of them as text; none of the first: all.
 struct Wanted {
   const std::vector<std::string>& text_columns;
   bool use_threads;
   std::vector<std::string> columns = {};
+  bool may_have_quotes = true;  // only between quotes a line end is part of a value; looking for them costs
 };
 
 // A system that gives no thread makes Arrow 25 throw (26 says so), and at its end the reader would wait for
@@ -63,11 +71,12 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::shared_ptr<
   reading.column_names = dialect.names;
   auto parsing = arrow::csv::ParseOptions::Defaults();
   parsing.delimiter = dialect.delimiter;
-  parsing.newlines_in_values = true;
+  parsing.newlines_in_values = wanted.may_have_quotes;
   auto converting = arrow::csv::ConvertOptions::Defaults();
   converting.strings_can_be_null = true;
   converting.decimal_point = dialect.numbers.point;
   for (const char* spelling : {"None", "<NA>", "NaT"}) converting.null_values.emplace_back(spelling);
+  for (const std::string& word : dialect.missing_words) converting.null_values.push_back(word);
   for (const std::string& name : wanted.text_columns) converting.column_types[name] = arrow::utf8();
   converting.include_columns = wanted.columns;
   ARROW_ASSIGN_OR_RAISE(auto reader, arrow::csv::TableReader::Make(arrow::io::IOContext(reading_memory()),
@@ -78,7 +87,7 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::shared_ptr<
 arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::filesystem::path& path,
                                                           const CsvDialect& dialect, const Wanted& wanted,
                                                           std::int32_t block_bytes) {
-  ARROW_ASSIGN_OR_RAISE(const auto text, open_text(path, dialect.delimiter));
+  ARROW_ASSIGN_OR_RAISE(const auto text, open_rows(path, dialect));
   return read_columns(text, dialect, wanted, block_bytes);
 }
 
@@ -119,8 +128,17 @@ Table with_spelled_numbers(Table table, const CsvDialect& dialect,
   return table;
 }
 
+bool has_quotes(const std::filesystem::path& path) {
+  const auto text = or_refuse(open_text(path), path.string());
+  while (true) {
+    const auto block = or_refuse(text->Read(1 << 20), path.string());
+    if (block->size() == 0) return false;
+    if (std::string_view(*block).find('"') != std::string_view::npos) return true;
+  }
+}
+
 std::optional<RowScanner::Fault> find_fault(const std::filesystem::path& path, const CsvDialect& dialect) {
-  const auto text = or_refuse(open_text(path, dialect.delimiter), path.string());
+  const auto text = or_refuse(open_rows(path, dialect), path.string());
   RowScanner scanner(dialect.delimiter);
   while (true) {
     const auto block = or_refuse(text->Read(1 << 20), path.string());
@@ -145,14 +163,12 @@ void refuse_faults(const std::filesystem::path& path, const CsvDialect& dialect)
 
 // Two-byte encodings put zero bytes between the letters; Arrow would read nonsense without complaint.
 void refuse_wide_text(const std::filesystem::path& path, const CsvDialect& dialect) {
-  const auto text = or_refuse(open_text(path, dialect.delimiter), path.string());
+  const auto text = or_refuse(open_rows(path, dialect), path.string());
   const auto start = or_refuse(text->Read(4096), path.string());
   const std::string_view view(*start);
   if (view.empty() || view.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     refuse("{} is empty", path.string());
   }
-  if (view.starts_with("@relation") || view.starts_with("@RELATION"))
-    refuse("{} is an ARFF or KEEL file, which is not read; save it as CSV", path.string());
   if (view.find('\0') != std::string_view::npos) {
     refuse(
         "{} is not UTF-8 text (it has zero bytes, as UTF-16 and binary files do); convert it, for example "
@@ -174,7 +190,7 @@ void refuse_foreign_text(const arrow::Table& table, const std::string& name) {
 // To the end of the last whole line, unless the text ends here anyway.
 arrow::Result<std::shared_ptr<arrow::Buffer>> first_lines(const std::filesystem::path& path,
                                                           const CsvDialect& dialect, std::int64_t bytes) {
-  ARROW_ASSIGN_OR_RAISE(const auto text, open_text(path, dialect.delimiter));
+  ARROW_ASSIGN_OR_RAISE(const auto text, open_rows(path, dialect));
   ARROW_ASSIGN_OR_RAISE(auto start, text->Read(bytes));
   if (start->size() < bytes) return start;
   const std::size_t end = std::string_view(*start).rfind('\n');
@@ -198,7 +214,7 @@ Table read_csv(const std::filesystem::path& path, const CsvDialect& dialect,
   arrow::util::InitializeUTF8();
   refuse_wide_text(path, dialect);
   const bool packed = or_refuse(is_packed(path), path.string());
-  if (!packed && dialect.numbers.point == '.') {
+  if (!packed && dialect.numbers.point == '.' && !dialect.blank_runs && dialect.missing_words.empty()) {
     if (const auto numbers = read_csv_of_numbers(path, dialect, text_columns)) {
       refuse_foreign_text(*numbers->columns, path.string());
       return *numbers;
@@ -206,7 +222,7 @@ Table read_csv(const std::filesystem::path& path, const CsvDialect& dialect,
   }
   // Threads of Arrow's would wait for ever for an input that BoundedInput ends, and with them the program's
   // end.
-  const Wanted wanted{text_columns, !packed && reads_in_threads(path)};
+  const Wanted wanted{text_columns, !packed && reads_in_threads(path), {}, packed || has_quotes(path)};
   auto columns = read_columns(path, dialect, wanted, usual_block_bytes);
   fail_for_machine(columns.status(), path.string());
   if (columns.status().IsCapacityError()) or_refuse(columns.status(), path.string());

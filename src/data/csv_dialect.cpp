@@ -6,66 +6,26 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "data/column_values.h"
+#include "data/blank_runs.h"
+#include "data/csv_cells.h"
+#include "data/csv_header.h"
+#include "data/missing_words.h"
 #include "data/packed_text.h"
 
 namespace stoker {
 namespace {
 
 constexpr std::int64_t looked_at_bytes = 1 << 18;
-constexpr std::size_t looked_at_rows = 500;
-
-using CsvCells = std::vector<std::string>;
-
-// The rows that lie whole in the text, cut at this delimiter. Empty lines are no rows.
-class CellSplitter {
- public:
-  CellSplitter(std::string_view text, char delimiter, bool is_cut) : text_(text), delimiter_(delimiter) {
-    while (at_ < text_.size() && rows_.size() < looked_at_rows) take_row(is_cut);
-  }
-  std::vector<CsvCells> rows() && { return std::move(rows_); }
-
- private:
-  void take_row(bool is_cut) {
-    CsvCells row;
-    bool closed = true;
-    do row.push_back(take_cell(closed));
-    while (at_ < text_.size() && text_[at_] == delimiter_ && ++at_ <= text_.size());
-    const bool ended = at_ < text_.size();
-    while (at_ < text_.size() && (text_[at_] == '\n' || text_[at_] == '\r')) ++at_;
-    if (!closed || (!ended && is_cut)) return;
-    if (row.size() > 1 || !row.front().empty()) rows_.push_back(std::move(row));
-  }
-
-  std::string take_cell(bool& closed) {
-    std::string cell;
-    if (at_ < text_.size() && text_[at_] == '"') {
-      closed = false;
-      while (++at_ < text_.size()) {
-        if (text_[at_] == '"' && (at_ + 1 == text_.size() || text_[at_ + 1] != '"')) {
-          closed = true;
-          ++at_;
-          break;
-        }
-        if (text_[at_] == '"') ++at_;
-        cell += text_[at_];
-      }
-    }
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && text_[at_] != delimiter_ && text_[at_] != '\n' && text_[at_] != '\r') ++at_;
-    return cell.append(text_.substr(begin, at_ - begin));
-  }
-
-  std::string_view text_;
-  char delimiter_;
-  std::size_t at_ = 0;
-  std::vector<CsvCells> rows_;
-};
 
 struct TextStart {
   std::string text;
   bool is_cut = false;  // the file goes on behind it
-  std::vector<CsvCells> cut_at(char delimiter) const { return CellSplitter(text, delimiter, is_cut).rows(); }
+  std::vector<CsvCells> cut_at(char delimiter) const { return cut_rows(text, delimiter, is_cut); }
+  std::vector<CsvCells> cut_at_blanks() const {
+    std::string with_tabs;
+    BlankRuns().feed(text, with_tabs);
+    return cut_rows(with_tabs, '\t', is_cut);
+  }
 };
 
 TextStart start_of(const std::filesystem::path& path) {
@@ -73,21 +33,6 @@ TextStart start_of(const std::filesystem::path& path) {
   const bool is_cut = static_cast<std::int64_t>(text.size()) == looked_at_bytes;
   if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
   return {std::move(text), is_cut};
-}
-
-// The values of every row, when that is one number; 0 for ragged rows.
-std::size_t width_of(const std::vector<CsvCells>& rows) {
-  if (rows.empty()) return 0;
-  const std::size_t width = rows.front().size();
-  const bool is_even =
-      std::all_of(rows.begin(), rows.end(), [&](const auto& row) { return row.size() == width; });
-  return is_even ? width : 0;
-}
-
-bool is_missing(std::string_view cell) {
-  constexpr std::array<std::string_view, 12> spellings{"",     "NA",   "N/A",  "n/a",  "nan",  "NaN",
-                                                       "null", "NULL", "None", "<NA>", "#N/A", "NaT"};
-  return std::find(spellings.begin(), spellings.end(), cell) != spellings.end();
 }
 
 // 1,5;2,75 is cut evenly by commas too, but then every row holds something like 5;2.
@@ -113,6 +58,39 @@ char found_delimiter(const TextStart& start, char usual) {
       others.push_back(other);
   }
   return others.size() == 1 ? others.front() : usual;
+}
+
+bool holds_only_numbers(const std::vector<CsvCells>& rows, std::size_t column) {
+  bool any = false;
+  for (std::size_t row = 1; row < rows.size(); ++row) {  // the first may be a header
+    const std::string& cell = rows[row][column];
+    const bool is_number = separators_in(cell).has_value();
+    if (!is_number && !is_missing_word(cell)) return false;
+    any = any || is_number;
+  }
+  return any;
+}
+
+std::size_t columns_of_numbers(const std::vector<CsvCells>& rows) {
+  std::size_t count = 0;
+  for (std::size_t column = 0; column < width_of(rows); ++column)
+    count += holds_only_numbers(rows, column) ? 1 : 0;
+  return count;
+}
+
+// Blanks stand between words too, so it takes rows of one length with many numbers in them.
+bool is_cut_by_blanks(const TextStart& start) {
+  const std::vector<CsvCells> rows = start.cut_at_blanks();
+  const std::size_t width = width_of(rows);
+  const std::size_t numbers = columns_of_numbers(rows);
+  return rows.size() > 1 && (width == 2 ? numbers == 2 : width > 2 && 3 * numbers >= width);
+}
+
+// A tab may also be one of many blanks; then it leaves several numbers in one value.
+bool has_runs_of_blanks(const TextStart& start, char found) {
+  const std::vector<CsvCells> rows = start.cut_at(found);
+  const bool cuts = width_of(rows) > 1;
+  return (!cuts || (found == '\t' && columns_of_numbers(rows) == 0)) && is_cut_by_blanks(start);
 }
 
 // What the numbers of the columns tell about commas and points.
@@ -163,7 +141,7 @@ std::optional<MarksSeen> marks_in_column(const std::vector<CsvCells>& rows, std:
   bool without_group = false;
   for (std::size_t row = 1; row < rows.size(); ++row) {  // the first may be a header
     const std::string& cell = rows[row][column];
-    if (is_missing(cell)) continue;
+    if (is_missing_word(cell)) continue;
     const auto separators = separators_in(cell);
     if (!separators) return std::nullopt;
     without_group = without_group || separators->group == '\0' || separators->point != '\0';
@@ -251,48 +229,14 @@ NumberSpelling found_spelling(const std::vector<CsvCells>& rows, const DialectSe
   return spelling;
 }
 
-// Numbers that count up are names too: 0, 1, 2, … as pandas writes them, or years.
-bool counts_up(const CsvCells& row) {
-  double last = 0;
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    const auto number = number_in(row[i]);
-    const bool is_plain = row[i].find_first_not_of("0123456789") == std::string::npos;
-    if (!number || !is_plain || (i > 0 && *number <= last)) return false;
-    last = *number;
-  }
-  return true;
-}
-
-bool lacks_header(const std::vector<CsvCells>& rows, const DialectSettings& settings, NumberSpelling spelling,
-                  const Notes& notes) {
-  if (settings.header != HeaderChoice::automatic) return settings.header == HeaderChoice::no;
-  if (rows.size() < 2) return false;
-  const CsvCells& first = rows.front();
-  const bool all_numbers = std::all_of(first.begin(), first.end(), [&](const std::string& cell) {
-    return number_spelled(cell, spelling).has_value();
-  });
-  if (!all_numbers) return false;
-  if (counts_up(first)) {
-    notes(
-        Severity::info,
-        "the first row holds numbers that count up, which are taken as the names of the columns; set header "
-        "to no (--header no) if they are values");
-    return false;
-  }
-  notes(Severity::info,
-        "the first row holds nothing but numbers, so the columns are named c0, c1, …; set header to yes "
-        "(--header yes) if they are names");
-  return true;
-}
-
 std::string shown_mark(char mark) {
   return mark == '\t' ? "tabs" : mark == ' ' ? "a space" : fmt::format("'{}'", mark);
 }
 
 void note_findings(const CsvDialect& dialect, const DialectSettings& settings, const Notes& notes) {
-  if (settings.delimiter == '\0' && dialect.delimiter != settings.usual_delimiter)
-    notes(Severity::info,
-          fmt::format("the values are separated by {} (delimiter)", shown_mark(dialect.delimiter)));
+  if (settings.delimiter == '\0' && (dialect.blank_runs || dialect.delimiter != settings.usual_delimiter))
+    notes(Severity::info, fmt::format("the values are separated by {} (delimiter)",
+                                      dialect.blank_runs ? "blanks" : shown_mark(dialect.delimiter)));
   if (settings.decimal == DecimalMark::automatic && dialect.numbers.point == ',')
     notes(Severity::info, "numbers are written with a decimal comma (decimal)");
   if (settings.thousands == ThousandsMark::automatic && dialect.numbers.group != '\0')
@@ -303,10 +247,12 @@ void note_findings(const CsvDialect& dialect, const DialectSettings& settings, c
 }  // namespace
 
 std::string CsvDialect::text() const {
-  return fmt::format("{}{}", int{delimiter},
-                     spells_plainly() && has_header()
-                         ? ""
-                         : fmt::format(" {} {} {}", int{numbers.point}, int{numbers.group}, names.size()));
+  std::string text = fmt::format("{}", int{delimiter});
+  if (!spells_plainly() || !has_header())
+    text += fmt::format(" {} {} {}", int{numbers.point}, int{numbers.group}, names.size());
+  if (blank_runs) text += " blanks";
+  for (const std::string& word : missing_words) text += fmt::format(" missing {} {}", word.size(), word);
+  return text;
 }
 
 CsvDialect find_dialect(const std::filesystem::path& path, const DialectSettings& settings,
@@ -315,9 +261,13 @@ CsvDialect find_dialect(const std::filesystem::path& path, const DialectSettings
   const TextStart start = start_of(path);
   dialect.delimiter =
       settings.delimiter != '\0' ? settings.delimiter : found_delimiter(start, settings.usual_delimiter);
-  const std::vector<CsvCells> rows = start.cut_at(dialect.delimiter);
+  dialect.blank_runs =
+      settings.blank_runs || (settings.delimiter == '\0' && has_runs_of_blanks(start, dialect.delimiter));
+  if (dialect.blank_runs) dialect.delimiter = '\t';
+  const std::vector<CsvCells> rows =
+      dialect.blank_runs ? start.cut_at_blanks() : start.cut_at(dialect.delimiter);
   dialect.numbers = found_spelling(rows, settings, dialect.delimiter, notes);
-  if (!rows.empty() && lacks_header(rows, settings, dialect.numbers, notes)) {
+  if (!rows.empty() && lacks_header(rows, settings.header, dialect.numbers, notes)) {
     for (std::size_t i = 0; i < rows.front().size(); ++i) dialect.names.push_back(fmt::format("c{}", i));
   }
   note_findings(dialect, settings, notes);

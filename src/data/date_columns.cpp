@@ -14,6 +14,7 @@
 #include "data/arrow_result.h"
 #include "data/column_values.h"
 #include "data/date_form.h"
+#include "data/missing_words.h"
 
 namespace stoker {
 namespace {
@@ -29,7 +30,7 @@ struct DatesRead {
 };
 
 bool is_blank(const TextValues& texts, std::size_t row) {
-  return texts.missing[row] != 0 || texts.values[row].find_first_not_of(" \t") == std::string_view::npos;
+  return texts.missing[row] != 0 || is_missing_word(texts.values[row]);
 }
 
 DatesRead read_dates(const TextValues& texts, const DateForm& form) {

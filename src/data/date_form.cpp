@@ -250,4 +250,9 @@ const std::vector<DateForm>& usual_date_forms() {
   return forms;
 }
 
+bool looks_like_date(std::string_view text) {
+  return std::ranges::any_of(usual_date_forms(),
+                             [&](const DateForm& form) { return form.parse(text).has_value(); });
+}
+
 }  // namespace stoker

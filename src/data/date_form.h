@@ -32,5 +32,6 @@ class DateForm {
 // The forms in which dates are found without being told: ISO 8601 and those of everyday, with a time or
 // without. Month before day and day before month are different forms.
 const std::vector<DateForm>& usual_date_forms();
+bool looks_like_date(std::string_view text);  // in one of them
 
 }  // namespace stoker

@@ -11,6 +11,7 @@
 
 #include "data/arrow_result.h"
 #include "data/column_values.h"
+#include "data/missing_words.h"
 
 namespace stoker {
 namespace {
@@ -104,6 +105,15 @@ std::optional<Separators> separators_in(std::string_view text) {
 }
 
 std::optional<double> number_spelled(std::string_view text, NumberSpelling spelling) {
+  if (spelling.is_plain()) {
+    const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
+    text.remove_prefix(begin);
+    const bool begins_like_one =
+        !text.empty() &&
+        (is_numeral(text.front()) || std::string_view("+-.").find(text.front()) != std::string_view::npos);
+    if (!begins_like_one) return std::nullopt;
+    return number_in(text.starts_with('+') && !text.starts_with("+-") ? text.substr(1) : text);
+  }
   auto plain = plain_spelling(text);
   if (!plain) return std::nullopt;
   const std::string_view digits = mantissa_of(*plain);
@@ -123,7 +133,7 @@ std::optional<double> number_spelled(std::string_view text, NumberSpelling spell
 }
 
 std::shared_ptr<arrow::ChunkedArray> as_spelled_numbers(const std::shared_ptr<arrow::ChunkedArray>& texts,
-                                                        NumberSpelling spelling) {
+                                                        NumberSpelling spelling, bool words_may_be_missing) {
   const TextValues values = read_texts(texts);
   std::vector<double> numbers(values.values.size());
   std::vector<bool> present(values.values.size());
@@ -133,6 +143,7 @@ std::shared_ptr<arrow::ChunkedArray> as_spelled_numbers(const std::shared_ptr<ar
     const std::string_view text = values.values[row];
     if (values.missing[row] != 0 || text.find_first_not_of(" \t") == std::string_view::npos) continue;
     const auto number = number_spelled(text, spelling);
+    if (!number && words_may_be_missing && is_missing_word(text)) continue;
     if (!number) return nullptr;
     numbers[row] = *number;
     present[row] = any = true;

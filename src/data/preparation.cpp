@@ -28,6 +28,7 @@ Preparation Preparation::fit(const Table& training, const PreparationConfig& con
   result.task_ = target.task;
   result.missing_values_ = config.missing_values;
   result.target_column_ = config.target_column;
+  result.target_date_form_ = date_form_of(training, config.target_column);
   result.classes_ = std::move(target.classes);
   result.target_shift_ = target.shift;
   result.target_scale_ = target.scale;
@@ -59,6 +60,7 @@ DateForms Preparation::date_forms() const {
   DateForms forms;
   for (const PreparedColumn& column : columns_)
     if (!column.date_form.empty()) forms.emplace(column.name, column.date_form);
+  if (!target_date_form_.empty()) forms.emplace(target_column_, target_date_form_);
   return forms;
 }
 

@@ -45,9 +45,9 @@ class Preparation {
   // As text, sorted (by number where all are numbers); empty for regression.
   const std::vector<std::string>& classes() const { return classes_; }
   const std::vector<PreparedColumn>& columns() const { return columns_; }
-  std::vector<std::string> column_names() const;   // of the table, each once, though it may become several
-  std::vector<std::string> text_columns() const;   // those learnt as texts, for Source::read
-  DateForms date_forms() const;                    // those of the dates it learnt, for Source::read
+  std::vector<std::string> column_names() const;  // of the table, each once, though it may become several
+  std::vector<std::string> text_columns() const;  // those learnt as texts, for Source::read
+  DateForms date_forms() const;  // those of the dates it met, the target's too, for Source::read
   std::vector<std::string> feature_names() const;  // one per prepared column of numbers
   std::int64_t feature_count() const;
   double target_shift() const { return target_shift_; }
@@ -64,6 +64,7 @@ class Preparation {
   Task task_ = Task::regression;
   Missing missing_values_ = Missing::impute;  // what apply does with them
   std::string target_column_;
+  std::string target_date_form_;  // in which a target of dates was written
   std::vector<std::string> classes_;
   std::vector<PreparedColumn> columns_;
   double target_shift_ = 0;

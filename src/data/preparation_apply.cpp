@@ -14,6 +14,7 @@
 #include "data/category_slots.h"
 #include "data/column_scale.h"
 #include "data/column_values.h"
+#include "data/date_form.h"
 #include "data/date_parts.h"
 #include "data/kept_columns.h"
 #include "data/preparation.h"
@@ -46,6 +47,13 @@ struct ColumnFeed {
   const TextValues texts = read_texts(values);
   std::size_t row = 0;
   while (row < texts.values.size() && (texts.missing[row] != 0 || number_in(texts.values[row]))) ++row;
+  if (row < texts.values.size() && looks_like_date(texts.values[row])) {
+    refuse(
+        "column '{}' contains text, but held numbers in training: '{}' in row {}, which looks like a date; "
+        "give "
+        "the form of its dates in date_columns when the data is read (--date-columns '{}=%d/%m/%Y')",
+        name, shortened(texts.values[row]), table.row_number(static_cast<std::int64_t>(row)), name);
+  }
   if (row == texts.values.size()) refuse("column '{}' contains text, but held numbers in training", name);
   refuse(
       "column '{}' contains text, but held numbers in training: '{}' in row {}; correct the value, or name "

@@ -216,6 +216,7 @@ std::vector<PreparedColumn> columns_from(const json& list) {
 
 nlohmann::json Preparation::to_json() const {
   json target{{"name", target_column_}};
+  if (!target_date_form_.empty()) target["date_form"] = target_date_form_;
   if (task_ == Task::regression) {
     target["shift"] = target_shift_;
     target["scale"] = target_scale_;
@@ -236,6 +237,7 @@ Preparation Preparation::from_json(const nlohmann::json& json) {
   result.missing_values_ = static_cast<Missing>(position_of(config::names<Missing>, json, "missing_values"));
   const auto& target = member(json, "target");
   result.target_column_ = text_of(target, "name");
+  if (target.contains("date_form")) result.target_date_form_ = DateForm(text_of(target, "date_form")).text();
   if (result.task_ == Task::regression) {
     result.target_shift_ = number_of(target, "shift");
     result.target_scale_ = scale_of(target);

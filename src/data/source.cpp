@@ -7,6 +7,8 @@
 #include <cstring>
 #include <fstream>
 
+#include <arrow/table.h>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
@@ -21,6 +23,7 @@
 #include "data/table_files.h"
 #include "data/unsigned_columns.h"
 #include "data/url_secrets.h"
+#include "data/words_among_numbers.h"
 #include "data/zip.h"
 
 namespace stoker {
@@ -42,7 +45,7 @@ struct EndingOfFormat {
   std::string_view ending;
   SourceFormat format;
 };
-constexpr std::array<EndingOfFormat, 15> endings{{{".csv", SourceFormat::csv},
+constexpr std::array<EndingOfFormat, 16> endings{{{".csv", SourceFormat::csv},
                                                   {".txt", SourceFormat::csv},
                                                   {".data", SourceFormat::csv},
                                                   {".dat", SourceFormat::csv},
@@ -56,7 +59,8 @@ constexpr std::array<EndingOfFormat, 15> endings{{{".csv", SourceFormat::csv},
                                                   {".arrows", SourceFormat::arrow},
                                                   {".npy", SourceFormat::npy},
                                                   {".jsonl", SourceFormat::jsonl},
-                                                  {".ndjson", SourceFormat::jsonl}}};
+                                                  {".ndjson", SourceFormat::jsonl},
+                                                  {".arff", SourceFormat::arff}}};
 
 SourceFormat format_by_name(const fs::path& name) {
   std::string ending = lower_case(name.extension().string());
@@ -76,8 +80,7 @@ SourceFormat format_by_content(const fs::path& file) {
 }
 
 // Of what has no name that tells: an object opens a line of JSON, anything else is a row.
-SourceFormat format_of_text(const fs::path& file) {
-  const std::string start = text_start(file, 4096);
+SourceFormat format_of_text(const std::string& start) {
   const std::size_t first = start.find_first_not_of(" \t\r\n");
   return first != std::string::npos && start[first] == '{' ? SourceFormat::jsonl : SourceFormat::csv;
 }
@@ -99,20 +102,33 @@ SourceFormat told_format(SourceFormat asked, const fs::path& name, const fs::pat
   if (asked != SourceFormat::automatic) return asked;
   SourceFormat format = format_by_name(name);
   if (format == SourceFormat::automatic) format = format_by_content(file);
-  if (format == SourceFormat::automatic && name == standard_input_path) format = format_of_text(file);
+  constexpr std::int64_t bytes_to_tell = 1 << 16;
+  const bool may_be_any_text =
+      format == SourceFormat::csv || (format == SourceFormat::automatic && name == standard_input_path);
+  if (may_be_any_text) {
+    const std::string start = text_start(file, bytes_to_tell);
+    if (is_arff(start)) return SourceFormat::arff;  // under .dat or .txt, mostly
+    if (format == SourceFormat::automatic) format = format_of_text(start);
+  }
   if (format == SourceFormat::automatic) refuse_format(name.string());
   return format;
+}
+
+bool is_blanks(const SourceConfig& config) {
+  return lower_case(config.delimiter) == "blanks";
 }
 
 // None where it is to be found.
 char told_delimiter(const SourceConfig& config) {
   if (config.delimiter.empty()) return '\0';
-  if (config.delimiter == "\\t" || lower_case(config.delimiter) == "tab") return '\t';
+  if (config.delimiter == "\\t" || lower_case(config.delimiter) == "tab" || is_blanks(config)) return '\t';
   const char delimiter = config.delimiter.front();
   if (config.delimiter.size() != 1 ||
       std::string_view("\"\r\n\0", 4).find(delimiter) != std::string_view::npos) {
-    refuse("delimiter '{}' must be a single character other than a quote or line break, such as ; or tab",
-           config.delimiter);
+    refuse(
+        "delimiter '{}' must be a single character other than a quote or line break, such as ; or tab, or "
+        "blanks",
+        config.delimiter);
   }
   return delimiter;
 }
@@ -269,8 +285,11 @@ void Source::look_at_file() {
     const Notes keep = [this](Severity severity, const std::string& message) {
       found_.push_back({severity, message});
     };
-    dialect_ = find_dialect(
-        file_, {delimiter, dialect_.delimiter, config_.decimal, config_.thousands, config_.header}, keep);
+    dialect_ = find_dialect(file_,
+                            {delimiter, is_blanks(config_), dialect_.delimiter, config_.decimal,
+                             config_.thousands, config_.header},
+                            keep);
+    dialect_.missing_words = config_.missing_words;
   }
   fingerprint_ = content_fingerprint(*hashed_, config_.format, dialect_);
 }
@@ -314,8 +333,12 @@ std::optional<Table> Source::first_rows() const {
   constexpr std::int64_t bytes = 1 << 18;
   if (config_.source == SourceKind::sample)
     return make_sample(config_.sample_name, std::min(rows, config_.sample_rows.value()), config_.sample_seed);
-  if (!is_text_of_rows(config_.format)) return std::nullopt;
   const std::vector<std::string> texts = texts_to_read({}, {});
+  if (config_.format == SourceFormat::arff) {
+    const Table table = checked_columns(read_arff(file_), description_);
+    return in_chosen_types({table.columns->Slice(0, rows)}, texts, {}, no_notes());
+  }
+  if (!is_text_of_rows(config_.format)) return std::nullopt;
   const Table start = read_csv_start(file_, dialect_, texts, bytes);
   return in_chosen_types(checked_columns(start, description_), texts, {}, no_notes());
 }
@@ -333,6 +356,8 @@ Table Source::read_rows(const std::vector<std::string>& text_columns) const {
       return checked_columns(read_npy(file_), description_);
     case SourceFormat::jsonl:
       return checked_columns(read_json_lines(file_, text_columns), description_);
+    case SourceFormat::arff:
+      return checked_columns(read_arff(file_), description_);
     default:
       break;
   }
@@ -384,7 +409,11 @@ Table Source::in_chosen_types(const Table& table, const std::vector<std::string>
                               const DateForms& learnt_dates, const Notes& notes) const {
   DateSettings dates{date_columns_, learnt_dates, config_.text_columns};
   dates.kept_as_text.insert(dates.kept_as_text.end(), learnt_as_text.begin(), learnt_as_text.end());
-  return with_dates(with_declared_types(table, config_.text_columns, config_.number_columns, notes), dates,
+  const Table read =
+      is_text_of_rows(config_.format)
+          ? with_missing_words(table, dialect_.numbers, texts_to_read(learnt_as_text, learnt_dates), notes)
+          : table;
+  return with_dates(with_declared_types(read, config_.text_columns, config_.number_columns, notes), dates,
                     notes);
 }
 

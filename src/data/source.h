@@ -19,7 +19,7 @@
 namespace stoker {
 
 enum class SourceKind { sample, csv, file, url };
-enum class SourceFormat { automatic, csv, tsv, parquet, arrow, npy, jsonl };
+enum class SourceFormat { automatic, csv, tsv, parquet, arrow, npy, jsonl, arff };
 
 }  // namespace stoker
 
@@ -27,8 +27,8 @@ template <>
 inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::SourceKind>{"sample", "csv",
                                                                                            "file", "url"};
 template <>
-inline constexpr std::array<std::string_view, 7> stoker::config::names<stoker::SourceFormat>{
-    "auto", "csv", "tsv", "parquet", "arrow", "npy", "jsonl"};
+inline constexpr std::array<std::string_view, 8> stoker::config::names<stoker::SourceFormat>{
+    "auto", "csv", "tsv", "parquet", "arrow", "npy", "jsonl", "arff"};
 
 namespace stoker {
 
@@ -44,6 +44,7 @@ struct SourceConfig {
   DecimalMark decimal = DecimalMark::automatic;
   ThousandsMark thousands = ThousandsMark::automatic;
   HeaderChoice header = HeaderChoice::automatic;
+  std::vector<std::string> missing_words;
   std::vector<std::string> text_columns;
   std::vector<std::string> number_columns;
   config::Value date_columns;  // a map of texts
@@ -56,10 +57,10 @@ inline config::Fields fields(SourceConfig& c) {
       config::field(
           "source", c.source,
           "Where the rows come from: a built-in sample, a file (csv is the same as file), or a URL"),
-      config::field(
-          "path", c.path,
-          "File to read: csv, tsv, jsonl (also .gz, .zst and .bz2), parquet, arrow/feather, npy, or a zip of "
-          "one of them; - is standard input. Relative to the document")
+      config::field("path", c.path,
+                    "File to read: csv, tsv, jsonl, arff (also .gz, .zst and .bz2), parquet, arrow/feather, "
+                    "npy, or a zip of "
+                    "one of them; - is standard input. Relative to the document")
           .optional(),
       config::field("url", c.url, "http or https address of such a file").optional(),
       config::field("sample_name", c.sample_name, "Built-in sample"),
@@ -69,8 +70,8 @@ inline config::Fields fields(SourceConfig& c) {
       config::field("format", c.format,
                     "Format of the file; auto infers it from the file's extension or content"),
       config::field("delimiter", c.delimiter,
-                    "Character between the values of a csv file; not set: the one of , ; | and tab that the "
-                    "start of the file shows")
+                    "Character between the values of a csv file, or blanks for any number of them; not set: "
+                    "what the start of the file shows, of , ; | tab and blanks")
           .optional(),
       config::field(
           "decimal", c.decimal,
@@ -79,9 +80,16 @@ inline config::Fields fields(SourceConfig& c) {
       config::field("thousands", c.thousands,
                     "What stands between the thousands of numbers in a csv file; auto: as the start of the "
                     "file shows, none when in doubt"),
-      config::field("header", c.header,
-                    "Whether the first row of a csv file has the names of the columns; without it they are "
-                    "c0, c1, …; auto: yes, unless it holds nothing but numbers"),
+      config::field(
+          "header", c.header,
+          "Whether the first row of a csv file has the names of the columns; without it they are "
+          "c0, c1, …; auto: yes, unless it has numbers where the rows below have them, or words that "
+          "stand again below it"),
+      config::field(
+          "missing_words", c.missing_words,
+          "Words (or numbers such as -999) of a csv file that count as missing in all columns. Among "
+          "numbers and dates the usual ones do anyway: ? - NA n/a null . and the like")
+          .optional(),
       config::field("text_columns", c.text_columns,
                     "Columns to keep as text, even if all their values look like numbers, booleans or dates")
           .optional(),

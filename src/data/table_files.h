@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/csv_dialect.h"
@@ -21,6 +22,9 @@ Table read_csv_start(const std::filesystem::path& path, const CsvDialect& dialec
                      const std::vector<std::string>& text_columns, std::int64_t bytes);
 // One object of plain values to a line. Of `text_columns`, texts that look like times stay text.
 Table read_json_lines(const std::filesystem::path& path, const std::vector<std::string>& text_columns = {});
+// Sparse rows are refused.
+Table read_arff(const std::filesystem::path& path);
+bool is_arff(std::string_view start);  // by the start of the file's text
 Table read_npy(const std::filesystem::path& path);
 
 // Gives nameless columns a name, and refuses equal names, no columns and no rows.

@@ -7,9 +7,9 @@
 
 namespace stoker {
 
-// Rows that a member of an ensemble was not trained on, and what it makes of them.
+// Rows that a model was not trained on, and what it makes of them.
 struct HeldBackRows {
-  std::vector<std::int64_t> rows;  // ascending, of the table that the ensemble was trained on
+  std::vector<std::int64_t> rows;  // ascending, of the table that they were held back from
   std::vector<double> actual;      // in real units, or numbers of classes
   std::vector<double> predicted;   // in real units, or probabilities [rows, classes]
 };

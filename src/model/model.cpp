@@ -26,6 +26,7 @@ constexpr std::int64_t version_without_decision = 3;
 constexpr std::int64_t version_without_members = 2;
 constexpr const char* weights_file = "model.safetensors";
 constexpr const char* held_back_file = "out_of_fold.safetensors";
+constexpr const char* validation_file = "validation.safetensors";
 constexpr std::size_t most_description_bytes = std::size_t{64} << 20;
 // As written below, a column takes 100 bytes or more, and a key or a value 10.
 constexpr config::JsonBounds most_of_a_description{
@@ -52,6 +53,7 @@ json to_json(const Model& model) {
   text["type"] = model.type();
   text["task"] = config::name_of(model.preparation.task());
   for (const Model& member : model.members) text["members"].push_back(description_of(member));
+  if (!model.held_back.rows.empty()) text["validation_rows"] = model.held_back.rows.size();
   return text;
 }
 
@@ -240,6 +242,10 @@ NamedArrays held_back_by_members(const Model& model) {
 
 }  // namespace
 
+std::span<const Model> members_of(const Model& model) {
+  return model.is_ensemble() ? std::span<const Model>(model.members) : std::span<const Model>(&model, 1);
+}
+
 std::int64_t parameter_count(const Model& model) {
   std::int64_t count = 0;
   for (const NamedArray& each : model.parameters) count += each.array.size();
@@ -261,6 +267,9 @@ void save_model(const Model& model, const fs::path& folder) {
                     model.is_ensemble() ? parameters_of_members(model) : model.parameters,
                     {{"format", model_format}, {"type", model.type()}});
   if (model.is_ensemble()) write_safetensors(target.folder() / held_back_file, held_back_by_members(model));
+  if (!model.held_back.rows.empty())
+    write_safetensors(target.folder() / validation_file,
+                      to_arrays(model.held_back, model.preparation.classes().size()));
   write_file(target.folder() / "model.json", description);
   target.commit();
 }
@@ -285,14 +294,24 @@ void read_held_back_rows(const fs::path& folder, Model& model) {
   });
 }
 
+void read_validation_rows(const fs::path& folder, Model& model) {
+  const fs::path file = folder / validation_file;
+  refuse_without(folder, file);
+  const NamedArrays arrays = read_safetensors(file);
+  about(file, [&] { model.held_back = held_back_from(arrays, model.preparation.classes().size()); });
+}
+
 Model read_model(const fs::path& folder) {
   const fs::path description = folder / "model.json";
   const fs::path weights = folder / weights_file;
   for (const fs::path& file : {description, weights}) refuse_without(folder, file);
   const std::string text = read_file(description, most_description_bytes);
+  bool has_validation_rows = false;
   Model model = about(description, [&] {
-    Model read = from_json(config::parse_bounded_json(text, most_of_a_description));
+    const json written = config::parse_bounded_json(text, most_of_a_description);
+    Model read = from_json(written);
     refuse_wrong_network(read);
+    has_validation_rows = written.contains("validation_rows") && !read.is_ensemble();
     return read;
   });
   NamedArrays arrays = read_safetensors(weights);
@@ -307,6 +326,7 @@ Model read_model(const fs::path& folder) {
     refuse_weights_that_are_no_numbers(model);
   });
   if (model.is_ensemble()) read_held_back_rows(folder, model);
+  if (has_validation_rows) read_validation_rows(folder, model);
   return model;
 }
 

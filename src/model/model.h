@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct Model {
   // Of an ensemble, which has no parameters of its own and predicts the mean of what they predict. Its
   // preparation says what all have in common: columns, task, classes.
   std::vector<Model> members = {};
-  HeldBackRows held_back = {};  // of a member
+  HeldBackRows held_back = {};  // of a member, or of a network that was watched on validation rows
   // Of numbers, trained for a quantile: the share of the rows that is to lie below what is predicted.
   std::optional<double> quantile = std::nullopt;
   Decision decision = {};  // of the whole, never of a member
@@ -34,11 +35,15 @@ struct Model {
   bool is_ensemble() const { return !members.empty(); }
 };
 
+// Those whose predictions are averaged; a single model is its own only one.
+std::span<const Model> members_of(const Model& model);
+
 // Of all members together.
 std::int64_t parameter_count(const Model& model);
 
-// model/ of a run folder: model.safetensors and model.json; of an ensemble also out_of_fold.safetensors.
-// Saved as a whole or not at all.
+// model/ of a run folder: model.safetensors and model.json; what was predicted of rows that were held back is
+// in out_of_fold.safetensors of an ensemble, in validation.safetensors of one network. Saved as a whole or
+// not at all.
 void save_model(const Model& model, const std::filesystem::path& folder);
 // Refuses a folder with a missing, truncated or foreign file, or whose files do not fit each other.
 Model load_model(const std::filesystem::path& folder);

@@ -82,8 +82,8 @@ struct CardType {
   // For a card that trains: its checked settings. It takes one table to train on and one model_spec, and puts
   // out a model and a training to keep.
   cards::TrainSettings (*training)(const config::Value& config) = nullptr;
-  // More about its settings for the reference page, below their table.
-  std::string (*reference)() = nullptr;
+  // Settings that depend on another, such as those of each family of models; shown below the others.
+  std::vector<config::TitledSettings> (*more_settings)() = nullptr;
 };
 
 const CardType* find_card_type(const CardTypes& types, const std::string& name);  // null when there is none

@@ -14,6 +14,7 @@
 #include "pipeline/graph.h"
 #include "pipeline/seed_form.h"
 #include "pipeline/space.h"
+#include "pipeline/training_card.h"
 
 namespace stoker {
 namespace {
@@ -56,6 +57,7 @@ class DocumentReader {
     check_layout(document);
     config::read<SweepConfig>(keys.sweep, "sweep", diagnostics_);  // says what is wrong with it
     check_connections(document.cards, diagnostics_);
+    if (diagnostics_.empty()) check_validation_of(document.cards, keys.cards);
     document.cards = in_running_order(document.cards, diagnostics_);
     return document;
   }
@@ -156,6 +158,17 @@ class DocumentReader {
                      fmt::format("must name a card's output as CARD.OUTPUT, such as load.dataset; found {}",
                                  value.describe()));
     return {input, "", "", line};
+  }
+
+  // What a model's card cannot know alone: whether the training has validation rows.
+  void check_validation_of(const std::vector<Card>& cards, const Value& written) {
+    for (const Card& card : cards) {
+      if (card.kind->spec == nullptr || is_only_in_ensembles(cards, card)) continue;
+      const ModelSpec spec = card.kind->spec(card.config);
+      if (spec.is_solved()) continue;
+      const std::string path = "cards." + card.id + ".config";
+      check_validation(spec.training, path, diagnostics_, written.find(card.id)->find("config"));
+    }
   }
 
   void check_layout(const Document& document) {

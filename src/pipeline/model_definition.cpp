@@ -60,14 +60,12 @@ struct TrainedDefinition {
   std::vector<Described> families;
 };
 
-std::string settings_tables(bool are_solved, const char* heading) {
-  std::string text;
-  for (const Family& family : families()) {
-    if (family.is_solved() != are_solved) continue;
-    text += fmt::format("\n{} of `{}`:\n\n{}", heading, family.name,
-                        config::reference_table(family.describe().fields));
-  }
-  return text;
+std::vector<config::TitledSettings> settings_by_family(bool are_solved, const char* what) {
+  std::vector<config::TitledSettings> all;
+  for (const Family& family : families())
+    if (family.is_solved() == are_solved)
+      all.push_back({fmt::format("{} of `{}`", what, family.name), family.describe()});
+  return all;
 }
 
 }  // namespace
@@ -85,8 +83,8 @@ ModelSpec read_solved(const Value& config, const std::string& path, Diagnostics&
   return {std::string(family.name), std::move(settings), {}};
 }
 
-std::string reference_of_solved() {
-  return settings_tables(true, "Hyperparameters");
+std::vector<config::TitledSettings> settings_of_solved() {
+  return settings_by_family(true, "Hyperparameters");
 }
 
 Described describe_trained() {
@@ -116,8 +114,8 @@ ModelSpec read_trained(const Value& config, const std::string& path, Diagnostics
   return spec;
 }
 
-std::string reference_of_trained() {
-  return settings_tables(false, "Settings");
+std::vector<config::TitledSettings> settings_of_trained() {
+  return settings_by_family(false, "Settings");
 }
 
 Value settings_of(const ModelSpec& spec) {

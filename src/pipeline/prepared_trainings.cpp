@@ -250,12 +250,16 @@ PreparedTraining PreparedTrainings::prepare(const Document& candidate, std::int6
   const Connection& data = rows_to_train_on(train);
   PreparedTraining training;
   training.settings = train.kind->training(train.config);
+  const bool is_ensemble = training.settings.fit.ensemble.is_wanted();
   training.settings.fit.time_limit = shorter_limit(training.settings.fit.time_limit, train.time_limit);
   training.device = device();
   training.spec = std::get<ModelSpec>(outputs_.value_at(candidate, model_to_train(train)));
   const Table table = std::get<Table>(outputs_.value_at(candidate, data));
   const std::string identity = outputs_.identity_at(candidate, data);
-  if (!training.spec.is_solved()) refuse_contradictions(training.spec.training);
+  // As a member of an ensemble, a candidate has its fold's rows to be watched on.
+  training.keeps_best = is_ensemble || training.spec.training.validation_ratio > 0;
+  if (!training.spec.is_solved())
+    (is_ensemble ? refuse_contradictions : refuse_contradictions_of_one)(training.spec.training);
   const DecisionConfig decision = training.settings.fit.decision;
   leave_to_winner(training);
   check_tests(candidate, training, table, identity);

@@ -38,6 +38,7 @@ struct PreparedTraining {
   Device device;
   std::shared_ptr<const PreparedRows> rows;
   std::optional<MetricStopping> stopping = std::nullopt;  // where the validation loss does not decide
+  bool keeps_best = false;  // of its weights by validation, as the winner's training will
 };
 
 // Prepares the trainings of the candidates of a sweep: tables are loaded and split once for documents that

@@ -24,7 +24,9 @@ std::string card_section(const CardType& type) {
   text += ports_table("output", type.outputs);
   const config::Described settings = type.describe();
   text += settings.fields.empty() ? "No settings.\n" : config::reference_table(settings.fields);
-  if (type.reference != nullptr) text += type.reference();
+  if (type.more_settings == nullptr) return text + "\n";
+  for (const config::TitledSettings& more : type.more_settings())
+    text += fmt::format("\n{}:\n\n{}", more.title, config::reference_table(more.settings.fields));
   return text + "\n";
 }
 

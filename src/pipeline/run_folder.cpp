@@ -85,10 +85,13 @@ std::string csv_cell(const std::string& text) {
 
 std::string coefficients_csv(const std::vector<RunRecord::Coefficient>& coefficients) {
   const bool by_class = !coefficients.front().of_class.empty();
-  std::string text = by_class ? "class,feature,coefficient\n" : "feature,coefficient\n";
+  const bool by_members = coefficients.front().deviation.has_value();
+  std::string text = by_class ? "class,feature,coefficient" : "feature,coefficient";
+  text += by_members ? ",deviation\n" : "\n";
   for (const RunRecord::Coefficient& each : coefficients) {
     if (by_class) text += csv_cell(each.of_class) + ",";
-    text += fmt::format("{},{}\n", csv_cell(each.feature), each.value);
+    text += fmt::format("{},{}", csv_cell(each.feature), each.value);
+    text += by_members ? fmt::format(",{}\n", each.deviation.value_or(0)) : "\n";
   }
   return text;
 }

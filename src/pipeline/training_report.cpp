@@ -32,6 +32,7 @@ json real_coefficients_json(const Model& model) {
   for (const RealCoefficient& each : coefficients_in_real_units(model)) {
     lines.push_back({{"feature", each.feature}, {"coefficient", each.value}});
     if (!each.of_class.empty()) lines.back()["class"] = each.of_class;
+    if (each.deviation) lines.back()["deviation"] = *each.deviation;
   }
   return lines;
 }
@@ -51,6 +52,9 @@ void add_solution(json& report, const Model& model, const Solution& solution) {
 
 void add_ensemble(json& report, const Model& model) {
   report["members"] = model.members.size();
+  if (family_of(model.network).is_solved()) report["real_coefficients"] = real_coefficients_json(model);
+  for (const Model& member : model.members)
+    if (member.alpha) report["alphas"].push_back(*member.alpha);
   const Evaluation evaluation = evaluate_out_of_fold(model);
   if (evaluation.metrics.empty()) return;
   json& part = report["out_of_fold"];
@@ -105,9 +109,11 @@ void add_what_was_learnt(const json& report, RunRecord::Training& line) {
 std::vector<RunRecord::Coefficient> real_coefficients_of(const json& report) {
   std::vector<RunRecord::Coefficient> coefficients;
   if (!report.contains("real_coefficients")) return coefficients;
-  for (const json& line : report.at("real_coefficients"))
+  for (const json& line : report.at("real_coefficients")) {
     coefficients.push_back({line.at("feature").get<std::string>(), line.value("class", ""),
                             number_from(line.at("coefficient"))});
+    if (line.contains("deviation")) coefficients.back().deviation = number_from(line.at("deviation"));
+  }
   return coefficients;
 }
 
@@ -153,6 +159,7 @@ RunRecord::Training training_line(const json& report, const std::string& card) {
                            .parameters = report.at("parameters"),
                            .seconds = report.at("seconds")};
   if (report.contains("alpha")) line.alpha = report.at("alpha").get<double>();
+  if (report.contains("alphas")) line.alphas = report.at("alphas").get<std::vector<double>>();
   add_what_was_learnt(report, line);
   line.chosen = chosen_of(report);
   if (report.contains("members")) line.members = report.at("members");

@@ -15,7 +15,7 @@ namespace {
 // How far each member was off, ascending.
 std::vector<std::vector<double>> sorted_errors(const Model& model) {
   std::vector<std::vector<double>> all;
-  for (const Model& member : model.members) {
+  for (const Model& member : members_of(model)) {
     std::vector<double>& errors = all.emplace_back();
     for (std::size_t i = 0; i < member.held_back.rows.size(); ++i)
       errors.push_back(std::abs(member.held_back.actual[i] - member.held_back.predicted[i]));
@@ -53,7 +53,7 @@ double ranked_sum(const std::vector<double>& centers, const std::vector<std::vec
 
 std::size_t held_back_rows(const Model& model) {
   std::size_t rows = 0;
-  for (const Model& member : model.members) rows += member.held_back.rows.size();
+  for (const Model& member : members_of(model)) rows += member.held_back.rows.size();
   return rows;
 }
 
@@ -72,16 +72,26 @@ std::string problem_with_intervals(const Model& model, double share) {
         "'{}' holds classes, and intervals are for numbers; how sure the model is of a class is in its "
         "probabilities",
         model.preparation.target_column());
-  if (!model.is_ensemble())
-    return "intervals come from rows that a member of an ensemble was not trained on, but this is a single "
-           "model; train it with ensemble: {folds: 8} in the train card (--ensemble-folds 8)";
   const std::size_t rows = held_back_rows(model);
+  if (rows == 0)
+    return "intervals come from rows that a model was not trained on, and this one kept none; train it as an "
+           "ensemble (--ensemble-folds 8, or ensemble: {folds: 8} in the train card), or a network with "
+           "validation rows (--validation-ratio 0.1)";
   if (rank_of(share, rows) > rows)
     return fmt::format(
-        "{} that a member was not trained on are too few for intervals that hold {:.6g} % of the values; ask "
-        "for fewer",
+        "{} that the model was not trained on are too few for intervals that hold {:.6g} % of the values; "
+        "ask for fewer",
         counted(rows, "row"), 100 * share);
   return "";
+}
+
+std::string basis_of_intervals(const Model& model) {
+  const std::string rows = counted(held_back_rows(model), "row");
+  if (model.is_ensemble()) return fmt::format("{} that a member of the ensemble was not trained on", rows);
+  return fmt::format(
+      "{} that validation_ratio held back, which also chose the weights; an ensemble would use "
+      "all rows",
+      rows);
 }
 
 Intervals predict_intervals(const Model& model, const Table& table, double share) {

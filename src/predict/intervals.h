@@ -12,10 +12,14 @@ namespace stoker {
 // Why a model cannot tell intervals that hold this share of the actual values, or "".
 std::string problem_with_intervals(const Model& model, double share);
 
+// The rows that they rest on, for people.
+std::string basis_of_intervals(const Model& model);
+
 // Intervals that hold this share of the actual values: CV+ of Barber, Candès, Ramdas and
 // Tibshirani, "Predictive inference with the jackknife+" (Annals of Statistics, 2021). Each row that a member
 // held back moves what that member predicts by as much as it was wrong about that row, down and up; the
-// bounds are quantiles over all of them. Refuses where there is a problem.
+// bounds are quantiles over all of them. With one network and its validation rows this is split conformal
+// prediction. Refuses where there is a problem.
 Intervals predict_intervals(const Model& model, const Table& table, double share);
 
 // The share of the rows whose actual value lies in its interval; those that are NaN do not count.

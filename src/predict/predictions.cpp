@@ -34,11 +34,6 @@ Dataset rows_of(const Model& model, const Table& table) {
   return model.preparation.apply(table, family_of(model.network).type(), false);
 }
 
-// Those whose predictions are averaged; a single model is its own only one.
-std::span<const Model> members_of(const Model& model) {
-  return model.is_ensemble() ? std::span<const Model>(model.members) : std::span<const Model>(&model, 1);
-}
-
 void divide_by(std::size_t count, std::vector<double>& sums) {
   if (count == 1) return;
   for (double& each : sums) each /= static_cast<double>(count);

@@ -1,5 +1,11 @@
 #include "predict/real_coefficients.h"
 
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+
 #include "base/error.h"
 
 namespace stoker {
@@ -26,9 +32,7 @@ std::vector<Scaled> scaling_of(const Preparation& preparation) {
   return scaling;
 }
 
-}  // namespace
-
-std::vector<RealCoefficient> coefficients_in_real_units(const Model& model) {
+std::vector<RealCoefficient> of_one(const Model& model) {
   const Preparation& preparation = model.preparation;
   const auto coefficients = find_array(model.parameters, "coefficients").as<double>();
   const auto intercepts = find_array(model.parameters, "intercept").as<double>();
@@ -41,7 +45,7 @@ std::vector<RealCoefficient> coefficients_in_real_units(const Model& model) {
     const std::string of_class = intercepts.size() > 1 ? preparation.classes().at(output) : "";
     const std::size_t first = result.size();
     double constant = intercepts[output];
-    result.push_back({"(intercept)", of_class, 0});
+    result.push_back({"(intercept)", of_class});
     for (std::size_t i = 0; i < names.size(); ++i) {
       const double per_unit = coefficients[output * names.size() + i] / scaling[i].scale;
       constant -= per_unit * scaling[i].shift;
@@ -50,6 +54,34 @@ std::vector<RealCoefficient> coefficients_in_real_units(const Model& model) {
     result[first].value = preparation.target_shift() + constant * preparation.target_scale();
   }
   return result;
+}
+
+// Features stand in the order in which members first have them: a rare category may be in some alone.
+std::vector<RealCoefficient> mean_of(const std::vector<Model>& members) {
+  std::map<std::pair<std::string, std::string>, std::vector<double>> values;
+  std::vector<RealCoefficient> result;
+  for (const Model& member : members) {
+    for (RealCoefficient& each : of_one(member)) {
+      std::vector<double>& known = values[{each.of_class, each.feature}];
+      known.push_back(each.value);
+      if (known.size() == 1) result.push_back(std::move(each));
+    }
+  }
+  for (RealCoefficient& each : result) {
+    const std::vector<double>& own = values.at({each.of_class, each.feature});
+    const auto count = static_cast<double>(own.size());
+    double squares = 0;
+    each.value = std::accumulate(own.begin(), own.end(), 0.0) / count;
+    for (const double value : own) squares += (value - each.value) * (value - each.value);
+    each.deviation = std::sqrt(squares / std::max(1.0, count - 1));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<RealCoefficient> coefficients_in_real_units(const Model& model) {
+  return model.is_ensemble() ? mean_of(model.members) : of_one(model);
 }
 
 }  // namespace stoker

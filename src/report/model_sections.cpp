@@ -83,21 +83,29 @@ std::string importance_table(const ColumnImportance& importance) {
       rows, hint);
 }
 
+std::string coefficient_cell(double value) {
+  return fmt::format("<td class=\"number\">{}</td>", std::isfinite(value) ? human_number(value) : "–");
+}
+
 std::string coefficient_table(const RunRecord::Training& training) {
   const bool by_class = !training.coefficients.front().of_class.empty();
+  const bool by_members = training.coefficients.front().deviation.has_value();
   std::string rows;
   const std::size_t shown = std::min(training.coefficients.size(), most_coefficient_rows);
   for (std::size_t i = 0; i < shown; ++i) {
     const RunRecord::Coefficient& each = training.coefficients[i];
     rows += "<tr>";
     if (by_class) rows += fmt::format("<td>{}</td>", html_escaped(each.of_class));
-    rows += fmt::format("<td>{}</td><td class=\"number\">{}</td></tr>\n", html_escaped(each.feature),
-                        std::isfinite(each.value) ? human_number(each.value) : "–");
+    rows += fmt::format("<td>{}</td>{}", html_escaped(each.feature), coefficient_cell(each.value));
+    if (by_members) rows += coefficient_cell(each.deviation.value_or(std::nan("")));
+    rows += "</tr>\n";
   }
   return fmt::format(
-      "<div class=\"scroll\"><table>\n<thead><tr>{}<th>Feature</th><th class=\"number\">Coefficient</th></tr>"
+      "<div class=\"scroll\"><table>\n<thead><tr>{}<th>Feature</th><th "
+      "class=\"number\">Coefficient</th>{}</tr>"
       "</thead>\n<tbody>\n{}</tbody></table></div>\n{}",
-      by_class ? "<th>Class</th>" : "", rows,
+      by_class ? "<th>Class</th>" : "",
+      by_members ? "<th class=\"number\">Deviation between members</th>" : "", rows,
       shown < training.coefficients.size()
           ? fmt::format("<p class=\"hint\">The first {}; coefficients.csv has all of them.</p>\n", shown)
           : std::string());

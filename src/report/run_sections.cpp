@@ -44,6 +44,7 @@ std::string training_table(const RunRecord::Training& training) {
   rows += fact(training.members > 0 ? "Parameters in all" : "Parameters", count_text(training.parameters));
   if (training.alpha) rows += fact("Alpha", human_number(*training.alpha));
   for (const ChosenNumber& each : training.chosen) rows += fact(title_of(each), text_of(each));
+  rows += fact("Alpha", training.alphas_text());
   rows += fact("Engine", training.engine);
   rows += fact("Device", training.device);
   rows += fact("Data placed in", training.placement);

@@ -92,6 +92,11 @@ class Part {
   const json& at(const char* key) const { return *find(key); }
   std::string place_of(const char* key) const { return fmt::format("{}: {}", place_(), key); }
 
+  static double number_of(const json& value, const Place& place) {
+    if (!value.is_number()) refuse("{}: expected a number, found {}", place(), value.type_name());
+    return value.get<double>();
+  }
+
   static std::string text_of(const json& value, const Place& place) {
     if (!value.is_string()) refuse("{}: expected text, found {}", place(), value.type_name());
     const std::string& text = value.get_ref<const std::string&>();
@@ -182,6 +187,7 @@ json coefficients_json(const std::vector<RunRecord::Coefficient>& coefficients) 
   for (const RunRecord::Coefficient& each : coefficients) {
     list.push_back({{"feature", each.feature}, {"coefficient", each.value}});
     if (!each.of_class.empty()) list.back()["class"] = each.of_class;
+    if (each.deviation) list.back()["deviation"] = *each.deviation;
   }
   return list;
 }
@@ -226,6 +232,9 @@ RunRecord::Training training_from(const Part& part) {
   training.parameters = part.whole("parameters", 0, 0);
   training.seconds = part.seconds("seconds");
   if (part.has("alpha")) training.alpha = part.number("alpha");
+  part.each("alphas", [&](const json& entry, const Part::Place& place) {
+    training.alphas.push_back(Part::number_of(entry, place));
+  });
   training.members = part.whole("members", 0, 0);
   if (part.has("out_of_fold"))
     training.out_of_fold =
@@ -244,6 +253,7 @@ RunRecord::Training training_from(const Part& part) {
   part.each("coefficients", [&](const json& entry, const Part::Place& place) {
     const Part line(entry, place);
     training.coefficients.push_back({line.text("feature"), line.text("class"), line.number("coefficient")});
+    if (line.has("deviation")) training.coefficients.back().deviation = line.number("deviation");
   });
   return training;
 }
@@ -327,6 +337,7 @@ json RunRecord::Training::to_json() const {
             {"steps", steps},         {"parameters", parameters},
             {"seconds", seconds}};
   if (alpha) line["alpha"] = *alpha;
+  if (!alphas.empty()) line["alphas"] = alphas;
   if (members > 0) line["members"] = members;
   if (!out_of_fold.metrics.empty()) line["out_of_fold"] = result_json(out_of_fold);
   if (!target.empty()) {
@@ -342,6 +353,15 @@ json RunRecord::Training::to_json() const {
   if (!chosen.empty()) line["chosen"] = chosen_json(chosen);
   if (!coefficients.empty()) line["coefficients"] = coefficients_json(coefficients);
   return line;
+}
+
+std::string RunRecord::Training::alphas_text() const {
+  std::vector<double> sorted = alphas;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted.empty()) return "";
+  if (sorted.front() == sorted.back()) return fmt::format("{:.6g} in every member", sorted.front());
+  return fmt::format("{:.6g} to {:.6g}, {:.6g} in the middle of the members", sorted.front(), sorted.back(),
+                     sorted[sorted.size() / 2]);
 }
 
 std::string RunRecord::Training::end_text() const {

@@ -56,6 +56,7 @@ struct RunRecord {
     std::string feature;
     std::string of_class;  // empty where there is one output
     double value = 0;
+    std::optional<double> deviation = std::nullopt;  // between the members of an ensemble
   };
   struct Training {  // one per train card
     std::string card;
@@ -70,6 +71,7 @@ struct RunRecord {
     std::int64_t parameters = 0;
     double seconds = 0;
     std::optional<double> alpha = std::nullopt;  // linear models with a penalty: the one used or chosen
+    std::vector<double> alphas = {};             // those of an ensemble's members
     std::int64_t members = 0;                    // of an ensemble; 0: it is one model
     // Of an ensemble: each training row predicted by members that were not trained on it. Without metrics
     // where there is nothing to tell.
@@ -85,7 +87,8 @@ struct RunRecord {
     std::vector<Coefficient> coefficients = {};
 
     nlohmann::json to_json() const;
-    std::string end_text() const;  // for people
+    std::string end_text() const;     // for people
+    std::string alphas_text() const;  // the same
   };
   int format = 1;
   std::string name;

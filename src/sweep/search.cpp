@@ -173,7 +173,7 @@ Member Search::member_for(const Training& training, const PreparedTraining& prep
                  .pause_after_epochs = rungs_[static_cast<std::size_t>(training.rung)].epochs,
                  .checkpoint_at_end = !is_last(training.rung)};
   // A refit without validation rows takes the last weights, so they are what is scored.
-  member.plan.keeps_best = config.validation_ratio > 0;
+  member.plan.keeps_best = prepared.keeps_best;
   member.checkpoints = checkpoints_of(training.trial, training.fold);
   member.stopping = prepared.stopping;
   return member;

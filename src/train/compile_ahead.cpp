@@ -12,6 +12,13 @@ namespace {
 
 constexpr int most_threads = 4;  // beside those that train
 
+// Judged by a metric, a member trains on an engine of its own.
+std::size_t models_side_by_side(const FitRequest& request) {
+  const bool alone = request.spec.training.early_stopping_metric != validation_loss_metric;
+  const EnsembleConfig& ensemble = request.config.ensemble;
+  return alone || !ensemble.is_wanted() ? 1 : static_cast<std::size_t>(ensemble.members());
+}
+
 }  // namespace
 
 bool may_be_fused(const FitConfig& config) {
@@ -23,7 +30,7 @@ bool compiles_ahead(const ModelSpec& spec, const FitConfig& config) {
   return may_be_fused(config) && !spec.is_solved() && choose_device(config.device, no_notes()).is_cuda();
 }
 
-void compile_ahead(const FitRequest& first_rows, const StopSignal& stop) {
+void compile_ahead(const FitRequest& first_rows, const StopSignal& stop, CompileForGroup compile) {
   if (first_rows.spec.is_solved()) return;
   const Preparation preparation =
       Preparation::fit(first_rows.training, first_rows.preparation,
@@ -31,10 +38,11 @@ void compile_ahead(const FitRequest& first_rows, const StopSignal& stop) {
   EngineRequest request =
       request_without_data(first_rows.spec, preparation, choose_device(first_rows.config.device, no_notes()));
   request.precision = first_rows.config.precision;
-  fused::compile_ahead({&request, 1}, stop);
+  compile(std::vector<EngineRequest>(models_side_by_side(first_rows), request), stop);
 }
 
-GroupKernelsAhead::GroupKernelsAhead(std::vector<std::vector<EngineRequest>> groups, Compile compile) {
+GroupKernelsAhead::GroupKernelsAhead(std::vector<std::vector<EngineRequest>> groups,
+                                     CompileForGroup compile) {
   if (groups.empty()) return;
   try {
     thread_ = std::jthread([this, groups = std::move(groups), compile] {

@@ -19,19 +19,21 @@ bool may_be_fused(const FitConfig& config);
 // start.
 bool compiles_ahead(const ModelSpec& spec, const FitConfig& config);
 
+using CompileForGroup = void (*)(std::span<const EngineRequest> group, const StopSignal& stop);
+
 // Compiles the kernel that fit() will ask for if its rows are like these: the width of the network follows
 // from their columns and categories, its output from their target. Where they are not, the kernel is not
-// used. Gives up when `stop` is set. Throws what fit() would throw.
-void compile_ahead(const FitRequest& first_rows, const StopSignal& stop);
+// used. The members of an ensemble train side by side, in one kernel for all. Gives up when `stop` is set.
+// Throws what fit() would throw.
+void compile_ahead(const FitRequest& first_rows, const StopSignal& stop,
+                   CompileForGroup compile = fused::compile_ahead);
 
 // For as long as it lives, the kernels of groups that train one after the other are compiled in that order:
 // while one trains, those of the next.
 class GroupKernelsAhead {
  public:
-  using Compile = void (*)(std::span<const EngineRequest> group, const StopSignal& stop);
-
   explicit GroupKernelsAhead(std::vector<std::vector<EngineRequest>> groups,
-                             Compile compile = fused::compile_ahead);
+                             CompileForGroup compile = fused::compile_ahead);
   GroupKernelsAhead(const GroupKernelsAhead&) = delete;
   GroupKernelsAhead& operator=(const GroupKernelsAhead&) = delete;
   // Gives up what is not done and waits for its threads.

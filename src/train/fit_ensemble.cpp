@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/elapsed.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "base/text.h"
@@ -17,6 +16,7 @@
 #include "train/fit_solved.h"
 #include "train/folds.h"
 #include "train/side_by_side.h"
+#include "train/time_spent.h"
 #include "train/variants.h"
 
 namespace stoker {
@@ -95,21 +95,27 @@ class EnsembleTraining {
       : request_(request),
         notes_(notes),
         common_(settle(request, notes)),
+        time_spent_(request.spec.is_solved() ? fs::path() : request.checkpoints, request.resume),
         trained_(common_.rows.size()),
         progress_(common_.rows.size(), listener) {
     stop_.heed(stop);
-    if (request.config.time_limit > 0) stop_.stop_after(request.config.time_limit);
+    if (request.config.time_limit > 0)
+      stop_.stop_after(request.config.time_limit - time_spent_.of_earlier_sittings());
   }
 
   FitResult fit() {
-    const Moment begin = now();
-    if (common_.device.is_cuda()) {
-      train_on_gpu();
-    } else {
-      train_on_cores();
+    try {
+      if (common_.device.is_cuda()) {
+        train_on_gpu();
+      } else {
+        train_on_cores();
+      }
+    } catch (...) {
+      time_spent_.keep_if_possible();
+      throw;
     }
     FitResult result = result_of_finished();
-    result.seconds = seconds_since(begin);
+    result.seconds = time_spent_.seconds();
     return result;
   }
 
@@ -155,10 +161,17 @@ class EnsembleTraining {
     }
   }
 
-  // The first is trained whatever the time: no member is no model.
+  // The first is trained whatever the time: no member is no model. What an earlier sitting has trained counts
+  // too, and does not cost any.
   bool is_to_begin(std::size_t number) const {
     if (stop_.reason() == StopReason::interrupted) throw Error(ExitCode::interrupted, "interrupted");
-    return number == 0 || stop_.reason() == StopReason::none;
+    return number == 0 || stop_.reason() == StopReason::none || has_begun(number);
+  }
+
+  bool has_begun(std::size_t number) const {
+    const fs::path folder = checkpoints_of(number);
+    std::error_code error;
+    return request_.resume && !folder.empty() && !fs::is_empty(folder, error) && !error;
   }
 
   // Its variant, with a seed of its own.
@@ -244,6 +257,7 @@ class EnsembleTraining {
              trained_.size());
     trained.model.held_back = held_back_by(trained.model, held_back, common_.rows[number].second);
     trained_[number] = std::move(trained);
+    time_spent_.keep();
     progress_.member_ended(number);
   }
 
@@ -283,6 +297,7 @@ class EnsembleTraining {
     }
     result.model.quantile = quantile_of(request_.spec.training);
     decide_out_of_fold(result);
+    tell_what_has_no_prediction(result.model, all_whole);
     return result;
   }
 
@@ -291,6 +306,29 @@ class EnsembleTraining {
     if (!config.chooses()) return decide(config, {}, notes_, result);
     OutOfFold rows = out_of_fold(result.model);
     decide(config, {{rows.actual.begin(), rows.actual.end()}, std::move(rows.predictions)}, notes_, result);
+  }
+
+  void tell_what_has_no_prediction(const Model& ensemble, bool all_whole) const {
+    const auto rows = static_cast<std::size_t>(request_.training.rows());
+    std::vector<bool> is_predicted(rows, false);
+    for (const Model& member : ensemble.members) {
+      if (member.held_back.rows.empty()) {
+        notes_(
+            Severity::info,
+            fmt::format("there are no out-of-fold metrics: the probabilities of {} for {} classes are more "
+                        "than are kept",
+                        counted(rows, "row"), human_count(ensemble.preparation.classes().size())));
+        return;
+      }
+      for (const std::int64_t row : member.held_back.rows) is_predicted[static_cast<std::size_t>(row)] = true;
+    }
+    const auto without = static_cast<std::size_t>(std::ranges::count(is_predicted, false));
+    if (without == 0 || !all_whole) return;
+    notes_(Severity::info,
+           fmt::format("{} of {} training rows {} no out-of-fold prediction: no member held {} back, because "
+                       "no other row has {} class",
+                       human_count(without), human_count(rows), without == 1 ? "has" : "have",
+                       without == 1 ? "it" : "them", without == 1 ? "its" : "their"));
   }
 
   // Of each epoch, the mean over those members that were still trained in it.
@@ -327,6 +365,7 @@ class EnsembleTraining {
   const FitRequest& request_;
   const Notes& notes_;
   Common common_;
+  TimeSpent time_spent_;
   StopSignal stop_;  // the caller's, the time limit, and for all to stop when one cannot go on
   std::vector<std::optional<TrainedMember>> trained_;
   EnsembleProgress progress_;

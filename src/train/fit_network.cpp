@@ -1,11 +1,13 @@
 #include "train/fit_network.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
 #include "data/feature_columns.h"
 #include "data/target_column.h"
+#include "predict/predictions.h"
 #include "train/checkpoints.h"
 #include "train/choose_decision.h"
 #include "train/engines.h"
@@ -58,6 +60,13 @@ void refuse_contradictions(const TrainingSettings& config) {
   diagnostics.refuse_if_any();
 }
 
+void refuse_contradictions_of_one(const TrainingSettings& config) {
+  config::Diagnostics diagnostics("");
+  check_validation(config, "", diagnostics);
+  check(config, "", diagnostics);
+  diagnostics.refuse_if_any();
+}
+
 // What there is to warn of is said when the preparation is fitted.
 std::vector<std::int64_t> classes_of(const Table& table, PreparationConfig& settings, const Notes& notes) {
   const Notes guesses = [&notes](Severity severity, const std::string& message) {
@@ -95,8 +104,9 @@ PreparedData prepare(const Table& training, const Table* validation, const Prepa
 
 namespace {
 
+// `held_back` becomes the rows that are set aside.
 PreparedData prepare_with_validation(const FitRequest& request, const TrainingSettings& config,
-                                     const Notes& notes) {
+                                     std::vector<std::int64_t>& held_back, const Notes& notes) {
   const Table& table = request.training;
   const InputForm form = form_of(family_of(request.spec), request.spec.settings);
   if (config.validation_ratio == 0) return prepare(table, nullptr, request.preparation, form, notes);
@@ -105,6 +115,7 @@ PreparedData prepare_with_validation(const FitRequest& request, const TrainingSe
   settings.feature_columns = choose_features(table, settings, notes);
   const std::vector<std::int64_t> classes = classes_of(table, settings, notes);
   SplitRows rows = validation_rows(table, classes, config);
+  held_back = rows.second;
   const Table validation = take_rows(table, std::move(rows.second));
   return prepare(take_rows(table, std::move(rows.first)), &validation, settings, form, notes);
 }
@@ -214,6 +225,16 @@ HeldBackClasses predicted_rows(std::optional<RowsToMeasure>& rows, const NamedAr
   return {rows->classes(), rows->predict(parameters)};
 }
 
+// How far it is off on rows that it was not trained on tells how far it may be off on others.
+void keep_validation_errors(const Table& table, std::vector<std::int64_t> rows, Model& model) {
+  if (rows.empty() || model.preparation.task() != Task::regression) return;
+  std::ranges::sort(rows);
+  const Table held_back = take_rows(table, rows);
+  std::vector<double> predicted = predict(model, held_back).values;
+  if (!std::ranges::all_of(predicted, [](double value) { return std::isfinite(value); })) return;
+  model.held_back = {std::move(rows), model.preparation.real_targets(held_back), std::move(predicted)};
+}
+
 FitResult result_of(TrainingOutcome outcome, Network network, Preparation preparation) {
   FitResult result;
   result.model = {std::move(network), std::move(preparation), std::move(outcome.parameters), std::nullopt};
@@ -231,9 +252,10 @@ FitResult result_of(TrainingOutcome outcome, Network network, Preparation prepar
 FitResult fit_network(const FitRequest& request, TrainingListener& listener, const Notes& notes,
                       const StopSignal& stop) {
   const TrainingSettings& training = request.spec.training;
-  refuse_contradictions(training);
+  refuse_contradictions_of_one(training);
   const Device device = choose_device(request.config.device, notes);
-  PreparedData data = prepare_with_validation(request, training, notes);
+  std::vector<std::int64_t> held_back;
+  PreparedData data = prepare_with_validation(request, training, held_back, notes);
   const DecisionConfig& decision = request.config.decision;
   refuse_decision_of_task(decision, choice_of(data.preparation.task()), data.preparation.target_column());
   EngineRequest wanted = engine_request(request.spec, data, device);
@@ -243,7 +265,7 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
 
   std::optional<MetricStopping> stopping =
       metric_stopping(training, wanted.network, data.preparation, data.validation, given_decision(decision));
-  std::optional<RowsToMeasure> held_back = rows_to_decide_by(decision, wanted.network, data);
+  std::optional<RowsToMeasure> to_decide_by = rows_to_decide_by(decision, wanted.network, data);
   const std::string placement = place_data(wanted, notes);
   data.training = {};  // the placed copy is the one that is used
   data.validation = {};
@@ -259,10 +281,11 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
                       outcome.progress.epochs.size(), training.epochs));
   FitResult result = result_of(std::move(outcome), std::move(wanted.network), std::move(data.preparation));
   result.model.quantile = quantile_of(training);
-  decide(decision, predicted_rows(held_back, result.model.parameters), notes, result);
+  decide(decision, predicted_rows(to_decide_by, result.model.parameters), notes, result);
   result.engine = maker.name;
   result.device = device.name();
   result.placement = placement;
+  keep_validation_errors(request.training, std::move(held_back), result.model);
   return result;
 }
 

@@ -23,6 +23,8 @@ struct PreparedData {
 TaskChoice choice_of(Task task);
 // Refuses settings that contradict each other.
 void refuse_contradictions(const TrainingSettings& config);
+// The same, and those that need validation rows where validation_ratio holds none back.
+void refuse_contradictions_of_one(const TrainingSettings& config);
 // The class of every row, or nothing for regression. Settles the task in `settings` where it was auto.
 std::vector<std::int64_t> classes_of(const Table& table, PreparationConfig& settings, const Notes& notes);
 // Rows to train on and rows to validate on, whole groups where the table's split kept them together.

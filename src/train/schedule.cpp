@@ -10,23 +10,23 @@
 namespace stoker {
 namespace {
 
-// A validation set is what these settings look at; without one they would silently do nothing.
-void check_validation(const TrainingSettings& config, const auto& add) {
-  if (config.validation_ratio > 0) return;
-  if (config.schedule == Schedule::plateau)
-    add("schedule",
-        "plateau watches the validation loss, but validation_ratio is 0; set validation_ratio, for "
-        "example to 0.1, or choose another schedule");
-  if (config.early_stopping_patience > 0)
-    add("early_stopping_patience",
-        "early stopping watches the validation loss, but validation_ratio is 0; set "
-        "validation_ratio, for example to 0.1, or early_stopping_patience to 0");
-  if (config.early_stopping_metric != validation_loss_metric)
-    add("early_stopping_metric",
-        fmt::format("{} is computed on validation rows, but validation_ratio is 0; set validation_ratio, for "
-                    "example to 0.1, or early_stopping_metric to {}",
-                    config.early_stopping_metric, validation_loss_metric));
-}
+// Says it at the line where the setting is written.
+class SettingErrors {
+ public:
+  SettingErrors(const std::string& path, config::Diagnostics& diagnostics, const config::Value* written)
+      : path_(path), diagnostics_(diagnostics), written_(written) {}
+
+  void add(const char* setting, std::string message) const {
+    const config::Value* value = written_ != nullptr ? written_->find(setting) : nullptr;
+    const int line = value != nullptr ? value->line() : written_ != nullptr ? written_->line() : 0;
+    diagnostics_.add(line, path_.empty() ? setting : path_ + "." + setting, std::move(message));
+  }
+
+ private:
+  const std::string& path_;
+  config::Diagnostics& diagnostics_;
+  const config::Value* written_;
+};
 
 double scheduled(const TrainingSettings& config, std::int64_t steps_per_epoch, std::int64_t step,
                  double plateau_factor) {
@@ -61,24 +61,44 @@ std::vector<std::string> stopping_metric_names() {
 
 void check(const TrainingSettings& config, const std::string& path, config::Diagnostics& diagnostics,
            const config::Value* written) {
-  const auto add = [&](const char* setting, std::string message) {
-    const config::Value* value = written != nullptr ? written->find(setting) : nullptr;
-    const int line = value != nullptr ? value->line() : written != nullptr ? written->line() : 0;
-    diagnostics.add(line, path.empty() ? setting : path + "." + setting, std::move(message));
-  };
-  check_validation(config, add);
+  const SettingErrors errors(path, diagnostics, written);
   if (config.quantile != TrainingSettings{}.quantile && config.loss != LossChoice::quantile)
-    add("quantile", fmt::format("it is {}, but loss is {}, which has none; set loss to quantile",
-                                config.quantile, config::name_of(config.loss)));
+    errors.add("quantile", fmt::format("it is {}, but loss is {}, which has none; set loss to quantile",
+                                       config.quantile, config::name_of(config.loss)));
   if (config.warmup_epochs > config.epochs)
-    add("warmup_epochs", fmt::format("a warm-up of {} epochs is longer than the training; epochs is {}",
-                                     config.warmup_epochs, config.epochs));
+    errors.add("warmup_epochs",
+               fmt::format("a warm-up of {} epochs is longer than the training; epochs is {}",
+                           config.warmup_epochs, config.epochs));
   const bool ends_at_least = config.schedule == Schedule::cosine || config.schedule == Schedule::plateau;
   if (ends_at_least && config.min_learning_rate > config.learning_rate)
-    add("min_learning_rate",
-        fmt::format("{} is above learning_rate, which is {}; the schedule goes down from "
-                    "learning_rate to min_learning_rate",
-                    config.min_learning_rate, config.learning_rate));
+    errors.add("min_learning_rate",
+               fmt::format("{} is above learning_rate, which is {}; the schedule goes down from "
+                           "learning_rate to min_learning_rate",
+                           config.min_learning_rate, config.learning_rate));
+}
+
+// Without validation rows these settings would silently do nothing.
+void check_validation(const TrainingSettings& config, const std::string& path,
+                      config::Diagnostics& diagnostics, const config::Value* written) {
+  if (config.validation_ratio > 0) return;
+  const SettingErrors errors(path, diagnostics, written);
+  constexpr const char* way_out =
+      "set validation_ratio, for example to 0.1, train an ensemble (ensemble.folds)";
+  if (config.schedule == Schedule::plateau)
+    errors.add("schedule", fmt::format("plateau watches the validation loss, but validation_ratio is 0; {}, "
+                                       "or choose another schedule",
+                                       way_out));
+  if (config.early_stopping_patience > 0)
+    errors.add(
+        "early_stopping_patience",
+        fmt::format("early stopping watches the validation loss, but validation_ratio is 0; {}, or set "
+                    "early_stopping_patience to 0",
+                    way_out));
+  if (config.early_stopping_metric != validation_loss_metric)
+    errors.add("early_stopping_metric",
+               fmt::format("{} is computed on validation rows, but validation_ratio is 0; {}, or set "
+                           "early_stopping_metric to {}",
+                           config.early_stopping_metric, way_out, validation_loss_metric));
 }
 
 float learning_rate_at(const TrainingSettings& config, std::int64_t steps_per_epoch, std::int64_t step,

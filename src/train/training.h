@@ -91,7 +91,8 @@ inline config::Fields fields(TrainingSettings& c) {
       config::field("max_grad_norm", c.max_grad_norm,
                     "Gradients longer than this are shortened to it; 0: never")
           .at_least(0),
-      config::field("schedule", c.schedule, "How the learning rate changes; plateau needs validation_ratio"),
+      config::field("schedule", c.schedule,
+                    "How the learning rate changes; plateau needs validation_ratio or an ensemble"),
       config::field("warmup_epochs", c.warmup_epochs, "Epochs over which the learning rate rises from 0")
           .at_least(0),
       config::field("min_learning_rate", c.min_learning_rate, "Learning rate at which cosine and plateau end")
@@ -115,7 +116,7 @@ inline config::Fields fields(TrainingSettings& c) {
       config::field(
           "early_stopping_patience", c.early_stopping_patience,
           "Epochs without a better validation loss, or early_stopping_metric, before training stops; 0: "
-          "never; needs validation_ratio")
+          "never; needs validation_ratio or an ensemble")
           .at_least(0),
       config::field("early_stopping_min_delta", c.early_stopping_min_delta,
                     "Smallest improvement of the validation loss that counts")
@@ -134,6 +135,11 @@ inline std::optional<double> quantile_of(const TrainingSettings& config) {
 // read from, for its line numbers.
 void check(const TrainingSettings& config, const std::string& path, config::Diagnostics& diagnostics,
            const config::Value* written = nullptr);
+
+// Settings that look at validation rows, where there are none: a member of an ensemble has those of its fold,
+// another network those of validation_ratio.
+void check_validation(const TrainingSettings& config, const std::string& path,
+                      config::Diagnostics& diagnostics, const config::Value* written = nullptr);
 
 // Learning rate of each step: warm-up first, then the schedule from where warm-up ended. plateau depends on
 // what happened: its factor is part of the progress.

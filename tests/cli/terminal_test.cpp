@@ -1,7 +1,13 @@
 // Names and cells come from outside, and what they hold must not command the terminal of who looks at them.
+#include <array>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli/program.h"
 
@@ -76,6 +82,43 @@ TEST(Terminal, IsNotWhatProgramsReadSoTheyGetTheDataAsItIs) {
   const Finished predicted = place.stoker({"predict", "latest", "table.csv"});
   ASSERT_EQ(predicted.code, 0) << predicted.errors;
   EXPECT_THAT(predicted.output, HasSubstr("probability_" + clear_screen));
+}
+
+// What the program writes to a terminal, its errors too.
+std::string shown_on_terminal(const std::vector<std::string>& words, const std::filesystem::path& folder) {
+  int terminal = -1;
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (child == 0) {
+    std::vector<char*> pointers{const_cast<char*>(STOKER_PROGRAM)};
+    for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+    pointers.push_back(nullptr);
+    if (chdir(folder.c_str()) == 0) execv(pointers[0], pointers.data());
+    _exit(98);
+  }
+  std::string shown;
+  std::array<char, 65'536> piece{};
+  for (ssize_t count = 0; (count = read(terminal, piece.data(), piece.size())) > 0;)
+    shown.append(piece.data(), static_cast<std::size_t>(count));
+  waitpid(child, nullptr, 0);
+  close(terminal);
+  return shown;
+}
+
+TEST(Terminal, ShowsLettersThatLieWhereAPieceOfALongTableEnds) {
+  const Workplace place;
+  std::string rows = "x,y\n";
+  for (int row = 0; row < 60; ++row) rows += fmt::format("{},{}.5\n", row * row % 17, row);
+  place.write("table.csv", rows);
+  ASSERT_EQ(place.stoker({"train", "table.csv", "--target", "y", "--model", "ridge"}).code, 0);
+  std::string letters;
+  for (int i = 0; i < 50; ++i) letters += "é";
+  rows = "x,note\n";
+  for (int row = 0; row < 30'000; ++row) rows += fmt::format("{},{}\n", row % 17, letters);
+  place.write("new.csv", rows);
+  const std::string shown =
+      shown_on_terminal({"predict", "latest", "new.csv", "--include-features"}, place.folder());
+  EXPECT_GT(shown.size(), std::size_t{3} << 20);
+  EXPECT_THAT(shown, Not(HasSubstr("\\x")));
 }
 
 }  // namespace

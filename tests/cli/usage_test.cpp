@@ -34,6 +34,13 @@ TEST(Usage, EveryCommandHasHelpWithAnExample) {
   }
 }
 
+TEST(Usage, ACardThatDefinesAModelShowsTheSettingsOfEveryFamily) {
+  const Workplace place;
+  const std::string shown = place.stoker({"cards", "model_define"}).output;
+  for (const char* each : {"Hyperparameters of `ridge`", "Hyperparameters of `lasso`", "max_iterations"})
+    EXPECT_THAT(shown, HasSubstr(each));
+}
+
 TEST(Usage, PreviewShowsShapeTypesMissingValuesAndRows) {
   const Workplace place;
   place.write("pets.csv", "name,age,weight\nrex,3,12.5\nmia,,4.25\n");

@@ -11,6 +11,7 @@
 namespace stoker {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -119,11 +120,74 @@ TEST(CsvDialect, FindsThatThereIsNoHeader) {
                 .table.column_names()
                 .front(),
             "5.5")
-      << "x is no number";
+      << "one row tells nothing";
   EXPECT_THAT(read_as("\xef\xbb\xbf"
                       "5.5,7\n1,2\n")
                   .numbers("c0"),
               ElementsAre(5.5, 1));
+}
+
+TEST(CsvDialect, FindsThatThereIsNoHeaderAboveNumbersAndWords) {
+  const ReadAs iris = read_as(
+      "5.1,3.5,1.4,0.2,Iris-setosa\n4.9,3.0,1.4,0.2,Iris-setosa\n7.0,3.2,?,1.4,Iris-v\n", {}, "iris.data");
+  EXPECT_THAT(iris.types(), ElementsAre("double", "double", "double", "double", "string"));
+  EXPECT_EQ(iris.table.rows(), 3);
+  EXPECT_THAT(iris.heard.info, Contains(AllOf(HasSubstr("c0, c1"), HasSubstr("--header yes"))));
+  EXPECT_EQ(read_as("8,?,Lakewood\n5,0.5,Tukwila\n24,0.2,Aberdeen\n").table.rows(), 3);
+}
+
+TEST(CsvDialect, FindsThatThereIsNoHeaderAboveWordsThatStandAgain) {
+  EXPECT_EQ(read_as("vhigh,2,small\nlow,4,small\nvhigh,5more,big\nlow,2,big\n").table.rows(), 4);
+  EXPECT_EQ(read_as("name,kind\na,x\nb,y\nname,z\n").table.rows(), 3) << "kind stands there once";
+  EXPECT_EQ(read_as("a,b\nx,y\na,b\nx,z\n").table.rows(), 3) << "two files put together";
+}
+
+TEST(CsvDialect, KeepsAHeaderThatMayBeOne) {
+  EXPECT_THAT(read_as("country,2019,2020\nDE,5,6\nFR,7,8\n").table.column_names(),
+              ElementsAre("country", "2019", "2020"));
+  EXPECT_THAT(read_as("country,2020\nDE,5\nFR,7\n").table.column_names(), ElementsAre("country", "2020"));
+  EXPECT_THAT(read_as(",name\n0,x\n1,y\n").table.rows(), 2);
+  EXPECT_THAT(read_as("a,b\nx,y\nz,w\n").table.column_names(), ElementsAre("a", "b"));
+}
+
+TEST(CsvDialect, FindsRunsOfBlanks) {
+  const ReadAs yacht = read_as("  -2.3 0.568   4.78\n  -5   0.5     12\n 0 1 2  \n", {}, "yacht.data");
+  EXPECT_THAT(yacht.types(), ElementsAre("double", "double", "double"));
+  EXPECT_THAT(yacht.numbers("c0"), ElementsAre(-2.3, -5, 0));
+  EXPECT_THAT(yacht.heard.info, Contains(HasSubstr("separated by blanks")));
+  const ReadAs cars = read_as(
+      "18.0   8   307.0      130\t\"chevrolet chevelle malibu\"\n"
+      "15.0   8   350.0      ?\t\"buick \"\"skylark\"\" 320\"\n"
+      "16.0   4   304.0      150\t\"amc\"\n",
+      {}, "auto-mpg.data");
+  EXPECT_THAT(cars.types(), ElementsAre("double", "int64", "double", "int64", "string"));
+  EXPECT_EQ(preview(cars.table).first_rows[1][4], "buick \"skylark\" 320");
+  EXPECT_THAT(read_as("x  y\n1  2\n3  4\n", {}, "t.txt").table.column_names(), ElementsAre("x", "y"));
+}
+
+TEST(CsvDialect, DoesNotTakeSentencesForRows) {
+  EXPECT_THAT(read_as("full name\nJohn Smith\nJane Doe\n").table.column_names(), ElementsAre("full name"));
+  EXPECT_THAT(read_as("house no\nMain 5\nHigh 7\n").table.column_names(), ElementsAre("house no"));
+  EXPECT_THAT(read_as("a b,c d\n1 2,3 4\n").table.column_names(), ElementsAre("a b", "c d"));
+}
+
+TEST(CsvDialect, OfRunsOfBlanksMayBeSet) {
+  SourceConfig config;
+  config.delimiter = "blanks";
+  EXPECT_THAT(read_as("street  no\nMain   5\n", config).table.column_names(), ElementsAre("street", "no"));
+  EXPECT_THAT(refusal([&] { read_as("a  b\n1   2\n3 4 5\n", config); }),
+              HasSubstr("table.csv:3: this row has 3 values"));
+  config.delimiter = " ";
+  EXPECT_THAT(read_as("a b\n1 2\n", config).table.column_names(), ElementsAre("a", "b"));
+}
+
+TEST(CsvDialect, OfRunsOfBlanksKeepsEveryRowOfALargeFile) {
+  std::string text;
+  for (int i = 0; i < 200'000; ++i) text += "   " + std::to_string(200'000 - i) + "    0.5 \r\n";
+  const ReadAs read = read_as(text);
+  const std::vector<double> numbers = read.numbers("c0");
+  ASSERT_EQ(numbers.size(), 200'000U);
+  for (std::size_t i = 0; i < numbers.size(); ++i) ASSERT_EQ(numbers[i], 200'000.0 - static_cast<double>(i));
 }
 
 TEST(CsvDialect, TakesNumbersThatCountUpForNames) {

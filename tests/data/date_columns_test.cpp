@@ -141,6 +141,30 @@ TEST(DateColumns, AreReadAsTheModelsTrainingReadThem) {
   EXPECT_THAT(refusal([&] { Preparation::from_json(hostile); }), HasSubstr("unknown"));
 }
 
+TEST(DateColumns, ThatWereTheTargetAreReadAsInTrainingToo) {
+  std::string csv = "x,due\n";
+  for (int i = 1; i <= 28; ++i) csv += fmt::format("{},{:02}/02/2019\n", i * i % 7, i);
+  PreparationConfig config;
+  config.target_column = "due";
+  const Preparation fitted = Preparation::fit(table_of(csv), config, Scaling::standard, no_notes());
+  const Preparation kept = Preparation::from_json(fitted.to_json());
+  EXPECT_THAT(kept.date_forms(), ElementsAre(std::pair<const std::string, std::string>("due", "%d/%m/%Y")));
+  const Table row = read_by_model("x,due\n1,06/02/2019\n", kept.date_forms());
+  EXPECT_THAT(kept.real_targets(row), ElementsAre(midnight));
+  nlohmann::json hostile = fitted.to_json();
+  hostile["target"]["date_form"] = "%Q";
+  EXPECT_THAT(refusal([&] { Preparation::from_json(hostile); }), HasSubstr("unknown"));
+}
+
+TEST(DateColumns, ThatStandWhereTrainingHadNumbersNameTheSetting) {
+  PreparationConfig config;
+  config.target_column = "y";
+  const Preparation fitted =
+      Preparation::fit(table_of("x,y\n1,1.5\n2,2.5\n3,2.5\n"), config, Scaling::none, no_notes());
+  EXPECT_THAT(refusal([&] { fitted.apply(table_of("x\n05/06/2019\n06/06/2019\n"), DType::float32, false); }),
+              AllOf(HasSubstr("'05/06/2019' in row 1"), HasSubstr("--date-columns 'x=")));
+}
+
 TEST(DateColumns, ThatAModelLearntAsTextStayText) {
   const TestFolder folder;
   const auto path = folder.write("table.csv", "day,x\n31/12/2019,1\n");

@@ -169,14 +169,13 @@ TEST(JsonLines, KeepTextsThatAModelLearntAsText) {
   EXPECT_EQ(type({"day", "not there"}), "string");
 }
 
-TEST(Formats, ThatAreWellKnownAndNotReadAreNamed) {
-  EXPECT_THAT(refusal_for("t.dat", "@relation laser\n@attribute a real\n@data\n1,2\n"), HasSubstr("ARFF"));
+TEST(Formats, WithoutAHeaderNameTheSetting) {
   EXPECT_THAT(refusal_for("t.csv", "a,E,E\nb,C,C\n"), HasSubstr("--header no"));
 }
 
 TEST(Formats, AreNamedWhereOneIsUnknown) {
   EXPECT_THAT(refusal_for("houses.xyz", "a,b\n1,2\n"),
-              AllOf(HasSubstr("csv, tsv, parquet, arrow, npy or jsonl"), HasSubstr(".csv, .txt"),
+              AllOf(HasSubstr("csv, tsv, parquet, arrow, npy, jsonl or arff"), HasSubstr(".csv, .txt"),
                     HasSubstr(".zip"), HasSubstr("--format")));
 }
 

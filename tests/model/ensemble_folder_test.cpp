@@ -141,6 +141,23 @@ TEST_F(EnsembleFolder, KeepsTheQuantileThatItWasTrainedFor) {
   EXPECT_THAT(refusal([&] { save_model(classes, folder()); }), HasSubstr("which there is not"));
 }
 
+TEST_F(EnsembleFolder, OfOneNetworkHoldsItsValidationRows) {
+  Model model = network_model(Task::regression);
+  model.held_back = {{2, 5}, {1.5, 2.5}, {1.25, 2}};
+  save_model(model, folder());
+  EXPECT_EQ(description().at("version"), 2) << "other programs need not know of them";
+  const HeldBackRows loaded = load_model(folder()).held_back;
+  EXPECT_EQ(loaded.rows, model.held_back.rows);
+  EXPECT_EQ(loaded.actual, model.held_back.actual);
+  EXPECT_EQ(loaded.predicted, model.held_back.predicted);
+  rewrite("validation.safetensors", [](NamedArrays& arrays) {
+    arrays.front().array = Array::from<std::int64_t>(std::vector<std::int64_t>{5, 2}, {2});
+  });
+  EXPECT_THAT(refusal_to_load(), HasSubstr("validation.safetensors cannot be used"));
+  fs::remove(folder() / "validation.safetensors");
+  EXPECT_THAT(refusal_to_load(), HasSubstr("validation.safetensors is missing"));
+}
+
 TEST_F(EnsembleFolder, IsRefusedWithMembersThatAreNone) {
   const json right = description();
   json wrong = right;

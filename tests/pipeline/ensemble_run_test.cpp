@@ -1,9 +1,13 @@
+#include <cmath>
+#include <numeric>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "pipeline/watchers.h"
+#include "predict/real_coefficients.h"
 #include "store/runs.h"
 
 // An ensemble as a card of a document: to whatever follows it is a model like any other.
@@ -104,6 +108,52 @@ TEST(EnsembleRun, InterruptedAfterSomeMembersIsResumedToTheSameBits) {
   EXPECT_EQ(read_record({watcher.run_folder}).status, RunStatus::interrupted);
   options.resume = watcher.run_folder;
   EXPECT_EQ(weights_in(run_watched(document, options).summary.folder), whole);
+}
+
+TEST(EnsembleRun, MayStopEarlyWithoutAValidationRatioUnlikeOneNetwork) {
+  SmallPipeline pipeline = ensemble_pipeline();
+  pipeline.model_card =
+      "{ type: model_define_gpu, config: { hidden_layers: [8], epochs: 3, early_stopping_patience: 2 } }";
+  EXPECT_EQ(refusal_of(pipeline.text()), "");
+  pipeline.train = "target_column: MEDV, ensemble: { folds: 0 }";
+  EXPECT_THAT(refusal_of(pipeline.text()),
+              HasSubstr("cards.model.config.early_stopping_patience: early stopping watches"));
+}
+
+TEST(EnsembleRun, OfLinearModelsHasTheMeanOfTheirCoefficients) {
+  const TemporaryFolder folder;
+  SmallPipeline pipeline = ensemble_pipeline();
+  pipeline.model_card = "{ type: model_define, config: { model_type: ridge_cv } }";
+  const RunSummary summary = run_watched(pipeline.document(), options_in(folder.path())).summary;
+  const RunRecord::Training training = read_record({summary.folder}).trainings.front();
+  ASSERT_EQ(training.coefficients.size(), 14U);
+  const Model model = load_model(summary.folder / "model");
+  std::vector<double> intercepts;
+  std::vector<double> alphas;
+  for (const Model& member : model.members) {
+    intercepts.push_back(coefficients_in_real_units(member).front().value);
+    alphas.push_back(member.alpha.value());
+  }
+  const double mean = std::accumulate(intercepts.begin(), intercepts.end(), 0.0) / 4;
+  double squares = 0;
+  for (const double each : intercepts) squares += (each - mean) * (each - mean);
+  EXPECT_NEAR(training.coefficients.front().value, mean, 1e-9 * std::abs(mean));
+  EXPECT_NEAR(training.coefficients.front().deviation.value(), std::sqrt(squares / 3), 1e-9 * std::abs(mean));
+  EXPECT_EQ(training.alphas, alphas);
+  EXPECT_THAT(read_file(summary.folder / "coefficients.csv", 1U << 20),
+              testing::StartsWith("feature,coefficient,deviation\n(intercept),"));
+  EXPECT_THAT(read_file(summary.report, 1U << 24), HasSubstr("Deviation between members"));
+}
+
+TEST(EnsembleRun, OfOneNetworkWithValidationRowsMeasuresItsIntervalsToo) {
+  const TemporaryFolder folder;
+  SmallPipeline pipeline = ensemble_pipeline();
+  pipeline.model_card =
+      "{ type: model_define_gpu, config: { hidden_layers: [8], epochs: 3, validation_ratio: 0.2 } }";
+  pipeline.train = "target_column: MEDV, device: cpu";
+  const RunSummary summary = run_watched(pipeline.document(), options_in(folder.path())).summary;
+  EXPECT_EQ(read_record({summary.folder}).results.front().metrics.back().first, "coverage_of_90");
+  EXPECT_EQ(load_model(summary.folder / "model").held_back.rows.size(), 80U);
 }
 
 TEST(EnsembleRun, RefusesFoldsThatCannotBeWhenTheDocumentIsRead) {

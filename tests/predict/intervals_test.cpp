@@ -86,11 +86,29 @@ TEST(Intervals, HoldTheShareOfNewRowsThatTheyPromise) {
   EXPECT_DOUBLE_EQ(coverage_of({{0, 0, 0, 0}, {1, 1, 1, 1}}, {0.5, 1, 2, std::nan("")}), 2.0 / 3);
 }
 
+// Split conformal prediction: the prediction, less and more the error that bounds the share.
+TEST(Intervals, OfOneModelRestOnItsValidationRows) {
+  Model model = linear_model();
+  for (int i = 0; i < 19; ++i) {
+    model.held_back.rows.push_back(i);
+    model.held_back.actual.push_back(100);
+    model.held_back.predicted.push_back(100.0 + (i % 2 == 0 ? i : -i));
+  }
+  const Intervals intervals = predict_intervals(model, houses(), 0.9);
+  const std::vector<double> predicted = predict(model, houses()).values;
+  for (std::size_t row = 0; row < predicted.size(); ++row) {
+    EXPECT_DOUBLE_EQ(intervals.upper[row], predicted[row] + 17);  // the 18th of 19, as 0.9 * 20 has it
+    EXPECT_DOUBLE_EQ(intervals.lower[row], predicted[row] - 17);
+  }
+  EXPECT_THAT(basis_of_intervals(model), HasSubstr("19 rows that validation_ratio held back"));
+}
+
 TEST(Intervals, RefuseWhoCannotTell) {
   const auto refusal_of = [](const Model& model, double share) {
     return refusal([&] { predict_intervals(model, houses(), share); });
   };
-  EXPECT_THAT(refusal_of(linear_model(), 0.9), AllOf(HasSubstr("single model"), HasSubstr("ensemble")));
+  EXPECT_THAT(refusal_of(linear_model(), 0.9),
+              AllOf(HasSubstr("kept none"), HasSubstr("--ensemble-folds"), HasSubstr("--validation-ratio")));
   EXPECT_THAT(refusal_of(network_model(Task::multiclass), 0.9), HasSubstr("classes"));
   const Model few = ensemble_with_errors({{1, 2}, {3, 4}});
   EXPECT_THAT(refusal_of(few, 0.9), HasSubstr("4 rows"));

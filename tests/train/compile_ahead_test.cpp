@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tables.h"
+
 namespace stoker {
 namespace {
 
@@ -36,6 +38,23 @@ TEST(GroupKernelsAhead, AreAllCompiledWhileTheOwnerGoesOn) {
     if (group.size() == 2) throw std::runtime_error("one that cannot be compiled hinders no other");
   });
   EXPECT_TRUE(comes([] { return compiled_models == 45; })) << compiled_models;
+}
+
+TEST(CompileAhead, IsForAllMembersOfAnEnsembleTogether) {
+  const Table table = test::sample(SampleName::friedman, 50);
+  FitRequest request = test::request_for(table, test::small_network());
+  const auto compiled_for = [&] {
+    compiled_models = 0;
+    compile_ahead(request, StopSignal{}, [](std::span<const EngineRequest> group, const StopSignal&) {
+      compiled_models += static_cast<std::int64_t>(group.size());
+    });
+    return compiled_models.load();
+  };
+  EXPECT_EQ(compiled_for(), 1);
+  request.config.ensemble = {4, 2};
+  EXPECT_EQ(compiled_for(), 8);
+  request.spec.training.early_stopping_metric = "mae";
+  EXPECT_EQ(compiled_for(), 1) << "judged by a metric, each trains alone";
 }
 
 TEST(GroupKernelsAhead, AreGivenUpWithTheirOwner) {

@@ -170,6 +170,32 @@ TEST(Ensemble, StopsEachMemberOnTheRowsOfItsFold) {
   for (const Model& member : result.model.members) EXPECT_EQ(member.held_back.rows.size(), 30U);
 }
 
+TEST(Ensemble, StopsEarlyWithoutAValidationRatio) {
+  const Table table = sample(SampleName::friedman, 120);
+  ModelSpec spec = quick_network();
+  spec.training.epochs = 400;
+  spec.training.learning_rate = 0.05;
+  spec.training.early_stopping_patience = 3;
+  EXPECT_LT(fitted(ensemble_request(table, spec, 4)).epochs.size(), 400U);
+  RecordingListener listener;
+  EXPECT_THAT(test::error_of(ExitCode::wrong_request,
+                             [&] { fit(test::request_for(table, spec), listener, StopSignal{}); }),
+              HasSubstr("validation_ratio is 0"))
+      << "of one network";
+}
+
+TEST(Ensemble, SaysHowManyRowsHaveNoPredictionOutOfFold) {
+  std::string csv = "x,y\n";
+  for (int row = 0; row < 40; ++row) csv += fmt::format("{},{}\n", row, row % 2 == 0 ? "even" : "odd");
+  csv += "40,lonely\n41,only\n";
+  const Table table = test::table_from_csv(csv);
+  RecordingListener listener;
+  const FitResult result =
+      fit(ensemble_request(table, test::spec_of("logistic_regression"), 4), listener, StopSignal{});
+  EXPECT_EQ(out_of_fold(result.model).rows.size(), 40U);
+  EXPECT_THAT(listener.infos, testing::Contains(HasSubstr("2 of 42 training rows have no out-of-fold")));
+}
+
 TEST(Ensemble, KeepsGroupsTogether) {
   std::string csv = "person,x,y\n";
   for (int row = 0; row < 60; ++row) csv += fmt::format("p{},{},{}\n", row % 6, row, 2 * row + row % 5);
@@ -252,6 +278,28 @@ TEST(Ensemble, OutOfTimeConsistsOfWhatIsThere) {
   EXPECT_LE(result.model.members.size(), 2U);
   EXPECT_THAT(listener.warnings, testing::Contains(HasSubstr("before all 5 members")));
   EXPECT_THAT(predict(result.model, table).values, Each(testing::Not(testing::IsNan())));
+}
+
+TEST(Ensemble, CountsTheTimeOfEarlierSittings) {
+  const Table table = sample(SampleName::friedman, 200);
+  const TemporaryFolder folder;
+  ModelSpec spec = quick_network();
+  FitRequest request = ensemble_request(table, spec, 3);
+  request.checkpoints = folder.path();
+  request.threads = 1;
+  const FitResult whole = fitted(request);
+  EXPECT_EQ(whole.end, TrainingEnd::finished);
+  // A sitting that took an hour, in which two members were trained.
+  std::filesystem::remove_all(folder.path() / "member-0003");
+  write_file(folder.path() / "seconds", "3600\n");
+  request.resume = true;
+  request.config.time_limit = 3000;
+  const FitResult late = fitted(request);
+  EXPECT_EQ(late.end, TrainingEnd::time_limit);
+  EXPECT_EQ(late.model.members.size(), 2U);
+  EXPECT_GE(late.seconds, 3600);
+  write_file(folder.path() / "seconds", "nonsense");
+  EXPECT_TRUE(same_members(fitted(request).model, whole.model));
 }
 
 TEST(Ensemble, SaysWhichMemberDiverged) {

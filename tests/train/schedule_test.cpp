@@ -84,6 +84,7 @@ TEST(Schedule, WarmUpAsLongAsTheTrainingLeavesCosineNothing) {
 std::string complaints(const TrainingSettings& config) {
   config::Diagnostics diagnostics("");
   check(config, "cards.model.config", diagnostics);
+  check_validation(config, "cards.model.config", diagnostics);
   return diagnostics.text();
 }
 
@@ -114,7 +115,7 @@ TEST(NetworkCheck, NamesBothSettingsOfAContradiction) {
 TEST(NetworkCheck, TellsTheLineOfTheSetting) {
   config::Value written{config::Value::Map{{"schedule", 7, config::Value("plateau", 7)}}};
   config::Diagnostics diagnostics("doc.yaml");
-  check(config_with(Schedule::plateau), "model", diagnostics, &written);
+  check_validation(config_with(Schedule::plateau), "model", diagnostics, &written);
   EXPECT_THAT(diagnostics.text(), HasSubstr("doc.yaml:7: model.schedule: "));
 }
 

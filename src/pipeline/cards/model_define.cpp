@@ -44,7 +44,7 @@ CardType model_define() {
       "model_define", "Define a linear model",
       "Chooses a linear model and its settings. Solved in double precision on the CPU.");
   card.describe = describe_solved;
-  card.reference = reference_of_solved;
+  card.more_settings = settings_of_solved;
   return card;
 }
 
@@ -53,7 +53,7 @@ CardType model_define_gpu() {
       "model_define_gpu", "Define a neural network",
       "Chooses a neural network and how it is trained. Runs on a GPU, or on the CPU if there is none.");
   card.describe = describe_trained;
-  card.reference = reference_of_trained;
+  card.more_settings = settings_of_trained;
   return card;
 }
 
