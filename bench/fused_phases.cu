@@ -118,7 +118,7 @@ ModelWork w1_work(const Plan& plan, Share share) {
   work.beta2 = 0.999F;
   work.epsilon = static_cast<float>(loss_scale * loss_scale * 1e-16);
   work.unscale = static_cast<float>(1 / loss_scale);
-  work.huber_delta = 1;
+  work.loss_shape = 1;
   work.order_stride = batch;
   work.passes = share.passes;
   work.clusters = share.clusters;

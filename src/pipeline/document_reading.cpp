@@ -15,6 +15,7 @@
 #include "pipeline/seed_form.h"
 #include "pipeline/space.h"
 #include "pipeline/training_card.h"
+#include "train/variants.h"
 
 namespace stoker {
 namespace {
@@ -57,7 +58,10 @@ class DocumentReader {
     check_layout(document);
     config::read<SweepConfig>(keys.sweep, "sweep", diagnostics_);  // says what is wrong with it
     check_connections(document.cards, diagnostics_);
-    if (diagnostics_.empty()) check_validation_of(document.cards, keys.cards);
+    if (diagnostics_.empty()) {
+      check_validation_of(document.cards, keys.cards);
+      check_variants(document.cards);
+    }
     document.cards = in_running_order(document.cards, diagnostics_);
     return document;
   }
@@ -168,6 +172,18 @@ class DocumentReader {
       if (spec.is_solved()) continue;
       const std::string path = "cards." + card.id + ".config";
       check_validation(spec.training, path, diagnostics_, written.find(card.id)->find("config"));
+    }
+  }
+
+  // What a card that trains cannot know alone: which settings the model has.
+  void check_variants(const std::vector<Card>& cards) {
+    for (const Card& card : cards) {
+      if (!trains(card)) continue;
+      const auto model = std::ranges::find(cards, model_to_train(card).card, &Card::id);
+      if (model == cards.end() || model->kind->spec == nullptr) continue;
+      const cards::TrainSettings settings = card.kind->training(card.config);
+      variants_of({model->kind->spec(model->config), settings.preparation}, settings.fit.ensemble,
+                  "cards." + card.id + ".config.ensemble.variants", diagnostics_);
     }
   }
 

@@ -46,7 +46,6 @@ class Recommendation {
       choose_kinds_of_members();
     } else {
       set(settings_.model, "validation_ratio", 1.0 / folds);
-      set(settings_.model, "early_stopping_patience", std::max<std::int64_t>(epochs() / 3, 10));
       if (embeds()) set(settings_.train, "scaling", "quantile");
     }
     return std::move(settings_);
@@ -102,6 +101,7 @@ class Recommendation {
       set(model, "weight_decay", 0.01);
     }
     if (set(model, "schedule", "cosine")) set(model, "warmup_epochs", epochs() / 20);
+    set(model, "early_stopping_patience", std::max<std::int64_t>(epochs() / 3, 10));
   }
 
   std::int64_t epochs() const { return integer_in(settings_.model.find("epochs")); }

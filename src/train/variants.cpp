@@ -36,26 +36,24 @@ Value varied(Value settings, const Value::Map& variant) {
   return settings;
 }
 
-Variant variant_from(const FitRequest& request, const Value::Map& changes, const std::string& path,
+Variant variant_from(const Variant& common, const Value::Map& changes, const std::string& path,
                      config::Diagnostics& diagnostics) {
-  const Family& family = family_of(request.spec);
+  const Family& family = family_of(common.spec);
   const std::vector<std::string> known = names_that_may_vary(family.describe().fields);
   for (const config::Entry& entry : changes)
     if (std::find(known.begin(), known.end(), entry.key) == known.end())
       diagnostics.add(entry.line, path + "." + entry.key,
                       fmt::format("no setting of {} or its preparation in which members can differ{}",
                                   family.name, did_you_mean(entry.key, known)));
-  Variant variant{request.spec, request.preparation};
-  variant.spec.settings = checked_settings(family, varied(request.spec.settings, changes), path, diagnostics);
-  if (!request.spec.is_solved()) {
+  Variant variant = common;
+  variant.spec.settings = checked_settings(family, varied(common.spec.settings, changes), path, diagnostics);
+  if (!common.spec.is_solved()) {
     variant.spec.training = config::read<TrainingSettings>(
-        varied(config::write(request.spec.training), changes), path, diagnostics);
-    TrainingSettings validated = variant.spec.training;
-    validated.validation_ratio = 1.0 / static_cast<double>(request.config.ensemble.folds);
-    check(validated, path, diagnostics);
+        varied(config::write(common.spec.training), changes), path, diagnostics);
+    check(variant.spec.training, path, diagnostics);
   }
   variant.preparation =
-      config::read<PreparationConfig>(varied(config::write(request.preparation), changes), path, diagnostics);
+      config::read<PreparationConfig>(varied(config::write(common.preparation), changes), path, diagnostics);
   return variant;
 }
 
@@ -72,14 +70,21 @@ std::string problem_of_variants(const Value& variants) {
   return "";
 }
 
-std::vector<Variant> variants_of(const FitRequest& request) {
-  const auto* written = request.config.ensemble.variants.get_if<Value::Map>();
-  if (written == nullptr || written->empty()) return {{request.spec, request.preparation}};
+std::vector<Variant> variants_of(const Variant& common, const EnsembleConfig& ensemble,
+                                 const std::string& path, config::Diagnostics& diagnostics) {
+  const auto* written = ensemble.variants.get_if<Value::Map>();
+  if (written == nullptr || written->empty()) return {common};
   std::vector<Variant> variants;
-  config::Diagnostics diagnostics("");
   for (const config::Entry& each : *written)
-    variants.push_back(variant_from(request, *each.value.get_if<Value::Map>(),
-                                    "ensemble.variants." + each.key, diagnostics));
+    variants.push_back(
+        variant_from(common, *each.value.get_if<Value::Map>(), path + "." + each.key, diagnostics));
+  return variants;
+}
+
+std::vector<Variant> variants_of(const FitRequest& request) {
+  config::Diagnostics diagnostics("");
+  std::vector<Variant> variants = variants_of({request.spec, request.preparation}, request.config.ensemble,
+                                              "ensemble.variants", diagnostics);
   diagnostics.refuse_if_any();
   return variants;
 }

@@ -19,8 +19,12 @@ struct Variant {
 // What is wrong with the map of variants, whatever the model, or "".
 std::string problem_of_variants(const config::Value& variants);
 
-// What each variant makes of the request, in the order in which they are written; the request as it is where
-// there are none. Refuses settings that do not exist or that all members must have in common.
+// What each kind of member makes of a model and its preparation, in the order in which they are written; both
+// as they are where there are no variants. Settings that do not exist, or that all members must have in
+// common, are wrong. The map is one that problem_of_variants() has nothing against.
+std::vector<Variant> variants_of(const Variant& common, const EnsembleConfig& ensemble,
+                                 const std::string& path, config::Diagnostics& diagnostics);
+// The same of a request; refuses what is wrong.
 std::vector<Variant> variants_of(const FitRequest& request);
 
 // Members of one fold are of different variants in different repeats.

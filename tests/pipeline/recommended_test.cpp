@@ -60,6 +60,7 @@ TEST(Recommended, WhatIsGivenIsKeptAndOthersFollow) {
   const Settings few_epochs = recommended(houses, "{epochs: 5, hidden_layers: [8]}");
   EXPECT_EQ(few_epochs.model.at("epochs"), 5);
   EXPECT_EQ(few_epochs.model.at("warmup_epochs"), 0);
+  EXPECT_EQ(few_epochs.model.at("early_stopping_patience"), 10);
   EXPECT_EQ(few_epochs.model.at("hidden_layers"), json({8}));
   const Settings plain = recommended(houses, "{optimizer: sgd}");
   EXPECT_FALSE(plain.model.contains("learning_rate"));
