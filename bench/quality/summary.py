@@ -19,6 +19,8 @@ def main():
                 classes[line["table"]]["stoker" if "parameters" in line else "peers"][line["split"]] = line
     for name, by in regression.items():
         splits = sorted(by["stoker"])
+        if not splits:
+            continue
         error = {who: np.array([by[who][s]["rmse"] for s in splits]) for who in by if set(splits) <= set(by[who])}
         text = f"{name:10} stoker {error['stoker'].mean():.4g} (splits {error['stoker'].min():.4g} to " \
                f"{error['stoker'].max():.4g})"

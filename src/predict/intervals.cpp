@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <set>
+#include <span>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -12,36 +15,61 @@
 namespace stoker {
 namespace {
 
-// How far each member was off, ascending.
-std::vector<std::vector<double>> sorted_errors(const Model& model) {
-  std::vector<std::vector<double>> all;
-  for (const Model& member : members_of(model)) {
-    std::vector<double>& errors = all.emplace_back();
-    for (std::size_t i = 0; i < member.held_back.rows.size(); ++i)
-      errors.push_back(std::abs(member.held_back.actual[i] - member.held_back.predicted[i]));
-    std::sort(errors.begin(), errors.end());
+// Rows that the same members held back: with repeats, a row is held back by several, and their mean is closer
+// to that of all than each of them.
+struct HeldBackTogether {
+  std::vector<std::size_t> members;
+  std::vector<double> errors;  // how far their mean was off, ascending
+};
+
+struct RowWithItsMembers {
+  double actual = 0;
+  double sum = 0;  // of what was predicted
+  std::vector<std::size_t> members;
+};
+
+std::vector<HeldBackTogether> held_back_together(const Model& model) {
+  std::map<std::int64_t, RowWithItsMembers> rows;
+  const std::span<const Model> members = members_of(model);
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    const HeldBackRows& own = members[m].held_back;
+    for (std::size_t i = 0; i < own.rows.size(); ++i) {
+      RowWithItsMembers& row = rows[own.rows[i]];
+      row.actual = own.actual[i];
+      row.sum += own.predicted[i];
+      row.members.push_back(m);
+    }
   }
-  return all;
+  std::map<std::vector<std::size_t>, std::vector<double>> groups;
+  for (const auto& [number, row] : rows)
+    groups[row.members].push_back(std::abs(row.actual - row.sum / static_cast<double>(row.members.size())));
+  std::vector<HeldBackTogether> together;
+  for (auto& [by, errors] : groups) {
+    std::sort(errors.begin(), errors.end());
+    together.push_back({by, std::move(errors)});
+  }
+  return together;
 }
 
-// The rank-th smallest, from 1, of all centers[m] + errors[m][i]. They are as many as training rows, for each
-// row to predict, so they are not written down: the number of those up to a value takes a search in each
-// member's list, and halving finds the value to its last bit.
-double ranked_sum(const std::vector<double>& centers, const std::vector<std::vector<double>>& errors,
+// The rank-th smallest, from 1, of all centers[g] + groups[g].errors[i]. They are as many as training rows,
+// for each row to predict, so they are not written down: the number of those up to a value takes a search in
+// each group's list, and halving finds the value to its last bit.
+double ranked_sum(const std::vector<double>& centers, const std::vector<HeldBackTogether>& groups,
                   std::int64_t rank) {
   double low = std::numeric_limits<double>::infinity();
   double high = -low;
-  for (std::size_t m = 0; m < errors.size(); ++m) {
-    if (errors[m].empty()) continue;
-    low = std::min(low, centers[m] + errors[m].front());
-    high = std::max(high, centers[m] + errors[m].back());
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    low = std::min(low, centers[g] + groups[g].errors.front());
+    high = std::max(high, centers[g] + groups[g].errors.back());
   }
   const auto count_up_to = [&](double value) {
     std::int64_t count = 0;
-    for (std::size_t m = 0; m < errors.size(); ++m)
-      count += std::partition_point(errors[m].begin(), errors[m].end(),
-                                    [&](double error) { return centers[m] + error <= value; }) -
-               errors[m].begin();
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const std::vector<double>& errors = groups[g].errors;
+      count += std::partition_point(errors.begin(), errors.end(),
+                                    [&](double error) { return centers[g] + error <= value; }) -
+               errors.begin();
+    }
     return count;
   };
   if (count_up_to(low) >= rank) return low;
@@ -52,9 +80,10 @@ double ranked_sum(const std::vector<double>& centers, const std::vector<std::vec
 }
 
 std::size_t held_back_rows(const Model& model) {
-  std::size_t rows = 0;
-  for (const Model& member : members_of(model)) rows += member.held_back.rows.size();
-  return rows;
+  std::set<std::int64_t> rows;
+  for (const Model& member : members_of(model))
+    rows.insert(member.held_back.rows.begin(), member.held_back.rows.end());
+  return rows.size();
 }
 
 // Of the row that bounds the share, among this many; beyond them where they are too few.
@@ -97,7 +126,7 @@ std::string basis_of_intervals(const Model& model) {
 Intervals predict_intervals(const Model& model, const Table& table, double share) {
   if (const std::string problem = problem_with_intervals(model, share); !problem.empty())
     refuse("{}", problem);
-  const std::vector<std::vector<double>> errors = sorted_errors(model);
+  const std::vector<HeldBackTogether> groups = held_back_together(model);
   const auto rank = static_cast<std::int64_t>(rank_of(share, held_back_rows(model)));
   const std::vector<std::vector<double>> predicted = predict_with_each_member(model, table);
   Intervals intervals{std::vector<double>(static_cast<std::size_t>(table.rows())),
@@ -105,11 +134,15 @@ Intervals predict_intervals(const Model& model, const Table& table, double share
   share_among_cores(table.rows(), [&](std::int64_t item) {
     const auto row = static_cast<std::size_t>(item);
     std::vector<double> centers;
-    for (const std::vector<double>& each : predicted) centers.push_back(each[row]);
-    intervals.upper[row] = ranked_sum(centers, errors, rank);
+    for (const HeldBackTogether& group : groups) {
+      double sum = 0;
+      for (const std::size_t member : group.members) sum += predicted[member][row];
+      centers.push_back(sum / static_cast<double>(group.members.size()));
+    }
+    intervals.upper[row] = ranked_sum(centers, groups, rank);
     // The lower bound is the upper one of what is mirrored at 0.
     for (double& each : centers) each = -each;
-    intervals.lower[row] = -ranked_sum(centers, errors, rank);
+    intervals.lower[row] = -ranked_sum(centers, groups, rank);
   });
   return intervals;
 }

@@ -16,10 +16,10 @@ std::string problem_with_intervals(const Model& model, double share);
 std::string basis_of_intervals(const Model& model);
 
 // Intervals that hold this share of the actual values: CV+ of Barber, Candès, Ramdas and
-// Tibshirani, "Predictive inference with the jackknife+" (Annals of Statistics, 2021). Each row that a member
-// held back moves what that member predicts by as much as it was wrong about that row, down and up; the
-// bounds are quantiles over all of them. With one network and its validation rows this is split conformal
-// prediction. Refuses where there is a problem.
+// Tibshirani, "Predictive inference with the jackknife+" (Annals of Statistics, 2021). Each row that was
+// held back moves what those members predict that held it back (one of each repeat, by their mean) by as much
+// as they were wrong about that row, down and up; the bounds are quantiles over all of them. With one network
+// and its validation rows this is split conformal prediction. Refuses where there is a problem.
 Intervals predict_intervals(const Model& model, const Table& table, double share);
 
 // The share of the rows whose actual value lies in its interval; those that are NaN do not count.

@@ -76,6 +76,17 @@ TEST(Intervals, AreTheQuantilesOfEveryMemberMovedByItsErrors) {
   }
 }
 
+TEST(Intervals, TakeMembersTogetherThatHeldTheSameRowsBack) {
+  Model model = ensemble_with_errors({{4, 8, 12, 2}, {-4, -8, -12, -2}, {1, 1, 1, 1}});
+  model.members[1].held_back.rows = model.members[0].held_back.rows;
+  const Intervals intervals = predict_intervals(model, houses(), 0.5);
+  // Of 8 rows, 4 with the first two members' center 5 and no error, 4 with the third's, 20, and an error
+  // of 1.
+  const double of_first_row = 100 * 1 - 0.5 * 10;
+  EXPECT_DOUBLE_EQ(intervals.lower[0], of_first_row + 5);
+  EXPECT_DOUBLE_EQ(intervals.upper[0], of_first_row + 21);
+}
+
 TEST(Intervals, HoldTheShareOfNewRowsThatTheyPromise) {
   std::vector<std::vector<double>> errors(1);
   const RandomKey key = random_key(6, Purpose::sample, 0);
