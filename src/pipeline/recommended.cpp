@@ -71,6 +71,9 @@ class Recommendation {
       const std::int64_t width = is_small() ? 64 : 256;
       set(settings_.model, "hidden_layers", Value::List{Value(width), Value(width)});
     }
+    // Few rows of classes lie on either side of something smooth.
+    if (has_field("activation") && is_small() && shape_.has_classes)
+      set(settings_.model, "activation", "tanh");
     if (has_field("dropout")) set(settings_.model, "dropout", is_small() ? 0.2 : 0.15);
     if (has_field("number_embedding") && can_embed()) set(settings_.model, "number_embedding", "periodic");
   }

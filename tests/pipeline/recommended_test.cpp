@@ -29,6 +29,7 @@ constexpr TableShape flowers{.rows = 100, .numbers = 4, .has_classes = true};
 
 TEST(Recommended, CapacityBatchAndEpochsFollowTheRows) {
   EXPECT_EQ(recommended(flowers).model.at("hidden_layers"), json({64, 64}));
+  EXPECT_EQ(recommended(flowers).model.at("activation"), "tanh");
   EXPECT_EQ(recommended(houses).model.at("hidden_layers"), json({256, 256}));
   EXPECT_EQ(recommended(flowers).model.at("batch_size"), 32);
   EXPECT_EQ(recommended(proteins).model.at("batch_size"), 256);
