@@ -286,7 +286,7 @@ ExitCode compare(const RunsCommand& command) {
       json["differing_settings"][row.front()] = std::vector<std::string>(row.begin() + 1, row.end());
     }
     json["against_first"] = noise_json(runs);
-    winner_rows(runs);
+    winner_rows(runs);  // seeds of sweeps are compared by their winners
     json["by_seeds"] = seeds_json(runs);
     print_json(json);
     return ExitCode::done;

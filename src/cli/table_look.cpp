@@ -1,6 +1,9 @@
 #include "cli/table_look.h"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/stop.h"
@@ -12,14 +15,23 @@ namespace stoker::cli {
 namespace {
 
 constexpr std::uintmax_t quickly_read_bytes = std::uintmax_t{64} << 20;
+constexpr std::uintmax_t quickly_unpacked_bytes = std::uintmax_t{16} << 20;
 constexpr std::int64_t quickly_made_rows = 1'000'000;
+
+std::uintmax_t most_bytes_of(const SourceConfig& source) {
+  const std::string ending =
+      std::filesystem::path(source.source == SourceKind::url ? source.url : source.path).extension().string();
+  const std::array<std::string_view, 5> packed{".gz", ".zst", ".bz2", ".zip", ".parquet"};
+  const bool is_packed = std::ranges::find(packed, ending) != packed.end();
+  return is_packed ? quickly_unpacked_bytes : quickly_read_bytes;
+}
 
 // Opening reads a file once, to know its content again.
 bool is_quickly_opened(const SourceConfig& source) {
   if (source.source == SourceKind::sample) return source.sample_rows.value_or(0) <= quickly_made_rows;
   if (source.source == SourceKind::url || source.path == standard_input_path) return true;
   std::error_code error;
-  return std::filesystem::file_size(source.path, error) <= quickly_read_bytes && !error;
+  return std::filesystem::file_size(source.path, error) <= most_bytes_of(source) && !error;
 }
 
 PreparationConfig preparation_from(const config::Value& settings, const std::string& target) {
@@ -37,7 +49,7 @@ PreparationConfig preparation_from(const config::Value& settings, const std::str
 }  // namespace
 
 std::optional<TableShape> look_at_table(const SourceConfig& source, const std::string& target,
-                                        const config::Value& settings) {
+                                        const config::Value& settings, Look look) {
   if (!is_quickly_opened(source)) return std::nullopt;
   StopSignal stop;
   const InterruptGuard guard(stop);
@@ -45,8 +57,9 @@ std::optional<TableShape> look_at_table(const SourceConfig& source, const std::s
   try {
     const Source opened = Source::open(source, std::filesystem::current_path(), &stop);
     is_open = true;
-    if (opened.bytes() > quickly_read_bytes) return std::nullopt;
-    const Table table = opened.read();
+    if (opened.bytes() > most_bytes_of(source)) return std::nullopt;
+    const std::optional<Table> start = look == Look::at_first_rows ? opened.first_rows() : std::nullopt;
+    const Table table = start ? *start : opened.read();
     const Preparation preparation =
         Preparation::fit(table, preparation_from(settings, target), InputForm(Scaling::none), no_notes());
     TableShape shape{.rows = table.rows(), .has_classes = preparation.task() != Task::regression};

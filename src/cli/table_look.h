@@ -9,10 +9,15 @@
 
 namespace stoker::cli {
 
+enum class Look {
+  at_first_rows,  // of text; enough to tell classes from numbers
+  at_all_rows,
+};
+
 // What a table holds, by a look at it before the run: all rows are to be trained on. `settings` are those of
-// a train card that were given. None where a look is not quick (a file of more than 64 MB), or where the
-// source has something wrong that reading it will tell.
+// a train card that were given. None where a look is not quick (a file of more than 64 MB, packed 16), or
+// where the source has something wrong that reading it will tell.
 std::optional<TableShape> look_at_table(const SourceConfig& source, const std::string& target,
-                                        const config::Value& settings);
+                                        const config::Value& settings, Look look);
 
 }  // namespace stoker::cli

@@ -258,7 +258,8 @@ void recommend(TrainCommand& command, TableShape shape) {
 
 Document build_document(TrainCommand command) {
   const TableShape shape =
-      look_at_table(source_named(command.data, command.load), command.target, command.train)
+      look_at_table(source_named(command.data, command.load), command.target, command.train,
+                    is_network(command.model) ? Look::at_all_rows : Look::at_first_rows)
           .value_or(assumed_shape(command));
   recommend(command, shape);
   config::Value cards;

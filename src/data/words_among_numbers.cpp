@@ -50,6 +50,9 @@ Table with_missing_words(Table table, NumberSpelling spelling, const std::vector
                          const Notes& notes) {
   std::set<std::string> words;
   std::vector<std::string> columns;
+  // Put together in the end: one column at a time, wide tables would cost the square of their width.
+  arrow::FieldVector fields = table.columns->schema()->fields();
+  arrow::ChunkedArrayVector all = table.columns->columns();
   for (int c = 0; c < table.columns->num_columns(); ++c) {
     const std::string name = table.columns->field(c)->name();
     const std::shared_ptr<arrow::ChunkedArray> column = table.columns->column(c);
@@ -57,18 +60,22 @@ Table with_missing_words(Table table, NumberSpelling spelling, const std::vector
         std::ranges::find(kept_as_text, name) != kept_as_text.end())
       continue;
     const WordsAmongNumbers found = look_for_words(read_texts(column), spelling);
-    if (!found.all_else_is_numbers || found.words.empty()) continue;
+    // Several words and nothing else say something: -, * and ? of a table of marks.
+    const bool says_something = !found.has_numbers && found.words.size() > 1;
+    if (!found.all_else_is_numbers || found.words.empty() || says_something) continue;
     const auto values = found.has_numbers
                             ? as_spelled_numbers(column, spelling, true)
                             : std::make_shared<arrow::ChunkedArray>(or_fail(
                                   arrow::MakeArrayOfNull(arrow::null(), column->length()), "a column"));
     if (!values) fail("column '{}' holds nothing but numbers and words, but is not read as such", name);
-    table.columns =
-        or_fail(table.columns->SetColumn(c, arrow::field(name, values->type()), values), "a column");
+    fields[static_cast<std::size_t>(c)] = arrow::field(name, values->type());
+    all[static_cast<std::size_t>(c)] = values;
     words.insert(found.words.begin(), found.words.end());
     columns.push_back("'" + name + "'");
   }
   if (columns.empty()) return table;
+  table.columns = arrow::Table::Make(arrow::schema(fields, table.columns->schema()->metadata()), all,
+                                     table.columns->num_rows());
   std::string shown;
   for (const std::string& word : words) shown += (shown.empty() ? "'" : ", '") + word + "'";
   notes(Severity::info,

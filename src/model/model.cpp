@@ -98,7 +98,11 @@ std::vector<Model> members_from(const json& list, const Family& family) {
   if (!list.is_array() || list.empty() || list.size() > most_members)
     refuse("its members are not a list of 1 to {}", most_members);
   std::vector<Model> members;
-  for (const json& each : list) members.push_back(described_by(each, family, format_version));
+  for (const json& each : list) {
+    if (each.is_object() && each.contains("decision"))
+      refuse("member {} decides by itself", members.size() + 1);
+    members.push_back(described_by(each, family, format_version));
+  }
   return members;
 }
 

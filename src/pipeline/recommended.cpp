@@ -43,9 +43,10 @@ class Recommendation {
     choose_network();
     choose_training();
     if (is_ensemble()) {
+      stop_early();
       choose_kinds_of_members();
     } else {
-      set(settings_.model, "validation_ratio", 1.0 / folds);
+      if (set(settings_.model, "validation_ratio", 1.0 / folds) || validates()) stop_early();
       if (embeds()) set(settings_.train, "scaling", "quantile");
     }
     return std::move(settings_);
@@ -104,7 +105,15 @@ class Recommendation {
       set(model, "weight_decay", 0.01);
     }
     if (set(model, "schedule", "cosine")) set(model, "warmup_epochs", epochs() / 20);
-    set(model, "early_stopping_patience", std::max<std::int64_t>(epochs() / 3, 10));
+  }
+
+  void stop_early() {
+    set(settings_.model, "early_stopping_patience", std::max<std::int64_t>(epochs() / 3, 10));
+  }
+
+  bool validates() const {
+    const auto* share = settings_.model.find("validation_ratio")->get_if<double>();
+    return share != nullptr && *share > 0;
   }
 
   std::int64_t epochs() const { return integer_in(settings_.model.find("epochs")); }
@@ -128,7 +137,8 @@ class Recommendation {
   }
 
   bool is_ensemble() {
-    if (const Value* given = settings_.train.find("ensemble")) return integer_in(given->find("folds")) > 0;
+    if (Value* given = settings_.train.find("ensemble"))
+      return set(*given, "folds", folds) || integer_in(given->find("folds")) > 0;
     if (settings_.model.find("validation_ratio") != nullptr || !has_field("hidden_layers")) return false;
     if (work() * folds > work_for_an_ensemble) return false;
     const std::int64_t repeats = work() * folds * 2 <= work_for_two_repeats ? 2 : 1;

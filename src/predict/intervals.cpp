@@ -28,6 +28,25 @@ struct RowWithItsMembers {
   std::vector<std::size_t> members;
 };
 
+// Of every member alone.
+std::vector<HeldBackTogether> held_back_by_each(const Model& model) {
+  std::vector<HeldBackTogether> all;
+  const std::span<const Model> members = members_of(model);
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    const HeldBackRows& own = members[m].held_back;
+    if (own.rows.empty()) continue;
+    HeldBackTogether& each = all.emplace_back();
+    each.members = {m};
+    for (std::size_t i = 0; i < own.rows.size(); ++i)
+      each.errors.push_back(std::abs(own.actual[i] - own.predicted[i]));
+    std::sort(each.errors.begin(), each.errors.end());
+  }
+  return all;
+}
+
+// Every row to predict looks at every group.
+constexpr std::size_t most_groups = 200;
+
 std::vector<HeldBackTogether> held_back_together(const Model& model) {
   std::map<std::int64_t, RowWithItsMembers> rows;
   const std::span<const Model> members = members_of(model);
@@ -43,6 +62,7 @@ std::vector<HeldBackTogether> held_back_together(const Model& model) {
   std::map<std::vector<std::size_t>, std::vector<double>> groups;
   for (const auto& [number, row] : rows)
     groups[row.members].push_back(std::abs(row.actual - row.sum / static_cast<double>(row.members.size())));
+  if (groups.size() > most_groups) return held_back_by_each(model);
   std::vector<HeldBackTogether> together;
   for (auto& [by, errors] : groups) {
     std::sort(errors.begin(), errors.end());
@@ -86,6 +106,12 @@ std::size_t held_back_rows(const Model& model) {
   return rows.size();
 }
 
+std::size_t error_count(const std::vector<HeldBackTogether>& groups) {
+  std::size_t count = 0;
+  for (const HeldBackTogether& each : groups) count += each.errors.size();
+  return count;
+}
+
 // Of the row that bounds the share, among this many; beyond them where they are too few.
 std::size_t rank_of(double share, std::size_t rows) {
   const double exact = share * static_cast<double>(rows + 1);
@@ -127,7 +153,7 @@ Intervals predict_intervals(const Model& model, const Table& table, double share
   if (const std::string problem = problem_with_intervals(model, share); !problem.empty())
     refuse("{}", problem);
   const std::vector<HeldBackTogether> groups = held_back_together(model);
-  const auto rank = static_cast<std::int64_t>(rank_of(share, held_back_rows(model)));
+  const auto rank = static_cast<std::int64_t>(rank_of(share, error_count(groups)));
   const std::vector<std::vector<double>> predicted = predict_with_each_member(model, table);
   Intervals intervals{std::vector<double>(static_cast<std::size_t>(table.rows())),
                       std::vector<double>(static_cast<std::size_t>(table.rows()))};

@@ -56,6 +56,15 @@ std::vector<RealCoefficient> of_one(const Model& model) {
   return result;
 }
 
+// Coefficients of a number that some members read as it is and others by a curve have no unit in common.
+bool read_alike(const std::vector<Model>& members) {
+  std::map<std::string, ColumnScale::Curve> curves;
+  for (const Model& member : members)
+    for (const PreparedColumn& column : member.preparation.columns())
+      if (curves.try_emplace(column.name, column.curve).first->second != column.curve) return false;
+  return true;
+}
+
 // Features stand in the order in which members first have them: a rare category may be in some alone.
 std::vector<RealCoefficient> mean_of(const std::vector<Model>& members) {
   std::map<std::pair<std::string, std::string>, std::vector<double>> values;
@@ -81,7 +90,8 @@ std::vector<RealCoefficient> mean_of(const std::vector<Model>& members) {
 }  // namespace
 
 std::vector<RealCoefficient> coefficients_in_real_units(const Model& model) {
-  return model.is_ensemble() ? mean_of(model.members) : of_one(model);
+  if (!model.is_ensemble()) return of_one(model);
+  return read_alike(model.members) ? mean_of(model.members) : std::vector<RealCoefficient>{};
 }
 
 }  // namespace stoker

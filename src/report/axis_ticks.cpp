@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t longest_name = 18;  // characters; of a longer name the middle is left out
 constexpr std::size_t fewest_ticks = 3;
+constexpr int most_steps = 100;
 constexpr std::size_t most_ticks = 9;
 const std::vector<double> fonts_of_ticks{16, 13, 11};
 
@@ -84,7 +85,9 @@ std::vector<double> straight_ticks(double low, double high) {
   for (const double factor : {5, 2, 1}) {
     const double step = factor * decade;
     ticks.clear();
-    for (double i = std::ceil(low / step); i * step <= high; ++i) ticks.push_back(i * step);
+    // Steps that the numbers are too large to take would never end.
+    const double first = std::ceil(low / step);
+    for (int i = 0; i < most_steps && (first + i) * step <= high; ++i) ticks.push_back((first + i) * step);
     if (ticks.size() >= fewest_ticks) break;
   }
   return ticks;

@@ -144,14 +144,14 @@ class EnsembleTraining {
   void train_on_gpu() {
     std::map<std::string, std::vector<Prepared>> groups;
     for (std::size_t number = 0; number < trained_.size(); ++number) {
-      if (!is_to_begin(number)) break;
+      if (!is_to_begin(number)) continue;
       Prepared prepared = prepare_member(number);
       // Judged by a metric, it trains on an engine of its own.
       const std::string alone = prepared.member.stopping ? fmt::format(" {}", number) : "";
       groups[group_key(prepared.member.request) + alone].push_back(std::move(prepared));
     }
     for (auto& [key, group] : groups) {
-      if (!is_to_begin(group.front().number)) return;
+      if (!is_to_begin(group.front().number)) continue;
       std::vector<Member> members;
       for (Prepared& each : group) members.push_back(std::move(each.member));
       train_side_by_side(
@@ -304,6 +304,10 @@ class EnsembleTraining {
   void decide_out_of_fold(FitResult& result) const {
     const DecisionConfig& config = request_.config.decision;
     if (!config.chooses()) return decide(config, {}, notes_, result);
+    if (config.calibration != CalibrationChoice::none && request_.config.ensemble.repeats == 1)
+      notes_(Severity::info,
+             "the temperature is fitted on predictions of single members, and may be a little too high for "
+             "their mean; more repeats of the ensemble bring them closer");
     OutOfFold rows = out_of_fold(result.model);
     decide(config, {{rows.actual.begin(), rows.actual.end()}, std::move(rows.predictions)}, notes_, result);
   }
@@ -382,6 +386,10 @@ void say_validation_ratio_is_not_used(const TrainingSettings& training, const No
 }  // namespace
 
 std::string problem_of(const EnsembleConfig& config) {
+  const auto* kinds = config.variants.get_if<config::Value::Map>();
+  if (config.folds == 0 && (config.repeats > 1 || (kinds != nullptr && !kinds->empty())))
+    return fmt::format("{} without folds; set folds, for example to 8",
+                       config.repeats > 1 ? "repeats are asked for" : "it has variants");
   if (config.folds == 1) return "folds is 1, which leaves no rows to train on; use 2 or more, or 0 for none";
   if (config.members() > static_cast<std::int64_t>(most_members))
     return fmt::format("{} folds with {} repeats make {} members, more than the maximum of {}", config.folds,

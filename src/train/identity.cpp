@@ -76,6 +76,8 @@ Identity identity_of(const EngineRequest& request) {
     identity.emplace_back(fmt::format("loss {}", term.name),
                           fmt::format("{} {} {} {} {} {}", config::name_of(term.kind), term.weight,
                                       term.huber_delta, term.targets, term.first_output, term.outputs));
+    if (term.kind == Loss::quantile)
+      identity.emplace_back(fmt::format("quantile of {}", term.name), fmt::format("{}", term.quantile));
   }
   if (request.order.ranks > 1)
     identity.emplace_back("process", fmt::format("{} of {}", request.order.rank, request.order.ranks));

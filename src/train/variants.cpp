@@ -29,6 +29,10 @@ std::vector<std::string> names_that_may_vary(const config::Fields& own) {
   return names;
 }
 
+bool may_vary_in_preparation(const std::string& name) {
+  return std::ranges::find(preparation_that_may_vary, name) != preparation_that_may_vary.end();
+}
+
 // The settings with those of the variant that they know in place of theirs.
 Value varied(Value settings, const Value::Map& variant) {
   for (const config::Entry& entry : variant)
@@ -52,8 +56,12 @@ Variant variant_from(const Variant& common, const Value::Map& changes, const std
         varied(config::write(common.spec.training), changes), path, diagnostics);
     check(variant.spec.training, path, diagnostics);
   }
-  variant.preparation =
-      config::read<PreparationConfig>(varied(config::write(common.preparation), changes), path, diagnostics);
+  // Names that a family has too, such as class_weight, are the family's.
+  Value::Map of_preparation;
+  for (const config::Entry& entry : changes)
+    if (may_vary_in_preparation(entry.key)) of_preparation.push_back(entry);
+  variant.preparation = config::read<PreparationConfig>(
+      varied(config::write(common.preparation), of_preparation), path, diagnostics);
   return variant;
 }
 

@@ -69,8 +69,10 @@ TEST(MissingWords, StayWhatTheyAreWhereAPersonOrAModelSaysText) {
 }
 
 TEST(MissingWords, AloneMakeAColumnOfNothing) {
-  const ReadWords read = read_words("x,y\n?,1\n-,2\n");
+  const ReadWords read = read_words("x,y\n?,1\n?,2\n");
   EXPECT_EQ(read.type(0), "null") << "so that a single row to predict may lack a number";
+  const ReadWords marks = read_words("x,y\n*,1\n-,2\n");
+  EXPECT_EQ(marks.type(0), "string") << "several of them say something";
 }
 
 TEST(MissingWords, AreMissingBesideDecimalCommasAndAmongDates) {

@@ -69,6 +69,11 @@ TEST(Recommended, WhatIsGivenIsKeptAndOthersFollow) {
   const Settings validated = recommended(houses, "{validation_ratio: 0.3}");
   EXPECT_FALSE(validated.train.contains("ensemble"));
   EXPECT_EQ(validated.model.at("validation_ratio"), 0.3);
+  const Settings unwatched = recommended(houses, "{validation_ratio: 0.0}");
+  EXPECT_FALSE(unwatched.model.contains("early_stopping_patience"));
+  const Settings repeated = recommended(houses, "{}", "{ensemble: {repeats: 3}}");
+  EXPECT_EQ(repeated.train.at("ensemble").at("folds"), 8);
+  EXPECT_EQ(repeated.train.at("ensemble").at("repeats"), 3);
   const Settings one = recommended(houses, "{}", "{ensemble: {folds: 0}}");
   EXPECT_GT(one.model.at("validation_ratio"), 0);
   const Settings scaled = recommended(houses, "{}", "{scaling: minmax}");

@@ -328,6 +328,7 @@ TEST(Ensemble, RefusesFoldsThatCannotBe) {
     }
   }
   EXPECT_THAT(problem_of({.folds = 100, .repeats = 11}), HasSubstr("1100 members"));
+  EXPECT_THAT(problem_of({.folds = 0, .repeats = 2}), HasSubstr("without folds"));
 }
 
 config::Value variants(const std::string& yaml) {
