@@ -109,6 +109,9 @@ ExitCode predict_and_show(const PredictCommand& command) {
   }
   if (command.interval && !(*command.interval > 0 && *command.interval < 100))
     refuse("--interval {} is not a percentage between 0 and 100; use, for example, 90", *command.interval);
+  if (command.interval && *command.interval < 1)
+    refuse("--interval {} is less than one percent; for {:.4g} % of the values use {:.4g}", *command.interval,
+           100 * *command.interval, 100 * *command.interval);
   const Model model = load_model(model_named(command.model, command.runs));
   if (command.interval) {
     const std::string problem = problem_with_intervals(model, *command.interval / 100);

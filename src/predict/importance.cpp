@@ -6,6 +6,7 @@
 
 #include <arrow/table.h>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "data/arrow_result.h"
 #include "data/kept_columns.h"
@@ -16,21 +17,53 @@
 namespace stoker {
 namespace {
 
-constexpr std::int64_t fewest_shuffled_rows = 500;
+constexpr std::int64_t fewest_shuffled_rows = 100;
+constexpr std::int64_t usual_shuffled_rows = 500;
 constexpr std::int64_t most_shuffled_rows = 5'000;
+constexpr double fewest_shuffled_members = 2;
 
-// Multiplications of all predictions together: a fraction of a second on one core.
-constexpr double most_multiplications = 1e10;
+// Multiplications of all predictions together: a second or so on one core, and what is too many.
+constexpr double usual_multiplications = 4e9;
+constexpr double most_multiplications = 2e10;
 // What preparing a value costs, in multiplications of a network.
 constexpr double preparing_a_value = 50;
 
-std::int64_t rows_within_budget(const Model& model, std::int64_t columns, std::int64_t repeats) {
-  const auto members = static_cast<double>(std::max<std::size_t>(model.members.size(), 1));
-  const double a_row = static_cast<double>(parameter_count(model)) +
-                       preparing_a_value * static_cast<double>(columns) * members;
-  const double rows = most_multiplications / (static_cast<double>(columns * repeats) * a_row);
-  return static_cast<std::int64_t>(
-      std::clamp(rows, double{fewest_shuffled_rows}, double{most_shuffled_rows}));
+double member_count(const Model& model) {
+  return static_cast<double>(std::max<std::size_t>(model.members.size(), 1));
+}
+
+// To predict a row by one member, once for every column and repeat.
+double multiplications_of_a_row(const Model& model, const ImportanceConfig& config) {
+  const auto columns = static_cast<double>(model.preparation.column_names().size());
+  const double once =
+      static_cast<double>(parameter_count(model)) / member_count(model) + preparing_a_value * columns;
+  return once * columns * static_cast<double>(config.repeats);
+}
+
+struct Sample {
+  std::size_t members = 1;
+  std::int64_t rows = 0;
+};
+
+// Fewer members first, then fewer rows.
+Sample sample_within_budget(const Model& model, std::int64_t rows, const ImportanceConfig& config) {
+  const double a_row = multiplications_of_a_row(model, config);
+  const auto usual = static_cast<double>(std::min(rows, usual_shuffled_rows));
+  const double all = member_count(model);
+  const double members =
+      std::clamp(usual_multiplications / (usual * a_row), std::min(fewest_shuffled_members, all), all);
+  const double affordable = usual_multiplications / (std::floor(members) * a_row);
+  return {static_cast<std::size_t>(members),
+          static_cast<std::int64_t>(
+              std::clamp(affordable, double{fewest_shuffled_rows}, double{most_shuffled_rows}))};
+}
+
+// Kinds of members take turns, so that the first ones are of all kinds.
+Model with_first_members(const Model& model, std::size_t count) {
+  if (!model.is_ensemble()) return model;
+  Model few = model;
+  few.members.resize(count);
+  return few;
 }
 
 Table with_column_shuffled(const Table& table, const std::string& name, RandomKey key) {
@@ -108,22 +141,29 @@ void put_most_important_first(ColumnImportance& importance) {
 
 }  // namespace
 
+bool is_importance_too_slow(const Model& model, const ImportanceConfig& config) {
+  return multiplications_of_a_row(model, config) * static_cast<double>(fewest_shuffled_rows) >
+         most_multiplications;
+}
+
 ColumnImportance column_importance(const Model& model, const Table& table, const Metric& metric,
-                                   const ImportanceConfig& config) {
+                                   const ImportanceConfig& config, const StopSignal& stop) {
   ColumnImportance importance;
   importance.metric = metric.name;
   importance.repeats = config.repeats;
   importance.columns = model.preparation.column_names();
-  const auto columns = static_cast<std::int64_t>(importance.columns.size());
-  Table rows = even_rows(table, rows_within_budget(model, columns, config.repeats));
+  const Sample sample = sample_within_budget(model, table.rows(), config);
+  const Model shuffled = with_first_members(model, sample.members);
+  Table rows = even_rows(table, sample.rows);
   rows.columns = in_memory(rows.columns);
   importance.rows = rows.rows();
-  const Scorer scorer(model, rows, metric);
+  const Scorer scorer(shuffled, rows, metric);
   const double whole = scorer.score(rows);
   std::uint64_t shuffles = 0;
   for (const std::string& column : importance.columns) {
     std::vector<double> losses;
     for (std::int64_t repeat = 0; repeat < config.repeats; ++repeat) {
+      if (stop.reason() == StopReason::interrupted) throw Error(ExitCode::interrupted, "interrupted");
       const RandomKey key = random_key(config.seed, Purpose::shuffle, shuffles++);
       const double without = scorer.score(with_column_shuffled(rows, column, key));
       losses.push_back(metric.higher_is_better ? whole - without : without - whole);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "base/stop.h"
 #include "data/table.h"
 #include "model/model.h"
 #include "predict/charts.h"
@@ -18,8 +19,11 @@ struct ImportanceConfig {
 // model relies on, whatever its family and however the column becomes numbers. A column whose values say the
 // same as another's may seem unimportant, because the model can do without either.
 //
-// Where rows × columns × parameters would take seconds, an even sample of the rows is used, of 500 at least.
+// Where rows × columns × parameters would take seconds, some members of an ensemble stand for all (two at
+// least), and an even sample of the rows is used (of 100 at least). Heeds an interruption.
 ColumnImportance column_importance(const Model& model, const Table& table, const Metric& metric,
-                                   const ImportanceConfig& config);
+                                   const ImportanceConfig& config, const StopSignal& stop);
+// Even so it would take the better part of a minute.
+bool is_importance_too_slow(const Model& model, const ImportanceConfig& config);
 
 }  // namespace stoker

@@ -169,6 +169,12 @@ Intervals predict_intervals(const Model& model, const Table& table, double share
     // The lower bound is the upper one of what is mirrored at 0.
     for (double& each : centers) each = -each;
     intervals.lower[row] = -ranked_sum(centers, groups, rank);
+    // Where members disagree more than they err, the bounds of a small share would cross.
+    double sum = 0;
+    for (const std::vector<double>& each : predicted) sum += each[row];
+    const double mean = sum / static_cast<double>(predicted.size());
+    intervals.lower[row] = std::min(intervals.lower[row], mean);
+    intervals.upper[row] = std::max(intervals.upper[row], mean);
   });
   return intervals;
 }

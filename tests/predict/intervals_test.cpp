@@ -87,6 +87,14 @@ TEST(Intervals, TakeMembersTogetherThatHeldTheSameRowsBack) {
   EXPECT_DOUBLE_EQ(intervals.upper[0], of_first_row + 21);
 }
 
+TEST(Intervals, OfASmallShareDoNotCross) {
+  const Model model = ensemble_with_errors({{0.1, 0.2}, {0.1, 0.3}, {0.2, 0.2}});
+  const Intervals intervals = predict_intervals(model, houses(), 0.2);
+  const double of_first_row = 100 * 1 - 0.5 * 10;
+  EXPECT_LE(intervals.lower[0], of_first_row + 10);
+  EXPECT_GE(intervals.upper[0], of_first_row + 10);
+}
+
 TEST(Intervals, HoldTheShareOfNewRowsThatTheyPromise) {
   std::vector<std::vector<double>> errors(1);
   const RandomKey key = random_key(6, Purpose::sample, 0);

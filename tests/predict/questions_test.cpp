@@ -166,7 +166,7 @@ Model model_of_houses(Scaling scaling) {
 TEST(Importance, IsWhatR2LosesWhenAColumnOfTheTableIsShuffled) {
   const Model model = model_of_houses(Scaling::standard);
   const Table table = table_of(table_of_houses(3'000));
-  const ColumnImportance found = column_importance(model, table, *find_metric("r2"), {10, 1});
+  const ColumnImportance found = column_importance(model, table, *find_metric("r2"), {10, 1}, StopSignal{});
   ASSERT_THAT(found.columns, UnorderedElementsAre("kind", "a", "b"));
   EXPECT_EQ(found.columns.back(), "b");
   // Twice the share of the variance that the column makes: 9 of 18 each.
@@ -175,14 +175,14 @@ TEST(Importance, IsWhatR2LosesWhenAColumnOfTheTableIsShuffled) {
   EXPECT_NEAR(found.loss[2], 0, 1e-6);
   EXPECT_GT(found.spread[0], 0);
   EXPECT_LT(found.spread[0], 0.1);
-  EXPECT_EQ(column_importance(model, table, *find_metric("r2"), {10, 1}).loss, found.loss);
-  EXPECT_NE(column_importance(model, table, *find_metric("r2"), {10, 2}).loss, found.loss);
+  EXPECT_EQ(column_importance(model, table, *find_metric("r2"), {10, 1}, StopSignal{}).loss, found.loss);
+  EXPECT_NE(column_importance(model, table, *find_metric("r2"), {10, 2}, StopSignal{}).loss, found.loss);
 }
 
 TEST(Importance, OfAMetricThatShouldBeLowIsHowMuchItRises) {
   const Model model = model_of_houses(Scaling::none);
   const ColumnImportance found =
-      column_importance(model, table_of(table_of_houses(200)), *find_metric("rmse"), {3, 1});
+      column_importance(model, table_of(table_of_houses(200)), *find_metric("rmse"), {3, 1}, StopSignal{});
   EXPECT_GT(found.loss[0], 1);
 }
 

@@ -35,7 +35,7 @@ constexpr std::size_t most_columns_to_shuffle = 2'000;
 
 // By the first metric, which people look at first.
 void add_importance(const Model& model, const Table& table, const EvaluateSettings& settings,
-                    const Notes& notes, Evaluation& evaluation) {
+                    const Notes& notes, const StopSignal& stop, Evaluation& evaluation) {
   const Metric* metric = evaluation.metrics.empty() ? nullptr : find_metric(evaluation.metrics.front().first);
   if (metric == nullptr) return;
   const std::size_t columns = model.preparation.columns().size();
@@ -45,9 +45,16 @@ void add_importance(const Model& model, const Table& table, const EvaluateSettin
                                          human_count(columns), human_count(most_columns_to_shuffle)));
     return;
   }
-  evaluation.charts.emplace_back(
-      column_importance(model, with_usable_targets(table, model.preparation, no_notes()), *metric,
-                        {settings.importance_repeats, settings.importance_seed}));
+  const ImportanceConfig config{settings.importance_repeats, settings.importance_seed};
+  if (is_importance_too_slow(model, config)) {
+    notes(Severity::info,
+          fmt::format("importance is left out: to shuffle each of {} columns {} would take "
+                      "minutes; fewer importance_repeats take less",
+                      human_count(columns), counted(static_cast<std::uint64_t>(config.repeats), "time")));
+    return;
+  }
+  evaluation.charts.emplace_back(column_importance(
+      model, with_usable_targets(table, model.preparation, no_notes()), *metric, config, stop));
 }
 
 // What a picture of the evaluation shows.
@@ -75,7 +82,7 @@ PortValues evaluate_model(const CardContext& context) {
   const Model& model = input_model(context, "trained_model");
   const Table& table = input<Table>(context, "test_dataset");
   Evaluation evaluation = judge(model, table, notes);
-  if (settings.importance) add_importance(model, table, settings, notes, evaluation);
+  if (settings.importance) add_importance(model, table, settings, notes, context.stop, evaluation);
   add_coverage(model, table, evaluation);
   return {{"eval_report", std::make_shared<const nlohmann::json>(evaluation.to_json())},
           {"eval_chart", std::make_shared<const nlohmann::json>(chart_of(evaluation))}};
