@@ -20,11 +20,10 @@ namespace {
 constexpr std::int64_t fewest_shuffled_rows = 100;
 constexpr std::int64_t usual_shuffled_rows = 500;
 constexpr std::int64_t most_shuffled_rows = 5'000;
-constexpr double fewest_shuffled_members = 2;
 
 // Multiplications of all predictions together: a second or so on one core, and what is too many.
 constexpr double usual_multiplications = 4e9;
-constexpr double most_multiplications = 2e10;
+constexpr double most_multiplications = 5e10;
 // What preparing a value costs, in multiplications of a network.
 constexpr double preparing_a_value = 50;
 
@@ -50,8 +49,7 @@ Sample sample_within_budget(const Model& model, std::int64_t rows, const Importa
   const double a_row = multiplications_of_a_row(model, config);
   const auto usual = static_cast<double>(std::min(rows, usual_shuffled_rows));
   const double all = member_count(model);
-  const double members =
-      std::clamp(usual_multiplications / (usual * a_row), std::min(fewest_shuffled_members, all), all);
+  const double members = std::clamp(usual_multiplications / (usual * a_row), 1.0, all);
   const double affordable = usual_multiplications / (std::floor(members) * a_row);
   return {static_cast<std::size_t>(members),
           static_cast<std::int64_t>(

@@ -19,8 +19,8 @@ struct ImportanceConfig {
 // model relies on, whatever its family and however the column becomes numbers. A column whose values say the
 // same as another's may seem unimportant, because the model can do without either.
 //
-// Where rows × columns × parameters would take seconds, some members of an ensemble stand for all (two at
-// least), and an even sample of the rows is used (of 100 at least). Heeds an interruption.
+// Where rows × columns × parameters would take seconds, some members of an ensemble stand for all, and
+// an even sample of the rows is used (of 100 at least). Heeds an interruption.
 ColumnImportance column_importance(const Model& model, const Table& table, const Metric& metric,
                                    const ImportanceConfig& config, const StopSignal& stop);
 // Even so it would take the better part of a minute.
