@@ -276,24 +276,35 @@ Table fan() {
   return table_from_csv(csv);
 }
 
-TEST(FitNetwork, PredictsTheQuantileThatItIsTrainedFor) {
+void expect_quantiles(const std::string& device, EngineChoice engine) {
   const Table table = fan();
+  for (const double quantile : {0.1, 0.9}) {
+    ModelSpec spec = small_network();
+    spec.training.loss = LossChoice::quantile;
+    spec.training.quantile = quantile;
+    spec.training.epochs = 40;
+    FitRequest request = request_for(table, spec);
+    request.config.device = device;
+    request.config.engine = engine;
+    RecordingListener listener;
+    const FitResult result = fit(request, listener, {});
+    EXPECT_EQ(result.model.quantile, quantile);
+    const Evaluation evaluation = judge(result.model, table, no_notes());
+    EXPECT_NEAR(evaluation.metric(fmt::format("share_below_for_{}", quantile)).value(), quantile, 0.03);
+    // Of y even over 0 to x, at the true quantile q: q(1 - q)x/2; the mean x is 1.9.
+    EXPECT_NEAR(evaluation.metric("pinball_loss").value(), 0.1 * 0.9 / 2 * 1.9, 0.01);
+  }
+}
+
+TEST(FitNetwork, PredictsTheQuantileThatItIsTrainedFor) {
   for (const EngineChoice engine : {EngineChoice::fused, EngineChoice::eager})
-    for (const double quantile : {0.1, 0.9}) {
-      ModelSpec spec = small_network();
-      spec.training.loss = LossChoice::quantile;
-      spec.training.quantile = quantile;
-      spec.training.epochs = 40;
-      FitRequest request = request_for(table, spec);
-      request.config.engine = engine;
-      RecordingListener listener;
-      const FitResult result = fit(request, listener, {});
-      EXPECT_EQ(result.model.quantile, quantile);
-      const Evaluation evaluation = judge(result.model, table, no_notes());
-      EXPECT_NEAR(evaluation.metric(fmt::format("share_below_for_{}", quantile)).value(), quantile, 0.03);
-      // Of y even over 0 to x, at the true quantile q: q(1 - q)x/2; the mean x is 1.9.
-      EXPECT_NEAR(evaluation.metric("pinball_loss").value(), 0.1 * 0.9 / 2 * 1.9, 0.01);
-    }
+    expect_quantiles("cpu", engine);
+}
+
+TEST(FitNetwork, PredictsTheQuantileThatItIsTrainedForOnAGpu) {
+  if (!test::has_gpu()) GTEST_SKIP() << "no GPU";
+  for (const EngineChoice engine : {EngineChoice::automatic, EngineChoice::graph, EngineChoice::eager})
+    expect_quantiles("cuda", engine);
 }
 
 TEST(FitNetwork, OfAnEnsembleKnowsItsQuantileToo) {

@@ -65,6 +65,8 @@ std::optional<Plan> shape_of(const EngineRequest& request, std::string& why_not)
     return no(fmt::format("it trains multi-layer perceptrons, not {}", request.network.family));
   const MlpShape& shape = *of_request;
   if (!shape.entrance.is_plain()) return no("it does not embed numbers or categories");
+  // Its kernels know the loss, but what they make of it has not been held against the others yet.
+  if (request.loss().kind == Loss::quantile) return no("it does not train for quantiles yet");
   if (shape.layer_count() > Plan::most_layers)
     return no(fmt::format("{} hidden layers; it supports up to 8", shape.hidden_layers.size()));
   if (request.loss().kind != Loss::cross_entropy && shape.outputs != 1)
