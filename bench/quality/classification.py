@@ -1,10 +1,7 @@
 """Log loss of `stoker train` on a third of a table with classes, trained on the other two, by table and split:
   classification.py PROGRAM TABLES [--table NAME ...] [--splits 20] [-- flags of stoker train]
 One JSON object per line; TABLES is a folder that tables.py has filled."""
-import argparse
-import json
 import pathlib
-import sys
 import tempfile
 
 import numpy as np
@@ -28,23 +25,5 @@ def measure(program, folder, name, seed, flags):
             "parameters": training["parameters"]}
 
 
-def main():
-    own = sys.argv[1:]
-    flags = []
-    if "--" in own:
-        own, flags = own[:own.index("--")], own[own.index("--") + 1:]
-    parser = argparse.ArgumentParser()
-    parser.add_argument("program")
-    parser.add_argument("tables", type=pathlib.Path)
-    parser.add_argument("--table", nargs="+")
-    parser.add_argument("--splits", type=int, default=20)
-    parser.add_argument("--first", type=int, default=0)
-    options = parser.parse_args(own)
-    known = splits.targets(options.tables)
-    for name in options.table or [name for name in known if known[name]["task"] == "classes"]:
-        for seed in range(options.first, options.splits):
-            print(json.dumps(measure(options.program, options.tables, name, seed, flags)), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    splits.measure_all(measure, "classes", 20)

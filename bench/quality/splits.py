@@ -1,8 +1,10 @@
 """What the measurements of quality have in common: the splits of a table, and Stoker as a model on one of them."""
+import argparse
 import csv
 import json
 import pathlib
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -52,3 +54,21 @@ def train_and_predict(program, train, test, target, flags, interval=False):
             header, *rows = csv.reader(file)
         training = json.loads((run / "run.json").read_text())["trainings"][0]
         return seconds, dict(zip(header, zip(*rows))), training
+
+
+def measure_all(measure, task, count):
+    """Prints what measure(program, folder, name, seed, flags) gives for each table of the task and each split."""
+    own, flags = sys.argv[1:], []
+    if "--" in own:
+        own, flags = own[:own.index("--")], own[own.index("--") + 1:]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("tables", type=pathlib.Path)
+    parser.add_argument("--table", nargs="+")
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--splits", type=int, default=count)
+    options = parser.parse_args(own)
+    known = targets(options.tables)
+    for name in options.table or [name for name in known if known[name]["task"] == task]:
+        for seed in range(options.first, options.splits):
+            print(json.dumps(measure(options.program, options.tables, name, seed, flags)), flush=True)

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "base/files.h"
 #include "config/value.h"
 #include "store/record_line.h"
+#include "store/record_part.h"
 #include "store/runs.h"
 #include "train/progress.h"
 
@@ -22,101 +22,8 @@ using nlohmann::json;
 
 constexpr int newest_format = 1;
 constexpr std::size_t largest_file = 8U << 20;
-constexpr std::size_t longest_list = 10'000;  // cards, trainings, results, warnings
-constexpr std::size_t longest_text = 1U << 16;
 
 constexpr std::array<std::string_view, 4> status_names{"running", "finished", "failed", "interrupted"};
-
-// One object of a record. Every getter takes what is missing as the default and refuses what is not of its
-// kind, by the name of the file and the place in it.
-class Part {
- public:
-  using Place = std::function<std::string()>;  // asked only where something is refused
-
-  Part(const json& value, Place place) : value_(value), place_(std::move(place)) {
-    if (!value.is_object()) refuse("{}: expected an object, found {}", place_(), value.type_name());
-  }
-
-  std::string text(const char* key) const {
-    const json* found = find(key);
-    return found == nullptr ? "" : text_of(*found, [&] { return place_of(key); });
-  }
-
-  bool flag(const char* key) const {
-    const json* found = find(key);
-    if (found == nullptr) return false;
-    if (!found->is_boolean()) refuse_kind(key, "true or false", *found);
-    return found->get<bool>();
-  }
-
-  std::int64_t whole(const char* key, std::int64_t lowest, std::int64_t otherwise) const {
-    const json* found = find(key);
-    if (found == nullptr) return otherwise;
-    if (!found->is_number_integer()) refuse_kind(key, "a whole number", *found);
-    const bool too_large =
-        found->is_number_unsigned() && found->get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX);
-    if (too_large || found->get<std::int64_t>() < lowest)
-      refuse("{}: {} is out of range", place_of(key), found->dump());
-    return found->get<std::int64_t>();
-  }
-
-  double seconds(const char* key) const {
-    const json* found = find(key);
-    if (found == nullptr) return 0;
-    if (!found->is_number()) refuse_kind(key, "a number", *found);
-    const double value = found->get<double>();
-    if (!std::isfinite(value) || value < 0) refuse("{}: {} is not a duration", place_of(key), value);
-    return value;
-  }
-
-  // JSON has no word for numbers that are not finite; they are written as null.
-  double number(const char* key) const {
-    const json* found = find(key);
-    if (found == nullptr) return std::numeric_limits<double>::quiet_NaN();
-    if (!found->is_number()) refuse_kind(key, "a number", *found);
-    return found->get<double>();
-  }
-
-  template <class Read>
-  void each(const char* key, Read read) const {
-    const json* list = find(key);
-    if (list == nullptr) return;
-    if (!list->is_array()) refuse_kind(key, "a list", *list);
-    if (list->size() > longest_list)
-      refuse("{}: {} entries, more than the maximum of {}", place_of(key), list->size(), longest_list);
-    for (std::size_t i = 0; i < list->size(); ++i)
-      read((*list)[i], [&] { return fmt::format("{}[{}]", place_of(key), i); });
-  }
-
-  bool has(const char* key) const { return find(key) != nullptr; }
-  const json& at(const char* key) const { return *find(key); }
-  std::string place_of(const char* key) const { return fmt::format("{}: {}", place_(), key); }
-
-  static double number_of(const json& value, const Place& place) {
-    if (!value.is_number()) refuse("{}: expected a number, found {}", place(), value.type_name());
-    return value.get<double>();
-  }
-
-  static std::string text_of(const json& value, const Place& place) {
-    if (!value.is_string()) refuse("{}: expected text, found {}", place(), value.type_name());
-    const std::string& text = value.get_ref<const std::string&>();
-    if (text.size() > longest_text)
-      refuse("{}: text of {} bytes, more than the maximum of {}", place(), text.size(), longest_text);
-    return text;
-  }
-
- private:
-  const json* find(const char* key) const {
-    const auto found = value_.find(key);
-    return found == value_.end() || found->is_null() ? nullptr : &*found;
-  }
-  [[noreturn]] void refuse_kind(const char* key, const char* needed, const json& found) const {
-    refuse("{}: expected {}, found {}", place_of(key), needed, found.type_name());
-  }
-
-  const json& value_;
-  Place place_;
-};
 
 bool nests_deeper(std::string_view text, int most) {
   int depth = 0;
@@ -143,7 +50,7 @@ json parsed(const std::string& text, const std::string& name) {
   return config::to_json(config::parse_json(text, name, bounds));
 }
 
-RunStatus status_of(const std::string& text, const Part::Place& place) {
+RunStatus status_of(const std::string& text, const RecordPart::Place& place) {
   for (std::size_t i = 0; i < status_names.size(); ++i) {
     if (status_names[i] == text) return static_cast<RunStatus>(i);
   }
@@ -159,7 +66,7 @@ json process_json(const ProcessIdentity& process) {
           {"process_space", process.process_space}};
 }
 
-ProcessIdentity process_from(const Part& part) {
+ProcessIdentity process_from(const RecordPart& part) {
   return {part.whole("id", 1, 1), part.whole("start", -1, -1), part.text("host"), part.text("boot"),
           part.text("process_space")};
 }
@@ -173,10 +80,10 @@ json metrics_json(const NamedValues& values) {
   return metrics;
 }
 
-NamedValues metrics_from(const Part& part) {
+NamedValues metrics_from(const RecordPart& part) {
   NamedValues metrics;
-  part.each("metrics", [&](const json& entry, const Part::Place& place) {
-    const Part metric(entry, place);
+  part.each("metrics", [&](const json& entry, const RecordPart::Place& place) {
+    const RecordPart metric(entry, place);
     metrics.emplace_back(metric.text("name"), metric.number("value"));
   });
   return metrics;
@@ -209,7 +116,7 @@ json result_json(const RunRecord::Result& result) {
   return line;
 }
 
-RunRecord::Result result_from(const Part& part) {
+RunRecord::Result result_from(const RecordPart& part) {
   RunRecord::Result result;
   result.card = part.text("card");
   result.rows = part.whole("rows", 0, 0);
@@ -218,7 +125,7 @@ RunRecord::Result result_from(const Part& part) {
   return result;
 }
 
-RunRecord::Training training_from(const Part& part) {
+RunRecord::Training training_from(const RecordPart& part) {
   RunRecord::Training training;
   training.card = part.text("card");
   training.model_type = part.text("model_type");
@@ -232,52 +139,52 @@ RunRecord::Training training_from(const Part& part) {
   training.parameters = part.whole("parameters", 0, 0);
   training.seconds = part.seconds("seconds");
   if (part.has("alpha")) training.alpha = part.number("alpha");
-  part.each("alphas", [&](const json& entry, const Part::Place& place) {
-    training.alphas.push_back(Part::number_of(entry, place));
+  part.each("alphas", [&](const json& entry, const RecordPart::Place& place) {
+    training.alphas.push_back(RecordPart::number_of(entry, place));
   });
   training.members = part.whole("members", 0, 0);
   if (part.has("out_of_fold"))
     training.out_of_fold =
-        result_from(Part(part.at("out_of_fold"), [&] { return part.place_of("out_of_fold"); }));
+        result_from(RecordPart(part.at("out_of_fold"), [&] { return part.place_of("out_of_fold"); }));
   training.target = part.text("target");
   training.task = part.text("task");
   training.rows = part.whole("rows", 0, 0);
   training.features = part.whole("features", 0, 0);
   training.metrics = metrics_from(part);
   training.measured_rows = part.whole("measured_rows", 0, 0);
-  part.each("chosen", [&](const json& entry, const Part::Place& place) {
-    const Part line(entry, place);
+  part.each("chosen", [&](const json& entry, const RecordPart::Place& place) {
+    const RecordPart line(entry, place);
     training.chosen.push_back({line.text("name"), line.number("value"), line.text("metric"),
                                line.number("before"), line.number("after"), line.whole("rows", 0, 0)});
   });
-  part.each("coefficients", [&](const json& entry, const Part::Place& place) {
-    const Part line(entry, place);
+  part.each("coefficients", [&](const json& entry, const RecordPart::Place& place) {
+    const RecordPart line(entry, place);
     training.coefficients.push_back({line.text("feature"), line.text("class"), line.number("coefficient")});
     if (line.has("deviation")) training.coefficients.back().deviation = line.number("deviation");
   });
   return training;
 }
 
-void read_lists(const Part& part, RunRecord& record) {
-  part.each("sources", [&](const json& entry, const Part::Place& place) {
-    record.sources.push_back(Part::text_of(entry, place));
+void read_lists(const RecordPart& part, RunRecord& record) {
+  part.each("sources", [&](const json& entry, const RecordPart::Place& place) {
+    record.sources.push_back(RecordPart::text_of(entry, place));
   });
-  part.each("cards", [&](const json& entry, const Part::Place& place) {
-    const Part card(entry, place);
+  part.each("cards", [&](const json& entry, const RecordPart::Place& place) {
+    const RecordPart card(entry, place);
     record.cards.push_back(
         {card.text("id"), card.text("type"), card.flag("reused"), card.seconds("seconds")});
   });
-  part.each("trainings", [&](const json& entry, const Part::Place& place) {
-    record.trainings.push_back(training_from(Part(entry, place)));
+  part.each("trainings", [&](const json& entry, const RecordPart::Place& place) {
+    record.trainings.push_back(training_from(RecordPart(entry, place)));
   });
-  part.each("results", [&](const json& entry, const Part::Place& place) {
-    record.results.push_back(result_from(Part(entry, place)));
+  part.each("results", [&](const json& entry, const RecordPart::Place& place) {
+    record.results.push_back(result_from(RecordPart(entry, place)));
   });
-  part.each("warnings", [&](const json& entry, const Part::Place& place) {
-    record.warnings.push_back(Part::text_of(entry, place));
+  part.each("warnings", [&](const json& entry, const RecordPart::Place& place) {
+    record.warnings.push_back(RecordPart::text_of(entry, place));
   });
-  part.each("notes", [&](const json& entry, const Part::Place& place) {
-    record.notes.push_back(Part::text_of(entry, place));
+  part.each("notes", [&](const json& entry, const RecordPart::Place& place) {
+    record.notes.push_back(RecordPart::text_of(entry, place));
   });
 }
 
@@ -401,7 +308,7 @@ json RunRecord::to_json() const {
 }
 
 RunRecord RunRecord::from_json(const json& json, const std::string& name) {
-  const Part part(json, [&] { return name; });
+  const RecordPart part(json, [&] { return name; });
   RunRecord record;
   record.format = static_cast<int>(std::min<std::int64_t>(part.whole("format", 0, 0), INT32_MAX));
   if (record.format < 1) refuse("{} is not the record of a run: it has no format", name);
@@ -411,7 +318,7 @@ RunRecord RunRecord::from_json(const json& json, const std::string& name) {
   record.name = part.text("name");
   record.status = status_of(part.text("status"), [&] { return part.place_of("status"); });
   if (part.has("process"))
-    record.process = process_from(Part(part.at("process"), [&] { return part.place_of("process"); }));
+    record.process = process_from(RecordPart(part.at("process"), [&] { return part.place_of("process"); }));
   record.error = part.text("error");
   record.started = part.text("started");
   record.seconds = part.seconds("seconds");
