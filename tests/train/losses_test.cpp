@@ -18,11 +18,6 @@ using test::table_from_csv;
 using testing::AllOf;
 using testing::HasSubstr;
 
-FitResult trained_on(const Table& table, ModelSpec spec) {
-  RecordingListener listener;
-  return fit(request_for(table, std::move(spec)), listener, StopSignal{});
-}
-
 std::string refused_training(const FitRequest& request) {
   RecordingListener listener;
   return test::error_of(ExitCode::wrong_request, [&] { fit(request, listener, StopSignal{}); });
