@@ -240,8 +240,18 @@ std::vector<std::vector<std::string>> metric_rows(const std::vector<ListedRun>& 
   return rows;
 }
 
-// Of sweeps: what was searched and found. The winner's metrics stand in for the sweep's own from here on.
-std::vector<std::vector<std::string>> winner_rows(std::vector<ListedRun>& runs) {
+// A sweep is compared by what its winner has reached.
+void let_winners_stand_for_sweeps(std::vector<ListedRun>& runs) {
+  for (ListedRun& run : runs) {
+    const auto winner = winner_of(run.paths);
+    if (!winner || !winner->record) continue;
+    run.record.results = winner->record->results;
+    run.record.trainings = winner->record->trainings;
+  }
+}
+
+// Of sweeps: what was searched and found.
+std::vector<std::vector<std::string>> winner_rows(const std::vector<ListedRun>& runs) {
   std::vector<std::vector<std::string>> rows;
   const auto cell = [&](const std::string& name, std::size_t run) -> std::string& {
     auto found = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row[0] == name; });
@@ -263,10 +273,6 @@ std::vector<std::vector<std::string>> winner_rows(std::vector<ListedRun>& runs) 
           std::filesystem::path(winner->final_run).filename().string();
     cell("winner's " + winner->metric, i) = winner->score ? number(*winner->score) : "–";
     for (const auto& [name, value] : winner->settings) cell("winner's " + name, i) = value;
-    if (winner->record) {
-      runs[i].record.results = winner->record->results;
-      runs[i].record.trainings = winner->record->trainings;
-    }
   }
   return rows;
 }
@@ -286,12 +292,13 @@ ExitCode compare(const RunsCommand& command) {
       json["differing_settings"][row.front()] = std::vector<std::string>(row.begin() + 1, row.end());
     }
     json["against_first"] = noise_json(runs);
-    winner_rows(runs);  // seeds of sweeps are compared by their winners
+    let_winners_stand_for_sweeps(runs);
     json["by_seeds"] = seeds_json(runs);
     print_json(json);
     return ExitCode::done;
   }
   std::vector<std::vector<std::string>> winners = winner_rows(runs);
+  let_winners_stand_for_sweeps(runs);
   std::vector<std::vector<std::string>> rows{{"run"},    {"status"}, {"model"},
                                              {"engine"}, {"device"}, {"time"}};
   for (const ListedRun& run : runs) {

@@ -129,37 +129,34 @@ std::string calibration_table(const Calibration& calibration) {
       four_decimals(calibration.expected_error), rows);
 }
 
+// A table for every evaluation that has such a chart; `count` says of how many lines it would be.
+template <class Chart, class Count>
+std::string chart_section(const RunContents& contents, const char* title, Count count,
+                          std::string (*table)(const Chart& chart)) {
+  std::string tables;
+  for (const CardEvaluation& each : contents.evaluations) {
+    const auto* chart = each.evaluation.chart<Chart>();
+    if (chart == nullptr || count(*chart) == 0) continue;
+    tables += heading_of(each.card, contents.evaluations.size() > 1) + table(*chart);
+  }
+  return tables.empty() ? "" : fmt::format("<section>\n<h2>{}</h2>\n{}</section>\n", title, tables);
+}
+
 }  // namespace
 
 std::string calibration_section(const RunContents& contents) {
-  std::string tables;
-  for (const CardEvaluation& each : contents.evaluations) {
-    const auto* calibration = each.evaluation.chart<Calibration>();
-    if (calibration == nullptr || calibration->predicted.empty()) continue;
-    tables += heading_of(each.card, contents.evaluations.size() > 1) + calibration_table(*calibration);
-  }
-  return tables.empty() ? "" : fmt::format("<section>\n<h2>Calibration</h2>\n{}</section>\n", tables);
+  const auto lines = [](const Calibration& calibration) { return calibration.predicted.size(); };
+  return chart_section<Calibration>(contents, "Calibration", lines, calibration_table);
 }
 
 std::string class_scores_section(const RunContents& contents) {
-  std::string tables;
-  for (const CardEvaluation& each : contents.evaluations) {
-    const auto* scores = each.evaluation.chart<ClassScores>();
-    if (scores == nullptr || scores->classes.empty()) continue;
-    tables += heading_of(each.card, contents.evaluations.size() > 1) + scores_table(*scores);
-  }
-  return tables.empty() ? "" : fmt::format("<section>\n<h2>Class by class</h2>\n{}</section>\n", tables);
+  const auto lines = [](const ClassScores& scores) { return scores.classes.size(); };
+  return chart_section<ClassScores>(contents, "Class by class", lines, scores_table);
 }
 
 std::string importance_section(const RunContents& contents) {
-  std::string tables;
-  for (const CardEvaluation& each : contents.evaluations) {
-    const auto* importance = each.evaluation.chart<ColumnImportance>();
-    if (importance == nullptr || importance->columns.empty()) continue;
-    tables += heading_of(each.card, contents.evaluations.size() > 1) + importance_table(*importance);
-  }
-  return tables.empty() ? ""
-                        : fmt::format("<section>\n<h2>What the model relies on</h2>\n{}</section>\n", tables);
+  const auto lines = [](const ColumnImportance& importance) { return importance.columns.size(); };
+  return chart_section<ColumnImportance>(contents, "What the model relies on", lines, importance_table);
 }
 
 std::string coefficients_section(const RunRecord& record) {
