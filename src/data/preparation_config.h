@@ -23,6 +23,7 @@ struct InputForm {
   Scaling scaling;                 // what `scaling: auto` means to it
   bool numbers_apart = false;      // reads numbers as an array of their own, which it embeds
   bool embeds_categories = false;  // reads numbers of categories, of which it learns what they stand for
+  bool reads_windows = false;      // of a series: the rows of a window one behind the other
 };
 
 }  // namespace stoker
