@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "fused/cuda/fused_cuda.h"
+#include "fused/cuda/sequence/sequence_kernels.h"
 
 namespace stoker::fused {
 
@@ -21,4 +22,19 @@ std::unique_ptr<EngineGroup> make_cuda_group(std::span<const EngineRequest>) {
   refuse("this program was built without CUDA");
 }
 
+namespace sequence {
+
+bool has_kernels_for(const Network&) {
+  return false;
+}
+
+std::string refusal(const Network&, Device) {
+  return "this program was built without CUDA";
+}
+
+std::unique_ptr<SequenceKernels> make_kernels(const Network&, const Places&) {
+  refuse("this program was built without CUDA");
+}
+
+}  // namespace sequence
 }  // namespace stoker::fused

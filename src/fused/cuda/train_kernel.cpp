@@ -1,32 +1,18 @@
 #include "fused/cuda/train_kernel.h"
 
-#include <cstdlib>
 #include <map>
 #include <mutex>
 
 #include <cuda_runtime_api.h>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/hash.h"
 #include "fused/cuda/built_in.h"
-#include "fused/cuda/compile_once.h"
 #include "fused/cuda/device_memory.h"
 #include "fused/cuda/gpu.h"
-#include "fused/cuda/nvrtc.h"
-#include "fused/cuda/sources.h"
+#include "fused/cuda/kept_code.h"
 
 namespace stoker::fused {
 namespace {
-
-namespace fs = std::filesystem;
-
-constexpr std::size_t most_code_bytes = 64 << 20;
-
-std::string architecture_of(Device device) {
-  const int capability = gpu_of(device).capability;
-  return fmt::format("sm_{}{}", capability, capability == 90 ? "a" : "");
-}
 
 std::string source_of(const Plan& plan) {
   std::string widths;
@@ -45,59 +31,9 @@ std::string source_of(const Plan& plan) {
       is_crowd ? "train_in_crowd" : "train");
 }
 
-// Compiled kernels outlive the program here. No home, no cache: then they are compiled each time.
-std::optional<fs::path> cache_folder() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0')
-    return fs::path(cache) / "stoker" / "kernels";
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0')
-    return fs::path(home) / ".cache" / "stoker" / "kernels";
-  return std::nullopt;
-}
-
-std::optional<fs::path> kept_at(const std::string& source, const std::string& architecture) {
-  const std::optional<fs::path> folder = cache_folder();
-  if (!folder) return std::nullopt;
-  Sha256 hash;
-  hash.add(source);
-  hash.add(architecture);
-  for (const sources::Text& each : sources::all()) hash.add(each.text);
-  return *folder / (hash.finish() + ".cubin");
-}
-
-CompiledCode kept_or_compiled(const std::string& source, const std::string& architecture,
-                              const StopSignal& stop) {
-  const std::optional<fs::path> file = kept_at(source, architecture);
-  try {
-    std::error_code ignored;
-    if (file && fs::exists(*file, ignored)) return {read_file(*file, most_code_bytes), ""};
-  } catch (const Error&) {
-    // A cache that cannot be read is no cache.
-  }
-  CompiledCode made = compiled(source, architecture, stop);
-  if (file && !made.code.empty()) {
-    try {
-      make_folder(file->parent_path());
-      write_file(*file, made.code);
-    } catch (const Error&) {
-      // Nor is one that cannot be written.
-    }
-  }
-  return made;
-}
-
-CompileOnce& codes() {
-  static CompileOnce once;
-  return once;
-}
-
 // What tells one kernel from another.
 std::string key_of(const Plan& plan, Device device) {
-  return architecture_of(device) + source_of(plan);
-}
-
-CompiledCode code_for(const Plan& plan, Device device, const StopSignal& stop) {
-  return codes().get(key_of(plan, device),
-                     [&] { return kept_or_compiled(source_of(plan), architecture_of(device), stop); });
+  return code_key(source_of(plan), device);
 }
 
 std::optional<TrainKernel> loaded(const std::string& code) {
@@ -141,13 +77,11 @@ Ready& ready() {
 // Compiled, or kept from an earlier time; what was kept and does not load is damaged, and compiled anew.
 std::optional<TrainKernel> compiled_kernel(const Plan& plan, Device device, std::string& why_not) {
   for (int i = 0; i < 2; ++i) {
-    const CompiledCode made = code_for(plan, device, StopSignal());
+    const CompiledCode made = code_for(source_of(plan), device, StopSignal());
     why_not = made.why_not;
     if (made.code.empty()) return std::nullopt;
     if (std::optional<TrainKernel> kernel = loaded(made.code)) return kernel;
-    codes().forget(key_of(plan, device));
-    std::error_code ignored;
-    if (const auto file = kept_at(source_of(plan), architecture_of(device))) fs::remove(*file, ignored);
+    discard_code(source_of(plan), device);
   }
   why_not = "the compiled kernel does not load on this GPU";
   return std::nullopt;
@@ -168,7 +102,7 @@ std::optional<TrainKernel> kernel_for(const Plan& plan, Device device, std::stri
   if (!kernel) return std::nullopt;
   prepare(*kernel, plan, device);
   const std::lock_guard lock(ready().mutex);
-  codes().forget(key);
+  forget_code(source_of(plan), device);
   return ready().kernels.emplace(std::pair(device.index, key), *kernel).first->second;
 }
 
@@ -191,7 +125,7 @@ int clusters_at_once(const Plan& plan, const TrainKernel& kernel) {
 void compile_ahead(const Plan& plan, Device device, const StopSignal& stop) {
   if (gpu_of(device).capability < 80 || built_in_kernel(plan) != nullptr) return;
   if (ready().find(device, key_of(plan, device))) return;
-  code_for(plan, device, stop);
+  code_for(source_of(plan), device, stop);
 }
 
 }  // namespace stoker::fused
