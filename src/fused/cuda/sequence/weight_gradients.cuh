@@ -42,9 +42,9 @@ __device__ __forceinline__ void add_partial_sums(const GradientWork& work, int b
       ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-// This block's part of a tile's sums: a warp has 64 x 64 of them.
+// This block's part of a tile's sums: a warp has 64 x 32 of them.
 struct GradientSums {
-  float at[4][8][4];
+  float at[4][4][4];
 
   __device__ __forceinline__ void add(Word a, Word b, int first_a, int first_b, int lane) {
 #pragma unroll
@@ -58,7 +58,7 @@ struct GradientSums {
         left[i] = make_uint4(four[0], four[1], four[2], four[3]);
       }
 #pragma unroll
-      for (int j = 0; j < 8; j += 2) {
+      for (int j = 0; j < 4; j += 2) {
         Word four[4];
         load_transposed(four, b + (k + ((lane >> 3) & 1) * 8 + (lane & 7)) * gradient_narrow_pitch +
                                   (first_b + j * 8 + (lane >> 4) * 8) * 2);
@@ -76,7 +76,7 @@ struct GradientSums {
 #pragma unroll
     for (int i = 0; i < 4; ++i)
 #pragma unroll
-      for (int j = 0; j < 8; ++j)
+      for (int j = 0; j < 4; ++j)
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
           const int of_a = first_a + i * 16 + (k / 2) * 8 + lane / 4;
@@ -121,8 +121,8 @@ __device__ __forceinline__ void make_gradients(const GradientWork& work, char* m
   const GradientTile tile = work.tiles[cluster];
   const int lane = threadIdx.x % 32;
   const int warp = threadIdx.x / 32;
-  const int first_a = (warp / 2) * 64;
-  const int first_b = (warp % 2) * 64;
+  const int first_a = (warp / 4) * 64;
+  const int first_b = (warp % 4) * 32;
   const bool has_work = first_a < tile.a_columns && first_b < tile.b_columns;
   const int all_steps = (tile.rows + gradient_step - 1) / gradient_step;
   const int share = (all_steps + gradient_cluster - 1) / gradient_cluster;

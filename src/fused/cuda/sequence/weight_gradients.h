@@ -6,12 +6,12 @@
 // that the result is always the same.
 namespace stoker::fused::sequence {
 
-constexpr int gradient_threads = 256;
+constexpr int gradient_threads = 512;
 constexpr int gradient_cluster = 5;
 constexpr int gradient_wide = 256;
 constexpr int gradient_narrow = 128;
 constexpr int gradient_step = 32;  // rows at a time
-constexpr int gradient_stages = 4;
+constexpr int gradient_stages = 6;
 constexpr int gradient_wide_pitch = (gradient_wide + 8) * 2;      // bytes
 constexpr int gradient_narrow_pitch = (gradient_narrow + 8) * 2;
 constexpr int gradient_stage_bytes = gradient_step * (gradient_wide_pitch + gradient_narrow_pitch);
