@@ -47,7 +47,7 @@ std::int64_t weight_count(const NamedArrays& parameters) {
 }
 
 void settle_cpu_for(const EngineRequest& request) {
-  const std::int64_t rows = std::min(request.batch_size, request.training.rows());
+  const std::int64_t rows = std::min(request.part_rows(), request.training.rows());
   // Forward, and backward to the weights and to the inputs.
   settle_cpu(3 * rows * weight_count(request.initial_parameters), request.threads);
 }

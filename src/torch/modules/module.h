@@ -19,6 +19,8 @@ namespace stoker::torch_door {
 struct Pass {
   bool is_training = false;
   std::span<const at::Tensor> masks;  // of dropout, one per entry of dropout_widths(); none: no dropout
+  // Segments keep nothing but what enters them, and are computed again on the way back (modules/segment.h).
+  bool recomputes = false;
 };
 
 class Module {
