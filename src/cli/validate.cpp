@@ -26,14 +26,20 @@ struct ValidateOptions {
 nlohmann::json as_json(const Document& document) {
   nlohmann::json cards = nlohmann::json::array();
   for (const Card& card : document.cards) cards.push_back({{"id", card.id}, {"type", card.type}});
-  return {{"valid", true}, {"name", document.name}, {"cards", cards}, {"errors", nlohmann::json::array()}};
+  return {{"valid", true},
+          {"name", document.name},
+          {"cards", cards},
+          {"errors", nlohmann::json::array()},
+          {"notes", document.notes}};
 }
 
 std::string as_text(const ValidateOptions& options, const Document& document) {
   std::vector<std::string> order;
   for (const Card& card : document.cards) order.push_back(card.id);
-  return fmt::format("{} is valid: {}, run in this order: {}\n", options.document,
-                     counted(order.size(), "card"), join(order, ", "));
+  std::string text = fmt::format("{} is valid: {}, run in this order: {}\n", options.document,
+                                 counted(order.size(), "card"), join(order, ", "));
+  for (const std::string& note : document.notes) text += note + "\n";
+  return text;
 }
 
 std::string as_text(const ValidateOptions& options, const SweepDocument& sweep) {

@@ -19,6 +19,20 @@ void Diagnostics::add(int line, std::string_view path, std::string message) {
   found_.push_back({line, std::string(path), std::move(message)});
 }
 
+void Diagnostics::note(int line, std::string_view path, std::string message) {
+  notes_.push_back({line, std::string(path), std::move(message)});
+}
+
+std::vector<std::string> Diagnostics::notes() const {
+  std::vector<std::string> all;
+  for (const Diagnostic& each : notes_) {
+    std::string line = each.line > 0 ? fmt::format("line {}: ", each.line) : "";
+    line += fmt::format("{}: {}", each.path, each.message);
+    if (std::find(all.begin(), all.end(), line) == all.end()) all.push_back(std::move(line));
+  }
+  return all;
+}
+
 std::string Diagnostics::text() const {
   std::vector<Diagnostic> sorted = found_;
   std::stable_sort(sorted.begin(), sorted.end(),

@@ -65,6 +65,8 @@ class Check {
 
   std::optional<Value> whole(const Value& value, const std::string& path) const {
     if (is_not_set(value)) return Value();
+    if (const std::string* given = value.get_if<std::string>(); given != nullptr && is_word(*given))
+      return Value(*given, value.line());
     if (!is_list(field_.type)) return single(field_.type, value, value.line(), path);
     const Value::List* list = value.get_if<Value::List>();
     if (list == nullptr) return wrong_type(field_.type, value, value.line(), path);
@@ -78,6 +80,8 @@ class Check {
   }
 
  private:
+  bool is_word(const std::string& text) const { return !field_.word.empty() && text == field_.word; }
+
   bool is_not_set(const Value& value) const {
     if (value.is_null()) return field_.is_optional || field_.type == FieldType::map;
     const std::string* text = value.get_if<std::string>();
@@ -187,8 +191,9 @@ class Check {
     std::string hint;
     const bool scalar = !value.is_null() && !value.get_if<Value::List>() && !value.get_if<Value::Map>();
     if (type == FieldType::text && scalar) hint = "; put it in quotes";
+    const std::string or_word = field_.word.empty() ? "" : " or " + field_.word;
     return wrong(line, path,
-                 fmt::format("must be {}, found {}{}", expectation(type), value.describe(), hint));
+                 fmt::format("must be {}{}, found {}{}", expectation(type), or_word, value.describe(), hint));
   }
 
   std::optional<Value> wrong(int line, const std::string& path, std::string message) const {
@@ -248,6 +253,32 @@ Field&& Field::optional() && {
   return std::move(*this);
 }
 
+Field&& Field::or_word(const std::string& given, std::int64_t stands_as) && {
+  word = given;
+  store_ = [store = store_, stands_as](const Value& value) {
+    store(value.get_if<std::string>() != nullptr ? Value(stands_as) : value);
+  };
+  load_ = [load = load_, given, stands_as] {
+    Value value = load();
+    const std::int64_t* number = value.get_if<std::int64_t>();
+    return number != nullptr && *number == stands_as ? Value(given) : value;
+  };
+  default_value = load_();
+  return std::move(*this);
+}
+
+Field&& Field::also_called(std::string other, std::string note,
+                           std::function<std::optional<Value>(const Value&)> translate) && {
+  if (!translate) translate = [](const Value& given) { return given; };
+  other_names.push_back({std::move(other), std::move(note), std::move(translate)});
+  return std::move(*this);
+}
+
+Field&& Field::needs_no(std::string other, std::string note) && {
+  other_names.push_back({std::move(other), std::move(note), [](const Value&) { return std::nullopt; }});
+  return std::move(*this);
+}
+
 Field&& Field::changes_rows() && {
   changes = Changes::rows;
   return std::move(*this);
@@ -272,33 +303,71 @@ void Field::read(const Value& value, const std::string& path, Diagnostics& diagn
   if (const auto checked = Check(*this, diagnostics).whole(value, path)) store_(*checked);
 }
 
+namespace {
+
+// A setting under its own name or under one that others have for it.
+class FieldReader {
+ public:
+  FieldReader(const Fields& fields, const std::string& path, Diagnostics& diagnostics)
+      : fields_(fields), path_(path), diagnostics_(diagnostics), given_(fields.size()) {
+    for (const Field& field : fields) known_.push_back(field.name);
+  }
+
+  void read(const Entry& entry) {
+    const auto index =
+        static_cast<std::size_t>(std::find(known_.begin(), known_.end(), entry.key) - known_.begin());
+    if (index < fields_.size()) return store(index, entry, entry.value);
+    if (!read_other_name(entry))
+      diagnostics_.add(entry.line, path_to(path_, entry.key),
+                       "unknown setting" + suggestion(entry.key, known_));
+  }
+
+  void add_missing(int line) const {
+    for (std::size_t i = 0; i < fields_.size(); ++i)
+      if (fields_[i].is_required && given_[i].empty())
+        diagnostics_.add(line, path_to(path_, fields_[i].name), "missing, and there is no default");
+  }
+
+ private:
+  bool read_other_name(const Entry& entry) {
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+      for (const OtherName& other : fields_[i].other_names) {
+        if (other.name != entry.key) continue;
+        diagnostics_.note(entry.line, path_to(path_, entry.key), other.note);
+        if (const std::optional<Value> value = other.translate(entry.value)) store(i, entry, *value);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void store(std::size_t index, const Entry& entry, const Value& value) {
+    if (!given_[index].empty())
+      return diagnostics_.add(entry.line, path_to(path_, entry.key),
+                              fmt::format("sets what {} sets too; leave one of them out", given_[index]));
+    given_[index] = entry.key;
+    fields_[index].read(value, path_to(path_, entry.key), diagnostics_);
+  }
+
+  const Fields& fields_;
+  const std::string& path_;
+  Diagnostics& diagnostics_;
+  std::vector<std::string> known_;
+  std::vector<std::string> given_;  // the name under which each was set
+};
+
+}  // namespace
+
 void read_fields(const Fields& fields, const Value& map, const std::string& path, Diagnostics& diagnostics) {
   const Value::Map* entries = map.get_if<Value::Map>();
   if (entries == nullptr && !map.is_null()) {
     diagnostics.add(map.line(), path, "must be a map of settings, found " + map.describe());
     return;
   }
-  std::vector<std::string> known;
-  for (const Field& field : fields) known.push_back(field.name);
-  std::vector<bool> given(fields.size(), false);
-  if (entries != nullptr) {
-    for (const Entry& entry : *entries) {
-      const auto index =
-          static_cast<std::size_t>(std::find(known.begin(), known.end(), entry.key) - known.begin());
-      if (index < fields.size()) {
-        given[index] = true;
-        fields[index].read(entry.value, path_to(path, entry.key), diagnostics);
-      } else {
-        diagnostics.add(entry.line, path_to(path, entry.key),
-                        "unknown setting" + suggestion(entry.key, known));
-      }
-    }
-  }
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i].is_required && !given[i]) {
-      diagnostics.add(map.line(), path_to(path, fields[i].name), "missing, and there is no default");
-    }
-  }
+  FieldReader reader(fields, path, diagnostics);
+  if (entries != nullptr)
+    for (const Entry& entry : *entries) reader.read(entry);
+  reader.add_missing(map.line());
 }
 
 Value write_fields(const Fields& fields) {

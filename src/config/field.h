@@ -45,6 +45,14 @@ enum class Changes {
   conditions,  // what is predicted, or where and how long it is trained: nothing is left to compare by
 };
 
+// What people who come from elsewhere call a setting, or one that nothing here needs.
+struct OtherName {
+  std::string name;
+  std::string note;  // what it means here, told to who used it
+  // The setting's value for one that was given under this name; none: there is nothing to set.
+  std::function<std::optional<Value>(const Value& given)> translate;
+};
+
 class Field {
  public:
   std::string name;
@@ -61,6 +69,8 @@ class Field {
   bool is_optional = false;  // null or "" is a value: not set
   std::vector<Field> inner;  // of a map whose settings are declared too
   Changes changes = Changes::nothing_else;
+  std::string word;  // of a whole number: may stand in its place; "": none
+  std::vector<OtherName> other_names;
   // What the member's type can hold; a value outside is refused, never wrapped around.
   std::int64_t lowest_integer = std::numeric_limits<std::int64_t>::min();
   std::int64_t highest_integer = std::numeric_limits<std::int64_t>::max();
@@ -74,6 +84,13 @@ class Field {
   Field&& not_empty() &&;
   Field&& required() &&;
   Field&& optional() &&;
+  // A whole number or this word, for which the member holds `stands_as`, a number outside of the range.
+  Field&& or_word(const std::string& given, std::int64_t stands_as) &&;
+  // Read in place of this setting, with the note.
+  Field&& also_called(std::string other, std::string note,
+                      std::function<std::optional<Value>(const Value&)> translate = nullptr) &&;
+  // A name that belongs beside this setting elsewhere. Here it sets nothing, and the note says why.
+  Field&& needs_no(std::string other, std::string note) &&;
   Field&& changes_rows() &&;
   Field&& changes_loss() &&;
   Field&& changes_conditions() &&;
@@ -99,6 +116,7 @@ template <class Config>
 Field field_of_settings(std::string name, Config& member, std::string help);
 
 // Reads a map: unknown keys (with the nearest known name), wrong types and ranges, missing required ones.
+// Names that are others' leave a note in the diagnostics.
 void read_fields(const Fields& fields, const Value& map, const std::string& path, Diagnostics& diagnostics);
 
 template <class Config>

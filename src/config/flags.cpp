@@ -49,7 +49,7 @@ std::string help_text(const Field& field) {
 std::string placeholder(const Field& field) {
   switch (field.type) {
     case FieldType::integer:
-      return "INTEGER";
+      return field.word.empty() ? "INTEGER" : fmt::format("INTEGER|{}", field.word);
     case FieldType::number:
       return "NUMBER";
     case FieldType::integers:

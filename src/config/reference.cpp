@@ -58,7 +58,7 @@ std::string type_text(const Field& field) {
     case FieldType::boolean:
       return "true or false";
     case FieldType::integer:
-      return "whole number";
+      return field.word.empty() ? "whole number" : fmt::format("whole number or `{}`", field.word);
     case FieldType::number:
       return "number";
     case FieldType::text:
@@ -85,6 +85,8 @@ std::string reference_rows(const Fields& fields, const std::string& path) {
     rows += fmt::format("| `{}` | {} | {} | {} | {} |\n", name, type_text(field),
                         field.inner.empty() ? default_text(field) : "", in_cell(allowed_text(field)),
                         in_cell(field.help));
+    for (const OtherName& other : field.other_names)
+      rows += fmt::format("| `{}` | | | | {} |\n", path + other.name, in_cell(other.note));
     rows += reference_rows(field.inner, name + ".");
   }
   return rows;

@@ -52,6 +52,8 @@ void add_properties(json& schema, const Fields& fields) {
   for (const Field& field : fields) {
     schema["properties"][field.name] = field_schema(field);
     if (field.is_required) schema["required"].push_back(field.name);
+    for (const OtherName& other : field.other_names)
+      schema["properties"][other.name] = {{"description", other.note}, {"deprecated", true}};
   }
   schema["additionalProperties"] = false;
 }
@@ -68,6 +70,7 @@ json field_schema(const Field& field) {
     schema["type"] = json::array({schema["type"], "null"});
     if (schema.contains("enum")) schema["enum"].push_back(nullptr);
   }
+  if (!field.word.empty()) schema = {{"anyOf", json::array({std::move(schema), {{"const", field.word}}})}};
   if (!field.inner.empty()) add_properties(schema, field.inner);
   schema["description"] = field.help;
   if (!field.is_required) schema["default"] = to_json(field.default_value);

@@ -22,24 +22,25 @@
 // takes its whole state, so a run can stop after any chunk and go on exactly.
 namespace stoker {
 
-enum class Optimizer { adam, adamw, sgd };
+enum class Optimizer { adam, adamw, sgd, lion };
 enum class EngineChoice { automatic, fused, graph, eager };
 
 // Of the operands of matrix products; sums, weights and moments are fp32 always. automatic: what the engine
 // is fastest with and loses no quality by. fp32: no rounding of operands, so that engines agree closely.
-enum class Precision { automatic, fp32 };
+// precision.h says which device has which.
+enum class Precision { automatic, fp32, tf32, bf16, fp16 };
 
 struct OptimizerSettings {
   Optimizer kind = Optimizer::adam;
   double momentum = 0;  // sgd
   double weight_decay = 0;
-  double beta1 = 0.9;  // adam, adamw
+  double beta1 = 0.9;  // adam, adamw, lion
   double beta2 = 0.999;
-  double epsilon = 1e-8;
+  double epsilon = 1e-8;     // adam, adamw
   double max_grad_norm = 0;  // 0: no clipping
 
   bool has_first_moment() const { return kind != Optimizer::sgd || momentum > 0; }
-  bool has_second_moment() const { return kind != Optimizer::sgd; }
+  bool has_second_moment() const { return kind == Optimizer::adam || kind == Optimizer::adamw; }
 };
 
 // Between processes that train one model: called after every backward pass, with the gradients of this
@@ -60,6 +61,12 @@ struct EngineRequest {
   Precision precision = Precision::automatic;
   OptimizerSettings optimizer;
   std::int64_t batch_size = 32;
+  // A step takes its batch in so many parts, one after the other, and adds up their gradients: the same step
+  // in less memory. An engine that keeps little between the layers may take it whole.
+  std::int64_t accumulation_steps = 1;
+  // Decay of a moving average of the weights, which is then what is validated, kept and given out; 0: none.
+  double weight_average = 0;
+  bool checkpoint_activations = false;  // computed again on the way back instead of kept
   std::uint64_t seed = 0;
   std::int64_t patience = 0;  // epochs without a better validation loss before stopping; 0: never stop early
   double min_delta = 0;       // what counts as better
@@ -74,6 +81,8 @@ struct EngineRequest {
   std::int64_t rows_per_epoch() const { return training.rows() / order.ranks; }
   // The last batch of an epoch may be smaller; it is trained on like the others.
   std::int64_t steps_per_epoch() const { return (rows_per_epoch() + batch_size - 1) / batch_size; }
+
+  std::int64_t part_rows() const { return (batch_size + accumulation_steps - 1) / accumulation_steps; }
 
   const LossTerm& loss() const { return losses.front(); }  // of a request that has one
   LossTerm& loss() { return losses.front(); }
@@ -102,6 +111,15 @@ struct EpochRecord {
 struct ChunkResult {
   std::vector<EpochRecord> finished_epochs;  // up to and including the one that stopped, if any
   bool stopped_early = false;
+  // False: numbers were not finite, which a precision of more range may have been able to hold.
+  bool is_sound = true;
+};
+
+// Of a device, in bytes.
+struct MemoryUse {
+  std::uint64_t allocated = 0;
+  std::uint64_t reserved = 0;  // with what the allocator keeps for later
+  std::uint64_t peak = 0;      // most that was allocated at a time
 };
 
 class Engine {
@@ -123,6 +141,13 @@ class Engine {
   virtual NamedArrays parameters() const = 0;  // as they are now, on the host
   // Those of the best validation loss; without validation, as they are now.
   virtual NamedArrays best_parameters() const = 0;
+
+  // What it computes its products with, automatic never.
+  virtual Precision precision() const { return Precision::fp32; }
+  // Whether the same training could go on in fp32 after numbers that were not finite, and with a batch in
+  // smaller parts after a lack of memory, from an earlier state.
+  virtual bool can_start_over() const { return false; }
+  virtual MemoryUse memory() const { return {}; }  // of its device; 0 where nobody knows
 };
 
 // Models that train side by side on one device, each with its own request; all of one shape and loss. What is
@@ -150,6 +175,12 @@ struct EngineMaker {
   std::unique_ptr<EngineGroup> (*make_group)(std::span<const EngineRequest> requests) = nullptr;
   // Why another engine that can run it is faster with one model alone, or "". Null: never.
   std::string (*slower_alone)(const EngineRequest& request) = nullptr;
+  // Whether models of such a request can form a group. Null: all that it runs.
+  bool (*can_group)(const EngineRequest& request) = nullptr;
+
+  bool groups(const EngineRequest& request) const {
+    return request.device.is_cuda() && make_group != nullptr && (can_group == nullptr || can_group(request));
+  }
 };
 
 }  // namespace stoker
@@ -158,10 +189,11 @@ template <>
 inline constexpr std::array<std::string_view, 6> stoker::config::names<stoker::Loss>{
     "mse", "binary_cross_entropy", "cross_entropy", "huber", "output", "quantile"};
 template <>
-inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::Optimizer>{"adam", "adamw",
-                                                                                          "sgd"};
+inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::Optimizer>{"adam", "adamw",
+                                                                                          "sgd", "lion"};
 template <>
 inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::EngineChoice>{
     "auto", "fused", "graph", "eager"};
 template <>
-inline constexpr std::array<std::string_view, 2> stoker::config::names<stoker::Precision>{"auto", "fp32"};
+inline constexpr std::array<std::string_view, 5> stoker::config::names<stoker::Precision>{
+    "auto", "fp32", "tf32", "bf16", "fp16"};

@@ -85,6 +85,12 @@ std::string loss_problem(const LossTerm& term, const Network& network) {
                        term.first_output + width - 1, network.outputs);
   if ((term.kind == Loss::binary_cross_entropy || term.kind == Loss::output) && width != 1)
     return fmt::format("{} needs a network with one output", config::name_of(term.kind));
+  const bool has_classes = term.kind == Loss::cross_entropy || term.kind == Loss::binary_cross_entropy;
+  if (term.label_smoothing != 0 && !has_classes)
+    return fmt::format("label_smoothing is for classes, and the loss {} has none",
+                       config::name_of(term.kind));
+  if (!(term.label_smoothing >= 0 && term.label_smoothing < 1))
+    return fmt::format("label_smoothing is {}; it must be at least 0 and below 1", term.label_smoothing);
   return "";
 }
 
@@ -117,6 +123,10 @@ std::string unfrozen_problem(const EngineRequest& request) {
 
 std::string request_problem(const EngineRequest& request) {
   const RowOrder& order = request.order;
+  if (request.accumulation_steps < 1)
+    return fmt::format("a batch cannot be taken in {} parts", request.accumulation_steps);
+  if (!(request.weight_average >= 0 && request.weight_average < 1))
+    return fmt::format("a moving average cannot have a decay of {}", request.weight_average);
   if (request.batch_size < 1) return fmt::format("a batch cannot have {} rows", request.batch_size);
   if (order.ranks < 1 || order.rank < 0 || order.rank >= order.ranks || order.rows_per_shard < 0)
     return fmt::format("there cannot be a process {} of {} with shards of {} rows", order.rank, order.ranks,

@@ -35,6 +35,8 @@ std::string refusal_of_both(const EngineRequest& request) {
   if (request.losses.size() != 1) return "it trains with a single loss";
   if (request.loss().kind == Loss::output) return "it computes the loss itself";
   if (request.loss().weight != 1) return "it does not support a weighted loss";
+  if (request.optimizer.kind == Optimizer::lion) return "it does not have the optimizer lion";
+  if (request.weight_average > 0) return "it keeps no moving average of weights";
   if (!request.unfrozen.empty()) return "it trains all parameters, but some are frozen";
   if (request.first_update != 0) return "its optimiser begins with the first step";
   if (request.order.is_sharded()) return "it does not support shards";

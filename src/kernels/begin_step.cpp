@@ -25,7 +25,7 @@ void begin_step(const BeginStep& work) {
   StepCounters& counters = *work.counters;
   const std::int64_t step = counters.step;
   const std::int64_t epoch = step / work.steps_per_epoch;
-  const std::int64_t first = step % work.steps_per_epoch * work.batch_size;
+  const std::int64_t first = step % work.steps_per_epoch * work.batch_size + work.first_row;
   const EpochOrder order(work.order, work.seed, work.rows, epoch);
   for (std::int64_t row = 0; row < work.batch_rows; ++row) {
     const std::int64_t chosen = order(std::min(first + row, work.epoch_rows - 1));
@@ -36,7 +36,7 @@ void begin_step(const BeginStep& work) {
   *work.learning_rate = work.rates[rate];
   *work.update_number = static_cast<float>(step + 1 - work.first_update);
   counters.current_step = step;
-  if (*work.stopped == 0) counters.step = step + 1;
+  if (work.moves_on && *work.stopped == 0) counters.step = step + 1;
 }
 
 void begin_step(const BeginStep& work, const Place& place) {

@@ -17,7 +17,7 @@ __device__ void finish(const BeginStep& work, std::int64_t step) {
   *work.learning_rate = work.rates[rate];
   *work.update_number = static_cast<float>(step + 1 - work.first_update);
   work.counters->current_step = step;
-  if (*work.stopped == 0) work.counters->step = step + 1;
+  if (work.moves_on && *work.stopped == 0) work.counters->step = step + 1;
   work.counters->ticket = 0;
 }
 
@@ -55,7 +55,8 @@ __global__ void __launch_bounds__(threads) begin_step_kernel(BeginStep work) {
   if (threadIdx.x < count) {
     // Beyond the last row only in a warm-up run, whose result is thrown away; the permutation must not see
     // it.
-    std::int64_t position = step % work.steps_per_epoch * work.batch_size + block_row + threadIdx.x;
+    std::int64_t position =
+        step % work.steps_per_epoch * work.batch_size + work.first_row + block_row + threadIdx.x;
     if (position >= work.epoch_rows) position = work.epoch_rows - 1;
     chosen[threadIdx.x] = row_at(work.order, work.seed, work.rows, epoch, position);
   }

@@ -38,6 +38,9 @@ struct BeginStep {
   std::int64_t epoch_rows = 0;  // of them, those that this process sees in an epoch
   std::int64_t batch_size = 0;
   std::int64_t batch_rows = 0;  // of this batch; the last one of an epoch may be smaller
+  // Of a batch that is taken in parts: the row at which this part begins, and whether it is the last.
+  std::int64_t first_row = 0;
+  bool moves_on = true;
   std::int64_t steps_per_epoch = 0;
   std::int64_t first_update = 0;  // the step with which the optimiser began
   const float* rates = nullptr;

@@ -15,6 +15,7 @@ struct DropoutMasks {
   struct Layer {
     float* mask = nullptr;
     std::int64_t elements = 0;  // rows * width
+    std::int64_t first = 0;     // the element of the whole batch that the mask begins with
   };
   Layer layers[most_layers];
   int layer_count = 0;

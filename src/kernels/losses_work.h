@@ -12,6 +12,7 @@ namespace stoker::kernels {
 struct Losses {
   Loss loss = Loss::mse;
   float shape = 1;                 // huber: its delta; quantile: which one
+  float smoothing = 0;             // of classes: the share of a target that all classes have evenly
   float factor = 1;                // of the gradients
   const float* outputs = nullptr;  // [rows, width]
   const float* float_targets =

@@ -3,6 +3,7 @@
 #include "kernels/end_epoch.h"
 #include "kernels/losses.h"
 #include "kernels/statistics.h"
+#include "kernels/weights.h"
 
 // A build without CUDA: every launch has the same answer.
 namespace stoker::kernels {
@@ -25,6 +26,12 @@ LaunchError losses_cuda(const Losses&, Stream) {
   return missing;
 }
 LaunchError stretch_statistics_cuda(const StatisticsWork&, double*, Stream) {
+  return missing;
+}
+LaunchError lion_cuda(const Lion&, Stream) {
+  return missing;
+}
+LaunchError average_weights_cuda(const WeightAverage&, Stream) {
   return missing;
 }
 LaunchError end_epoch_cuda(const EndEpoch&, Stream) {

@@ -50,15 +50,21 @@ STOKER_HOST_DEVICE float quantile_row(const float* outputs, const float* targets
   return loss * per_output;
 }
 
-STOKER_HOST_DEVICE float binary_row(float logit, float target, float scale, float* gradient) {
+// Smoothed, a target of 0 or 1 stands half of that share nearer to the middle.
+STOKER_HOST_DEVICE float binary_row(float logit, float certain, float smoothing, float scale,
+                                    float* gradient) {
+  const float target = certain + smoothing * (0.5F - certain);
   const float small = expf(-fabsf(logit));
   const float probability = (logit >= 0 ? 1.0F : small) / (1.0F + small);
   if (gradient != nullptr) *gradient = (probability - target) * scale;
   return fmaxf(logit, 0.0F) - logit * target + log1pf(small);
 }
 
-STOKER_HOST_DEVICE float class_row(const float* logits, std::int64_t target, std::int64_t width, float scale,
-                                   float* gradients) {
+// Smoothed as torch.nn.CrossEntropyLoss does it (Szegedy et al. 2016): each class has smoothing / width of
+// the target, the right one the rest besides.
+STOKER_HOST_DEVICE float class_row(const float* logits, std::int64_t target, std::int64_t width,
+                                   float smoothing, float scale, float* gradients) {
+  const float even = smoothing / static_cast<float>(width);
   float largest = logits[0];
   for (std::int64_t i = 1; i < width; ++i) largest = fmaxf(largest, logits[i]);
   float sum = 0;
@@ -66,10 +72,14 @@ STOKER_HOST_DEVICE float class_row(const float* logits, std::int64_t target, std
   if (gradients != nullptr) {
     for (std::int64_t i = 0; i < width; ++i) {
       const float probability = expf(logits[i] - largest) / sum;
-      gradients[i] = (probability - (i == target ? 1.0F : 0.0F)) * scale;
+      gradients[i] = (probability - (i == target ? 1.0F - smoothing : 0.0F) - even) * scale;
     }
   }
-  return logf(sum) - (logits[target] - largest);
+  const float of_target = logf(sum) - (logits[target] - largest);
+  if (smoothing == 0) return of_target;
+  float of_all = 0;
+  for (std::int64_t i = 0; i < width; ++i) of_all += logf(sum) - (logits[i] - largest);
+  return (1.0F - smoothing) * of_target + even * of_all;
 }
 
 // Row `row` of the work: its loss, times its weight, with its gradients.
@@ -86,10 +96,10 @@ STOKER_HOST_DEVICE float loss_of_row(const Losses& work, std::int64_t row) {
       loss = mse_row(outputs, work.float_targets + row * work.width, work.width, scale, gradients);
       break;
     case Loss::binary_cross_entropy:
-      loss = binary_row(*outputs, work.float_targets[row], scale, gradients);
+      loss = binary_row(*outputs, work.float_targets[row], work.smoothing, scale, gradients);
       break;
     case Loss::cross_entropy:
-      loss = class_row(outputs, work.class_targets[row], work.width, scale, gradients);
+      loss = class_row(outputs, work.class_targets[row], work.width, work.smoothing, scale, gradients);
       break;
     case Loss::huber:
       loss =

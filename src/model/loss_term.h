@@ -17,6 +17,8 @@ struct LossTerm {
   std::int64_t first_output = 0;
   std::int64_t outputs = 0;  // how many; 0: all
   double quantile = 0.5;     // which one quantile is smallest at
+  // Of losses of classes, in training alone: the share of a row that is spread evenly over all classes.
+  double label_smoothing = 0;
 
   // The number that a kernel needs beside the kind.
   double shape() const { return kind == Loss::quantile ? quantile : huber_delta; }

@@ -38,6 +38,7 @@ struct Document {
   config::Value layout;              // canvas only
   std::filesystem::path folder;      // relative paths are taken from here
   const CardTypes* types = nullptr;  // that there are for its cards
+  std::vector<std::string> notes;    // of names in it that are others', and what they mean here
 
   // As YAML, with every default written out, paths made absolute and variables in place of the values in an
   // address's query (data/url_secrets.h); reads back as the same document wherever it is kept.

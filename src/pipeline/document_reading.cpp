@@ -63,6 +63,7 @@ class DocumentReader {
       check_variants(document.cards);
     }
     document.cards = in_running_order(document.cards, diagnostics_);
+    document.notes = diagnostics_.notes();
     return document;
   }
 

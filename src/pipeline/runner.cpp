@@ -46,6 +46,7 @@ class Run {
   RunSummary whole() {
     try {
       listener_.run_started(folder_->paths().folder);
+      for (const std::string& note : document_.notes) recorder_.note(Severity::info, note);
       if (folder_->was_finished()) recorder_.note(Severity::info, "this run had already finished");
       for (const Card& card : document_.cards) {
         if (needed_.contains(card.id)) run_named(card);

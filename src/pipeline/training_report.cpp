@@ -74,6 +74,28 @@ void add_chosen(json& report, const std::vector<ChosenNumber>& chosen) {
                                 {"rows", each.rows}});
 }
 
+// Of a network that was trained by itself.
+void add_steps(json& report, const FitResult& result) {
+  if (result.batch_size == 0) return;
+  report["precision"] = config::name_of(result.precision);
+  report["batch_size"] = result.batch_size;
+  report["learning_rate"] = result.learning_rate;
+  report["adjustments"] = result.adjustments;
+  report["device_memory"] = {{"allocated", result.memory.allocated},
+                             {"reserved", result.memory.reserved},
+                             {"peak", result.memory.peak}};
+}
+
+RunRecord::Training::Steps steps_of(const json& report) {
+  if (!report.contains("batch_size")) return {};
+  const json& memory = report.at("device_memory");
+  return {
+      report.at("precision").get<std::string>(),   report.at("batch_size").get<std::int64_t>(),
+      report.at("learning_rate").get<double>(),    report.at("adjustments").get<std::vector<std::string>>(),
+      memory.at("allocated").get<std::uint64_t>(), memory.at("reserved").get<std::uint64_t>(),
+      memory.at("peak").get<std::uint64_t>()};
+}
+
 std::vector<ChosenNumber> chosen_of(const json& report) {
   std::vector<ChosenNumber> chosen;
   if (!report.contains("chosen")) return chosen;
@@ -140,6 +162,7 @@ json training_report(const FitResult& result, std::int64_t rows, const Evaluatio
   if (result.solution) add_solution(report, result.model, *result.solution);
   if (result.model.is_ensemble()) add_ensemble(report, result.model);
   add_chosen(report, result.chosen);
+  add_steps(report, result);
   return report;
 }
 
@@ -162,6 +185,7 @@ RunRecord::Training training_line(const json& report, const std::string& card) {
   if (report.contains("alphas")) line.alphas = report.at("alphas").get<std::vector<double>>();
   add_what_was_learnt(report, line);
   line.chosen = chosen_of(report);
+  line.steps_taken = steps_of(report);
   if (report.contains("members")) line.members = report.at("members");
   if (!report.contains("out_of_fold")) return line;
   const json& out_of_fold = report.at("out_of_fold");

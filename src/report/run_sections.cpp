@@ -48,6 +48,15 @@ std::string training_table(const RunRecord::Training& training) {
   rows += fact("Engine", training.engine);
   rows += fact("Device", training.device);
   rows += fact("Data placed in", training.placement);
+  const RunRecord::Training::Steps& steps = training.steps_taken;
+  rows += fact("Precision", steps.precision);
+  if (steps.batch_size > 0) rows += fact("Rows per step", count_text(steps.batch_size));
+  if (steps.learning_rate > 0) rows += fact("Learning rate", human_number(steps.learning_rate));
+  for (const std::string& each : steps.adjustments) rows += fact("Changed on the way", each);
+  if (steps.peak_bytes > 0)
+    rows += fact("Memory of the device",
+                 fmt::format("{} at most, {} at the end, {} reserved", human_bytes(steps.peak_bytes),
+                             human_bytes(steps.allocated_bytes), human_bytes(steps.reserved_bytes)));
   rows += fact("Ended", training.end_text());
   if (training.epochs > 0) rows += fact("Epochs", count_text(training.epochs));
   if (training.best_epoch > 0) rows += fact("Best epoch", count_text(training.best_epoch));

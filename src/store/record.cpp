@@ -125,6 +125,36 @@ RunRecord::Result result_from(const RecordPart& part) {
   return result;
 }
 
+RunRecord::Training::Steps steps_from(const RecordPart& part) {
+  RunRecord::Training::Steps steps;
+  const auto bytes = [](const RecordPart& from, const char* key) {
+    return static_cast<std::uint64_t>(from.whole(key, 0, 0));
+  };
+  steps.precision = part.text("precision");
+  steps.batch_size = part.whole("batch_size", 0, 0);
+  if (part.has("learning_rate")) steps.learning_rate = part.number("learning_rate");
+  part.each("adjustments", [&](const json& entry, const RecordPart::Place& place) {
+    steps.adjustments.push_back(RecordPart::text_of(entry, place));
+  });
+  if (!part.has("device_memory")) return steps;
+  const RecordPart memory(part.at("device_memory"), [&] { return part.place_of("device_memory"); });
+  steps.allocated_bytes = bytes(memory, "allocated");
+  steps.reserved_bytes = bytes(memory, "reserved");
+  steps.peak_bytes = bytes(memory, "peak");
+  return steps;
+}
+
+void add_steps(const RunRecord::Training::Steps& steps, json& line) {
+  if (steps.batch_size == 0) return;
+  line["precision"] = steps.precision;
+  line["batch_size"] = steps.batch_size;
+  line["learning_rate"] = steps.learning_rate;
+  if (!steps.adjustments.empty()) line["adjustments"] = steps.adjustments;
+  if (steps.peak_bytes > 0)
+    line["device_memory"] = {
+        {"allocated", steps.allocated_bytes}, {"reserved", steps.reserved_bytes}, {"peak", steps.peak_bytes}};
+}
+
 RunRecord::Training training_from(const RecordPart& part) {
   RunRecord::Training training;
   training.card = part.text("card");
@@ -152,6 +182,7 @@ RunRecord::Training training_from(const RecordPart& part) {
   training.features = part.whole("features", 0, 0);
   training.metrics = metrics_from(part);
   training.measured_rows = part.whole("measured_rows", 0, 0);
+  training.steps_taken = steps_from(part);
   part.each("chosen", [&](const json& entry, const RecordPart::Place& place) {
     const RecordPart line(entry, place);
     training.chosen.push_back({line.text("name"), line.number("value"), line.text("metric"),
@@ -243,6 +274,7 @@ json RunRecord::Training::to_json() const {
             {"epochs", epochs},       {"best_epoch", best_epoch > 0 ? json(best_epoch) : json()},
             {"steps", steps},         {"parameters", parameters},
             {"seconds", seconds}};
+  add_steps(steps_taken, line);
   if (alpha) line["alpha"] = *alpha;
   if (!alphas.empty()) line["alphas"] = alphas;
   if (members > 0) line["members"] = members;

@@ -83,6 +83,17 @@ struct RunRecord {
     std::vector<std::pair<std::string, double>> metrics = {};  // on rows that were trained on
     std::int64_t measured_rows = 0;                            // of which the metrics are
     std::vector<ChosenNumber> chosen = {};                     // on rows held back from training
+    // Of a network; the numbers are 0 and the texts empty where nothing is known.
+    struct Steps {
+      std::string precision;  // of products, at the end
+      std::int64_t batch_size = 0;
+      double learning_rate = 0;              // as it was used: of a batch that was chosen, fitted to it
+      std::vector<std::string> adjustments;  // what was changed on the way so that it could go on
+      std::uint64_t allocated_bytes = 0;     // of the device's memory
+      std::uint64_t reserved_bytes = 0;
+      std::uint64_t peak_bytes = 0;
+    };
+    Steps steps_taken = {};
     // Linear models, in real units; the first of very many.
     std::vector<Coefficient> coefficients = {};
 

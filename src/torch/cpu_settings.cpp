@@ -41,7 +41,7 @@ void limit_threads(int most) {
 }
 
 void settle_cpu_for(const EngineRequest& request) {
-  const std::int64_t rows = std::min(request.batch_size, request.training.rows());
+  const std::int64_t rows = std::min(request.part_rows(), request.training.rows());
   // Forward, and backward to the weights and to the inputs.
   settle_cpu(3 * rows * multiply_adds(request.network), request.threads);
 }

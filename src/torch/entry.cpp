@@ -4,6 +4,7 @@
 
 #include <torch/version.h>
 
+#include "fused/cuda/sequence/sequence_kernels.h"
 #include "torch/cpu_settings.h"
 #include "torch/large_product.h"
 #include "torch/predict.h"
@@ -20,13 +21,22 @@ std::string graph_refusal(const EngineRequest& request) {
   return refusal(request);
 }
 
+std::string fused_refusal(const EngineRequest& request) {
+  if (request.precision != Precision::automatic && request.precision != Precision::bf16)
+    return fmt::format("its kernels for sequences have bf16 operands, not {}", config::name_of(request.precision));
+  if (!request.unfrozen.empty()) return "its kernels for sequences train all parameters, but some are frozen";
+  std::string problem = graph_refusal(request);
+  return problem.empty() ? fused::sequence::refusal(request.network, request.device) : problem;
+}
+
 template <TorchEngine::Kind kind>
 std::unique_ptr<Engine> make(const EngineRequest& request) {
   translated("setting up an engine", [&] { check_values(request); });
   return std::make_unique<TorchEngine>(request, kind);
 }
 
-constexpr std::array<EngineMaker, 2> makers{{
+constexpr std::array<EngineMaker, 3> makers{{
+    {"fused", fused_refusal, make<TorchEngine::Kind::fused>},
     {"graph", graph_refusal, make<TorchEngine::Kind::graph>},
     {"eager", refusal, make<TorchEngine::Kind::eager>},
 }};

@@ -122,6 +122,29 @@ kernels::Stream handle_of(const c10::Stream& stream) {
   return c10::cuda::CUDAStream(stream).stream();
 }
 
+MemoryUse memory_use(c10::Device device) {
+  using c10::cuda::CUDACachingAllocator::getDeviceStats;
+  const auto stats = getDeviceStats(device.index());
+  constexpr auto all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  const auto bytes = [](std::int64_t count) { return static_cast<std::uint64_t>(count > 0 ? count : 0); };
+  return {bytes(stats.allocated_bytes[all].current), bytes(stats.reserved_bytes[all].current),
+          bytes(stats.allocated_bytes[all].peak)};
+}
+
+void BorrowedMemory::begin(c10::Device device) {
+  has_begun_ = true;
+  c10::cuda::CUDACachingAllocator::resetPeakStats(device.index());
+}
+
+BorrowedMemory::~BorrowedMemory() {
+  if (!has_begun_) return;
+  try {
+    c10::cuda::CUDACachingAllocator::emptyCache();
+  } catch (const std::exception&) {
+    // A device that has failed keeps what it has.
+  }
+}
+
 std::unique_ptr<Runner> make_graph_runner(Work work, std::vector<at::Tensor> state) {
   return std::make_unique<GraphRunner>(std::move(work), std::move(state));
 }

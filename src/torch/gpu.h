@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Stream.h>
 
+#include "engine/engine.h"
 #include "kernels/launch.h"
 #include "torch/runner.h"
 
@@ -20,5 +21,21 @@ kernels::Stream handle_of(const c10::Stream& stream);
 // changes and that counts: warm-up runs before a capture are undone with it. Must be called, and run, with
 // the engine's stream current.
 std::unique_ptr<Runner> make_graph_runner(Work work, std::vector<at::Tensor> state);
+
+MemoryUse memory_use(c10::Device device);
+
+// What LibTorch keeps for later goes back to the device when this ends, so that the next model, whoever
+// trains it, finds it free. Its peak is counted from begin() on.
+class BorrowedMemory {
+ public:
+  BorrowedMemory() = default;
+  ~BorrowedMemory();
+  BorrowedMemory(const BorrowedMemory&) = delete;
+  BorrowedMemory& operator=(const BorrowedMemory&) = delete;
+  void begin(c10::Device device);
+
+ private:
+  bool has_begun_ = false;
+};
 
 }  // namespace stoker::torch_door::gpu

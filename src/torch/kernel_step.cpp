@@ -30,7 +30,8 @@ class KernelStep : public Step {
     return {};
   }
   void forward() override { passes_->forward(place_.stream); }
-  void backward() override { passes_->backward(place_.stream); }
+  // Its engine takes batches whole, so there is nothing to add to.
+  void backward(bool) override { passes_->backward(place_.stream); }
   const at::Tensor& outputs() const override { return outputs_; }
   const at::Tensor& output_gradient() const override { return output_gradient_; }
 

@@ -23,7 +23,11 @@ LossTerms::LossTerms(const EngineRequest& request, std::int64_t places, Device d
   weights_ = weights.to(torch_device(device));
 }
 
-std::vector<kernels::Losses> LossTerms::work_for(const Rows& rows, std::int64_t count,
+void LossTerms::judge_without_smoothing() {
+  for (LossTerm& each : terms_) each.label_smoothing = 0;
+}
+
+std::vector<kernels::Losses> LossTerms::work_for(const Rows& rows, const Part& part,
                                                  const at::Tensor& outputs,
                                                  const at::Tensor& gradient) const {
   std::vector<kernels::Losses> all;
@@ -32,6 +36,7 @@ std::vector<kernels::Losses> LossTerms::work_for(const Rows& rows, std::int64_t 
     kernels::Losses work;
     work.loss = term.kind;
     work.shape = static_cast<float>(term.shape());
+    work.smoothing = static_cast<float>(term.label_smoothing);
     work.factor = static_cast<float>(term.weight);
     work.outputs = outputs.const_data_ptr<float>() + term.first_output;
     work.stride = outputs.size(1);
@@ -42,9 +47,11 @@ std::vector<kernels::Losses> LossTerms::work_for(const Rows& rows, std::int64_t 
       work.float_targets = static_cast<const float*>(rows.targets[i]);
     }
     work.row_weights = rows.weights;
-    work.rows = count;
+    work.rows = part.rows;
+    work.mean_rows = part.of_rows;
     work.stopped = stopped_;
-    work.row_sums = sums_.mutable_data_ptr<double>() + static_cast<std::int64_t>(i) * totals_.numel();
+    work.row_sums =
+        sums_.mutable_data_ptr<double>() + static_cast<std::int64_t>(i) * totals_.numel() + part.first;
     if (gradient.defined()) work.gradients = gradient.mutable_data_ptr<float>() + term.first_output;
     all.push_back(work);
   }

@@ -17,9 +17,16 @@ class LossTerms {
  public:
   LossTerms(const EngineRequest& request, std::int64_t places, Device device, const float* stopped);
 
+  // Rows of a batch that is taken in parts.
+  struct Part {
+    std::int64_t first = 0;  // its place in the batch
+    std::int64_t rows = 0;
+    std::int64_t of_rows = 0;  // those of the whole batch
+  };
   // What adds the losses of these rows to the sums; with the gradient of the outputs where it is wanted.
-  std::vector<kernels::Losses> work_for(const Rows& rows, std::int64_t count, const at::Tensor& outputs,
+  std::vector<kernels::Losses> work_for(const Rows& rows, const Part& part, const at::Tensor& outputs,
                                         const at::Tensor& gradient) const;
+  void judge_without_smoothing();
 
   // Of each loss: [places], or [losses, places] where there are several.
   const at::Tensor& sums() const { return sums_; }

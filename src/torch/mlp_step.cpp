@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <ATen/ops/add.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
@@ -104,12 +105,17 @@ void MlpStep::forward() {
   at::addmm_out(buffers_.outputs, layers_[last].bias, input_of(last), layers_[last].weight_transposed);
 }
 
-void MlpStep::backward() {
+void MlpStep::backward(bool adds) {
   for (std::size_t i = layers_.size(); i-- > 0;) {
     const bool is_last = i == layers_.size() - 1;
     const at::Tensor& gradient = is_last ? buffers_.output_gradient : buffers_.hidden[i].linear_gradient;
-    at::mm_out(layers_[i].weight_gradient, transposed_gradients_[i], input_of(i));
-    at::sum_out(layers_[i].bias_gradient, gradient, 0);
+    if (adds) {
+      layers_[i].weight_gradient.addmm_(transposed_gradients_[i], input_of(i));
+      layers_[i].bias_gradient.add_(at::sum(gradient, 0));
+    } else {
+      at::mm_out(layers_[i].weight_gradient, transposed_gradients_[i], input_of(i));
+      at::sum_out(layers_[i].bias_gradient, gradient, 0);
+    }
     if (i == 0) break;
     MlpBuffers::Hidden& below = buffers_.hidden[i - 1];
     at::mm_out(below.gradient, gradient, layers_[i].weight);

@@ -56,7 +56,7 @@ class MlpStep : public Step {
   std::vector<kernels::DropoutMasks> dropout_masks(std::uint64_t seed,
                                                    const kernels::StepCounters* counters) const override;
   void forward() override;
-  void backward() override;
+  void backward(bool adds) override;
   const at::Tensor& outputs() const override { return buffers_.outputs; }
   const at::Tensor& output_gradient() const override { return buffers_.output_gradient; }
 

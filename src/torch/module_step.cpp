@@ -5,12 +5,15 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/mul.h>
 #include <ATen/ops/ne.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
 #include "model/family.h"
+#include "torch/autocast.h"
 #include "torch/dropout.h"
+#include "torch/modules/embedded_mlp.h"
 #include "torch/tensors.h"
 
 namespace stoker::torch_door {
@@ -24,8 +27,9 @@ class ModuleStep : public Step {
     at::Tensor buffers;
     at::Tensor stopped;
   };
-  ModuleStep(Shared shared, Inputs inputs, std::int64_t rows, std::int64_t outputs, Device device)
-      : shared_(std::move(shared)), inputs_(std::move(inputs)) {
+  ModuleStep(Shared shared, const ModuleWay& way, Inputs inputs, std::int64_t rows, std::int64_t outputs)
+      : shared_(std::move(shared)), way_(way), inputs_(std::move(inputs)) {
+    const Device device = way.device;
     outputs_ = at::empty({rows, outputs}, floats_on(device));
     output_gradient_ = at::zeros({rows, outputs}, floats_on(device));  // some outputs may have no loss
     if (shared_.buffers.numel() > 0) buffers_before_ = at::empty_like(shared_.buffers);
@@ -46,7 +50,10 @@ class ModuleStep : public Step {
     if (buffers_before_.defined()) buffers_before_.copy_(shared_.buffers);
     {
       const at::AutoGradMode recording(true);
-      recorded_ = shared_.module->outputs(inputs_, {true, masks_});
+      const Autocast casts(way_.device, way_.precision);
+      Pass pass{true, masks_};
+      pass.recomputes = way_.recomputes;
+      recorded_ = shared_.module->outputs(inputs_, pass).to(at::kFloat);
     }
     outputs_.copy_(recorded_.detach());
     // A run that has stopped early is replayed to the end of its chunk, and must not change any more.
@@ -54,9 +61,9 @@ class ModuleStep : public Step {
       shared_.buffers.copy_(at::where(at::ne(shared_.stopped, 0), buffers_before_, shared_.buffers));
   }
 
-  void backward() override {
-    shared_.gradients.zero_();
-    recorded_.backward(output_gradient_);
+  void backward(bool adds) override {
+    if (!adds) shared_.gradients.zero_();
+    recorded_.backward(way_.scale.defined() ? at::mul(output_gradient_, way_.scale) : output_gradient_);
     recorded_.reset();
   }
 
@@ -65,6 +72,7 @@ class ModuleStep : public Step {
 
  private:
   Shared shared_;
+  ModuleWay way_;
   Inputs inputs_;
   std::vector<at::Tensor> masks_;
   at::Tensor outputs_;
@@ -75,13 +83,13 @@ class ModuleStep : public Step {
 
 }  // namespace
 
-ModuleTrainee::ModuleTrainee(const Network& network, const FlatValues& flat, Device device)
+ModuleTrainee::ModuleTrainee(const Network& network, const FlatValues& flat, ModuleWay way)
     : outputs_(network.outputs),
-      device_(device),
+      way_(std::move(way)),
       gradients_(flat.gradients),
       buffers_(flat.values.narrow(0, flat.buffers_from, flat.values.numel() - flat.buffers_from)),
       stopped_(flat.stopped) {
-  module_ = make_module(network, [&](const std::string& name) {
+  const Parameters parameters = [&](const std::string& name) {
     // A tensor of its own over that memory: autograd would take a change of one view for a change of all.
     at::Tensor value = flat.layout.view(flat.values, name).variable_data();
     const NamedArrays& trained = flat.trained_parameters;
@@ -91,16 +99,18 @@ ModuleTrainee::ModuleTrainee(const Network& network, const FlatValues& flat, Dev
     value.requires_grad_(true);
     value.mutable_grad() = flat.layout.view(flat.gradients, name);
     return value;
-  });
+  };
+  module_ = has_module(network) ? make_module(network, parameters) : make_embedded_mlp(network, parameters);
 }
 
 std::unique_ptr<Step> ModuleTrainee::make_step(std::int64_t rows, const Inputs& inputs) {
-  return std::make_unique<ModuleStep>(ModuleStep::Shared{module_.get(), gradients_, buffers_, stopped_},
-                                      inputs, rows, outputs_, device_);
+  return std::make_unique<ModuleStep>(ModuleStep::Shared{module_.get(), gradients_, buffers_, stopped_}, way_,
+                                      inputs, rows, outputs_);
 }
 
 at::Tensor ModuleTrainee::predict(const Inputs& inputs) {
-  return module_->outputs(inputs, {}).contiguous();
+  const Autocast casts(way_.device, way_.precision);
+  return module_->outputs(inputs, {}).to(at::kFloat).contiguous();
 }
 
 }  // namespace stoker::torch_door

@@ -7,6 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "engine/engine.h"
 #include "torch/modules/module.h"
 #include "torch/parameters.h"
 #include "torch/step.h"
@@ -23,11 +24,21 @@ struct FlatValues {
   at::Tensor stopped;                     // 1: nothing changes any more
 };
 
-// A network whose gradients autograd finds. Parameters are leaves that share the flat buffer's memory, and so
-// are their gradients, so that optimiser and checkpoints know nothing of modules.
+// How a module is computed.
+struct ModuleWay {
+  Device device;
+  Precision precision = Precision::fp32;
+  at::Tensor scale = {};  // of the gradients on the way back; undefined: 1
+  bool recomputes = false;
+};
+
+// A network whose gradients autograd finds: its family's module, or for a plain multi-layer perceptron, which
+// has its gradients written out elsewhere, the form of it that autocast reaches. Parameters are leaves that
+// share the flat buffer's memory, and so are their gradients, so that optimiser and checkpoints know nothing
+// of modules.
 class ModuleTrainee : public Trainee {
  public:
-  ModuleTrainee(const Network& network, const FlatValues& flat, Device device);
+  ModuleTrainee(const Network& network, const FlatValues& flat, ModuleWay way);
 
   std::unique_ptr<Step> make_step(std::int64_t rows, const Inputs& inputs) override;
   void reserve(std::int64_t) override {}
@@ -37,7 +48,7 @@ class ModuleTrainee : public Trainee {
  private:
   std::unique_ptr<Module> module_;
   std::int64_t outputs_;
-  Device device_;
+  ModuleWay way_;
   at::Tensor gradients_;
   at::Tensor buffers_;
   at::Tensor stopped_;

@@ -20,4 +20,12 @@ std::unique_ptr<Runner> make_graph_runner(Work, std::vector<at::Tensor>) {
   fail("{}", missing);
 }
 
+MemoryUse memory_use(c10::Device) {
+  return {};
+}
+void BorrowedMemory::begin(c10::Device) {
+  fail("{}", missing);
+}
+BorrowedMemory::~BorrowedMemory() = default;
+
 }  // namespace stoker::torch_door::gpu

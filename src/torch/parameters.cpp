@@ -47,11 +47,20 @@ void ParameterLayout::append_to(NamedArrays& arrays, const std::string& prefix,
   }
 }
 
-at::Tensor ParameterLayout::view(const at::Tensor& flat, const std::string& name) const {
+const ParameterLayout::Slot& ParameterLayout::slot_of(const std::string& name) const {
   const auto slot = std::find_if(slots_.begin(), slots_.end(),
                                  [&](const Slot& candidate) { return candidate.name == name; });
   if (slot == slots_.end()) refuse("the network's initial parameters lack '{}'", name);
-  return flat.narrow(0, slot->offset, slot->size).view(slot->shape);
+  return *slot;
+}
+
+std::int64_t ParameterLayout::offset_of(const std::string& name) const {
+  return slot_of(name).offset;
+}
+
+at::Tensor ParameterLayout::view(const at::Tensor& flat, const std::string& name) const {
+  const Slot& slot = slot_of(name);
+  return flat.narrow(0, slot.offset, slot.size).view(slot.shape);
 }
 
 }  // namespace stoker::torch_door

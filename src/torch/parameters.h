@@ -21,6 +21,7 @@ class ParameterLayout {
   at::Tensor flat_from(const NamedArrays& arrays, const std::string& prefix) const;
   // The reverse: host arrays called prefix + name, appended.
   void append_to(NamedArrays& arrays, const std::string& prefix, const at::Tensor& flat) const;
+  std::int64_t offset_of(const std::string& name) const;
   // The part of a flat buffer that is one parameter.
   at::Tensor view(const at::Tensor& flat, const std::string& name) const;
 
@@ -31,6 +32,8 @@ class ParameterLayout {
     std::int64_t offset = 0;
     std::int64_t size = 0;
   };
+  const Slot& slot_of(const std::string& name) const;
+
   std::vector<Slot> slots_;
   std::int64_t size_ = 0;
 };

@@ -4,7 +4,9 @@
 #include <ATen/ops/aminmax.h>
 #include <c10/core/InferenceMode.h>
 
+#include "device/device.h"
 #include "engine/class_numbers.h"
+#include "engine/precision.h"
 #include "engine/request_check.h"
 #include "kernels/begin_step.h"
 #include "model/mlp.h"
@@ -26,6 +28,15 @@ std::string size_problem(const EngineRequest& request) {
   return "";
 }
 
+DeviceInfo info_of(Device device) {
+  if (device.is_cuda())
+    for (const DeviceInfo& info : list_devices().devices)
+      if (info.device == device) return info;
+  DeviceInfo info;
+  info.device = device;
+  return info;
+}
+
 void check_classes(const LossTerm& term, const Dataset& dataset, const Network& network) {
   if (term.kind != Loss::cross_entropy) return;
   const auto [least, most] = at::aminmax(view_of(dataset.find(term.targets)->array));
@@ -40,8 +51,14 @@ std::string refusal(const EngineRequest& request) {
   if (request.device.is_cuda() && !at::globalContext().hasCUDA()) {
     return "LibTorch finds no CUDA: its wheel is built for CPUs, or the driver is too old for it";
   }
-  std::string problem = request_problem(request);
+  std::string problem = precision_problem(request.precision, info_of(request.device));
+  if (problem.empty()) problem = request_problem(request);
   return problem.empty() ? size_problem(request) : problem;
+}
+
+Precision precision_of(const EngineRequest& request) {
+  if (request.precision != Precision::automatic) return request.precision;
+  return automatic_precision(request.network, info_of(request.device));
 }
 
 // Rows are gathered by words of 4 bytes, and a window begins at any moment.

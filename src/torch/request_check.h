@@ -9,6 +9,9 @@ namespace stoker::torch_door {
 // Why neither the eager nor the graph engine can run the request, or "".
 std::string refusal(const EngineRequest& request);
 
+// That in which it is computed: automatic is settled by the network and its device.
+Precision precision_of(const EngineRequest& request);
+
 // Class numbers outside of the network's outputs and windows outside of their series would be read from
 // other memory.
 void check_values(const EngineRequest& request);

@@ -46,7 +46,7 @@ Arrays inputs_of(const Network& network, const Dataset& dataset) {
   return arrays;
 }
 
-Batch::Batch(const EngineRequest& request) : size_(request.batch_size), device_(request.device) {
+Batch::Batch(const EngineRequest& request) : size_(request.part_rows()), device_(request.device) {
   const Dataset& data = request.training;
   for (const DatasetArray* input : inputs_of(request.network, data)) inputs_.push_back(add(*input));
   for (const LossTerm& term : request.losses)

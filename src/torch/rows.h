@@ -22,7 +22,7 @@ struct Rows {
   const float* weights = nullptr;    // null where rows have none
 };
 
-// The rows of a step, gathered to where a captured step finds them again.
+// The rows of a step, or of a part of one, gathered to where a captured step finds them again.
 class Batch {
  public:
   explicit Batch(const EngineRequest& request);

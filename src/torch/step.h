@@ -21,7 +21,9 @@ class Step {
   virtual std::vector<kernels::DropoutMasks> dropout_masks(std::uint64_t seed,
                                                            const kernels::StepCounters* counters) const = 0;
   virtual void forward() = 0;
-  virtual void backward() = 0;  // leaves the gradients of all trained parameters in the flat buffer
+  // Leaves the gradients of all trained parameters in the flat buffer, or adds them to what is there: those
+  // of the parts of a batch before this one.
+  virtual void backward(bool adds) = 0;
 
   // Both [rows, outputs], at the same place for as long as the step lives.
   virtual const at::Tensor& outputs() const = 0;

@@ -1,5 +1,9 @@
 #include "torch/tensors.h"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include <ATen/ops/from_blob.h>
 
 namespace stoker::torch_door {
@@ -39,6 +43,13 @@ DType array_type(at::ScalarType type) {
 }
 
 }  // namespace
+
+bool tells_of_too_little_memory(const char* message) {
+  constexpr std::array<std::string_view, 3> words{"can't allocate memory", "out of memory", "ALLOC_FAILED"};
+  const std::string_view text = message;
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view each) { return text.find(each) != text.npos; });
+}
 
 at::Device torch_device(Device device) {
   if (!device.is_cuda()) return at::Device(at::kCPU);

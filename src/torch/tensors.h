@@ -23,6 +23,10 @@ at::Tensor view_of(const Array& array);
 // A copy on the host; waits for the device.
 Array host_array(const at::Tensor& tensor);
 
+// What LibTorch says where an allocation failed, which is not always an error of its own kind: the host's
+// allocator and cuBLAS tell it in words.
+bool tells_of_too_little_memory(const char* message);
+
 // Runs work and turns LibTorch's errors into the program's.
 template <class Work>
 auto translated(const char* what, Work&& work) {
@@ -33,9 +37,14 @@ auto translated(const char* what, Work&& work) {
   } catch (const c10::OutOfMemoryError& error) {
     throw OutOfMemory(fmt::format("{}: the GPU ran out of memory: {}", what, error.what_without_backtrace()));
   } catch (const c10::AcceleratorError& error) {
+    if (tells_of_too_little_memory(error.what_without_backtrace()))
+      throw OutOfMemory(
+          fmt::format("{}: the GPU ran out of memory: {}", what, error.what_without_backtrace()));
     throw Error(ExitCode::run_failed, fmt::format("{}: LibTorch: {}", what, error.what_without_backtrace()),
                 Cause::machine);
   } catch (const c10::Error& error) {
+    if (tells_of_too_little_memory(error.what_without_backtrace()))
+      throw OutOfMemory(fmt::format("{}: memory ran out: {}", what, error.what_without_backtrace()));
     fail("{}: LibTorch: {}", what, error.what_without_backtrace());
   } catch (const std::bad_alloc&) {
     throw OutOfMemory(fmt::format("{}: the host ran out of memory", what));

@@ -1,7 +1,6 @@
 #include "torch/torch_engine.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
@@ -9,23 +8,26 @@
 #include <limits>
 #include <optional>
 
-#include <ATen/core/grad_mode.h>
+#include <ATen/Context.h>
+#include <ATen/ops/all.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/div.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/isfinite.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
-#include <c10/core/InferenceMode.h>
-#include <c10/core/StreamGuard.h>
 
 #include "model/family.h"
+#include "torch/autocast.h"
 #include "torch/cpu_settings.h"
 #include "torch/gpu.h"
+#include "torch/kernel_step.h"
 #include "torch/mlp_step.h"
 #include "torch/module_step.h"
-#include "torch/tensors.h"
+#include "torch/request_check.h"
 
 namespace stoker::torch_door {
 namespace {
@@ -61,30 +63,23 @@ NamedArrays parameters_of(const EngineRequest& request, std::initializer_list<Pa
 
 }  // namespace
 
-// Around everything that touches LibTorch: its errors become ours, no autograd where a step does not ask for
-// it, work goes to our stream.
-template <class Work>
-auto TorchEngine::on_stream(const char* what, Work&& work) const {
-  return translated(what, [&] {
-    const c10::InferenceMode no_autograd_at_all(!records_gradients_);
-    const at::NoGradGuard no_autograd;
-    c10::OptionalStreamGuard guard;
-    if (stream_) guard.reset_stream(*stream_);
-    return work();
-  });
-}
-
 TorchEngine::TorchEngine(const EngineRequest& request, Kind kind)
     : request_(request),
       kind_(kind),
+      has_kernels_(kind == Kind::fused && request.precision != Precision::fp32),
+      precision_(has_kernels_ ? Precision::bf16 : precision_of(request)),
       trained_parameters_(parameters_of(request, {Part::trained})),
       layout_(parameters_of(request, {Part::trained, Part::frozen, Part::buffers})),
       trained_(ParameterLayout(trained_parameters_).size()),
       buffers_from_(ParameterLayout(parameters_of(request, {Part::trained, Part::frozen})).size()),
-      records_gradients_(has_module(request.network)) {
+      // Gradients that are written out are written for fp32.
+      records_gradients_(!has_kernels_ && (has_module(request.network) || has_16_bits(precision_))) {
+  // The kernels keep little between the layers.
+  if (has_kernels_) request_.accumulation_steps = 1;
   place_.device = request.device;
   translated("setting up an engine", [&] {
     if (!request.device.is_cuda()) return;
+    memory_.begin(torch_device(request.device));
     stream_ = gpu::make_stream(torch_device(request.device));
     place_.stream = gpu::handle_of(*stream_);
   });
@@ -92,12 +87,24 @@ TorchEngine::TorchEngine(const EngineRequest& request, Kind kind)
     make_tensors();
     make_work();
     const auto work = [this](Piece piece) { do_piece(piece); };
-    if (kind == Kind::graph) {
+    if (kind != Kind::eager) {
       runner_ = gpu::make_graph_runner(work, changing_tensors());
     } else {
       runner_ = std::make_unique<EagerRunner>(work);
     }
   });
+}
+
+std::string_view TorchEngine::name() const {
+  switch (kind_) {
+    case Kind::eager:
+      return "eager";
+    case Kind::graph:
+      return "graph";
+    case Kind::fused:
+      break;
+  }
+  return "fused";
 }
 
 void TorchEngine::make_tensors() {
@@ -108,9 +115,14 @@ void TorchEngine::make_tensors() {
   if (request_.optimizer.has_first_moment()) first_moment_ = at::zeros({layout_.size()}, floats);
   if (request_.optimizer.has_second_moment()) second_moment_ = at::zeros({layout_.size()}, floats);
   best_parameters_ = parameters_.clone();
+  if (request_.weight_average > 0) {
+    average_ = parameters_.clone();
+    not_averaged_ = at::empty_like(parameters_);
+  }
   best_loss_ = at::full({}, std::numeric_limits<double>::infinity(), doubles_on(device));
   counters_ = at::zeros({counter_words}, integers_on(device));
   stopped_ = at::zeros({}, floats);
+  if (precision_ == Precision::fp16) scaling_.emplace(device, stopped_);
   losses_.emplace(request_, request_.batch_size, device, stopped_.const_data_ptr<float>());
   rates_ = at::zeros({most_steps}, floats);
   learning_rate_ = at::zeros({}, floats);
@@ -124,29 +136,33 @@ void TorchEngine::make_tensors() {
 }
 
 std::unique_ptr<Trainee> TorchEngine::make_trainee() const {
+  if (has_kernels_) {
+    fused::sequence::Places places;
+    places.parameters = parameters_.const_data_ptr<float>();
+    places.gradients = gradients_.mutable_data_ptr<float>();
+    places.offset_of = [this](const std::string& name) { return layout_.offset_of(name); };
+    places.seed = request_.seed;
+    places.step = counters_.const_data_ptr<std::int64_t>() +
+                  offsetof(kernels::StepCounters, current_step) / sizeof(std::int64_t);
+    places.device = request_.device;
+    return std::make_unique<KernelTrainee>(request_.network, places, place_);
+  }
   if (records_gradients_)
     return std::make_unique<ModuleTrainee>(
         request_.network,
         FlatValues{layout_, parameters_, gradients_, trained_parameters_, buffers_from_, stopped_},
-        request_.device);
+        ModuleWay{request_.device, precision_, scaling_ ? scaling_->scale() : at::Tensor(),
+                  request_.checkpoint_activations});
   const MlpShape shape = mlp_shape(request_.network).value();
   return std::make_unique<MlpTrainee>(shape, mlp_layers(shape, layout_, parameters_, gradients_),
-                                      request_.batch_size, request_.device);
+                                      request_.part_rows(), request_.device);
 }
 
 void TorchEngine::make_work() {
   trainee_ = make_trainee();
-  const auto* counters = reinterpret_cast<const kernels::StepCounters*>(counters_.const_data_ptr());
-  const auto fill = [&](BatchWork& work, std::int64_t rows) {
-    const Rows batch = batch_->first_rows(rows);
-    work.begin = begin_step_of(rows);
-    work.step = trainee_->make_step(rows, batch.inputs);
-    work.masks = work.step->dropout_masks(request_.seed, counters);
-    work.losses = losses_->work_for(batch, rows, work.step->outputs(), work.step->output_gradient());
-  };
   const std::int64_t rows = request_.rows_per_epoch();
-  if (rows >= request_.batch_size) fill(full_, request_.batch_size);
-  if (rows % request_.batch_size != 0) fill(last_, rows % request_.batch_size);
+  if (rows >= request_.batch_size) full_ = batch_work_of(request_.batch_size);
+  if (rows % request_.batch_size != 0) last_ = batch_work_of(rows % request_.batch_size);
   if (request_.validation.rows() > 0) {
     validation_.emplace(request_, *trainee_, place_, stopped_.const_data_ptr<float>());
   }
@@ -155,8 +171,30 @@ void TorchEngine::make_work() {
   };
   update_.emplace(request_.optimizer,
                   Update::Tensors{trained(parameters_), trained(gradients_), trained(first_moment_),
-                                  trained(second_moment_), learning_rate_, update_number_, stopped_});
+                                  trained(second_moment_), learning_rate_, update_number_,
+                                  scaling_ ? scaling_->skipped() : stopped_, trained(average_)},
+                  request_.weight_average, place_);
   end_epoch_ = end_epoch_work();
+}
+
+TorchEngine::BatchWork TorchEngine::batch_work_of(std::int64_t rows) {
+  const auto* counters = reinterpret_cast<const kernels::StepCounters*>(counters_.const_data_ptr());
+  BatchWork work;
+  for (std::int64_t first = 0; first < rows; first += request_.part_rows()) {
+    const std::int64_t count = std::min(request_.part_rows(), rows - first);
+    const Rows batch = batch_->first_rows(count);
+    std::unique_ptr<Step>& step = steps_[count];
+    if (!step) step = trainee_->make_step(count, batch.inputs);
+    PartWork part{begin_step_of(count), step->dropout_masks(request_.seed, counters), step.get(),
+                  losses_->work_for(batch, {first, count, rows}, step->outputs(), step->output_gradient())};
+    part.begin.first_row = first;
+    part.begin.moves_on = first + count == rows;
+    for (kernels::DropoutMasks& launch : part.masks)
+      for (int i = 0; i < launch.layer_count; ++i)
+        launch.layers[i].first = first * (launch.layers[i].elements / count);
+    work.push_back(std::move(part));
+  }
+  return work;
 }
 
 kernels::BeginStep TorchEngine::begin_step_of(std::int64_t rows) const {
@@ -197,7 +235,7 @@ kernels::EndEpoch TorchEngine::end_epoch_work() {
   end.line_capacity = most_epochs;
   end.best_loss = best_loss_.mutable_data_ptr<double>();
   end.stopped = stopped_.mutable_data_ptr<float>();
-  end.parameters = parameters_.const_data_ptr<float>();
+  end.parameters = (average_.defined() ? average_ : parameters_).const_data_ptr<float>();
   end.best_parameters = best_parameters_.mutable_data_ptr<float>();
   end.parameter_count = parameters_.numel();
   return end;
@@ -208,6 +246,9 @@ std::vector<at::Tensor> TorchEngine::changing_tensors() const {
                                   losses_->sums(), stopped_,         lines_};
   if (first_moment_.defined()) tensors.push_back(first_moment_);
   if (second_moment_.defined()) tensors.push_back(second_moment_);
+  if (average_.defined()) tensors.push_back(average_);
+  if (scaling_)
+    for (const at::Tensor& each : scaling_->changing_tensors()) tensors.push_back(each);
   return tensors;
 }
 
@@ -216,19 +257,35 @@ void TorchEngine::do_piece(Piece piece) {
     end_epoch();
     return;
   }
-  BatchWork& work = piece == Piece::full_batch ? full_ : last_;
-  kernels::begin_step(work.begin, place_);
-  for (const kernels::DropoutMasks& masks : work.masks) kernels::dropout_masks(masks, place_);
-  work.step->forward();
-  for (const kernels::Losses& losses : work.losses) kernels::losses(losses, place_);
-  work.step->backward();
+  const BatchWork& work = piece == Piece::full_batch ? full_ : last_;
+  for (const PartWork& part : work) {
+    kernels::begin_step(part.begin, place_);
+    for (const kernels::DropoutMasks& masks : part.masks) kernels::dropout_masks(masks, place_);
+    part.step->forward();
+    for (const kernels::Losses& losses : part.losses) kernels::losses(losses, place_);
+    part.step->backward(/*adds=*/&part != &work.front());
+  }
+  if (scaling_) scaling_->take_out_of(gradients_);
   if (request_.collective != nullptr) average_gradients();
   update_->run();
+  if (scaling_) scaling_->adapt();
+}
+
+// By the average where there is one: networks read their weights from one place.
+void TorchEngine::validate() {
+  if (average_.defined()) {
+    const std::int64_t rest = parameters_.numel() - trained_;
+    average_.narrow(0, trained_, rest).copy_(parameters_.narrow(0, trained_, rest));
+    not_averaged_.copy_(parameters_);
+    parameters_.copy_(average_);
+  }
+  if (validation_) validation_->run();
+  if (average_.defined()) parameters_.copy_(not_averaged_);
 }
 
 void TorchEngine::end_epoch() {
   if (request_.collective != nullptr) average_buffers();
-  if (validation_) validation_->run();
+  validate();
   if (losses_->are_several()) {
     losses_->add_up();
     at::Tensor means = at::div(losses_->sum_of_each(), static_cast<double>(request_.rows_per_epoch()));
@@ -268,7 +325,9 @@ void TorchEngine::average_buffers() {
 ChunkResult TorchEngine::run(const Chunk& chunk) {
   return on_stream("training", [&] {
     std::optional<FlushAllToZero> flushed;
-    if (!place_.device.is_cuda()) {
+    if (place_.device.is_cuda()) {
+      settle_gpu();
+    } else {
       settle_cpu_for(request_);
       flushed.emplace();
     }
@@ -287,6 +346,14 @@ ChunkResult TorchEngine::run(const Chunk& chunk) {
     }
     return result;
   });
+}
+
+// Settings of the whole process, so made before every chunk.
+void TorchEngine::settle_gpu() const {
+  at::Context& context = at::globalContext();
+  context.setAllowTF32CuBLAS(precision_ == Precision::tf32);
+  context.setAllowTF32CuDNN(precision_ == Precision::tf32);
+  context.setBenchmarkCuDNN(true);
 }
 
 std::int64_t TorchEngine::steps_in_one_go(std::int64_t wanted) const {
@@ -341,6 +408,15 @@ void TorchEngine::collect(ChunkResult& result) {
     }
   }
   result.stopped_early = has_stopped();
+  if (precision_ != Precision::fp32 && !is_sound(result)) result.is_sound = false;
+}
+
+// A weight that is not finite shows in the loss of the next step.
+bool TorchEngine::is_sound(const ChunkResult& result) const {
+  const bool are_finite = std::all_of(result.finished_epochs.begin(), result.finished_epochs.end(),
+                                      [](const EpochRecord& each) { return std::isfinite(each.train_loss); });
+  return are_finite && at::all(at::isfinite(losses_->sums())).item<bool>() &&
+         (!scaling_ || scaling_->is_enough());
 }
 
 // Of one line of loss_lines_.
@@ -370,72 +446,6 @@ void TorchEngine::set_counters(const kernels::StepCounters& counters) {
   at::Tensor host = at::empty({counter_words}, integers_on(Device::cpu()));
   std::memcpy(host.mutable_data_ptr(), &counters, sizeof counters);
   counters_.copy_(host);
-}
-
-NamedArrays TorchEngine::state() const {
-  return on_stream("reading the engine's state", [&] {
-    NamedArrays state;
-    layout_.append_to(state, "parameters.", parameters_);
-    if (first_moment_.defined()) layout_.append_to(state, "first_moment.", first_moment_);
-    if (second_moment_.defined()) layout_.append_to(state, "second_moment.", second_moment_);
-    if (validation_) {
-      layout_.append_to(state, "best_parameters.", best_parameters_);
-      state.push_back({"best_validation_loss", host_array(best_loss_.view({1}))});
-    }
-    const kernels::StepCounters counters = host_counters();
-    const std::array<std::int64_t, 3> numbers{counters.step, counters.since_best, has_stopped() ? 1 : 0};
-    state.push_back({"counters", Array::from<std::int64_t>(numbers, {3})});
-    state.push_back({"row_sums", host_array(losses_->sums())});
-    return state;
-  });
-}
-
-void TorchEngine::restore(const NamedArrays& state) {
-  on_stream("restoring the engine's state", [&] {
-    const auto checked = [&](const std::string& name, DType type, const Shape& shape) -> const Array& {
-      const Array& array = find_array(state, name);
-      if (array.type() != type || array.shape() != shape) {
-        refuse("the array '{}' of the saved state does not fit this training: it belongs to another one",
-               name);
-      }
-      return array;
-    };
-    parameters_.copy_(layout_.flat_from(state, "parameters."));
-    if (first_moment_.defined()) first_moment_.copy_(layout_.flat_from(state, "first_moment."));
-    if (second_moment_.defined()) second_moment_.copy_(layout_.flat_from(state, "second_moment."));
-    if (validation_) {
-      best_parameters_.copy_(layout_.flat_from(state, "best_parameters."));
-      best_loss_.copy_(view_of(checked("best_validation_loss", DType::float64, {1})).squeeze(0));
-    }
-    const auto numbers = checked("counters", DType::int64, {3}).as<std::int64_t>();
-    if (numbers[0] < 0 || numbers[1] < 0) refuse("the saved state has a negative number of steps");
-    kernels::StepCounters counters;
-    counters.step = numbers[0];
-    counters.since_best = numbers[1];
-    set_counters(counters);
-    stopped_.fill_(numbers[2] != 0 ? 1 : 0);
-    const at::Tensor& sums = losses_->sums();
-    sums.copy_(view_of(checked("row_sums", DType::float64, sums.sizes().vec())));
-    next_step_ = counters.step;
-  });
-}
-
-NamedArrays TorchEngine::parameters() const {
-  return on_stream("reading the parameters", [&] {
-    NamedArrays arrays;
-    layout_.append_to(arrays, "", parameters_);
-    return arrays;
-  });
-}
-
-NamedArrays TorchEngine::best_parameters() const {
-  return on_stream("reading the best parameters", [&] {
-    // A run without validation has no best; nor has one whose every validation loss was not a number.
-    const bool has_best = validation_ && std::isfinite(best_loss_.to(at::kCPU).const_data_ptr<double>()[0]);
-    NamedArrays arrays;
-    layout_.append_to(arrays, "", has_best ? best_parameters_ : parameters_);
-    return arrays;
-  });
 }
 
 }  // namespace stoker::torch_door

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,69 +8,89 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/core/InferenceMode.h>
 #include <c10/core/Stream.h>
+#include <c10/core/StreamGuard.h>
 
 #include "engine/engine.h"
 #include "kernels/begin_step.h"
 #include "kernels/end_epoch.h"
+#include "torch/gpu.h"
+#include "torch/loss_scaling.h"
 #include "torch/loss_terms.h"
 #include "torch/parameters.h"
 #include "torch/rows.h"
 #include "torch/runner.h"
 #include "torch/step.h"
+#include "torch/tensors.h"
 #include "torch/update.h"
 #include "torch/validation.h"
 
 namespace stoker::torch_door {
 
 // The eager and the graph engine: the same work on the same buffers, brought to the device by another runner.
+// And the fused one for sequences: as graph, with kernels of our own for the passes through the network.
 // Everything that a step reads or changes lies in device memory, so neither waits for the host within a
 // chunk.
 class TorchEngine : public Engine {
  public:
-  enum class Kind { eager, graph };
+  enum class Kind { eager, graph, fused };
   TorchEngine(const EngineRequest& request, Kind kind);
 
-  std::string_view name() const override { return kind_ == Kind::graph ? "graph" : "eager"; }
+  std::string_view name() const override;
   ChunkResult run(const Chunk& chunk) override;
   NamedArrays state() const override;
   void restore(const NamedArrays& state) override;
   NamedArrays parameters() const override;
   NamedArrays best_parameters() const override;
+  Precision precision() const override { return precision_; }
+  bool can_start_over() const override { return true; }
+  MemoryUse memory() const override;
 
  private:
+  // A batch is taken in parts of one number of rows and, where that does not divide it, a smaller one.
+  struct PartWork {
+    kernels::BeginStep begin;
+    std::vector<kernels::DropoutMasks> masks;
+    Step* step;
+    std::vector<kernels::Losses> losses;
+  };
+  // Full batches have one, the smaller last batch has another.
+  using BatchWork = std::vector<PartWork>;
+
   void make_tensors();
   void make_work();
   std::unique_ptr<Trainee> make_trainee() const;
   template <class Work>
   auto on_stream(const char* what, Work&& work) const;
+  BatchWork batch_work_of(std::int64_t rows);
   kernels::BeginStep begin_step_of(std::int64_t rows) const;
   kernels::EndEpoch end_epoch_work();
   std::vector<at::Tensor> changing_tensors() const;
 
   void do_piece(Piece piece);  // called by the runner
   void end_epoch();
+  void validate();
   void average_gradients();
   void average_buffers();
+  void settle_gpu() const;
   void run_steps(std::int64_t count);
   std::int64_t steps_in_one_go(std::int64_t wanted) const;
   void begin_part(std::int64_t first_step, const float* rates, std::int64_t count);
   void collect(ChunkResult& result);
   std::vector<NamedValue> loss_values(const double* means) const;
+  bool is_sound(const ChunkResult& result) const;
+  at::Tensor parameters_given_out() const;
   bool has_stopped() const;  // waits for the device
   kernels::StepCounters host_counters() const;
   void set_counters(const kernels::StepCounters& counters);
 
-  // A step over one number of rows: full batches have one, the smaller last batch has another.
-  struct BatchWork {
-    kernels::BeginStep begin;
-    std::vector<kernels::DropoutMasks> masks;
-    std::unique_ptr<Step> step;
-    std::vector<kernels::Losses> losses;
-  };
-
+  gpu::BorrowedMemory memory_;  // first, so that it is handed back when all else is gone
   EngineRequest request_;
   Kind kind_;
+  bool has_kernels_;  // for the passes; fused goes on without them where bfloat16 has not enough range
+  Precision precision_;
   std::optional<c10::Stream> stream_;  // none on the CPU
   kernels::Place place_;
   NamedArrays trained_parameters_;
@@ -83,13 +104,16 @@ class TorchEngine : public Engine {
   at::Tensor parameters_;
   at::Tensor first_moment_;  // undefined where the optimiser has none
   at::Tensor second_moment_;
+  at::Tensor average_;  // of the trained parameters over the steps; undefined where none is kept
   at::Tensor best_parameters_;
   at::Tensor best_loss_;
   at::Tensor counters_;  // kernels::StepCounters
   at::Tensor stopped_;
   std::optional<LossTerms> losses_;
+  std::optional<LossScaling> scaling_;  // fp16
   // Made anew by every step or chunk.
   at::Tensor gradients_;
+  at::Tensor not_averaged_;  // the parameters, while their average is validated
   at::Tensor rates_;
   at::Tensor learning_rate_;
   at::Tensor update_number_;
@@ -98,6 +122,7 @@ class TorchEngine : public Engine {
   std::optional<Batch> batch_;
 
   std::unique_ptr<Trainee> trainee_;
+  std::map<std::int64_t, std::unique_ptr<Step>> steps_;  // by their rows
   BatchWork full_;
   BatchWork last_;
   std::optional<Validation> validation_;
@@ -105,5 +130,18 @@ class TorchEngine : public Engine {
   kernels::EndEpoch end_epoch_;
   std::unique_ptr<Runner> runner_;
 };
+
+// Around everything that touches LibTorch: its errors become ours, no autograd where a step does not ask for
+// it, work goes to our stream.
+template <class Work>
+auto TorchEngine::on_stream(const char* what, Work&& work) const {
+  return translated(what, [&] {
+    const c10::InferenceMode no_autograd_at_all(!records_gradients_);
+    const at::NoGradGuard no_autograd;
+    c10::OptionalStreamGuard guard;
+    if (stream_) guard.reset_stream(*stream_);
+    return work();
+  });
+}
 
 }  // namespace stoker::torch_door

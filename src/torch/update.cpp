@@ -32,13 +32,44 @@ std::vector<at::Tensor> pieces_of(const at::Tensor& flat) {
   return pieces;
 }
 
+kernels::Lion lion_of(const OptimizerSettings& settings, const Update::Tensors& tensors) {
+  kernels::Lion lion;
+  if (settings.kind != Optimizer::lion) return lion;
+  lion.weights = tensors.parameters.mutable_data_ptr<float>();
+  lion.momentum = tensors.first_moment.mutable_data_ptr<float>();
+  lion.gradients = tensors.gradients.const_data_ptr<float>();
+  lion.count = tensors.parameters.numel();
+  lion.beta1 = static_cast<float>(settings.beta1);
+  lion.beta2 = static_cast<float>(settings.beta2);
+  lion.decay = static_cast<float>(settings.weight_decay);
+  lion.learning_rate = tensors.learning_rate.const_data_ptr<float>();
+  lion.skipped = tensors.skipped.const_data_ptr<float>();
+  return lion;
+}
+
+kernels::WeightAverage average_of(const Update::Tensors& tensors, double decay) {
+  kernels::WeightAverage average;
+  if (!tensors.average.defined()) return average;
+  average.averages = tensors.average.mutable_data_ptr<float>();
+  average.weights = tensors.parameters.const_data_ptr<float>();
+  average.count = tensors.parameters.numel();
+  average.decay = static_cast<float>(decay);
+  average.update_number = tensors.update_number.const_data_ptr<float>();
+  average.skipped = tensors.skipped.const_data_ptr<float>();
+  return average;
+}
+
 }  // namespace
 
-Update::Update(const OptimizerSettings& settings, const Tensors& tensors)
+Update::Update(const OptimizerSettings& settings, const Tensors& tensors, double average_decay,
+               const kernels::Place& place)
     : settings_(settings),
       gradients_(tensors.gradients),
       learning_rate_(tensors.learning_rate),
-      stopped_(tensors.stopped),
+      skipped_(tensors.skipped),
+      place_(place),
+      lion_(lion_of(settings, tensors)),
+      average_(average_of(tensors, average_decay)),
       parameter_pieces_(pieces_of(tensors.parameters)),
       gradient_pieces_(pieces_of(tensors.gradients)),
       first_pieces_(pieces_of(tensors.first_moment)),
@@ -64,27 +95,31 @@ void Update::run() {
   if (settings_.max_grad_norm > 0) clip();
   const OptimizerSettings& s = settings_;
   // The fused kernels leave everything as it is where "an infinity was found" is 1: made for loss scaling,
-  // and just what a run that has stopped early needs.
+  // and just what a run that has stopped early needs too.
   switch (s.kind) {
     case Optimizer::adam:
       at::_fused_adam_(parameter_pieces_, gradient_pieces_, first_pieces_, second_pieces_, {},
                        update_numbers_, learning_rate_, s.beta1, s.beta2, s.weight_decay, s.epsilon,
                        /*amsgrad=*/false,
-                       /*maximize=*/false, /*grad_scale=*/{}, stopped_);
+                       /*maximize=*/false, /*grad_scale=*/{}, skipped_);
       break;
     case Optimizer::adamw:
       at::_fused_adamw_(parameter_pieces_, gradient_pieces_, first_pieces_, second_pieces_, {},
                         update_numbers_, learning_rate_, s.beta1, s.beta2, s.weight_decay, s.epsilon,
                         /*amsgrad=*/false,
-                        /*maximize=*/false, /*grad_scale=*/{}, stopped_);
+                        /*maximize=*/false, /*grad_scale=*/{}, skipped_);
       break;
     case Optimizer::sgd:
       // From a velocity of 0, the first step needs no special case.
       at::_fused_sgd_(parameter_pieces_, gradient_pieces_, first_pieces_, s.weight_decay, s.momentum,
                       learning_rate_, /*dampening=*/0, /*nesterov=*/false, /*maximize=*/false,
-                      /*is_first_step=*/false, /*grad_scale=*/{}, stopped_);
+                      /*is_first_step=*/false, /*grad_scale=*/{}, skipped_);
+      break;
+    case Optimizer::lion:
+      kernels::lion(lion_, place_);
       break;
   }
+  if (average_.averages != nullptr) kernels::average_weights(average_, place_);
 }
 
 }  // namespace stoker::torch_door

@@ -5,23 +5,28 @@
 #include <ATen/core/Tensor.h>
 
 #include "engine/engine.h"
+#include "kernels/place.h"
+#include "kernels/weights.h"
 
 namespace stoker::torch_door {
 
-// Gradients into weights: clipping, then LibTorch's fused optimiser over the flat buffers. Nothing here waits
-// for the device: the learning rate and the number of the update are device scalars.
+// Gradients into weights: clipping, then LibTorch's fused optimiser or our lion over the flat buffers, then
+// the moving average. Nothing here waits for the device: the learning rate and the number of the update are
+// device scalars.
 class Update {
  public:
   struct Tensors {
     at::Tensor parameters;
     at::Tensor gradients;
-    at::Tensor first_moment;   // adam, adamw; sgd with momentum: the velocity
+    at::Tensor first_moment;   // adam, adamw; sgd with momentum: the velocity; lion: the momentum
     at::Tensor second_moment;  // adam, adamw
     at::Tensor learning_rate;
     at::Tensor update_number;
-    at::Tensor stopped;  // 1: nothing changes any more
+    at::Tensor skipped;  // 1: nothing changes
+    at::Tensor average;  // of the parameters; undefined: none is kept
   };
-  Update(const OptimizerSettings& settings, const Tensors& tensors);
+  Update(const OptimizerSettings& settings, const Tensors& tensors, double average_decay,
+         const kernels::Place& place);
 
   void run();
 
@@ -31,7 +36,10 @@ class Update {
   OptimizerSettings settings_;
   at::Tensor gradients_;
   at::Tensor learning_rate_;
-  at::Tensor stopped_;
+  at::Tensor skipped_;
+  kernels::Place place_;
+  kernels::Lion lion_;
+  kernels::WeightAverage average_;
   std::vector<at::Tensor> parameter_pieces_;
   std::vector<at::Tensor> gradient_pieces_;
   std::vector<at::Tensor> first_pieces_;

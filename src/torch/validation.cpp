@@ -44,6 +44,7 @@ Validation::Validation(const EngineRequest& request, Trainee& trainee, const ker
       inputs_(inputs_of(request.network, request.validation), slice_rows_, place),
       compared_(compared_arrays(request), slice_rows_, place),
       losses_(request, slice_rows_, place.device, stopped) {
+  losses_.judge_without_smoothing();
   trainee.reserve(slice_rows_);
 }
 
@@ -61,7 +62,7 @@ void Validation::run_slice(std::int64_t first, std::int64_t count) {
   compared.pop_back();
   for (const at::Tensor& each : compared) rows.targets.push_back(data_of(each));
   const at::Tensor outputs = trainee_.predict(rows.inputs);
-  for (const kernels::Losses& each : losses_.work_for(rows, count, outputs, {}))
+  for (const kernels::Losses& each : losses_.work_for(rows, {0, count, count}, outputs, {}))
     kernels::losses(each, place_);
 }
 

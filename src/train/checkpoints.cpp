@@ -129,6 +129,15 @@ void refuse_foreign(const fs::path& folder, const json& saved, const Identity& i
                       "new training, or resume with the settings and data that it was made with",
                       folder.string(), name, other, value));
   }
+  // What is in use there alone.
+  for (const auto& [name, value] : saved.items()) {
+    const auto is_it = [&name = name](const auto& each) { return each.first == name; };
+    if (std::none_of(identity.begin(), identity.end(), is_it))
+      throw ForeignCheckpoint(
+          fmt::format("the checkpoint {} belongs to another training: {} is {} there and not set here; start "
+                      "a new training, or resume with the settings and data that it was made with",
+                      folder.string(), name, value.get<std::string>()));
+  }
 }
 
 // model.safetensors holds the parameters under the names that the model knows them by.

@@ -27,6 +27,8 @@ bool may_be_fused(const FitConfig& config) {
 }
 
 bool compiles_ahead(const ModelSpec& spec, const FitConfig& config) {
+  // A batch that is yet to be chosen leaves the kernel open.
+  if (!spec.is_solved() && spec.training.batch_size == automatic_batch) return false;
   return may_be_fused(config) && !spec.is_solved() && choose_device(config.device, no_notes()).is_cuda();
 }
 

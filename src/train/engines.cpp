@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "fused/cpu/fused_cpu_engine.h"
 #include "fused/cuda/fused_cuda.h"
+#include "fused/cuda/sequence/sequence_kernels.h"
 #include "torch/door.h"
 
 namespace stoker {
@@ -57,17 +58,30 @@ constexpr EngineMaker behind_the_door() {
           [](const EngineRequest& request) { return engine_for(name, request).make(request); }};
 }
 
-// One name, two engines: the request's device says which.
+constexpr std::string_view fused_name = "fused";
+
+bool is_sequence_on_gpu(const EngineRequest& request) {
+  return request.device.is_cuda() && fused::sequence::has_kernels_for(request.network);
+}
+
+// One name, three engines: the request's device says which, and on a GPU its network. The kernels of sequences
+// stand in a frame of LibTorch's.
 EngineMaker fused_maker() {
-  return {"fused",
+  return {fused_name,
           [](const EngineRequest& request) {
+            if (is_sequence_on_gpu(request)) return engine_for(fused_name, request).refusal(request);
             return request.device.is_cuda() ? fused::cuda_refusal(request)
                                             : fused_cpu::maker().refusal(request);
           },
           [](const EngineRequest& request) {
+            if (is_sequence_on_gpu(request)) return engine_for(fused_name, request).make(request);
             return request.device.is_cuda() ? fused::make_cuda(request) : fused_cpu::maker().make(request);
           },
-          fused::make_cuda_group, fused::slower_alone};
+          fused::make_cuda_group,
+          [](const EngineRequest& request) {
+            return is_sequence_on_gpu(request) ? std::string() : fused::slower_alone(request);
+          },
+          [](const EngineRequest& request) { return !is_sequence_on_gpu(request); }};
 }
 
 constexpr std::string_view graph = "graph";

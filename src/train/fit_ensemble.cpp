@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "predict/out_of_fold.h"
 #include "predict/predictions.h"
+#include "train/choose_batch.h"
 #include "train/choose_decision.h"
 #include "train/ensemble_progress.h"
 #include "train/fit_network.h"
@@ -409,6 +410,7 @@ FitResult fit_ensemble(const FitRequest& request, TrainingListener& listener, co
     refuse("ensemble: {}", problem);
   if (!request.spec.is_solved()) {
     refuse_contradictions(request.spec.training);
+    refuse_automatic_batch(request.spec.training, "the members of an ensemble");
     say_validation_ratio_is_not_used(request.spec.training, notes);
   }
   return EnsembleTraining(request, listener, notes, stop).fit();

@@ -9,6 +9,7 @@
 #include "data/target_column.h"
 #include "predict/predictions.h"
 #include "train/checkpoints.h"
+#include "train/choose_batch.h"
 #include "train/choose_decision.h"
 #include "train/engines.h"
 #include "train/groups.h"
@@ -151,13 +152,21 @@ EngineRequest request_without_data(const ModelSpec& spec, const Preparation& pre
   of_task.kind = loss_of(preparation.task(), config.loss);
   of_task.huber_delta = config.huber_delta;
   of_task.quantile = config.quantile;
+  if (config.label_smoothing > 0 && preparation.task() == Task::regression)
+    refuse("label_smoothing is {}, but the target is a quantity: it is for classes; set it to 0",
+           config.label_smoothing);
+  of_task.label_smoothing = config.label_smoothing;
   const Family& family = family_of(spec);
   request.losses = family.losses == nullptr ? std::vector{of_task} : family.losses(request.network, of_task);
   request.optimizer.kind = config.optimizer;
   request.optimizer.momentum = config.optimizer == Optimizer::sgd ? config.momentum : 0;
+  if (config.optimizer == Optimizer::lion) request.optimizer.beta2 = 0.99;  // as its paper has it
   request.optimizer.weight_decay = config.weight_decay;
   request.optimizer.max_grad_norm = config.max_grad_norm;
   request.batch_size = config.batch_size;
+  request.accumulation_steps = config.accumulation_steps;
+  request.weight_average = config.weight_average;
+  request.checkpoint_activations = config.checkpoint_activations;
   request.seed = config.seed;
   // By another metric it is not for the engine to stop.
   const bool by_loss = config.early_stopping_metric == validation_loss_metric;
@@ -170,6 +179,8 @@ EngineRequest request_without_data(const ModelSpec& spec, const Preparation& pre
 EngineRequest engine_request(const ModelSpec& spec, const PreparedData& data, Device device) {
   EngineRequest request = request_without_data(spec, data.preparation, device);
   request.batch_size = std::min(request.batch_size, data.training.rows());
+  request.accumulation_steps =
+      std::min(request.accumulation_steps, std::max<std::int64_t>(request.batch_size, 1));
   request.training = data.training;
   request.validation = data.validation;
   request.initial_parameters = initial_parameters(request.network, request.seed, &request.training);
@@ -196,6 +207,34 @@ TrainingPlan plan_of(const TrainingSettings& config, const FitConfig& fit_config
           fit_config.checkpoint_seconds,
           0,
           true};
+}
+
+// A batch that was to be chosen: as the checkpoint says, or the fastest. Nothing else about the plan changes.
+void settle_batch(const std::optional<Checkpoint>& checkpoint, const MakeEngine& make, const Notes& notes,
+                  TrainingPlan& plan, EngineRequest& request) {
+  const std::int64_t before = checkpoint ? checkpoint->progress.chosen_batch : 0;
+  request.batch_size =
+      before > 0 ? std::min(before, request.training.rows()) : choose_batch(request, make, notes);
+  request.accumulation_steps = std::min(request.accumulation_steps, request.batch_size);
+  plan.chosen_batch = request.batch_size;
+  plan.steps_per_epoch = request.steps_per_epoch();
+  plan.config.batch_size = request.batch_size;
+  plan.config.learning_rate *= rate_factor_of(request.batch_size, plan.config.optimizer);
+}
+
+// What settings mean where they do not mean quite what they say.
+void tell_of_batches(const TrainingSettings& config, const EngineRequest& request, const Notes& notes) {
+  if (config.batch_size > request.training.rows())
+    notes(Severity::info, fmt::format("batch_size {} is more than the {} training rows: every step takes all",
+                                      config.batch_size, request.training.rows()));
+  const std::vector<ParameterSpec> specs = parameter_specs(request.network);
+  const bool has_buffers = std::ranges::any_of(specs, [](const auto& each) { return !each.is_trained; });
+  if (config.accumulation_steps > 1 && has_buffers)
+    notes(
+        Severity::info,
+        fmt::format("accumulation_steps {}: what {} learns from the rows of a batch together, as batch norm "
+                    "does, it learns from each part; all else is as with the whole batch",
+                    config.accumulation_steps, request.network.family));
 }
 
 // Where a resumed training stands, told to the person.
@@ -244,6 +283,9 @@ FitResult result_of(TrainingOutcome outcome, Network network, Preparation prepar
   result.steps = outcome.progress.next_step;
   result.seconds = outcome.progress.seconds;
   result.epochs = std::move(outcome.progress.epochs);
+  result.adjustments = std::move(outcome.progress.adjustments.said);
+  result.precision = outcome.precision;
+  result.memory = outcome.memory;
   return result;
 }
 
@@ -260,6 +302,7 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   refuse_decision_of_task(decision, choice_of(data.preparation.task()), data.preparation.target_column());
   EngineRequest wanted = engine_request(request.spec, data, device);
   wanted.precision = request.config.precision;
+  tell_of_batches(training, wanted, notes);
   Checkpoints checkpoints(request.checkpoints, identity_of(wanted), notes);
   std::optional<Checkpoint> checkpoint = resumed_from(request, checkpoints, notes);
 
@@ -269,17 +312,22 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   const std::string placement = place_data(wanted, notes);
   data.training = {};  // the placed copy is the one that is used
   data.validation = {};
+  const bool chooses_batch = training.batch_size == automatic_batch;
+  if (chooses_batch) wanted.batch_size = batch_sizes_to_try(wanted.training.rows()).front();
   const EngineMaker& maker = choose_engine(engines(), request.config.engine,
                                            checkpoint ? std::optional(checkpoint->engine) : std::nullopt,
                                            most_demanding_phase(wanted));
-  TrainingOutcome outcome =
-      train_in_phases(wanted, making(maker, std::move(stopping)), plan_of(training, request.config, wanted),
-                      std::move(checkpoint), checkpoints, listener, stop);
+  TrainingPlan plan = plan_of(training, request.config, wanted);
+  if (chooses_batch) settle_batch(checkpoint, making(maker, std::nullopt), notes, plan, wanted);
+  TrainingOutcome outcome = train_in_phases(wanted, making(maker, std::move(stopping)), plan,
+                                            std::move(checkpoint), checkpoints, listener, stop);
   if (outcome.end == TrainingEnd::time_limit)
     notes(Severity::warning,
           fmt::format("the time limit was reached after {} of {} epochs; the best model so far is kept",
                       outcome.progress.epochs.size(), training.epochs));
   FitResult result = result_of(std::move(outcome), std::move(wanted.network), std::move(data.preparation));
+  result.batch_size = wanted.batch_size;
+  result.learning_rate = plan.config.learning_rate;
   result.model.quantile = quantile_of(training);
   decide(decision, predicted_rows(to_decide_by, result.model.parameters), notes, result);
   result.engine = maker.name;

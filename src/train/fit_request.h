@@ -97,6 +97,17 @@ inline config::Fields fields(DecisionConfig& c) {
 // What is wrong with them together, or "".
 std::string problem_of(const DecisionConfig& config);
 
+// Of settings of data loaders elsewhere.
+constexpr const char* no_loading =
+    "there is nothing to set: the data lies where the device reads it, and no worker loads it";
+
+inline std::optional<config::Value> precision_of_amp(const config::Value& given) {
+  const bool* uses = given.get_if<bool>();
+  if (uses == nullptr) return given;
+  return config::Value(std::string(config::name_of(*uses ? Precision::automatic : Precision::fp32)),
+                       given.line());
+}
+
 // The settings of the cards train and train_gpu, beside those of the preparation.
 struct FitConfig {
   std::string device = "auto";
@@ -111,12 +122,19 @@ struct FitConfig {
 inline config::Fields fields(FitConfig& c) {
   config::Fields all{
       config::field("device", c.device, "auto, cpu, cuda or cuda:N; auto uses a GPU if there is one")
-          .changes_conditions(),
+          .changes_conditions()
+          .needs_no("num_workers", no_loading)
+          .needs_no("persistent_workers", no_loading)
+          .needs_no("pin_memory", no_loading),
       config::field("engine", c.engine, "What runs the training steps; auto picks the fastest that can")
           .changes_conditions(),
       config::field(
           "precision", c.precision,
-          "Precision of the operands of matrix products; auto: the engine's fastest; fp32: not rounded"),
+          "Precision of the operands of matrix products; auto: the engine's fastest that loses no quality, "
+          "on "
+          "a GPU bf16 (fp16 where it has none) for networks that read series; fp32: not rounded; fp16 scales "
+          "the loss")
+          .also_called("use_amp", "called precision here: true is auto, false is fp32", precision_of_amp),
       config::field("time_limit", c.time_limit,
                     "Seconds after which training stops and keeps the best model so far, or fails if there "
                     "is none; 0: no limit")
@@ -155,9 +173,14 @@ struct FitResult {
   std::vector<EpochReport> epochs;
   std::int64_t best_epoch = -1;
   std::int64_t steps = 0;
-  double seconds = 0;                // of training alone
-  std::optional<Solution> solution;  // of a family that is solved
-  std::vector<ChosenNumber> chosen;  // on rows held back from training
+  double seconds = 0;                     // of training alone
+  Precision precision = Precision::fp32;  // that it ended with
+  std::int64_t batch_size = 0;            // rows of a step; 0: there were no steps
+  double learning_rate = 0;               // after it was fitted to a batch that was chosen
+  std::vector<std::string> adjustments;   // what was changed on the way so that it could go on, for people
+  MemoryUse memory;                       // of the device; 0 where nobody knows
+  std::optional<Solution> solution;       // of a family that is solved
+  std::vector<ChosenNumber> chosen;       // on rows held back from training
 };
 
 }  // namespace stoker

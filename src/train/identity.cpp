@@ -60,7 +60,8 @@ Identity identity_of(const EngineRequest& request) {
       {"momentum", fmt::format("{}", optimizer.momentum)},
       {"weight_decay", fmt::format("{}", optimizer.weight_decay)},
       {"max_grad_norm", fmt::format("{}", optimizer.max_grad_norm)},
-      {"batch_size", fmt::format("{}", request.batch_size)},
+      // One that is yet to be chosen is kept with the progress.
+      {"batch_size", request.batch_size > 0 ? fmt::format("{}", request.batch_size) : "auto"},
       {"seed", fmt::format("{}", request.seed)},
       {"training_rows", fmt::format("{}", request.training.rows())},
       {"validation_rows", fmt::format("{}", request.validation.rows())},
@@ -68,6 +69,13 @@ Identity identity_of(const EngineRequest& request) {
       {"all_validation_rows", hash_of(request.validation)},
   };
   identity.insert(identity.end(), of_training.begin(), of_training.end());
+  // Told where they are in use, so that checkpoints of versions without them stay good.
+  if (request.loss().label_smoothing > 0)
+    identity.emplace_back("label_smoothing", fmt::format("{}", request.loss().label_smoothing));
+  if (request.accumulation_steps > 1)
+    identity.emplace_back("accumulation_steps", fmt::format("{}", request.accumulation_steps));
+  if (request.weight_average > 0)
+    identity.emplace_back("weight_average", fmt::format("{}", request.weight_average));
   if (request.loss().kind == Loss::quantile)
     identity.emplace_back("quantile", fmt::format("{}", request.loss().quantile));
   // A loss alone is told above, as earlier versions did.

@@ -11,14 +11,6 @@
 namespace stoker {
 namespace {
 
-bool all_finite(const NamedArrays& arrays) {
-  return std::all_of(arrays.begin(), arrays.end(), [](const NamedArray& each) {
-    if (each.array.type() != DType::float32) return true;
-    const std::span<const float> values = each.array.as<float>();
-    return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
-  });
-}
-
 [[noreturn]] void fail_diverged(const TrainingPlan& plan, std::int64_t epoch, const std::string& what) {
   throw Diverged(
       fmt::format("training diverged in epoch {} of {}: {}; lower learning_rate (it is {}), set "
@@ -108,7 +100,8 @@ void record(const TrainingPlan& plan, const Chunk& chunk, const ChunkResult& res
 }
 
 TrainingOutcome outcome_of(const Engine& engine, const TrainingPlan& plan, const Progress& progress) {
-  TrainingOutcome outcome{progress, TrainingEnd::finished, chosen_parameters(engine, plan, progress)};
+  TrainingOutcome outcome{progress, TrainingEnd::finished, chosen_parameters(engine, plan, progress),
+                          engine.precision(), engine.memory()};
   fail_unless_finite(outcome.parameters, plan, progress);
   if (progress.stopped_early)
     outcome.end = TrainingEnd::stopped_early;
@@ -138,15 +131,18 @@ Chunk next_chunk(const TrainingPlan& plan, const Progress& progress, std::int64_
 }
 
 TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progress, Checkpoints& checkpoints,
-                      TrainingListener& listener, const StopSignal& stop) {
+                      TrainingListener& listener, const StopSignal& stop, LastGood* last_good) {
   Pace pace;
   Watch watch(plan, progress, stop);
   while (!finished(plan, progress) && !watch.time_is_up(progress)) {
     if (watch.interrupted()) stop_interrupted(engine, plan, progress, checkpoints);
+    if (last_good != nullptr) last_good->keep(engine, progress);
     const Chunk chunk = next_chunk(plan, progress, pace.steps());
     const Moment begin = now();
     const ChunkResult result = engine.run(chunk);
     const double seconds = seconds_since(begin);
+    if (!result.is_sound)
+      fail_diverged(plan, progress.next_step / plan.steps_per_epoch, "its numbers are not finite");
     record(plan, chunk, result, seconds, progress, listener);
     pace.record(progress.next_step - chunk.first_step, seconds);
     listener.advanced(progress.next_step, plan.total_steps(), pace.steps_per_second());

@@ -6,6 +6,7 @@
 #include "base/stop.h"
 #include "engine/engine.h"
 #include "train/checkpoints.h"
+#include "train/last_good.h"
 #include "train/plan.h"
 #include "train/progress.h"
 
@@ -20,14 +21,17 @@ class Diverged : public Error {
 struct TrainingOutcome {
   Progress progress;
   TrainingEnd end = TrainingEnd::finished;
-  NamedArrays parameters;  // the best by validation loss, or the last
+  NamedArrays parameters;                 // the best by validation loss, or the last
+  Precision precision = Precision::fp32;  // of the engine, at the end
+  MemoryUse memory;
 };
 
 // Runs chunks from `progress` to the end of the plan. The engine stands where `progress` says. The outcome
 // does not depend on how the steps fall into chunks. Interrupted: a checkpoint, then Error with exit code
-// 130. A loss or a weight that is not finite: Diverged, and the last good checkpoint stays.
+// 130. A loss or a weight that is not finite: Diverged, and the last good checkpoint stays. `last_good` keeps
+// what to go back to, for a caller who can.
 TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progress, Checkpoints& checkpoints,
-                      TrainingListener& listener, const StopSignal& stop);
+                      TrainingListener& listener, const StopSignal& stop, LastGood* last_good = nullptr);
 
 // The next chunk of at most `most_steps` steps: never beyond the plan's end nor, where what happens in an
 // epoch decides the learning rate of the next (plateau), beyond the epoch's.

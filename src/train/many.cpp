@@ -285,9 +285,11 @@ MemberResult train_member(const Member& member, EngineChoice choice, const StopS
 }
 
 std::string group_key(const EngineRequest& request) {
-  return fmt::format("{} {} {} {} {} {}", request.device.name(), layout_of(request.network),
+  return fmt::format("{} {} {} {} {} {} {} {} {}", request.device.name(), layout_of(request.network),
                      config::name_of(request.loss().kind), request.batch_size,
-                     config::name_of(request.optimizer.kind), config::name_of(request.precision));
+                     config::name_of(request.optimizer.kind), config::name_of(request.precision),
+                     request.loss().label_smoothing > 0, request.weight_average > 0,
+                     request.accumulation_steps);
 }
 
 void train_group(std::span<const Member> members, const EngineMaker& maker, const StopSignal& stop,

@@ -28,6 +28,8 @@ class JudgedEngine : public Engine {
       const std::int64_t part_end = std::min(end, (step / steps_per_epoch_ + 1) * steps_per_epoch_);
       const auto rates = chunk.learning_rates.begin() + (step - chunk.first_step);
       ChunkResult part = engine_->run({step, {rates, rates + (part_end - step)}});
+      result.is_sound = part.is_sound;
+      if (!part.is_sound) return result;
       for (EpochRecord& epoch : part.finished_epochs) {
         judge(epoch);
         result.finished_epochs.push_back(epoch);
@@ -65,6 +67,9 @@ class JudgedEngine : public Engine {
 
   NamedArrays parameters() const override { return engine_->parameters(); }
   NamedArrays best_parameters() const override { return best_.empty() ? engine_->parameters() : best_; }
+  Precision precision() const override { return engine_->precision(); }
+  bool can_start_over() const override { return engine_->can_start_over(); }
+  MemoryUse memory() const override { return engine_->memory(); }
 
  private:
   std::string prefix() const { return fmt::format("best_by_{}.", stopping_.metric->name); }

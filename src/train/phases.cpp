@@ -70,6 +70,7 @@ class PhasedTraining {
     if (before >= plan.config.epochs)
       refuse("epochs is {}, but the phases before the last one of {} take {}; set more", plan.config.epochs,
              request.network.family, before);
+    progress_.chosen_batch = plan.chosen_batch;
     set_up_engine();
   }
 
@@ -106,9 +107,65 @@ class PhasedTraining {
     }
     TrainingPlan plan = plan_;
     if (!is_last_of_gradients() && !pauses_here()) plan.pause_after_epochs = first + gradients().epochs;
-    TrainingOutcome outcome = stoker::train(*engine_, plan, progress_, checkpoints, listener, stop);
-    progress_ = outcome.progress;
-    return outcome;
+    for (LastGood last_good;;) {
+      try {
+        TrainingOutcome outcome =
+            stoker::train(*engine_, plan, progress_, checkpoints, listener, stop, &last_good);
+        progress_ = outcome.progress;
+        return outcome;
+      } catch (const Diverged&) {
+        if (!last_good.is_kept() || !goes_on_in_fp32(last_good, listener)) throw;
+      } catch (const OutOfMemory&) {
+        if (!last_good.is_kept() || !goes_on_in_smaller_parts(listener)) throw;
+      }
+      go_back_to(last_good);
+    }
+  }
+
+  // The steps since then are taken again.
+  void go_back_to(const LastGood& last_good) {
+    Adjustments adjustments = std::move(progress_.adjustments);
+    progress_ = last_good.progress();
+    progress_.adjustments = std::move(adjustments);
+    set_up_engine();
+    engine_->restore(last_good.state());
+  }
+
+  bool goes_on_in_fp32(const LastGood& last_good, TrainingListener& listener) {
+    const Precision precision = engine_->precision();
+    if (!engine_->can_start_over() || precision == Precision::fp32) return false;
+    progress_.adjustments.is_fp32 = true;
+    say(fmt::format("numbers were not finite in {}: the training goes on in fp32 from step {}",
+                    config::name_of(precision), last_good.progress().next_step),
+        listener);
+    return true;
+  }
+
+  // Half as many rows at a time, down to one; then what lies between the layers is not kept any more.
+  bool goes_on_in_smaller_parts(TrainingListener& listener) {
+    const EngineRequest request = adjusted_request();
+    Adjustments& made = progress_.adjustments;
+    if (!engine_->can_start_over()) return false;
+    if (request.part_rows() > 1) {
+      if (made.accumulation_steps == 0)
+        say(fmt::format("memory ran out in a step of {} rows: from now on it takes them in smaller parts, "
+                        "whose gradients add up to the same step",
+                        request.part_rows()),
+            listener);
+      made.accumulation_steps = std::min(2 * request.accumulation_steps, request.batch_size);
+      return true;
+    }
+    if (request.checkpoint_activations) return false;
+    made.checkpoints_activations = true;
+    say("memory ran out with a single row at a time: what lies between the layers is computed again on the "
+        "way back instead of kept",
+        listener);
+    return true;
+  }
+
+  void say(std::string message, TrainingListener& listener) {
+    listener.note(Severity::warning, message);
+    progress_.adjustments.said.push_back(std::move(message));
   }
 
   // Weights and loss of an earlier phase, which other weights could only have reached by training longer.
@@ -175,12 +232,22 @@ class PhasedTraining {
     return {gradients().unfrozen, is_last_of_gradients() ? request_.patience : 0, first_update()};
   }
 
-  void set_up_engine() {
-    made_for_ = engine_settings();
+  EngineRequest adjusted_request() const {
     EngineRequest request = request_;
     if (!made_for_.unfrozen.empty()) request.unfrozen = made_for_.unfrozen;
     request.patience = made_for_.patience;
     request.first_update = made_for_.first_update;
+    const Adjustments& made = progress_.adjustments;
+    if (made.is_fp32) request.precision = Precision::fp32;
+    if (made.accumulation_steps > 0)
+      request.accumulation_steps = std::min(made.accumulation_steps, request.batch_size);
+    if (made.checkpoints_activations) request.checkpoint_activations = true;
+    return request;
+  }
+
+  void set_up_engine() {
+    made_for_ = engine_settings();
+    const EngineRequest request = adjusted_request();
     if (const std::string problem = request_problem(request); !problem.empty())
       refuse("a phase of {} cannot be run: {}", request.network.family, problem);
     engine_ = nullptr;  // its memory first

@@ -15,7 +15,8 @@ struct TrainingPlan {
   double checkpoint_seconds = 30;
   std::int64_t pause_after_epochs = 0;  // the training is left there, to go on later; 0: no pause
   bool checkpoint_at_end = true;
-  bool keeps_best = true;  // by validation loss; else the last weights count
+  std::int64_t chosen_batch = 0;  // rows of a batch whose size was tried out; 0: it was given
+  bool keeps_best = true;         // by validation loss; else the last weights count
 
   // The schedule of the learning rate knows nothing of a pause.
   std::int64_t total_steps() const {

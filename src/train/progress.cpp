@@ -9,6 +9,21 @@ namespace {
 
 using nlohmann::json;
 
+json adjustments_to_json(const Adjustments& made) {
+  return {{"is_fp32", made.is_fp32},
+          {"accumulation_steps", made.accumulation_steps},
+          {"checkpoints_activations", made.checkpoints_activations},
+          {"said", made.said}};
+}
+
+Adjustments adjustments_from(const json& value) {
+  Adjustments made{value.at("is_fp32").get<bool>(), value.at("accumulation_steps").get<std::int64_t>(),
+                   value.at("checkpoints_activations").get<bool>(),
+                   value.at("said").get<std::vector<std::string>>()};
+  if (made.accumulation_steps < 0) refuse("the progress of a training has a negative count");
+  return made;
+}
+
 Progress progress_from(const json& value) {
   Progress progress;
   progress.phase = value.value("phase", std::size_t{0});
@@ -21,7 +36,10 @@ Progress progress_from(const json& value) {
   progress.unfinished_epoch_seconds = number_from_json(value.at("unfinished_epoch_seconds"));
   progress.stopped_early = value.at("stopped_early").get<bool>();
   for (const json& epoch : value.at("epochs")) progress.epochs.push_back(epoch_from_json(epoch, 0));
-  if (progress.next_step < 0 || progress.epochs_since_best < 0)
+  // Earlier versions had neither.
+  progress.chosen_batch = value.value("chosen_batch", std::int64_t{0});
+  if (value.contains("adjustments")) progress.adjustments = adjustments_from(value.at("adjustments"));
+  if (progress.next_step < 0 || progress.chosen_batch < 0 || progress.epochs_since_best < 0)
     refuse("the progress of a training has a negative count");
   return progress;
 }
@@ -40,7 +58,9 @@ json Progress::to_json() const {
       {"seconds", number_to_json(seconds)},
       {"unfinished_epoch_seconds", number_to_json(unfinished_epoch_seconds)},
       {"stopped_early", stopped_early},
-      {"epochs", std::move(list)}};
+      {"epochs", std::move(list)},
+      {"chosen_batch", chosen_batch},
+      {"adjustments", adjustments_to_json(adjustments)}};
 }
 
 Progress Progress::from_json(const json& value) {

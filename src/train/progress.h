@@ -25,6 +25,16 @@ inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::T
 
 namespace stoker {
 
+// What a training changed on its way so that it could go on. A later sitting begins with it.
+struct Adjustments {
+  bool is_fp32 = false;                 // in place of a precision in which numbers were not finite
+  std::int64_t accumulation_steps = 0;  // after memory ran out; 0: as requested
+  bool checkpoints_activations = false;
+  std::vector<std::string> said;  // each of them, for people
+
+  bool operator==(const Adjustments&) const = default;
+};
+
 // How far a run has come; saved with every checkpoint (state.json).
 struct Progress {
   std::size_t phase = 0;  // of phases_of(), which it stands in
@@ -36,6 +46,8 @@ struct Progress {
   double unfinished_epoch_seconds = 0;  // of them, spent on the epoch that next_step lies in
   bool stopped_early = false;
   std::vector<EpochReport> epochs;
+  std::int64_t chosen_batch = 0;  // rows, where batch_size was to be chosen; else 0
+  Adjustments adjustments;
 
   // Every number comes back bit for bit. from_json refuses what is no progress.
   nlohmann::json to_json() const;

@@ -28,6 +28,23 @@ class SettingErrors {
   const config::Value* written_;
 };
 
+double between_by_cosine(double from, double to, double share) {
+  return to + (from - to) * 0.5 * (1 + std::cos(std::numbers::pi * share));
+}
+
+// Smith and Topin (2018), with the numbers of torch.optim.lr_scheduler.OneCycleLR: from 1/25 of the rate up
+// to it in 30 % of the steps and down to 1/250,000, or to min_learning_rate. Momentum stays.
+double one_cycle(const TrainingSettings& config, std::int64_t total_steps, std::int64_t step) {
+  const double first = config.learning_rate / 25;
+  const double last = config.min_learning_rate > 0 ? config.min_learning_rate : first / 1e4;
+  const double end = std::max<double>(static_cast<double>(total_steps) - 1, 0);
+  const double top = 0.3 * static_cast<double>(total_steps) - 1;
+  const double at = std::min(static_cast<double>(step), end);
+  if (at <= top) return between_by_cosine(first, config.learning_rate, top > 0 ? at / top : 1);
+  const double begin = std::max(top, 0.0);
+  return between_by_cosine(config.learning_rate, last, end > begin ? (at - begin) / (end - begin) : 1);
+}
+
 double scheduled(const TrainingSettings& config, std::int64_t steps_per_epoch, std::int64_t step,
                  double plateau_factor) {
   const std::int64_t since_warmup = step - config.warmup_epochs * steps_per_epoch;
@@ -38,8 +55,7 @@ double scheduled(const TrainingSettings& config, std::int64_t steps_per_epoch, s
       const std::int64_t length = (config.epochs - config.warmup_epochs) * steps_per_epoch;
       const double share = std::min(
           1.0, static_cast<double>(since_warmup) / static_cast<double>(std::max<std::int64_t>(length, 1)));
-      return config.min_learning_rate + (config.learning_rate - config.min_learning_rate) * 0.5 *
-                                            (1 + std::cos(std::numbers::pi * share));
+      return between_by_cosine(config.learning_rate, config.min_learning_rate, share);
     }
     case Schedule::step: {
       const std::int64_t cuts = since_warmup / steps_per_epoch / config.step_epochs;
@@ -47,6 +63,12 @@ double scheduled(const TrainingSettings& config, std::int64_t steps_per_epoch, s
     }
     case Schedule::plateau:
       return std::max(config.learning_rate * plateau_factor, config.min_learning_rate);
+    case Schedule::exponential: {
+      const auto epochs = static_cast<double>(since_warmup / steps_per_epoch);
+      return std::max(config.learning_rate * std::pow(config.epoch_factor, epochs), config.min_learning_rate);
+    }
+    case Schedule::one_cycle:
+      return one_cycle(config, config.epochs * steps_per_epoch, step);
   }
   return config.learning_rate;
 }
@@ -69,7 +91,22 @@ void check(const TrainingSettings& config, const std::string& path, config::Diag
     errors.add("warmup_epochs",
                fmt::format("a warm-up of {} epochs is longer than the training; epochs is {}",
                            config.warmup_epochs, config.epochs));
-  const bool ends_at_least = config.schedule == Schedule::cosine || config.schedule == Schedule::plateau;
+  if (config.schedule == Schedule::one_cycle && config.warmup_epochs > 0)
+    errors.add("warmup_epochs",
+               fmt::format("it is {}, but schedule is one_cycle, which begins with a warm-up of its own; set "
+                           "warmup_epochs to 0, or use schedule cosine",
+                           config.warmup_epochs));
+  if (config.epoch_factor != TrainingSettings{}.epoch_factor && config.schedule != Schedule::exponential)
+    errors.add("epoch_factor",
+               fmt::format("it is {}, but schedule is {}, which has none; set schedule to exponential",
+                           config.epoch_factor, config::name_of(config.schedule)));
+  if (config.batch_size != automatic_batch && config.accumulation_steps > config.batch_size)
+    errors.add(
+        "accumulation_steps",
+        fmt::format("a batch of {} rows cannot be taken in {} parts; lower accumulation_steps, or raise "
+                    "batch_size",
+                    config.batch_size, config.accumulation_steps));
+  const bool ends_at_least = config.schedule != Schedule::constant && config.schedule != Schedule::step;
   if (ends_at_least && config.min_learning_rate > config.learning_rate)
     errors.add("min_learning_rate",
                fmt::format("{} is above learning_rate, which is {}; the schedule goes down from "

@@ -18,7 +18,7 @@ const EngineMaker* group_maker(const EngineRequest& request, EngineChoice choice
     // A group goes through one phase of gradients alone.
     if (phases_of(request.network).size() > 1) return nullptr;
     const EngineMaker& maker = choose_engine(engines(), choice, std::nullopt, request, false);
-    return request.device.is_cuda() && maker.make_group != nullptr ? &maker : nullptr;
+    return maker.groups(request) ? &maker : nullptr;
   } catch (const Error&) {
     return nullptr;
   }

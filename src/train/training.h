@@ -13,15 +13,15 @@
 
 namespace stoker {
 
-enum class Schedule { constant, cosine, step, plateau };
+enum class Schedule { constant, cosine, step, plateau, exponential, one_cycle };
 // What a regression makes small; classes have the cross-entropy.
 enum class LossChoice { automatic, mse, huber, quantile };
 
 }  // namespace stoker
 
 template <>
-inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::Schedule>{"constant", "cosine",
-                                                                                         "step", "plateau"};
+inline constexpr std::array<std::string_view, 6> stoker::config::names<stoker::Schedule>{
+    "constant", "cosine", "step", "plateau", "exponential", "one_cycle"};
 template <>
 inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::LossChoice>{
     "auto", "mse", "huber", "quantile"};
@@ -33,11 +33,15 @@ constexpr const char* validation_loss_metric = "loss";
 // It, and every metric that there is.
 std::vector<std::string> stopping_metric_names();
 
+// In place of a number of rows: whoever trains tries a few.
+constexpr std::int64_t automatic_batch = 0;
+
 // How a network is trained, whatever its family.
 struct TrainingSettings {
   LossChoice loss = LossChoice::automatic;
   double huber_delta = 1;
   double quantile = 0.5;
+  double label_smoothing = 0;
   Optimizer optimizer = Optimizer::adam;
   double learning_rate = 0.001;
   double momentum = 0.9;
@@ -48,9 +52,13 @@ struct TrainingSettings {
   double min_learning_rate = 0;
   std::int64_t step_epochs = 10;
   double step_factor = 0.1;
+  double epoch_factor = 0.95;
   std::int64_t plateau_patience = 5;
   std::int64_t epochs = 50;
   std::int64_t batch_size = 32;
+  std::int64_t accumulation_steps = 1;
+  double weight_average = 0;
+  bool checkpoint_activations = false;
   double validation_ratio = 0;
   std::int64_t early_stopping_patience = 0;
   double early_stopping_min_delta = 0;
@@ -81,32 +89,63 @@ inline config::Fields fields(TrainingSettings& c) {
           .above(0)
           .below(1)
           .changes_loss(),
+      config::field("label_smoothing", c.label_smoothing,
+                    "Classes: the share of every row's class that is spread evenly over all classes, for "
+                    "example 0.1, so that the network does not become too sure; the validation loss is "
+                    "without it")
+          .at_least(0)
+          .below(1)
+          .changes_loss(),
       config::field("optimizer", c.optimizer, "How gradients change the weights"),
       config::field("learning_rate", c.learning_rate, "Size of a step, after warm-up and before decay")
           .above(0),
       config::field("momentum", c.momentum, "Momentum of sgd").at_least(0).below(1),
       config::field("weight_decay", c.weight_decay,
-                    "Pull of the weights towards 0: decoupled for adamw, else added to the gradient")
+                    "Pull of the weights towards 0: decoupled for adamw and lion, else added to the gradient")
           .at_least(0),
       config::field("max_grad_norm", c.max_grad_norm,
                     "Gradients longer than this are shortened to it; 0: never")
           .at_least(0),
       config::field("schedule", c.schedule,
-                    "How the learning rate changes; plateau needs validation_ratio or an ensemble"),
+                    "How the learning rate changes; plateau needs validation_ratio or an ensemble; one_cycle "
+                    "rises for 30 % of the training and falls for the rest, with no other warm-up"),
       config::field("warmup_epochs", c.warmup_epochs, "Epochs over which the learning rate rises from 0")
           .at_least(0),
-      config::field("min_learning_rate", c.min_learning_rate, "Learning rate at which cosine and plateau end")
+      config::field("min_learning_rate", c.min_learning_rate,
+                    "Learning rate at which cosine, plateau, exponential and one_cycle end")
           .at_least(0),
       config::field("step_epochs", c.step_epochs, "schedule step: epochs between two cuts").at_least(1),
       config::field("step_factor", c.step_factor,
                     "schedule step and plateau: factor by which a cut lowers the rate")
           .above(0)
           .within(0, 1),
+      config::field("epoch_factor", c.epoch_factor,
+                    "schedule exponential: factor by which every epoch lowers the rate")
+          .above(0)
+          .below(1),
       config::field("plateau_patience", c.plateau_patience,
                     "schedule plateau: epochs without a better validation loss before a cut")
           .at_least(1),
       config::field("epochs", c.epochs, "Number of passes over the training rows").within(1, 1'000'000),
-      config::field("batch_size", c.batch_size, "Rows per training step").within(1, 1'000'000),
+      config::field(
+          "batch_size", c.batch_size,
+          "Rows per training step; auto: a few sizes are tried, the fastest one that fits is taken, and "
+          "learning_rate, meant for 32 rows, is multiplied by rows / 32 for sgd and by its square "
+          "root for the others")
+          .within(1, 1'000'000)
+          .or_word("auto", automatic_batch),
+      config::field("accumulation_steps", c.accumulation_steps,
+                    "A step takes its batch in so many parts and adds up their gradients: the same step in "
+                    "less memory; batch norm alone sees the parts")
+          .within(1, 1'000'000),
+      config::field("weight_average", c.weight_average,
+                    "Decay of a moving average of the weights, for example 0.999; the average is validated "
+                    "and becomes the model; 0: none")
+          .at_least(0)
+          .below(1),
+      config::field("checkpoint_activations", c.checkpoint_activations,
+                    "Compute what lies between the layers again on the way back instead of keeping it: less "
+                    "memory, about a third more time; for families that can"),
       config::field(
           "validation_ratio", c.validation_ratio,
           "Share of the training rows held back to watch the training; the best weights on it are kept")

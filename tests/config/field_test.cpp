@@ -324,5 +324,63 @@ TEST(FieldOfSettings, IsDescribedWithWhatIsInIt) {
   EXPECT_THAT(reference_table(fields(outer)), HasSubstr("| `inner.folds` | whole number | `0` | 0 to 9 |"));
 }
 
+struct FromElsewhere {
+  std::int64_t rows = 32;
+  Color color = Color::green;
+};
+Fields fields(FromElsewhere& c) {
+  return {field("rows", c.rows, "Rows").within(1, 100).or_word("auto", 0).needs_no("workers", "no workers"),
+          field("color", c.color, "A color")
+              .also_called("is_blue", "called color here", [](const Value& given) -> std::optional<Value> {
+                const bool* is_blue = given.get_if<bool>();
+                return is_blue == nullptr ? given : Value(*is_blue ? "blue" : "red");
+              })};
+}
+
+FromElsewhere read_from_elsewhere(const std::string& text, Diagnostics& diagnostics) {
+  return read<FromElsewhere>(parse_yaml(text, "doc.yaml"), "c", diagnostics);
+}
+
+TEST(Field, TakesAWordInPlaceOfANumber) {
+  Diagnostics diagnostics("");
+  const FromElsewhere read_back = read_from_elsewhere("rows: auto", diagnostics);
+  EXPECT_TRUE(diagnostics.empty());
+  EXPECT_EQ(read_back.rows, 0);
+  EXPECT_EQ(*write(read_back).find("rows")->get_if<std::string>(), "auto");
+  EXPECT_EQ(read_from_elsewhere("rows: 64", diagnostics).rows, 64);
+  read_from_elsewhere("rows: much", diagnostics);
+  EXPECT_THAT(diagnostics.text(), HasSubstr("must be a whole number or auto"));
+  FromElsewhere c;
+  const auto schema = json_schema(fields(c)).at("properties").at("rows");
+  EXPECT_EQ(schema.at("anyOf").at(1).at("const"), "auto");
+  EXPECT_EQ(schema.at("anyOf").at(0).at("maximum"), 100);
+  EXPECT_THAT(reference_table(fields(c)), HasSubstr("whole number or `auto`"));
+}
+
+TEST(Field, TheNumberThatAWordStandsForIsNotGiven) {
+  Diagnostics diagnostics("");
+  read_from_elsewhere("rows: 0", diagnostics);
+  EXPECT_THAT(diagnostics.text(), HasSubstr("out of range"));
+}
+
+TEST(Field, TakesTheNamesOfOthersWithANoteOfWhatTheyMean) {
+  Diagnostics diagnostics("");
+  const FromElsewhere read_back = read_from_elsewhere("is_blue: true\nworkers: 4", diagnostics);
+  EXPECT_TRUE(diagnostics.empty()) << diagnostics.text();
+  EXPECT_EQ(read_back.color, Color::blue);
+  EXPECT_THAT(diagnostics.notes(),
+              testing::ElementsAre("line 1: c.is_blue: called color here", "line 2: c.workers: no workers"));
+  EXPECT_EQ(write(read_back).find("workers"), nullptr);
+  FromElsewhere c;
+  EXPECT_TRUE(json_schema(fields(c)).at("properties").contains("is_blue"));
+  EXPECT_THAT(reference_table(fields(c)), HasSubstr("| `workers` | | | | no workers |"));
+}
+
+TEST(Field, TwoNamesForOneSettingContradictEachOther) {
+  Diagnostics diagnostics("");
+  read_from_elsewhere("color: red\nis_blue: true", diagnostics);
+  EXPECT_THAT(diagnostics.text(), HasSubstr("c.is_blue: sets what color sets too"));
+}
+
 }  // namespace
 }  // namespace stoker::config

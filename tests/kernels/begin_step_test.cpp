@@ -230,5 +230,27 @@ TEST(GatherRows, DoesOnTheGpuWhatItDoesOnTheCpu) {
   EXPECT_EQ(actual.batch_windows, expected.batch_windows);
 }
 
+TEST(BeginStep, TakesABatchInPartsAndMovesOnWithTheLast) {
+  Training whole;
+  whole.counters.step = 3;
+  kernels::begin_step(whole.work(Training::batch));
+  Training parts;
+  parts.counters.step = 3;
+  std::vector<std::int64_t> classes;
+  for (std::int64_t first = 0; first < Training::batch; first += 3) {
+    const std::int64_t count = std::min<std::int64_t>(3, Training::batch - first);
+    BeginStep part = parts.work(count);
+    part.first_row = first;
+    part.moves_on = first + count == Training::batch;
+    kernels::begin_step(part);
+    EXPECT_EQ(parts.counters.current_step, 3);
+    EXPECT_EQ(parts.counters.step, part.moves_on ? 4 : 3);
+    classes.insert(classes.end(), parts.batch_classes.begin(), parts.batch_classes.begin() + count);
+  }
+  EXPECT_EQ(classes, whole.batch_classes);
+  EXPECT_EQ(parts.learning_rate, whole.learning_rate);
+  EXPECT_EQ(parts.update_number, whole.update_number);
+}
+
 }  // namespace
 }  // namespace stoker

@@ -103,5 +103,22 @@ TEST(Dropout, DrawsOnTheGpuWhatItDrawsOnTheCpu) {
   EXPECT_EQ(actual.second, expected.second);
 }
 
+TEST(Dropout, OfTheRowsOfABatchInPartsIsThatOfTheWhole) {
+  Masks masks;
+  masks.counters.current_step = 4;
+  kernels::dropout_masks(masks.work(0.3F));
+  // Parts of odd lengths begin in the middle of a pair that shares a draw.
+  std::vector<float> parts(masks.second.size());
+  for (std::size_t first = 0; first < parts.size(); first += 35) {
+    const std::size_t count = std::min<std::size_t>(35, parts.size() - first);
+    DropoutMasks part = masks.work(0.3F);
+    part.layers[0] = {};
+    part.layers[1] = {parts.data() + first, static_cast<std::int64_t>(count),
+                      static_cast<std::int64_t>(first)};
+    kernels::dropout_masks(part);
+  }
+  EXPECT_EQ(parts, masks.second);
+}
+
 }  // namespace
 }  // namespace stoker

@@ -1,10 +1,13 @@
 #include "kernels/losses.h"
 
 #include <cmath>
+#include <fstream>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "kernels/device_copy.h"
 #include "kernels/place.h"
@@ -188,6 +191,46 @@ TEST(Losses, AreTheSameOnTheGpuWithinRounding) {
     for (std::size_t i = 0; i < expected.gradients.size(); ++i) {
       EXPECT_NEAR(actual.gradients[i], expected.gradients[i], 1e-6);
     }
+  }
+}
+
+// What torch gives; see steps.py beside it.
+nlohmann::json smoothing_reference(const char* name) {
+  std::ifstream file(STOKER_SOURCE_DIR "/tests/reference/steps.json");
+  return nlohmann::json::parse(file).at(name);
+}
+
+TEST(Losses, SmoothLabelsAsTorchDoes) {
+  for (const char* name : {"classes", "binary"}) {
+    const nlohmann::json reference = smoothing_reference(name);
+    const auto logits = reference.at("logits").get<std::vector<float>>();
+    const bool is_binary = std::string(name) == "binary";
+    std::vector<float> binary;
+    std::vector<std::int64_t> classes;
+    std::vector<double> sums(3);
+    std::vector<float> gradients(logits.size());
+    const float stopped = 0;
+    Losses work;
+    work.loss = is_binary ? Loss::binary_cross_entropy : Loss::cross_entropy;
+    work.smoothing = reference.at("smoothing");
+    work.outputs = logits.data();
+    if (is_binary) {
+      binary = reference.at("targets").get<std::vector<float>>();
+      work.float_targets = binary.data();
+    } else {
+      classes = reference.at("targets").get<std::vector<std::int64_t>>();
+      work.class_targets = classes.data();
+    }
+    work.rows = 3;
+    work.width = static_cast<std::int64_t>(logits.size()) / 3;
+    work.stopped = &stopped;
+    work.row_sums = sums.data();
+    work.gradients = gradients.data();
+    kernels::losses(work);
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      EXPECT_NEAR(sums[i], reference.at("losses")[i].get<double>(), 1e-6) << name << i;
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      EXPECT_NEAR(gradients[i], reference.at("gradients")[i].get<double>(), 1e-6) << name << i;
   }
 }
 

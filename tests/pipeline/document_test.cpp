@@ -275,5 +275,29 @@ TEST(Document, NamesTheNearestCardToASettingOfNone) {
   EXPECT_EQ(refusal_to_set("cards.more={type: data_load, config: {source: sample}}"), "");
 }
 
+TEST(Document, UnderstandsNamesFromElsewhereWithANote) {
+  SmallPipeline pipeline;
+  pipeline.model_card = tiny_network;
+  pipeline.train = "target_column: MEDV, use_amp: false, num_workers: 4, pin_memory: true";
+  const Document document = pipeline.document();
+  const config::Value& config = card_named(document, "train").config;
+  EXPECT_EQ(*config.find("precision")->get_if<std::string>(), "fp32");
+  EXPECT_EQ(config.find("num_workers"), nullptr);
+  ASSERT_EQ(document.notes.size(), 3U);
+  EXPECT_THAT(document.notes[0], HasSubstr("cards.train.config.use_amp: called precision here"));
+  EXPECT_THAT(document.notes[1], HasSubstr("num_workers: there is nothing to set"));
+  pipeline.train = "target_column: MEDV, use_amp: 3";
+  EXPECT_THAT(refusal_of(pipeline.text()), HasSubstr("cards.train.config.use_amp: must be"));
+}
+
+TEST(Document, TakesABatchThatIsToBeChosen) {
+  SmallPipeline pipeline;
+  pipeline.model_card = "{ type: model_define_gpu, config: { batch_size: auto } }";
+  const Document document = pipeline.document();
+  EXPECT_EQ(*card_named(document, "model").config.find("batch_size")->get_if<std::string>(), "auto");
+  EXPECT_THAT(document.to_yaml(), HasSubstr("batch_size: auto"));
+  EXPECT_EQ(document_of(document.to_yaml()).to_yaml(), document.to_yaml());
+}
+
 }  // namespace
 }  // namespace stoker

@@ -47,6 +47,10 @@ void expect_complete_folder(const fs::path& folder) {
   ASSERT_EQ(record.trainings.size(), 1U);
   EXPECT_EQ(record.trainings[0].model_type, "neural_network");
   EXPECT_EQ(record.trainings[0].epochs, 6);
+  EXPECT_THAT(record.trainings[0].steps_taken.precision, testing::StartsWith("fp"));
+  EXPECT_EQ(record.trainings[0].steps_taken.batch_size, 32);
+  EXPECT_DOUBLE_EQ(record.trainings[0].steps_taken.learning_rate, 0.001);
+  EXPECT_THAT(record.trainings[0].steps_taken.adjustments, testing::IsEmpty());
   EXPECT_EQ(record.trainings[0].parameters, 13 * 8 + 8 + 8 + 1);
   ASSERT_EQ(record.results.size(), 1U);
   EXPECT_EQ(record.results[0].rows, 100);

@@ -38,6 +38,24 @@ def plateau(losses, patience, factor, least):
     return result
 
 
+def exponential(factor):
+    # torch's schedule is stepped once an epoch.
+    by_epoch = rates(lambda o: lr_scheduler.ExponentialLR(o, gamma=factor), EPOCHS)
+    return [rate for rate in by_epoch for _ in range(STEPS_PER_EPOCH)]
+
+
+def one_cycle(steps):
+    # It allows exactly as many steps as it was made for, and reads one rate more than it takes steps.
+    sgd = optimizer()
+    schedule = lr_scheduler.OneCycleLR(sgd, max_lr=RATE, total_steps=steps, cycle_momentum=False)
+    result = [sgd.param_groups[0]["lr"]]
+    for _ in range(steps - 1):
+        sgd.step()
+        schedule.step()
+        result.append(sgd.param_groups[0]["lr"])
+    return result
+
+
 total, warmup = STEPS_PER_EPOCH * EPOCHS, 3 * STEPS_PER_EPOCH
 losses = [5, 4, 4.5, 4.2, 4.1, 3.9, 4, 4, 4, 4, 4, 4]
 cases = {
@@ -48,6 +66,8 @@ cases = {
     "warmup_cosine": rates(lambda o: lr_scheduler.SequentialLR(o, [
         lr_scheduler.LinearLR(o, start_factor=1 / warmup, total_iters=warmup - 1),
         lr_scheduler.CosineAnnealingLR(o, T_max=total - warmup, eta_min=0.001)], milestones=[warmup]), total),
+    "exponential": exponential(0.8),
+    "one_cycle": one_cycle(total),
     "plateau_losses": losses,
     "plateau": plateau(losses, patience=3, factor=0.1, least=0.0005),
 }

@@ -87,6 +87,7 @@ ChunkResult run_epochs(Engine& engine, const EngineRequest& request, std::int64_
     all.finished_epochs.insert(all.finished_epochs.end(), result.finished_epochs.begin(),
                                result.finished_epochs.end());
     all.stopped_early = result.stopped_early;
+    all.is_sound = all.is_sound && result.is_sound;
   }
   return all;
 }

@@ -52,6 +52,31 @@ TEST(Schedule, StepIsTorchs) {
   expect_rates(config, reference().at("step"));
 }
 
+TEST(Schedule, ExponentialIsTorchs) {
+  TrainingSettings config = config_with(Schedule::exponential);
+  config.epoch_factor = 0.8;
+  expect_rates(config, reference().at("exponential"));
+  config.min_learning_rate = 0.015;
+  EXPECT_FLOAT_EQ(learning_rate_at(config, 4, 40, 1), 0.015F);
+}
+
+TEST(Schedule, OneCycleIsTorchs) {
+  expect_rates(config_with(Schedule::one_cycle), reference().at("one_cycle"));
+}
+
+TEST(Schedule, OneCycleEndsAtTheLeastRateAndTakesTheShortestTrainings) {
+  TrainingSettings config = config_with(Schedule::one_cycle);
+  config.min_learning_rate = 0.005;
+  EXPECT_NEAR(learning_rate_at(config, 4, 47, 1), 0.005, 1e-8);
+  config.epochs = 1;
+  for (const std::int64_t steps : {1, 2, 3, 4})
+    for (std::int64_t step = 0; step < steps; ++step) {
+      const float rate = learning_rate_at(config, steps, step, 1);
+      EXPECT_GT(rate, 0) << steps << " " << step;
+      EXPECT_LE(rate, 0.02F) << steps << " " << step;
+    }
+}
+
 TEST(Schedule, WarmUpRisesToTheWholeRateAndHandsOverToCosineAsTorchs) {
   TrainingSettings config = config_with(Schedule::cosine);
   config.min_learning_rate = 0.001;
@@ -110,6 +135,16 @@ TEST(NetworkCheck, NamesBothSettingsOfAContradiction) {
   EXPECT_THAT(complaints(config),
               AllOf(HasSubstr("warmup_epochs: "), HasSubstr("epochs is 12"), HasSubstr("min_learning_rate: "),
                     HasSubstr("learning_rate, which is 0.02")));
+}
+
+TEST(NetworkCheck, NamesSchedulesThatContradictEachOther) {
+  TrainingSettings config = config_with(Schedule::one_cycle);
+  config.warmup_epochs = 2;
+  config.epoch_factor = 0.5;
+  config.accumulation_steps = 64;
+  EXPECT_THAT(complaints(config), AllOf(HasSubstr("warmup_epochs: it is 2, but schedule is one_cycle"),
+                                        HasSubstr("epoch_factor: it is 0.5, but schedule is one_cycle"),
+                                        HasSubstr("a batch of 32 rows cannot be taken in 64 parts")));
 }
 
 TEST(NetworkCheck, TellsTheLineOfTheSetting) {

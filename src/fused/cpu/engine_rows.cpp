@@ -120,6 +120,7 @@ void FusedCpuEngine::validate() {
     if (network_.entrance.numbers > 0) kernels_.enter(network_, space);
     kernels_.forward(network_, space, dropout_, false);
     kernels::Losses losses = losses_;
+    losses.smoothing = 0;
     losses.outputs = space.active[network_.layer_count];
     if (request_.loss().kind == Loss::cross_entropy) {
       losses.class_targets = static_cast<const std::int64_t*>(dataset.targets().data()) + first;

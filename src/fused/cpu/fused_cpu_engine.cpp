@@ -150,6 +150,7 @@ void FusedCpuEngine::make_losses() {
   const Layer& last = network_.layers[network_.layer_count - 1];
   losses_.loss = request_.loss().kind;
   losses_.shape = static_cast<float>(request_.loss().shape());
+  losses_.smoothing = static_cast<float>(request_.loss().label_smoothing);
   losses_.width = last.width;
   losses_.stride = last.outputs;
   losses_.stopped = &stopped_;

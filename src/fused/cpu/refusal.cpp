@@ -30,6 +30,8 @@ std::string shape_problem(const MlpShape& shape) {
 
 std::string refusal(const EngineRequest& request) {
   if (request.device.is_cuda()) return "it trains on a CPU";
+  if (request.precision != Precision::automatic && request.precision != Precision::fp32)
+    return fmt::format("it computes in fp32, not in {}", config::name_of(request.precision));
   const std::string problem = fused::refusal_of_both(request);
   return problem.empty() ? shape_problem(mlp_shape(request.network).value()) : problem;
 }

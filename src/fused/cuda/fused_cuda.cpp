@@ -22,6 +22,7 @@ class CudaEngine : public Engine {
   void restore(const NamedArrays& state) override { group_.restore(0, state); }
   NamedArrays parameters() const override { return group_.parameters(0); }
   NamedArrays best_parameters() const override { return group_.best_parameters(0); }
+  Precision precision() const override { return group_.precision(); }
 
  private:
   CudaGroup group_;
@@ -54,6 +55,9 @@ std::string cuda_refusal(const EngineRequest& request) {
   if (!request.device.is_cuda()) return "it needs a GPU";
   if (request.training.rows() > std::numeric_limits<std::int32_t>::max())
     return "more than 2,147,483,647 rows";
+  // Its automatic is fp16 operands.
+  if (request.precision == Precision::tf32 || request.precision == Precision::bf16)
+    return fmt::format("its operands are fp16 or fp32, not {}", config::name_of(request.precision));
   std::string problem = refusal_of_both(request);
   if (!problem.empty()) return problem;
   const std::optional<Plan> plan = plan_for(request, gpu_of(request.device), problem);

@@ -1,0 +1,152 @@
+#include "train/choose_batch.h"
+
+#include <array>
+#include <chrono>
+#include <thread>
+
+#include "base/files.h"
+#include "expect_error.h"
+#include "listeners.h"
+#include "scripted_engine.h"
+#include "tables.h"
+#include "train/fit.h"
+#include "train/fit_network.h"
+
+namespace stoker {
+namespace {
+
+using test::RecordingListener;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(ChooseBatch, TriesSizesThatLeaveAnEpochSomeSteps) {
+  EXPECT_THAT(batch_sizes_to_try(10), ElementsAre(10));
+  EXPECT_THAT(batch_sizes_to_try(500), ElementsAre(32));
+  EXPECT_THAT(batch_sizes_to_try(4096), ElementsAre(32, 64, 128, 256));
+  EXPECT_EQ(batch_sizes_to_try(10'000'000).back(), 8192);
+}
+
+TEST(ChooseBatch, TakesTheSmallestThatIsAsFastAsAny) {
+  const std::array<TriedBatch, 4> tried{{{32, 100}, {64, 190}, {128, 198}, {256, 199}}};
+  EXPECT_EQ(fastest_batch(tried), 64);
+  const std::array<TriedBatch, 3> falling{{{32, 100}, {64, 90}, {128, 80}}};
+  EXPECT_EQ(fastest_batch(falling), 32);
+}
+
+TEST(ChooseBatch, ScalesTheRateByTheStatedRule) {
+  EXPECT_DOUBLE_EQ(rate_factor_of(128, Optimizer::sgd), 4);
+  for (const Optimizer each : {Optimizer::adam, Optimizer::adamw, Optimizer::lion})
+    EXPECT_DOUBLE_EQ(rate_factor_of(128, each), 2);
+  EXPECT_DOUBLE_EQ(rate_factor_of(32, Optimizer::adam), 1);
+}
+
+// Every step takes as long, so more rows are faster, until memory runs out.
+class RunningOutOfMemory : public test::ScriptedEngine {
+ public:
+  RunningOutOfMemory(std::int64_t rows, std::int64_t most)
+      : ScriptedEngine({.steps_per_epoch = 1'000'000}), rows_(rows), most_(most) {}
+  ChunkResult run(const Chunk& chunk) override {
+    if (rows_ > most_) throw OutOfMemory("planted");
+    std::this_thread::sleep_for(std::chrono::milliseconds(10 * chunk.learning_rates.size()));
+    return ScriptedEngine::run(chunk);
+  }
+
+ private:
+  std::int64_t rows_;
+  std::int64_t most_;
+};
+
+TEST(ChooseBatch, StopsWhereMemoryRunsOut) {
+  const Table table = test::sample(SampleName::friedman, 8192);
+  const ModelSpec spec = test::small_network();
+  const PreparedData data = prepare(table, nullptr, test::predicting_last(table),
+                                    form_of(family_of(spec), spec.settings), no_notes());
+  const EngineRequest request = engine_request(spec, data, Device::cpu());
+  std::string said;
+  const Notes notes = [&](Severity, const std::string& message) { said = message; };
+  const auto choose = [&](std::int64_t most) {
+    return choose_batch(
+        request,
+        [most](const EngineRequest& each) {
+          return std::make_unique<RunningOutOfMemory>(each.batch_size, most);
+        },
+        notes);
+  };
+  EXPECT_EQ(choose(200), 128);
+  EXPECT_THAT(said, HasSubstr("batch_size auto takes 128 rows (32: "));
+  EXPECT_THROW(choose(16), OutOfMemory);
+}
+
+TEST(AutomaticBatch, TrainsWithARateThatFitsIt) {
+  const Table table = test::sample(SampleName::friedman, 4000);
+  ModelSpec spec = test::small_network();
+  spec.training.epochs = 3;
+  spec.training.batch_size = automatic_batch;
+  RecordingListener listener;
+  const FitResult result = fit(test::request_for(table, spec), listener, StopSignal{});
+  EXPECT_THAT(listener.infos, testing::Contains(HasSubstr("batch_size auto takes")));
+  EXPECT_GE(result.batch_size, 32);
+  EXPECT_NEAR(result.learning_rate,
+              spec.training.learning_rate * rate_factor_of(result.batch_size, spec.training.optimizer),
+              1e-12);
+  EXPECT_EQ(result.steps, 3 * ((4000 + result.batch_size - 1) / result.batch_size));
+}
+
+// Interrupts after the first epoch.
+class InterruptsEarly : public RecordingListener {
+ public:
+  explicit InterruptsEarly(StopSignal& stop) : stop_(stop) {}
+  void epoch_finished(const EpochReport& report) override {
+    RecordingListener::epoch_finished(report);
+    stop_.interrupt();
+  }
+
+ private:
+  StopSignal& stop_;
+};
+
+TEST(AutomaticBatch, IsKeptByAResumedRun) {
+  const Table table = test::sample(SampleName::friedman, 4000);
+  ModelSpec spec = test::small_network();
+  spec.training.epochs = 400;
+  spec.training.batch_size = automatic_batch;
+  TemporaryFolder folder;
+  FitRequest request = test::request_for(table, spec);
+  request.checkpoints = folder.path();
+  StopSignal stop;
+  InterruptsEarly first(stop);
+  test::error_of(ExitCode::interrupted, [&] { fit(request, first, stop); });
+  request.resume = true;
+  RecordingListener second;
+  const FitResult result = fit(request, second, StopSignal{});
+  EXPECT_EQ(result.epochs.size(), 400U);
+  for (const std::string& each : second.infos) EXPECT_THAT(each, testing::Not(HasSubstr("auto takes")));
+  EXPECT_EQ(result.steps, 400 * ((4000 + result.batch_size - 1) / result.batch_size));
+}
+
+TEST(AutomaticBatch, IsRefusedForTheMembersOfAnEnsemble) {
+  const Table table = test::sample(SampleName::friedman, 400);
+  ModelSpec spec = test::small_network();
+  spec.training.batch_size = automatic_batch;
+  FitRequest request = test::request_for(table, spec);
+  request.config.ensemble.folds = 2;
+  RecordingListener listener;
+  EXPECT_THAT(test::error_of(ExitCode::wrong_request, [&] { fit(request, listener, StopSignal{}); }),
+              HasSubstr("batch_size auto is for a network that is trained alone"));
+}
+
+TEST(LargeBatch, IsAllRowsAndSaysSo) {
+  const Table table = test::sample(SampleName::friedman, 100);
+  ModelSpec spec = test::small_network();
+  spec.training.epochs = 2;
+  spec.training.batch_size = 512;
+  RecordingListener listener;
+  const FitResult result = fit(test::request_for(table, spec), listener, StopSignal{});
+  EXPECT_EQ(result.steps, 2);
+  EXPECT_EQ(result.batch_size, 100);
+  EXPECT_THAT(listener.infos,
+              testing::Contains(HasSubstr("batch_size 512 is more than the 100 training rows")));
+}
+
+}  // namespace
+}  // namespace stoker
