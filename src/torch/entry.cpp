@@ -23,7 +23,8 @@ std::string graph_refusal(const EngineRequest& request) {
 
 std::string fused_refusal(const EngineRequest& request) {
   if (request.precision != Precision::automatic && request.precision != Precision::bf16)
-    return fmt::format("its kernels for sequences have bf16 operands, not {}", config::name_of(request.precision));
+    return fmt::format("its kernels for sequences have bf16 operands, not {}",
+                       config::name_of(request.precision));
   if (!request.unfrozen.empty()) return "its kernels for sequences train all parameters, but some are frozen";
   std::string problem = graph_refusal(request);
   return problem.empty() ? fused::sequence::refusal(request.network, request.device) : problem;

@@ -21,12 +21,13 @@ class KernelStep : public Step {
         outputs_(at::empty({rows, outputs}, floats_on(place.device))),
         output_gradient_(at::zeros({rows, outputs}, floats_on(place.device))),
         place_(place) {
-    passes_ = kernels.make_passes({inputs.front().const_data_ptr<float>(), rows,
-                                   outputs_.mutable_data_ptr<float>(),
-                                   output_gradient_.const_data_ptr<float>()});
+    passes_ =
+        kernels.make_passes({inputs.front().const_data_ptr<float>(), rows, outputs_.mutable_data_ptr<float>(),
+                             output_gradient_.const_data_ptr<float>()});
   }
 
-  std::vector<kernels::DropoutMasks> dropout_masks(std::uint64_t, const kernels::StepCounters*) const override {
+  std::vector<kernels::DropoutMasks> dropout_masks(std::uint64_t,
+                                                   const kernels::StepCounters*) const override {
     return {};
   }
   void forward() override { passes_->forward(place_.stream); }

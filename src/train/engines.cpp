@@ -64,8 +64,8 @@ bool is_sequence_on_gpu(const EngineRequest& request) {
   return request.device.is_cuda() && fused::sequence::has_kernels_for(request.network);
 }
 
-// One name, three engines: the request's device says which, and on a GPU its network. The kernels of sequences
-// stand in a frame of LibTorch's.
+// One name, three engines: the request's device says which, and on a GPU its network. The kernels of
+// sequences stand in a frame of LibTorch's.
 EngineMaker fused_maker() {
   return {fused_name,
           [](const EngineRequest& request) {

@@ -49,8 +49,8 @@ struct AttentionHead {
   }
 
   // out[i][j] = a_i b_j over the head's values.
-  __device__ __forceinline__ void products(Weights& out, Word a, int a_pitch, int a_column, Word b, int b_pitch,
-                                           int b_column) const {
+  __device__ __forceinline__ void products(Weights& out, Word a, int a_pitch, int a_column, Word b,
+                                           int b_pitch, int b_column) const {
 #pragma unroll
     for (int i = 0; i < row_tiles; ++i) {
       const uint4 of_rows = left(a, a_pitch, i * 16, a_column);
@@ -84,7 +84,8 @@ struct AttentionHead {
         for (int j = 0; j < column_tiles; ++j)
 #pragma unroll
           for (int k = 0; k < 2; ++k) {
-            const bool is_there = j * 8 + (lane % 4) * 2 + k < Length && i * 16 + half * 8 + lane / 4 < Length;
+            const bool is_there =
+                j * 8 + (lane % 4) * 2 + k < Length && i * 16 + half * 8 + lane / 4 < Length;
             float& each = weights.at[i][j][half * 2 + k];
             each = is_there ? __expf((each - most) * scale) : 0.0F;
             sum += each;
@@ -123,7 +124,8 @@ struct AttentionHead {
   static __device__ __forceinline__ uint4 left_of(const Weights& w, int i, int k) {
     const float(&a)[4] = w.at[i][2 * k];
     const float(&b)[4] = w.at[i][2 * k + 1];
-    return make_uint4(pack_bf16(a[0], a[1]), pack_bf16(a[2], a[3]), pack_bf16(b[0], b[1]), pack_bf16(b[2], b[3]));
+    return make_uint4(pack_bf16(a[0], a[1]), pack_bf16(a[2], a[3]), pack_bf16(b[0], b[1]),
+                      pack_bf16(b[2], b[3]));
   }
   static __device__ __forceinline__ uint4 left_of_transposed(const Weights& w, int j, int k) {
     const float(&a)[4] = w.at[k][2 * j];
@@ -134,8 +136,8 @@ struct AttentionHead {
 
   // to[i] = sum over j of weights[i][j] from[j], or with the weights transposed.
   template <bool Transposed>
-  __device__ __forceinline__ void mix_rows(const Weights& weights, Word from, int from_pitch, int from_column, char* to,
-                                           int to_pitch, int to_column) const {
+  __device__ __forceinline__ void mix_rows(const Weights& weights, Word from, int from_pitch, int from_column,
+                                           char* to, int to_pitch, int to_column) const {
 #pragma unroll
     for (int i = 0; i < row_tiles; ++i) {
       float sums[2][4];
@@ -168,8 +170,8 @@ struct AttentionHead {
   }
 
   // Gradients of queries, keys and values from that of the context.
-  __device__ __forceinline__ void backward(const Mask& mask, Word first, Word d_context, int d_pitch, char* to,
-                                           int to_pitch) const {
+  __device__ __forceinline__ void backward(const Mask& mask, Word first, Word d_context, int d_pitch,
+                                           char* to, int to_pitch) const {
     Weights weights;
     weigh(weights);
     Weights gradient;

@@ -41,7 +41,8 @@ const KernelSet* find_kernels(const std::string& source, Device device, std::str
   const std::pair key(device.index, code_key(source, device));
   {
     const std::lock_guard lock(loaded_sets().mutex);
-    if (const auto found = loaded_sets().sets.find(key); found != loaded_sets().sets.end()) return &found->second;
+    if (const auto found = loaded_sets().sets.find(key); found != loaded_sets().sets.end())
+      return &found->second;
   }
   check(cudaSetDevice(device.index), "choosing the GPU");
   // What was kept and does not load is damaged, and compiled anew.

@@ -20,17 +20,13 @@ struct LstmEnd : TokenBlock<Net::plan.tiles()> {
   char* memory;
 
   __device__ __forceinline__ LstmEnd(char* shared, const LstmWork& given)
-      : Block({reinterpret_cast<Barriers*>(shared + at.barriers), shared, {}}),
-        work(given),
-        memory(shared) {}
+      : Block({reinterpret_cast<Barriers*>(shared + at.barriers), shared, {}}), work(given), memory(shared) {}
 
   __device__ __forceinline__ char* rows() const { return memory + at.rows; }
   __device__ __forceinline__ float* wide() const { return reinterpret_cast<float*>(memory + at.wide); }
   __device__ __forceinline__ float* small() const { return reinterpret_cast<float*>(memory + at.small); }
   __device__ __forceinline__ const float* parameter(int offset) const { return work.parameters + offset; }
-  __device__ __forceinline__ int window_of(int place) const {
-    return blockIdx.x * 2 + place / plan.length;
-  }
+  __device__ __forceinline__ int window_of(int place) const { return blockIdx.x * 2 + place / plan.length; }
   // The row of a token among those of the layers.
   __device__ __forceinline__ long long layer_row(int place) const {
     const int window = window_of(place);
@@ -61,14 +57,20 @@ struct LstmEnd : TokenBlock<Net::plan.tiles()> {
     }
   }
   static __device__ __forceinline__ uint4 packed(const float (&eight)[8]) {
-    return make_uint4(pack_bf16(eight[0], eight[1]), pack_bf16(eight[2], eight[3]), pack_bf16(eight[4], eight[5]),
-                      pack_bf16(eight[6], eight[7]));
+    return make_uint4(pack_bf16(eight[0], eight[1]), pack_bf16(eight[2], eight[3]),
+                      pack_bf16(eight[4], eight[5]), pack_bf16(eight[6], eight[7]));
   }
   static __device__ __forceinline__ void load8(float (&eight)[8], const float* from) {
     const float4 a = reinterpret_cast<const float4*>(from)[0];
     const float4 b = reinterpret_cast<const float4*>(from)[1];
-    eight[0] = a.x; eight[1] = a.y; eight[2] = a.z; eight[3] = a.w;
-    eight[4] = b.x; eight[5] = b.y; eight[6] = b.z; eight[7] = b.w;
+    eight[0] = a.x;
+    eight[1] = a.y;
+    eight[2] = a.z;
+    eight[3] = a.w;
+    eight[4] = b.x;
+    eight[5] = b.y;
+    eight[6] = b.z;
+    eight[7] = b.w;
   }
   // Normed in place, over a warp's 256 values.
   static __device__ __forceinline__ float to_hat(float (&eight)[8]) {
@@ -111,6 +113,7 @@ template <class Net>
 struct LstmEndForward : LstmEnd<Net> {
   using End = LstmEnd<Net>;
   using End::add_bias;
+  using End::at;
   using End::half_product;
   using End::head_mask_of;
   using End::join_halves;
@@ -130,13 +133,14 @@ struct LstmEndForward : LstmEnd<Net> {
   using End::warp;
   using End::window_of;
   using End::work;
-  using End::at;
 
   __device__ __forceinline__ LstmEndForward(char* shared, const LstmWork& given) : End(shared, given) {}
   static __device__ void ask(Asker asker) { asker.ask(2, 32768); }
 
   // small(): [8][padded] parts of scores, then of each window: pooled [both], hidden [units].
-  __device__ __forceinline__ float* pooled(int window) const { return small() + 8 * padded + window * 3 * units; }
+  __device__ __forceinline__ float* pooled(int window) const {
+    return small() + 8 * padded + window * 3 * units;
+  }
 
   __device__ void run() {
     norm_rows();
@@ -212,7 +216,8 @@ struct LstmEndForward : LstmEnd<Net> {
 #pragma unroll
       for (int j = 0; j < 4; ++j) sums[i][j] = hyperbolic(sums[i][j]);
       if (work.trains)
-        reinterpret_cast<uint2*>(work.tanhs)[((static_cast<long long>(blockIdx.x) * 8 + warp) * tiles + i) * 32 + lane] =
+        reinterpret_cast<uint2*>(
+            work.tanhs)[((static_cast<long long>(blockIdx.x) * 8 + warp) * tiles + i) * 32 + lane] =
             make_uint2(pack_bf16(sums[i][0], sums[i][1]), pack_bf16(sums[i][2], sums[i][3]));
 #pragma unroll
       for (int j = 0; j < 2; ++j) {
@@ -290,7 +295,8 @@ struct LstmEndForward : LstmEnd<Net> {
 #pragma unroll
     for (int j = 0; j < 8; ++j) pooled(window)[lane * 8 + j] = eight[j];
     if (work.trains)
-      reinterpret_cast<uint4*>(work.head_input + static_cast<long long>(row) * both)[lane] = End::packed(eight);
+      reinterpret_cast<uint4*>(work.head_input + static_cast<long long>(row) * both)[lane] =
+          End::packed(eight);
   }
 
   __device__ __forceinline__ void put_out(int window) {
@@ -309,13 +315,15 @@ struct LstmEndForward : LstmEnd<Net> {
     const Mask drop = head_mask_of(1);
     const float2 first = drop.pair(static_cast<Word>(row) * units + lane * 4);
     const float2 second = drop.pair(static_cast<Word>(row) * units + lane * 4 + 2);
-    const float4 in = make_float4(fmaf(hat.x, weight.x, bias.x) * first.x, fmaf(hat.y, weight.y, bias.y) * first.y,
-                                  fmaf(hat.z, weight.z, bias.z) * second.x, fmaf(hat.w, weight.w, bias.w) * second.y);
+    const float4 in =
+        make_float4(fmaf(hat.x, weight.x, bias.x) * first.x, fmaf(hat.y, weight.y, bias.y) * first.y,
+                    fmaf(hat.z, weight.z, bias.z) * second.x, fmaf(hat.w, weight.w, bias.w) * second.y);
     for (int o = 0; o < plan.outputs; ++o) {
       const float4 w = reinterpret_cast<const float4*>(parameter(work.offsets.output) + o * units)[lane];
       const float sum = warp_sum(in.x * w.x + in.y * w.y + in.z * w.z + in.w * w.w);
       if (lane == 0 && row < work.rows)
-        work.outputs[static_cast<long long>(row) * plan.outputs + o] = sum + parameter(work.offsets.output_bias)[o];
+        work.outputs[static_cast<long long>(row) * plan.outputs + o] =
+            sum + parameter(work.offsets.output_bias)[o];
     }
     if (!work.trains) return;
     const auto keep = [&](int place, const float4& four) {
@@ -333,6 +341,7 @@ struct LstmEndForward : LstmEnd<Net> {
 template <class Net>
 struct LstmEndBackward : LstmEnd<Net> {
   using End = LstmEnd<Net>;
+  using End::at;
   using End::head_mask_of;
   using End::kept;
   using End::lane;
@@ -352,7 +361,6 @@ struct LstmEndBackward : LstmEnd<Net> {
   using End::wide;
   using End::window_of;
   using End::work;
-  using End::at;
 
   __device__ __forceinline__ LstmEndBackward(char* shared, const LstmWork& given) : End(shared, given) {}
   static __device__ void ask(Asker asker) { asker.ask(2, 32768); }
@@ -484,7 +492,8 @@ struct LstmEndBackward : LstmEnd<Net> {
         const float gradient = work.d_outputs[static_cast<long long>(row) * plan.outputs + output];
         sum += gradient * (input == units ? 1.0F : kept(row)[end_dropped + input]);
       }
-      sums()[input == units ? plan.output_bias() + output : plan.output_weight() + output * units + input] = sum;
+      sums()[input == units ? plan.output_bias() + output : plan.output_weight() + output * units + input] =
+          sum;
     }
   }
 
@@ -558,8 +567,8 @@ struct LstmEndBackward : LstmEnd<Net> {
   // wide = W^T scores.
   __device__ __forceinline__ void back_to_rows() {
     for (int i = threadIdx.x; i < padded * (units / 8); i += workers)
-      reinterpret_cast<uint4*>(work.d_scores + own_row(0) * units)[i] =
-          *reinterpret_cast<const uint4*>(scores() + (i / (units / 8)) * scores_pitch + (i % (units / 8)) * 16);
+      reinterpret_cast<uint4*>(work.d_scores + own_row(0) * units)[i] = *reinterpret_cast<const uint4*>(
+          scores() + (i / (units / 8)) * scores_pitch + (i % (units / 8)) * 16);
     float gradient[tiles][4];
     clear(gradient);
     const Word from = shared_address(scores());

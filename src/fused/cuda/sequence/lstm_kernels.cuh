@@ -13,8 +13,7 @@ __device__ __forceinline__ void pass_end(const LstmWork& work, const void* strea
   __syncthreads();
   if (threadIdx.x >= workers) {
     if (threadIdx.x == workers)
-      Pass<Net>::ask(Asker{barriers, shared_address(memory),
-                           static_cast<const char*>(stream), {}});
+      Pass<Net>::ask(Asker{barriers, shared_address(memory), static_cast<const char*>(stream), {}});
     return;
   }
   Pass<Net>(memory, work).run();
@@ -27,8 +26,10 @@ __device__ __forceinline__ void pass_back(const LstmWork& work, int layer, char*
   __syncthreads();
   if (threadIdx.x >= workers) {
     if (threadIdx.x == workers)
-      LstmBack<Net>::ask(Asker{barriers, shared_address(memory),
-                               reinterpret_cast<const char*>(work.layers[layer].input_back), {}});
+      LstmBack<Net>::ask(Asker{barriers,
+                               shared_address(memory),
+                               reinterpret_cast<const char*>(work.layers[layer].input_back),
+                               {}});
     return;
   }
   LstmBack<Net>(memory, work, layer).run();

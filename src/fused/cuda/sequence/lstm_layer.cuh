@@ -3,8 +3,8 @@
 #include "fused/cuda/sequence/lstm_plan.h"
 #include "fused/cuda/sequence/token_block.cuh"
 
-// A layer of an LSTM. A fragment of 16 rows holds two gates of eight units: input and forget gates in the first,
-// cell and output gates in the second, so that a lane has all four gates of a unit in two windows.
+// A layer of an LSTM. A fragment of 16 rows holds two gates of eight units: input and forget gates in the
+// first, cell and output gates in the second, so that a lane has all four gates of a unit in two windows.
 namespace stoker::fused::sequence {
 
 __device__ __forceinline__ Mask mask_of(const LstmWork& work, int layer, float probability) {
@@ -43,7 +43,8 @@ struct LstmProjection {
     const LstmDirectionOffsets& offsets = work.offsets.layers[layer][direction];
     const int low_row = gate_row(tile, warp, lane / 4);
     const int high_row = low_row + units;
-    const float low = work.parameters[offsets.input_bias + low_row] + work.parameters[offsets.recurrent_bias + low_row];
+    const float low =
+        work.parameters[offsets.input_bias + low_row] + work.parameters[offsets.recurrent_bias + low_row];
     const float high =
         work.parameters[offsets.input_bias + high_row] + work.parameters[offsets.recurrent_bias + high_row];
     const Word rows = shared_address(memory);
@@ -63,8 +64,9 @@ struct LstmProjection {
           if (k + 1 < steps) multiply_add_bf16(sums[1], weights[k + 1], four[2], four[3]);
         }
         const long long place = ((blockIdx.x * 2 + direction) * plan.length + first + t) * 16 + warp;
-        at.before[(place * 2 + tile) * 32 + lane] = make_float4(sums[0][0] + sums[1][0], sums[0][1] + sums[1][1],
-                                                                sums[0][2] + sums[1][2], sums[0][3] + sums[1][3]);
+        at.before[(place * 2 + tile) * 32 + lane] =
+            make_float4(sums[0][0] + sums[1][0], sums[0][1] + sums[1][1], sums[0][2] + sums[1][2],
+                        sums[0][3] + sums[1][3]);
       }
     }
   }
@@ -74,7 +76,8 @@ struct LstmProjection {
     const long long row = (static_cast<long long>(blockIdx.x) * plan.length + first) * group_rows;
     if (layer == 0) {
       for (int i = warp; i < count * group_rows; i += 16)
-        norm_inputs(blockIdx.x * group_rows + i % group_rows, first + i / group_rows, row + i, memory + i * pitch);
+        norm_inputs(blockIdx.x * group_rows + i % group_rows, first + i / group_rows, row + i,
+                    memory + i * pitch);
       return;
     }
     const uint4* from = reinterpret_cast<const uint4*>(work.layers[layer - 1].out + row * both);
@@ -112,7 +115,8 @@ struct LstmProjection {
                                            work.parameters[work.offsets.input_norm_bias + column])
                                     : 0.0F;
       reinterpret_cast<Half*>(to)[column] = static_cast<Half>(pack_bf16(normed, 0));
-      if (work.trains && blockIdx.y == 0) work.input_hat[row * Columns + column] = static_cast<Half>(pack_bf16(hat, 0));
+      if (work.trains && blockIdx.y == 0)
+        work.input_hat[row * Columns + column] = static_cast<Half>(pack_bf16(hat, 0));
     }
   }
 };
@@ -207,7 +211,8 @@ __device__ __forceinline__ void recur(const LstmWork& work, int layer, char* mem
       uint4 eight = *reinterpret_cast<const uint4*>(after + row * state_pitch + column * 2);
       const long long group = static_cast<long long>(blockIdx.x) * plan.length;
       if (threadIdx.x < 128) {
-        const Word first = ((blockIdx.x * group_rows + row) * plan.length + moment) * both + direction * units + column;
+        const Word first =
+            ((blockIdx.x * group_rows + row) * plan.length + moment) * both + direction * units + column;
         if (drop.threshold != 0) {
           Word* pairs = &eight.x;
 #pragma unroll
@@ -216,11 +221,12 @@ __device__ __forceinline__ void recur(const LstmWork& work, int layer, char* mem
             pairs[j] = pack_bf16(low_bf16(pairs[j]) * factors.x, high_bf16(pairs[j]) * factors.y);
           }
         }
-        *reinterpret_cast<uint4*>(at.out + ((group + moment) * group_rows + row) * both + direction * units + column) =
-            eight;
+        *reinterpret_cast<uint4*>(at.out + ((group + moment) * group_rows + row) * both + direction * units +
+                                  column) = eight;
       } else if (work.trains && step + 1 < plan.length) {
         *reinterpret_cast<uint4*>(at.previous[direction] +
-                                  ((group + moment_of(step + 1)) * group_rows + row) * units + column) = eight;
+                                  ((group + moment_of(step + 1)) * group_rows + row) * units + column) =
+            eight;
       }
     }
   }
@@ -236,13 +242,14 @@ __device__ __forceinline__ void recur_back(const LstmWork& work, int layer, char
   // Half of the gates for sixteen units; the neighbouring warp has the other half.
   uint4 weights[16];
 #pragma unroll
-  for (int k = 0; k < 16; ++k)
-    weights[k] = at.recurrent_back[((direction * 16 + warp) * 16 + k) * 32 + lane];
+  for (int k = 0; k < 16; ++k) weights[k] = at.recurrent_back[((direction * 16 + warp) * 16 + k) * 32 + lane];
   float2* exchanged = reinterpret_cast<float2*>(memory + 2 * group_rows * gates_pitch);
   const long long block = blockIdx.x * 2 + direction;
   const long long group = static_cast<long long>(blockIdx.x) * plan.length;
   const auto moment_of = [&](int step) { return direction == 0 ? step : plan.length - 1 - step; };
-  const auto place_of = [&](int step) { return ((block * plan.length + moment_of(step)) * 16 + warp) * 32 + lane; };
+  const auto place_of = [&](int step) {
+    return ((block * plan.length + moment_of(step)) * 16 + warp) * 32 + lane;
+  };
   const int unit = direction * units + warp * 8 + lane / 4;
   const auto d_out = [&](int step, int window) {
     return at.d_out[((group + moment_of(step)) * group_rows + (lane % 4) * 2 + window) * both + unit];
@@ -280,7 +287,8 @@ __device__ __forceinline__ void recur_back(const LstmWork& work, int layer, char
       for (int j = 0; j < 4; ++j) {
         bias[j] += d[j];
         *reinterpret_cast<Half*>(buffer + ((lane % 4) * 2 + w) * gates_pitch +
-                                 (j * units + warp * 8 + lane / 4) * 2) = static_cast<Half>(pack_bf16(d[j], 0));
+                                 (j * units + warp * 8 + lane / 4) * 2) =
+            static_cast<Half>(pack_bf16(d[j], 0));
       }
     }
     kept = next_kept;
@@ -297,7 +305,8 @@ __device__ __forceinline__ void recur_back(const LstmWork& work, int layer, char
     }
     float sums[2][4];
     clear(sums);
-    const Word rows = shared_address(buffer) + (lane & 7) * gates_pitch + ((warp % 2) * 256 + (lane >> 3) * 8) * 2;
+    const Word rows =
+        shared_address(buffer) + (lane & 7) * gates_pitch + ((warp % 2) * 256 + (lane >> 3) * 8) * 2;
 #pragma unroll
     for (int k = 0; k < 16; k += 2) {
       Word four[4];
@@ -345,8 +354,8 @@ struct LstmBack : TokenBlock<back_tiles> {
   __device__ __forceinline__ void run() {
     const int all = (work.rows + group_rows - 1) / group_rows * plan.length;  // tiles of eight rows
     const int first = blockIdx.x * back_tiles;
-    const uint4* from = reinterpret_cast<const uint4*>(work.layers[layer].d_gates +
-                                                       static_cast<long long>(first) * group_rows * 2 * gates);
+    const uint4* from = reinterpret_cast<const uint4*>(
+        work.layers[layer].d_gates + static_cast<long long>(first) * group_rows * 2 * gates);
     const int count = min(back_tiles, all - first) * group_rows;
     for (int i = threadIdx.x; i < back_tiles * 8 * (2 * gates / 8); i += workers) {
       const int row = i / (2 * gates / 8);
@@ -381,8 +390,8 @@ struct LstmBack : TokenBlock<back_tiles> {
       drop.four(factors, (window * plan.length + moment) * both + feature, plan.length * both);
 #pragma unroll
       for (int j = 0; j < 4; ++j)
-        to[(static_cast<long long>(tile) * group_rows + (lane % 4) * 2 + j % 2) * both + feature + (j / 2) * 8] =
-            sums[i][j] * factors[j];
+        to[(static_cast<long long>(tile) * group_rows + (lane % 4) * 2 + j % 2) * both + feature +
+           (j / 2) * 8] = sums[i][j] * factors[j];
     }
   }
 };

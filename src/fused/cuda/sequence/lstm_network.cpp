@@ -202,10 +202,11 @@ class LstmPasses : public Passes {
           tables_.add_product(d, {work_.input_hat, plan_.padded_columns()}, moments,
                               products_ + direction * gates * plan_.columns, gates, plan_.columns);
         } else {
-          tables_.add_product(d, {work_.layers[i - 1].out, both}, moments, gradients_ + at.input, gates, both);
+          tables_.add_product(d, {work_.layers[i - 1].out, both}, moments, gradients_ + at.input, gates,
+                              both);
         }
-        tables_.add_product(d, {work_.layers[i].previous[direction], units}, moments, gradients_ + at.recurrent,
-                            gates, units);
+        tables_.add_product(d, {work_.layers[i].previous[direction], units}, moments,
+                            gradients_ + at.recurrent, gates, units);
       }
     const std::int64_t blocks = (work_.rows + 1) / 2;
     tables_.add_product({work_.d_scores, units}, {work_.normed, both}, blocks * plan_.padded(),
@@ -279,7 +280,9 @@ class Lstm : public SequenceKernels {
     work_.pooling_dropout = static_cast<float>(settings.pooling_dropout);
     const LstmFragments fragments = pack_lstm(plan_, work_.offsets, packing_);
     packing_.finish(places.parameters, room_);
-    const auto at = [&](std::int64_t fragment) { return reinterpret_cast<const uint4*>(packing_.at(fragment)); };
+    const auto at = [&](std::int64_t fragment) {
+      return reinterpret_cast<const uint4*>(packing_.at(fragment));
+    };
     for (int i = 0; i < plan_.layers; ++i) {
       work_.layers[i].input_weights = at(fragments.layers[i].input);
       work_.layers[i].recurrent_weights = at(fragments.layers[i].recurrent);
@@ -332,14 +335,17 @@ std::string lstm_refusal(const Network& network, const Gpu& gpu) {
     return fmt::format("its kernel for LSTMs has at most {} layers, not {}", most_recurrent_layers,
                        settings.layers);
   if (window.length > longest_lstm_window)
-    return fmt::format("its kernel for LSTMs reads at most {} moments, not {}", longest_lstm_window, window.length);
+    return fmt::format("its kernel for LSTMs reads at most {} moments, not {}", longest_lstm_window,
+                       window.length);
   if (window.columns > most_lstm_columns)
-    return fmt::format("its kernel for LSTMs reads at most {} columns, not {}", most_lstm_columns, window.columns);
+    return fmt::format("its kernel for LSTMs reads at most {} columns, not {}", most_lstm_columns,
+                       window.columns);
   if (network.outputs > most_lstm_outputs)
-    return fmt::format("its kernel for LSTMs has at most {} outputs, not {}", most_lstm_outputs, network.outputs);
+    return fmt::format("its kernel for LSTMs has at most {} outputs, not {}", most_lstm_outputs,
+                       network.outputs);
   if (const int bytes = memory_of(plan_of_lstm(network)).bytes; bytes > gpu.block_bytes)
-    return fmt::format("its kernel for LSTMs needs {} bytes of shared memory, but a block of this GPU has {}", bytes,
-                       gpu.block_bytes);
+    return fmt::format("its kernel for LSTMs needs {} bytes of shared memory, but a block of this GPU has {}",
+                       bytes, gpu.block_bytes);
   return "";
 }
 

@@ -8,9 +8,9 @@
 
 #include "fused/cuda/sequence/block_shape.h"
 
-// How an LSTM in both directions lies on the GPU. A block takes eight windows through all moments of a layer in
-// one direction, its recurrent weights in registers; what depends on no earlier moment is computed beforehand,
-// for all moments at once. This file is read by the host and by the kernels.
+// How an LSTM in both directions lies on the GPU. A block takes eight windows through all moments of a layer
+// in one direction, its recurrent weights in registers; what depends on no earlier moment is computed
+// beforehand, for all moments at once. This file is read by the host and by the kernels.
 namespace stoker::fused::sequence {
 
 constexpr int units = 128;        // of a direction
@@ -133,12 +133,12 @@ struct LstmWork {
   float dropout = 0, pooling_dropout = 0;
 };
 
-constexpr int end_hat = 0;                            // both
-constexpr int end_hidden_hat = both;                  // units
-constexpr int end_slope = end_hidden_hat + units;     // units
-constexpr int end_dropped = end_slope + units;        // units
-constexpr int end_roots = end_dropped + units;        // 2
-constexpr int end_shares = end_roots + 2;             // of each moment
+constexpr int end_hat = 0;                         // both
+constexpr int end_hidden_hat = both;               // units
+constexpr int end_slope = end_hidden_hat + units;  // units
+constexpr int end_dropped = end_slope + units;     // units
+constexpr int end_roots = end_dropped + units;     // 2
+constexpr int end_shares = end_roots + 2;          // of each moment
 constexpr int end_floats(int length) {
   return end_shares + (length + 1) / 2 * 2;
 }

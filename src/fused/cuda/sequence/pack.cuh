@@ -35,16 +35,17 @@ __device__ __forceinline__ void pack_matrix(const PackWork& work) {
     }
     const auto element = [&](int row, int column) {
       if (row >= matrix.m || column >= matrix.k) return 0.0F;
-      return work.parameters[matrix.offset + (matrix.transposed ? column * matrix.pitch + row
-                                                                : row * matrix.pitch + column)];
+      return work.parameters[matrix.offset +
+                             (matrix.transposed ? column * matrix.pitch + row : row * matrix.pitch + column)];
     };
     const int row = (first_row < 0 ? m * 16 : first_row) + lane / 4;
     const int lower = row + (first_row < 0 ? 8 : 128);  // the next gate of the same units
     const int column = k * 16 + (lane % 4) * 2;
-    static_cast<uint4*>(work.stream)[matrix.first + unit] = make_uint4(pack_bf16(element(row, column), element(row, column + 1)),
-                                                  pack_bf16(element(lower, column), element(lower, column + 1)),
-                                                  pack_bf16(element(row, column + 8), element(row, column + 9)),
-                                                  pack_bf16(element(lower, column + 8), element(lower, column + 9)));
+    static_cast<uint4*>(work.stream)[matrix.first + unit] =
+        make_uint4(pack_bf16(element(row, column), element(row, column + 1)),
+                   pack_bf16(element(lower, column), element(lower, column + 1)),
+                   pack_bf16(element(row, column + 8), element(row, column + 9)),
+                   pack_bf16(element(lower, column + 8), element(lower, column + 9)));
   }
 }
 

@@ -41,8 +41,8 @@ std::string refusal(const Network& network, Device device) {
   const Gpu gpu = gpu_of(device);
   // They copy in bulk, and meet in clusters.
   if (gpu.capability < 90)
-    return fmt::format("its kernels for {} need compute capability 9.0, but this GPU has {:.1f}", network.family,
-                       gpu.capability / 10.0);
+    return fmt::format("its kernels for {} need compute capability 9.0, but this GPU has {:.1f}",
+                       network.family, gpu.capability / 10.0);
   std::string problem = kind->refusal(network, gpu);
   if (problem.empty()) find_kernels(kind->source(network), device, problem);
   return problem;

@@ -35,9 +35,10 @@ __device__ __forceinline__ void wait_for(unsigned long long* barrier, int parity
       : "memory");
 }
 __device__ __forceinline__ void copy_bulk(Word to, const void* from, int bytes, unsigned long long* barrier) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
-               "l"(from), "r"(bytes), "r"(shared_address(barrier))
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+      "l"(from), "r"(bytes), "r"(shared_address(barrier))
+      : "memory");
 }
 
 // All threads of the block, once, before a barrier of the whole block.

@@ -45,7 +45,8 @@ void Packing::run(const Launch& launch, Stream stream) const {
   launch.run(dim3(blocks_of_matrix, static_cast<unsigned>(work_.count)), stream, work_);
 }
 
-void GradientTables::add_product(const RowsOf& d, const RowsOf& x, std::int64_t rows, float* to, int m, int k) {
+void GradientTables::add_product(const RowsOf& d, const RowsOf& x, std::int64_t rows, float* to, int m,
+                                 int k) {
   // The wider of the two takes the wide side of a tile.
   const bool d_is_wide = m >= k;
   const RowsOf& a = d_is_wide ? d : x;

@@ -8,8 +8,8 @@
 #include "fused/cuda/sequence/pack.h"
 #include "fused/cuda/sequence/weight_gradients.h"
 
-// What kernels of sequence networks read from tables: which weights are packed how, and which gradients are made
-// of what.
+// What kernels of sequence networks read from tables: which weights are packed how, and which gradients are
+// made of what.
 namespace stoker::fused::sequence {
 
 // Device memory that lives as long as its owner.
@@ -26,7 +26,8 @@ class Room {
   template <class T>
   const T* take_copy(const std::vector<T>& values) {
     T* to = take<T>(static_cast<std::int64_t>(values.size()));
-    check(cudaMemcpy(to, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice), "copying to the GPU");
+    check(cudaMemcpy(to, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice),
+          "copying to the GPU");
     return to;
   }
 

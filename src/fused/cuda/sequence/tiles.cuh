@@ -28,8 +28,8 @@ __device__ __forceinline__ float high_bf16(Word pair) {
   return __uint_as_float(pair & 0xffff0000U);
 }
 __device__ __forceinline__ void store_transposed(Word address, Word a, Word b, Word c, Word d) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1,%2,%3,%4};" ::"r"(address), "r"(a), "r"(b),
-               "r"(c), "r"(d)
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1,%2,%3,%4};" ::"r"(address), "r"(a),
+               "r"(b), "r"(c), "r"(d)
                : "memory");
 }
 __device__ __forceinline__ void store_transposed(Word address, Word a, Word b) {
@@ -37,7 +37,8 @@ __device__ __forceinline__ void store_transposed(Word address, Word a, Word b) {
                : "memory");
 }
 
-// Fragments of `Tiles` x 8 tokens over 16 features from column k on; `rows` is the address of the first token.
+// Fragments of `Tiles` x 8 tokens over 16 features from column k on; `rows` is the address of the first
+// token.
 template <int Tiles>
 struct TokenTiles {
   Word at[Tiles][2];
@@ -58,7 +59,8 @@ struct TokenTiles {
     }
     if constexpr (Tiles % 2 == 1) {
       Word two[2];
-      load_matrices(two, rows + ((lane & 7) + (Tiles - 1) * 8) * pitch_bytes + (k + ((lane >> 3) & 1) * 8) * 2);
+      load_matrices(two,
+                    rows + ((lane & 7) + (Tiles - 1) * 8) * pitch_bytes + (k + ((lane >> 3) & 1) * 8) * 2);
       at[Tiles - 1][0] = two[0];
       at[Tiles - 1][1] = two[1];
     }
@@ -82,7 +84,8 @@ __device__ __forceinline__ void accumulate(float (&sums)[Tiles][4], const uint4&
 
 // 16 features of `Tiles` x 8 tokens into rows of tokens, from column `feature` on.
 template <int Tiles>
-__device__ __forceinline__ void store_tokens(const float (&sums)[Tiles][4], Word rows, int pitch_bytes, int feature) {
+__device__ __forceinline__ void store_tokens(const float (&sums)[Tiles][4], Word rows, int pitch_bytes,
+                                             int feature) {
   const int lane = threadIdx.x & 31;
   const int token = (lane & 7) + ((lane >> 4) << 3);
   const Word first = rows + token * pitch_bytes + (feature + ((lane >> 3) & 1) * 8) * 2;
@@ -132,7 +135,8 @@ struct Mask {
   __device__ __forceinline__ float2 pair(Word index) const {
     if (threshold == 0) return make_float2(1, 1);
     const Word bits = random_bits(key, index >> 1);
-    return make_float2(dropped(bits, 0, threshold) ? 0.0F : scale, dropped(bits, 1, threshold) ? 0.0F : scale);
+    return make_float2(dropped(bits, 0, threshold) ? 0.0F : scale,
+                       dropped(bits, 1, threshold) ? 0.0F : scale);
   }
 };
 
@@ -156,14 +160,15 @@ struct Gelu {
   float value;
   float slope;
 };
-// The normal distribution by Abramowitz and Stegun, 7.1.26, off by at most 1.5e-7: its exponential is the density
-// that the slope takes as well.
+// The normal distribution by Abramowitz and Stegun, 7.1.26, off by at most 1.5e-7: its exponential is the
+// density that the slope takes as well.
 __device__ __forceinline__ Gelu gelu(float x) {
   const float size = fabsf(x);
   const float bell = exp2f(-0.72134752F * x * x);
   const float t = __fdividef(1.0F, fmaf(0.23164190F, size, 1.0F));
   const float series =
-      t * fmaf(t, fmaf(t, fmaf(t, fmaf(t, 0.53070271F, -0.72657602F), 0.71070687F), -0.14224837F), 0.12741480F);
+      t *
+      fmaf(t, fmaf(t, fmaf(t, fmaf(t, 0.53070271F, -0.72657602F), 0.71070687F), -0.14224837F), 0.12741480F);
   const float tail = series * bell;  // beyond |x|
   const float share = x < 0 ? tail : 1.0F - tail;
   return {x * share, fmaf(x * 0.39894228F, bell, share)};

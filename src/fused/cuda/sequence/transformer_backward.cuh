@@ -5,8 +5,8 @@
 
 namespace stoker::fused::sequence {
 
-// From the gradients of the outputs to those of all products' results, which are kept in rows of tokens, and to
-// the sums that are the gradients of biases and norms.
+// From the gradients of the outputs to those of all products' results, which are kept in rows of tokens, and
+// to the sums that are the gradients of biases and norms.
 template <class Net>
 struct TransformerBackward : TransformerBlock<Net> {
   using Block = TransformerBlock<Net>;
@@ -33,11 +33,11 @@ struct TransformerBackward : TransformerBlock<Net> {
   using Block::x;
   using Block::y;
 
-  __device__ __forceinline__ TransformerBackward(char* shared, const TransformerWork& given) : Block(shared, given) {}
+  __device__ __forceinline__ TransformerBackward(char* shared, const TransformerWork& given)
+      : Block(shared, given) {}
 
-  static constexpr int feed2_steps = stage_bytes / (plan.feed_tiles() * 512) < 8
-                                         ? stage_bytes / (plan.feed_tiles() * 512)
-                                         : 8;
+  static constexpr int feed2_steps =
+      stage_bytes / (plan.feed_tiles() * 512) < 8 ? stage_bytes / (plan.feed_tiles() * 512) : 8;
   static constexpr int feed2_chunks = 8 / feed2_steps;
   static constexpr int first_sums = plan.layer(0);
   static constexpr int layer_sums = plan.layer_sums();
@@ -226,8 +226,8 @@ struct TransformerBackward : TransformerBlock<Net> {
         const float gradient = work.d_outputs[static_cast<long long>(row) * plan.outputs + output];
         sum += gradient * (input == head_width ? 1.0F : head_kept(row)[head_dropped + input]);
       }
-      sums()[input == head_width ? plan.output_bias() + output : plan.output_weight() + output * head_width + input] =
-          sum;
+      sums()[input == head_width ? plan.output_bias() + output
+                                 : plan.output_weight() + output * head_width + input] = sum;
     }
   }
 
@@ -269,12 +269,14 @@ struct TransformerBackward : TransformerBlock<Net> {
     if (threadIdx.x < 2 * hidden) {
       float sum = 0;
 #pragma unroll
-      for (int i = 0; i < worker_warps; ++i) sum += reinterpret_cast<const float*>(feed())[i * 2 * hidden + threadIdx.x];
+      for (int i = 0; i < worker_warps; ++i)
+        sum += reinterpret_cast<const float*>(feed())[i * 2 * hidden + threadIdx.x];
       to[threadIdx.x] = sum;
     }
   }
 
-  // narrow = x times the masks: the gradient of a product's result. Its sum over the tokens is that of the bias.
+  // narrow = x times the masks: the gradient of a product's result. Its sum over the tokens is that of the
+  // bias.
   __device__ __forceinline__ void drop_gradient(const Mask& drop, unsigned short* kept, float* bias) {
     const int pair = threadIdx.x % (hidden / 2);
     constexpr int groups = workers / (hidden / 2);
@@ -336,7 +338,8 @@ struct TransformerBackward : TransformerBlock<Net> {
     for (int m = 0; m < each; ++m) {
       const int tile = warp * each + m;
       const uint2* slope = reinterpret_cast<const uint2*>(slopes) +
-                           (static_cast<long long>(blockIdx.x) * plan.feed_tiles() + tile) * tiles * 32 + lane;
+                           (static_cast<long long>(blockIdx.x) * plan.feed_tiles() + tile) * tiles * 32 +
+                           lane;
       float low = 0;
       float high = 0;
 #pragma unroll
@@ -408,8 +411,8 @@ struct TransformerBackward : TransformerBlock<Net> {
     for (int window = warp % 2; window < plan.windows; window += 2) {
       const Word row = blockIdx.x * plan.windows + window;
       const AttentionHead<plan.length> at{shared_address(qkv()), window * plan.length, head, lane, padded};
-      at.backward(mask(layer_mask(layer, 0)), (row * heads + head) * plan.length * plan.length, shared_address(y()),
-                  narrow_pitch, feed(), qkv_pitch);
+      at.backward(mask(layer_mask(layer, 0)), (row * heads + head) * plan.length * plan.length,
+                  shared_address(y()), narrow_pitch, feed(), qkv_pitch);
     }
     for (int i = threadIdx.x; i < (padded - plan.tokens()) * (3 * hidden / 2); i += workers)
       *reinterpret_cast<Word*>(feed() + (plan.tokens() + i / (3 * hidden / 2)) * qkv_pitch +

@@ -37,7 +37,9 @@ struct TransformerBlock : TokenBlock<Net::plan.tiles()> {
 
   __device__ __forceinline__ float* x() const { return reinterpret_cast<float*>(memory + Shared<Net>::at.x); }
   __device__ __forceinline__ float* y() const { return reinterpret_cast<float*>(memory + Shared<Net>::at.y); }
-  __device__ __forceinline__ float* small() const { return reinterpret_cast<float*>(memory + Shared<Net>::at.small); }
+  __device__ __forceinline__ float* small() const {
+    return reinterpret_cast<float*>(memory + Shared<Net>::at.small);
+  }
   __device__ __forceinline__ char* narrow() const { return memory + Shared<Net>::at.narrow; }
   __device__ __forceinline__ char* qkv() const { return memory + Shared<Net>::at.qkv; }
   __device__ __forceinline__ char* feed() const { return memory + Shared<Net>::at.feed; }
@@ -64,13 +66,15 @@ struct TransformerBlock : TokenBlock<Net::plan.tiles()> {
   }
 
   // Rows of tokens between shared and device memory, 16 bytes at a time.
-  __device__ __forceinline__ void keep_rows(const char* rows, int pitch, unsigned short* to, int columns) const {
+  __device__ __forceinline__ void keep_rows(const char* rows, int pitch, unsigned short* to,
+                                            int columns) const {
     const int per_row = columns / 8;
     uint4* out = reinterpret_cast<uint4*>(to + static_cast<long long>(first_row()) * columns);
     for (int i = threadIdx.x; i < padded * per_row; i += workers)
       out[i] = *reinterpret_cast<const uint4*>(rows + (i / per_row) * pitch + (i % per_row) * 16);
   }
-  __device__ __forceinline__ void fetch_rows(char* rows, int pitch, const unsigned short* from, int columns) const {
+  __device__ __forceinline__ void fetch_rows(char* rows, int pitch, const unsigned short* from,
+                                             int columns) const {
     const int per_row = columns / 8;
     const uint4* in = reinterpret_cast<const uint4*>(from + static_cast<long long>(first_row()) * columns);
     for (int i = threadIdx.x; i < padded * per_row; i += workers)

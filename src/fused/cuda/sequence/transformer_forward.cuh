@@ -30,7 +30,8 @@ struct TransformerForward : TransformerBlock<Net> {
   using Block::x;
   using Block::y;
 
-  __device__ __forceinline__ TransformerForward(char* shared, const TransformerWork& given) : Block(shared, given) {}
+  __device__ __forceinline__ TransformerForward(char* shared, const TransformerWork& given)
+      : Block(shared, given) {}
 
   // What the warp behind the others does.
   static __device__ void ask(Asker asker) {
@@ -42,9 +43,8 @@ struct TransformerForward : TransformerBlock<Net> {
       asker.ask(feed2_chunks, feed2_steps * 8192);
     }
   }
-  static constexpr int feed1_steps = stage_bytes / (plan.feed_tiles() * 512) < 8
-                                         ? stage_bytes / (plan.feed_tiles() * 512)
-                                         : 8;
+  static constexpr int feed1_steps =
+      stage_bytes / (plan.feed_tiles() * 512) < 8 ? stage_bytes / (plan.feed_tiles() * 512) : 8;
   static constexpr int feed1_chunks = 8 / feed1_steps;
   static constexpr int feed2_steps = 4;
   static constexpr int feed2_chunks = plan.feed_tiles() / 2 / feed2_steps;
@@ -220,7 +220,8 @@ struct TransformerForward : TransformerBlock<Net> {
 #pragma unroll
         for (int j = 0; j < 4; ++j) second[i][j] = value[i][j];
       if constexpr (rest > 0)
-        store_tokens(second, shared_address(qkv() + half_tiles * 8 * qkv_pitch), qkv_pitch, 2 * hidden + feature);
+        store_tokens(second, shared_address(qkv() + half_tiles * 8 * qkv_pitch), qkv_pitch,
+                     2 * hidden + feature);
     }
   }
 
@@ -240,8 +241,8 @@ struct TransformerForward : TransformerBlock<Net> {
     }
     // Rows that are no tokens.
     for (int i = threadIdx.x; i < (padded - plan.tokens()) * (hidden / 2); i += workers)
-      *reinterpret_cast<Word*>(feed() + (plan.tokens() + i / (hidden / 2)) * narrow_pitch + (i % (hidden / 2)) * 4) =
-          0;
+      *reinterpret_cast<Word*>(feed() + (plan.tokens() + i / (hidden / 2)) * narrow_pitch +
+                               (i % (hidden / 2)) * 4) = 0;
   }
 
   // x += dropout(W rows + b).
@@ -304,7 +305,8 @@ struct TransformerForward : TransformerBlock<Net> {
           sums[m][i][j] = g.value * factors[j];
         }
         if (work.trains)
-          slope[i * 32] = make_uint2(pack_bf16(slope_of[0], slope_of[1]), pack_bf16(slope_of[2], slope_of[3]));
+          slope[i * 32] =
+              make_uint2(pack_bf16(slope_of[0], slope_of[1]), pack_bf16(slope_of[2], slope_of[3]));
       }
       store_tokens(sums[m], shared_address(feed()), feed_pitch<Net>, tile * 16);
     }
@@ -328,7 +330,8 @@ struct TransformerForward : TransformerBlock<Net> {
     for (int i = threadIdx.x; i < plan.windows * hidden; i += workers) {
       float sum = 0;
 #pragma unroll
-      for (int t = 0; t < plan.length; ++t) sum += x()[((i / hidden) * plan.length + t) * wide_pitch + i % hidden];
+      for (int t = 0; t < plan.length; ++t)
+        sum += x()[((i / hidden) * plan.length + t) * wide_pitch + i % hidden];
       pooled(i / hidden)[i % hidden] = sum / plan.length;
     }
     wait_for_workers();
@@ -338,7 +341,8 @@ struct TransformerForward : TransformerBlock<Net> {
     for (int i = warp; i < plan.windows * head_width; i += worker_warps) {
       const int window = i / head_width;
       const float4 in = reinterpret_cast<const float4*>(pooled(window))[lane];
-      const float4 w = reinterpret_cast<const float4*>(parameter(work.offsets.head) + (i % head_width) * hidden)[lane];
+      const float4 w =
+          reinterpret_cast<const float4*>(parameter(work.offsets.head) + (i % head_width) * hidden)[lane];
       const float sum = warp_sum(in.x * w.x + in.y * w.y + in.z * w.z + in.w * w.w);
       if (lane == 0)
         small()[window * (hidden + 2 * head_width) + hidden + i % head_width] =
@@ -347,7 +351,9 @@ struct TransformerForward : TransformerBlock<Net> {
     wait_for_workers();
     for (int window = warp; window < plan.windows; window += worker_warps) put_out(window);
   }
-  __device__ __forceinline__ float* pooled(int window) { return small() + window * (hidden + 2 * head_width); }
+  __device__ __forceinline__ float* pooled(int window) {
+    return small() + window * (hidden + 2 * head_width);
+  }
   __device__ __forceinline__ float* head_kept(Word row) {
     return work.kept.head + static_cast<long long>(row) * head_floats;
   }
@@ -384,12 +390,14 @@ struct TransformerForward : TransformerBlock<Net> {
     const float2 weight = reinterpret_cast<const float2*>(parameter(work.offsets.head_hidden_norm))[lane];
     const float2 bias = reinterpret_cast<const float2*>(parameter(work.offsets.head_hidden_norm_bias))[lane];
     const float2 factor = mask(head_mask(plan.layers, 1)).pair(row * head_width + lane * 2);
-    const float2 in = make_float2(fmaf(hat.x, weight.x, bias.x) * factor.x, fmaf(hat.y, weight.y, bias.y) * factor.y);
+    const float2 in =
+        make_float2(fmaf(hat.x, weight.x, bias.x) * factor.x, fmaf(hat.y, weight.y, bias.y) * factor.y);
     for (int o = 0; o < plan.outputs; ++o) {
       const float2 w = reinterpret_cast<const float2*>(parameter(work.offsets.output) + o * head_width)[lane];
       const float sum = warp_sum(in.x * w.x + in.y * w.y);
       if (lane == 0 && row < static_cast<Word>(work.rows))
-        work.outputs[static_cast<long long>(row) * plan.outputs + o] = sum + parameter(work.offsets.output_bias)[o];
+        work.outputs[static_cast<long long>(row) * plan.outputs + o] =
+            sum + parameter(work.offsets.output_bias)[o];
     }
     if (!work.trains) return;
     float* kept = head_kept(row);

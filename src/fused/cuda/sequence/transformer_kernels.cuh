@@ -14,8 +14,7 @@ __device__ __forceinline__ void pass_through(const TransformerWork& work, char* 
   __syncthreads();
   if (threadIdx.x >= workers) {
     if (threadIdx.x == workers)
-      Pass<Net>::ask(Asker{barriers, shared_address(memory),
-                           static_cast<const char*>(work.stream), {}});
+      Pass<Net>::ask(Asker{barriers, shared_address(memory), static_cast<const char*>(work.stream), {}});
     return;
   }
   Pass<Net>(memory, work).run();

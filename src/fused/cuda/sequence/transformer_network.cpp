@@ -38,7 +38,8 @@ struct TransformerStreams {
   std::int64_t backward = 0;
 };
 
-TransformerStreams pack_transformer(const TransformerPlan& plan, const TransformerOffsets& at, Packing& packing) {
+TransformerStreams pack_transformer(const TransformerPlan& plan, const TransformerOffsets& at,
+                                    Packing& packing) {
   TransformerStreams streams;
   streams.forward = packing.add({at.input, hidden, plan.columns}, false, by_half, 2 * plan.input_steps());
   for (int i = 0; i < plan.layers; ++i) {
@@ -123,8 +124,8 @@ TransformerRows take_rows_of(const TransformerPlan& plan, std::int64_t blocks, R
   kept.d_head = room.take<Half>(windows * head_width);
   for (int i = 0; i < plan.layers; ++i) {
     TransformerLayerRows& layer = kept.layers[i];
-    for (Half** narrow : {&layer.norm1, &layer.context, &layer.norm2, &layer.hat1, &layer.hat2, &layer.d_feed2,
-                          &layer.d_out})
+    for (Half** narrow :
+         {&layer.norm1, &layer.context, &layer.norm2, &layer.hat1, &layer.hat2, &layer.d_feed2, &layer.d_out})
       *narrow = room.take<Half>(rows * hidden);
     for (Half** wide : {&layer.qkv, &layer.d_qkv}) *wide = room.take<Half>(rows * 3 * hidden);
     for (Half** feed : {&layer.feed, &layer.d_feed1}) *feed = room.take<Half>(rows * plan.feed);
@@ -176,10 +177,13 @@ class TransformerPasses : public Passes {
     for (int i = 0; i < plan.layers; ++i) {
       const TransformerLayerOffsets& at = work_.offsets.layers[i];
       const TransformerLayerRows& kept = work_.kept.layers[i];
-      tables_.add_product({kept.d_qkv, 3 * hidden}, {kept.norm1, hidden}, rows, to(at.qkv), 3 * hidden, hidden);
+      tables_.add_product({kept.d_qkv, 3 * hidden}, {kept.norm1, hidden}, rows, to(at.qkv), 3 * hidden,
+                          hidden);
       tables_.add_product({kept.d_out, hidden}, {kept.context, hidden}, rows, to(at.out), hidden, hidden);
-      tables_.add_product({kept.d_feed1, plan.feed}, {kept.norm2, hidden}, rows, to(at.feed1), plan.feed, hidden);
-      tables_.add_product({kept.d_feed2, hidden}, {kept.feed, plan.feed}, rows, to(at.feed2), hidden, plan.feed);
+      tables_.add_product({kept.d_feed1, plan.feed}, {kept.norm2, hidden}, rows, to(at.feed1), plan.feed,
+                          hidden);
+      tables_.add_product({kept.d_feed2, hidden}, {kept.feed, plan.feed}, rows, to(at.feed2), hidden,
+                          plan.feed);
     }
     tables_.add_product({work_.kept.d_input, hidden}, {work_.kept.input, plan.padded_columns()}, rows,
                         to(work_.offsets.input), hidden, plan.columns);
@@ -268,7 +272,8 @@ class Transformer : public SequenceKernels {
     work.rows = static_cast<int>(rows);
     work.outputs = outputs;
     work.stream = packing_.at(streams_.forward);
-    launches_.forward.run(dim3(static_cast<unsigned>((rows + plan_.windows - 1) / plan_.windows)), stream, work);
+    launches_.forward.run(dim3(static_cast<unsigned>((rows + plan_.windows - 1) / plan_.windows)), stream,
+                          work);
   }
 
  private:
@@ -287,24 +292,29 @@ std::string transformer_refusal(const Network& network, const Gpu& gpu) {
   const auto settings = settings_as<TransformerSettings>(network.settings);
   const WindowShape window = window_shape(network);
   if (settings.hidden_size != hidden || settings.heads != heads)
-    return fmt::format("its kernel for transformers has hidden_size {} and {} heads, not {} and {}", hidden, heads,
-                       settings.hidden_size, settings.heads);
+    return fmt::format("its kernel for transformers has hidden_size {} and {} heads, not {} and {}", hidden,
+                       heads, settings.hidden_size, settings.heads);
   if (settings.feed_forward != 256 && settings.feed_forward != 512)
-    return fmt::format("its kernel for transformers has feed_forward 256 or 512, not {}", settings.feed_forward);
+    return fmt::format("its kernel for transformers has feed_forward 256 or 512, not {}",
+                       settings.feed_forward);
   if (settings.activation != Activation::gelu || settings.pooling != Pooling::mean)
     return "its kernel for transformers has activation gelu and pooling mean";
   if (settings.layers > most_layers)
-    return fmt::format("its kernel for transformers has at most {} layers, not {}", most_layers, settings.layers);
+    return fmt::format("its kernel for transformers has at most {} layers, not {}", most_layers,
+                       settings.layers);
   if (window.length > longest_window)
     return fmt::format("its kernel for transformers reads at most {} moments, not {}", longest_window,
                        window.length);
   if (window.columns > most_columns)
-    return fmt::format("its kernel for transformers reads at most {} columns, not {}", most_columns, window.columns);
+    return fmt::format("its kernel for transformers reads at most {} columns, not {}", most_columns,
+                       window.columns);
   if (network.outputs > most_outputs)
-    return fmt::format("its kernel for transformers has at most {} outputs, not {}", most_outputs, network.outputs);
+    return fmt::format("its kernel for transformers has at most {} outputs, not {}", most_outputs,
+                       network.outputs);
   if (const int bytes = memory_of(plan_of_transformer(network)).bytes; bytes > gpu.block_bytes)
-    return fmt::format("its kernel for transformers needs {} bytes of shared memory, but a block of this GPU has {}",
-                       bytes, gpu.block_bytes);
+    return fmt::format(
+        "its kernel for transformers needs {} bytes of shared memory, but a block of this GPU has {}", bytes,
+        gpu.block_bytes);
   return "";
 }
 

@@ -51,8 +51,8 @@ struct TransformerPlan {
   constexpr int sums() const { return output_bias() + outputs; }
 };
 
-// Pitches of rows of tokens in shared memory: 16 bytes off a multiple of 128, so that eight rows of a fragment
-// lie in different banks.
+// Pitches of rows of tokens in shared memory: 16 bytes off a multiple of 128, so that eight rows of a
+// fragment lie in different banks.
 constexpr int wide_pitch = hidden + 4;          // floats
 constexpr int narrow_pitch = (hidden + 8) * 2;  // bytes, from here on
 constexpr int qkv_pitch = (3 * hidden + 8) * 2;
@@ -81,8 +81,9 @@ constexpr TransformerMemory memory_of(const TransformerPlan& plan) {
   at.narrow = at.y + rows * wide_pitch * 4;
   at.qkv = at.narrow + rows * narrow_pitch;
   at.feed = at.qkv + larger_of(rows * qkv_pitch, scratch);
-  at.small = at.feed + larger_of(larger_of(rows * plan.feed_pitch(), rows * qkv_pitch),
-                                 larger_of(rows * narrow_pitch + scratch, rows * (plan.padded_columns() + 8) * 2));
+  at.small =
+      at.feed + larger_of(larger_of(rows * plan.feed_pitch(), rows * qkv_pitch),
+                          larger_of(rows * narrow_pitch + scratch, rows * (plan.padded_columns() + 8) * 2));
   at.masks = at.small + plan.windows * (3 * hidden + 4 * head_width + 64) * 4;
   at.barriers = at.masks + most_masks * mask_bytes;
   at.bytes = at.barriers + barrier_bytes;
@@ -91,48 +92,49 @@ constexpr TransformerMemory memory_of(const TransformerPlan& plan) {
 
 // Places of parameters in the flat array of them.
 struct TransformerLayerOffsets {
-  int qkv, qkv_bias, out, out_bias, feed1, feed1_bias, feed2, feed2_bias, norm1, norm1_bias, norm2, norm2_bias;
+  int qkv, qkv_bias, out, out_bias, feed1, feed1_bias, feed2, feed2_bias, norm1, norm1_bias, norm2,
+      norm2_bias;
 };
 struct TransformerOffsets {
   int input, input_bias, input_norm, input_norm_bias;
   TransformerLayerOffsets layers[most_layers];
-  int norm, norm_bias, head_norm, head_norm_bias, head, head_bias, head_hidden_norm, head_hidden_norm_bias, output,
-      output_bias;
+  int norm, norm_bias, head_norm, head_norm_bias, head, head_bias, head_hidden_norm, head_hidden_norm_bias,
+      output, output_bias;
 };
 
-// What a forward pass keeps for the backward one, and what both keep for the gradients of the matrices: rows of
-// tokens in bfloat16. Each block has `padded()` rows.
+// What a forward pass keeps for the backward one, and what both keep for the gradients of the matrices: rows
+// of tokens in bfloat16. Each block has `padded()` rows.
 struct TransformerLayerRows {
-  unsigned short *norm1, *qkv, *context, *norm2, *feed;       // inputs of products (qkv: of the attention)
-  unsigned short *hat1, *hat2;                                // normed, before weight and bias
-  float *root1, *root2;                                       // reciprocal deviations
-  unsigned* slope;                                            // of the feed-forward layer's activation
-  unsigned short *d_feed2, *d_feed1, *d_out, *d_qkv;          // gradients of the products' results
+  unsigned short *norm1, *qkv, *context, *norm2, *feed;  // inputs of products (qkv: of the attention)
+  unsigned short *hat1, *hat2;                           // normed, before weight and bias
+  float *root1, *root2;                                  // reciprocal deviations
+  unsigned* slope;                                       // of the feed-forward layer's activation
+  unsigned short *d_feed2, *d_feed1, *d_out, *d_qkv;     // gradients of the products' results
 };
 struct TransformerRows {
   unsigned short *input, *d_input;
   unsigned short *hat0, *hat_last;
   float *root0, *root_last;
-  float* head;                            // head_floats() of each window
-  unsigned short *head_input, *d_head;    // [windows, hidden], [windows, head_width]
+  float* head;                          // head_floats() of each window
+  unsigned short *head_input, *d_head;  // [windows, hidden], [windows, head_width]
   TransformerLayerRows layers[most_layers];
 };
-constexpr int head_hat = 0;                                 // hidden
-constexpr int head_hidden_hat = hidden;                     // head_width
-constexpr int head_slope = head_hidden_hat + head_width;    // head_width
-constexpr int head_dropped = head_slope + head_width;       // head_width: inputs of the last product
-constexpr int head_roots = head_dropped + head_width;       // 2
+constexpr int head_hat = 0;                               // hidden
+constexpr int head_hidden_hat = hidden;                   // head_width
+constexpr int head_slope = head_hidden_hat + head_width;  // head_width
+constexpr int head_dropped = head_slope + head_width;     // head_width: inputs of the last product
+constexpr int head_roots = head_dropped + head_width;     // 2
 constexpr int head_floats = head_roots + 2;
 
 struct TransformerWork {
   const float* windows = nullptr;  // [rows, length, columns]
   int rows = 0;
   const float* parameters = nullptr;
-  const void* stream = nullptr;       // packed weights, of the pass
-  const float* positions = nullptr;   // [length, hidden]
-  float* outputs = nullptr;           // [rows, outputs]
-  const float* d_outputs = nullptr;   // backward
-  float* sums = nullptr;              // backward: [blocks, plan.sums()]
+  const void* stream = nullptr;      // packed weights, of the pass
+  const float* positions = nullptr;  // [length, hidden]
+  float* outputs = nullptr;          // [rows, outputs]
+  const float* d_outputs = nullptr;  // backward
+  float* sums = nullptr;             // backward: [blocks, plan.sums()]
   TransformerOffsets offsets;
   TransformerRows kept;  // where `trains`
   bool trains = false;

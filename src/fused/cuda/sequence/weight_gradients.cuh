@@ -6,8 +6,8 @@
 namespace stoker::fused::sequence {
 
 template <int Width>
-__device__ __forceinline__ void copy_gradient_rows(Word to, const unsigned short* from, int pitch, int columns,
-                                                   int first, int rows) {
+__device__ __forceinline__ void copy_gradient_rows(Word to, const unsigned short* from, int pitch,
+                                                   int columns, int first, int rows) {
   constexpr int per_row = Width / 8;  // 16 bytes a thread
   const int column = (threadIdx.x % per_row) * 8;
 #pragma unroll
@@ -72,7 +72,8 @@ struct GradientSums {
   }
 
   // Into rows of the matrix.
-  __device__ __forceinline__ void store(float* to, bool a_is_contiguous, int first_a, int first_b, int lane) const {
+  __device__ __forceinline__ void store(float* to, bool a_is_contiguous, int first_a, int first_b,
+                                        int lane) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i)
 #pragma unroll
@@ -81,7 +82,8 @@ struct GradientSums {
         for (int k = 0; k < 4; ++k) {
           const int of_a = first_a + i * 16 + (k / 2) * 8 + lane / 4;
           const int of_b = first_b + j * 8 + (lane % 4) * 2 + k % 2;
-          to[a_is_contiguous ? of_b * (gradient_wide + 4) + of_a : of_a * (gradient_narrow + 4) + of_b] = at[i][j][k];
+          to[a_is_contiguous ? of_b * (gradient_wide + 4) + of_a : of_a * (gradient_narrow + 4) + of_b] =
+              at[i][j][k];
         }
   }
 };
@@ -133,13 +135,15 @@ __device__ __forceinline__ void make_gradients(const GradientWork& work, char* m
 #pragma unroll
   for (int i = 0; i < 4; ++i) clear(sums.at[i]);
 
-  const auto stage_of = [&](int step) { return shared + (step - begin) % gradient_stages * gradient_stage_bytes; };
+  const auto stage_of = [&](int step) {
+    return shared + (step - begin) % gradient_stages * gradient_stage_bytes;
+  };
   const auto fetch = [&](int step) {
     if (step < end) {
-      copy_gradient_rows<gradient_wide>(stage_of(step), tile.a, tile.a_pitch, tile.a_columns, step * gradient_step,
-                                        tile.rows);
-      copy_gradient_rows<gradient_narrow>(stage_of(step) + gradient_step * gradient_wide_pitch, tile.b, tile.b_pitch,
-                                          tile.b_columns, step * gradient_step, tile.rows);
+      copy_gradient_rows<gradient_wide>(stage_of(step), tile.a, tile.a_pitch, tile.a_columns,
+                                        step * gradient_step, tile.rows);
+      copy_gradient_rows<gradient_narrow>(stage_of(step) + gradient_step * gradient_wide_pitch, tile.b,
+                                          tile.b_pitch, tile.b_columns, step * gradient_step, tile.rows);
     }
     end_copies();
   };

@@ -1,9 +1,9 @@
 #pragma once
 
-// Gradients of matrices: sums over rows of a[row, i] b[row, j], one of the two the gradient of a product's result,
-// the other what was multiplied; for all matrices of a network in one launch. A cluster of blocks makes a tile of
-// 256 x 128; each takes a part of the rows, and in the end their sums are added up in the order of the blocks, so
-// that the result is always the same.
+// Gradients of matrices: sums over rows of a[row, i] b[row, j], one of the two the gradient of a product's
+// result, the other what was multiplied; for all matrices of a network in one launch. A cluster of blocks
+// makes a tile of 256 x 128; each takes a part of the rows, and in the end their sums are added up in the
+// order of the blocks, so that the result is always the same.
 namespace stoker::fused::sequence {
 
 constexpr int gradient_threads = 512;
@@ -12,12 +12,12 @@ constexpr int gradient_wide = 256;
 constexpr int gradient_narrow = 128;
 constexpr int gradient_step = 32;  // rows at a time
 constexpr int gradient_stages = 6;
-constexpr int gradient_wide_pitch = (gradient_wide + 8) * 2;      // bytes
+constexpr int gradient_wide_pitch = (gradient_wide + 8) * 2;  // bytes
 constexpr int gradient_narrow_pitch = (gradient_narrow + 8) * 2;
 constexpr int gradient_stage_bytes = gradient_step * (gradient_wide_pitch + gradient_narrow_pitch);
 constexpr int gradient_sum_bytes = gradient_wide * (gradient_narrow + 4) * 4;
 constexpr int gradient_shared_bytes = gradient_stages * gradient_stage_bytes > gradient_sum_bytes
-                                          ? gradient_stages * gradient_stage_bytes
+                                          ? gradient_stages* gradient_stage_bytes
                                           : gradient_sum_bytes;
 
 // One tile of one matrix.
