@@ -14,10 +14,9 @@
 #include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
-#include <torch/csrc/autograd/function.h>
-#include <torch/csrc/autograd/functions/utils.h>
 
 #include "fused/cpu/step.h"
+#include "torch/modules/way_back.h"
 
 namespace stoker::torch_door {
 namespace {
@@ -216,9 +215,7 @@ at::Tensor own_lstm_layer(const at::Tensor& x, std::span<const at::Tensor> weigh
   if (!at::GradMode::is_enabled()) return outputs;
   std::vector<at::Tensor> entering{x};
   entering.insert(entering.end(), weights.begin(), weights.end());
-  const auto way_back = c10::make_intrusive<LstmWayBack>(std::move(layer));
-  way_back->set_next_edges(torch::autograd::collect_next_edges(entering));
-  torch::autograd::set_history(outputs, way_back);
+  record_way_back<LstmWayBack>(outputs, entering, std::move(layer));
   return outputs;
 }
 

@@ -4,8 +4,8 @@
 
 #include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
-#include <torch/csrc/autograd/function.h>
-#include <torch/csrc/autograd/functions/utils.h>
+
+#include "torch/modules/way_back.h"
 
 namespace stoker::torch_door {
 namespace {
@@ -87,9 +87,7 @@ at::Tensor run_segment(const Pass& pass, const at::Tensor& entering, Segment seg
     const AutocastAs same(autocast, device);
     left = segment(entering).detach();
   }
-  const auto way_back = c10::make_intrusive<RecomputedSegment>(std::move(segment), entering, autocast);
-  way_back->set_next_edges(torch::autograd::collect_next_edges(entering));
-  torch::autograd::set_history(left, way_back);
+  record_way_back<RecomputedSegment>(left, entering, std::move(segment), entering, autocast);
   return left;
 }
 
