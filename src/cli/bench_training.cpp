@@ -27,14 +27,14 @@ std::uint64_t used_bytes(Device device, std::uint64_t free_before) {
   return free_before > free_now ? free_before - free_now : 0;
 }
 
-BenchLine line_of(const Measured& measured, std::string_view engine, const EngineRequest& request,
+BenchLine line_of(const Measured& measured, const Engine& engine, const EngineRequest& request,
                   const std::string& workload) {
   BenchLine line;
   line.workload = workload;
   line.batch = request.batch_size;
-  line.engine = std::string(engine);
+  line.engine = std::string(engine.name());
   line.device = request.device.name();
-  line.precision = precision_of(line.engine, request);
+  line.precision = config::name_of(engine.precision());
   line.us_per_step = 1e6 * measured.seconds_per_unit;
   line.spread = measured.spread;
   line.processor_us_per_step = 1e6 * measured.processor_seconds_per_unit;
@@ -63,7 +63,7 @@ std::vector<BenchLine> TrainingBench::measure_steps(const EngineRequest& request
   for (const std::int64_t before : options_.steps_before) {
     while (next_step < before) train(std::min<std::int64_t>(1000, before - next_step));
     BenchLine& line =
-        lines.emplace_back(line_of(measure(train, options_.seconds), engine->name(), request, workload_));
+        lines.emplace_back(line_of(measure(train, options_.seconds), *engine, request, workload_));
     line.steps_before = before;
     line.peak_bytes = used_bytes(request.device, free_before_);
     comparison.show(line);

@@ -31,6 +31,12 @@ LaunchError stretch_statistics_cuda(const StatisticsWork&, double*, Stream) {
 LaunchError lion_cuda(const Lion&, Stream) {
   return missing;
 }
+LaunchError add_squares_cuda(const Squares&, Stream) {
+  return missing;
+}
+LaunchError adam_cuda(const Adam&, Stream) {
+  return missing;
+}
 LaunchError average_weights_cuda(const WeightAverage&, Stream) {
   return missing;
 }

@@ -19,6 +19,39 @@ void lion(const Lion& work, const Place& place) {
   }
 }
 
+void add_squares(const Squares& work) {
+  for (int part = 0; part < square_parts; ++part) {
+    float sum = 0;
+    for (std::int64_t i = part; i < work.count; i += square_parts)
+      sum += work.gradients[i] * work.gradients[i];
+    work.parts[part] = sum;
+  }
+}
+
+void add_squares(const Squares& work, const Place& place) {
+  if (place.device.is_cuda()) {
+    check_launch(add_squares_cuda(work, place.stream), "add_squares");
+  } else {
+    add_squares(work);
+  }
+}
+
+void adam(const Adam& work) {
+  if (*work.skipped != 0) return;
+  float squares = 0;
+  for (int i = 0; work.squares != nullptr && i < square_parts; ++i) squares += work.squares[i];
+  const AdamStep step = adam_step(work, squares);
+  for (std::int64_t i = 0; i < work.count; ++i) adam_one(work, i, step);
+}
+
+void adam(const Adam& work, const Place& place) {
+  if (place.device.is_cuda()) {
+    check_launch(adam_cuda(work, place.stream), "adam");
+  } else {
+    adam(work);
+  }
+}
+
 void average_weights(const WeightAverage& work) {
   if (*work.skipped != 0) return;
   const float share = share_of_update(work.decay, *work.update_number);

@@ -173,7 +173,7 @@ void TorchEngine::make_work() {
                   Update::Tensors{trained(parameters_), trained(gradients_), trained(first_moment_),
                                   trained(second_moment_), learning_rate_, update_number_,
                                   scaling_ ? scaling_->skipped() : stopped_, trained(average_)},
-                  request_.weight_average, place_);
+                  request_.weight_average, place_, has_kernels_);
   end_epoch_ = end_epoch_work();
 }
 

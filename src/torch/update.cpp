@@ -32,6 +32,24 @@ std::vector<at::Tensor> pieces_of(const at::Tensor& flat) {
   return pieces;
 }
 
+kernels::Adam adam_of(const OptimizerSettings& settings, const Update::Tensors& tensors) {
+  kernels::Adam adam;
+  adam.weights = tensors.parameters.mutable_data_ptr<float>();
+  adam.first_moment = tensors.first_moment.mutable_data_ptr<float>();
+  adam.second_moment = tensors.second_moment.mutable_data_ptr<float>();
+  adam.gradients = tensors.gradients.const_data_ptr<float>();
+  adam.count = tensors.parameters.numel();
+  adam.beta1 = static_cast<float>(settings.beta1);
+  adam.beta2 = static_cast<float>(settings.beta2);
+  adam.epsilon = static_cast<float>(settings.epsilon);
+  adam.decay = static_cast<float>(settings.weight_decay);
+  adam.is_decoupled = settings.kind == Optimizer::adamw;
+  adam.learning_rate = tensors.learning_rate.const_data_ptr<float>();
+  adam.update_number = tensors.update_number.const_data_ptr<float>();
+  adam.skipped = tensors.skipped.const_data_ptr<float>();
+  return adam;
+}
+
 kernels::Lion lion_of(const OptimizerSettings& settings, const Update::Tensors& tensors) {
   kernels::Lion lion;
   if (settings.kind != Optimizer::lion) return lion;
@@ -62,20 +80,28 @@ kernels::WeightAverage average_of(const Update::Tensors& tensors, double decay) 
 }  // namespace
 
 Update::Update(const OptimizerSettings& settings, const Tensors& tensors, double average_decay,
-               const kernels::Place& place)
+               const kernels::Place& place, bool own_adam)
     : settings_(settings),
       gradients_(tensors.gradients),
       learning_rate_(tensors.learning_rate),
       skipped_(tensors.skipped),
       place_(place),
       lion_(lion_of(settings, tensors)),
+      has_own_adam_(own_adam && settings.has_second_moment()),
       average_(average_of(tensors, average_decay)),
       parameter_pieces_(pieces_of(tensors.parameters)),
       gradient_pieces_(pieces_of(tensors.gradients)),
       first_pieces_(pieces_of(tensors.first_moment)),
       second_pieces_(pieces_of(tensors.second_moment)),
       update_numbers_(parameter_pieces_.size(), tensors.update_number) {
-  if (settings.max_grad_norm > 0) {
+  if (has_own_adam_) {
+    adam_ = adam_of(settings, tensors);
+    if (settings.max_grad_norm > 0) {
+      squares_ = at::empty({kernels::square_parts}, gradients_.options());
+      adam_.squares = squares_.const_data_ptr<float>();
+      adam_.max_norm = static_cast<float>(settings.max_grad_norm);
+    }
+  } else if (settings.max_grad_norm > 0) {
     norm_ = at::empty({}, gradients_.options());
     factor_ = at::empty({}, gradients_.options());
     limit_ = at::full({}, settings.max_grad_norm, gradients_.options());
@@ -91,7 +117,15 @@ void Update::clip() {
   gradients_.mul_(factor_);
 }
 
+void Update::run_own_adam() {
+  if (squares_.defined())
+    kernels::add_squares({adam_.gradients, adam_.count, squares_.mutable_data_ptr<float>()}, place_);
+  kernels::adam(adam_, place_);
+  if (average_.averages != nullptr) kernels::average_weights(average_, place_);
+}
+
 void Update::run() {
+  if (has_own_adam_) return run_own_adam();
   if (settings_.max_grad_norm > 0) clip();
   const OptimizerSettings& s = settings_;
   // The fused kernels leave everything as it is where "an infinity was found" is 1: made for loss scaling,

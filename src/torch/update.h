@@ -10,7 +10,7 @@
 
 namespace stoker::torch_door {
 
-// Gradients into weights: clipping, then LibTorch's fused optimiser or our lion over the flat buffers, then
+// Gradients into weights: clipping, then LibTorch's fused optimiser or our own over the flat buffers, then
 // the moving average. Nothing here waits for the device: the learning rate and the number of the update are
 // device scalars.
 class Update {
@@ -25,13 +25,15 @@ class Update {
     at::Tensor skipped;  // 1: nothing changes
     at::Tensor average;  // of the parameters; undefined: none is kept
   };
+  // With `own_adam` clipping and Adam are two launches of ours instead of some ten of LibTorch's.
   Update(const OptimizerSettings& settings, const Tensors& tensors, double average_decay,
-         const kernels::Place& place);
+         const kernels::Place& place, bool own_adam = false);
 
   void run();
 
  private:
   void clip();
+  void run_own_adam();
 
   OptimizerSettings settings_;
   at::Tensor gradients_;
@@ -39,6 +41,9 @@ class Update {
   at::Tensor skipped_;
   kernels::Place place_;
   kernels::Lion lion_;
+  bool has_own_adam_;
+  kernels::Adam adam_;
+  at::Tensor squares_;
   kernels::WeightAverage average_;
   std::vector<at::Tensor> parameter_pieces_;
   std::vector<at::Tensor> gradient_pieces_;

@@ -52,6 +52,98 @@ TEST(Lion, ChangesNothingInAStepThatIsSkipped) {
   EXPECT_EQ(momentum, (std::vector<float>{3, 4}));
 }
 
+// torch.optim.AdamW and Adam after torch.nn.utils.clip_grad_norm_, in 64 bits; see steps.py.
+void expect_adam(const std::string& name) {
+  std::ifstream file(STOKER_SOURCE_DIR "/tests/reference/steps.json");
+  const json reference = json::parse(file).at(name);
+  auto weights = reference.at("weights").get<std::vector<float>>();
+  std::vector<float> first(weights.size(), 0.0F);
+  std::vector<float> second(weights.size(), 0.0F);
+  std::vector<float> parts(kernels::square_parts);
+  const float rate = reference.at("rate");
+  const float goes_on = 0;
+  float update = 0;
+  for (const json& each : reference.at("gradients")) {
+    const auto gradients = each.get<std::vector<float>>();
+    update += 1;
+    kernels::Adam work;
+    work.weights = weights.data();
+    work.first_moment = first.data();
+    work.second_moment = second.data();
+    work.gradients = gradients.data();
+    work.count = static_cast<std::int64_t>(weights.size());
+    work.decay = reference.at("decay");
+    work.is_decoupled = reference.at("is_decoupled");
+    work.max_norm = reference.at("max_norm");
+    work.squares = parts.data();
+    work.learning_rate = &rate;
+    work.update_number = &update;
+    work.skipped = &goes_on;
+    kernels::add_squares({gradients.data(), work.count, parts.data()});
+    kernels::adam(work);
+  }
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    EXPECT_NEAR(weights[i], reference.at("after")[i].get<double>(), 1e-6) << i;
+}
+
+TEST(Adam, IsThatOfPyTorch) {
+  expect_adam("adam");
+}
+
+TEST(Adam, IsAdamWWhereItsDecayIsDecoupled) {
+  expect_adam("adamw");
+}
+
+TEST(Adam, IsTheSameOnAGpu) {
+  const std::optional<Device> gpu = test::first_gpu();
+  if (!gpu) GTEST_SKIP() << "no GPU here";
+  std::vector<float> weights(5000);
+  std::vector<float> gradients(5000);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    weights[i] = static_cast<float>(std::sin(static_cast<double>(i)));
+    gradients[i] = static_cast<float>(std::cos(3.0 * static_cast<double>(i)));
+  }
+  std::vector<float> first = gradients;
+  std::vector<float> second(5000, 0.25F);
+  std::vector<float> parts(kernels::square_parts);
+  std::vector<float> expected = weights;
+  std::vector<float> expected_first = first;
+  std::vector<float> expected_second = second;
+  const std::vector<float> rate{0.01F};
+  const std::vector<float> goes_on{0};
+  const std::vector<float> update{7};
+  kernels::Adam work{expected.data(), expected_first.data(), expected_second.data(), gradients.data(), 5000};
+  work.decay = 0.1F;
+  work.is_decoupled = true;
+  work.squares = parts.data();
+  work.max_norm = 0.5F;
+  work.learning_rate = rate.data();
+  work.update_number = update.data();
+  work.skipped = goes_on.data();
+  kernels::add_squares({gradients.data(), 5000, parts.data()});
+  kernels::adam(work);
+  test::DeviceCopy copy(*gpu);
+  kernels::Squares squares{nullptr, 5000, nullptr};
+  copy.share(work.weights, weights);
+  copy.share(work.first_moment, first);
+  copy.share(work.second_moment, second);
+  copy.share(squares.parts, parts);
+  copy.send(work.gradients, gradients, Memory::device);
+  copy.send(work.learning_rate, rate, Memory::device);
+  copy.send(work.update_number, update, Memory::device);
+  copy.send(work.skipped, goes_on, Memory::device);
+  squares.gradients = work.gradients;
+  work.squares = squares.parts;
+  kernels::add_squares(squares, {*gpu, nullptr});
+  kernels::adam(work, {*gpu, nullptr});
+  copy.fetch();
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    EXPECT_NEAR(weights[i], expected[i], 1e-6);
+    EXPECT_NEAR(first[i], expected_first[i], 1e-6);
+    EXPECT_NEAR(second[i], expected_second[i], 1e-6);
+  }
+}
+
 TEST(WeightAverage, ForgetsWhereItBeganAndThenDecays) {
   std::vector<float> averages{100};
   std::vector<float> weights{1};

@@ -1,4 +1,4 @@
-"""Writes steps.json: label smoothing as torch computes it, and lion as its paper has it, in 64 bits.
+"""Writes steps.json: label smoothing, Adam and clipping as torch has them, and lion as its paper does, in 64 bits.
 
 python3 steps.py   (needs torch; made with 2.13)
 """
@@ -43,6 +43,20 @@ def lion(rate, beta1, beta2, decay):
     return result | {"after": weights.tolist(), "momentum": momentum.tolist()}
 
 
-cases = {"classes": smoothed_classes(0.1), "binary": smoothed_binary(0.2), "lion": lion(0.01, 0.9, 0.99, 0.1)}
+def adam(is_decoupled, rate, decay, max_norm):
+    weights = torch.nn.Parameter(torch.tensor([0.5, -0.25, 1.0, 0.0]))
+    kind = torch.optim.AdamW if is_decoupled else torch.optim.Adam
+    optimizer = kind([weights], lr=rate, weight_decay=decay)
+    gradients = [torch.tensor([0.1 * (i + 1), -0.2, 0.3 * (-1) ** i, 0.01]) for i in range(5)]
+    result = {"weights": weights.tolist(), "rate": rate, "decay": decay, "is_decoupled": is_decoupled,
+              "max_norm": max_norm, "gradients": [each.tolist() for each in gradients]}
+    for gradient in gradients:
+        weights.grad = gradient.clone()
+        torch.nn.utils.clip_grad_norm_([weights], max_norm)
+        optimizer.step()
+    return result | {"after": weights.tolist()}
+
+
+cases = {"adam": adam(False, 0.01, 0.1, 0.4), "adamw": adam(True, 0.01, 0.1, 0.4), "classes": smoothed_classes(0.1), "binary": smoothed_binary(0.2), "lion": lion(0.01, 0.9, 0.99, 0.1)}
 path = pathlib.Path(__file__).with_suffix(".json")
 path.write_text(json.dumps(cases, indent=1) + "\n")

@@ -17,7 +17,7 @@ void record_way_back(at::Tensor& left, const Entering& entering, Arguments&&... 
   using Pointer = std::remove_cvref_t<decltype(left.grad_fn())>;
   Pointer node;
   if constexpr (std::is_same_v<Pointer, std::shared_ptr<torch::autograd::Node>>) {
-    node = Pointer(new Node(std::forward<Arguments>(arguments)...), torch::autograd::deleteNode);
+    node = std::make_shared<Node>(std::forward<Arguments>(arguments)...);
   } else {
     node = c10::make_intrusive<Node>(std::forward<Arguments>(arguments)...);
   }

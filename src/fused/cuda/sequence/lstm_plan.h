@@ -77,7 +77,7 @@ constexpr LstmEndMemory memory_of(const LstmPlan& plan) {
   at.scores = at.rows + plan.padded() * end_pitch;
   at.wide = at.scores + plan.padded() * scores_pitch;
   at.small = at.wide + plan.padded() * end_wide_pitch * 4;
-  const int floats = 8 * plan.padded() + 2 * (6 * both + plan.length + 4) + 512;
+  const int floats = 8 * plan.padded() + plan.windows() * (3 * units + 3 * both);
   at.barriers = (at.small + floats * 4 + 15) / 16 * 16;
   at.bytes = at.barriers + barrier_bytes;
   return at;
