@@ -44,7 +44,8 @@ std::string default_text(const Field& field) {
 std::string allowed_text(const Field& field) {
   std::vector<std::string> parts;
   if (!field.choices.empty()) parts.push_back("one of " + join(field.choices, ", "));
-  if (field.least || field.most) parts.push_back(range_text(field));
+  if (field.least || field.most)
+    parts.push_back(range_text(field) + (field.word.empty() ? "" : " or " + field.word));
   if (is_list(field.type) && !parts.empty()) parts.back() = "each " + parts.back();
   if (field.fewest) {
     parts.push_back(*field.fewest == 1 ? std::string("not empty")

@@ -265,8 +265,9 @@ void TorchEngine::do_piece(Piece piece) {
     for (const kernels::Losses& losses : part.losses) kernels::losses(losses, place_);
     part.step->backward(/*adds=*/&part != &work.front());
   }
-  if (scaling_) scaling_->take_out_of(gradients_);
+  // Before the scale is taken out: what is not finite in one process is so in all, and all skip the step.
   if (request_.collective != nullptr) average_gradients();
+  if (scaling_) scaling_->take_out_of(gradients_);
   update_->run();
   if (scaling_) scaling_->adapt();
 }

@@ -40,7 +40,25 @@ struct TrainedMember {
   std::string placement = "host";
   std::vector<EpochReport> epochs;
   std::int64_t steps = 0;
+  Precision precision = Precision::fp32;
+  std::int64_t batch_size = 0;  // 0: it was solved
+  double learning_rate = 0;
+  std::vector<std::string> adjustments;
+  MemoryUse memory;
 };
+
+// As the first member took its steps, and what any of them changed on its way.
+void tell_of_steps(const std::vector<TrainedMember>& members, FitResult& result) {
+  result.precision = members.front().precision;
+  result.batch_size = members.front().batch_size;
+  result.learning_rate = members.front().learning_rate;
+  for (const TrainedMember& each : members) {
+    if (each.memory.peak > result.memory.peak) result.memory = each.memory;
+    for (const std::string& said : each.adjustments)
+      if (std::ranges::find(result.adjustments, said) == result.adjustments.end())
+        result.adjustments.push_back(said);
+  }
+}
 
 std::vector<SplitRows> rows_of_members(const Table& table, std::span<const std::int64_t> classes,
                                        const EnsembleConfig& config, std::uint64_t seed) {
@@ -230,6 +248,11 @@ class EnsembleTraining {
                                                       : TrainingEnd::finished;
     trained.epochs = std::move(result.progress.epochs);
     trained.steps = result.progress.next_step;
+    trained.precision = result.precision;
+    trained.batch_size = prepared.member.request.batch_size;
+    trained.learning_rate = prepared.member.plan.config.learning_rate;
+    trained.adjustments = std::move(result.progress.adjustments.said);
+    trained.memory = result.memory;
     keep(prepared.number, std::move(trained), prepared.held_back);
   }
 
@@ -290,6 +313,7 @@ class EnsembleTraining {
     result.device = common_.device.name();
     result.placement = members.front().placement;
     result.epochs = mean_epochs(members);
+    tell_of_steps(members, result);
     result.model.network = network_for(family_of(request_.spec), request_.spec.settings, common_.preparation);
     result.model.preparation = std::move(common_.preparation);
     for (TrainedMember& each : members) {

@@ -61,6 +61,8 @@ MemberResult result_of(std::string_view engine, TrainingOutcome outcome) {
   result.progress = std::move(outcome.progress);
   result.parameters = std::move(outcome.parameters);
   result.engine = engine;
+  result.precision = outcome.precision;
+  result.memory = outcome.memory;
   return result;
 }
 

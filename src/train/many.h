@@ -49,6 +49,8 @@ struct MemberResult {
   Progress progress;
   NamedArrays parameters;
   std::string engine;
+  Precision precision = Precision::fp32;
+  MemoryUse memory;
 };
 
 // Trains one on an engine of its own. What goes wrong with it is in the result. Thrown are an interruption,

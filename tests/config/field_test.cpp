@@ -360,7 +360,7 @@ TEST(Field, TakesAWordInPlaceOfANumber) {
 TEST(Field, TheNumberThatAWordStandsForIsNotGiven) {
   Diagnostics diagnostics("");
   read_from_elsewhere("rows: 0", diagnostics);
-  EXPECT_THAT(diagnostics.text(), HasSubstr("out of range"));
+  EXPECT_THAT(diagnostics.text(), HasSubstr("out of range; allowed: 1 to 100 or auto"));
 }
 
 TEST(Field, TakesTheNamesOfOthersWithANoteOfWhatTheyMean) {

@@ -1,7 +1,7 @@
 #include <cmath>
-#include <new>
 
 #include <ATen/ops/div.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,7 +37,9 @@ class PlantedModule : public torch_door::Module {
       : weight_(parameters("weight")), bias_(parameters("bias")) {}
 
   at::Tensor outputs(std::span<const at::Tensor> inputs, const torch_door::Pass& pass) const override {
-    if (pass.is_training && inputs.front().size(0) > planted.most_rows) throw std::bad_alloc();
+    // More than any machine can address, so that the real allocator says what it says.
+    if (pass.is_training && inputs.front().size(0) > planted.most_rows)
+      return at::empty({std::int64_t{1} << 50}, inputs.front().options());
     const at::Tensor outputs = at::linear(inputs.front(), weight_, bias_);
     const bool has_16_bits = outputs.scalar_type() == at::kBFloat16;
     if (has_16_bits && pass.is_training && calls++ == planted.zero_division_in_call)

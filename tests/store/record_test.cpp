@@ -33,6 +33,7 @@ RunRecord full_record() {
   record.trainings = {
       {"train", "neural_network", "graph", "cuda:0", "device", "stopped_early", 50, 41, 62500, 12161, 10.5},
       {"linear", "lasso_cv", "coordinate descent", "cpu", "host", "finished", 0, 0, 0, 14, 0.5, 0.125}};
+  record.trainings[0].steps_taken = {"bf16", 256, 0.004, {"memory ran out"}, 1'000, 3'000'000'000, 2'000};
   record.results = {{"evaluate", 10000, {{"rmse", 11.5}, {"mae", 9.25}, {"r2", 0.98}}}};
   record.sources = {"houses.csv"};
   record.trainings[1].target = "price";
@@ -83,6 +84,8 @@ TEST(RunRecord, ComesBackFromItsFileAsItWasWritten) {
   ASSERT_EQ(read.trainings.size(), 2U);
   EXPECT_EQ(read.trainings[0].best_epoch, 41);
   EXPECT_FALSE(read.trainings[0].alpha);
+  EXPECT_EQ(read.trainings[0].steps_taken.adjustments, std::vector<std::string>{"memory ran out"});
+  EXPECT_EQ(read.trainings[0].steps_taken.reserved_bytes, 3'000'000'000U);
   EXPECT_EQ(read.trainings[1].best_epoch, 0);
   EXPECT_TRUE(read.trainings[1].to_json().at("best_epoch").is_null());
   EXPECT_EQ(read.trainings[1].alpha, 0.125);

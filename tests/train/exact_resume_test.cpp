@@ -82,6 +82,34 @@ INSTANTIATE_TEST_SUITE_P(With, ExactResume, testing::ValuesIn(every_case()), [](
   return name;
 });
 
+TEST(ExactResumeOfAnAverage, IsJudgedByAnyMetric) {
+  const Table table = test::sample(SampleName::friedman, 500);
+  ModelSpec spec = test::small_network();
+  spec.training.epochs = 60;
+  spec.training.learning_rate = 0.03;
+  spec.training.validation_ratio = 0.2;
+  spec.training.weight_average = 0.9;
+  spec.training.early_stopping_metric = "mae";
+  spec.training.early_stopping_patience = 8;
+  FitRequest request = test::request_for(table, spec);
+  RecordingListener listener;
+  const FitResult whole = fit(request, listener, StopSignal{});
+  EXPECT_EQ(whole.engine, "eager");
+  TemporaryFolder folder;
+  request.checkpoints = folder.path();
+  StopSignal stop;
+  InterruptsAfterAChunk interrupting(stop);
+  test::error_of(ExitCode::interrupted, [&] { fit(request, interrupting, stop); });
+  request.resume = true;
+  const FitResult resumed = fit(request, listener, StopSignal{});
+  EXPECT_EQ(resumed.end, whole.end);
+  EXPECT_EQ(resumed.best_epoch, whole.best_epoch);
+  for (const NamedArray& each : whole.model.parameters) {
+    const Array& array = find_array(resumed.model.parameters, each.name);
+    EXPECT_EQ(std::memcmp(array.data(), each.array.data(), array.bytes()), 0) << each.name;
+  }
+}
+
 TEST(ResumeWithOtherSettings, IsRefusedByTheNameOfWhatDiffers) {
   const Table table = test::sample(SampleName::friedman, 500);
   ModelSpec spec = test::small_network();

@@ -222,5 +222,30 @@ TEST(FitLogistic, TakesClassWeightsOfTheTrainingToo) {
   EXPECT_NEAR(by_training, coefficients(request), 1e-5) << "balanced weights have a mean of 1 already";
 }
 
+TEST(FitNetwork, SmoothsLabelsOfClassesAlone) {
+  ModelSpec spec = small_network();
+  spec.training.label_smoothing = 0.1;
+  const Table table = fan();
+  EXPECT_THAT(refused_training(request_for(table, spec)),
+              AllOf(HasSubstr("label_smoothing is 0.1"), HasSubstr("it is for classes")));
+}
+
+TEST(FitNetwork, SaysThatBatchNormSeesThePartsOfABatch) {
+  ModelSpec spec = test::spec_of("residual_mlp");
+  spec.training.epochs = 1;
+  spec.training.accumulation_steps = 4;
+  const Table table = test::sample(SampleName::friedman, 100);
+  RecordingListener listener;
+  fit(request_for(table, spec), listener, StopSignal{});
+  EXPECT_THAT(listener.infos,
+              testing::Contains(AllOf(HasSubstr("accumulation_steps 4"), HasSubstr("batch norm"))));
+  RecordingListener plain;
+  spec = small_network();
+  spec.training.epochs = 1;
+  spec.training.accumulation_steps = 4;
+  fit(request_for(table, spec), plain, StopSignal{});
+  EXPECT_THAT(plain.infos, testing::Not(testing::Contains(HasSubstr("batch norm"))));
+}
+
 }  // namespace
 }  // namespace stoker
