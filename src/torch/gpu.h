@@ -8,6 +8,7 @@
 
 #include "kernels/launch.h"
 #include "torch/runner.h"
+#include "torch/step_profile.h"
 
 // What the engines need of CUDA itself. gpu.cpp has it, no_gpu.cpp says what is missing.
 namespace stoker::torch_door::gpu {
@@ -20,5 +21,8 @@ kernels::Stream handle_of(const c10::Stream& stream);
 // changes and that counts: warm-up runs before a capture are undone with it. Must be called, and run, with
 // the engine's stream current.
 std::unique_ptr<Runner> make_graph_runner(Work work, std::vector<at::Tensor> state);
+
+// Marks in the stream that is current when they are made.
+std::unique_ptr<DeviceClock> make_clock();
 
 }  // namespace stoker::torch_door::gpu

@@ -12,11 +12,13 @@
 #include "engine/engine.h"
 #include "kernels/begin_step.h"
 #include "kernels/end_epoch.h"
+#include "torch/gradient_norms.h"
 #include "torch/loss_terms.h"
 #include "torch/parameters.h"
 #include "torch/rows.h"
 #include "torch/runner.h"
 #include "torch/step.h"
+#include "torch/step_profile.h"
 #include "torch/update.h"
 #include "torch/validation.h"
 
@@ -52,6 +54,7 @@ class TorchEngine : public Engine {
   void average_gradients();
   void average_buffers();
   void run_steps(std::int64_t count);
+  std::int64_t run_piece(Piece piece, std::int64_t times);
   std::int64_t steps_in_one_go(std::int64_t wanted) const;
   void begin_part(std::int64_t first_step, const float* rates, std::int64_t count);
   void collect(ChunkResult& result);
@@ -88,6 +91,7 @@ class TorchEngine : public Engine {
   at::Tensor counters_;  // kernels::StepCounters
   at::Tensor stopped_;
   std::optional<LossTerms> losses_;
+  std::optional<GradientNorms> norms_;  // where gradients are clipped
   // Made anew by every step or chunk.
   at::Tensor gradients_;
   at::Tensor rates_;
@@ -103,6 +107,7 @@ class TorchEngine : public Engine {
   std::optional<Validation> validation_;
   std::optional<Update> update_;
   kernels::EndEpoch end_epoch_;
+  StepProfile profile_;
   std::unique_ptr<Runner> runner_;
 };
 

@@ -24,6 +24,9 @@ class Update {
   Update(const OptimizerSettings& settings, const Tensors& tensors);
 
   void run();
+  // Of the gradients before they were clipped, and 1e-6 more, so that it can be divided by; undefined where
+  // they are not.
+  const at::Tensor& norm() const { return norm_; }
 
  private:
   void clip();
