@@ -25,6 +25,14 @@ inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::T
 
 namespace stoker {
 
+// What the checkpoints of a training cost the thread that trains: what they are taken in is its time, what
+// they are written in is not.
+struct CheckpointCost {
+  std::int64_t taken = 0;
+  double seconds = 0;
+  double last_seconds = 0;  // at the end, where there is nothing left to do meanwhile: until it was written
+};
+
 // How far a run has come; saved with every checkpoint (state.json).
 struct Progress {
   std::size_t phase = 0;  // of phases_of(), which it stands in
@@ -35,6 +43,7 @@ struct Progress {
   double seconds = 0;                   // trained, over all sittings
   double unfinished_epoch_seconds = 0;  // of them, spent on the epoch that next_step lies in
   bool stopped_early = false;
+  CheckpointCost checkpoints;  // over all sittings
   std::vector<EpochReport> epochs;
 
   // Every number comes back bit for bit. from_json refuses what is no progress.
