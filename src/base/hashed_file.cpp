@@ -18,7 +18,7 @@ std::int64_t nanoseconds(const timespec& time) {
   return std::int64_t{time.tv_sec} * in_a_second + time.tv_nsec;
 }
 
-std::int64_t now() {
+std::int64_t wall_clock() {
   const auto time = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
 }
@@ -36,7 +36,7 @@ HashedFile::HashedFile(std::filesystem::path path) : path_(std::move(path)) {
   constexpr int tries = 3;
   for (int attempt = 0; attempt < tries; ++attempt) {
     stamp_ = stamp_of(path_);
-    times_tell_ = stamp_.changed < now() - coarsest_tick.count();
+    times_tell_ = stamp_.changed < wall_clock() - coarsest_tick.count();
     sha256_ = sha256_of_file(path_);
     if (stamp_of(path_) == stamp_) return;
   }

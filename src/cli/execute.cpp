@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/evaluation_view.h"
 #include "cli/interrupt.h"
+#include "cli/profile_view.h"
 #include "cli/progress_view.h"
 #include "cli/terminal.h"
 #include "model/family.h"
@@ -44,6 +45,10 @@ nlohmann::json as_json(const Document& document, const RunSummary& summary) {
                          {"notes", record.notes}};
   if (exists(paths.model())) json["model"] = paths.model().string();
   if (exists(summary.report)) json["report"] = summary.report.string();
+  if (summary.profile) {
+    json["profile"] = profile_json(*summary.profile);
+    json["profile"]["file"] = paths.profile().string();
+  }
   if (pictures_in(paths.plots()) > 0) json["plots"] = paths.plots().string();
   for (const CardOutcome& card : summary.cards) {
     json["cards"].push_back(
@@ -122,6 +127,12 @@ Pieces as_text(const RunSummary& summary) {
   if (exists(paths.model())) {
     rows.push_back({"predict", fmt::format("stoker predict {} NEW_DATA.csv", summary.folder.string())});
   }
+  if (summary.profile) {
+    for (Piece& piece : profile_text(*summary.profile)) text.push_back(std::move(piece));
+    rows.push_back({"profile", fmt::format("{} (open it in ui.perfetto.dev)", paths.profile().string())});
+  }
+  if (exists(paths.tensorboard()))
+    rows.push_back({"tensorboard", fmt::format("tensorboard --logdir {}", paths.tensorboard().string())});
   text.push_back({aligned(rows)});
   return text;
 }

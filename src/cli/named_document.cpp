@@ -19,6 +19,7 @@ std::vector<std::string> assignments_for(const NamedDocument& document,
     const std::string settings = "cards." + card + ".config.";
     if (!document.device.empty()) assignments.push_back(settings + "device=" + document.device);
     if (!document.engine.empty()) assignments.push_back(settings + "engine=" + document.engine);
+    if (document.tensorboard) assignments.push_back(settings + "tensorboard=true");
   }
   return assignments;
 }

@@ -15,9 +15,10 @@ struct NamedDocument {
   std::vector<std::string> assignments;  // cards.model.config.epochs=5
   std::string device;                    // of the cards that train
   std::string engine;
+  bool tensorboard = false;
 
-  bool changes_settings() const { return !assignments.empty() || names_machine(); }
-  bool names_machine() const { return !device.empty() || !engine.empty(); }
+  bool changes_settings() const { return !assignments.empty() || changes_training_cards(); }
+  bool changes_training_cards() const { return !device.empty() || !engine.empty() || tensorboard; }
 };
 
 // DOC, --set, --device and --engine.

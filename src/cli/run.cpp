@@ -22,12 +22,13 @@ struct RunCommand {
   std::string resume;
   std::string only;
   bool no_cache = false;
+  bool profile = false;
   ShowOptions show;
 };
 
 Document load_with_flags(const NamedDocument& named) {
   Document document = load_pipeline(named.path, named.assignments);
-  if (!named.names_machine()) return document;
+  if (!named.changes_training_cards()) return document;
   std::vector<std::string> training_cards;
   for (const Card& card : document.cards)
     if (trains(card)) training_cards.push_back(card.id);
@@ -38,7 +39,10 @@ Document load_with_flags(const NamedDocument& named) {
 Document document_to_resume(const RunCommand& command, const ListedRun& run) {
   if (!command.document.path.empty()) return load_with_flags(command.document);
   if (command.document.changes_settings()) {
-    refuse("a resumed run keeps its settings: leave out --set, --device and --engine, or start a new run");
+    refuse(
+        "a resumed run keeps its settings: leave out --set, --device, --engine and --tensorboard, or start a "
+        "new "
+        "run");
   }
   return document_of_run(run.paths.folder);
 }
@@ -48,6 +52,7 @@ ExitCode run(const RunCommand& command) {
   options.out = command.out;
   options.only = command.only;
   options.use_cache = !command.no_cache;
+  options.profile = command.profile;
   if (!command.resume.empty()) {
     const ListedRun earlier = run_named(command.resume, command.out);
     if (exists(earlier.paths.folder / "sweep.yaml"))
@@ -70,7 +75,11 @@ Action declare_run(CLI::App& app) {
   app.add_option("--out", command->out, "Folder for the run folders and the cache")->capture_default_str();
   app.add_option("--resume", command->resume, "Resume this run: folder, id, beginning of an id, or latest");
   app.add_option("--only", command->only, "Run this card and what it needs");
+  app.add_flag("--tensorboard", command->document.tensorboard,
+               "Write files for TensorBoard too, for every card that trains");
   app.add_flag("--no-cache", command->no_cache, "Run every card, even if its output is cached");
+  app.add_flag("--profile", command->profile,
+               "Print where the time goes, and write a trace of it (profile.json in the run folder)");
   add_show_flags(app, command->show);
   app.footer(
       "Examples:\n"

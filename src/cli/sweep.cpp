@@ -43,7 +43,7 @@ SweepDocument load_with_flags(const SweepCommand& command) {
   if (command.time_budget >= 0)
     named.assignments.push_back(fmt::format("sweep.time_budget={}", command.time_budget));
   SweepDocument sweep = load_sweep(named.path, named.assignments);
-  if (!named.names_machine()) return sweep;
+  if (!named.changes_training_cards()) return sweep;
   return load_sweep(named.path, assignments_for(named, {sweep.train_card}));
 }
 

@@ -35,6 +35,7 @@ struct TrainCommand {
   std::string name;
   std::string out = "runs";
   bool no_cache = false;
+  bool profile = false;
   ShowOptions show;
   config::Value load;
   config::Value split;
@@ -286,6 +287,7 @@ ExitCode train(const TrainCommand& command) {
   RunOptions options;
   options.out = command.out;
   options.use_cache = !command.no_cache;
+  options.profile = command.profile;
   TrainCommand settled = command;
   give_model_its_own(settled);
   return execute(build_document(settled), options, command.show);
@@ -301,6 +303,8 @@ Action declare_train(CLI::App& app) {
   app.add_option("--name", command->name, "Name of the run; from the data and the model if not given");
   app.add_option("--out", command->out, "Folder for the run folders and the cache")->capture_default_str();
   app.add_flag("--no-cache", command->no_cache, "Run every card, even if its output is cached");
+  app.add_flag("--profile", command->profile,
+               "Print where the time goes, and write a trace of it (profile.json in the run folder)");
   add_show_flags(app, command->show);
   add_setting_flags(app, *command);
   app.footer(

@@ -106,6 +106,8 @@ struct EpochRecord {
   bool is_best = false;  // these weights were kept
   std::vector<NamedValue> values =
       {};  // train_NAME and validation_NAME of each of several losses and of metrics
+  // Mean over the steps, before clipping; none of engines that do not compute it.
+  std::optional<double> gradient_norm = std::nullopt;
 };
 
 struct ChunkResult {

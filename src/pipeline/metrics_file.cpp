@@ -43,12 +43,12 @@ MetricsFile::MetricsFile(std::filesystem::path path) : path_(std::move(path)) {
   if (std::filesystem::exists(path_)) {
     std::string content = read_file(path_, largest_file);
     content.resize(content.rfind('\n') + 1);  // a line that was cut short ends in no newline
-    for (std::string& text : split_text(content, '\n')) {
+    for (const std::string& text : split_text(content, '\n')) {
       const auto epoch = epoch_in(text);
       if (!epoch) continue;
       Lines& lines = lines_of(epoch->first);
       remove_from(lines, epoch_number(epoch->second));
-      lines.push_back({epoch_number(epoch->second), std::move(text)});
+      lines.push_back({epoch_number(epoch->second), epoch_line(epoch->first, epoch->second)});
     }
   }
   rewrite();

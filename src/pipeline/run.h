@@ -11,6 +11,7 @@
 #include "pipeline/card_outcome.h"
 #include "pipeline/document.h"
 #include "pipeline/kernels_ahead.h"
+#include "pipeline/profile.h"
 #include "predict/evaluation.h"
 #include "store/runs.h"
 #include "train/progress.h"
@@ -23,6 +24,7 @@ struct RunOptions {
   std::optional<std::filesystem::path> resume;  // an earlier run folder to go on with
   std::string only;                             // run this card and what it needs
   bool use_cache = true;
+  bool profile = false;                                // profile.json says where the time went
   std::uint64_t cache_bytes = std::uint64_t{4} << 30;  // what the cache may hold when the run is over
   // A card that does not stop at its time limit is waited for so long, then the record of its end.
   std::chrono::milliseconds grace = std::chrono::seconds(5);
@@ -36,6 +38,7 @@ struct RunSummary {
   std::vector<std::pair<std::string, Evaluation>> evaluations;  // by card
   std::vector<RunRecord::Training> trainings;
   double seconds = 0;  // of all sittings of the run, as run.json has it
+  std::optional<Profile> profile;
 };
 
 // Who watches a run: the terminal, a test, later a service.

@@ -196,6 +196,8 @@ void RunFolder::save_record() {
 void RunFolder::card_started(const Card& card) {
   const std::lock_guard lock(mutex_);
   event("card_started", {{"card", card.id}, {"type", card.type}});
+  if (trains(card) && card.kind->training(card.config).fit.tensorboard)
+    tensorboard_.try_emplace(card.id, paths_.tensorboard() / card.id);
   // A training may take hours, or the machine with it.
   if (trains(card) && record_is_behind_) save_record();
 }
@@ -213,6 +215,7 @@ void RunFolder::card_finished(const Card& card, const CardOutcome& outcome) {
 void RunFolder::epoch_finished(const std::string& card, const EpochReport& epoch) {
   const std::lock_guard lock(mutex_);
   metrics_->add(card, epoch);
+  if (const auto board = tensorboard_.find(card); board != tensorboard_.end()) board->second.add(epoch);
   json details = epoch_event(epoch);
   details["card"] = card;
   event("epoch_finished", details);
@@ -246,7 +249,9 @@ RunRecord::Training RunFolder::keep_training(const std::string& card, const json
   const std::lock_guard lock(mutex_);
   fail_if_gone();
   const RunRecord::Training line = training_line(report, card);
-  metrics_->replace(card, epochs_of(report));
+  const std::vector<EpochReport> epochs = epochs_of(report);
+  metrics_->replace(card, epochs);
+  if (const auto board = tensorboard_.find(card); board != tensorboard_.end()) board->second.replace(epochs);
   if (trained_here) record_.torch_version = torch_door::loaded_version();
   if (line.device.starts_with("cuda")) record_.gpu = gpu_model(line.device);
   record_.trainings.push_back(line);
@@ -323,11 +328,11 @@ void RunFolder::remove_leftovers(std::initializer_list<std::string_view> own_fil
       fs::exists(paths_.folder / "run.lock", ignored) || fs::exists(paths_.record(), ignored);
   if (is_anothers) return;
   for (const std::string_view own : own_files) fs::remove(paths_.folder / own, ignored);
-  for (const fs::path& own :
-       {paths_.document(), paths_.events(), paths_.metrics(), paths_.coefficients(), paths_.report()})
+  for (const fs::path& own : {paths_.document(), paths_.events(), paths_.metrics(), paths_.coefficients(),
+                              paths_.report(), paths_.profile()})
     fs::remove(own, ignored);
   for (const fs::path& own : {paths_.checkpoints(), paths_.model(), paths_.evaluations(), paths_.plots(),
-                              paths_.folder / "previews"})
+                              paths_.tensorboard(), paths_.folder / "previews"})
     fs::remove_all(own, ignored);
   fs::remove(paths_.folder, ignored);  // stays if anything else is in it
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -19,6 +20,7 @@
 #include "predict/evaluation.h"
 #include "store/run_lock.h"
 #include "store/runs.h"
+#include "store/tensorboard_file.h"
 
 namespace stoker {
 
@@ -85,6 +87,7 @@ class RunFolder {
   std::string first_with_model_;  // the card whose model is in model/
   std::optional<AppendedFile> events_;
   std::optional<MetricsFile> metrics_;
+  std::map<std::string, TensorBoardFile> tensorboard_;  // by card, of those that asked for it
 };
 
 // The document of a run folder that is to be resumed.

@@ -1,12 +1,14 @@
 #include "pipeline/runner.h"
 
 #include <memory>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "base/elapsed.h"
 #include "base/error.h"
+#include "base/trace.h"
 #include "pipeline/card_runner.h"
 #include "pipeline/graph.h"
 #include "pipeline/keep_outputs.h"
@@ -41,7 +43,9 @@ class Run {
         folder_(folder_for(document, options)),
         recorder_(*folder_, listener),
         cards_(document, needed_, options, *folder_, recorder_, stop,
-               [this](const Card& card) { die_of_time_limit(card); }) {}
+               [this](const Card& card) { die_of_time_limit(card); }) {
+    if (options.profile) tracing_.emplace();
+  }
 
   RunSummary whole() {
     try {
@@ -82,6 +86,7 @@ class Run {
 
   void run_card(const Card& card) {
     const Moment started = now();
+    const Traced traced(TraceKind::card, card.id);
     recorder_.begin(card.id);
     folder_->card_started(card);
     listener_.card_started(card);
@@ -104,10 +109,24 @@ class Run {
     };
     folder_->fail_if_gone();
     // Before the end is written, so that what the pictures cost and warn of is part of the record.
-    draw_plots(folder_->paths(), notes);
+    {
+      const Traced traced(TraceKind::card, "drawing pictures");
+      draw_plots(folder_->paths(), notes);
+    }
     shrink_cache(notes);
+    keep_profile();
     summary_.seconds = folder_->end(RunStatus::finished, "", seconds_since(started_));
     write_report(folder_->paths());
+  }
+
+  void keep_profile() {
+    if (!tracing_) return;
+    if (!cards_.has_trained())
+      Trace::current()->note(
+          "nothing was trained in this run, so there are no steps to see; --no-cache trains "
+          "what the cache has");
+    write_profile(tracing_->trace(), folder_->paths().profile());
+    summary_.profile = profile_of(tracing_->trace());
   }
 
   // The cache is a convenience: what goes wrong with it then costs a warning.
@@ -127,6 +146,11 @@ class Run {
     if (error.code() == ExitCode::wrong_request && did_nothing) {
       folder_->remove();
       return;
+    }
+    try {
+      keep_profile();
+    } catch (const std::exception&) {
+      // How the run ended is the more important part.
     }
     try {
       const bool interrupted = error.code() == ExitCode::interrupted;
@@ -154,6 +178,7 @@ class Run {
   std::unique_ptr<RunFolder> folder_;
   Recorder recorder_;
   RunSummary summary_;
+  std::optional<Tracing> tracing_;
   CardRunner cards_;  // last, so that its threads end first
 };
 

@@ -155,6 +155,10 @@ json training_report(const FitResult& result, std::int64_t rows, const Evaluatio
               {"steps", result.steps},
               {"seconds", result.seconds},
               {"parameters", parameter_count(result.model)}};
+  if (result.checkpoints.taken > 0 || result.checkpoints.last_seconds > 0)
+    report["checkpoints"] = {{"taken", result.checkpoints.taken},
+                             {"seconds", result.checkpoints.seconds},
+                             {"last_seconds", result.checkpoints.last_seconds}};
   for (const auto& [name, value] : on_training_rows.metrics) report["metrics"][name] = value;
   report["epochs"] = json::array();
   for (const EpochReport& epoch : result.epochs) report["epochs"].push_back(epoch_to_json(epoch, 1));
@@ -186,6 +190,11 @@ RunRecord::Training training_line(const json& report, const std::string& card) {
   add_what_was_learnt(report, line);
   line.chosen = chosen_of(report);
   line.steps_taken = steps_of(report);
+  if (report.contains("checkpoints")) {
+    const json& cost = report.at("checkpoints");
+    line.checkpoints = {cost.at("taken").get<std::int64_t>(), cost.at("seconds").get<double>(),
+                        cost.at("last_seconds").get<double>()};
+  }
   if (report.contains("members")) line.members = report.at("members");
   if (!report.contains("out_of_fold")) return line;
   const json& out_of_fold = report.at("out_of_fold");

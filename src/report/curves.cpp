@@ -1,6 +1,7 @@
 #include "report/curves.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -49,6 +50,9 @@ class CurveReader {
         curve.training.push_back(drawn(epoch.record.train_loss));
         curve.validation.push_back(drawn(epoch.record.validation_loss.value_or(none)));
         curve.learning_rate.push_back(drawn(epoch.learning_rate));
+        curve.rows_per_second.push_back(drawn(epoch.rows_per_second));
+        curve.gradient_norm.push_back(drawn(epoch.record.gradient_norm.value_or(none)));
+        curve.memory_bytes.push_back(epoch.memory_bytes > 0 ? static_cast<double>(epoch.memory_bytes) : none);
       }
     }
     return curves;
@@ -86,6 +90,30 @@ bool LossCurve::wants_log_axis() const {
   return lowest > 0 && highest > 100 * lowest;
 }
 
+std::span<const Course> courses() {
+  static constexpr std::array<Course, 4> all{{
+      {"learning_rate", "Learning rate", "Learning rate", &LossCurve::learning_rate},
+      {"gradient_norm", "Length of the gradients, before clipping", "Mean norm", &LossCurve::gradient_norm},
+      {"rows_per_second", "Throughput", "Rows per second", &LossCurve::rows_per_second, true},
+      {"memory_bytes", "Memory of the process", "Bytes", &LossCurve::memory_bytes, true},
+  }};
+  return all;
+}
+
+std::vector<Course> courses_of(const LossCurve& curve) {
+  std::vector<Course> shown;
+  if (curve.epochs.size() < 2) return shown;
+  for (const Course& each : courses()) {
+    const std::vector<double>& values = curve.*each.values;
+    const bool is_known = std::ranges::any_of(values, [](double value) { return !std::isnan(value); });
+    const bool is_constant_rate =
+        each.values == &LossCurve::learning_rate &&
+        std::ranges::count(values, values.front()) == static_cast<std::ptrdiff_t>(values.size());
+    if (is_known && !is_constant_rate) shown.push_back(each);
+  }
+  return shown;
+}
+
 std::vector<LossCurve> read_curves(const fs::path& metrics_file) {
   std::error_code error;
   if (!fs::exists(metrics_file, error)) return {};
@@ -98,7 +126,7 @@ std::vector<LossCurve> read_curves(const fs::path& metrics_file) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     ++line_number;
     begin = end + 1;
-    if (line_number == 1 && line != epoch_columns)
+    if (line_number == 1 && line != epoch_columns && line != earlier_epoch_columns)
       refuse("{} does not begin with the line {}", metrics_file.string(), epoch_columns);
     if (line_number > 1 && !line.empty()) reader.add_line(line, line_number);
   }
@@ -109,18 +137,15 @@ LossCurve thinned(const LossCurve& curve, std::size_t most) {
   const std::size_t size = curve.epochs.size();
   if (size <= most) return curve;
   const std::size_t stride = (size + most - 1) / most;
-  LossCurve result{.card = curve.card,
-                   .epochs = {},
-                   .training = {},
-                   .validation = {},
-                   .learning_rate = {},
-                   .best_epoch = curve.best_epoch};
+  LossCurve result;
+  result.card = curve.card;
+  result.best_epoch = curve.best_epoch;
   for (std::size_t i = 0; i < size; ++i) {
     if (i % stride != 0 && i + 1 != size && curve.epochs[i] != curve.best_epoch) continue;
-    result.epochs.push_back(curve.epochs[i]);
-    result.training.push_back(curve.training[i]);
-    result.validation.push_back(curve.validation[i]);
-    result.learning_rate.push_back(curve.learning_rate[i]);
+    for (const auto values :
+         {&LossCurve::epochs, &LossCurve::training, &LossCurve::validation, &LossCurve::learning_rate,
+          &LossCurve::rows_per_second, &LossCurve::gradient_norm, &LossCurve::memory_bytes})
+      if (!(curve.*values).empty()) (result.*values).push_back((curve.*values)[i]);
   }
   return result;
 }

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stoker {
@@ -14,6 +16,9 @@ struct LossCurve {
   std::vector<double> training;  // NaN where there is none
   std::vector<double> validation;
   std::vector<double> learning_rate;
+  std::vector<double> rows_per_second;
+  std::vector<double> gradient_norm;
+  std::vector<double> memory_bytes;
   double best_epoch = 0;  // 0: not known
 
   bool has_validation() const;
@@ -21,6 +26,19 @@ struct LossCurve {
   // them.
   bool wants_log_axis() const;
 };
+
+// What else is known of every epoch, each a chart of its own.
+struct Course {
+  std::string_view name;   // of its data and its picture
+  std::string_view title;  // of its chart
+  std::string_view axis;
+  std::vector<double> LossCurve::*values;
+  bool begins_at_zero = false;  // its axis: else small changes would look like large ones
+};
+std::span<const Course> courses();
+// Those of which there is something to see: a number that is known, and of the learning rate one that
+// changes.
+std::vector<Course> courses_of(const LossCurve& curve);
 
 // The curves of metrics.csv in the order of their first lines; none when there is no such file. An epoch that
 // was written twice, as after a resume, counts as it was written last. The end of a line that is still being

@@ -179,6 +179,18 @@ std::string metrics_section(const RunContents& contents) {
   return groups.empty() ? "" : fmt::format("<section>\n<h2>Results</h2>\n{}</section>\n", groups);
 }
 
+// Figures of all curves count on: the script finds curve and course by that number.
+std::string course_figures(const RunContents& contents, std::size_t curve) {
+  std::size_t index = 0;
+  for (std::size_t i = 0; i < curve; ++i) index += courses_of(contents.curves[i]).size();
+  std::string figures;
+  for (const Course& each : courses_of(contents.curves[curve]))
+    figures +=
+        figure("course", index++,
+               std::string(each.title) + behind(contents.curves[curve].card, contents.curves.size() > 1), "");
+  return figures.empty() ? "" : "<div class=\"plots\">\n" + figures + "</div>\n";
+}
+
 std::string loss_section(const RunContents& contents) {
   std::string figures;
   for (std::size_t i = 0; i < contents.curves.size(); ++i) {
@@ -191,6 +203,7 @@ std::string loss_section(const RunContents& contents) {
     if (curve.best_epoch > 0 && curve.has_validation())
       caption += fmt::format(" · best epoch {} (dashed)", curve.best_epoch);
     figures += figure("loss", i, caption, log_switch);
+    figures += course_figures(contents, i);
   }
   if (figures.empty()) return "";
   return fmt::format(

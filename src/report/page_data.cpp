@@ -27,11 +27,18 @@ json rounded(const std::vector<double>& values) {
 
 json curve_data(const LossCurve& whole) {
   const LossCurve curve = thinned(whole, most_epochs);
-  return {{"epochs", curve.epochs},
-          {"training", rounded(curve.training)},
-          {"validation", curve.has_validation() ? rounded(curve.validation) : json()},
-          {"learning_rate", rounded(curve.learning_rate)},
-          {"best", curve.best_epoch}};
+  json data{{"epochs", curve.epochs},
+            {"training", rounded(curve.training)},
+            {"validation", curve.has_validation() ? rounded(curve.validation) : json()},
+            {"learning_rate", rounded(curve.learning_rate)},
+            {"best", curve.best_epoch},
+            {"courses", json::array()}};
+  for (const Course& each : courses_of(whole))
+    data["courses"].push_back({{"name", each.name},
+                               {"axis", each.axis},
+                               {"begins_at_zero", each.begins_at_zero},
+                               {"values", rounded(curve.*each.values)}});
+  return data;
 }
 
 // Sorted by the actual value: the plot wants its x that way.

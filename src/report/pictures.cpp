@@ -124,6 +124,36 @@ GnuplotPicture loss_picture(const LossCurve& whole, const std::string& run) {
   return {commands + mark + "plot " + lines + "\n", {{"loss.txt", std::move(data)}}};
 }
 
+// One picture for all of them: each would cost as much time again.
+std::optional<GnuplotPicture> training_picture(const LossCurve& whole, const std::string& run) {
+  const std::vector<Course> panels = courses_of(whole);
+  if (panels.empty()) return std::nullopt;
+  const LossCurve curve = thinned(whole, most_drawn_epochs);
+  std::string data;
+  for (std::size_t i = 0; i < curve.epochs.size(); ++i) {
+    fmt::format_to(std::back_inserter(data), "{}", curve.epochs[i]);
+    for (const Course& each : panels)
+      fmt::format_to(std::back_inserter(data), " {}", number((curve.*each.values)[i]));
+    data += '\n';
+  }
+  const bool is_alone = panels.size() == 1;
+  std::string commands = fmt::format(
+      "set multiplot layout {}, {} title {} font ',20' noenhanced\nunset key\nset xlabel 'Epoch'\n"
+      "set tmargin 3\nset bmargin 3.5\nset tics font ',12'\nset xlabel font ',13'\nset ylabel font ',13'\n",
+      is_alone ? 1 : 2, is_alone ? 1 : 2,
+      gnuplot_text(run.empty() ? "Training" : fmt::format("Training: {}", run)));
+  commands += fmt::format("set xrange [{}:{}]\n", curve.epochs.front(), curve.epochs.back());
+  if (curve.epochs.back() - curve.epochs.front() < 10) commands += "set xtics 1\n";
+  for (std::size_t i = 0; i < panels.size(); ++i)
+    commands += fmt::format(
+        "set title {} font ',15'\nset ylabel {}\nset format y '{}'\nset yrange [{}:*]\n"
+        "plot 'epochs.txt' using 1:{} with lines linewidth 2 linecolor rgb '#2563eb'\n",
+        gnuplot_text(panels[i].title), gnuplot_text(panels[i].axis),
+        panels[i].values == &LossCurve::memory_bytes ? "%.1b %BB" : "%g",
+        panels[i].begins_at_zero ? "0" : "*", i + 2);
+  return GnuplotPicture{commands + "unset multiplot\n", {{"epochs.txt", std::move(data)}}};
+}
+
 GnuplotPicture predicted_picture(const Evaluation& evaluation, const std::string& run) {
   const std::vector<DrawnRow> rows = drawable_rows(evaluation);
   std::string data;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "report/contents.h"
@@ -9,6 +10,8 @@
 namespace stoker {
 
 GnuplotPicture loss_picture(const LossCurve& curve, const std::string& run);
+// What else is known of its epochs, one panel each; nothing where there is none.
+std::optional<GnuplotPicture> training_picture(const LossCurve& curve, const std::string& run);
 GnuplotPicture predicted_picture(const Evaluation& evaluation, const std::string& run);
 GnuplotPicture residuals_picture(const Evaluation& evaluation, const std::string& run);
 GnuplotPicture confusion_picture(const Evaluation& evaluation, const std::string& run);

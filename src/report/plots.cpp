@@ -57,9 +57,12 @@ void draw_plots(const RunPaths& paths, const Notes& notes) {
     return;
   }
   Drawer drawer(gnuplot, paths.plots(), notes);
-  for (const LossCurve& curve : contents.curves)
-    drawer.draw(loss_picture(curve, contents.record.name),
-                file_name("loss", curve.card, contents.curves.size() > 1));
+  for (const LossCurve& curve : contents.curves) {
+    const bool several = contents.curves.size() > 1;
+    drawer.draw(loss_picture(curve, contents.record.name), file_name("loss", curve.card, several));
+    if (const auto picture = training_picture(curve, contents.record.name))
+      drawer.draw(*picture, file_name("training", curve.card, several));
+  }
   for (const CardEvaluation& each : contents.evaluations)
     draw_evaluation(drawer, each, contents.record.name, contents.evaluations.size() > 1);
 }

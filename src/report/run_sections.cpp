@@ -38,6 +38,14 @@ std::string out_of_fold_table(const RunRecord::Result& result) {
       count_text(result.rows), rows);
 }
 
+// What they cost the training; the last one is written when that is over.
+std::string checkpoints_text(const RunRecord::Training& training) {
+  const CheckpointCost& cost = training.checkpoints;
+  if (cost.taken == 0 || training.seconds <= 0) return "";
+  return fmt::format("{} taken in {}, {:.2g} % of the training", count_text(cost.taken),
+                     human_seconds(cost.seconds), 100 * cost.seconds / (training.seconds + cost.seconds));
+}
+
 std::string training_table(const RunRecord::Training& training) {
   std::string rows = fact("Model", training.model_type);
   if (training.members > 0) rows += fact("Members", count_text(training.members));
@@ -65,6 +73,7 @@ std::string training_table(const RunRecord::Training& training) {
   if (training.steps > 0 && training.seconds > 0)
     rows += fact("Steps per second",
                  count_text(std::llround(static_cast<double>(training.steps) / training.seconds)));
+  rows += fact("Checkpoints", checkpoints_text(training));
   return fmt::format("<table><tbody>\n{}</tbody></table>\n", rows) + out_of_fold_table(training.out_of_fold);
 }
 

@@ -173,6 +173,10 @@ RunRecord::Training training_from(const RecordPart& part) {
     training.alphas.push_back(RecordPart::number_of(entry, place));
   });
   training.members = part.whole("members", 0, 0);
+  if (part.has("checkpoints")) {
+    const RecordPart cost(part.at("checkpoints"), [&] { return part.place_of("checkpoints"); });
+    training.checkpoints = {cost.whole("taken", 0, 0), cost.seconds("seconds"), cost.seconds("last_seconds")};
+  }
   if (part.has("out_of_fold"))
     training.out_of_fold =
         result_from(RecordPart(part.at("out_of_fold"), [&] { return part.place_of("out_of_fold"); }));
@@ -278,6 +282,10 @@ json RunRecord::Training::to_json() const {
   if (alpha) line["alpha"] = *alpha;
   if (!alphas.empty()) line["alphas"] = alphas;
   if (members > 0) line["members"] = members;
+  if (checkpoints.taken > 0 || checkpoints.last_seconds > 0)
+    line["checkpoints"] = {{"taken", checkpoints.taken},
+                           {"seconds", checkpoints.seconds},
+                           {"last_seconds", checkpoints.last_seconds}};
   if (!out_of_fold.metrics.empty()) line["out_of_fold"] = result_json(out_of_fold);
   if (!target.empty()) {
     line["target"] = target;

@@ -12,6 +12,7 @@
 
 #include "store/process.h"
 #include "train/chosen_number.h"
+#include "train/progress.h"
 
 namespace stoker {
 
@@ -31,6 +32,8 @@ struct RunPaths {
   std::filesystem::path evaluations() const {
     return folder / "evaluations";
   }  // <card>.json, as Evaluation writes it
+  std::filesystem::path tensorboard() const { return folder / "tensorboard"; }  // of each card a folder
+  std::filesystem::path profile() const { return folder / "profile.json"; }
   std::filesystem::path plots() const { return folder / "plots"; }
   std::filesystem::path report() const { return folder / "report.html"; }
 };
@@ -73,6 +76,7 @@ struct RunRecord {
     std::optional<double> alpha = std::nullopt;  // linear models with a penalty: the one used or chosen
     std::vector<double> alphas = {};             // those of an ensemble's members
     std::int64_t members = 0;                    // of an ensemble; 0: it is one model
+    CheckpointCost checkpoints = {};             // nothing where none was taken
     // Of an ensemble: each training row predicted by members that were not trained on it. Without metrics
     // where there is nothing to tell.
     Result out_of_fold = {};

@@ -170,6 +170,7 @@ Member Search::member_for(const Training& training, const PreparedTraining& prep
                  .steps_per_epoch = member.request.steps_per_epoch(),
                  .time_limit = prepared.settings.fit.time_limit,
                  .checkpoint_seconds = prepared.settings.fit.checkpoint_seconds,
+                 .keep = {.last = prepared.settings.fit.keep.last, .best = 0},
                  .pause_after_epochs = rungs_[static_cast<std::size_t>(training.rung)].epochs,
                  .checkpoint_at_end = !is_last(training.rung)};
   // A refit without validation rows takes the last weights, so they are what is scored.

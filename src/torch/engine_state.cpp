@@ -23,6 +23,7 @@ NamedArrays TorchEngine::state() const {
     const std::array<std::int64_t, 3> numbers{counters.step, counters.since_best, has_stopped() ? 1 : 0};
     state.push_back({"counters", Array::from<std::int64_t>(numbers, {3})});
     state.push_back({"row_sums", host_array(losses_->sums())});
+    if (norms_) norms_->append_to(state);
     return state;
   });
 }
@@ -55,6 +56,7 @@ void TorchEngine::restore(const NamedArrays& state) {
     stopped_.fill_(numbers[2] != 0 ? 1 : 0);
     const at::Tensor& sums = losses_->sums();
     sums.copy_(view_of(checked("row_sums", DType::float64, sums.sizes().vec())));
+    if (norms_) norms_->restore(state);
     next_step_ = counters.step;
   });
 }

@@ -9,6 +9,7 @@
 #include "engine/engine.h"
 #include "kernels/launch.h"
 #include "torch/runner.h"
+#include "torch/step_profile.h"
 
 // What the engines need of CUDA itself. gpu.cpp has it, no_gpu.cpp says what is missing.
 namespace stoker::torch_door::gpu {
@@ -37,5 +38,8 @@ class BorrowedMemory {
  private:
   bool has_begun_ = false;
 };
+
+// Marks in the stream that is current when they are made.
+std::unique_ptr<DeviceClock> make_clock();
 
 }  // namespace stoker::torch_door::gpu

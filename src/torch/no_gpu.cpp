@@ -16,6 +16,9 @@ c10::Stream make_stream(c10::Device) {
 kernels::Stream handle_of(const c10::Stream&) {
   fail("{}", missing);
 }
+std::unique_ptr<DeviceClock> make_clock() {
+  fail("{}", missing);
+}
 std::unique_ptr<Runner> make_graph_runner(Work, std::vector<at::Tensor>) {
   fail("{}", missing);
 }

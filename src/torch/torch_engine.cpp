@@ -73,7 +73,8 @@ TorchEngine::TorchEngine(const EngineRequest& request, Kind kind)
       trained_(ParameterLayout(trained_parameters_).size()),
       buffers_from_(ParameterLayout(parameters_of(request, {Part::trained, Part::frozen})).size()),
       // Gradients that are written out are written for fp32.
-      records_gradients_(!has_kernels_ && (has_module(request.network) || has_16_bits(precision_))) {
+      records_gradients_(!has_kernels_ && (has_module(request.network) || has_16_bits(precision_))),
+      profile_(request.device.is_cuda() && Trace::current() != nullptr ? gpu::make_clock() : nullptr) {
   // The kernels keep little between the layers.
   if (has_kernels_) request_.accumulation_steps = 1;
   place_.device = request.device;
@@ -175,6 +176,8 @@ void TorchEngine::make_work() {
                                   scaling_ ? scaling_->skipped() : stopped_, trained(average_)},
                   request_.weight_average, place_, has_kernels_);
   end_epoch_ = end_epoch_work();
+  if (request_.optimizer.max_grad_norm > 0)
+    norms_.emplace(request_.device, most_epochs, request_.steps_per_epoch());
 }
 
 TorchEngine::BatchWork TorchEngine::batch_work_of(std::int64_t rows) {
@@ -249,6 +252,7 @@ std::vector<at::Tensor> TorchEngine::changing_tensors() const {
   if (average_.defined()) tensors.push_back(average_);
   if (scaling_)
     for (const at::Tensor& each : scaling_->changing_tensors()) tensors.push_back(each);
+  if (norms_) tensors.push_back(norms_->sum());
   return tensors;
 }
 
@@ -261,15 +265,20 @@ void TorchEngine::do_piece(Piece piece) {
   for (const PartWork& part : work) {
     kernels::begin_step(part.begin, place_);
     for (const kernels::DropoutMasks& masks : part.masks) kernels::dropout_masks(masks, place_);
+    profile_.ended("data");
     part.step->forward();
     for (const kernels::Losses& losses : part.losses) kernels::losses(losses, place_);
+    profile_.ended("forward");
     part.step->backward(/*adds=*/&part != &work.front());
+    profile_.ended("backward");
   }
   // Before the scale is taken out: what is not finite in one process is so in all, and all skip the step.
   if (request_.collective != nullptr) average_gradients();
   if (scaling_) scaling_->take_out_of(gradients_);
   update_->run();
   if (scaling_) scaling_->adapt();
+  if (norms_) norms_->add(update_->norm());
+  profile_.ended("optimiser");
 }
 
 // By the average where there is one: networks read their weights from one place.
@@ -285,6 +294,8 @@ void TorchEngine::validate() {
 }
 
 void TorchEngine::end_epoch() {
+  constexpr std::int64_t word = offsetof(kernels::StepCounters, record_count) / sizeof(std::int64_t);
+  if (norms_) norms_->end_epoch(counters_.narrow(0, word, 1));
   if (request_.collective != nullptr) average_buffers();
   validate();
   if (losses_->are_several()) {
@@ -296,31 +307,10 @@ void TorchEngine::end_epoch() {
       validated = at::div(validation_->losses().sum_of_each(), static_cast<double>(validation_->rows()));
       validation_->losses().begin_epoch();
     }
-    constexpr std::int64_t word = offsetof(kernels::StepCounters, record_count) / sizeof(std::int64_t);
     loss_lines_.index_copy_(0, counters_.narrow(0, word, 1), at::cat({means, validated}).view({1, -1}));
     losses_->begin_epoch();
   }
   kernels::end_epoch(end_epoch_, place_);
-}
-
-void TorchEngine::average_gradients() {
-  at::Tensor trained = gradients_.narrow(0, 0, trained_);
-  at::Tensor on_host = trained.to(at::kCPU);  // itself on a CPU
-  request_.collective->average({on_host.mutable_data_ptr<float>(), static_cast<std::size_t>(trained_)});
-  if (place_.device.is_cuda()) trained.copy_(on_host);
-}
-
-// What each process gathered from rows of its own. All must judge an epoch alike: one that stopped alone
-// would leave the others waiting for its gradients.
-void TorchEngine::average_buffers() {
-  for (const ParameterSpec& spec : parameter_specs(request_.network)) {
-    if (spec.is_trained) continue;
-    at::Tensor buffer = layout_.view(parameters_, spec.name);
-    at::Tensor on_host = buffer.to(at::kCPU);
-    request_.collective->average(
-        {on_host.mutable_data_ptr<float>(), static_cast<std::size_t>(on_host.numel())});
-    if (place_.device.is_cuda()) buffer.copy_(on_host);
-  }
 }
 
 ChunkResult TorchEngine::run(const Chunk& chunk) {
@@ -372,17 +362,30 @@ void TorchEngine::begin_part(std::int64_t first_step, const float* rates, std::i
   set_counters(counters);
 }
 
+// Returns how often it was run: a step that is looked at runs by itself, operation by operation.
+std::int64_t TorchEngine::run_piece(Piece piece, std::int64_t times) {
+  if (!profile_.begin_step()) {
+    runner_->run(piece, times);
+    return times;
+  }
+  if (kind_ == Kind::graph) Trace::current()->note(graph_is_looked_at);
+  do_piece(piece);
+  profile_.end_step();
+  return 1;
+}
+
 void TorchEngine::run_steps(std::int64_t count) {
   const std::int64_t per_epoch = request_.steps_per_epoch();
   const std::int64_t full_batches = request_.rows_per_epoch() / request_.batch_size;
   while (count > 0) {
     const std::int64_t full_left = full_batches - next_step_ % per_epoch;
     const std::int64_t times = full_left > 0 ? std::min(count, full_left) : 1;
-    runner_->run(full_left > 0 ? Piece::full_batch : Piece::last_batch, times);
-    count -= times;
-    next_step_ += times;
+    const std::int64_t times_now = run_piece(full_left > 0 ? Piece::full_batch : Piece::last_batch, times);
+    count -= times_now;
+    next_step_ += times_now;
     if (next_step_ % per_epoch != 0) continue;
     runner_->run(Piece::epoch_end, 1);
+    profile_.interrupt();
     // Looking costs nothing on the CPU. A GPU is not waited for: after stopping, its steps change nothing.
     if (!place_.device.is_cuda() && has_stopped()) return;
   }
@@ -391,6 +394,7 @@ void TorchEngine::run_steps(std::int64_t count) {
 void TorchEngine::collect(ChunkResult& result) {
   const kernels::StepCounters counters = host_counters();
   next_step_ = counters.step;
+  profile_.collect();
   if (counters.record_count > 0) {
     const at::Tensor host = lines_.narrow(0, 0, counters.record_count).to(at::kCPU);
     at::Tensor losses;
@@ -404,6 +408,7 @@ void TorchEngine::collect(ChunkResult& result) {
       record.train_loss = line.train_loss;
       if (validation_) record.validation_loss = line.validation_loss;
       record.is_best = line.is_best != 0;
+      if (norms_) record.gradient_norm = norms_->of_line(i);
       if (losses.defined()) record.values = loss_values(losses.const_data_ptr<double>() + i * losses.size(1));
       result.finished_epochs.push_back(record);
     }

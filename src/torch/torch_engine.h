@@ -17,12 +17,14 @@
 #include "kernels/begin_step.h"
 #include "kernels/end_epoch.h"
 #include "torch/gpu.h"
+#include "torch/gradient_norms.h"
 #include "torch/loss_scaling.h"
 #include "torch/loss_terms.h"
 #include "torch/parameters.h"
 #include "torch/rows.h"
 #include "torch/runner.h"
 #include "torch/step.h"
+#include "torch/step_profile.h"
 #include "torch/tensors.h"
 #include "torch/update.h"
 #include "torch/validation.h"
@@ -76,6 +78,7 @@ class TorchEngine : public Engine {
   void average_buffers();
   void settle_gpu() const;
   void run_steps(std::int64_t count);
+  std::int64_t run_piece(Piece piece, std::int64_t times);
   std::int64_t steps_in_one_go(std::int64_t wanted) const;
   void begin_part(std::int64_t first_step, const float* rates, std::int64_t count);
   void collect(ChunkResult& result);
@@ -111,6 +114,7 @@ class TorchEngine : public Engine {
   at::Tensor stopped_;
   std::optional<LossTerms> losses_;
   std::optional<LossScaling> scaling_;  // fp16
+  std::optional<GradientNorms> norms_;  // where gradients are clipped
   // Made anew by every step or chunk.
   at::Tensor gradients_;
   at::Tensor not_averaged_;  // the parameters, while their average is validated
@@ -128,6 +132,7 @@ class TorchEngine : public Engine {
   std::optional<Validation> validation_;
   std::optional<Update> update_;
   kernels::EndEpoch end_epoch_;
+  StepProfile profile_;
   std::unique_ptr<Runner> runner_;
 };
 

@@ -100,6 +100,8 @@ Update::Update(const OptimizerSettings& settings, const Tensors& tensors, double
       squares_ = at::empty({kernels::square_parts}, gradients_.options());
       adam_.squares = squares_.const_data_ptr<float>();
       adam_.max_norm = static_cast<float>(settings.max_grad_norm);
+      norm_ = at::empty({}, gradients_.options());
+      adam_.norm = norm_.mutable_data_ptr<float>();
     }
   } else if (settings.max_grad_norm > 0) {
     norm_ = at::empty({}, gradients_.options());

@@ -30,6 +30,9 @@ class Update {
          const kernels::Place& place, bool own_adam = false);
 
   void run();
+  // Of the gradients before they were clipped, and 1e-6 more, so that it can be divided by; undefined where
+  // they are not.
+  const at::Tensor& norm() const { return norm_; }
 
  private:
   void clip();

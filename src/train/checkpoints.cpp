@@ -11,6 +11,7 @@
 #include "base/file_missing.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "model/safetensors.h"
 
 namespace stoker {
@@ -20,10 +21,11 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr int format_version = 1;
-constexpr std::size_t kept_checkpoints = 2;
 constexpr std::size_t most_state_bytes = std::size_t{512}
                                          << 20;  // of state.json: a million epochs are 250 MB
 constexpr std::array files{"model.safetensors", "optimizer.safetensors", "state.json"};
+constexpr const char* score_file = "score.json";  // beside them, where there is one
+constexpr std::size_t most_score_bytes = 4096;
 constexpr std::string_view prefix = "step-";
 constexpr std::string_view parameter_prefix = "parameters.";  // in an engine's state
 
@@ -81,6 +83,8 @@ void remove_partial(const fs::path& folder) {
 std::string done_text(const fs::path& folder) {
   std::string text;
   for (const char* name : files) text += fmt::format("{}  {}\n", sha256_of_file(folder / name), name);
+  if (fs::exists(folder / score_file))
+    text += fmt::format("{}  {}\n", sha256_of_file(folder / score_file), score_file);
   return text;
 }
 
@@ -88,6 +92,28 @@ json identity_json(const Identity& identity) {
   json result = json::object();
   for (const auto& [name, value] : identity) result[name] = value;
   return result;
+}
+
+json score_json(const EpochScore& score) {
+  return {{"epoch", score.epoch + 1},
+          {"metric", score.metric},
+          {"value", number_to_json(score.value)},
+          {"higher_is_better", score.higher_is_better}};
+}
+
+// None where there is none that could be read: then it is not one of the best.
+std::optional<EpochScore> score_in(const fs::path& folder) {
+  if (!fs::exists(folder / score_file)) return std::nullopt;
+  try {
+    const json score = json::parse(read_file(folder / score_file, most_score_bytes));
+    return EpochScore{score.at("epoch").get<std::int64_t>() - 1, score.at("metric").get<std::string>(),
+                      number_from_json(score.at("value")), score.at("higher_is_better").get<bool>()};
+  } catch (const json::exception&) {
+    return std::nullopt;
+  } catch (const Error& error) {
+    if (error.cause() == Cause::machine) throw;
+    return std::nullopt;
+  }
 }
 
 struct Loaded {
@@ -115,29 +141,42 @@ Loaded load(const fs::path& folder) {
   return loaded;
 }
 
+// A hash says nothing to people.
+std::string difference_in_words(const std::string& name, const std::string& there, const std::string& here) {
+  for (const char* rows : {"training", "validation"})
+    if (name == fmt::format("all_{}_rows", rows))
+      return fmt::format("the {} rows have other values than they had there", rows);
+  return fmt::format("{} is {} there and {} here", name, there, here);
+}
+
 void refuse_foreign(const fs::path& folder, const json& saved, const Identity& identity) {
+  std::vector<std::string> differences;
+  std::string missing;
   for (const auto& [name, value] : identity) {
-    if (!saved.contains(name))
-      throw ForeignCheckpoint(
-          fmt::format("the checkpoint {} was written by another version of Stoker, which did not record {} "
-                      "to compare; start a new training, or resume with the version that wrote it",
-                      folder.string(), name));
-    const auto other = saved.at(name).get<std::string>();
-    if (other != value)
-      throw ForeignCheckpoint(
-          fmt::format("the checkpoint {} belongs to another training: {} is {} there and {} here; start a "
-                      "new training, or resume with the settings and data that it was made with",
-                      folder.string(), name, other, value));
+    if (!saved.contains(name)) {
+      if (missing.empty() && name != model_of_identity) missing = name;
+      continue;
+    }
+    const auto& other = saved.at(name).get_ref<const std::string&>();
+    if (other != value) differences.push_back(difference_in_words(name, other, value));
   }
   // What is in use there alone.
   for (const auto& [name, value] : saved.items()) {
     const auto is_it = [&name = name](const auto& each) { return each.first == name; };
     if (std::none_of(identity.begin(), identity.end(), is_it))
-      throw ForeignCheckpoint(
-          fmt::format("the checkpoint {} belongs to another training: {} is {} there and not set here; start "
-                      "a new training, or resume with the settings and data that it was made with",
-                      folder.string(), name, value.get<std::string>()));
+      differences.push_back(
+          fmt::format("{} is {} there and not set here", name, value.get_ref<const std::string&>()));
   }
+  if (!differences.empty())
+    throw ForeignCheckpoint(
+        fmt::format("the checkpoint {} belongs to another training: {}; start a new training, or resume with "
+                    "the model, settings and data that it was made with",
+                    folder.string(), join(differences, "; ")));
+  if (!missing.empty())
+    throw ForeignCheckpoint(
+        fmt::format("the checkpoint {} was written by another version of Stoker, which did not record {} "
+                    "to compare; start a new training, or resume with the version that wrote it",
+                    folder.string(), missing));
 }
 
 // model.safetensors holds the parameters under the names that the model knows them by.
@@ -155,24 +194,31 @@ SplitState split(NamedArrays state) {
   return result;
 }
 
-void write_checkpoint(const fs::path& folder, const Engine& engine, const Progress& progress,
-                      const Identity& identity) {
-  const SplitState arrays = split(engine.state());
+void write_checkpoint(const fs::path& folder, const Checkpoint& checkpoint, const Identity& identity) {
+  const SplitState arrays = split(checkpoint.state);
   write_safetensors(folder / "model.safetensors", arrays.parameters);
   write_safetensors(folder / "optimizer.safetensors", arrays.rest);
   const json state{{"format", "stoker checkpoint"},
                    {"version", format_version},
-                   {"engine", engine.name()},
+                   {"engine", checkpoint.engine},
                    {"training", identity_json(identity)},
-                   {"progress", progress.to_json()}};
+                   {"progress", checkpoint.progress.to_json()}};
   write_file(folder / "state.json", state.dump(1) + "\n");
+  if (checkpoint.score) write_file(folder / score_file, score_json(*checkpoint.score).dump(1) + "\n");
   write_file(folder / "DONE", done_text(folder));
 }
 
 }  // namespace
 
-Checkpoints::Checkpoints(fs::path folder, Identity identity, Notes notes)
-    : folder_(std::move(folder)), identity_(std::move(identity)), notes_(std::move(notes)) {}
+NamedArrays parameters_in(const NamedArrays& state) {
+  NamedArrays parameters;
+  for (const NamedArray& each : state)
+    if (each.name.starts_with(parameter_prefix)) parameters.push_back(each);
+  return parameters;
+}
+
+Checkpoints::Checkpoints(fs::path folder, Identity identity, Notes notes, CheckpointsToKeep keep)
+    : folder_(std::move(folder)), identity_(std::move(identity)), notes_(std::move(notes)), keep_(keep) {}
 
 std::optional<Checkpoint> Checkpoints::newest() {
   if (!kept()) return std::nullopt;
@@ -206,22 +252,46 @@ void Checkpoints::clear() {
   saved_step_.reset();
 }
 
+std::vector<EpochScore> Checkpoints::scores() const {
+  std::vector<EpochScore> scores;
+  if (!kept()) return scores;
+  for (const Found& found : whole_checkpoints(folder_))
+    if (const std::optional<EpochScore> score = score_in(found.folder)) scores.push_back(*score);
+  return scores;
+}
+
 void Checkpoints::save(const Engine& engine, const Progress& progress) {
   if (!kept() || saved_step_ == progress.next_step) return;
+  write({std::string(engine.name()), progress, engine.state()});
+}
+
+void Checkpoints::write(const Checkpoint& checkpoint) {
+  const std::int64_t step = checkpoint.progress.next_step;
+  if (!kept() || saved_step_ == step) return;
   make_folder(folder_);
   remove_partial(folder_);
-  AtomicFolder target(folder_ / folder_name(progress.next_step));
-  write_checkpoint(target.folder(), engine, progress, identity_);
+  AtomicFolder target(folder_ / folder_name(step));
+  write_checkpoint(target.folder(), checkpoint, identity_);
   target.commit();
-  saved_step_ = progress.next_step;
-  remove_old(progress.next_step);
+  saved_step_ = step;
+  remove_old(step);
 }
 
 // Later steps are those of damaged checkpoints that a resumed run went back behind.
 void Checkpoints::remove_old(std::int64_t newest_step) const {
-  std::size_t kept_now = 0;
-  for (const Found& found : whole_checkpoints(folder_))
-    if (found.step > newest_step || ++kept_now > kept_checkpoints) remove_checkpoint(found.folder);
+  std::vector<Found> candidates = whole_checkpoints(folder_);
+  std::erase_if(candidates, [&](const Found& found) {
+    if (found.step > newest_step) remove_checkpoint(found.folder);
+    return found.step > newest_step;
+  });
+  std::vector<std::optional<EpochScore>> scores(candidates.size());
+  BestEpochs best(keep_.best);
+  for (std::size_t i = candidates.size(); i-- > 0 && keep_.best > 0;) {
+    scores[i] = score_in(candidates[i].folder);
+    if (scores[i]) best.admit(*scores[i]);
+  }
+  for (std::size_t i = static_cast<std::size_t>(keep_.last); i < candidates.size(); ++i)
+    if (!scores[i] || !best.holds(scores[i]->epoch)) remove_checkpoint(candidates[i].folder);
 }
 
 }  // namespace stoker

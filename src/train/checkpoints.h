@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "base/notes.h"
 #include "engine/engine.h"
+#include "train/best_epochs.h"
+#include "train/checkpoints_to_keep.h"
 #include "train/progress.h"
 
 namespace stoker {
@@ -17,6 +19,8 @@ namespace stoker {
 // What a checkpoint and a training must share for one to continue the other: name and value of each setting
 // that the engine's state depends on. Epochs and learning rates are not among them: a run may be prolonged.
 using Identity = std::vector<std::pair<std::string, std::string>>;
+// The name under which the family of the model stands there. Earlier versions did not keep it.
+constexpr const char* model_of_identity = "model";
 // The request's datasets must still lie in the host's memory.
 Identity identity_of(const EngineRequest& request);
 
@@ -31,18 +35,23 @@ struct Checkpoint {
   std::string engine;
   Progress progress;
   NamedArrays state;
+  std::optional<EpochScore> score = std::nullopt;  // of one that may be kept for being one of the best
 };
+
+// The parameters of an engine's state, under the names that the state has for them.
+NamedArrays parameters_in(const NamedArrays& state);
 
 // The checkpoints of one training:
 //   step-000012500/model.safetensors      the parameters
 //   step-000012500/optimizer.safetensors  the rest of the engine's state
 //   step-000012500/state.json             progress, engine, identity
+//   step-000012500/score.json             of one at the end of an epoch, where the best are kept: how good
 //   step-000012500/DONE                   SHA-256 of the others; without it the checkpoint does not exist
-// Each is written under a temporary name, synced and renamed. The two newest are kept.
+// Each is written under a temporary name, synced and renamed. The newest are kept, and the best.
 class Checkpoints {
  public:
   // With an empty folder name nothing is kept.
-  Checkpoints(std::filesystem::path folder, Identity identity, Notes notes);
+  Checkpoints(std::filesystem::path folder, Identity identity, Notes notes, CheckpointsToKeep keep = {});
 
   bool kept() const { return !folder_.empty(); }
 
@@ -50,8 +59,12 @@ class Checkpoints {
   std::optional<Checkpoint> newest();
   // Removes what an earlier training left, so that it cannot be mistaken for this one's.
   void clear();
-  // On a full disk this throws, and the older checkpoints are as they were.
+  // Of those that have one and are whole.
+  std::vector<EpochScore> scores() const;
+  // On a full disk these throw, and the older checkpoints are as they were. What is there already is not
+  // written again.
   void save(const Engine& engine, const Progress& progress);
+  void write(const Checkpoint& checkpoint);
 
  private:
   void remove_old(std::int64_t newest_step) const;
@@ -59,6 +72,7 @@ class Checkpoints {
   std::filesystem::path folder_;
   Identity identity_;
   Notes notes_;
+  CheckpointsToKeep keep_;
   std::optional<std::int64_t> saved_step_;
 };
 

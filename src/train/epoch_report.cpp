@@ -58,6 +58,18 @@ std::int64_t epoch_in(const std::string& text) {
   return value;
 }
 
+std::uint64_t bytes_in(const std::string& text) {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stopped != end) refuse("'{}' is not a size", text.substr(0, most_shown));
+  return value;
+}
+
+std::size_t fields_in(std::string_view columns) {
+  return static_cast<std::size_t>(std::count(columns.begin(), columns.end(), ',') + 1);
+}
+
 }  // namespace
 
 json number_to_json(double value) {
@@ -83,6 +95,8 @@ json epoch_to_json(const EpochReport& epoch, std::int64_t first) {
                {"learning_rate", number_to_json(epoch.learning_rate)},
                {"seconds", number_to_json(epoch.seconds)},
                {"rows_per_second", number_to_json(epoch.rows_per_second)}};
+  if (epoch.record.gradient_norm) written["gradient_norm"] = number_to_json(*epoch.record.gradient_norm);
+  if (epoch.memory_bytes > 0) written["memory_bytes"] = epoch.memory_bytes;
   for (const NamedValue& each : epoch.record.values)
     written["values"].push_back({each.name, number_to_json(each.value)});
   return written;
@@ -102,6 +116,8 @@ EpochReport epoch_from_json(const json& value, std::int64_t first) {
   epoch.learning_rate = number("learning_rate");
   epoch.seconds = number("seconds");
   epoch.rows_per_second = number("rows_per_second");
+  if (value.contains("gradient_norm")) epoch.record.gradient_norm = number("gradient_norm");
+  epoch.memory_bytes = value.value("memory_bytes", std::uint64_t{0});
   if (value.contains("values"))
     for (const json& each : value.at("values"))
       epoch.record.values.push_back({each.at(0).get<std::string>(), number_from_json(each.at(1))});
@@ -114,6 +130,9 @@ json epoch_event(const EpochReport& epoch) {
              {"learning_rate", epoch.learning_rate},
              {"seconds", epoch.seconds}};
   if (epoch.record.validation_loss) event["validation_loss"] = *epoch.record.validation_loss;
+  event["rows_per_second"] = epoch.rows_per_second;
+  if (epoch.record.gradient_norm) event["gradient_norm"] = *epoch.record.gradient_norm;
+  if (epoch.memory_bytes > 0) event["memory_bytes"] = epoch.memory_bytes;
   // Apart: a loss may be called `loss`, and train_loss is that of all of them.
   for (const NamedValue& each : epoch.record.values) event["values"][each.name] = each.value;
   return event;
@@ -121,15 +140,18 @@ json epoch_event(const EpochReport& epoch) {
 
 std::string epoch_line(const std::string& card, const EpochReport& epoch) {
   const auto& validation = epoch.record.validation_loss;
-  return fmt::format("{},{},{},{},{},{:.6g},{:.6g}", epoch_number(epoch), card, epoch.record.train_loss,
+  const auto& norm = epoch.record.gradient_norm;
+  return fmt::format("{},{},{},{},{},{:.6g},{:.6g},{},{}", epoch_number(epoch), card, epoch.record.train_loss,
                      validation ? fmt::format("{}", *validation) : "", epoch.learning_rate, epoch.seconds,
-                     epoch.rows_per_second);
+                     epoch.rows_per_second, norm ? fmt::format("{}", *norm) : "",
+                     epoch.memory_bytes > 0 ? fmt::format("{}", epoch.memory_bytes) : "");
 }
 
 std::pair<std::string, EpochReport> epoch_from_line(std::string_view line) {
-  static const auto columns =
-      static_cast<std::size_t>(std::count(epoch_columns.begin(), epoch_columns.end(), ',') + 1);
+  static const std::size_t columns = fields_in(epoch_columns);
+  static const std::size_t earlier_columns = fields_in(earlier_epoch_columns);
   std::vector<std::string> fields = fields_of(line);
+  if (fields.size() == earlier_columns) fields.resize(columns);
   if (fields.size() != columns) refuse("{} fields instead of {}", fields.size(), columns);
   EpochReport epoch;
   epoch.record.epoch = epoch_in(fields[0]) - 1;
@@ -138,6 +160,8 @@ std::pair<std::string, EpochReport> epoch_from_line(std::string_view line) {
   epoch.learning_rate = number_in(fields[4]);
   epoch.seconds = number_in(fields[5]);
   epoch.rows_per_second = number_in(fields[6]);
+  if (!fields[7].empty()) epoch.record.gradient_norm = number_in(fields[7]);
+  if (!fields[8].empty()) epoch.memory_bytes = bytes_in(fields[8]);
   return {std::move(fields[1]), epoch};
 }
 

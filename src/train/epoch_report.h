@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,7 @@ struct EpochReport {
   double learning_rate = 0;
   double seconds = 0;  // of this epoch
   double rows_per_second = 0;
+  std::uint64_t memory_bytes = 0;  // of the process when the epoch was over; 0: not known
 };
 
 // As people count.
@@ -34,6 +36,9 @@ nlohmann::json epoch_event(const EpochReport& epoch);
 
 // metrics.csv: its first line, and a line for an epoch of a card.
 inline constexpr std::string_view epoch_columns =
+    "epoch,card,train_loss,validation_loss,learning_rate,seconds,rows_per_second,gradient_norm,memory_bytes";
+// As earlier versions wrote it, whose lines end there too.
+inline constexpr std::string_view earlier_epoch_columns =
     "epoch,card,train_loss,validation_loss,learning_rate,seconds,rows_per_second";
 std::string epoch_line(const std::string& card, const EpochReport& epoch);
 // Refuses what is none. A number that is empty or too large is NaN.

@@ -45,6 +45,7 @@ struct TrainedMember {
   double learning_rate = 0;
   std::vector<std::string> adjustments;
   MemoryUse memory;
+  CheckpointCost checkpoints;
 };
 
 // As the first member took its steps, and what any of them changed on its way.
@@ -221,7 +222,8 @@ class EnsembleTraining {
     member.plan = {.config = spec.training,
                    .rows = member.request.training.rows(),
                    .steps_per_epoch = member.request.steps_per_epoch(),
-                   .checkpoint_seconds = request_.config.checkpoint_seconds};
+                   .checkpoint_seconds = request_.config.checkpoint_seconds,
+                   .keep = request_.config.keep};
     member.listener = &progress_.of_member(number);
     member.checkpoints = checkpoints_of(number);
     if (!request_.resume) Checkpoints(member.checkpoints, {}, no_notes()).clear();
@@ -246,6 +248,7 @@ class EnsembleTraining {
     trained.end = result.end == MemberEnd::time_limit ? TrainingEnd::time_limit
                   : result.progress.stopped_early     ? TrainingEnd::stopped_early
                                                       : TrainingEnd::finished;
+    trained.checkpoints = result.progress.checkpoints;
     trained.epochs = std::move(result.progress.epochs);
     trained.steps = result.progress.next_step;
     trained.precision = result.precision;
@@ -318,6 +321,9 @@ class EnsembleTraining {
     result.model.preparation = std::move(common_.preparation);
     for (TrainedMember& each : members) {
       result.steps += each.steps;
+      result.checkpoints.taken += each.checkpoints.taken;
+      result.checkpoints.seconds += each.checkpoints.seconds;
+      result.checkpoints.last_seconds += each.checkpoints.last_seconds;
       result.model.members.push_back(std::move(each.model));
     }
     result.model.quantile = quantile_of(request_.spec.training);
@@ -379,12 +385,16 @@ class EnsembleTraining {
         sum.learning_rate += own.learning_rate;
         sum.seconds += own.seconds;
         sum.rows_per_second += own.rows_per_second;
+        sum.memory_bytes = std::max(sum.memory_bytes, own.memory_bytes);
+        if (own.record.gradient_norm)
+          sum.record.gradient_norm = sum.record.gradient_norm.value_or(0) + *own.record.gradient_norm;
       }
     }
     for (std::size_t i = 0; i < mean.size(); ++i) {
       EpochRecord& record = mean[i].record;
       record.train_loss /= counts[i];
       if (record.validation_loss) *record.validation_loss /= counts[i];
+      if (record.gradient_norm) *record.gradient_norm /= counts[i];
       for (double* each : {&mean[i].learning_rate, &mean[i].seconds, &mean[i].rows_per_second})
         *each /= counts[i];
     }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/trace.h"
 #include "data/feature_columns.h"
 #include "data/target_column.h"
 #include "predict/predictions.h"
@@ -89,6 +90,7 @@ SplitRows validation_rows(const Table& table, std::span<const std::int64_t> clas
 
 PreparedData prepare(const Table& training, const Table* validation, const PreparationConfig& config,
                      const InputForm& form, const Notes& notes) {
+  const Traced traced(TraceKind::training, "preparing the data");
   if (training.rows() < 2)
     refuse("a network needs at least 2 rows to train on, but the table has {}", training.rows());
   PreparedData data{Preparation::fit(training, config, form, notes), {}, {}};
@@ -188,6 +190,7 @@ EngineRequest engine_request(const ModelSpec& spec, const PreparedData& data, De
 }
 
 std::string place_data(EngineRequest& request, const Notes& notes) {
+  const Traced traced(TraceKind::training, "placing the data");
   // Validation first: every epoch reads all of it, and it is the smaller part.
   if (!request.validation.arrays.empty())
     request.validation = place(request.validation, request.device, notes).dataset;
@@ -205,6 +208,7 @@ TrainingPlan plan_of(const TrainingSettings& config, const FitConfig& fit_config
           request.steps_per_epoch(),
           fit_config.time_limit,
           fit_config.checkpoint_seconds,
+          fit_config.keep,
           0,
           true};
 }
@@ -235,6 +239,14 @@ void tell_of_batches(const TrainingSettings& config, const EngineRequest& reques
         fmt::format("accumulation_steps {}: what {} learns from the rows of a batch together, as batch norm "
                     "does, it learns from each part; all else is as with the whole batch",
                     config.accumulation_steps, request.network.family));
+}
+
+void refuse_best_of_none(const CheckpointsToKeep& keep, const EngineRequest& request) {
+  if (keep.best > 0 && request.validation.rows() == 0)
+    refuse(
+        "keep_best is {}, but no epoch is judged: there are no validation rows; set validation_ratio, for "
+        "example to 0.2, or leave keep_best at 0",
+        keep.best);
 }
 
 // Where a resumed training stands, told to the person.
@@ -282,6 +294,7 @@ FitResult result_of(TrainingOutcome outcome, Network network, Preparation prepar
     if (epoch.record.is_best) result.best_epoch = epoch.record.epoch;
   result.steps = outcome.progress.next_step;
   result.seconds = outcome.progress.seconds;
+  result.checkpoints = outcome.progress.checkpoints;
   result.epochs = std::move(outcome.progress.epochs);
   result.adjustments = std::move(outcome.progress.adjustments.said);
   result.precision = outcome.precision;
@@ -303,7 +316,8 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   EngineRequest wanted = engine_request(request.spec, data, device);
   wanted.precision = request.config.precision;
   tell_of_batches(training, wanted, notes);
-  Checkpoints checkpoints(request.checkpoints, identity_of(wanted), notes);
+  refuse_best_of_none(request.config.keep, wanted);
+  Checkpoints checkpoints(request.checkpoints, identity_of(wanted), notes, request.config.keep);
   std::optional<Checkpoint> checkpoint = resumed_from(request, checkpoints, notes);
 
   std::optional<MetricStopping> stopping =

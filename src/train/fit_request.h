@@ -13,6 +13,7 @@
 #include "data/table.h"
 #include "engine/engine.h"
 #include "model/model.h"
+#include "train/checkpoints_to_keep.h"
 #include "train/chosen_number.h"
 #include "train/progress.h"
 #include "train/spec.h"
@@ -115,6 +116,8 @@ struct FitConfig {
   Precision precision = Precision::automatic;
   double time_limit = 0;           // seconds; 0: none
   double checkpoint_seconds = 30;  // between two checkpoints; 0: after every chunk
+  CheckpointsToKeep keep;
+  bool tensorboard = false;  // heeded by who keeps the run
   EnsembleConfig ensemble;
   DecisionConfig decision;
 };
@@ -141,8 +144,22 @@ inline config::Fields fields(FitConfig& c) {
           .at_least(0)
           .changes_conditions(),
       config::field("checkpoint_seconds", c.checkpoint_seconds,
-                    "Seconds between two checkpoints; 0: as often as possible")
+                    "Seconds between two checkpoints, which are written while the training goes on; 0: as "
+                    "often as possible; they become rarer where they would take more than 2 % of its time")
           .at_least(0)
+          .changes_conditions(),
+      config::field("keep_last", c.keep.last, "How many of the newest checkpoints are kept")
+          .within(1, 1000)
+          .changes_conditions(),
+      config::field(
+          "keep_best", c.keep.best,
+          "How many checkpoints of the best epochs, by the validation loss or "
+          "early_stopping_metric, are kept beside the newest; needs validation_ratio or an ensemble")
+          .within(0, 1000)
+          .changes_conditions(),
+      config::field("tensorboard", c.tensorboard,
+                    "Write losses, metrics and the learning rate for TensorBoard too, into the folder "
+                    "tensorboard of the run")
           .changes_conditions(),
       config::field_of_settings("ensemble", c.ensemble,
                                 "Several models that predict together, the mean of what each predicts; every "
@@ -174,6 +191,7 @@ struct FitResult {
   std::int64_t best_epoch = -1;
   std::int64_t steps = 0;
   double seconds = 0;                     // of training alone
+  CheckpointCost checkpoints = {};        // of all members together, where there are several
   Precision precision = Precision::fp32;  // that it ended with
   std::int64_t batch_size = 0;            // rows of a step; 0: there were no steps
   double learning_rate = 0;               // after it was fitted to a batch that was chosen

@@ -40,7 +40,8 @@ std::string text_of(const config::Value& value) {
 }
 
 Identity identity_of(const Network& network) {
-  Identity identity{{"inputs", fmt::format("{}", feature_width(network))},
+  Identity identity{{model_of_identity, network.family},
+                    {"inputs", fmt::format("{}", feature_width(network))},
                     {"outputs", fmt::format("{}", network.outputs)}};
   if (const auto* settings = network.settings.get_if<config::Value::Map>())
     for (const config::Entry& each : *settings) identity.emplace_back(each.key, text_of(each.value));

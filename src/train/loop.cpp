@@ -5,23 +5,15 @@
 
 #include "base/elapsed.h"
 #include "base/error.h"
+#include "base/trace.h"
+#include "device/resident_memory.h"
+#include "train/checkpoint_writer.h"
+#include "train/diverged.h"
 #include "train/pace.h"
 #include "train/watch.h"
 
 namespace stoker {
 namespace {
-
-[[noreturn]] void fail_diverged(const TrainingPlan& plan, std::int64_t epoch, const std::string& what) {
-  throw Diverged(
-      fmt::format("training diverged in epoch {} of {}: {}; lower learning_rate (it is {}), set "
-                  "max_grad_norm, for example to 1, or look for extreme values in the data",
-                  epoch + 1, plan.config.epochs, what, plan.config.learning_rate));
-}
-
-void fail_unless_finite(const NamedArrays& parameters, const TrainingPlan& plan, const Progress& progress) {
-  if (!all_finite(parameters))
-    fail_diverged(plan, progress.next_step / plan.steps_per_epoch, "a weight is not a finite number");
-}
 
 // Epochs of warm-up are no evidence: their rate is not yet the one that might be too high.
 void watch_plateau(const TrainingPlan& plan, const EpochRecord& record, Progress& progress) {
@@ -44,16 +36,28 @@ std::int64_t end_of(const Chunk& chunk) {
   return chunk.first_step + static_cast<std::int64_t>(chunk.learning_rates.size());
 }
 
-[[noreturn]] void stop_interrupted(const Engine& engine, const TrainingPlan& plan, const Progress& progress,
-                                   Checkpoints& checkpoints) {
-  const bool is_sound = all_finite(engine.parameters());
-  if (is_sound) checkpoints.save(engine, progress);
+[[noreturn]] void stop_interrupted(const Engine& engine, const TrainingPlan& plan, Progress& progress,
+                                   const Checkpoints& checkpoints, CheckpointWriter& writer) {
+  if (all_finite(engine.parameters())) {
+    writer.save_last(engine, progress);
+  } else {
+    writer.finish();
+  }
   const std::int64_t epoch = progress.next_step / plan.steps_per_epoch;
   throw Error(ExitCode::interrupted,
               fmt::format("interrupted in epoch {} of {}; {}", epoch + 1, plan.config.epochs,
                           checkpoints.kept()
                               ? "resume with stoker run --resume"
                               : "no checkpoints are kept, so training starts from the beginning next time"));
+}
+
+void note_untraced_steps(const Engine& engine) {
+  Trace* trace = Trace::current();
+  if (trace != nullptr && trace->totals(TraceKind::step).empty())
+    trace->note(
+        fmt::format("no step of the engine {} was looked at in parts: it runs a step as one piece, or "
+                    "had fewer than ten; the engine eager shows them",
+                    engine.name()));
 }
 
 // Weights that validation never judged are not the best of anything: then the last ones count.
@@ -79,12 +83,14 @@ void record(const TrainingPlan& plan, const Chunk& chunk, const ChunkResult& res
   const double step_seconds =
       seconds / static_cast<double>(std::max<std::int64_t>(end - chunk.first_step, 1));
   std::int64_t step = chunk.first_step;
+  const std::uint64_t memory = result.finished_epochs.empty() ? 0 : resident_memory_bytes();
   for (const EpochRecord& epoch : result.finished_epochs) {
     const std::int64_t epoch_end = (epoch.epoch + 1) * plan.steps_per_epoch;
     if (!std::isfinite(epoch.train_loss))
       fail_diverged(plan, epoch.epoch, fmt::format("its loss is {}", epoch.train_loss));
-    EpochReport report{
-        epoch, chunk.learning_rates.at(static_cast<std::size_t>(epoch_end - 1 - chunk.first_step)), 0, 0};
+    EpochReport report{epoch,
+                       chunk.learning_rates.at(static_cast<std::size_t>(epoch_end - 1 - chunk.first_step)), 0,
+                       0, memory};
     report.seconds = progress.unfinished_epoch_seconds + static_cast<double>(epoch_end - step) * step_seconds;
     report.rows_per_second = static_cast<double>(plan.rows) / std::max(report.seconds, 1e-9);
     watch_plateau(plan, epoch, progress);
@@ -112,7 +118,7 @@ TrainingOutcome outcome_of(const Engine& engine, const TrainingPlan& plan, const
 
 Chunk next_chunk(const TrainingPlan& plan, const Progress& progress, std::int64_t most_steps) {
   std::int64_t end = std::min(progress.next_step + most_steps, plan.total_steps());
-  if (plan.config.schedule == Schedule::plateau)
+  if (plan.config.schedule == Schedule::plateau || plan.keep.best > 0)
     end = std::min(end, (progress.next_step / plan.steps_per_epoch + 1) * plan.steps_per_epoch);
   const auto rate_at = [&](std::int64_t step) {
     return learning_rate_at(plan.config, plan.steps_per_epoch, step, progress.plateau_factor);
@@ -134,8 +140,9 @@ TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progres
                       TrainingListener& listener, const StopSignal& stop, LastGood* last_good) {
   Pace pace;
   Watch watch(plan, progress, stop);
+  CheckpointWriter writer(checkpoints, plan);
   while (!finished(plan, progress) && !watch.time_is_up(progress)) {
-    if (watch.interrupted()) stop_interrupted(engine, plan, progress, checkpoints);
+    if (watch.interrupted()) stop_interrupted(engine, plan, progress, checkpoints, writer);
     if (last_good != nullptr) last_good->keep(engine, progress);
     const Chunk chunk = next_chunk(plan, progress, pace.steps());
     const Moment begin = now();
@@ -143,17 +150,22 @@ TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progres
     const double seconds = seconds_since(begin);
     if (!result.is_sound)
       fail_diverged(plan, progress.next_step / plan.steps_per_epoch, "its numbers are not finite");
-    record(plan, chunk, result, seconds, progress, listener);
-    pace.record(progress.next_step - chunk.first_step, seconds);
-    listener.advanced(progress.next_step, plan.total_steps(), pace.steps_per_second());
-    if (checkpoints.kept() && watch.checkpoint_is_due()) {
-      fail_unless_finite(engine.parameters(), plan, progress);
-      checkpoints.save(engine, progress);
-      watch.checkpoint_was_saved();
+    if (Trace* trace = Trace::current()) trace->add(TraceKind::training, "steps", begin, seconds);
+    {
+      const Traced recording(TraceKind::training, "recording");
+      record(plan, chunk, result, seconds, progress, listener);
+      pace.record(progress.next_step - chunk.first_step, seconds);
+      listener.advanced(progress.next_step, plan.total_steps(), pace.steps_per_second());
     }
+    writer.after_chunk(engine, progress);
   }
+  note_untraced_steps(engine);
   TrainingOutcome outcome = outcome_of(engine, plan, progress);
-  if (plan.checkpoint_at_end) checkpoints.save(engine, progress);
+  if (plan.checkpoint_at_end) {
+    writer.save_last(engine, outcome.progress);
+  } else {
+    writer.finish();
+  }
   return outcome;
 }
 

@@ -2,21 +2,15 @@
 
 #include <cstdint>
 
-#include "base/error.h"
 #include "base/stop.h"
 #include "engine/engine.h"
 #include "train/checkpoints.h"
+#include "train/diverged.h"
 #include "train/last_good.h"
 #include "train/plan.h"
 #include "train/progress.h"
 
 namespace stoker {
-
-// A loss or a weight is not finite. Exit code 1.
-class Diverged : public Error {
- public:
-  explicit Diverged(const std::string& message) : Error(ExitCode::run_failed, message) {}
-};
 
 struct TrainingOutcome {
   Progress progress;
@@ -34,7 +28,7 @@ TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progres
                       TrainingListener& listener, const StopSignal& stop, LastGood* last_good = nullptr);
 
 // The next chunk of at most `most_steps` steps: never beyond the plan's end nor, where what happens in an
-// epoch decides the learning rate of the next (plateau), beyond the epoch's.
+// epoch decides the learning rate of the next (plateau) or the best epochs are kept, beyond the epoch's.
 Chunk next_chunk(const TrainingPlan& plan, const Progress& progress, std::int64_t most_steps);
 
 // The parts of train(), for whoever runs several models at once.

@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <exception>
+#include <memory>
 #include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/background_work.h"
 #include "base/elapsed.h"
 #include "model/family.h"
 #include "model/workers.h"
+#include "train/best_epochs.h"
+#include "train/checkpoint_times.h"
 #include "train/engines.h"
 #include "train/pace.h"
 #include "train/phases.h"
@@ -96,7 +100,11 @@ MemberResult guarded(Work work) {
 class Group {
  public:
   Group(std::vector<const Member*> members, const EngineMaker& maker, const StopSignal& stop)
-      : members_(std::move(members)), maker_(maker), stop_(stop), rests_(members_.size(), false) {
+      : members_(std::move(members)),
+        maker_(maker),
+        stop_(stop),
+        rests_(members_.size(), false),
+        times_(members_.front()->plan.checkpoint_seconds) {
     std::vector<EngineRequest> requests;
     for (const Member* member : members_) requests.push_back(member->request);
     group_ = maker.make_group(requests);
@@ -110,7 +118,7 @@ class Group {
       if (!rests_[i] && watches_[i].time_is_up(progress_[i])) end(i);
     if (std::all_of(rests_.begin(), rests_.end(), [](bool rests) { return rests; })) return false;
     run_chunk();
-    if (watches_.front().checkpoint_is_due()) save_all();
+    save_in_background();
     return true;
   }
 
@@ -122,7 +130,9 @@ class Group {
 
   void begin() {
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      checkpoints_.emplace_back(members_[i]->checkpoints, members_[i]->identity, no_notes());
+      const CheckpointsToKeep& keep = members_[i]->plan.keep;
+      checkpoints_.emplace_back(members_[i]->checkpoints, members_[i]->identity, no_notes(), keep);
+      best_.emplace_back(keep.best, keep.best > 0 ? checkpoints_.back().scores() : std::vector<EpochScore>{});
       OneOfGroup one = engine(i);
       progress_.emplace_back();
       MemberResult failure = guarded([&] {
@@ -176,24 +186,64 @@ class Group {
     const Member& member = *members_[i];
     MemberResult ended = guarded([&] {
       MemberResult result = result_of(one.name(), outcome_of(one, member.plan, progress_[i]));
-      if (member.plan.checkpoint_at_end) checkpoints_[i].save(one, progress_[i]);
+      if (member.plan.checkpoint_at_end) save_now(i);
       return result;
     });
     rests_[i] = true;
     ended_.emplace_back(i, std::move(ended));
   }
 
-  void save_all() {
+  // One thread writes for all, so that a thousand members do not start a thousand.
+  void save_in_background() {
+    const bool is_writing = writing_.is_under_way();
+    if (!is_writing) writing_.wait();  // for what went wrong
+    const bool is_due = !is_writing && times_.is_due();
+    const Moment start = now();
+    bool any = false;
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      if (rests_[i]) continue;
-      OneOfGroup one = engine(i);
-      checkpoints_[i].save(one, progress_[i]);
+      if (rests_[i] || !checkpoints_[i].kept()) continue;
+      std::optional<EpochScore> score;
+      if (members_[i]->plan.keep.best > 0) score = score_of_last_epoch(members_[i]->plan, progress_[i]);
+      const bool is_best = score && best_[i].admit(*score);
+      if (!is_best && !is_due) continue;
+      take_checkpoint(i, std::move(score));
+      any = true;
     }
-    watches_.front().checkpoint_was_saved();
+    if (any) times_.taken(seconds_since(start));
+    if (!is_writing) write_taken();
+  }
+
+  void take_checkpoint(std::size_t i, std::optional<EpochScore> score) {
+    const Moment start = now();
+    ++progress_[i].checkpoints.taken;
+    Checkpoint checkpoint{std::string(maker_.name), progress_[i], group_->state(i), std::move(score)};
+    std::erase_if(taken_, [&](const auto& each) {
+      const std::optional<EpochScore>& earlier = each.second.score;
+      return each.first == i && (!earlier || !best_[i].holds(earlier->epoch));
+    });
+    taken_.emplace_back(i, std::move(checkpoint));
+    progress_[i].checkpoints.seconds += seconds_since(start);
+  }
+
+  void write_taken() {
+    if (taken_.empty()) return;
+    const auto batch = std::make_shared<const Taken>(std::exchange(taken_, {}));
+    writing_.begin([this, batch] {
+      for (const auto& [i, checkpoint] : *batch) checkpoints_[i].write(checkpoint);
+    });
+  }
+
+  void save_now(std::size_t i) {
+    writing_.wait();
+    write_taken();
+    writing_.wait();
+    OneOfGroup one = engine(i);
+    checkpoints_[i].save(one, progress_[i]);
   }
 
   [[noreturn]] void interrupt() {
-    save_all();
+    for (std::size_t i = 0; i < members_.size(); ++i)
+      if (!rests_[i]) save_now(i);
     throw Error(ExitCode::interrupted, "interrupted");
   }
 
@@ -207,6 +257,11 @@ class Group {
   std::vector<bool> rests_;
   std::vector<std::pair<std::size_t, MemberResult>> ended_;
   Pace pace_;
+  CheckpointTimes times_;
+  std::vector<BestEpochs> best_;
+  using Taken = std::vector<std::pair<std::size_t, Checkpoint>>;
+  Taken taken_;             // and not yet given to be written
+  BackgroundWork writing_;  // last, so that it ends first
 };
 
 // Trains the members of a span in groups, and tells of each of them once.
@@ -277,7 +332,7 @@ MemberResult train_member(const Member& member, EngineChoice choice, const StopS
   return guarded([&] {
     const EngineMaker& maker =
         choose_engine(engines(), choice, std::nullopt, most_demanding_phase(member.request));
-    Checkpoints checkpoints(member.checkpoints, member.identity, no_notes());
+    Checkpoints checkpoints(member.checkpoints, member.identity, no_notes(), member.plan.keep);
     std::optional<Checkpoint> checkpoint = checkpoints.newest();
     if (checkpoint && checkpoint->engine != maker.name) checkpoint.reset();
     return result_of(maker.name,

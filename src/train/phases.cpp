@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/trace.h"
 #include "engine/request_check.h"
 #include "kernels/place.h"
 #include "kernels/statistics.h"
@@ -251,6 +252,7 @@ class PhasedTraining {
     if (const std::string problem = request_problem(request); !problem.empty())
       refuse("a phase of {} cannot be run: {}", request.network.family, problem);
     engine_ = nullptr;  // its memory first
+    const Traced traced(TraceKind::training, "setting up the engine");
     engine_ = make_(request);
   }
 

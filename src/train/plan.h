@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "train/checkpoints_to_keep.h"
 #include "train/training.h"
 
 namespace stoker {
@@ -13,6 +14,7 @@ struct TrainingPlan {
   std::int64_t steps_per_epoch = 1;
   double time_limit = 0;  // seconds over all sittings; 0: none
   double checkpoint_seconds = 30;
+  CheckpointsToKeep keep;
   std::int64_t pause_after_epochs = 0;  // the training is left there, to go on later; 0: no pause
   bool checkpoint_at_end = true;
   std::int64_t chosen_batch = 0;  // rows of a batch whose size was tried out; 0: it was given

@@ -35,6 +35,10 @@ Progress progress_from(const json& value) {
   progress.seconds = number_from_json(value.at("seconds"));
   progress.unfinished_epoch_seconds = number_from_json(value.at("unfinished_epoch_seconds"));
   progress.stopped_early = value.at("stopped_early").get<bool>();
+  if (value.contains("checkpoints")) {
+    progress.checkpoints.taken = value.at("checkpoints").at("taken").get<std::int64_t>();
+    progress.checkpoints.seconds = number_from_json(value.at("checkpoints").at("seconds"));
+  }
   for (const json& epoch : value.at("epochs")) progress.epochs.push_back(epoch_from_json(epoch, 0));
   // Earlier versions had neither.
   progress.chosen_batch = value.value("chosen_batch", std::int64_t{0});
@@ -58,6 +62,7 @@ json Progress::to_json() const {
       {"seconds", number_to_json(seconds)},
       {"unfinished_epoch_seconds", number_to_json(unfinished_epoch_seconds)},
       {"stopped_early", stopped_early},
+      {"checkpoints", {{"taken", checkpoints.taken}, {"seconds", number_to_json(checkpoints.seconds)}}},
       {"epochs", std::move(list)},
       {"chosen_batch", chosen_batch},
       {"adjustments", adjustments_to_json(adjustments)}};

@@ -35,6 +35,14 @@ struct Adjustments {
   bool operator==(const Adjustments&) const = default;
 };
 
+// What the checkpoints of a training cost the thread that trains: what they are taken in is its time, what
+// they are written in is not.
+struct CheckpointCost {
+  std::int64_t taken = 0;
+  double seconds = 0;
+  double last_seconds = 0;  // at the end, where there is nothing left to do meanwhile: until it was written
+};
+
 // How far a run has come; saved with every checkpoint (state.json).
 struct Progress {
   std::size_t phase = 0;  // of phases_of(), which it stands in
@@ -45,6 +53,7 @@ struct Progress {
   double seconds = 0;                   // trained, over all sittings
   double unfinished_epoch_seconds = 0;  // of them, spent on the epoch that next_step lies in
   bool stopped_early = false;
+  CheckpointCost checkpoints;  // over all sittings
   std::vector<EpochReport> epochs;
   std::int64_t chosen_batch = 0;  // rows, where batch_size was to be chosen; else 0
   Adjustments adjustments;

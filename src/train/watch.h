@@ -7,8 +7,7 @@
 
 namespace stoker {
 
-// When a training has to stop, and since when a checkpoint of it is due. The plan and the signal must live as
-// long.
+// When a training has to stop. The plan and the signal must live as long.
 class Watch {
  public:
   Watch(const TrainingPlan& plan, const Progress& progress, const StopSignal& stop)
@@ -21,15 +20,12 @@ class Watch {
     if (stop_->reason() == StopReason::time_limit) return true;
     return plan_->time_limit > 0 && earlier_seconds_ + seconds_since(started_) >= plan_->time_limit;
   }
-  bool checkpoint_is_due() const { return seconds_since(saved_) >= plan_->checkpoint_seconds; }
-  void checkpoint_was_saved() { saved_ = now(); }
 
  private:
   const TrainingPlan* plan_;
   const StopSignal* stop_;
   double earlier_seconds_;
   Moment started_ = now();
-  Moment saved_ = started_;
 };
 
 }  // namespace stoker

@@ -46,8 +46,7 @@ class PlantedModule : public torch_door::Module {
       return at::div(outputs, 0.0);
     return outputs;
   }
-  double dropout() const override { return 0; }
-  std::vector<std::int64_t> dropout_widths() const override { return {}; }
+  std::vector<torch_door::DropoutLayer> dropout_layers() const override { return {}; }
   std::int64_t widest() const override { return 6; }
 
  private:

@@ -11,7 +11,8 @@ namespace stoker {
 namespace {
 
 constexpr const char* header =
-    "epoch,card,train_loss,validation_loss,learning_rate,seconds,rows_per_second\n";
+    "epoch,card,train_loss,validation_loss,learning_rate,seconds,rows_per_second,gradient_norm,memory_"
+    "bytes\n";
 
 EpochReport epoch_of(std::int64_t number, double loss) {
   EpochReport report;
@@ -24,7 +25,7 @@ EpochReport epoch_of(std::int64_t number, double loss) {
 }
 
 std::string line_of(const std::string& card, int epoch, double loss) {
-  return fmt::format("{},{},{},,0.5,1,2\n", epoch, card, loss);
+  return fmt::format("{},{},{},,0.5,1,2,,\n", epoch, card, loss);
 }
 
 class MetricsFileTest : public testing::Test {
@@ -57,6 +58,18 @@ TEST_F(MetricsFileTest, ReplacesWhatLiesBeyondACheckpointAndNothingElse) {
                            line_of("second", 4, 0.75));
   file.add("second", epoch_of(5, 0.75));
   EXPECT_TRUE(content().ends_with(line_of("second", 4, 0.75) + line_of("second", 5, 0.75)));
+}
+
+TEST_F(MetricsFileTest, GoesOnWithLinesOfAnEarlierVersion) {
+  write_file(path_,
+             "epoch,card,train_loss,validation_loss,learning_rate,seconds,rows_per_second\n"
+             "1,train,0.5,,0.5,1,2\n");
+  MetricsFile file(path_);
+  EpochReport epoch = epoch_of(2, 0.25);
+  epoch.record.gradient_norm = 1.5;
+  epoch.memory_bytes = 4096;
+  file.add("train", epoch);
+  EXPECT_EQ(content(), header + line_of("train", 1, 0.5) + "2,train,0.25,,0.5,1,2,1.5,4096\n");
 }
 
 TEST_F(MetricsFileTest, DropsALineThatWasCutShort) {

@@ -57,7 +57,9 @@ void expect_complete_folder(const fs::path& folder) {
   EXPECT_GT(record.peak_memory_bytes, 0U);
   const std::vector<std::string> metrics = lines_of(paths.metrics());
   ASSERT_EQ(metrics.size(), 7U);
-  EXPECT_EQ(metrics[0], "epoch,card,train_loss,validation_loss,learning_rate,seconds,rows_per_second");
+  EXPECT_EQ(metrics[0],
+            "epoch,card,train_loss,validation_loss,learning_rate,seconds,rows_per_second,gradient_norm,"
+            "memory_bytes");
   EXPECT_THAT(metrics[6], testing::StartsWith("6,train,"));
   EXPECT_EQ(load_model(paths.model()).type(), "neural_network");
   const nlohmann::json evaluation =

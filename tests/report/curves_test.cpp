@@ -68,6 +68,24 @@ TEST(Curves, RefuseWhatIsNoMetricsFileByItsLine) {
   EXPECT_THAT(refusal_of(header + "0,t,1,,1,1,1\n"), HasSubstr("'0' is not an epoch"));
 }
 
+TEST(Curves, TellWhatElseIsKnownOfTheEpochs) {
+  const std::string columns = header.substr(0, header.size() - 1) + ",gradient_norm,memory_bytes\n";
+  const auto names_of = [](const LossCurve& curve) {
+    std::vector<std::string_view> names;
+    for (const Course& each : courses_of(curve)) names.push_back(each.name);
+    return names;
+  };
+  const LossCurve all = curves_of(columns + "1,t,1,,0.1,1,100,2.5,4096\n2,t,1,,0.2,1,110,,8192\n").at(0);
+  EXPECT_THAT(names_of(all),
+              ElementsAre("learning_rate", "gradient_norm", "rows_per_second", "memory_bytes"));
+  EXPECT_EQ(all.gradient_norm[0], 2.5);
+  EXPECT_TRUE(std::isnan(all.gradient_norm[1]));
+  EXPECT_THAT(all.memory_bytes, ElementsAre(4096, 8192));
+  const LossCurve earlier = curves_of(header + "1,t,1,,0.1,1,100\n2,t,1,,0.1,1,110\n").at(0);
+  EXPECT_THAT(names_of(earlier), ElementsAre("rows_per_second"));
+  EXPECT_THAT(names_of(curves_of(columns + "1,t,1,,0.1,1,100,2.5,4096\n").at(0)), IsEmpty());
+}
+
 TEST(Curves, WantALogAxisFromTwoDecadesOn) {
   LossCurve curve;
   curve.training = {1, 0.02};

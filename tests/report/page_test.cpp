@@ -82,6 +82,11 @@ TEST(Report, OfARegressionTellsEverythingOfTheRun) {
   EXPECT_EQ(data["curves"].size(), 1U);
   EXPECT_EQ(data["curves"][0]["epochs"].size(), 50U);
   EXPECT_EQ(data["curves"][0]["best"], 41);
+  ASSERT_EQ(data["curves"][0]["courses"].size(),
+            1U);  // of constant rates and unknown norms there is no chart
+  EXPECT_EQ(data["curves"][0]["courses"][0]["name"], "rows_per_second");
+  EXPECT_EQ(data["curves"][0]["courses"][0]["values"].size(), 50U);
+  EXPECT_EQ(occurrences(page, "data-kind=\"course\""), 1U);
   EXPECT_EQ(data["scatters"][0]["actual"].size(), 2'000U);
   EXPECT_EQ(data["scatters"][0]["target"], "MEDV");
   EXPECT_TRUE(std::is_sorted(data["scatters"][0]["actual"].begin(), data["scatters"][0]["actual"].end()));

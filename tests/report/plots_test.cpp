@@ -65,7 +65,7 @@ TEST_F(Plots, OfARegressionAreLossPredictionsAndResiduals) {
   run_.write_metrics({"train"}, true);
   run_.write_evaluation("evaluate", testing::regression_of("MEDV"));
   EXPECT_THAT(draw(), IsEmpty());
-  expect_pictures({"loss.png", "predicted_vs_actual.png", "residuals.png"});
+  expect_pictures({"loss.png", "predicted_vs_actual.png", "residuals.png", "training.png"});
 }
 
 TEST_F(Plots, OfAClassificationAreLossAndConfusionMatrix) {
@@ -73,7 +73,7 @@ TEST_F(Plots, OfAClassificationAreLossAndConfusionMatrix) {
   run_.write_evaluation("evaluate",
                         testing::classification_of("species", {"setosa", "versicolor", "virginica"}));
   EXPECT_THAT(draw(), IsEmpty());
-  expect_pictures({"confusion.png", "loss.png"});
+  expect_pictures({"confusion.png", "loss.png", "training.png"});
 }
 
 TEST_F(Plots, OfSeveralCardsAreNamedAfterThem) {
@@ -82,7 +82,8 @@ TEST_F(Plots, OfSeveralCardsAreNamedAfterThem) {
   run_.write_evaluation("test_large", testing::classification_of("kind", {"a", "b"}));
   EXPECT_THAT(draw(), IsEmpty());
   expect_pictures({"confusion-test_large.png", "loss-large.png", "loss-small.png",
-                   "predicted_vs_actual-test_small.png", "residuals-test_small.png"});
+                   "predicted_vs_actual-test_small.png", "residuals-test_small.png", "training-large.png",
+                   "training-small.png"});
 }
 
 TEST_F(Plots, AreDrawnWhereEverythingIsAlikeOrMissing) {
@@ -91,7 +92,7 @@ TEST_F(Plots, AreDrawnWhereEverythingIsAlikeOrMissing) {
   evaluation.charts = {PredictedAgainstActual{{5, 5, std::nan("")}, {5, 5, 1}}};
   run_.write_evaluation("evaluate", evaluation);
   EXPECT_THAT(draw(), IsEmpty());
-  expect_pictures({"loss.png", "predicted_vs_actual.png", "residuals.png"});
+  expect_pictures({"loss.png", "predicted_vs_actual.png", "residuals.png", "training.png"});
 }
 
 TEST_F(Plots, OfManyClassesAreDrawnToo) {
@@ -124,7 +125,7 @@ TEST_F(Plots, DoNotRunWhatHostileNamesSay) {
   }
   EXPECT_THAT(draw(), IsEmpty());
   EXPECT_FALSE(fs::exists(trap));
-  EXPECT_EQ(files_in(run_.paths().plots()).size(), 19U);
+  EXPECT_EQ(files_in(run_.paths().plots()).size(), 20U);
 }
 
 TEST_F(Plots, OfARunWithoutDataAreNone) {

@@ -8,6 +8,7 @@ After each stop the list of runs must be readable, whatever it offers must be wh
 must work.
 """
 import csv
+import hashlib
 import json
 import pathlib
 import shlex
@@ -44,8 +45,13 @@ def document(epochs, rate, sweep=""):
     return CARDS.replace("EPOCHS", str(epochs)).replace("RATE", rate) + sweep
 
 
+# Checkpoints that wait for those before them to be written, and stay for being the best.
+BEST = 4
+KEPT = document(40, "0.005").replace("checkpoint_seconds: 0", f"checkpoint_seconds: 0, keep_last: 3, keep_best: {BEST}")
+
 WORK = {
     "run": ("run", document(60, "0.005")),
+    "best": ("run", KEPT.replace("hidden_layers: [8]", "hidden_layers: [96, 96]")),
     "grid": ("sweep", document(12, RATES, "sweep: {strategy: grid, metric: rmse}\n")),
     "halving": ("sweep", document(18, RATES, "sweep: {strategy: halving, factor: 2, min_epochs: 2}\n")),
     "folds": ("sweep", document(9, RATES, "sweep: {strategy: grid, folds: 3}\n")),
@@ -53,12 +59,17 @@ WORK = {
 
 
 FILES = ("model/model.safetensors", "model/model.json", "evaluations/evaluate.json", "predictions-predict.csv")
-TIMES = ("seconds", "rows_per_second")
+TIMES = ("seconds", "rows_per_second", "memory_bytes")
 
 
 def rows_without_time(path):
     with path.open(newline="") as file:
         return [{key: value for key, value in row.items() if key not in TIMES} for row in csv.DictReader(file)]
+
+
+def best_checkpoints(run):
+    scores = [json.loads(path.read_text()) for path in run.glob("checkpoints/*/step-*/score.json")]
+    return sorted((score["value"], score["epoch"]) for score in scores)[:BEST]
 
 
 def result_of(out):
@@ -70,6 +81,8 @@ def result_of(out):
         for file in FILES:
             if (run / file).exists():
                 kept[file] = (run / file).read_bytes()
+        if best_checkpoints(run):
+            kept["the best checkpoints"] = best_checkpoints(run)
         for table in ("metrics.csv", "trials.csv"):
             if (run / table).exists():
                 kept[table] = rows_without_time(run / table)
@@ -94,6 +107,13 @@ def check_whole(program, out, rows=("sample:friedman", "--sample-rows", "3")):
                 json.loads(path.read_text())
             except ValueError as error:
                 raise Fault(f"{path} is half written: {error}") from None
+    for done in out.glob("*/checkpoints/**/DONE"):
+        if ".partial-" in done.parent.name:
+            continue
+        for line in done.read_text().splitlines():
+            digest, name = line.split()
+            if hashlib.sha256((done.parent / name).read_bytes()).hexdigest() != digest:
+                raise Fault(f"{done.parent / name} is not what was written")
     for page in out.glob("*/report.html"):
         if not page.read_text().rstrip().endswith("</html>"):
             raise Fault(f"{page} is half written")

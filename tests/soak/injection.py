@@ -54,6 +54,7 @@ cards:
 # The words of each kind of work. `predict` uses the model that a run beside it left.
 WORK = {
     "run": ["run", "run.yaml", "--quiet", "--out", "out"],
+    "best": ["run", "best.yaml", "--quiet", "--out", "out"],
     "sweep": ["sweep", "sweep.yaml", "--quiet", "--out", "out", "--threads", "2"],
     "predict csv": ["predict", "model", "houses.csv", "--output", "predicted.csv"],
     "predict parquet": ["predict", "model", "houses.parquet", "--output", "predicted.parquet"],
@@ -66,6 +67,8 @@ def prepare(program_path, folder):
     """A folder with everything that the work needs."""
     (folder / "houses.csv").write_text(TABLE)
     (folder / "run.yaml").write_text(CARDS.replace("RATE", "0.01"))
+    kept = CARDS.replace("checkpoint_seconds: 0", f"checkpoint_seconds: 0, keep_last: 1, keep_best: {crash.BEST}")
+    (folder / "best.yaml").write_text(kept.replace("RATE", "0.01"))
     searched = CARDS.replace("RATE", "{grid: [0.003, 0.01, 0.03]}")
     (folder / "sweep.yaml").write_text(searched + "sweep: {strategy: grid}\n")
     program = rounds.Program(program_path, folder)

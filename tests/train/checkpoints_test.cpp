@@ -147,6 +147,27 @@ TEST_F(CheckpointsTest, ThoseOfAnotherTrainingAreRefusedByTheDifference) {
               AllOf(HasSubstr("another training"), HasSubstr("seed is 42 there and 43 here")));
 }
 
+TEST_F(CheckpointsTest, ThoseOfAnotherTrainingAreRefusedByAllThatDiffers) {
+  Checkpoints checkpoints =
+      opened({{"model", "neural_network"}, {"seed", "42"}, {"all_training_rows", "ab12"}});
+  save(checkpoints, 5);
+  Checkpoints other = opened({{"model", "residual_network"}, {"seed", "43"}, {"all_training_rows", "cd34"}});
+  EXPECT_THAT(test::error_of(ExitCode::wrong_request, [&] { other.newest(); }),
+              AllOf(HasSubstr("model is neural_network there and residual_network here"),
+                    HasSubstr("seed is 42 there and 43 here"),
+                    HasSubstr("the training rows have other values than they had there"),
+                    testing::Not(HasSubstr("cd34"))));
+}
+
+// Earlier versions did not keep the family of the model.
+TEST_F(CheckpointsTest, ThoseThatDoNotNameTheirModelAreTaken) {
+  Checkpoints checkpoints = opened();
+  save(checkpoints, 5);
+  Identity named = identity;
+  named.insert(named.begin(), {"model", "neural_network"});
+  EXPECT_EQ(opened(named).newest()->progress.next_step, 5);
+}
+
 TEST_F(CheckpointsTest, ThoseOfAVersionThatKeptLessAreRefusedWithWhatToDo) {
   Checkpoints checkpoints = opened();
   save(checkpoints, 5);

@@ -19,6 +19,8 @@ EpochReport epoch_with(double train_loss, std::optional<double> validation_loss)
   epoch.learning_rate = 0.1;
   epoch.seconds = 0.25;
   epoch.rows_per_second = 12345;
+  epoch.memory_bytes = 1'234'567'890'123;
+  if (validation_loss) epoch.record.gradient_norm = 0.1 + 0.2;
   return epoch;
 }
 
@@ -33,6 +35,8 @@ void expect_same(const EpochReport& one, const EpochReport& other) {
   EXPECT_EQ(one.learning_rate, other.learning_rate);
   EXPECT_EQ(one.seconds, other.seconds);
   EXPECT_EQ(one.rows_per_second, other.rows_per_second);
+  EXPECT_EQ(one.record.gradient_norm, other.record.gradient_norm);
+  EXPECT_EQ(one.memory_bytes, other.memory_bytes);
 }
 
 const double infinite = std::numeric_limits<double>::infinity();
@@ -69,7 +73,8 @@ TEST(EpochReport, ComesBackFromALineOfMetrics) {
 
 TEST(EpochReport, RefusesALineThatIsNone) {
   for (const char* line : {"", "1,t,1,,1,1", "1,t,1,,1,1,1,1", "0,t,1,,1,1,1", "1.5,t,1,,1,1,1",
-                           "9999999999999999999,t,1,,1,1,1", "1,t,x,,1,1,1", "1,t,1,,1,1,1s"})
+                           "9999999999999999999,t,1,,1,1,1", "1,t,x,,1,1,1", "1,t,1,,1,1,1s",
+                           "1,t,1,,1,1,1,x,", "1,t,1,,1,1,1,,-1", "1,t,1,,1,1,1,,1.5", "1,t,1,,1,1,1,,,"})
     EXPECT_THROW(epoch_from_line(line), Error) << line;
 }
 

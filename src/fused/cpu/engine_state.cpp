@@ -23,6 +23,8 @@ NamedArrays FusedCpuEngine::state() const {
   const std::array<std::int64_t, 3> numbers{counters_.step, counters_.since_best, stopped_ != 0 ? 1 : 0};
   state.push_back({"counters", Array::from<std::int64_t>(numbers, {3})});
   state.push_back({"row_sums", Array::from<double>(row_sums_, {request_.batch_size})});
+  if (request_.optimizer.max_grad_norm > 0)
+    state.push_back({"gradient_norms", Array::from<double>(std::array{gradient_norms_}, {1})});
   return state;
 }
 
@@ -55,6 +57,11 @@ void FusedCpuEngine::restore(const NamedArrays& state) {
   stopped_ = numbers[2] != 0 ? 1.0F : 0.0F;
   std::ranges::copy(checked("row_sums", DType::float64, {request_.batch_size}).as<double>(),
                     row_sums_.begin());
+  // Checkpoints of earlier versions have none: then that of the unfinished epoch is not known.
+  const bool has_norms =
+      std::ranges::any_of(state, [](const NamedArray& each) { return each.name == "gradient_norms"; });
+  gradient_norms_ = has_norms ? checked("gradient_norms", DType::float64, {1}).as<double>()[0]
+                              : std::numeric_limits<double>::quiet_NaN();
   kernels_.transpose(network_);
 }
 

@@ -256,10 +256,11 @@ void FusedCpuEngine::sum_slices(std::int64_t rows) {
 }
 
 // As torch.nn.utils.clip_grad_norm_.
-void FusedCpuEngine::clip(Update& update) const {
+void FusedCpuEngine::clip(Update& update) {
   const double limit = request_.optimizer.max_grad_norm;
   if (limit <= 0) return;
   const double norm = std::sqrt(kernels_.squared_norm(benches_[0].space.gradients, network_.size));
+  gradient_norms_ += norm;
   const auto factor = static_cast<float>(limit / (norm + 1e-6));
   update.gradient_scale = factor > 1 ? 1 : factor;  // a NaN stays
 }
@@ -318,6 +319,9 @@ void FusedCpuEngine::end_epoch(ChunkResult& result) {
   record.train_loss = line_.train_loss;
   if (has_validation_) record.validation_loss = line_.validation_loss;
   record.is_best = line_.is_best != 0;
+  const double norms = std::exchange(gradient_norms_, 0);
+  if (request_.optimizer.max_grad_norm > 0 && !std::isnan(norms))
+    record.gradient_norm = norms / static_cast<double>(request_.steps_per_epoch());
   result.finished_epochs.push_back(record);
 }
 

@@ -70,7 +70,7 @@ class FusedCpuEngine : public Engine {
   void run_slice(Bench& bench, std::int64_t first, std::int64_t count, std::int64_t rows, Gradients what,
                  const Update& update);
   void sum_slices(std::int64_t rows);
-  void clip(Update& update) const;
+  void clip(Update& update);
   void validate();
   void end_epoch(ChunkResult& result);
   Update update_of(std::int64_t step, float rate) const;
@@ -96,6 +96,7 @@ class FusedCpuEngine : public Engine {
   double best_loss_;
   kernels::StepCounters counters_;
   std::vector<double> row_sums_;
+  double gradient_norms_ = 0;  // of the steps of the epoch, summed, where gradients are clipped
   float stopped_ = 0;
 
   // Made anew by every step.

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "base/trace.h"
 #include "data/target_column.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
@@ -59,6 +60,7 @@ PortValues train_model(const CardContext& context) {
   }
   const FitResult result = fit(request, context.listener, context.stop);
   context.work_returned();
+  const Traced measuring(TraceKind::training, "measuring on training rows");
   const Evaluation on_training_rows =
       stoker::evaluate(result.model, even_rows(training, most_rows_to_measure));
   return {{"trained_model", std::make_shared<const Model>(result.model)},
@@ -83,7 +85,7 @@ CardType train_card(const std::string& name, const std::string& title) {
                       {"train_metrics", PortType::report,
                        "How the training went, and how well the training rows fit", Keep::training}},
           .file_settings = {},
-          .passing_settings = {"checkpoint_seconds"},
+          .passing_settings = {"checkpoint_seconds", "keep_last", "keep_best", "tensorboard"},
           .describe = described<TrainSettings>,
           .check = check_training,
           .run = train_model,

@@ -101,6 +101,28 @@
     }, values, holder);
   }
 
+  // Learning rate, throughput and the like, by epoch.
+  const courses = (data.curves ?? []).flatMap((curve) =>
+    (curve.courses ?? []).map((course) => ({ epochs: curve.epochs, ...course })));
+  const sized = (bytes) => {
+    if (bytes === null || bytes === undefined) return "";
+    const power = Math.min(4, Math.floor(Math.log(Math.max(bytes, 1)) / Math.log(1024)));
+    return `${shown(Number((bytes / 1024 ** power).toPrecision(4)))} ${["B", "KiB", "MiB", "GiB", "TiB"][power]}`;
+  };
+  function coursePlot(holder, course) {
+    const written = course.axis === "Bytes" ? sized : shown;
+    return new uPlot({
+      ...base(holder),
+      scales: { x: { time: false },
+                y: course.begins_at_zero ? { range: (plot, low, high) => [0, (high || 1) * 1.08] } : {} },
+      axes: [axis("Epoch", { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5] }),
+             upright(course.axis, { values: (plot, ticks) => ticks.map((tick) => (tick === null ? "" : written(tick))) })],
+      series: [{ label: "Epoch", value: (plot, value) => shown(value) },
+               { label: course.axis.toLowerCase(), stroke: colour("--training"), width: 2,
+                 points: { show: course.epochs.length <= 30, size: 6 }, value: (plot, value) => written(value) }],
+    }, [course.epochs, course.values], holder);
+  }
+
   // Every row as a dot of its own, so that where many lie over each other it gets darker.
   const dots = (radius, fill) => (plot, series) => {
     const [xs, ys] = [plot.data[0], plot.data[series]];
@@ -212,6 +234,7 @@
     score: (holder, index) => scorePlot(holder, data.scores[index]),
     candidates: (holder, index, settings) => candidatesPlot(holder, data.candidates, settings),
     loss: (holder, index, settings) => lossPlot(holder, data.curves[index], settings),
+    course: (holder, index) => coursePlot(holder, courses[index]),
     predicted: (holder, index) => predictedPlot(holder, data.scatters[index]),
     residuals: (holder, index) => residualsPlot(holder, data.histograms[index]),
   };

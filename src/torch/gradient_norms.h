@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <ATen/core/Tensor.h>
+
+#include "engine/engine.h"
+
+namespace stoker::torch_door {
+
+// The mean norm of the gradients in each epoch, summed on the device, where clipping computes it anyway.
+class GradientNorms {
+ public:
+  GradientNorms(Device device, std::int64_t most_epochs, std::int64_t steps_per_epoch);
+
+  void add(const at::Tensor& norm);
+  // Writes the epoch's into its line: `line` is a tensor [1] with the number of the record to come.
+  void end_epoch(const at::Tensor& line);
+  // After the device has been waited for, from line 0 on, which fetches them; none where it is not known,
+  // which is so in an epoch that an earlier version began.
+  std::optional<double> of_line(std::int64_t line);
+
+  void append_to(NamedArrays& state) const;
+  void restore(const NamedArrays& state);
+  const at::Tensor& sum() const { return sum_; }  // all that it changes and that counts
+
+ private:
+  double steps_;
+  at::Tensor sum_;
+  at::Tensor lines_;
+  at::Tensor fetched_;  // those of the last look, on the host
+};
+
+}  // namespace stoker::torch_door

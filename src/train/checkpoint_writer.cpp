@@ -1,0 +1,68 @@
+#include "train/checkpoint_writer.h"
+
+#include <memory>
+#include <utility>
+
+#include "base/elapsed.h"
+#include "base/trace.h"
+#include "train/diverged.h"
+
+namespace stoker {
+
+CheckpointWriter::CheckpointWriter(Checkpoints& checkpoints, const TrainingPlan& plan)
+    : checkpoints_(checkpoints),
+      plan_(plan),
+      times_(plan.checkpoint_seconds),
+      best_(plan.keep.best, plan.keep.best > 0 ? checkpoints.scores() : std::vector<EpochScore>{}) {}
+
+void CheckpointWriter::after_chunk(const Engine& engine, Progress& progress) {
+  if (!checkpoints_.kept()) return;
+  const bool is_writing = writing_.is_under_way();
+  if (!is_writing) writing_.wait();  // for what went wrong
+  std::optional<EpochScore> score;
+  if (plan_.keep.best > 0) score = score_of_last_epoch(plan_, progress);
+  const bool is_best = score && best_.admit(*score);
+  if (is_best || (!is_writing && times_.is_due())) take(engine, progress, std::move(score));
+  if (!is_writing) write_taken();
+}
+
+void CheckpointWriter::take(const Engine& engine, Progress& progress, std::optional<EpochScore> score) {
+  const Moment begin = now();
+  const Traced traced(TraceKind::training, "taking checkpoints");
+  ++progress.checkpoints.taken;
+  Checkpoint checkpoint{std::string(engine.name()), progress, engine.state(), std::move(score)};
+  fail_unless_finite(parameters_in(checkpoint.state), plan_, progress);
+  // One that waited and is neither the newest any more nor one of the best.
+  std::erase_if(taken_,
+                [&](const Checkpoint& each) { return !each.score || !best_.holds(each.score->epoch); });
+  taken_.push_back(std::move(checkpoint));
+  const double seconds = seconds_since(begin);
+  progress.checkpoints.seconds += seconds;
+  times_.taken(seconds);
+}
+
+void CheckpointWriter::write_taken() {
+  if (taken_.empty()) return;
+  const auto batch = std::make_shared<const std::vector<Checkpoint>>(std::exchange(taken_, {}));
+  writing_.begin([this, batch] {
+    const Traced traced(TraceKind::background, "writing checkpoints");
+    for (const Checkpoint& each : *batch) checkpoints_.write(each);
+  });
+}
+
+void CheckpointWriter::save_last(const Engine& engine, Progress& progress) {
+  if (!checkpoints_.kept()) return;
+  const Moment begin = now();
+  const Traced traced(TraceKind::training, "writing the last checkpoint");
+  finish();
+  checkpoints_.save(engine, progress);
+  progress.checkpoints.last_seconds = seconds_since(begin);
+}
+
+void CheckpointWriter::finish() {
+  writing_.wait();
+  write_taken();
+  writing_.wait();
+}
+
+}  // namespace stoker

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <vector>
+
+#include "base/background_work.h"
+#include "engine/engine.h"
+#include "train/best_epochs.h"
+#include "train/checkpoint_times.h"
+#include "train/checkpoints.h"
+#include "train/plan.h"
+#include "train/progress.h"
+
+namespace stoker {
+
+// Takes checkpoints of a training between two chunks and has them written while it goes on. One is written at
+// a time; none is taken before that, but for those of the best epochs, which wait. What goes wrong in writing
+// one is thrown by the next call. Going out of scope it waits for the one that is being written.
+class CheckpointWriter {
+ public:
+  // Both must live as long, and nobody else uses the checkpoints meanwhile.
+  CheckpointWriter(Checkpoints& checkpoints, const TrainingPlan& plan);
+
+  // Throws Diverged where a weight to be kept is not finite.
+  void after_chunk(const Engine& engine, Progress& progress);
+  // Takes one now, and returns when it and all before it are written.
+  void save_last(const Engine& engine, Progress& progress);
+  // Returns when all that was taken is written.
+  void finish();
+
+ private:
+  void take(const Engine& engine, Progress& progress, std::optional<EpochScore> score);
+  void write_taken();
+
+  Checkpoints& checkpoints_;
+  const TrainingPlan& plan_;
+  CheckpointTimes times_;
+  BestEpochs best_;
+  std::vector<Checkpoint> taken_;  // and not yet given to be written
+  BackgroundWork writing_;         // last, so that it ends first
+};
+
+}  // namespace stoker

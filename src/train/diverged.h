@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/error.h"
+#include "engine/engine.h"
+#include "train/plan.h"
+#include "train/progress.h"
+
+namespace stoker {
+
+// A loss or a weight is not finite. Exit code 1.
+class Diverged : public Error {
+ public:
+  explicit Diverged(const std::string& message) : Error(ExitCode::run_failed, message) {}
+};
+
+bool all_finite(const NamedArrays& arrays);
+// `epoch` counts from 0.
+[[noreturn]] void fail_diverged(const TrainingPlan& plan, std::int64_t epoch, const std::string& what);
+// Throws Diverged.
+void fail_unless_finite(const NamedArrays& parameters, const TrainingPlan& plan, const Progress& progress);
+
+}  // namespace stoker
