@@ -31,6 +31,12 @@ constexpr std::size_t block_rows = 512;
 // Columns that come from a file when they are asked for are laid into the rows a few at a time: few enough to
 // take little memory, and as many as keep what is written to a row together.
 constexpr std::size_t columns_at_a_time = 4;
+constexpr std::size_t values_at_a_time = std::size_t{1} << 22;
+
+std::size_t columns_from_file(std::int64_t rows) {
+  const std::size_t fitting = values_at_a_time / std::max<std::size_t>(static_cast<std::size_t>(rows), 1);
+  return std::clamp<std::size_t>(fitting, 1, columns_at_a_time);
+}
 
 // One column on its way into the rows: numbers are read block by block, texts were looked up beforehand.
 struct ColumnFeed {
@@ -257,7 +263,8 @@ void lay_table(const Laid& laid, const Table& table, const OwnRows* own, std::sp
                std::int64_t stride, std::vector<ColumnFeed>& met) {
   const Columns& columns = laid.columns;
   const bool from_file = come_when_asked_for(*table.columns);
-  const std::size_t at_a_time = from_file ? columns_at_a_time : std::max<std::size_t>(columns.size(), 1);
+  const std::size_t at_a_time =
+      from_file ? columns_from_file(table.rows()) : std::max<std::size_t>(columns.size(), 1);
   std::int64_t first_feature = 0;
   for (std::size_t first = 0; first < columns.size(); first += at_a_time) {
     std::vector<ColumnFeed> feeds;

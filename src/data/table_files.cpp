@@ -102,7 +102,8 @@ constexpr const char* group_key = "stoker.group_column";
 
 arrow::Result<std::shared_ptr<arrow::Table>> with_origin(const Table& table) {
   const auto metadata = std::make_shared<arrow::KeyValueMetadata>();
-  std::shared_ptr<arrow::Table> columns = with_windows_kept(table, in_memory(table.columns), *metadata);
+  std::shared_ptr<arrow::Table> columns = in_memory(table.columns);
+  tell_of_windows(table, *metadata);
   if (table.source_rows) {
     const auto rows =
         std::make_shared<arrow::Int64Array>(table.rows(), arrow::Buffer::Wrap(*table.source_rows));
@@ -225,7 +226,7 @@ void write_arrow(const Table& table, const std::filesystem::path& path) {
   if (write_from_file(table, path)) return;
   const auto columns = or_fail(with_origin(table), "writing " + path.string());
   write_atomically(path, [&](const auto& output) { return write_ipc(*columns, output); });
-  write_series_beside(table, path);
+  write_windows_beside(table, path);
 }
 
 void write_table(const Table& given, const std::filesystem::path& path) {

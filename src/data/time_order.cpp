@@ -67,7 +67,7 @@ RowList rows_in_time(const Table& table) {
   return rows;
 }
 
-SplitRows without_overlap(const Table& table, const RowList& rows, RowList held_back) {
+SplitRows without_overlap(const Table& table, std::span<const std::int64_t> rows, RowList held_back) {
   const std::vector<Span> united = united_spans(table, held_back);
   SplitRows split;
   for (const std::int64_t row : rows)
@@ -75,15 +75,15 @@ SplitRows without_overlap(const Table& table, const RowList& rows, RowList held_
   split.purged = static_cast<std::int64_t>(rows.size() - split.first.size());
   split.second = std::move(held_back);
   if (split.first.empty()) refuse_nothing_left(table, rows.size(), split.second.size());
-  std::ranges::sort(split.first);
-  std::ranges::sort(split.second);
+  for (RowList* part : {&split.first, &split.second})
+    if (!std::ranges::is_sorted(*part)) std::ranges::sort(*part);
   return split;
 }
 
 SplitRows split_by_time(const Table& table, std::int64_t trained_on, std::int64_t held_back) {
   const RowList order = rows_in_time(table);
   const auto cut = order.end() - held_back;
-  return without_overlap(table, {cut - trained_on, cut}, {cut, order.end()});
+  return without_overlap(table, std::span(cut - trained_on, cut), {cut, order.end()});
 }
 
 std::vector<SplitRows> fold_by_time(const Table& table, std::int64_t folds) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,7 @@ SplitRows split_by_time(const Table& table, std::int64_t trained_on, std::int64_
 std::vector<SplitRows> fold_by_time(const Table& table, std::int64_t folds);
 
 // Of the rows, those whose span overlaps that of no row held back; how many others there were is told.
-SplitRows without_overlap(const Table& table, const std::vector<std::int64_t>& rows,
+SplitRows without_overlap(const Table& table, std::span<const std::int64_t> rows,
                           std::vector<std::int64_t> held_back);
 
 // Of the rows of a table from the earliest to the latest, by the ends of their spans.

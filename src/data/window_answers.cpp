@@ -99,6 +99,9 @@ std::vector<NewColumn> directions(const std::shared_ptr<arrow::ChunkedArray>& co
 
 std::shared_ptr<arrow::ChunkedArray> values_at(const std::shared_ptr<arrow::ChunkedArray>& column,
                                                const std::vector<std::int64_t>& rows) {
+  const auto apart = [](std::int64_t a, std::int64_t b) { return b != a + 1; };
+  if (std::ranges::adjacent_find(rows, apart) == rows.end())  // of one series: a view is enough
+    return column->Slice(rows.empty() ? 0 : rows.front(), static_cast<std::int64_t>(rows.size()));
   const auto indices =
       std::make_shared<arrow::Int64Array>(static_cast<std::int64_t>(rows.size()), arrow::Buffer::Wrap(rows));
   arrow::compute::ExecContext memory(page_memory());

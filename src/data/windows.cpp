@@ -241,8 +241,12 @@ struct Stretch {
   std::int64_t before = 0;  // covered moments before it
 };
 
-std::vector<Stretch> stretches_of(std::vector<std::int64_t> starts, std::int64_t length) {
-  if (!std::ranges::is_sorted(starts)) std::ranges::sort(starts);
+std::vector<Stretch> stretches_of(const std::vector<std::int64_t>& starts, std::int64_t length) {
+  if (!std::ranges::is_sorted(starts)) {
+    std::vector<std::int64_t> sorted = starts;
+    std::ranges::sort(sorted);
+    return stretches_of(sorted, length);
+  }
   std::vector<Stretch> stretches;
   for (const std::int64_t start : starts) {
     if (!stretches.empty() && start <= stretches.back().end) {

@@ -20,44 +20,51 @@ namespace stoker {
 namespace {
 
 constexpr const char* windows_key = "stoker.windows";  // in the metadata: their settings
-constexpr const char* first_key = "stoker.first_tick";
-constexpr const char* last_key = "stoker.last_tick";
-constexpr const char* start_key = "stoker.start";
+constexpr const char* first_key = "first_tick";
+constexpr const char* last_key = "last_tick";
+constexpr const char* start_key = "start";
 
 using Ticks = std::vector<std::int32_t>;
 
+std::filesystem::path file_beside(const std::filesystem::path& path, const char* what) {
+  return path.parent_path() / fmt::format("{}.{}.arrow", path.stem().string(), what);
+}
 std::filesystem::path series_file(const std::filesystem::path& path) {
-  return path.parent_path() / (path.stem().string() + ".series.arrow");
+  return file_beside(path, "series");
+}
+std::filesystem::path places_file(const std::filesystem::path& path) {
+  return file_beside(path, "places");
 }
 
-template <class NumberOf>
-void append_numbers(const char* name, std::int64_t rows, const NumberOf& number_of,
-                    std::shared_ptr<arrow::Table>& columns) {
-  Ticks numbers(static_cast<std::size_t>(rows));
-  for (std::int64_t row = 0; row < rows; ++row) numbers[static_cast<std::size_t>(row)] = number_of(row);
-  const auto buffer = arrow::Buffer::FromVector(std::move(numbers));
-  columns =
-      or_fail(columns->AddColumn(
-                  columns->num_columns(), arrow::field(name, arrow::int32()),
-                  std::make_shared<arrow::ChunkedArray>(std::make_shared<arrow::Int32Array>(rows, buffer))),
-              "keeping windows");
+// When each row is, and of places in a series where it begins there.
+Table places_of(const Table& table) {
+  arrow::FieldVector fields;
+  arrow::ArrayVector columns;
+  const auto add = [&](const char* name, const auto& number_of) {
+    Ticks numbers(static_cast<std::size_t>(table.rows()));
+    for (std::int64_t row = 0; row < table.rows(); ++row)
+      numbers[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(number_of(row));
+    fields.push_back(arrow::field(name, arrow::int32()));
+    columns.push_back(
+        std::make_shared<arrow::Int32Array>(table.rows(), arrow::Buffer::FromVector(std::move(numbers))));
+  };
+  add(first_key, [&](std::int64_t row) { return span_of(table, row).first; });
+  add(last_key, [&](std::int64_t row) { return span_of(table, row).last; });
+  if (has_windows(table)) add(start_key, [&](std::int64_t row) { return start_of(table, row); });
+  return {arrow::Table::Make(arrow::schema(fields), columns, table.rows())};
 }
 
-// The last column, which must be the one of this name.
-Ticks take_numbers(Table& table, const char* name) {
-  const int last = table.columns->num_columns() - 1;
-  const bool is_it = last >= 0 && table.columns->field(last)->name() == name &&
-                     table.columns->field(last)->type()->id() == arrow::Type::INT32;
-  if (!is_it) refuse("a table of windows is damaged: it has no {}", name);
+Ticks numbers_at(const Table& places, const char* name, std::int64_t rows) {
+  if (!places.has_column(name) || places.rows() != rows || places.column(name)->null_count() > 0 ||
+      places.column(name)->type()->id() != arrow::Type::INT32)
+    refuse("a table of windows is damaged: its rows have no {}", name);
   Ticks numbers;
-  numbers.reserve(static_cast<std::size_t>(table.rows()));
-  const auto kept = table.columns->column(last);
-  for (const auto& chunk : kept->chunks()) {
-    if (chunk->null_count() > 0) refuse("a table of windows is damaged: {} has missing values", name);
+  numbers.reserve(static_cast<std::size_t>(rows));
+  const auto column = places.column(name);
+  for (const auto& chunk : column->chunks()) {
     const auto* values = static_cast<const arrow::Int32Array&>(*chunk).raw_values();
     numbers.insert(numbers.end(), values, values + chunk->length());
   }
-  table.columns = or_fail(table.columns->RemoveColumn(last), "reading windows");
   return numbers;
 }
 
@@ -98,24 +105,15 @@ void refuse_places_outside(const Windows& windows) {
 
 }  // namespace
 
-std::shared_ptr<arrow::Table> with_windows_kept(const Table& table, std::shared_ptr<arrow::Table> columns,
-                                                arrow::KeyValueMetadata& metadata) {
-  if (!table.windows) return columns;
+void tell_of_windows(const Table& table, arrow::KeyValueMetadata& metadata) {
+  if (!table.windows) return;
   const auto settings = config::to_json(config::write(table.windows->config));
   metadata.Append(windows_key, settings.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-  const auto rows = table.rows();
-  append_numbers(
-      first_key, rows, [&](std::int64_t row) { return span_of(table, row).first; }, columns);
-  append_numbers(
-      last_key, rows, [&](std::int64_t row) { return span_of(table, row).last; }, columns);
-  if (has_windows(table))
-    append_numbers(
-        start_key, rows, [&](std::int64_t row) { return static_cast<std::int32_t>(start_of(table, row)); },
-        columns);
-  return columns;
 }
 
-void write_series_beside(const Table& table, const std::filesystem::path& path) {
+void write_windows_beside(const Table& table, const std::filesystem::path& path) {
+  if (!table.windows) return;
+  write_arrow(places_of(table), places_file(path));
   if (!has_windows(table)) return;
   const Windows& windows = *table.windows;
   // Both parts of a split have the same series: one file is enough for them. Files of the cache are never
@@ -131,17 +129,18 @@ void take_windows(Table& table, const arrow::KeyValueMetadata& metadata, const s
   if (!metadata.Contains(windows_key)) return;
   auto windows = std::make_shared<Windows>();
   windows->config = config_from(or_fail(metadata.Get(windows_key), path.string()));
+  const Table kept = read_arrow(places_file(path));
   const Places places(table);
   if (windows->are_places()) {
-    const Ticks starts = take_numbers(table, start_key);
     windows->series = open_arrow(series_file(path), large_bytes);
     windows->series_file = series_file(path);
     windows->starts.resize(places.count());
+    const Ticks starts = numbers_at(kept, start_key, table.rows());
     for (std::size_t row = 0; row < starts.size(); ++row) windows->starts[places[row]] = starts[row];
     refuse_places_outside(*windows);
   }
-  const Ticks last = take_numbers(table, last_key);
-  const Ticks first = take_numbers(table, first_key);
+  const Ticks first = numbers_at(kept, first_key, table.rows());
+  const Ticks last = numbers_at(kept, last_key, table.rows());
   auto order = std::make_shared<TimeOrder>();
   order->spans.resize(places.count());
   for (std::size_t row = 0; row < first.size(); ++row) order->spans[places[row]] = {first[row], last[row]};

@@ -1,25 +1,23 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 
 #include "data/table.h"
 
 namespace arrow {
 class KeyValueMetadata;
-class Table;
-}  // namespace arrow
+}
 
-// What a table of windows keeps beside its columns: how they were made, where each row begins and when it is,
-// and the series in a file of its own.
+// What a table of windows keeps beside its columns: how they were made, in a file where each row begins and
+// when it is, and in another the series.
 namespace stoker {
 
-// The table's columns with those of its windows behind them, of which `metadata` tells.
-std::shared_ptr<arrow::Table> with_windows_kept(const Table& table, std::shared_ptr<arrow::Table> columns,
-                                                arrow::KeyValueMetadata& metadata);
-// Writes the series, where there is one, beside the file of the table.
-void write_series_beside(const Table& table, const std::filesystem::path& path);
-// Takes them off again; the rows that the table is of its source are known. `large_bytes` as in open_arrow().
+// Tells of them in the metadata of the table's columns.
+void tell_of_windows(const Table& table, arrow::KeyValueMetadata& metadata);
+// Writes the rest into files beside that of the table.
+void write_windows_beside(const Table& table, const std::filesystem::path& path);
+// Gives the table what was told of; which rows it is of its source is known. `large_bytes` as in
+// open_arrow().
 void take_windows(Table& table, const arrow::KeyValueMetadata& metadata, const std::filesystem::path& path,
                   std::uint64_t large_bytes);
 
