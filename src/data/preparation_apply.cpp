@@ -19,6 +19,7 @@
 #include "data/kept_columns.h"
 #include "data/preparation.h"
 #include "data/target_statistics.h"
+#include "data/windows.h"
 
 namespace stoker {
 namespace {
@@ -30,6 +31,12 @@ constexpr std::size_t block_rows = 512;
 // Columns that come from a file when they are asked for are laid into the rows a few at a time: few enough to
 // take little memory, and as many as keep what is written to a row together.
 constexpr std::size_t columns_at_a_time = 4;
+constexpr std::size_t values_at_a_time = std::size_t{1} << 22;
+
+std::size_t columns_from_file(std::int64_t rows) {
+  const std::size_t fitting = values_at_a_time / std::max<std::size_t>(static_cast<std::size_t>(rows), 1);
+  return std::clamp<std::size_t>(fitting, 1, columns_at_a_time);
+}
 
 // One column on its way into the rows: numbers are read block by block, texts were looked up beforehand.
 struct ColumnFeed {
@@ -256,7 +263,8 @@ void lay_table(const Laid& laid, const Table& table, const OwnRows* own, std::sp
                std::int64_t stride, std::vector<ColumnFeed>& met) {
   const Columns& columns = laid.columns;
   const bool from_file = come_when_asked_for(*table.columns);
-  const std::size_t at_a_time = from_file ? columns_at_a_time : std::max<std::size_t>(columns.size(), 1);
+  const std::size_t at_a_time =
+      from_file ? columns_from_file(table.rows()) : std::max<std::size_t>(columns.size(), 1);
   std::int64_t first_feature = 0;
   for (std::size_t first = 0; first < columns.size(); first += at_a_time) {
     std::vector<ColumnFeed> feeds;
@@ -289,8 +297,8 @@ void lay_array(const Laid& laid, const Table& table, const OwnRows* own, Array& 
 }
 
 template <class T>
-Array scaled_targets(const std::vector<double>& real, double shift, double scale) {
-  Array targets(dtype_of<T>(), {static_cast<std::int64_t>(real.size()), 1});
+Array scaled_targets(const std::vector<double>& real, std::int64_t steps, double shift, double scale) {
+  Array targets(dtype_of<T>(), {static_cast<std::int64_t>(real.size()) / steps, steps});
   std::transform(real.begin(), real.end(), targets.as<T>().begin(),
                  [&](double x) { return static_cast<T>((x - shift) / scale); });
   return targets;
@@ -326,8 +334,31 @@ Dataset Preparation::apply_to_training(const Table& training, DType type) const 
   return dataset;
 }
 
+Dataset Preparation::lay_windows(const Table& table, DType type) const {
+  const std::int64_t length = windows_->length;
+  if (!has_windows(table))
+    refuse(
+        "the model reads windows of {} rows of a series, but these are plain rows: put a windows card with "
+        "the settings of its training before them",
+        length);
+  if (table.windows->config.length != length)
+    refuse("the model reads windows of {} rows, but those of the table have {}", length,
+           table.windows->config.length);
+  const CoveredMoments covered = covered_moments(table);
+  refuse_absent(columns_, covered.moments);
+  Array series(type, {covered.moments.rows(), feature_count()});
+  std::vector<ColumnFeed> met;
+  lay_array(columns_of(columns_, "features"), covered.moments, nullptr, series, met);
+  refuse_unusable(met, covered.moments, missing_values_, type);
+  Dataset dataset;
+  dataset.arrays.push_back({"window", Role::features, std::move(series),
+                            Array::from<std::int64_t>(covered.starts, {table.rows()}), length});
+  return dataset;
+}
+
 Dataset Preparation::lay_rows(const Table& table, DType type, const OwnRows* own) const {
   if (type != DType::float32 && type != DType::float64) fail("features were requested as {}", name_of(type));
+  if (reads_windows()) return lay_windows(table, type);
   refuse_absent(columns_, table);
   Dataset dataset;
   std::vector<ColumnFeed> met;
@@ -345,9 +376,9 @@ void Preparation::add_targets(const Table& table, DType type, Dataset& dataset) 
   if (task_ != Task::regression) {
     targets = Array::from<std::int64_t>(class_targets(table), {table.rows()});
   } else if (type == DType::float32) {
-    targets = scaled_targets<float>(real_targets(table), target_shift_, target_scale_);
+    targets = scaled_targets<float>(real_targets(table), steps_, target_shift_, target_scale_);
   } else {
-    targets = scaled_targets<double>(real_targets(table), target_shift_, target_scale_);
+    targets = scaled_targets<double>(real_targets(table), steps_, target_shift_, target_scale_);
   }
   dataset.arrays.push_back({"targets", Role::targets, std::move(targets)});
 }

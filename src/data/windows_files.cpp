@@ -1,0 +1,151 @@
+#include "data/windows_files.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <system_error>
+
+#include <arrow/array.h>
+#include <arrow/chunked_array.h>
+#include <arrow/table.h>
+#include <arrow/util/key_value_metadata.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "data/arrow_result.h"
+#include "data/time_order.h"
+#include "data/windows.h"
+
+namespace stoker {
+namespace {
+
+constexpr const char* windows_key = "stoker.windows";  // in the metadata: their settings
+constexpr const char* first_key = "first_tick";
+constexpr const char* last_key = "last_tick";
+constexpr const char* start_key = "start";
+
+using Ticks = std::vector<std::int32_t>;
+
+std::filesystem::path file_beside(const std::filesystem::path& path, const char* what) {
+  return path.parent_path() / fmt::format("{}.{}.arrow", path.stem().string(), what);
+}
+std::filesystem::path series_file(const std::filesystem::path& path) {
+  return file_beside(path, "series");
+}
+std::filesystem::path places_file(const std::filesystem::path& path) {
+  return file_beside(path, "places");
+}
+
+// When each row is, and of places in a series where it begins there.
+Table places_of(const Table& table) {
+  arrow::FieldVector fields;
+  arrow::ArrayVector columns;
+  const auto add = [&](const char* name, const auto& number_of) {
+    Ticks numbers(static_cast<std::size_t>(table.rows()));
+    for (std::int64_t row = 0; row < table.rows(); ++row)
+      numbers[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(number_of(row));
+    fields.push_back(arrow::field(name, arrow::int32()));
+    columns.push_back(
+        std::make_shared<arrow::Int32Array>(table.rows(), arrow::Buffer::FromVector(std::move(numbers))));
+  };
+  add(first_key, [&](std::int64_t row) { return span_of(table, row).first; });
+  add(last_key, [&](std::int64_t row) { return span_of(table, row).last; });
+  if (has_windows(table)) add(start_key, [&](std::int64_t row) { return start_of(table, row); });
+  return {arrow::Table::Make(arrow::schema(fields), columns, table.rows())};
+}
+
+Ticks numbers_at(const Table& places, const char* name, std::int64_t rows) {
+  if (!places.has_column(name) || places.rows() != rows || places.column(name)->null_count() > 0 ||
+      places.column(name)->type()->id() != arrow::Type::INT32)
+    refuse("a table of windows is damaged: its rows have no {}", name);
+  Ticks numbers;
+  numbers.reserve(static_cast<std::size_t>(rows));
+  const auto column = places.column(name);
+  for (const auto& chunk : column->chunks()) {
+    const auto* values = static_cast<const arrow::Int32Array&>(*chunk).raw_values();
+    numbers.insert(numbers.end(), values, values + chunk->length());
+  }
+  return numbers;
+}
+
+// By the rows of the source, as many as are known of.
+class Places {
+ public:
+  explicit Places(const Table& table) : rows_(table.source_rows), count_(table.rows()) {
+    if (!rows_ || rows_->empty()) return;
+    const auto [least, most] = std::ranges::minmax(*rows_);
+    if (least < 0 || most >= std::numeric_limits<std::int32_t>::max())
+      refuse("a table of windows is damaged: it has impossible rows");
+    count_ = most + 1;
+  }
+  std::size_t count() const { return static_cast<std::size_t>(count_); }
+  std::size_t operator[](std::size_t row) const {
+    return rows_ ? static_cast<std::size_t>((*rows_)[row]) : row;
+  }
+
+ private:
+  std::shared_ptr<const std::vector<std::int64_t>> rows_;
+  std::int64_t count_;
+};
+
+WindowsConfig config_from(const std::string& text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  config::Diagnostics diagnostics("");
+  if (json.is_discarded()) refuse("a table of windows is damaged: its settings cannot be read");
+  const auto config = config::read<WindowsConfig>(config::from_json(json), "windows", diagnostics);
+  diagnostics.refuse_if_any();
+  return config;
+}
+
+void refuse_places_outside(const Windows& windows) {
+  const std::int64_t beyond = windows.series.rows() - windows.config.length;
+  for (const std::int32_t start : windows.starts)
+    if (start < 0 || start > beyond) refuse("a table of windows is damaged: a window is outside its series");
+}
+
+}  // namespace
+
+void tell_of_windows(const Table& table, arrow::KeyValueMetadata& metadata) {
+  if (!table.windows) return;
+  const auto settings = config::to_json(config::write(table.windows->config));
+  metadata.Append(windows_key, settings.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void write_windows_beside(const Table& table, const std::filesystem::path& path) {
+  if (!table.windows) return;
+  write_arrow(places_of(table), places_file(path));
+  if (!has_windows(table)) return;
+  const Windows& windows = *table.windows;
+  // Both parts of a split have the same series: one file is enough for them. Files of the cache are never
+  // changed, only replaced.
+  std::error_code failed = std::make_error_code(std::errc::no_such_file_or_directory);
+  if (!windows.series_file.empty())
+    std::filesystem::create_hard_link(windows.series_file, series_file(path), failed);
+  if (failed) write_arrow(windows.series, series_file(path));
+}
+
+void take_windows(Table& table, const arrow::KeyValueMetadata& metadata, const std::filesystem::path& path,
+                  std::uint64_t large_bytes) {
+  if (!metadata.Contains(windows_key)) return;
+  auto windows = std::make_shared<Windows>();
+  windows->config = config_from(or_fail(metadata.Get(windows_key), path.string()));
+  const Table kept = read_arrow(places_file(path));
+  const Places places(table);
+  if (windows->are_places()) {
+    windows->series = open_arrow(series_file(path), large_bytes);
+    windows->series_file = series_file(path);
+    windows->starts.resize(places.count());
+    const Ticks starts = numbers_at(kept, start_key, table.rows());
+    for (std::size_t row = 0; row < starts.size(); ++row) windows->starts[places[row]] = starts[row];
+    refuse_places_outside(*windows);
+  }
+  const Ticks first = numbers_at(kept, first_key, table.rows());
+  const Ticks last = numbers_at(kept, last_key, table.rows());
+  auto order = std::make_shared<TimeOrder>();
+  order->spans.resize(places.count());
+  for (std::size_t row = 0; row < first.size(); ++row) order->spans[places[row]] = {first[row], last[row]};
+  table.time_order = std::move(order);
+  table.windows = std::move(windows);
+}
+
+}  // namespace stoker
