@@ -21,22 +21,14 @@ void add_shared_flags(CLI::App& app, BenchOptions& options) {
   app.add_flag("--json", options.json, "Print one JSON object per measurement, each on its own line");
 }
 
-void add_w1_flags(CLI::App& app, BenchOptions& options) {
+void add_training_flags(CLI::App& app, BenchOptions& options, std::int64_t rows) {
   app.add_option("--batch", options.batches, "Rows per step; may be repeated")
       ->allow_extra_args(false)
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{bench_rows}))
+      ->check(CLI::Range(std::int64_t{1}, rows))
       ->capture_default_str();
   app.add_option("--device", options.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
   app.add_option("--engine", options.engines, "auto, fused, graph or eager; may be repeated")
       ->allow_extra_args(false)
-      ->capture_default_str();
-  app.add_option("--hidden", options.hidden, "Widths of the hidden layers, separated by commas")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{65'536}))
-      ->capture_default_str();
-  app.add_option("--dropout", options.dropout, "Share of hidden outputs left out")
-      ->check(CLI::Range(0.0, 0.99))
       ->capture_default_str();
   app.add_option("--precision", options.precision, "auto, or fp32: operands that are not rounded")
       ->check(CLI::IsMember({"auto", "fp32"}))
@@ -46,10 +38,35 @@ void add_w1_flags(CLI::App& app, BenchOptions& options) {
       ->allow_extra_args(false)
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{100'000'000}))
       ->capture_default_str();
+}
+
+void add_w1_flags(CLI::App& app, BenchOptions& options) {
+  add_training_flags(app, options, bench_rows);
+  app.add_option("--hidden", options.hidden, "Widths of the hidden layers, separated by commas")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{65'536}))
+      ->capture_default_str();
+  app.add_option("--dropout", options.dropout, "Share of hidden outputs left out")
+      ->check(CLI::Range(0.0, 0.99))
+      ->capture_default_str();
   app.add_option("--models", options.models, "Measure this many models side by side, and one alone")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
   app.add_option("--threads", options.threads, "With --models on the CPU: threads; 0: one per core")
       ->check(CLI::Range(0, 4096));
+}
+
+void add_sequence_flags(CLI::App& app, BenchOptions& options) {
+  options.batches = {256};
+  add_training_flags(app, options, bench_windows);
+  app.add_option("--threads", options.threads, "Of the CPU, that the training may use; 0: as many as pay")
+      ->check(CLI::Range(0, 4096));
+}
+
+void refuse_falling_steps(const BenchOptions& options) {
+  if (!std::is_sorted(options.steps_before.begin(), options.steps_before.end()))
+    refuse(
+        "--steps-before: one training continues from each number to the next, so give them in rising order");
 }
 
 // The scripts take one batch size at a time.
@@ -90,15 +107,27 @@ ExitCode run_w1(const BenchOptions& options) {
     refuse("--models compares many models with one of Stoker's own; leave out --peers");
   if (options.models > 0 && options.engines.size() > 1)
     refuse("--models measures one engine; {} were given", options.engines.size());
-  if (!std::is_sorted(options.steps_before.begin(), options.steps_before.end()))
-    refuse(
-        "--steps-before: one training continues from each number to the next, so give them in rising order");
+  refuse_falling_steps(options);
   if (options.peers && w1_name(options) != "w1")
     refuse("the peers train only the hidden layers 128,64,32; leave out --hidden or --peers");
   if (options.models > 0) return show_many(options, bench_w1_many(options));
   Comparison comparison(options.json);
   bench_w1(options, comparison, [&](std::int64_t batch, Device device) {
     if (options.peers) run_w1_peers(options, batch, device, comparison);
+  });
+  return ExitCode::done;
+}
+
+ExitCode run_sequences(const std::string& workload, const std::string& family, const BenchOptions& options) {
+  refuse_falling_steps(options);
+  Comparison comparison(options.json);
+  bench_sequences(workload, family, options, comparison, [&](std::int64_t batch, Device device) {
+    if (!options.peers) return;
+    run_peers(workload + "_",
+              {"--batch", fmt::format("{}", batch), "--device", device.is_cuda() ? "cuda" : "cpu",
+               "--precision", options.precision, "--threads", fmt::format("{}", options.threads), "--seconds",
+               fmt::format("{}", options.seconds)},
+              comparison);
   });
   return ExitCode::done;
 }
@@ -114,10 +143,19 @@ ExitCode run_linear(const BenchOptions& options) {
 
 Action declare_bench(CLI::App& app) {
   const auto options = std::make_shared<BenchOptions>();
+  const auto of_sequences = std::make_shared<BenchOptions>();
   CLI::App* w1 = app.add_subcommand(
       "w1", "Training steps of a tabular network: 40,000 × 13 → [128, 64, 32] → 1, ReLU, Adam, MSE");
   CLI::App* linear =
       app.add_subcommand("linear", "Fits of linear_regression, ridge, lasso and lasso_cv on 40,000 × 13");
+  CLI::App* w2 = app.add_subcommand(
+      "w2", "Training steps of an LSTM: 76,792 windows of 20 × 29, 3 classes, two layers of 2 × 128, AdamW");
+  CLI::App* w3 = app.add_subcommand(
+      "w3", "Training steps of a transformer on the same windows: three layers of 128, 8 heads, AdamW");
+  for (CLI::App* each : {w2, w3}) {
+    add_sequence_flags(*each, *of_sequences);
+    add_shared_flags(*each, *of_sequences);
+  }
   add_w1_flags(*w1, *options);
   add_shared_flags(*w1, *options);
   add_shared_flags(*linear, *options);
@@ -128,8 +166,14 @@ Action declare_bench(CLI::App& app) {
       "  stoker bench w1 --device cuda --engine graph --peers\n"
       "  stoker bench w1 --device cpu --models 32\n"
       "  stoker bench w1 --device cuda --hidden 1024,1024,1024 --engine fused --engine graph\n"
+      "  stoker bench w2 --batch 16 --batch 256 --device cpu --peers\n"
       "  stoker bench linear --peers");
-  return [=] { return w1->parsed() ? run_w1(*options) : run_linear(*options); };
+  return [=] {
+    if (w1->parsed()) return run_w1(*options);
+    if (w2->parsed()) return run_sequences("w2", "lstm", *of_sequences);
+    if (w3->parsed()) return run_sequences("w3", "transformer", *of_sequences);
+    return run_linear(*options);
+  };
 }
 
 }  // namespace stoker::cli

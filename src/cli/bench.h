@@ -25,9 +25,27 @@ struct BenchOptions {
   bool json = false;
 };
 
-// Rows and columns of the synthetic table that both workloads are measured on.
+// Rows and columns of the synthetic table that w1 and the linear models are measured on.
 constexpr std::int64_t bench_rows = 40'000;
 constexpr std::int64_t bench_columns = 13;
+// Windows of the synthetic series that w2 and w3 are measured on.
+constexpr std::int64_t bench_windows = 76'792;
+
+// Measures the training steps of one workload. Made before its data is placed: what memory is used is counted
+// from there on.
+class TrainingBench {
+ public:
+  TrainingBench(std::string workload, const BenchOptions& options, Device device);
+
+  // One line, shown as soon as it is measured, for each number of steps to be trained before.
+  std::vector<BenchLine> measure_steps(const EngineRequest& request, EngineChoice choice,
+                                       Comparison& comparison) const;
+
+ private:
+  std::string workload_;
+  const BenchOptions& options_;
+  std::uint64_t free_before_;
+};
 
 // w1: 13 → [128, 64, 32] → 1, ReLU, dropout, Adam 1e-3, MSE. One line per batch size, engine and number of
 // steps before; `after_batch` follows the lines of each batch size.
@@ -52,6 +70,14 @@ struct ManyLine {
   double times_single = 1;           // time per model-step × threads, in units of a single model's
 };
 std::vector<ManyLine> bench_w1_many(const BenchOptions& options);
+
+// A family as it is by default, over windows of 20 × 29 and 3 classes, with AdamW 1e-3 and gradients
+// shortened to 0.5. One line per batch size and engine, and on a CPU the share that it reaches of the
+// machine's rate of multiply-adds; `after_batch` follows the lines of each batch size.
+void bench_sequences(const std::string& workload, const std::string& family, const BenchOptions& options,
+                     Comparison& comparison,
+                     const std::function<void(std::int64_t batch, Device device)>& after_batch);
+
 // linear_regression, ridge, lasso, lasso_cv on the same table in memory. One line per model.
 void bench_linear(const BenchOptions& options, Comparison& comparison);
 

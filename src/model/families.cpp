@@ -4,11 +4,15 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "model/cnn1d.h"
 #include "model/family.h"
 #include "model/linear_families.h"
 #include "model/logistic.h"
 #include "model/mlp.h"
+#include "model/recurrent.h"
 #include "model/residual_mlp.h"
+#include "model/temporal_mlp.h"
+#include "model/transformer.h"
 
 namespace stoker {
 namespace {
@@ -40,6 +44,11 @@ std::vector<Family>& table() {
       neural_network(),
       deep_neural_network(),
       residual_mlp(),
+      lstm(),
+      gru(),
+      transformer(),
+      temporal_mlp(),
+      cnn1d(),
   };
   return all;
 }
@@ -77,7 +86,9 @@ config::Value checked_settings(const Family& family, const config::Value& settin
                                config::Diagnostics& diagnostics) {
   const config::Described described = family.describe();
   config::read_fields(described.fields, settings, path, diagnostics);
-  return config::write_fields(described.fields);
+  config::Value all = config::write_fields(described.fields);
+  if (family.check != nullptr) family.check(all, path, &settings, diagnostics);
+  return all;
 }
 
 InputForm form_of(const Family& family, const config::Value& settings) {
@@ -107,11 +118,16 @@ std::vector<Phase> phases_of(const Network& network) {
 
 std::int64_t parameter_count(const Network& network) {
   std::int64_t count = 0;
-  for (const ParameterSpec& spec : parameter_specs(network)) {
-    std::int64_t size = 1;
-    for (const std::int64_t each : spec.shape) size *= each;
-    count += size;
-  }
+  for (const ParameterSpec& spec : parameter_specs(network)) count += spec.size();
+  return count;
+}
+
+std::int64_t multiply_adds(const Network& network) {
+  const Family& family = family_of(network);
+  if (family.multiply_adds != nullptr) return family.multiply_adds(network);
+  std::int64_t count = 0;
+  for (const ParameterSpec& spec : parameter_specs(network))
+    if (spec.shape.size() > 1) count += spec.size();
   return count;
 }
 

@@ -32,6 +32,12 @@ struct ParameterSpec {
   bool is_trained = true;  // else a buffer
   double deviation = 0;    // begins normal around 0 with this deviation
   bool last_row_is_zero = false;
+
+  std::int64_t size() const {
+    std::int64_t values = 1;
+    for (const std::int64_t each : shape) values *= each;
+    return values;
+  }
 };
 
 // What a solver is given.
@@ -61,6 +67,10 @@ constexpr std::int64_t rows_of_block = 1024;
 struct Family {
   std::string_view name;
   config::Described (*describe)();  // its own settings only
+  // Settings that contradict each other, each an error of the document; `written` is the map that they were
+  // read from, for its line numbers, or null. Null: none can.
+  void (*check)(const config::Value& settings, const std::string& path, const config::Value* written,
+                config::Diagnostics& diagnostics) = nullptr;
   Targets targets = Targets::either;
   bool weighs_rows = true;
   std::vector<ParameterSpec> (*parameters)(const Network& network) = nullptr;
@@ -79,6 +89,8 @@ struct Family {
   // How many parts of the rows its cross-validation holds back, of so many groups that must stay whole. Null:
   // it has none.
   std::int64_t (*folds)(const config::Value& settings, std::int64_t groups) = nullptr;
+  // Products and sums that a row takes on its way forward. Null: one for each value of a matrix.
+  std::int64_t (*multiply_adds)(const Network& network) = nullptr;
   // All of a network that decides how it lies on a device: networks that have it in common can train side by
   // side. Null: everything.
   std::string (*layout)(const Network& network) = nullptr;
@@ -111,6 +123,8 @@ std::string layout_of(const Network& network);
 std::vector<ParameterSpec> parameter_specs(const Network& network);
 std::vector<Phase> phases_of(const Network& network);  // at least one of gradients
 std::int64_t parameter_count(const Network& network);
+// That a row takes on its way forward: what a machine's speed and its threads are measured by.
+std::int64_t multiply_adds(const Network& network);
 // As they begin, from counter-based random numbers; with rows, buffers are fitted to them.
 NamedArrays initial_parameters(const Network& network, std::uint64_t seed, const Dataset* training = nullptr);
 

@@ -36,9 +36,6 @@ inline config::Fields fields(ResidualMlpSettings& c) {
   };
 }
 
-constexpr double batch_norm_epsilon = 1e-5;
-constexpr double batch_norm_momentum = 0.1;  // share of a batch in the running statistics
-
 // The row of the table of families. Parameters are first, blocks.N.norm, blocks.N.inner, blocks.N.outer, norm
 // and last, each with weight and bias; a norm also has running_mean and running_variance, which are buffers.
 Family residual_mlp();

@@ -110,6 +110,7 @@ ModelSpec read_trained(const Value& config, const std::string& path, Diagnostics
   append(all, fields(spec.training));
   config::read_fields(all, config, path, diagnostics);
   spec.settings = config::write_fields(own.fields);
+  if (family.check != nullptr) family.check(spec.settings, path, &config, diagnostics);
   check(spec.training, path, diagnostics, &config);
   return spec;
 }

@@ -7,6 +7,7 @@
 #include <ATen/Parallel.h>
 
 #include "device/flush_to_zero.h"
+#include "model/family.h"
 
 namespace stoker::torch_door {
 namespace {
@@ -39,17 +40,10 @@ void limit_threads(int most) {
   thread_limit = most;
 }
 
-std::int64_t weight_count(const NamedArrays& parameters) {
-  std::int64_t weights = 0;
-  for (const NamedArray& each : parameters)
-    if (each.array.shape().size() > 1) weights += each.array.size();
-  return weights;
-}
-
 void settle_cpu_for(const EngineRequest& request) {
   const std::int64_t rows = std::min(request.batch_size, request.training.rows());
   // Forward, and backward to the weights and to the inputs.
-  settle_cpu(3 * rows * weight_count(request.initial_parameters), request.threads);
+  settle_cpu(3 * rows * multiply_adds(request.network), request.threads);
 }
 
 void settle_cpu(std::int64_t multiply_adds, int most_threads) {

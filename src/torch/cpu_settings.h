@@ -10,9 +10,6 @@ void settle_cpu(std::int64_t multiply_adds, int most_threads);
 // Before every chunk of a training.
 void settle_cpu_for(const EngineRequest& request);
 
-// Values that a row is multiplied with.
-std::int64_t weight_count(const NamedArrays& parameters);
-
 // FlushToZero for the calling thread and for those that LibTorch shares its loops with; these take over the
 // caller's own way again afterwards.
 class FlushAllToZero {

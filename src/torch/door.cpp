@@ -70,6 +70,10 @@ Array outputs(const Network& network, const NamedArrays& parameters, const Datas
   return library("predicting with " + network.family).outputs(network, parameters, data, first, count);
 }
 
+void multiply_large_matrices(std::int64_t times) {
+  library("measuring the machine").multiply_matrices(times);
+}
+
 void limit_cpu_threads(int most) {
   thread_limit = most;
   if (const Library* opened = opened_library) opened->limit_cpu_threads(most);

@@ -5,6 +5,7 @@
 #include <torch/version.h>
 
 #include "torch/cpu_settings.h"
+#include "torch/large_product.h"
 #include "torch/predict.h"
 #include "torch/request_check.h"
 #include "torch/tensors.h"
@@ -34,8 +35,11 @@ constexpr std::array<EngineMaker, 2> makers{{
 }  // namespace stoker::torch_door
 
 extern "C" __attribute__((visibility("default"))) const stoker::torch_door::Library* stoker_open_torch() {
-  static const stoker::torch_door::Library library{
-      stoker::torch_door::makers.data(), stoker::torch_door::makers.size(), TORCH_VERSION,
-      stoker::torch_door::limit_threads, stoker::torch_door::module_outputs};
+  static const stoker::torch_door::Library library{stoker::torch_door::makers.data(),
+                                                   stoker::torch_door::makers.size(),
+                                                   TORCH_VERSION,
+                                                   stoker::torch_door::limit_threads,
+                                                   stoker::torch_door::module_outputs,
+                                                   stoker::torch_door::multiply_matrices};
   return &library;
 }

@@ -84,9 +84,9 @@ MlpStep::MlpStep(const MlpShape& shape, std::vector<MlpLayer> layers, MlpBuffers
 std::vector<kernels::DropoutMasks> MlpStep::dropout_masks(std::uint64_t seed,
                                                           const kernels::StepCounters* counters) const {
   if (shape_.dropout <= 0) return {};
-  std::vector<at::Tensor> masks;
-  for (const MlpBuffers::Hidden& hidden : buffers_.hidden) masks.push_back(hidden.mask);
-  return launches_of(masks, shape_.dropout, seed, counters);
+  std::vector<DrawnMask> masks;
+  for (const MlpBuffers::Hidden& hidden : buffers_.hidden) masks.push_back({hidden.mask, shape_.dropout});
+  return launches_of(masks, seed, counters);
 }
 
 const at::Tensor& MlpStep::input_of(std::size_t layer) const {

@@ -29,14 +29,17 @@ class ModuleStep : public Step {
     outputs_ = at::empty({rows, outputs}, floats_on(device));
     output_gradient_ = at::zeros({rows, outputs}, floats_on(device));  // some outputs may have no loss
     if (shared_.buffers.numel() > 0) buffers_before_ = at::empty_like(shared_.buffers);
-    if (shared_.module->dropout() <= 0) return;
-    for (const std::int64_t width : shared_.module->dropout_widths())
-      masks_.push_back(at::empty({rows, width}, floats_on(device)));
+    for (const DropoutLayer& layer : shared_.module->dropout_layers())
+      masks_.push_back(layer.probability > 0 ? at::empty({rows, layer.width}, floats_on(device))
+                                             : at::Tensor());
   }
 
   std::vector<kernels::DropoutMasks> dropout_masks(std::uint64_t seed,
                                                    const kernels::StepCounters* counters) const override {
-    return launches_of(masks_, shared_.module->dropout(), seed, counters);
+    const std::vector<DropoutLayer> layers = shared_.module->dropout_layers();
+    std::vector<DrawnMask> masks;
+    for (std::size_t i = 0; i < layers.size(); ++i) masks.push_back({masks_[i], layers[i].probability});
+    return launches_of(masks, seed, counters);
   }
 
   void forward() override {

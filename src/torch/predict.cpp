@@ -12,6 +12,7 @@
 #include "torch/modules/module.h"
 #include "torch/request_check.h"
 #include "torch/rows.h"
+#include "torch/slice_rows.h"
 #include "torch/tensors.h"
 
 namespace stoker::torch_door {
@@ -21,8 +22,8 @@ namespace {
 constexpr std::int64_t values_of_slice = 1 << 18;
 
 // A part of rows_of_block, so that parts of a table that begin at a block have the same bits as the whole.
-std::int64_t rows_of_slice(std::int64_t widest) {
-  const std::int64_t fitting = std::clamp<std::int64_t>(values_of_slice / widest, 1, rows_of_block);
+std::int64_t rows_at_once(std::int64_t widest) {
+  const std::int64_t fitting = std::min(rows_of_slice(values_of_slice, widest), rows_of_block);
   return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(fitting)));
 }
 
@@ -54,8 +55,8 @@ Array module_outputs(const Network& network, const NamedArrays& parameters, cons
     const std::unique_ptr<Module> module =
         make_module(network, [&](const std::string& name) { return view_of(find_array(parameters, name)); });
     if (module == nullptr) fail("LibTorch has no module for {}", network.family);
-    const std::int64_t slice = rows_of_slice(module->widest());
-    settle_cpu(slice * weight_count(parameters), 0);
+    const std::int64_t slice = rows_at_once(module->widest());
+    settle_cpu(slice * multiply_adds(network), 0);
     const FlushAllToZero flushed;
     Array outputs(DType::float32, {count, network.outputs});
     const at::Tensor all = view_of(outputs);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "torch/slice_rows.h"
+
 namespace stoker::torch_door {
 namespace {
 
@@ -12,8 +14,7 @@ constexpr std::int64_t most_slice_rows = 65'536;
 
 std::int64_t rows_per_slice(std::int64_t widest, std::int64_t rows, Device device) {
   const std::int64_t elements = device.is_cuda() ? gpu_slice_elements : cpu_slice_elements;
-  const std::int64_t fitting = std::max<std::int64_t>(elements / widest, 1);
-  return std::min({rows, fitting, most_slice_rows});
+  return std::min({rows, rows_of_slice(elements, widest), most_slice_rows});
 }
 
 // The targets of each loss, then the weights; null where there are none.

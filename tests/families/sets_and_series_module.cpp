@@ -36,8 +36,7 @@ class SetsAndSeries : public torch_door::Module {
     return at::linear(at::cat({set, window.flatten(1)}, 1), head_weight_, head_bias_);
   }
 
-  double dropout() const override { return 0.1; }
-  std::vector<std::int64_t> dropout_widths() const override { return {embedded_width}; }
+  std::vector<torch_door::DropoutLayer> dropout_layers() const override { return {{embedded_width, 0.1}}; }
   std::int64_t widest() const override { return set_size * embedded_width; }
 
  private:

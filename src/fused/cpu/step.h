@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "fused/cpu/lstm_moment.h"
 #include "model/activation.h"
 
 // The arithmetic of a training step on a CPU, over raw pointers and sizes. Everything that the kernels touch
@@ -126,6 +127,8 @@ struct Kernels {
   void (*enter_backward)(const Network& network, const Workspace& space, bool adds);
   double (*squared_norm)(const float* values, std::int64_t count);
   void (*add)(float* sum, const float* values, std::int64_t count);
+  void (*lstm_moment)(const LstmMoment& work);
+  void (*lstm_moment_back)(const LstmMomentBack& work);
 };
 
 const Kernels& kernels_baseline();

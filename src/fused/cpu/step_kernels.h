@@ -3,6 +3,7 @@
 #include "fused/cpu/backward_pass.h"
 #include "fused/cpu/entrance_pass.h"
 #include "fused/cpu/forward_pass.h"
+#include "fused/cpu/lstm_pass.h"
 #include "fused/cpu/optimizers.h"
 #include "fused/cpu/step.h"
 #include "fused/cpu/tiles.h"
@@ -61,8 +62,8 @@ void add(float* sum, const float* values, std::int64_t count) {
 }
 
 constexpr Kernels kernels_named(const char* name) {
-  return {name,  forward,        backward,     update_each, update_from, transpose_weights,
-          enter, enter_backward, squared_norm, add};
+  return {name,  forward,        backward,     update_each, update_from,     transpose_weights,
+          enter, enter_backward, squared_norm, add,         run_lstm_moment, run_lstm_moment_back};
 }
 
 }  // namespace

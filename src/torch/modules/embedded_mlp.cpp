@@ -22,6 +22,7 @@
 
 #include "model/mlp.h"
 #include "torch/modules/activate.h"
+#include "torch/modules/layers.h"
 
 namespace stoker::torch_door {
 namespace {
@@ -59,13 +60,16 @@ class EmbeddedMlp : public Module {
       x = at::linear(x, weights_[i], biases_[i]);
       if (i + 1 == weights_.size()) break;
       x = activate(shape_.activation, x);
-      if (!pass.masks.empty()) x = at::mul(x, pass.masks[i]);
+      x = drop(x, pass, i);
     }
     return x;
   }
 
-  double dropout() const override { return shape_.dropout; }
-  std::vector<std::int64_t> dropout_widths() const override { return shape_.hidden_layers; }
+  std::vector<DropoutLayer> dropout_layers() const override {
+    std::vector<DropoutLayer> layers;
+    for (const std::int64_t width : shape_.hidden_layers) layers.push_back({width, shape_.dropout});
+    return layers;
+  }
   std::int64_t widest() const override {
     const std::int64_t waves = shape_.entrance.numbers * (1 + 2 * shape_.entrance.frequencies);
     return std::max({shape_.inputs, waves, shape_.outputs, *std::ranges::max_element(shape_.hidden_layers)});

@@ -15,10 +15,19 @@
 // Families whose gradients LibTorch's autograd finds. One is a file in this folder and a line in modules.cpp.
 namespace stoker::torch_door {
 
+// A place of a module where a training step leaves values out.
+struct DropoutLayer {
+  std::int64_t width = 0;  // values of a row, those of all its moments together
+  double probability = 0;
+};
+
 // One way through a module.
 struct Pass {
   bool is_training = false;
-  std::span<const at::Tensor> masks;  // of dropout, one per entry of dropout_widths(); none: no dropout
+  // Of dropout, one per entry of dropout_layers(), undefined where nothing is left out; none: no dropout.
+  std::span<const at::Tensor> masks;
+  // Segments keep nothing but what enters them, and are computed again on the way back (modules/segment.h).
+  bool recomputes = false;
 };
 
 class Module {
@@ -27,8 +36,7 @@ class Module {
   // [rows, outputs]; the inputs are in the order of the network's.
   virtual at::Tensor outputs(std::span<const at::Tensor> inputs, const Pass& pass) const = 0;
 
-  virtual double dropout() const = 0;
-  virtual std::vector<std::int64_t> dropout_widths() const = 0;  // of the masks, each [rows, width]
+  virtual std::vector<DropoutLayer> dropout_layers() const = 0;  // their masks are [rows, width]
   virtual std::int64_t widest() const = 0;                       // values of a row in its widest layer
 };
 

@@ -1,8 +1,12 @@
 #include <utility>
 
+#include "torch/modules/cnn1d.h"
 #include "torch/modules/embedded_mlp.h"
 #include "torch/modules/module.h"
+#include "torch/modules/recurrent.h"
 #include "torch/modules/residual_mlp.h"
+#include "torch/modules/temporal_mlp.h"
+#include "torch/modules/transformer.h"
 
 namespace stoker::torch_door {
 namespace {
@@ -15,6 +19,11 @@ struct ModuleMaker {
 
 std::vector<ModuleMaker>& makers_of_modules() {
   static std::vector<ModuleMaker> all{{"residual_mlp", make_residual_mlp},
+                                      {"lstm", make_lstm},
+                                      {"gru", make_gru},
+                                      {"transformer", make_transformer},
+                                      {"temporal_mlp", make_temporal_mlp},
+                                      {"cnn1d", make_cnn1d},
                                       {"neural_network", make_embedded_mlp, has_learning_entrance},
                                       {"deep_neural_network", make_embedded_mlp, has_learning_entrance}};
   return all;

@@ -1,0 +1,5 @@
+"""w2, an LSTM over windows, in PyTorch with torch.compile, the step captured as a CUDA graph."""
+import sequences
+
+if __name__ == "__main__":
+    sequences.run_captured("w2", "torch compile + CUDA graph", compiled=True)

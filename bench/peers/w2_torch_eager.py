@@ -1,0 +1,5 @@
+"""w2, an LSTM over windows, as a plain PyTorch loop."""
+import sequences
+
+if __name__ == "__main__":
+    sequences.run_eager("w2")

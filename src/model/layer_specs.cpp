@@ -1,0 +1,52 @@
+#include "model/layer_specs.h"
+
+#include <cmath>
+
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::int64_t most_values_of_array = std::int64_t{1} << 31;
+
+}  // namespace
+
+void refuse_too_large(const std::string& name, const Shape& shape) {
+  std::int64_t values = 1;
+  for (const std::int64_t size : shape) {
+    if (size > most_values_of_array / values)
+      refuse("{}, {}, is too large; the maximum is {} weights", name, fmt::join(shape, " x "),
+             most_values_of_array);
+    values *= size;
+  }
+}
+
+void add_linear(const std::string& name, std::int64_t inputs, std::int64_t outputs, ParameterSpecs& specs) {
+  refuse_too_large(name, {outputs, inputs});
+  const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
+  specs.push_back({.name = name + ".weight", .shape = {outputs, inputs}, .bound = bound});
+  specs.push_back({.name = name + ".bias", .shape = {outputs}, .bound = bound});
+}
+
+void add_layer_norm(const std::string& name, std::int64_t width, ParameterSpecs& specs) {
+  specs.push_back({.name = name + ".weight", .shape = {width}, .value = 1});
+  specs.push_back({.name = name + ".bias", .shape = {width}});
+}
+
+void add_batch_norm(const std::string& name, std::int64_t width, ParameterSpecs& specs) {
+  add_layer_norm(name, width, specs);
+  specs.push_back({.name = name + ".running_mean", .shape = {width}, .is_trained = false});
+  specs.push_back({.name = name + ".running_variance", .shape = {width}, .value = 1, .is_trained = false});
+}
+
+void add_convolution(const std::string& name, std::int64_t inputs, std::int64_t outputs, std::int64_t kernel,
+                     ParameterSpecs& specs) {
+  refuse_too_large(name, {outputs, inputs, kernel});
+  const double bound = 1.0 / std::sqrt(static_cast<double>(inputs * kernel));
+  specs.push_back({.name = name + ".weight", .shape = {outputs, inputs, kernel}, .bound = bound});
+  specs.push_back({.name = name + ".bias", .shape = {outputs}, .bound = bound});
+}
+
+}  // namespace stoker

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <cstdint>
+
+namespace stoker::torch_door {
+
+// As door.h says.
+void multiply_matrices(std::int64_t times);
+
+}  // namespace stoker::torch_door

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <memory>
+
+#include "torch/modules/module.h"
+
+namespace stoker::torch_door {
+
+std::unique_ptr<Module> make_lstm(const Network& network, const Parameters& parameters);
+std::unique_ptr<Module> make_gru(const Network& network, const Parameters& parameters);
+
+}  // namespace stoker::torch_door

@@ -1,0 +1,250 @@
+#include <algorithm>
+#include <fstream>
+#include <map>
+
+#include <ATen/Context.h>
+#include <ATen/autocast_mode.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/lstm.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/random.h"
+#include "model/family.h"
+#include "torch/modules/lstm_layer.h"
+#include "torch/modules/module.h"
+#include "torch/modules/segment.h"
+
+// Modules over windows behind the door, where their gradients can be seen.
+namespace stoker {
+namespace {
+
+using torch_door::DropoutLayer;
+using torch_door::Module;
+using torch_door::Pass;
+
+constexpr std::int64_t rows = 3;
+constexpr std::int64_t length = 5;
+constexpr std::int64_t columns = 4;
+constexpr std::int64_t outputs = 2;
+
+at::Tensor tensor_from(const nlohmann::json& values, const Shape& shape) {
+  auto numbers = values.get<std::vector<float>>();
+  return at::from_blob(numbers.data(), shape).clone();
+}
+
+struct TestedModule {
+  explicit TestedModule(const Network& network, const nlohmann::json& values) {
+    for (const ParameterSpec& spec : parameter_specs(network)) {
+      at::Tensor& tensor = tensors[spec.name] = tensor_from(values.at(spec.name), spec.shape);
+      tensor.requires_grad_(spec.is_trained);
+    }
+    module = torch_door::make_module(network, [&](const std::string& name) { return tensors.at(name); });
+  }
+  void forget_gradients() {
+    for (auto& [name, tensor] : tensors) tensor.mutable_grad() = at::Tensor();
+  }
+  std::map<std::string, at::Tensor> tensors;
+  std::unique_ptr<Module> module;
+};
+
+const nlohmann::json& sequence_cases() {
+  static const nlohmann::json loaded =
+      nlohmann::json::parse(std::ifstream(STOKER_SOURCE_DIR "/tests/reference/sequences.json"));
+  return loaded;
+}
+
+Network network_of(const nlohmann::json& example) {
+  const Family& family = family_named(example.at("family").get<std::string>());
+  config::Diagnostics diagnostics("reference");
+  config::Value settings =
+      checked_settings(family, config::from_json(example.at("settings")), "", diagnostics);
+  diagnostics.refuse_if_any();
+  return {std::string(family.name),
+          std::move(settings),
+          {{"window", Role::features, DType::float32, {length, columns}}},
+          outputs};
+}
+
+void expect_near(const at::Tensor& actual, const nlohmann::json& expected, const std::string& what) {
+  ASSERT_TRUE(actual.defined()) << what;
+  const at::Tensor flat = actual.detach().contiguous();
+  const std::span<const float> values(flat.const_data_ptr<float>(), static_cast<std::size_t>(flat.numel()));
+  EXPECT_THAT(values, testing::Pointwise(testing::FloatNear(2e-5F), expected.get<std::vector<float>>()))
+      << what;
+}
+
+class SequenceModules : public testing::TestWithParam<std::size_t> {
+ protected:
+  // As trainings have it (torch/cpu_settings.cpp).
+  void SetUp() override { at::globalContext().setUserEnabledMkldnn(false); }
+  const nlohmann::json& example() const { return sequence_cases()[GetParam()]; }
+  at::Tensor window() const { return tensor_from(example().at("window"), {rows, length, columns}); }
+  at::Tensor factors() const { return tensor_from(example().at("factors"), {rows, outputs}); }
+};
+
+TEST_P(SequenceModules, HaveTheOutputsAndGradientsOfPyTorch) {
+  const Network network = network_of(example());
+  TestedModule tested(network, example().at("parameters"));
+  const at::Tensor window_values = window();
+  const at::Tensor found = tested.module->outputs({&window_values, 1}, {});
+  expect_near(found, example().at("expected"), "outputs");
+  found.backward(factors());
+  for (const auto& [name, gradient] : example().at("gradients").items())
+    expect_near(tested.tensors.at(name).grad(), gradient, name);
+}
+
+// 0 or twice the value, by counter-based numbers, so that it is the same each time.
+std::vector<at::Tensor> masks_for(const Module& module) {
+  std::vector<at::Tensor> masks;
+  for (const DropoutLayer& layer : module.dropout_layers()) {
+    at::Tensor mask = at::ones({rows, layer.width});
+    const RandomKey key = random_key(3, Purpose::dropout, masks.size());
+    for (std::int64_t i = 0; i < mask.numel(); ++i)
+      mask.mutable_data_ptr<float>()[i] = uniform(key, static_cast<std::uint32_t>(i)) < 0.5 ? 0.0F : 2.0F;
+    masks.push_back(std::move(mask));
+  }
+  return masks;
+}
+
+std::map<std::string, at::Tensor> gradients_of(TestedModule& tested, const at::Tensor& window,
+                                               const at::Tensor& factors, bool recomputes) {
+  tested.forget_gradients();
+  const std::vector<at::Tensor> masks = masks_for(*tested.module);
+  tested.module->outputs({&window, 1}, {true, masks, recomputes}).backward(factors);
+  std::map<std::string, at::Tensor> gradients;
+  for (const auto& [name, tensor] : tested.tensors)
+    if (tensor.requires_grad()) gradients[name] = tensor.grad();
+  return gradients;
+}
+
+void expect_same_gradients(TestedModule& tested, const at::Tensor& window, const at::Tensor& factors) {
+  const auto kept = gradients_of(tested, window, factors, false);
+  const auto recomputed = gradients_of(tested, window, factors, true);
+  for (const auto& [name, gradient] : kept) {
+    ASSERT_TRUE(gradient.defined()) << name;
+    EXPECT_TRUE(gradient.equal(recomputed.at(name))) << name;
+  }
+}
+
+TEST_P(SequenceModules, HaveTheSameGradientsToTheBitWhenSegmentsAreRecomputed) {
+  TestedModule tested(network_of(example()), example().at("parameters"));
+  expect_same_gradients(tested, window(), factors());
+}
+
+TEST_P(SequenceModules, RecomputeSegmentsInThePrecisionThatTheyHad) {
+  TestedModule tested(network_of(example()), example().at("parameters"));
+  at::autocast::set_autocast_enabled(at::kCPU, true);
+  // A kept copy of a weight that is used several times gathers its gradients in the lower precision.
+  at::autocast::set_autocast_cache_enabled(false);
+  at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+  const std::vector<at::Tensor> masks = masks_for(*tested.module);
+  const at::Tensor window_values = window();
+  std::map<bool, at::Tensor> found;
+  for (const bool recomputes : {false, true})
+    found[recomputes] = tested.module->outputs({&window_values, 1}, {true, masks, recomputes});
+  at::autocast::set_autocast_cache_enabled(true);
+  at::autocast::set_autocast_enabled(at::kCPU, false);
+  std::map<bool, std::map<std::string, at::Tensor>> gradients;
+  for (const bool recomputes : {false, true}) {
+    tested.forget_gradients();
+    found[recomputes].backward(factors().to(found[recomputes].scalar_type()));
+    for (const auto& [name, tensor] : tested.tensors) gradients[recomputes][name] = tensor.grad();
+  }
+  EXPECT_TRUE(found[false].equal(found[true]));
+  for (const auto& [name, gradient] : gradients[false]) {
+    if (!gradient.defined()) continue;
+    EXPECT_TRUE(gradient.equal(gradients[true].at(name))) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, SequenceModules, testing::Range<std::size_t>(0, sequence_cases().size()),
+                         [](const testing::TestParamInfo<std::size_t>& place) {
+                           return sequence_cases()[place.param].at("family").get<std::string>() + "_" +
+                                  std::to_string(place.param);
+                         });
+
+struct LstmCase {
+  std::int64_t rows;
+  std::int64_t length;
+  std::int64_t columns;
+  std::int64_t hidden;
+  bool bidirectional;
+};
+
+at::Tensor drawn(const Shape& shape, std::uint64_t number) {
+  at::Tensor tensor = at::ones(shape);
+  const RandomKey key = random_key(7, Purpose::sample, number);
+  for (std::int64_t i = 0; i < tensor.numel(); ++i)
+    tensor.mutable_data_ptr<float>()[i] =
+        static_cast<float>(2 * uniform(key, static_cast<std::uint32_t>(i)) - 1);
+  return tensor;
+}
+
+class OwnLstm : public testing::TestWithParam<LstmCase> {
+ protected:
+  // The window and the weights of each direction, all to be differentiated.
+  std::vector<at::Tensor> entering() const {
+    const LstmCase c = GetParam();
+    std::vector<at::Tensor> all{drawn({c.rows, c.length, c.columns}, 0)};
+    for (int direction = 0; direction < (c.bidirectional ? 2 : 1); ++direction)
+      for (const Shape& shape : {Shape{4 * c.hidden, c.columns}, Shape{4 * c.hidden, c.hidden},
+                                 Shape{4 * c.hidden}, Shape{4 * c.hidden}})
+        all.push_back(drawn(shape, all.size()));
+    for (at::Tensor& each : all) each.requires_grad_(true);
+    return all;
+  }
+};
+
+void expect_close(const at::Tensor& actual, const at::Tensor& expected, const std::string& what) {
+  const double scale = expected.abs().max().item<double>();
+  EXPECT_LT((actual - expected).abs().max().item<double>(), 2e-5 * std::max(scale, 1.0)) << what;
+}
+
+TEST_P(OwnLstm, HasTheOutputsAndGradientsOfLibTorchs) {
+  const LstmCase c = GetParam();
+  const std::vector<at::Tensor> own = entering();
+  const std::vector<at::Tensor> reference = entering();
+  ASSERT_TRUE(torch_door::suits_own_lstm(own.front(), c.hidden));
+  const std::int64_t directions = c.bidirectional ? 2 : 1;
+  const at::Tensor found = torch_door::own_lstm_layer(own.front(), std::span(own).subspan(1));
+  const at::Tensor state = at::zeros({directions, c.rows, c.hidden});
+  const std::vector<at::Tensor> weights(reference.begin() + 1, reference.end());
+  const at::Tensor expected = std::get<0>(
+      at::lstm(reference.front(), {state, state}, weights, true, 1, 0, true, c.bidirectional, true));
+  expect_close(found, expected, "outputs");
+  const at::Tensor factors = drawn({c.rows, c.length, directions * c.hidden}, 99);
+  found.backward(factors);
+  expected.backward(factors);
+  for (std::size_t i = 0; i < own.size(); ++i)
+    expect_close(own[i].grad(), reference[i].grad(), "gradient " + std::to_string(i));
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, OwnLstm,
+                         testing::Values(LstmCase{3, 5, 4, 16, true}, LstmCase{1, 1, 3, 16, true},
+                                         LstmCase{7, 20, 29, 48, false}, LstmCase{2, 3, 1, 32, true}));
+
+TEST(Segment, IsComputedAgainOnlyOnTheWayBack) {
+  int times = 0;
+  at::Tensor weight = at::ones({2});
+  weight.requires_grad_(true);
+  const auto segment = [&](const at::Tensor& x) {
+    ++times;
+    return at::mul(x, weight);
+  };
+  Pass pass;
+  pass.recomputes = true;
+  const at::Tensor left = torch_door::run_segment(pass, at::ones({2}), segment);
+  EXPECT_EQ(times, 1);
+  left.backward(at::ones({2}));
+  EXPECT_EQ(times, 2);
+  EXPECT_TRUE(weight.grad().equal(at::ones({2})));
+}
+
+}  // namespace
+}  // namespace stoker
