@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t most_class_lines = 20;
 constexpr std::size_t most_column_lines = 10;
+constexpr std::size_t most_step_lines = 24;
 
 using Cells = std::vector<std::vector<std::string>>;
 using NamedValues = std::vector<std::pair<std::string, double>>;
@@ -62,6 +63,18 @@ Cells class_lines(const ClassScores& scores) {
   return lines;
 }
 
+// How far ahead, and how good it is there.
+Cells step_lines(const Evaluation& evaluation) {
+  Cells lines{{"ahead"}};
+  for (const auto& [name, value] : evaluation.by_step.front()) lines[0].push_back(name);
+  for (std::size_t step = 0; step < std::min(evaluation.by_step.size(), most_step_lines); ++step) {
+    std::vector<std::string> line{std::to_string(step + 1)};
+    for (const auto& [name, value] : evaluation.by_step[step]) line.push_back(number(value));
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
 Cells column_lines(const ColumnImportance& importance) {
   Cells lines;
   for (std::size_t i = 0; i < std::min(importance.columns.size(), most_column_lines); ++i)
@@ -89,6 +102,7 @@ Pieces evaluation_text(const std::string& card, const Evaluation& evaluation,
   Pieces text{
       {printable(fmt::format("{}: {} on {}", card, evaluation.target, counted(count, "row"))), Colour::bold},
       {"\n" + aligned(metric_lines(evaluation, training), "  ")}};
+  if (!evaluation.by_step.empty()) text.push_back({"\n" + aligned(step_lines(evaluation), "  ")});
   const auto* scores = evaluation.chart<ClassScores>();
   if (scores != nullptr && scores->classes.size() <= most_class_lines)
     text.push_back({"\n" + aligned(class_lines(*scores), "  ")});
@@ -115,7 +129,7 @@ nlohmann::json evaluation_json(const Evaluation& evaluation, const RunRecord::Tr
                          {"target", whole.at("target")},
                          {"rows", whole.at("rows")},
                          {"metrics", whole.at("metrics")}};
-  for (const char* more : {"intervals", "baseline"})
+  for (const char* more : {"intervals", "baseline", "by_step"})
     if (whole.contains(more)) json[more] = whole.at(more);
   if (const auto* matrix = evaluation.chart<ConfusionMatrix>()) {
     json["classes"] = matrix->classes;

@@ -13,10 +13,12 @@
 #include "cli/find_run.h"
 #include "cli/reading_settings.h"
 #include "cli/terminal.h"
+#include "data/column_values.h"
 #include "data/source.h"
 #include "predict/gaps.h"
 #include "predict/intervals.h"
 #include "predict/predictions.h"
+#include "predict/rows_to_predict.h"
 
 namespace stoker::cli {
 namespace {
@@ -27,6 +29,7 @@ struct PredictCommand {
   std::string output;
   std::string runs = "runs";
   bool include_features = false;
+  bool every_window = false;
   bool json = false;
   std::optional<double> interval;  // percent
   config::Value reading;           // settings of the source, by their names
@@ -34,16 +37,34 @@ struct PredictCommand {
 
 constexpr const char* prediction_name = "prediction";
 
+// A number for each row, or a list of those of its steps.
+nlohmann::json by_row(const std::vector<double>& values, std::int64_t steps) {
+  if (steps == 1) return values;
+  nlohmann::json rows = nlohmann::json::array();
+  for (auto first = values.begin(); first != values.end(); first += steps)
+    rows.push_back(std::vector<double>(first, first + steps));
+  return rows;
+}
+
+// Of windows, by the names of the columns.
+void add_times_and_groups(const Table& rows, nlohmann::json& json) {
+  const Table known_by = times_and_groups(rows);
+  for (const std::string& name : known_by.column_names()) {
+    const TextValues texts = read_texts(known_by.column(name));
+    json[name == rows.windows->config.time_column ? "time" : "group"] = texts.values;
+  }
+}
+
 nlohmann::json as_json(const Predictions& predictions, const std::optional<Intervals>& intervals,
                        const Model& model) {
   nlohmann::json json = {{"task", std::string(config::name_of(predictions.task))},
                          {"target", model.preparation.target_column()},
                          {"rows", predictions.rows()}};
   if (predictions.task == Task::regression) {
-    json["predictions"] = predictions.values;
+    json["predictions"] = by_row(predictions.values, predictions.steps);
     if (intervals) {
-      json["lower"] = intervals->lower;
-      json["upper"] = intervals->upper;
+      json["lower"] = by_row(intervals->lower, predictions.steps);
+      json["upper"] = by_row(intervals->upper, predictions.steps);
     }
     return json;
   }
@@ -117,11 +138,19 @@ ExitCode predict_and_show(const PredictCommand& command) {
     const std::string problem = problem_with_intervals(model, *command.interval / 100);
     if (!problem.empty()) refuse("--interval {}: {}", *command.interval, problem);
   }
-  const Table input =
+  const WindowsConfig* windows = model.preparation.windows();
+  if (command.every_window && windows == nullptr)
+    refuse("--every-window: the model predicts rows, not windows of a series");
+  if (command.include_features && windows != nullptr)
+    refuse("--include-features: a window has no row of DATA of its own; its time and group are always given");
+  const Table given =
       Source::open(source_named(command.data, command.reading), std::filesystem::current_path())
           .read(model.preparation.text_columns(), told_notes(), model.preparation.date_forms());
+  const Table input = rows_to_predict(
+      model, given, command.every_window ? FramedRows::every : FramedRows::last, told_notes());
   const Predictions predictions = predict(model, input);
-  const std::vector<ColumnGaps> gaps = gaps_in(input, model.preparation);
+  const std::vector<ColumnGaps> gaps =
+      gaps_in(has_windows(input) ? covered_moments(input).moments : input, model.preparation);
   if (!gaps.empty()) tell("note: " + gaps_text(gaps));
   std::optional<Intervals> intervals;
   if (command.interval) {
@@ -129,7 +158,8 @@ ExitCode predict_and_show(const PredictCommand& command) {
     tell("note: the intervals rest on " + basis_of_intervals(model));
   }
   const auto table = [&] {
-    const Table plain = predictions_table(predictions, input, command.include_features, prediction_name);
+    const Table& before = command.include_features ? input : times_and_groups(input);
+    const Table plain = predictions_table(predictions, before, true, prediction_name);
     return intervals ? with_intervals(plain, *intervals) : plain;
   };
   if (!command.output.empty()) {
@@ -146,6 +176,7 @@ ExitCode predict_and_show(const PredictCommand& command) {
     }
   } else if (command.json) {
     nlohmann::json json = as_json(predictions, intervals, model);
+    add_times_and_groups(input, json);
     add_gaps(json, gaps);
     print_json(json);
   } else {
@@ -166,6 +197,8 @@ Action declare_predict(CLI::App& app) {
                  "File to write: .csv, .tsv, .parquet, .arrow, .feather; without it, CSV is printed");
   app.add_flag("--include-features", command->include_features,
                "Put the columns of DATA before the predictions");
+  app.add_flag("--every-window", command->every_window,
+               "Of a series, predict after each of its windows instead of after its end alone");
   app.add_option(
          "--interval", command->interval,
          "Add columns lower and upper, which hold the actual value of so many percent of the rows; for "
@@ -176,7 +209,8 @@ Action declare_predict(CLI::App& app) {
   app.option_defaults()->group("Settings of the data");
   add_reading_flags(app, command->reading);
   app.footer(
-      "Rows keep their order.\n"
+      "Rows keep their order. A model of windows takes a series, sorts it by time and predicts what comes "
+      "after\nits end, one row for each group.\n"
       "Examples:\n"
       "  stoker predict latest new_houses.csv\n"
       "  stoker predict runs/2026-11-15_10-20-30_houses/model new.parquet --output prices.csv "

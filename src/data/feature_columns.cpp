@@ -22,6 +22,7 @@
 #include "data/date_parts.h"
 #include "data/row_numbers.h"
 #include "data/target_column.h"
+#include "data/windows.h"
 
 namespace stoker {
 namespace {
@@ -33,8 +34,13 @@ std::vector<std::string> wanted_columns(const Table& training, const Preparation
                                         const Notes& notes) {
   if (config.feature_columns.empty()) {
     std::vector<std::string> names = training.column_names();
-    std::erase(names, config.target_column);
+    for (const std::string& part : target_parts(training, config.target_column)) std::erase(names, part);
     std::erase(names, config.weight_column);
+    // Of rows made of series: what a window knows of its time and group stands in its columns of the past.
+    if (training.windows) {
+      std::erase(names, training.windows->config.time_column);
+      std::erase(names, training.windows->config.group_column);
+    }
     // What tells groups apart says nothing about rows of groups to come.
     if (!training.group_column.empty() && std::erase(names, training.group_column) > 0) {
       notes(Severity::info, fmt::format("column '{}' is left out: it is the group_column of the split; name "
@@ -105,6 +111,11 @@ class Learner {
     // Better counted numbers than nothing to predict from.
     if (columns_.empty()) columns_ = std::move(counted_);
     for (const PreparedColumn& column : counted_) leave_out(column.name, "its values only number the rows");
+    if (filled_ > 0)
+      notes_(Severity::info,
+             fmt::format(
+                 "missing values in {} of the windows are filled in, each with the usual value of its column",
+                 counted(filled_, "column")));
     if (columns_.empty())
       refuse("no column is left to predict from: name the columns to use in feature_columns");
     for (PreparedColumn& column : columns_) column.date_form = date_form_of(training_, column.name);
@@ -173,8 +184,9 @@ class Learner {
         notes_(Severity::info, fmt::format("column '{}' contains times, which are used as seconds", name));
       learn_scale(column, numbers, form_.scaling);
       column.is_apart = form_.numbers_apart && has_more_than_two(numbers);
-      const bool counted =
-          kind == ColumnKind::integer && !named() && missing == 0 && only_numbers_rows(name, numbers);
+      // In a series, what counts along with time may well be what it is about.
+      const bool may_be_number = kind == ColumnKind::integer && !named() && !form_.reads_windows;
+      const bool counted = may_be_number && missing == 0 && only_numbers_rows(name, numbers);
       if (missing == 0) column.fill = fill_for(numbers, kind);
       (counted ? counted_ : columns_).push_back(std::move(column));
     }
@@ -252,6 +264,7 @@ class Learner {
   PreparedColumn::Kind kind_for(const std::string& name, std::size_t categories) const {
     const bool is_many = static_cast<std::int64_t>(categories) > config_.max_categories;
     if (config_.categorical_encoding == Encoding::ordinal) return PreparedColumn::Kind::ordinal;
+    if (form_.reads_windows) return kind_in_series(name, categories);
     if (config_.categorical_encoding == Encoding::target) return PreparedColumn::Kind::target;
     if (form_.embeds_categories && (is_many || config_.categorical_encoding == Encoding::embedding))
       return PreparedColumn::Kind::embedded;
@@ -261,6 +274,19 @@ class Learner {
                        "the target is on average in its rows (categorical_encoding: target)",
                        name, categories, config_.max_categories));
     return PreparedColumn::Kind::target;
+  }
+
+  // A moment of a series belongs to many windows, and has no answer of its own to be encoded by.
+  PreparedColumn::Kind kind_in_series(const std::string& name, std::size_t categories) const {
+    if (config_.categorical_encoding != Encoding::one_hot)
+      refuse("column '{}': categorical_encoding {} is not for windows of a series; use one_hot or ordinal",
+             name, config::name_of(config_.categorical_encoding));
+    if (static_cast<std::int64_t>(categories) > config_.max_categories)
+      refuse(
+          "column '{}' has {} different texts, more than max_categories {}; leave it out of feature_columns, "
+          "or set categorical_encoding to ordinal",
+          name, categories, config_.max_categories);
+    return PreparedColumn::Kind::one_hot;
   }
 
   // Values that stand in a single row have nothing that a model could learn for them alone. Where hardly any
@@ -295,7 +321,12 @@ class Learner {
   void leave_out(const std::string& name, const std::string& reason) const {
     notes_(Severity::warning, fmt::format("column '{}' is left out: {}", name, reason));
   }
-  void note_fill(const std::string& name, std::int64_t missing, const std::string& filled) const {
+  void note_fill(const std::string& name, std::int64_t missing, const std::string& filled) {
+    // A value that is missing in a series is missing in the column of every lag.
+    if (training_.windows && !form_.reads_windows) {
+      ++filled_;
+      return;
+    }
     notes_(Severity::info, fmt::format("column '{}': {} of {} values {} missing, filled with {}", name,
                                        missing, training_.rows(), missing == 1 ? "is" : "are", filled));
   }
@@ -307,6 +338,7 @@ class Learner {
   std::vector<PreparedColumn> columns_;
   std::vector<PreparedColumn> counted_;  // whole numbers that only number the rows
   std::vector<std::string> refused_;
+  std::size_t filled_ = 0;  // columns of windows that had to be
 };
 
 }  // namespace
@@ -318,14 +350,21 @@ std::vector<std::string> choose_features(const Table& training, const Preparatio
     if (severity == Severity::warning) notes(severity, message);
   };
   std::vector<std::string> names;
-  for (const PreparedColumn& column : learn_columns(training, config, Scaling::none, what_is_left_out))
+  InputForm form = Scaling::none;
+  form.reads_windows = has_windows(training);
+  for (const PreparedColumn& column : learn_columns(training, config, form, what_is_left_out))
     if (names.empty() || names.back() != column.name) names.push_back(column.name);
   return names;
 }
 
 std::vector<PreparedColumn> learn_columns(const Table& training, const PreparationConfig& config,
                                           const InputForm& form, const Notes& notes) {
-  return Learner(training, config, form, notes).learn();
+  if (!form.reads_windows) return Learner(training, config, form, notes).learn();
+  // By the moments that windows show of the series, not by what comes after them. The target's own past is
+  // a feature like any other.
+  PreparationConfig of_series = config;
+  of_series.target_column = "";
+  return Learner(covered_moments(training).moments, of_series, form, notes).learn();
 }
 
 }  // namespace stoker

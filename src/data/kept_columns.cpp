@@ -104,6 +104,19 @@ class ColumnsInFile : public ColumnsWhenAskedFor {
     return values;
   }
 
+  // Some of the columns, in the order of these positions.
+  void each_batch(const std::vector<int>& positions,
+                  const std::function<void(const std::shared_ptr<arrow::RecordBatch>&)>& take) const {
+    std::vector<int> wanted;
+    for (const int position : positions) wanted.push_back(fields_.at(static_cast<std::size_t>(position)));
+    const Reader reader = reader_of(file_, name_, wanted);
+    std::vector<int> order;  // a reader leaves them in that of the file
+    for (const int position : positions)
+      order.push_back(reader->schema()->GetFieldIndex(schema_->field(position)->name()));
+    for (int batch = 0; batch < reader->num_record_batches(); ++batch)
+      take(or_fail(or_fail(reader->ReadRecordBatch(batch), name_)->SelectColumns(order), name_));
+  }
+
   arrow::Result<std::shared_ptr<arrow::Table>> RemoveColumn(int i) const override {
     ARROW_ASSIGN_OR_RAISE(auto schema, schema_->RemoveField(i));
     std::vector<int> fields = fields_;
@@ -119,6 +132,45 @@ class ColumnsInFile : public ColumnsWhenAskedFor {
   File file_;
   std::string name_;
   std::vector<int> fields_;  // of the file
+};
+
+class ChosenColumns : public ColumnsWhenAskedFor {
+ public:
+  ChosenColumns(std::shared_ptr<arrow::Table> columns, std::shared_ptr<arrow::Schema> schema,
+                std::vector<int> positions)
+      : ColumnsWhenAskedFor(std::move(schema), columns->num_rows()),
+        columns_(std::move(columns)),
+        positions_(std::move(positions)) {}
+
+  std::shared_ptr<arrow::ChunkedArray> column(int i) const override {
+    return columns_->column(positions_.at(static_cast<std::size_t>(i)));
+  }
+  const ColumnsInFile* whole_in_file() const { return dynamic_cast<const ColumnsInFile*>(columns_.get()); }
+  const std::vector<int>& positions() const { return positions_; }
+
+ private:
+  std::shared_ptr<arrow::Table> columns_;
+  std::vector<int> positions_;
+};
+
+// Null where they lie elsewhere.
+const ColumnsInFile* file_of(const arrow::Table& columns) {
+  const auto* chosen = dynamic_cast<const ChosenColumns*>(&columns);
+  return chosen == nullptr ? dynamic_cast<const ColumnsInFile*>(&columns) : chosen->whole_in_file();
+}
+
+class RangeOfRows : public ColumnsWhenAskedFor {
+ public:
+  RangeOfRows(std::shared_ptr<arrow::Table> columns, std::int64_t first, std::int64_t count)
+      : ColumnsWhenAskedFor(columns->schema(), count), columns_(std::move(columns)), first_(first) {}
+
+  std::shared_ptr<arrow::ChunkedArray> column(int i) const override {
+    return columns_->column(i)->Slice(first_, num_rows_);
+  }
+
+ private:
+  std::shared_ptr<arrow::Table> columns_;
+  std::int64_t first_;
 };
 
 class SelectedRows : public ColumnsWhenAskedFor {
@@ -168,6 +220,32 @@ std::shared_ptr<arrow::Table> columns_in_file(const std::filesystem::path& path)
   std::vector<int> fields(static_cast<std::size_t>(reader->schema()->num_fields()));
   std::iota(fields.begin(), fields.end(), 0);
   return std::make_shared<ColumnsInFile>(std::move(file), name, std::move(fields), reader->schema(), rows);
+}
+
+std::shared_ptr<arrow::Table> chosen_columns(const std::shared_ptr<arrow::Table>& columns,
+                                             const std::vector<int>& positions) {
+  if (!come_when_asked_for(*columns)) return or_fail(columns->SelectColumns(positions), "choosing columns");
+  arrow::FieldVector fields;
+  for (const int position : positions) fields.push_back(columns->field(position));
+  return std::make_shared<ChosenColumns>(columns, arrow::schema(std::move(fields)), positions);
+}
+
+std::shared_ptr<arrow::Table> range_of_rows(const std::shared_ptr<arrow::Table>& columns, std::int64_t first,
+                                            std::int64_t count) {
+  if (!come_when_asked_for(*columns)) return columns->Slice(first, count);
+  return std::make_shared<RangeOfRows>(columns, first, count);
+}
+
+bool lie_in_one_file(const arrow::Table& columns) {
+  return file_of(columns) != nullptr;
+}
+
+void each_batch(const arrow::Table& columns,
+                const std::function<void(const std::shared_ptr<arrow::RecordBatch>&)>& take) {
+  const auto* chosen = dynamic_cast<const ChosenColumns*>(&columns);
+  std::vector<int> positions(static_cast<std::size_t>(columns.num_columns()));
+  std::iota(positions.begin(), positions.end(), 0);
+  file_of(columns)->each_batch(chosen == nullptr ? positions : chosen->positions(), take);
 }
 
 std::shared_ptr<arrow::Table> selected_rows(std::shared_ptr<arrow::Table> columns,

@@ -2,12 +2,15 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <vector>
 
 namespace arrow {
+class RecordBatch;
+class Schema;
 class Table;
-}
+}  // namespace arrow
 
 // Columns that lie in a file and come into memory one at a time, each for as long as somebody holds it. A
 // large table is looked at column by column, and what is trained on is a copy in other numbers: there is no
@@ -25,8 +28,21 @@ std::shared_ptr<arrow::Table> in_memory(const std::shared_ptr<arrow::Table>& col
 
 // Columns of an Arrow IPC file. It stays open, so that it may be removed.
 std::shared_ptr<arrow::Table> columns_in_file(const std::filesystem::path& path);
+// Some of the columns, by their positions; those that come when they are asked for still do.
+std::shared_ptr<arrow::Table> chosen_columns(const std::shared_ptr<arrow::Table>& columns,
+                                             const std::vector<int>& positions);
 // Those rows of columns that come when they are asked for.
 std::shared_ptr<arrow::Table> selected_rows(std::shared_ptr<arrow::Table> columns,
                                             std::shared_ptr<const std::vector<std::int64_t>> rows);
+
+// Rows behind each other.
+std::shared_ptr<arrow::Table> range_of_rows(const std::shared_ptr<arrow::Table>& columns, std::int64_t first,
+                                            std::int64_t count);
+
+// Whether they are columns of one file, all rows of it.
+bool lie_in_one_file(const arrow::Table& columns);
+// Hands out the rows of such columns piece by piece, so that they are not all in memory.
+void each_batch(const arrow::Table& columns,
+                const std::function<void(const std::shared_ptr<arrow::RecordBatch>&)>& take);
 
 }  // namespace stoker

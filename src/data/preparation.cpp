@@ -8,12 +8,40 @@
 #include "data/feature_columns.h"
 #include "data/target_column.h"
 #include "data/target_statistics.h"
+#include "data/windows.h"
 
 namespace stoker {
+namespace {
+
+void refuse_other_form(const Table& training, const InputForm& form) {
+  if (form.reads_windows && !has_windows(training))
+    refuse(
+        "the model reads windows of a series, but these are plain rows{}: put a windows card between the "
+        "data and data_split",
+        training.windows ? ", made by layout: columns" : "");
+  if (!form.reads_windows && has_windows(training))
+    refuse(
+        "the rows are windows of a series, but the model reads plain rows: set layout: columns in the "
+        "windows "
+        "card, or use a model that reads windows");
+}
+
+void refuse_statistics_of_path(const std::vector<PreparedColumn>& columns, std::int64_t steps) {
+  if (steps == 1) return;
+  for (const PreparedColumn& column : columns)
+    if (column.kind == PreparedColumn::Kind::target)
+      refuse(
+          "column '{}' would be encoded by the answers of its rows, but each row has {} of them; set "
+          "categorical_encoding to ordinal, or leave the column out of feature_columns",
+          column.name, steps);
+}
+
+}  // namespace
 
 Preparation Preparation::fit(const Table& training, const PreparationConfig& config, const InputForm& form,
                              const Notes& notes) {
   if (training.rows() == 0) refuse("there are no rows to train on");
+  refuse_other_form(training, form);
   if (!config.weight_column.empty()) {
     column_position(training, config.weight_column);
     if (config.weight_column == config.target_column)
@@ -33,6 +61,12 @@ Preparation Preparation::fit(const Table& training, const PreparationConfig& con
   result.target_shift_ = target.shift;
   result.target_scale_ = target.scale;
   result.columns_ = learn_columns(training, config, wanted, notes);
+  result.steps_ = static_cast<std::int64_t>(target_parts(training, config.target_column).size());
+  refuse_statistics_of_path(result.columns_, result.steps_);
+  if (training.windows) {
+    result.windows_ = training.windows->config;
+    result.time_form_ = date_form_of(training, result.windows_->time_column);
+  }
   if (has_target_statistics(result.columns_)) {
     const OwnRows own = own_rows(training, result.row_targets(training));
     for (PreparedColumn& column : result.columns_)
@@ -61,6 +95,7 @@ DateForms Preparation::date_forms() const {
   for (const PreparedColumn& column : columns_)
     if (!column.date_form.empty()) forms.emplace(column.name, column.date_form);
   if (!target_date_form_.empty()) forms.emplace(target_column_, target_date_form_);
+  if (!time_form_.empty()) forms.emplace(windows_->time_column, time_form_);
   return forms;
 }
 
@@ -98,6 +133,7 @@ std::vector<std::string> Preparation::feature_names() const {
 }
 
 std::vector<ArraySpec> Preparation::inputs(DType type) const {
+  if (reads_windows()) return {{"window", Role::features, type, {windows_->length, feature_count()}, {}}};
   std::vector<ArraySpec> specs;
   const auto numbers =
       std::count_if(columns_.begin(), columns_.end(), [](const auto& column) { return column.is_apart; });

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "data/date_columns.h"
 #include "data/preparation_config.h"
 #include "data/table.h"
+#include "data/windows_config.h"
 
 namespace stoker {
 
@@ -26,16 +28,19 @@ class Preparation {
                          const Notes& notes);
 
   // The arrays that rows are prepared as, for a model that reads float32 or float64: "numbers" that are
-  // embedded, "features" that stand as they are, "categories" by number; those of them that there are.
+  // embedded, "features" that stand as they are, "categories" by number; those of them that there are. Of
+  // windows one, "window": the columns of each moment.
   std::vector<ArraySpec> inputs(DType type) const;
-  // The rows as inputs() says; refuses a table without a needed column, naming it. With targets: [rows, 1] of
-  // the same type, scaled, for regression; [rows] int64 for classes.
+  // The rows as inputs() says; refuses a table without a needed column, naming it. With targets: [rows,
+  // steps] of the same type, scaled, for regression; [rows] int64 for classes. Of windows, the series is laid
+  // once, and of it only what these rows cover.
   Dataset apply(const Table& table, DType type, bool with_targets) const;
   // The rows that it was fitted to, with targets. A statistic of the target is here one of other rows than
   // the row's own: a model would else learn to read the answer from it.
   Dataset apply_to_training(const Table& training, DType type) const;
 
-  // Targets in real units (regression) as they stand in the table; refuses missing and infinite ones.
+  // Targets in real units (regression) as they stand in the table, `steps` for each row; refuses missing and
+  // infinite ones.
   std::vector<double> real_targets(const Table& table) const;
   // Class numbers of the target column; refuses missing ones and classes that training did not have.
   std::vector<std::int64_t> class_targets(const Table& table) const;
@@ -52,6 +57,11 @@ class Preparation {
   std::int64_t feature_count() const;
   double target_shift() const { return target_shift_; }
   double target_scale() const { return target_scale_; }
+  std::int64_t steps() const { return steps_; }  // numbers that are predicted for each row
+  // With which a series becomes rows like those that it was fitted to; null where these were none of a
+  // series.
+  const WindowsConfig* windows() const { return windows_ ? &*windows_ : nullptr; }
+  bool reads_windows() const { return windows_ && windows_->layout == WindowLayout::windows; }
 
   nlohmann::json to_json() const;
   static Preparation from_json(const nlohmann::json& json);  // refuses what is not one
@@ -59,6 +69,7 @@ class Preparation {
  private:
   RowTargets row_targets(const Table& table) const;
   Dataset lay_rows(const Table& table, DType type, const OwnRows* own) const;
+  Dataset lay_windows(const Table& table, DType type) const;
   void add_targets(const Table& table, DType type, Dataset& dataset) const;
 
   Task task_ = Task::regression;
@@ -69,6 +80,9 @@ class Preparation {
   std::vector<PreparedColumn> columns_;
   double target_shift_ = 0;
   double target_scale_ = 1;
+  std::int64_t steps_ = 1;
+  std::optional<WindowsConfig> windows_;
+  std::string time_form_;  // in which the times of a series were written
 };
 
 }  // namespace stoker

@@ -19,6 +19,7 @@
 #include "data/kept_columns.h"
 #include "data/preparation.h"
 #include "data/target_statistics.h"
+#include "data/windows.h"
 
 namespace stoker {
 namespace {
@@ -289,8 +290,8 @@ void lay_array(const Laid& laid, const Table& table, const OwnRows* own, Array& 
 }
 
 template <class T>
-Array scaled_targets(const std::vector<double>& real, double shift, double scale) {
-  Array targets(dtype_of<T>(), {static_cast<std::int64_t>(real.size()), 1});
+Array scaled_targets(const std::vector<double>& real, std::int64_t steps, double shift, double scale) {
+  Array targets(dtype_of<T>(), {static_cast<std::int64_t>(real.size()) / steps, steps});
   std::transform(real.begin(), real.end(), targets.as<T>().begin(),
                  [&](double x) { return static_cast<T>((x - shift) / scale); });
   return targets;
@@ -326,8 +327,31 @@ Dataset Preparation::apply_to_training(const Table& training, DType type) const 
   return dataset;
 }
 
+Dataset Preparation::lay_windows(const Table& table, DType type) const {
+  const std::int64_t length = windows_->length;
+  if (!has_windows(table))
+    refuse(
+        "the model reads windows of {} rows of a series, but these are plain rows: put a windows card with "
+        "the settings of its training before them",
+        length);
+  if (table.windows->config.length != length)
+    refuse("the model reads windows of {} rows, but those of the table have {}", length,
+           table.windows->config.length);
+  const CoveredMoments covered = covered_moments(table);
+  refuse_absent(columns_, covered.moments);
+  Array series(type, {covered.moments.rows(), feature_count()});
+  std::vector<ColumnFeed> met;
+  lay_array(columns_of(columns_, "features"), covered.moments, nullptr, series, met);
+  refuse_unusable(met, covered.moments, missing_values_, type);
+  Dataset dataset;
+  dataset.arrays.push_back({"window", Role::features, std::move(series),
+                            Array::from<std::int64_t>(covered.starts, {table.rows()}), length});
+  return dataset;
+}
+
 Dataset Preparation::lay_rows(const Table& table, DType type, const OwnRows* own) const {
   if (type != DType::float32 && type != DType::float64) fail("features were requested as {}", name_of(type));
+  if (reads_windows()) return lay_windows(table, type);
   refuse_absent(columns_, table);
   Dataset dataset;
   std::vector<ColumnFeed> met;
@@ -345,9 +369,9 @@ void Preparation::add_targets(const Table& table, DType type, Dataset& dataset) 
   if (task_ != Task::regression) {
     targets = Array::from<std::int64_t>(class_targets(table), {table.rows()});
   } else if (type == DType::float32) {
-    targets = scaled_targets<float>(real_targets(table), target_shift_, target_scale_);
+    targets = scaled_targets<float>(real_targets(table), steps_, target_shift_, target_scale_);
   } else {
-    targets = scaled_targets<double>(real_targets(table), target_shift_, target_scale_);
+    targets = scaled_targets<double>(real_targets(table), steps_, target_shift_, target_scale_);
   }
   dataset.arrays.push_back({"targets", Role::targets, std::move(targets)});
 }

@@ -212,6 +212,17 @@ std::vector<PreparedColumn> columns_from(const json& list) {
   return columns;
 }
 
+// Settings that a series to come is framed by; whatever is wrong with them is wrong with the model.
+WindowsConfig windows_from(const json& map) {
+  if (!map.is_object()) refuse_part("windows", "should be a map of settings");
+  config::Diagnostics diagnostics("");
+  const auto config = config::read<WindowsConfig>(config::from_json(map), "windows", diagnostics);
+  if (!diagnostics.empty()) refuse_part("windows", "has wrong settings: " + diagnostics.text());
+  if (const WindowsProblem problem = problem_of(config); !problem.text.empty())
+    refuse_part("windows." + problem.setting, problem.text);
+  return config;
+}
+
 }  // namespace
 
 nlohmann::json Preparation::to_json() const {
@@ -225,10 +236,13 @@ nlohmann::json Preparation::to_json() const {
   }
   json columns = json::array();
   for (const PreparedColumn& column : columns_) columns.push_back(column_json(column));
-  return {{"task", config::name_of(task_)},
-          {"missing_values", config::name_of(missing_values_)},
-          {"target", std::move(target)},
-          {"columns", std::move(columns)}};
+  json result{{"task", config::name_of(task_)},
+              {"missing_values", config::name_of(missing_values_)},
+              {"target", std::move(target)},
+              {"columns", std::move(columns)}};
+  if (windows_) result["windows"] = config::to_json(config::write(*windows_));
+  if (!time_form_.empty()) result["time_form"] = time_form_;
+  return result;
 }
 
 Preparation Preparation::from_json(const nlohmann::json& json) {
@@ -250,6 +264,13 @@ Preparation Preparation::from_json(const nlohmann::json& json) {
   result.columns_ = columns_from(member(json, "columns"));
   for (const PreparedColumn& column : result.columns_)
     refuse_strange_statistics(column, result.classes_.size());
+  if (!json.contains("windows")) return result;
+  result.windows_ = windows_from(json.at("windows"));
+  if (json.contains("time_form")) result.time_form_ = DateForm(text_of(json, "time_form")).text();
+  if (result.windows_->answer == Answer::path) {
+    if (result.task_ != Task::regression) refuse_part("windows", "answer with a path, but predict classes");
+    result.steps_ = result.windows_->horizon;
+  }
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "data/time_order.h"
 #include "data/value_rows.h"
 
 namespace stoker {
@@ -102,6 +103,20 @@ SplitRows split_strata(const std::vector<ValueRows>& strata, const SplitConfig& 
   return result;
 }
 
+SplitRows split_in_time(const Table& table, const SplitConfig& config) {
+  const std::string& column = config.stratify_column.empty() ? config.group_column : config.stratify_column;
+  if (!column.empty())
+    refuse(
+        "{} '{}' cannot be kept: these rows are windows of a series, of which the later ones are held back; "
+        "rows chosen in any other way would share moments with those that are trained on. Leave it out",
+        config.stratify_column.empty() ? "group_column" : "stratify_column", column);
+  const Counts counts = counts_of(table.rows(), config);
+  if (counts.first < 1 || counts.second < 1)
+    refuse("{} rows are too few to split into {} and {}: a part would be empty", table.rows(),
+           config.train_ratio, config.test_ratio);
+  return split_by_time(table, counts.first, counts.second);
+}
+
 // Groups in shuffled order side by side; a group goes to the part in which its middle row lies.
 SplitRows split_groups(const std::vector<ValueRows>& groups, std::int64_t rows, const SplitConfig& config) {
   if (groups.size() < 2) {
@@ -161,6 +176,7 @@ SplitRows split_rows(const Table& table, const SplitConfig& config) {
   if (table.rows() < 2)
     refuse("a table of {} is too small to split: both parts need a row",
            counted(static_cast<std::uint64_t>(table.rows()), "row"));
+  if (table.time_order) return split_in_time(table, config);
   SplitRows result;
   if (!config.stratify_column.empty()) {
     std::vector<ValueRows> strata = rows_by_value(table, config.stratify_column);

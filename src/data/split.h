@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/field.h"
+#include "data/split_rows.h"
 #include "data/table.h"
 
 namespace stoker {
@@ -54,14 +55,10 @@ inline config::Fields fields(SplitConfig& c) {
 // What is wrong with the two ratios, or "".
 std::string problem_of_ratios(const SplitConfig& config);
 
-struct SplitRows {
-  std::vector<std::int64_t> first;
-  std::vector<std::int64_t> second;
-};
-
 // Rows of the two parts, each in ascending order. Ratios may sum to less than 1 (the rest is left out), not
 // to more. Refuses when a part would be empty, or a stratum has too few rows to be in both; but with ratios
-// of 1 and 0 the first part is all rows.
+// of 1 and 0 the first part is all rows. Rows that lie in time are not shuffled: the second part are the
+// latest, the first those before them but for what is purged (time_order.h).
 SplitRows split_rows(const Table& table, const SplitConfig& config);
 
 }  // namespace stoker

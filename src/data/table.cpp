@@ -91,7 +91,7 @@ Table take_rows(const Table& table, std::vector<std::int64_t> rows) {
   }
   const auto selected = selected_rows(table.columns, taken);
   return {come_when_asked_for(*table.columns) ? selected : in_memory(selected), std::move(source_rows),
-          table.group_column};
+          table.group_column, table.time_order, table.windows};
 }
 
 Preview preview(const Table& table) {

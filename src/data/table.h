@@ -13,6 +13,9 @@ class Table;
 
 namespace stoker {
 
+struct TimeOrder;
+struct Windows;
+
 // Columns of one length, as Arrow holds them. Cheap to copy. Those of a large table that is kept in a file
 // come when they are asked for (kept_columns.h): who asks for one holds it as long as it is used.
 struct Table {
@@ -20,6 +23,10 @@ struct Table {
   // Where this is a part of what was read: which row of it each row is, from 0. None: all of it, in order.
   std::shared_ptr<const std::vector<std::int64_t>> source_rows = {};
   std::string group_column = {};  // by which a split kept its rows together
+  // When each row of what was read is (time_order.h), and the series that rows are windows of (windows.h);
+  // none of a table whose rows are neither.
+  std::shared_ptr<const TimeOrder> time_order = {};
+  std::shared_ptr<const Windows> windows = {};
 
   std::int64_t rows() const;
   std::uint64_t bytes() const;  // in memory, of all columns

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <exception>
+#include <limits>
 #include <span>
 #include <unordered_set>
 #include <vector>
@@ -28,6 +29,7 @@
 #include "data/kept_columns.h"
 #include "data/page_memory.h"
 #include "data/reading_memory.h"
+#include "data/windows_files.h"
 
 namespace stoker {
 namespace {
@@ -99,8 +101,8 @@ constexpr const char* rows_key = "stoker.source_rows";
 constexpr const char* group_key = "stoker.group_column";
 
 arrow::Result<std::shared_ptr<arrow::Table>> with_origin(const Table& table) {
-  std::shared_ptr<arrow::Table> columns = in_memory(table.columns);
   const auto metadata = std::make_shared<arrow::KeyValueMetadata>();
+  std::shared_ptr<arrow::Table> columns = with_windows_kept(table, in_memory(table.columns), *metadata);
   if (table.source_rows) {
     const auto rows =
         std::make_shared<arrow::Int64Array>(table.rows(), arrow::Buffer::Wrap(*table.source_rows));
@@ -113,13 +115,8 @@ arrow::Result<std::shared_ptr<arrow::Table>> with_origin(const Table& table) {
   return columns->ReplaceSchemaMetadata(metadata);
 }
 
-Table with_origin_told(const Table& read, const std::string& name) {
-  const auto metadata = read.columns->schema()->metadata();
-  if (!metadata) return read;
-  Table table{read.columns->ReplaceSchemaMetadata(nullptr)};
-  if (metadata->Contains(group_key)) table.group_column = or_fail(metadata->Get(group_key), name);
+void take_source_rows(Table& table, const std::string& name) {
   const int last = table.columns->num_columns() - 1;
-  if (!metadata->Contains(rows_key) || last < 0) return table;
   std::vector<std::int64_t> rows;
   rows.reserve(static_cast<std::size_t>(table.rows()));
   const auto kept_rows = table.columns->column(last);
@@ -131,6 +128,16 @@ Table with_origin_told(const Table& read, const std::string& name) {
   }
   table.columns = or_fail(table.columns->RemoveColumn(last), name);
   table.source_rows = std::make_shared<const std::vector<std::int64_t>>(std::move(rows));
+}
+
+Table with_origin_told(const Table& read, const std::filesystem::path& path, std::uint64_t large_bytes) {
+  const auto metadata = read.columns->schema()->metadata();
+  if (!metadata) return read;
+  const std::string name = path.string();
+  Table table{read.columns->ReplaceSchemaMetadata(nullptr)};
+  if (metadata->Contains(group_key)) table.group_column = or_fail(metadata->Get(group_key), name);
+  if (metadata->Contains(rows_key) && table.columns->num_columns() > 0) take_source_rows(table, name);
+  take_windows(table, *metadata, path, large_bytes);
   return table;
 }
 
@@ -194,9 +201,31 @@ Table validated(std::shared_ptr<arrow::Table> columns, const std::string& name) 
 
 }  // namespace
 
+namespace {
+
+// A table that lies in a file and has nothing to be kept beside its columns goes from there piece by piece.
+bool write_from_file(const Table& table, const std::filesystem::path& path) {
+  if (table.source_rows || table.windows || !table.group_column.empty()) return false;
+  if (!lie_in_one_file(*table.columns)) return false;
+  write_atomically(path, [&](const auto& output) -> arrow::Status {
+    ARROW_ASSIGN_OR_RAISE(const auto writer, arrow::ipc::MakeFileWriter(output, table.columns->schema()));
+    arrow::Status status;
+    each_batch(*table.columns, [&](const std::shared_ptr<arrow::RecordBatch>& batch) {
+      if (status.ok()) status = writer->WriteRecordBatch(*batch);
+    });
+    ARROW_RETURN_NOT_OK(status);
+    return writer->Close();
+  });
+  return true;
+}
+
+}  // namespace
+
 void write_arrow(const Table& table, const std::filesystem::path& path) {
+  if (write_from_file(table, path)) return;
   const auto columns = or_fail(with_origin(table), "writing " + path.string());
   write_atomically(path, [&](const auto& output) { return write_ipc(*columns, output); });
+  write_series_beside(table, path);
 }
 
 void write_table(const Table& given, const std::filesystem::path& path) {
@@ -220,16 +249,17 @@ void write_table(const Table& given, const std::filesystem::path& path) {
 }
 
 Table read_arrow(const std::filesystem::path& path) {
-  return with_origin_told(read_arrow_file(path), path.string());
+  return with_origin_told(read_arrow_file(path), path, std::numeric_limits<std::uint64_t>::max());
 }
 
 Table open_arrow(const std::filesystem::path& path, std::uint64_t large_bytes) {
   std::error_code unknown;
   const std::uintmax_t size = std::filesystem::file_size(path, unknown);
-  if (unknown || size < large_bytes) return read_arrow(path);
+  if (unknown || size < large_bytes) return with_origin_told(read_arrow_file(path), path, large_bytes);
   const auto columns = columns_in_file(path);
-  if (columns->num_columns() > most_kept_columns) return read_arrow(path);
-  return with_origin_told({columns}, path.string());
+  if (columns->num_columns() > most_kept_columns)
+    return with_origin_told(read_arrow_file(path), path, large_bytes);
+  return with_origin_told({columns}, path, large_bytes);
 }
 
 Table read_arrow_file(const std::filesystem::path& path) {

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/column_values.h"
+#include "data/windows.h"
 #include "kernels/column_moments.h"
 
 namespace stoker {
@@ -188,9 +189,36 @@ MeanAndScale mean_and_scale(const std::vector<double>& values) {
   return {moments.mean, constant ? 1 : deviation};
 }
 
+namespace {
+
+// Row by row, the numbers of each part one behind the other.
+template <class Read>
+std::vector<double> read_parts(const std::vector<std::string>& parts, const Read& read) {
+  if (parts.size() == 1) return read(parts.front());
+  std::vector<double> all;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const std::vector<double> numbers = read(parts[part]);
+    all.resize(numbers.size() * parts.size());
+    for (std::size_t row = 0; row < numbers.size(); ++row) all[row * parts.size() + part] = numbers[row];
+  }
+  return all;
+}
+
+LearntTarget learn_path(const Table& training, const PreparationConfig& config, Scaling scaling,
+                        const Notes& notes) {
+  if (config.task != TaskChoice::automatic && config.task != TaskChoice::regression)
+    refuse("task is {}, but the answers of '{}' are the values of several steps ahead, which are quantities",
+           config::name_of(config.task), config.target_column);
+  return learn_regression(target_numbers(training, config.target_column), config.target_column, scaling,
+                          notes);
+}
+
+}  // namespace
+
 LearntTarget learn_target(const Table& training, const PreparationConfig& config, Scaling scaling,
                           const Notes& notes) {
   const std::string& column = config.target_column;
+  if (target_parts(training, column).size() > 1) return learn_path(training, config, scaling, notes);
   const ColumnKind kind = kind_of(*target_values(training, column)->type());
   if (kind == ColumnKind::text) {
     const TextValues texts = complete_texts(training, column);
@@ -221,7 +249,9 @@ LearntTarget learn_target(const Table& training, const PreparationConfig& config
   return target;
 }
 
-std::vector<double> target_numbers(const Table& table, const std::string& column) {
+namespace {
+
+std::vector<double> numbers_of_part(const Table& table, const std::string& column) {
   const auto values = target_values(table, column);
   if (kind_of(*values->type()) == ColumnKind::text) {
     refuse("target_column '{}' contains text, but held numbers in training", column);
@@ -233,6 +263,29 @@ std::vector<double> target_numbers(const Table& table, const std::string& column
            table.row_number(wrong - numbers.begin()), std::isnan(*wrong) ? "missing or NaN" : "infinite");
   }
   return numbers;
+}
+
+std::vector<double> numbers_or_nan_of_part(const Table& table, const std::string& column) {
+  const auto values = target_values(table, column);
+  std::vector<double> numbers;
+  if (kind_of(*values->type()) == ColumnKind::text) {
+    const TextValues texts = read_texts(values);
+    for (const std::string_view text : texts.values)
+      numbers.push_back(number_in(text).value_or(missing_number));
+  } else {
+    numbers = read_numbers(*values);
+  }
+  for (double& number : numbers) {
+    if (!std::isfinite(number)) number = missing_number;
+  }
+  return numbers;
+}
+
+}  // namespace
+
+std::vector<double> target_numbers(const Table& table, const std::string& column) {
+  return read_parts(target_parts(table, column),
+                    [&](const std::string& part) { return numbers_of_part(table, part); });
 }
 
 std::vector<std::int64_t> target_class_numbers(const Table& table, const std::string& column,
@@ -271,19 +324,8 @@ MetClasses meet_classes(const Table& table, const std::string& column,
 }
 
 std::vector<double> target_numbers_or_nan(const Table& table, const std::string& column) {
-  const auto values = target_values(table, column);
-  std::vector<double> numbers;
-  if (kind_of(*values->type()) == ColumnKind::text) {
-    const TextValues texts = read_texts(values);
-    for (const std::string_view text : texts.values)
-      numbers.push_back(number_in(text).value_or(missing_number));
-  } else {
-    numbers = read_numbers(*values);
-  }
-  for (double& number : numbers) {
-    if (!std::isfinite(number)) number = missing_number;
-  }
-  return numbers;
+  return read_parts(target_parts(table, column),
+                    [&](const std::string& part) { return numbers_or_nan_of_part(table, part); });
 }
 
 std::vector<std::uint8_t> missing_targets(const Table& table, const std::string& column) {
@@ -292,10 +334,11 @@ std::vector<std::uint8_t> missing_targets(const Table& table, const std::string&
 
 void refuse_unusable_targets(const Table& test, const Table& training, const PreparationConfig& config) {
   const std::string& column = config.target_column;
-  if (!training.has_column(column)) return;  // which the training tells
+  const std::string first = target_parts(training, column).front();
+  if (!training.has_column(first)) return;  // which the training tells
   if (test.rows() == 0)
     refuse("there are no rows to evaluate on: hold some back (test_ratio), or leave the evaluation out");
-  const ColumnKind kind = kind_of(*target_values(test, column)->type());
+  const ColumnKind kind = kind_of(*target_values(test, first)->type());
   if (kind != ColumnKind::text) {
     target_numbers(test, column);
     return;

@@ -20,7 +20,8 @@ struct LearntTarget {
 LearntTarget learn_target(const Table& training, const PreparationConfig& config, Scaling scaling,
                           const Notes& notes);
 
-// Refuses a text, missing or infinite target, with its row.
+// Refuses a text, missing or infinite target, with its row. Of a path of several steps: those of each row
+// behind each other.
 std::vector<double> target_numbers(const Table& table, const std::string& column);
 // Refuses missing values and those that are none of the classes, with their row.
 std::vector<std::int64_t> target_class_numbers(const Table& table, const std::string& column,
@@ -39,7 +40,7 @@ struct MetClasses {
 MetClasses meet_classes(const Table& table, const std::string& column,
                         const std::vector<std::string>& classes);
 
-// NaN where the target is missing, infinite or no number.
+// NaN where the target is missing, infinite or no number; of a path as target_numbers().
 std::vector<double> target_numbers_or_nan(const Table& table, const std::string& column);
 // 1 where it is missing.
 std::vector<std::uint8_t> missing_targets(const Table& table, const std::string& column);

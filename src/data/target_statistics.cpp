@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "data/category_slots.h"
 #include "data/column_scale.h"
+#include "data/time_order.h"
 #include "data/value_rows.h"
 
 namespace stoker {
@@ -154,6 +155,12 @@ TargetStatistic learn_statistic(const PreparedColumn& column, std::int64_t of_cl
 
 std::vector<std::int32_t> deal_folds(const Table& training) {
   std::vector<std::int32_t> folds(static_cast<std::size_t>(training.rows()));
+  if (training.time_order) {
+    const std::vector<std::int64_t> order = rows_in_time(training);
+    for (std::size_t i = 0; i < order.size(); ++i)
+      folds[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i * inner_folds / order.size());
+    return folds;
+  }
   const auto dealt = [](std::uint64_t count) {
     return Permutation(random_key(0, Purpose::split, inner_folds_stream), count);
   };

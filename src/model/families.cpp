@@ -99,7 +99,7 @@ InputForm form_of(const Family& family, const config::Value& settings) {
 Network network_for(const Family& family, config::Value settings, const Preparation& preparation) {
   const bool many = preparation.task() == Task::multiclass;
   return {std::string(family.name), std::move(settings), preparation.inputs(family.type()),
-          many ? static_cast<std::int64_t>(preparation.classes().size()) : 1};
+          many ? static_cast<std::int64_t>(preparation.classes().size()) : preparation.steps()};
 }
 
 std::string layout_of(const Network& network) {

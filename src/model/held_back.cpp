@@ -34,10 +34,11 @@ bool are_finite(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
 }
 
-void refuse_wrong_rows(const HeldBackRows& held_back, std::size_t classes) {
+void refuse_wrong_rows(const HeldBackRows& held_back, const HeldBackWidths& widths) {
   const std::vector<std::int64_t>& rows = held_back.rows;
-  const std::size_t width = std::max<std::size_t>(classes, 1);
-  if (held_back.actual.size() != rows.size() || held_back.predicted.size() != rows.size() * width)
+  const std::size_t classes = widths.classes;
+  if (held_back.actual.size() != rows.size() * widths.steps ||
+      held_back.predicted.size() != rows.size() * widths.of_predicted())
     refuse("the rows and what is predicted of them differ in number");
   if (!rows.empty() && rows.front() < 0) refuse("a row has a negative number");
   if (std::adjacent_find(rows.begin(), rows.end(), std::greater_equal<>()) != rows.end())
@@ -53,19 +54,19 @@ void refuse_wrong_rows(const HeldBackRows& held_back, std::size_t classes) {
 
 }  // namespace
 
-NamedArrays to_arrays(const HeldBackRows& held_back, std::size_t classes) {
+NamedArrays to_arrays(const HeldBackRows& held_back, const HeldBackWidths& widths) {
   return {{"rows", array_of(held_back.rows, 1)},
-          {"actual", array_of(held_back.actual, 1)},
-          {"predicted", array_of(held_back.predicted, std::max<std::size_t>(classes, 1))}};
+          {"actual", array_of(held_back.actual, widths.steps)},
+          {"predicted", array_of(held_back.predicted, widths.of_predicted())}};
 }
 
-HeldBackRows held_back_from(const NamedArrays& arrays, std::size_t classes) {
+HeldBackRows held_back_from(const NamedArrays& arrays, const HeldBackWidths& widths) {
   HeldBackRows held_back{values_of<std::int64_t>(arrays, "rows", DType::int64),
                          values_of<double>(arrays, "actual", DType::float64),
                          values_of<double>(arrays, "predicted", DType::float64)};
   if (arrays.size() != arrays_of_held_back_rows)
     refuse("it contains {} arrays, but needs {}", arrays.size(), arrays_of_held_back_rows);
-  refuse_wrong_rows(held_back, classes);
+  refuse_wrong_rows(held_back, widths);
   return held_back;
 }
 

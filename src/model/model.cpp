@@ -142,7 +142,8 @@ void refuse_strange_members(const Model& model) {
     if (member.is_ensemble()) refuse("member {} is an ensemble itself", i + 1);
     if (member.type() != model.type())
       refuse("member {} is of type '{}', but the model of type '{}'", i + 1, member.type(), model.type());
-    if (own.task() != whole.task() || own.target_column() != whole.target_column())
+    if (own.task() != whole.task() || own.target_column() != whole.target_column() ||
+        own.steps() != whole.steps())
       refuse("member {} predicts something else than the model", i + 1);
     if (own.classes() != whole.classes()) refuse("member {} has other classes than the model", i + 1);
     if (member.decision != Decision{}) refuse("member {} decides by itself", i + 1);
@@ -164,7 +165,7 @@ void refuse_wrong_network(const Model& model) {
   if (const std::string problem = problem_of(model.decision, preparation.task()); !problem.empty())
     refuse("{}", problem);
   const auto classes = static_cast<std::int64_t>(preparation.classes().size());
-  const std::int64_t outputs = preparation.task() == Task::multiclass ? classes : 1;
+  const std::int64_t outputs = preparation.task() == Task::multiclass ? classes : preparation.steps();
   const InputForm form = form_of(family, model.network.settings);
   for (const PreparedColumn& column : preparation.columns()) {
     const bool is_embedded = column.kind == PreparedColumn::Kind::embedded;
@@ -231,6 +232,10 @@ auto about(const fs::path& file, const Work& work) {
   }
 }
 
+HeldBackWidths widths_of_held_back(const Preparation& preparation) {
+  return {preparation.classes().size(), static_cast<std::size_t>(preparation.steps())};
+}
+
 NamedArrays parameters_of_members(const Model& model) {
   std::vector<NamedArrays> parameters;
   for (const Model& member : model.members) parameters.push_back(member.parameters);
@@ -240,7 +245,7 @@ NamedArrays parameters_of_members(const Model& model) {
 NamedArrays held_back_by_members(const Model& model) {
   std::vector<NamedArrays> rows;
   for (const Model& member : model.members)
-    rows.push_back(to_arrays(member.held_back, model.preparation.classes().size()));
+    rows.push_back(to_arrays(member.held_back, widths_of_held_back(model.preparation)));
   return join_members(rows);
 }
 
@@ -273,7 +278,7 @@ void save_model(const Model& model, const fs::path& folder) {
   if (model.is_ensemble()) write_safetensors(target.folder() / held_back_file, held_back_by_members(model));
   if (!model.held_back.rows.empty())
     write_safetensors(target.folder() / validation_file,
-                      to_arrays(model.held_back, model.preparation.classes().size()));
+                      to_arrays(model.held_back, widths_of_held_back(model.preparation)));
   write_file(target.folder() / "model.json", description);
   target.commit();
 }
@@ -294,7 +299,7 @@ void read_held_back_rows(const fs::path& folder, Model& model) {
   about(file, [&] {
     const std::vector<NamedArrays> split = split_by_member(std::move(arrays), model.members.size());
     for (std::size_t i = 0; i < split.size(); ++i)
-      model.members[i].held_back = held_back_from(split[i], model.preparation.classes().size());
+      model.members[i].held_back = held_back_from(split[i], widths_of_held_back(model.preparation));
   });
 }
 
@@ -302,7 +307,7 @@ void read_validation_rows(const fs::path& folder, Model& model) {
   const fs::path file = folder / validation_file;
   refuse_without(folder, file);
   const NamedArrays arrays = read_safetensors(file);
-  about(file, [&] { model.held_back = held_back_from(arrays, model.preparation.classes().size()); });
+  about(file, [&] { model.held_back = held_back_from(arrays, widths_of_held_back(model.preparation)); });
 }
 
 Model read_model(const fs::path& folder) {

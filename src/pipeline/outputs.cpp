@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "data/kept_columns.h"
+#include "data/windows.h"
 #include "pipeline/training_report.h"
 
 namespace stoker {
@@ -71,7 +72,9 @@ void Outputs::leave_in_cache(const Cache& cache, Tables tables, const Card& card
     const auto found = entry.values.find(output.name);
     if (output.type != PortType::table || found == entry.values.end()) continue;
     const Table& table = std::get<Table>(found->second);
-    if (tables == Tables::all ? is_large(table) : come_when_asked_for(*table.columns))
+    const Table& series = has_windows(table) ? table.windows->series : table;
+    if (tables == Tables::all ? is_large(table) || is_large(series)
+                              : come_when_asked_for(*table.columns) || come_when_asked_for(*series.columns))
       left.push_back(output.name);
   }
   if (left.empty()) return;

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "data/feature_columns.h"
 #include "data/target_column.h"
+#include "data/time_order.h"
 #include "pipeline/graph.h"
 #include "pipeline/rows_to_come.h"
 #include "pipeline/training_card.h"
@@ -60,8 +61,9 @@ void refuse_absent_classes(const Metric& metric, const LearntTarget& target,
 // chooses others.
 std::string rows_key_of(const PreparedTraining& training, const std::string& identity) {
   const InputForm form = form_of(family_of(training.spec), training.spec.settings);
-  return fmt::format("{}\n{}\n{} {}", identity, config::to_yaml(config::write(training.settings.preparation)),
-                     form.numbers_apart, form.embeds_categories);
+  return fmt::format("{}\n{}\n{} {} {}", identity,
+                     config::to_yaml(config::write(training.settings.preparation)), form.numbers_apart,
+                     form.embeds_categories, form.reads_windows);
 }
 
 // Of two that mean none by 0.
@@ -172,6 +174,8 @@ PreparedRows PreparedTrainings::make_rows(const PreparedTraining& training, cons
   const std::vector<std::int64_t> classes = classes_of(table, settled, no_notes());
   const SplitRows rows =
       splits_of(table, classes, sweep_.config, training.spec).at(static_cast<std::size_t>(fold));
+  if (const std::string purged = purge_text(rows); !purged.empty() && sweep_.config.folds == 0)
+    notes_(Severity::info, "validation: " + purged);
   made.training = take_rows(table, rows.first);
   made.validation = take_rows(table, rows.second);
   const bool takes_numbers = family_of(training.spec).targets == Targets::numbers;

@@ -27,7 +27,7 @@ std::vector<Value> even_sample(const std::vector<Value>& values) {
 }
 
 void warn_of_unseen(const std::vector<MetClasses::Unseen>& unseen, const std::string& column,
-                    const Notes& notes) {
+                    bool lies_in_time, const Notes& notes) {
   constexpr std::size_t most_named = 10;
   if (unseen.empty()) return;
   std::vector<std::string> named;
@@ -37,12 +37,16 @@ void warn_of_unseen(const std::vector<MetClasses::Unseen>& unseen, const std::st
                                 counted(static_cast<std::uint64_t>(each.rows), "row")));
   }
   if (unseen.size() > most_named) named.push_back(fmt::format("{} more", unseen.size() - most_named));
-  notes(
-      Severity::warning,
-      fmt::format("target_column '{}' contains classes that no training row has: {}. Each such row counts as "
-                  "a wrong prediction; stratify_column: {} of data_split (--stratify-column {}) gives both "
-                  "parts rows of every class, if each has two or more",
-                  column, join(named, ", "), column, column));
+  const std::string what_to_do =
+      lies_in_time ? "they come up later than the rows that were trained on"
+                   : fmt::format(
+                         "stratify_column: {} of data_split (--stratify-column {}) gives both parts rows of "
+                         "every class, if each has two or more",
+                         column, column);
+  notes(Severity::warning,
+        fmt::format("target_column '{}' contains classes that no training row has: {}. Each "
+                    "such row counts as a wrong prediction; {}",
+                    column, join(named, ", "), what_to_do));
 }
 
 // Which of many classes a row is rarely comes down to a ranking, and each costs a look at every row.
@@ -142,7 +146,7 @@ std::vector<std::string> names_of(const std::vector<std::int64_t>& numbers,
 void evaluate_classes(const Model& model, const Table& table, const Notes& notes,
                       std::span<const Metric> wanted, bool judged, Evaluation& evaluation) {
   const MetClasses actual = meet_classes(table, evaluation.target, model.preparation.classes());
-  warn_of_unseen(actual.unseen, evaluation.target, notes);
+  warn_of_unseen(actual.unseen, evaluation.target, table.time_order != nullptr, notes);
   // The model gives a class that it has never heard of the probability 0.
   std::vector<std::string> names = model.preparation.classes();
   for (const MetClasses::Unseen& each : actual.unseen) names.push_back(each.name);
@@ -181,12 +185,31 @@ void add_quantile(double quantile, const MeasuredRows& rows, Evaluation& evaluat
   evaluation.metrics.emplace_back(fmt::format("share_below_for_{:g}", quantile), below / count);
 }
 
+// One number of every row, of those that are predicted for each.
+std::vector<double> of_step(const std::vector<double>& values, std::size_t step, std::size_t steps) {
+  std::vector<double> own;
+  for (std::size_t i = step; i < values.size(); i += steps) own.push_back(values[i]);
+  return own;
+}
+
+void measure_steps(const std::vector<double>& actual, const std::vector<double>& predicted, std::size_t steps,
+                   std::span<const Metric> wanted, Evaluation& evaluation) {
+  for (std::size_t step = 0; steps > 1 && step < steps; ++step) {
+    const std::vector<double> own = of_step(actual, step, steps);
+    const std::vector<double> told = of_step(predicted, step, steps);
+    Evaluation alone;
+    measure(measured_numbers(own, told), wanted, alone);
+    evaluation.by_step.push_back(std::move(alone.metrics));
+  }
+}
+
 void evaluate_numbers(const Model& model, const Table& table, std::span<const Metric> wanted, bool judged,
                       Evaluation& evaluation) {
   const std::vector<double> actual = target_numbers_or_nan(table, evaluation.target);
   const std::vector<double> predicted = predict(model, table).values;
   const MeasuredRows rows = measured_numbers(actual, predicted);
   measure(rows, wanted, evaluation);
+  measure_steps(actual, predicted, static_cast<std::size_t>(model.preparation.steps()), wanted, evaluation);
   if (judged) add_certainty(rows, wanted, evaluation);
   if (judged && model.quantile) add_quantile(*model.quantile, rows, evaluation);
   evaluation.charts.emplace_back(PredictedAgainstActual{even_sample(actual), even_sample(predicted)});
@@ -213,8 +236,14 @@ Table with_usable_targets(const Table& table, const Preparation& preparation, co
   const std::string& column = preparation.target_column();
   std::vector<std::uint8_t> unusable;
   if (preparation.task() == Task::regression) {
-    for (const double each : target_numbers_or_nan(table, column))
-      unusable.push_back(std::isnan(each) ? 1 : 0);
+    const std::vector<double> numbers = target_numbers_or_nan(table, column);
+    const auto steps = static_cast<std::size_t>(preparation.steps());
+    for (std::size_t i = 0; i < numbers.size(); i += steps)
+      unusable.push_back(std::any_of(numbers.begin() + static_cast<std::ptrdiff_t>(i),
+                                     numbers.begin() + static_cast<std::ptrdiff_t>(i + steps),
+                                     [](double each) { return std::isnan(each); })
+                             ? 1
+                             : 0);
   } else {
     unusable = missing_targets(table, column);
   }

@@ -98,6 +98,9 @@ void read_certainty(const json& value, Evaluation& evaluation) {
     evaluation.baseline = Baseline{baseline.at("predicts").get<std::string>(),
                                    named_values_from(baseline.at("metrics"), "its baseline's")};
   }
+  if (value.contains("by_step"))
+    for (const json& step : value.at("by_step"))
+      evaluation.by_step.push_back(named_values_from(step, "its steps'"));
 }
 
 Evaluation evaluation_from(const json& value) {
@@ -132,6 +135,7 @@ json Evaluation::to_json() const {
   if (!intervals.empty()) whole["intervals"] = intervals_json(intervals);
   if (baseline)
     whole["baseline"] = {{"predicts", baseline->predicts}, {"metrics", named_values(baseline->metrics)}};
+  for (const auto& step : by_step) whole["by_step"].push_back(named_values(step));
   return whole;
 }
 

@@ -38,6 +38,8 @@ struct Evaluation {
   std::vector<Chart> charts;
   std::vector<MetricInterval> intervals;  // of those metrics for which it is known
   std::optional<Baseline> baseline;
+  // Where several steps ahead are predicted, the metrics of each; those above are of all together.
+  std::vector<std::vector<std::pair<std::string, double>>> by_step = {};
 
   nlohmann::json to_json() const;
   // Also of what earlier versions wrote, which kept rows and the confusion matrix elsewhere.

@@ -11,6 +11,7 @@
 #include "data/arrow_result.h"
 #include "data/kept_columns.h"
 #include "data/target_column.h"
+#include "data/windows.h"
 #include "predict/even_rows.h"
 #include "predict/predictions.h"
 
@@ -65,6 +66,14 @@ Model with_first_members(const Model& model, std::size_t count) {
 }
 
 Table with_column_shuffled(const Table& table, const std::string& name, RandomKey key) {
+  // Of windows it is a column of their series.
+  if (has_windows(table)) {
+    auto windows = std::make_shared<Windows>(*table.windows);
+    windows->series = with_column_shuffled(windows->series, name, key);
+    Table shuffled_series = table;
+    shuffled_series.windows = std::move(windows);
+    return shuffled_series;
+  }
   const int position = column_position(table, name);
   const Permutation order(key, static_cast<std::uint64_t>(table.rows()));
   std::vector<std::int64_t> rows(static_cast<std::size_t>(table.rows()));
@@ -76,6 +85,21 @@ Table with_column_shuffled(const Table& table, const std::string& name, RandomKe
       or_fail(table.columns->SetColumn(position, table.columns->field(position), shuffled.columns->column(0)),
               "shuffling a column");
   return result;
+}
+
+// What the windows cover, in memory: it is read once for each shuffle.
+Table with_own_series(const Table& table) {
+  CoveredMoments covered = covered_moments(table);
+  auto windows = std::make_shared<Windows>();
+  windows->config = table.windows->config;
+  windows->series = covered.moments;
+  windows->series.columns = in_memory(covered.moments.columns);
+  windows->starts.assign(covered.starts.begin(), covered.starts.end());
+  Table own = table;
+  own.source_rows = nullptr;
+  own.time_order = nullptr;
+  own.windows = std::move(windows);
+  return own;
 }
 
 // Measures predictions against targets that stay where they are.
@@ -154,6 +178,7 @@ ColumnImportance column_importance(const Model& model, const Table& table, const
   const Model shuffled = with_first_members(model, sample.members);
   Table rows = even_rows(table, sample.rows);
   rows.columns = in_memory(rows.columns);
+  if (has_windows(rows)) rows = with_own_series(rows);
   importance.rows = rows.rows();
   const Scorer scorer(shuffled, rows, metric);
   const double whole = scorer.score(rows);

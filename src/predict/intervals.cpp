@@ -28,8 +28,16 @@ struct RowWithItsMembers {
   std::vector<std::size_t> members;
 };
 
+// Which of the numbers that are predicted for a row; the errors of each step are its own.
+struct Step {
+  std::size_t number = 0;
+  std::size_t of = 1;
+
+  std::size_t place(std::size_t row) const { return row * of + number; }
+};
+
 // Of every member alone.
-std::vector<HeldBackTogether> held_back_by_each(const Model& model) {
+std::vector<HeldBackTogether> held_back_by_each(const Model& model, const Step& step) {
   std::vector<HeldBackTogether> all;
   const std::span<const Model> members = members_of(model);
   for (std::size_t m = 0; m < members.size(); ++m) {
@@ -38,7 +46,7 @@ std::vector<HeldBackTogether> held_back_by_each(const Model& model) {
     HeldBackTogether& each = all.emplace_back();
     each.members = {m};
     for (std::size_t i = 0; i < own.rows.size(); ++i)
-      each.errors.push_back(std::abs(own.actual[i] - own.predicted[i]));
+      each.errors.push_back(std::abs(own.actual[step.place(i)] - own.predicted[step.place(i)]));
     std::sort(each.errors.begin(), each.errors.end());
   }
   return all;
@@ -47,22 +55,22 @@ std::vector<HeldBackTogether> held_back_by_each(const Model& model) {
 // Every row to predict looks at every group.
 constexpr std::size_t most_groups = 200;
 
-std::vector<HeldBackTogether> held_back_together(const Model& model) {
+std::vector<HeldBackTogether> held_back_together(const Model& model, const Step& step) {
   std::map<std::int64_t, RowWithItsMembers> rows;
   const std::span<const Model> members = members_of(model);
   for (std::size_t m = 0; m < members.size(); ++m) {
     const HeldBackRows& own = members[m].held_back;
     for (std::size_t i = 0; i < own.rows.size(); ++i) {
       RowWithItsMembers& row = rows[own.rows[i]];
-      row.actual = own.actual[i];
-      row.sum += own.predicted[i];
+      row.actual = own.actual[step.place(i)];
+      row.sum += own.predicted[step.place(i)];
       row.members.push_back(m);
     }
   }
   std::map<std::vector<std::size_t>, std::vector<double>> groups;
   for (const auto& [number, row] : rows)
     groups[row.members].push_back(std::abs(row.actual - row.sum / static_cast<double>(row.members.size())));
-  if (groups.size() > most_groups) return held_back_by_each(model);
+  if (groups.size() > most_groups) return held_back_by_each(model, step);
   std::vector<HeldBackTogether> together;
   for (auto& [by, errors] : groups) {
     std::sort(errors.begin(), errors.end());
@@ -118,6 +126,32 @@ std::size_t rank_of(double share, std::size_t rows) {
   return static_cast<std::size_t>(std::ceil(exact - 1e-9));  // 0.9 of 10 rows is no 9.000000000000002
 }
 
+using PredictedByMember = std::vector<std::vector<double>>;
+
+void bound(const Step& step, const std::vector<HeldBackTogether>& groups, double share,
+           const PredictedByMember& predicted, std::int64_t rows, Intervals& intervals) {
+  const auto rank = static_cast<std::int64_t>(rank_of(share, error_count(groups)));
+  share_among_cores(rows, [&](std::int64_t item) {
+    const std::size_t place = step.place(static_cast<std::size_t>(item));
+    std::vector<double> centers;
+    for (const HeldBackTogether& group : groups) {
+      double sum = 0;
+      for (const std::size_t member : group.members) sum += predicted[member][place];
+      centers.push_back(sum / static_cast<double>(group.members.size()));
+    }
+    intervals.upper[place] = ranked_sum(centers, groups, rank);
+    // The lower bound is the upper one of what is mirrored at 0.
+    for (double& each : centers) each = -each;
+    intervals.lower[place] = -ranked_sum(centers, groups, rank);
+    // Where members disagree more than they err, the bounds of a small share would cross.
+    double sum = 0;
+    for (const std::vector<double>& each : predicted) sum += each[place];
+    const double mean = sum / static_cast<double>(predicted.size());
+    intervals.lower[place] = std::min(intervals.lower[place], mean);
+    intervals.upper[place] = std::max(intervals.upper[place], mean);
+  });
+}
+
 }  // namespace
 
 std::string problem_with_intervals(const Model& model, double share) {
@@ -152,30 +186,14 @@ std::string basis_of_intervals(const Model& model) {
 Intervals predict_intervals(const Model& model, const Table& table, double share) {
   if (const std::string problem = problem_with_intervals(model, share); !problem.empty())
     refuse("{}", problem);
-  const std::vector<HeldBackTogether> groups = held_back_together(model);
-  const auto rank = static_cast<std::int64_t>(rank_of(share, error_count(groups)));
-  const std::vector<std::vector<double>> predicted = predict_with_each_member(model, table);
-  Intervals intervals{std::vector<double>(static_cast<std::size_t>(table.rows())),
-                      std::vector<double>(static_cast<std::size_t>(table.rows()))};
-  share_among_cores(table.rows(), [&](std::int64_t item) {
-    const auto row = static_cast<std::size_t>(item);
-    std::vector<double> centers;
-    for (const HeldBackTogether& group : groups) {
-      double sum = 0;
-      for (const std::size_t member : group.members) sum += predicted[member][row];
-      centers.push_back(sum / static_cast<double>(group.members.size()));
-    }
-    intervals.upper[row] = ranked_sum(centers, groups, rank);
-    // The lower bound is the upper one of what is mirrored at 0.
-    for (double& each : centers) each = -each;
-    intervals.lower[row] = -ranked_sum(centers, groups, rank);
-    // Where members disagree more than they err, the bounds of a small share would cross.
-    double sum = 0;
-    for (const std::vector<double>& each : predicted) sum += each[row];
-    const double mean = sum / static_cast<double>(predicted.size());
-    intervals.lower[row] = std::min(intervals.lower[row], mean);
-    intervals.upper[row] = std::max(intervals.upper[row], mean);
-  });
+  const PredictedByMember predicted = predict_with_each_member(model, table);
+  Intervals intervals{std::vector<double>(predicted.front().size()),
+                      std::vector<double>(predicted.front().size())};
+  const auto steps = static_cast<std::size_t>(model.preparation.steps());
+  for (std::size_t number = 0; number < steps; ++number) {
+    const Step step{number, steps};
+    bound(step, held_back_together(model, step), share, predicted, table.rows(), intervals);
+  }
   return intervals;
 }
 

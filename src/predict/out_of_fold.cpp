@@ -36,13 +36,16 @@ OutOfFold out_of_fold(const Model& ensemble) {
   all.predictions.task = ensemble.preparation.task();
   all.predictions.class_names = ensemble.preparation.classes();
   const bool has_classes = all.predictions.task != Task::regression;
-  const std::size_t width = has_classes ? all.predictions.class_names.size() : 1;
+  const auto steps = static_cast<std::size_t>(ensemble.preparation.steps());
+  all.predictions.steps = ensemble.preparation.steps();
+  const std::size_t width = has_classes ? all.predictions.class_names.size() : steps;
   std::vector<double>& values = has_classes ? all.predictions.probabilities : all.predictions.values;
   const std::vector<HeldBackRow> rows = rows_in_order(ensemble);
   for (std::size_t first = 0, end = 0; first < rows.size(); first = end) {
     while (end < rows.size() && rows[end].row == rows[first].row) ++end;
     all.rows.push_back(rows[first].row);
-    all.actual.push_back(rows[first].of->actual[rows[first].place]);
+    for (std::size_t i = 0; i < steps; ++i)
+      all.actual.push_back(rows[first].of->actual[rows[first].place * steps + i]);
     for (std::size_t i = 0; i < width; ++i) {
       double sum = 0;
       for (std::size_t k = first; k < end; ++k) sum += rows[k].of->predicted[rows[k].place * width + i];

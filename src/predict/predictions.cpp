@@ -131,8 +131,21 @@ std::shared_ptr<arrow::Array> names_of_classes(const Predictions& predictions) {
   return or_fail(builder.Finish(), "predictions");
 }
 
+// A column of its own for each step, where there are several.
+void add_steps(const std::string& name, std::span<const double> values, std::size_t step, std::size_t steps,
+               NamedColumns& columns) {
+  columns.emplace_back(steps == 1 ? name : fmt::format("{}_{}", name, step + 1),
+                       numbers(values, step, steps));
+}
+
 NamedColumns prediction_columns(const Predictions& predictions, const std::string& name) {
-  if (predictions.task == Task::regression) return {{name, numbers(predictions.values, 0, 1)}};
+  if (predictions.task == Task::regression) {
+    NamedColumns of_steps;
+    const auto steps = static_cast<std::size_t>(predictions.steps);
+    for (std::size_t step = 0; step < steps; ++step)
+      add_steps(name, predictions.values, step, steps, of_steps);
+    return of_steps;
+  }
   NamedColumns columns{{name, names_of_classes(predictions)}};
   const std::size_t classes = predictions.class_names.size();
   if (!predictions.has_columns()) {
@@ -173,6 +186,7 @@ std::vector<double> predict_numbers(const Model& model, const Dataset& data) {
 Predictions predict(const Model& model, const Table& table) {
   if (model.preparation.task() != Task::regression) return predicted_classes(model, table);
   Predictions predictions;
+  predictions.steps = model.preparation.steps();
   const std::span<const Model> members = members_of(model);
   for (const Model& member : members)
     add_to(predictions.values, predict_numbers(member, rows_of(member, table)));
@@ -276,8 +290,14 @@ Table predictions_table(const Predictions& predictions, const Table& input, bool
 }
 
 Table with_intervals(const Table& predictions, const Intervals& intervals) {
-  return with_columns(predictions,
-                      {{"lower", numbers(intervals.lower, 0, 1)}, {"upper", numbers(intervals.upper, 0, 1)}});
+  const std::size_t steps =
+      predictions.rows() == 0 ? 1 : intervals.lower.size() / static_cast<std::size_t>(predictions.rows());
+  NamedColumns columns;
+  for (std::size_t step = 0; step < steps; ++step) {
+    add_steps("lower", intervals.lower, step, steps, columns);
+    add_steps("upper", intervals.upper, step, steps, columns);
+  }
+  return with_columns(predictions, columns);
 }
 
 }  // namespace stoker

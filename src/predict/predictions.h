@@ -18,14 +18,16 @@ constexpr std::size_t most_classes_with_columns = 1'000;
 // Predictions in real units, in the order of the rows.
 struct Predictions {
   Task task = Task::regression;
-  std::vector<double> values;         // regression
+  std::vector<double> values;         // regression: [rows, steps] row-major
   std::vector<std::int64_t> classes;  // classification: number of the class
   std::vector<double> probabilities;  // classification: [rows, classes] row-major
   std::vector<std::string> class_names;
   std::vector<double> of_predicted = {};  // [rows], of the predicted class, where those of all are too many
+  std::int64_t steps = 1;                 // regression: numbers that are predicted for each row
   bool has_columns() const { return class_names.size() <= most_classes_with_columns; }
   std::int64_t rows() const {
-    return static_cast<std::int64_t>(task == Task::regression ? values.size() : classes.size());
+    return task == Task::regression ? static_cast<std::int64_t>(values.size()) / steps
+                                    : static_cast<std::int64_t>(classes.size());
   }
 };
 
@@ -63,19 +65,20 @@ class PiecesOfPredictions {
 // Hands out the predictions of all rows with their probabilities, piece by piece in the order of the rows.
 using PredictedRows = std::function<void(const std::function<void(const Predictions& piece)>& take)>;
 
-// As columns: "<target>" is named `prediction`; classification adds probability_<class>, or `probability`,
-// that of the prediction, where the classes are too many. With the input columns in front when asked for; a
-// name that is taken already gets an underscore behind it.
+// As columns: "<target>" is named `prediction`, or prediction_1, prediction_2, … where there are several
+// steps; classification adds probability_<class>, or `probability`, that of the prediction, where the classes
+// are too many. With the input columns in front when asked for; a name that is taken already gets an
+// underscore behind it.
 Table predictions_table(const Predictions& predictions, const Table& input, bool include_features,
                         const std::string& prediction_name);
 
-// In real units, in the order of the rows.
+// In real units, [rows, steps] in the order of the rows.
 struct Intervals {
   std::vector<double> lower;
   std::vector<double> upper;
 };
-// The table with the columns lower and upper behind the others; a name that is taken already gets an
-// underscore behind it.
+// The table with the columns lower and upper behind the others, or lower_1, upper_1, … of several steps; a
+// name that is taken already gets an underscore behind it.
 Table with_intervals(const Table& predictions, const Intervals& intervals);
 
 }  // namespace stoker

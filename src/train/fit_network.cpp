@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "data/feature_columns.h"
 #include "data/target_column.h"
+#include "data/time_order.h"
 #include "predict/predictions.h"
 #include "train/checkpoints.h"
 #include "train/choose_decision.h"
@@ -80,6 +81,7 @@ std::vector<std::int64_t> classes_of(const Table& table, PreparationConfig& sett
 
 SplitRows validation_rows(const Table& table, std::span<const std::int64_t> classes,
                           const TrainingSettings& config) {
+  if (table.time_order) return set_latest_rows_aside(table, config.validation_ratio);
   if (table.group_column.empty())
     return set_validation_rows_aside(table.rows(), classes, config.validation_ratio, config.seed);
   return set_validation_groups_aside(rows_by_value(table, table.group_column), classes,
@@ -115,6 +117,8 @@ PreparedData prepare_with_validation(const FitRequest& request, const TrainingSe
   settings.feature_columns = choose_features(table, settings, notes);
   const std::vector<std::int64_t> classes = classes_of(table, settings, notes);
   SplitRows rows = validation_rows(table, classes, config);
+  if (const std::string purged = purge_text(rows); !purged.empty())
+    notes(Severity::info, "validation: " + purged);
   held_back = rows.second;
   const Table validation = take_rows(table, std::move(rows.second));
   return prepare(take_rows(table, std::move(rows.first)), &validation, settings, form, notes);
@@ -225,12 +229,13 @@ HeldBackClasses predicted_rows(std::optional<RowsToMeasure>& rows, const NamedAr
   return {rows->classes(), rows->predict(parameters)};
 }
 
-// How far it is off on rows that it was not trained on tells how far it may be off on others.
-void keep_validation_errors(const Table& table, std::vector<std::int64_t> rows, Model& model) {
+// How far it is off on rows that it was not trained on tells how far it may be off on others. `validation`
+// are these rows as they were prepared.
+void keep_validation_errors(const Table& table, const Dataset& validation, std::vector<std::int64_t> rows,
+                            Model& model) {
   if (rows.empty() || model.preparation.task() != Task::regression) return;
-  std::ranges::sort(rows);
   const Table held_back = take_rows(table, rows);
-  std::vector<double> predicted = predict(model, held_back).values;
+  std::vector<double> predicted = predict_numbers(model, validation);
   if (!std::ranges::all_of(predicted, [](double value) { return std::isfinite(value); })) return;
   model.held_back = {std::move(rows), model.preparation.real_targets(held_back), std::move(predicted)};
 }
@@ -268,7 +273,6 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   std::optional<RowsToMeasure> to_decide_by = rows_to_decide_by(decision, wanted.network, data);
   const std::string placement = place_data(wanted, notes);
   data.training = {};  // the placed copy is the one that is used
-  data.validation = {};
   const EngineMaker& maker = choose_engine(engines(), request.config.engine,
                                            checkpoint ? std::optional(checkpoint->engine) : std::nullopt,
                                            most_demanding_phase(wanted));
@@ -285,7 +289,7 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   result.engine = maker.name;
   result.device = device.name();
   result.placement = placement;
-  keep_validation_errors(request.training, std::move(held_back), result.model);
+  keep_validation_errors(request.training, data.validation, std::move(held_back), result.model);
   return result;
 }
 

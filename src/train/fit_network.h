@@ -27,7 +27,8 @@ void refuse_contradictions(const TrainingSettings& config);
 void refuse_contradictions_of_one(const TrainingSettings& config);
 // The class of every row, or nothing for regression. Settles the task in `settings` where it was auto.
 std::vector<std::int64_t> classes_of(const Table& table, PreparationConfig& settings, const Notes& notes);
-// Rows to train on and rows to validate on, whole groups where the table's split kept them together.
+// Rows to train on and rows to validate on: whole groups where the table's split kept them together, the
+// latest where rows lie in time.
 SplitRows validation_rows(const Table& table, std::span<const std::int64_t> classes,
                           const TrainingSettings& config);
 // Fitted on the training rows, applied to both.

@@ -6,6 +6,7 @@
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "data/time_order.h"
 #include "data/value_rows.h"
 #include "train/choose_decision.h"
 #include "train/fit_network.h"
@@ -79,9 +80,21 @@ struct FoldedRows {
   std::vector<RowRange> folds;  // none: it makes its own
 };
 
+// Blocks of time. Solvers hold a range of rows back and leave none out, so that a few rows share moments with
+// the block beside theirs; nothing but the penalty is chosen by that.
+FoldedRows in_blocks_of_time(const Table& table, const Family& family, const config::Value& settings) {
+  const std::int64_t rows = table.rows();
+  const std::int64_t count = std::min(family.folds(settings, rows), rows);
+  FoldedRows folded{take_rows(table, rows_in_time(table)), {}};
+  for (std::int64_t fold = 0; fold < count; ++fold)
+    folded.folds.push_back({fold * rows / count, (fold + 1) * rows / count});
+  return folded;
+}
+
 // Where the split kept groups together, a fold must too: else rows of one group choose the alpha for each
 // other.
-FoldedRows in_folds_of_groups(const Table& table, const Family& family, const config::Value& settings) {
+FoldedRows in_folds(const Table& table, const Family& family, const config::Value& settings) {
+  if (table.time_order && family.folds != nullptr) return in_blocks_of_time(table, family, settings);
   if (table.group_column.empty() || family.folds == nullptr) return {table, {}};
   const std::vector<ValueRows> groups = rows_by_value(table, table.group_column);
   if (groups.size() < 2)
@@ -147,6 +160,9 @@ Preparation prepare_solved(const FitRequest& request, const Notes& notes) {
   Preparation preparation = Preparation::fit(request.training, request.preparation, Scaling::none, notes);
   if (family.targets == Targets::numbers) preparation = refit_for_numbers(request, std::move(preparation));
   refuse_wrong_targets(family, preparation);
+  if (preparation.steps() > 1)
+    refuse("{} predicts one number, but answer: path asks for {}; use answer: ahead, or a network",
+           family.name, preparation.steps());
   return preparation;
 }
 
@@ -162,7 +178,7 @@ FitResult fit_solved(const FitRequest& request, const Notes& notes, const StopSi
   Preparation preparation = prepare_solved(request, notes);
   refuse_decision_of_task(request.config.decision, choice_of(preparation.task()),
                           preparation.target_column());
-  const FoldedRows rows = in_folds_of_groups(request.training, family, request.spec.settings);
+  const FoldedRows rows = in_folds(request.training, family, request.spec.settings);
   const Dataset data = dataset_of(request, preparation, rows.table);
   Network network = network_for(family, request.spec.settings, preparation);
   StopSignal limited;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "data/time_order.h"
 #include "data/value_rows.h"
 #include "train/groups.h"
 
@@ -55,6 +56,7 @@ std::vector<SplitRows> fold_rows(std::int64_t rows, std::span<const std::int64_t
 
 std::vector<SplitRows> folds_of(const Table& table, std::span<const std::int64_t> classes, std::int64_t folds,
                                 std::uint64_t seed) {
+  if (table.time_order) return fold_by_time(table, folds);
   if (table.group_column.empty()) return fold_rows(table.rows(), classes, folds, seed);
   return fold_groups(rows_by_value(table, table.group_column), classes, folds, seed);
 }

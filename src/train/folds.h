@@ -16,7 +16,8 @@ namespace stoker {
 std::vector<SplitRows> fold_rows(std::int64_t rows, std::span<const std::int64_t> classes, std::int64_t folds,
                                  std::uint64_t seed);
 
-// The same of a table, with whole groups where its split kept them together.
+// The same of a table, with whole groups where its split kept them together, and with blocks of time where
+// its rows lie in time, without what overlaps them.
 std::vector<SplitRows> folds_of(const Table& table, std::span<const std::int64_t> classes, std::int64_t folds,
                                 std::uint64_t seed);
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "data/time_order.h"
 
 namespace stoker {
 namespace {
@@ -41,7 +42,23 @@ void move_one_of_each_class(std::vector<std::int64_t>& order, std::span<const st
   order = std::move(rest);
 }
 
+void refuse_empty_part(std::int64_t wanted, std::int64_t available, std::int64_t rows, double ratio) {
+  if (wanted < 1)
+    refuse("validation_ratio {} of {} rows leaves no row to validate on; use more rows or a larger ratio",
+           ratio, rows);
+  if (wanted > available || wanted >= rows)
+    refuse("validation_ratio {} of {} rows leaves too few rows to train on; use more rows or a smaller ratio",
+           ratio, rows);
+}
+
 }  // namespace
+
+SplitRows set_latest_rows_aside(const Table& table, double ratio) {
+  const std::int64_t rows = table.rows();
+  const std::int64_t wanted = std::llround(static_cast<double>(rows) * ratio);
+  refuse_empty_part(wanted, rows, rows, ratio);
+  return split_by_time(table, rows - wanted, wanted);
+}
 
 SplitRows set_validation_rows_aside(std::int64_t rows, std::span<const std::int64_t> classes, double ratio,
                                     std::uint64_t seed) {
@@ -50,12 +67,7 @@ SplitRows set_validation_rows_aside(std::int64_t rows, std::span<const std::int6
   std::vector<std::int64_t> order = shuffled_by_class(rows, classes, seed);
   if (!classes.empty()) move_one_of_each_class(order, classes, split.first);
   const auto available = static_cast<std::int64_t>(order.size());
-  if (wanted < 1)
-    refuse("validation_ratio {} of {} rows leaves no row to validate on; use more rows or a larger ratio",
-           ratio, rows);
-  if (wanted > available || wanted >= rows)
-    refuse("validation_ratio {} of {} rows leaves too few rows to train on; use more rows or a smaller ratio",
-           ratio, rows);
+  refuse_empty_part(wanted, available, rows, ratio);
   // Evenly spaced picks from rows ordered by class give each class its share, and the total is exact.
   for (std::int64_t i = 0; i < available; ++i) {
     const bool picked = (i + 1) * wanted / available > i * wanted / available;

@@ -13,4 +13,7 @@ namespace stoker {
 SplitRows set_validation_rows_aside(std::int64_t rows, std::span<const std::int64_t> classes, double ratio,
                                     std::uint64_t seed);
 
+// Of rows that lie in time: the latest are set aside, and what overlaps them is purged.
+SplitRows set_latest_rows_aside(const Table& table, double ratio);
+
 }  // namespace stoker

@@ -7,6 +7,7 @@ namespace stoker::cards {
 
 CardType data_load();
 CardType data_split();
+CardType windows();
 CardType model_define();
 CardType model_define_gpu();
 CardType train();

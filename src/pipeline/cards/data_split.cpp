@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "data/split.h"
+#include "data/time_order.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
 
@@ -37,6 +38,8 @@ PortValues split_table(const CardContext& context) {
   const Table& table = input<Table>(context, "dataset");
   const auto settings = settings_of<SplitConfig>(context.config);
   SplitRows rows = split_rows(table, settings);
+  if (const std::string purged = purge_text(rows); !purged.empty())
+    context.listener.note(Severity::info, purged);
   Table train = take_rows(table, std::move(rows.first));
   Table test = take_rows(table, std::move(rows.second));
   for (Table* part : {&train, &test}) mark_groups(context.config, *part);
@@ -46,19 +49,22 @@ PortValues split_table(const CardContext& context) {
 }  // namespace
 
 CardType data_split() {
-  return {.name = "data_split",
-          .version = 2,
-          .title = "Split data",
-          .help = "Shuffles the rows and splits them into a part to train on and a part to test with.",
-          .inputs = {{"dataset", PortType::table, "The rows to split", Rows::passed_on}},
-          .outputs = {{"train_dataset", PortType::table, "Rows to train on"},
-                      {"test_dataset", PortType::table, "Rows held back for evaluation"}},
-          .file_settings = {},
-          .describe = described<SplitConfig>,
-          .check = check_split,
-          .run = split_table,
-          .mark_rows = mark_groups,
-          .with_all_rows = with_nothing_held_back};
+  return {
+      .name = "data_split",
+      .version = 2,
+      .title = "Split data",
+      .help =
+          "Shuffles the rows and splits them into a part to train on and a part to test with. Windows of a "
+          "series are split by time instead: the latest are the part to test with.",
+      .inputs = {{"dataset", PortType::table, "The rows to split", Rows::passed_on}},
+      .outputs = {{"train_dataset", PortType::table, "Rows to train on"},
+                  {"test_dataset", PortType::table, "Rows held back for evaluation"}},
+      .file_settings = {},
+      .describe = described<SplitConfig>,
+      .check = check_split,
+      .run = split_table,
+      .mark_rows = mark_groups,
+      .with_all_rows = with_nothing_held_back};
 }
 
 }  // namespace stoker::cards

@@ -1,6 +1,7 @@
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
 #include "predict/predictions.h"
+#include "predict/rows_to_predict.h"
 
 namespace stoker::cards {
 namespace {
@@ -8,6 +9,7 @@ namespace {
 struct InferenceSettings {
   bool include_features = true;
   std::string target_column = "prediction";
+  bool every_window = false;
 };
 
 config::Fields fields(InferenceSettings& c) {
@@ -15,34 +17,42 @@ config::Fields fields(InferenceSettings& c) {
       config::field("include_features", c.include_features,
                     "Put the columns of the dataset before the prediction"),
       config::field("target_column", c.target_column, "Name of the prediction's column").not_empty(),
+      config::field("every_window", c.every_window,
+                    "Of a series, predict after each of its windows instead of after its end alone"),
   };
 }
 
 PortValues infer(const CardContext& context) {
   const auto settings = settings_of<InferenceSettings>(context.config);
-  const Table& table = input<Table>(context, "dataset");
-  const Predictions predictions = predict(input_model(context, "trained_model"), table);
-  return {{"predictions",
-           predictions_table(predictions, table, settings.include_features, settings.target_column)}};
+  const Notes notes = [&context](Severity severity, const std::string& message) {
+    context.listener.note(severity, message);
+  };
+  const Table& given = input<Table>(context, "dataset");
+  const Model& model = input_model(context, "trained_model");
+  const Table table =
+      rows_to_predict(model, given, settings.every_window ? FramedRows::every : FramedRows::last, notes);
+  return {{"predictions", predictions_table(predict(model, table), table, settings.include_features,
+                                            settings.target_column)}};
 }
 
 }  // namespace
 
 CardType inference() {
-  return {
-      .name = "inference",
-      .version = 3,
-      .title = "Predict",
-      .help =
-          "Predicts each row of a table with a trained model, in the order of the rows and in real units. "
-          "The run folder keeps the predictions as predictions-CARD.csv.",
-      .inputs = {{"trained_model", PortType::model, "The model to predict with"},
-                 {"dataset", PortType::table, "Rows to predict; the target column is not needed"}},
-      .outputs = {{"predictions", PortType::table, "The prediction of each row", Keep::predictions}},
-      .file_settings = {},
-      .describe = described<InferenceSettings>,
-      .check = checked<InferenceSettings>,
-      .run = infer};
+  return {.name = "inference",
+          .version = 3,
+          .title = "Predict",
+          .help =
+              "Predicts each row of a table with a trained model, in the order of the rows and in real "
+              "units; of a "
+              "series, what comes after its end. "
+              "The run folder keeps the predictions as predictions-CARD.csv.",
+          .inputs = {{"trained_model", PortType::model, "The model to predict with"},
+                     {"dataset", PortType::table, "Rows to predict; the target column is not needed"}},
+          .outputs = {{"predictions", PortType::table, "The prediction of each row", Keep::predictions}},
+          .file_settings = {},
+          .describe = described<InferenceSettings>,
+          .check = checked<InferenceSettings>,
+          .run = infer};
 }
 
 }  // namespace stoker::cards

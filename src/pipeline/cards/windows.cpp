@@ -1,0 +1,46 @@
+#include "data/windows.h"
+
+#include "pipeline/cards/card_settings.h"
+#include "pipeline/cards/cards.h"
+
+namespace stoker::cards {
+namespace {
+
+config::Value check_windows(const config::Value& config, const std::string& path,
+                            config::Diagnostics& diagnostics) {
+  const auto settings = config::read<WindowsConfig>(config, path, diagnostics);
+  if (!diagnostics.empty()) return config::write(settings);
+  if (WindowsProblem problem = problem_of(settings); !problem.text.empty())
+    diagnostics.add(line_of(config, problem.setting), path + "." + problem.setting, std::move(problem.text));
+  return config::write(settings);
+}
+
+PortValues make_windows(const CardContext& context) {
+  const Notes notes = [&context](Severity severity, const std::string& message) {
+    context.listener.note(severity, message);
+  };
+  return {{"dataset", frame_series(input<Table>(context, "dataset"),
+                                   settings_of<WindowsConfig>(context.config), FramedRows::to_learn, notes)}};
+}
+
+}  // namespace
+
+CardType windows() {
+  return {.name = "windows",
+          .version = 1,
+          .title = "Make windows",
+          .help =
+              "Makes rows to learn from of a series: each is a window of some rows one after the other, with "
+              "the answer that follows it. Whatever divides such rows afterwards (data_split, validation, "
+              "folds) goes by time: the later ones are held back, and those that overlap them are left out.",
+          .inputs = {{"dataset", PortType::table,
+                      "The series, one row for each moment; several with "
+                      "group_column"}},
+          .outputs = {{"dataset", PortType::table, "A row for each window"}},
+          .file_settings = {},
+          .describe = described<WindowsConfig>,
+          .check = check_windows,
+          .run = make_windows};
+}
+
+}  // namespace stoker::cards

@@ -1,0 +1,166 @@
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "data/fixtures.h"
+#include "data/preparation.h"
+#include "data/split.h"
+#include "data/windows.h"
+
+namespace stoker {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+InputForm reading_windows() {
+  InputForm form = Scaling::standard;
+  form.reads_windows = true;
+  return form;
+}
+
+// A level that changes for good: what is scaled by its past looks different from what has seen it all.
+std::string with_a_jump(int rows, int jump) {
+  std::string csv = "x,kind\n";
+  for (int i = 0; i < rows; ++i)
+    csv += fmt::format("{},{}\n", (i < jump ? 0 : 1000) + i % 2, i < jump ? "early" : "late");
+  return csv;
+}
+
+Table windows_over(const std::string& csv, Answer answer = Answer::ahead) {
+  WindowsConfig config;
+  config.length = 4;
+  config.horizon = 2;
+  config.target_column = "x";
+  config.answer = answer;
+  return frame_series(table_of(csv), config, FramedRows::to_learn, no_notes());
+}
+
+PreparationConfig predicting(const std::string& target) {
+  PreparationConfig config;
+  config.target_column = target;
+  config.task = TaskChoice::regression;
+  return config;
+}
+
+TEST(PreparationOfWindows, LaysTheSeriesOnceAndKeepsWhereWindowsBegin) {
+  const Table table = windows_over("x\n1\n2\n3\n4\n5\n6\n7\n8\n");
+  PreparationConfig config = predicting("x");
+  config.scaling = Scaling::none;
+  const Preparation preparation = Preparation::fit(table, config, reading_windows(), no_notes());
+  const Dataset data = preparation.apply(table, DType::float32, true);
+  const DatasetArray& window = *data.find("window");
+  EXPECT_EQ(window.length, 4);
+  EXPECT_EQ(window.rows(), 3);
+  EXPECT_THAT(window.row_shape(), ElementsAre(4, 1));
+  // The answers' own moments are in no window.
+  EXPECT_THAT(window.array.as<float>(), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(window.starts.as<std::int64_t>(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(data.targets().as<float>(), ElementsAre(6, 7, 8));
+  const ArraySpec wanted{"window", Role::features, DType::float32, {4, 1}, {}};
+  EXPECT_THAT(preparation.inputs(DType::float32), ElementsAre(wanted));
+}
+
+TEST(PreparationOfWindows, LearnsFromThePastAlone) {
+  const std::string csv = with_a_jump(200, 150);
+  const Table table = windows_over(csv);
+  SplitConfig split;
+  split.train_ratio = 0.6;
+  split.test_ratio = 0.4;
+  const SplitRows rows = split_rows(table, split);
+  const Preparation preparation =
+      Preparation::fit(take_rows(table, rows.first), predicting("x"), reading_windows(), no_notes());
+  // Of 0 and 1 in turn: the 1000s and the texts that come later are not known yet.
+  EXPECT_NEAR(preparation.columns()[0].shift, 0.5, 0.01);
+  EXPECT_NEAR(preparation.columns()[0].scale, 0.5, 0.01);
+  EXPECT_THAT(preparation.columns()[1].categories, ElementsAre("early"));
+  EXPECT_NEAR(preparation.target_shift(), 0.5, 0.01);
+  const Preparation of_all = Preparation::fit(table, predicting("x"), reading_windows(), no_notes());
+  EXPECT_GT(of_all.columns()[0].shift, 100) << "which the whole series would show";
+}
+
+TEST(PreparationOfWindows, DoesNotLearnFromTheMomentsOfAnswers) {
+  std::string csv = with_a_jump(60, 60);
+  csv += "5000,early\n5000,early\n";
+  const Preparation preparation =
+      Preparation::fit(windows_over(csv), predicting("x"), reading_windows(), no_notes());
+  EXPECT_NEAR(preparation.columns()[0].shift, 0.5, 0.01);
+}
+
+TEST(PreparationOfWindows, KnowsTheStepsOfAPath) {
+  const Table table = windows_over("x\n1\n2\n3\n4\n5\n6\n7\n8\n", Answer::path);
+  const Preparation preparation = Preparation::fit(table, predicting("x"), reading_windows(), no_notes());
+  EXPECT_EQ(preparation.steps(), 2);
+  // 5, 6 / 6, 7 / 7, 8: one mean and one deviation, by hand.
+  EXPECT_NEAR(preparation.target_shift(), 6.5, 1e-12);
+  EXPECT_NEAR(preparation.target_scale(), std::sqrt(5.5 / 6), 1e-12);
+  EXPECT_THAT(preparation.real_targets(table), ElementsAre(5, 6, 6, 7, 7, 8));
+  const Dataset data = preparation.apply(table, DType::float64, true);
+  EXPECT_THAT(data.targets().shape(), ElementsAre(3, 2));
+}
+
+TEST(PreparationOfWindows, ComesBackFromItsDescription) {
+  const Table table = windows_over("x\n1\n2\n3\n4\n5\n6\n7\n8\n", Answer::path);
+  const Preparation preparation = Preparation::fit(table, predicting("x"), reading_windows(), no_notes());
+  const Preparation again = Preparation::from_json(preparation.to_json());
+  EXPECT_EQ(again.to_json(), preparation.to_json());
+  EXPECT_EQ(again.steps(), 2);
+  ASSERT_NE(again.windows(), nullptr);
+  EXPECT_EQ(again.windows()->length, 4);
+  EXPECT_THAT(again.windows()->feature_columns, ElementsAre("x"));
+  nlohmann::json damaged = preparation.to_json();
+  damaged["windows"]["length"] = 0;
+  EXPECT_THAT(refusal([&] { Preparation::from_json(damaged); }), HasSubstr("windows"));
+  damaged["windows"] = 3;
+  EXPECT_THAT(refusal([&] { Preparation::from_json(damaged); }), HasSubstr("windows"));
+}
+
+TEST(PreparationOfWindows, RefusesRowsOfTheOtherKind) {
+  const std::string csv = "x\n1\n2\n3\n4\n5\n6\n7\n8\n";
+  const Table table = windows_over(csv);
+  EXPECT_THAT(refusal([&] { Preparation::fit(table, predicting("x"), Scaling::standard, no_notes()); }),
+              HasSubstr("layout: columns"));
+  EXPECT_THAT(
+      refusal([&] { Preparation::fit(table_of(csv), predicting("x"), reading_windows(), no_notes()); }),
+      HasSubstr("put a windows card"));
+  const Preparation preparation = Preparation::fit(table, predicting("x"), reading_windows(), no_notes());
+  EXPECT_THAT(refusal([&] { preparation.apply(table_of(csv), DType::float32, false); }),
+              HasSubstr("windows of 4 rows of a series, but these are plain rows"));
+  WindowsConfig longer = table.windows->config;
+  longer.length = 5;
+  const Table other = frame_series(table_of(csv), longer, FramedRows::to_learn, no_notes());
+  EXPECT_THAT(refusal([&] { preparation.apply(other, DType::float32, false); }),
+              HasSubstr("windows of 4 rows, but those of the table have 5"));
+}
+
+TEST(PreparationOfWindows, FillsWhatIsMissingInTheSeries) {
+  const Table table = windows_over("x,y\n1,1\n2,\n3,3\n4,5\n5,\n6,9\n7,1\n8,1\n");
+  PreparationConfig config = predicting("x");
+  config.scaling = Scaling::none;
+  config.missing_values = Missing::indicate;
+  const Preparation preparation = Preparation::fit(table, config, reading_windows(), no_notes());
+  EXPECT_THAT(preparation.feature_names(), ElementsAre("x", "y", "y=(missing)"));
+  config.missing_values = Missing::refuse;
+  EXPECT_THAT(refusal([&] { Preparation::fit(table, config, reading_windows(), no_notes()); }),
+              HasSubstr("missing values in 'y' (2 of 6 rows)"));
+}
+
+TEST(PreparationOfWindows, LeavesTimeAndGroupOutOfColumns) {
+  WindowsConfig windows;
+  windows.length = 2;
+  windows.horizon = 1;
+  windows.target_column = "x";
+  windows.time_column = "t";
+  windows.group_column = "g";
+  windows.layout = WindowLayout::columns;
+  windows.answer = Answer::path;
+  const Table table = frame_series(table_of("t,g,x\n1,a,1\n2,a,2\n3,a,3\n4,a,4\n5,a,5\n"), windows,
+                                   FramedRows::to_learn, no_notes());
+  const Preparation preparation = Preparation::fit(table, predicting("x"), Scaling::standard, no_notes());
+  EXPECT_THAT(preparation.column_names(), ElementsAre("x (1 back)", "x (0 back)"));
+}
+
+}  // namespace
+}  // namespace stoker
