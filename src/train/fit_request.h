@@ -16,6 +16,7 @@
 #include "train/chosen_number.h"
 #include "train/progress.h"
 #include "train/spec.h"
+#include "train/walk_forward_config.h"
 
 namespace stoker {
 
@@ -105,6 +106,7 @@ struct FitConfig {
   double time_limit = 0;           // seconds; 0: none
   double checkpoint_seconds = 30;  // between two checkpoints; 0: after every chunk
   EnsembleConfig ensemble;
+  WalkForwardConfig walk_forward;
   DecisionConfig decision;
 };
 
@@ -129,6 +131,10 @@ inline config::Fields fields(FitConfig& c) {
       config::field_of_settings("ensemble", c.ensemble,
                                 "Several models that predict together, the mean of what each predicts; every "
                                 "member has its own seed and its own validation rows")
+          .changes_conditions(),
+      config::field_of_settings("walk_forward", c.walk_forward,
+                                "Of windows of a series: how well the same training would have done in the "
+                                "past, block by block")
           .changes_conditions(),
   };
   for (config::Field& each : fields(c.decision)) all.push_back(std::move(each));
@@ -158,6 +164,7 @@ struct FitResult {
   double seconds = 0;                // of training alone
   std::optional<Solution> solution;  // of a family that is solved
   std::vector<ChosenNumber> chosen;  // on rows held back from training
+  std::optional<WalkForwardResult> walk_forward = std::nullopt;
 };
 
 }  // namespace stoker
