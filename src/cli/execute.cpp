@@ -16,6 +16,7 @@
 #include "cli/profile_view.h"
 #include "cli/progress_view.h"
 #include "cli/terminal.h"
+#include "cli/walk_forward_view.h"
 #include "model/family.h"
 #include "store/runs.h"
 
@@ -72,6 +73,13 @@ void add_out_of_fold(Pieces& text, const RunRecord::Result& result) {
   text.push_back({" (early stopping has seen these rows)\n" + aligned(rows, "  ")});
 }
 
+void add_walk_forward(Pieces& text, const RunRecord::Training& training) {
+  if (training.walk_forward.folds.empty()) return;
+  text.push_back({printable(training.card + ": walk forward"), Colour::bold});
+  text.push_back(
+      {" (each fold trained on the rows before it)\n" + walk_forward_table(training.walk_forward)});
+}
+
 // What a prediction costs.
 std::string ensemble_text(const RunRecord::Training& training) {
   return fmt::format(
@@ -105,7 +113,10 @@ Pieces as_text(const RunSummary& summary) {
   if (summary.evaluations.empty())
     for (const RunRecord::Training& training : summary.trainings)
       for (Piece& piece : training_text(training)) text.push_back(std::move(piece));
-  for (const RunRecord::Training& training : summary.trainings) add_out_of_fold(text, training.out_of_fold);
+  for (const RunRecord::Training& training : summary.trainings) {
+    add_walk_forward(text, training);
+    add_out_of_fold(text, training.out_of_fold);
+  }
   std::vector<std::vector<std::string>> rows{{"run", summary.folder.string()}};
   const std::string reused = reused_text(summary);
   const std::size_t pictures = pictures_in(paths.plots());

@@ -18,6 +18,7 @@
 #include "cli/find_run.h"
 #include "cli/sweep_winner.h"
 #include "cli/terminal.h"
+#include "cli/walk_forward_view.h"
 #include "config/field.h"
 
 namespace stoker::cli {
@@ -123,6 +124,12 @@ std::string out_of_fold_text(const RunRecord::Result& result) {
          aligned(metrics, "  ");
 }
 
+std::string walk_forward_text(const RunRecord::Training& training) {
+  if (training.walk_forward.folds.empty()) return "";
+  return fmt::format("\n{}, walk forward (each fold trained on the rows before it)\n", training.card) +
+         walk_forward_table(training.walk_forward);
+}
+
 // In real units; of very many, the first.
 std::string coefficients_text(const RunRecord::Training& training) {
   constexpr std::size_t most_lines = 40;
@@ -185,6 +192,7 @@ std::string page_of(const ListedRun& run) {
   for (const auto& training : record.trainings)
     text += "  " + training_line(training) + chosen_text(training);
   for (const auto& training : record.trainings) text += coefficients_text(training);
+  for (const auto& training : record.trainings) text += walk_forward_text(training);
   for (const auto& training : record.trainings) text += out_of_fold_text(training.out_of_fold);
   if (const auto winner = winner_of(run.paths)) text += winner_text(*winner);
   for (const auto& result : record.results) {

@@ -25,12 +25,19 @@ void mark_missing(const arrow::Array& array, std::int64_t start, std::span<doubl
 
 // Values behind nulls are whatever lies there; mark_missing replaces them afterwards.
 template <class ArrowArray>
-void copy_values(const arrow::Array& array, std::int64_t start, std::span<double> out, double unit = 1) {
+void copy_values(const arrow::Array& array, std::int64_t start, std::span<double> out) {
   const auto* values = static_cast<const ArrowArray&>(array).raw_values() + start;
-  if (unit == 1) {
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<double>(values[i]);
-  } else {
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<double>(values[i]) * unit;
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<double>(values[i]);
+}
+
+// Whole seconds apart from the rest, so that the same moment is the same number, whatever the unit.
+template <class ArrowArray>
+void copy_seconds(const arrow::Array& array, std::int64_t start, std::span<double> out, std::int64_t parts) {
+  const auto* values = static_cast<const ArrowArray&>(array).raw_values() + start;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::int64_t value = values[i];
+    out[i] =
+        static_cast<double>(value / parts) + static_cast<double>(value % parts) / static_cast<double>(parts);
   }
 }
 
@@ -48,16 +55,16 @@ void copy_decimals(const arrow::Array& array, std::int64_t start, std::span<doub
   });
 }
 
-double seconds_of(arrow::TimeUnit::type unit) {
+std::int64_t parts_of_second(arrow::TimeUnit::type unit) {
   switch (unit) {
     case arrow::TimeUnit::SECOND:
       return 1;
     case arrow::TimeUnit::MILLI:
-      return 1e-3;
+      return 1'000;
     case arrow::TimeUnit::MICRO:
-      return 1e-6;
+      return 1'000'000;
     default:
-      return 1e-9;
+      return 1'000'000'000;
   }
 }
 
@@ -78,21 +85,23 @@ void copy_times(const arrow::Array& array, std::int64_t start, std::span<double>
   const arrow::DataType& type = *array.type();
   switch (type.id()) {
     case arrow::Type::DATE32:
-      return copy_values<arrow::Date32Array>(array, start, out, 86'400);
+      copy_values<arrow::Date32Array>(array, start, out);
+      for (double& days : out) days *= 86'400;
+      return;
     case arrow::Type::DATE64:
-      return copy_values<arrow::Date64Array>(array, start, out, 1e-3);
+      return copy_seconds<arrow::Date64Array>(array, start, out, 1'000);
     case arrow::Type::TIME32:
-      return copy_values<arrow::Time32Array>(array, start, out,
-                                             seconds_of(static_cast<const arrow::Time32Type&>(type).unit()));
+      return copy_seconds<arrow::Time32Array>(
+          array, start, out, parts_of_second(static_cast<const arrow::Time32Type&>(type).unit()));
     case arrow::Type::TIME64:
-      return copy_values<arrow::Time64Array>(array, start, out,
-                                             seconds_of(static_cast<const arrow::Time64Type&>(type).unit()));
+      return copy_seconds<arrow::Time64Array>(
+          array, start, out, parts_of_second(static_cast<const arrow::Time64Type&>(type).unit()));
     case arrow::Type::DURATION:
-      return copy_values<arrow::DurationArray>(
-          array, start, out, seconds_of(static_cast<const arrow::DurationType&>(type).unit()));
+      return copy_seconds<arrow::DurationArray>(
+          array, start, out, parts_of_second(static_cast<const arrow::DurationType&>(type).unit()));
     default:
-      return copy_values<arrow::TimestampArray>(
-          array, start, out, seconds_of(static_cast<const arrow::TimestampType&>(type).unit()));
+      return copy_seconds<arrow::TimestampArray>(
+          array, start, out, parts_of_second(static_cast<const arrow::TimestampType&>(type).unit()));
   }
 }
 

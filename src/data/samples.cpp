@@ -5,13 +5,10 @@
 #include <string>
 #include <vector>
 
-#include <arrow/array.h>
-#include <arrow/builder.h>
-#include <arrow/table.h>
-
 #include "base/error.h"
 #include "base/random.h"
-#include "data/arrow_result.h"
+#include "data/market_sample.h"
+#include "data/sample_table.h"
 
 namespace stoker {
 namespace {
@@ -33,30 +30,6 @@ Column make_column(std::int64_t rows, const std::function<double(std::uint32_t)>
   return column;
 }
 
-class TableOfColumns {
- public:
-  void add(const std::string& name, const Column& values) {
-    arrow::DoubleBuilder builder;
-    or_fail(builder.AppendValues(values), "making a sample");
-    add(name, arrow::float64(), or_fail(builder.Finish(), "making a sample"));
-  }
-  void add(const std::string& name, const std::vector<std::int64_t>& values) {
-    arrow::Int64Builder builder;
-    or_fail(builder.AppendValues(values), "making a sample");
-    add(name, arrow::int64(), or_fail(builder.Finish(), "making a sample"));
-  }
-  Table finish() { return {arrow::Table::Make(arrow::schema(fields_), columns_)}; }
-
- private:
-  void add(const std::string& name, std::shared_ptr<arrow::DataType> type,
-           std::shared_ptr<arrow::Array> array) {
-    fields_.push_back(arrow::field(name, std::move(type)));
-    columns_.push_back(std::move(array));
-  }
-  arrow::FieldVector fields_;
-  arrow::ArrayVector columns_;
-};
-
 // Seed 000's housing table has these names, and numbers as scikit-learn's make_regression makes them:
 // standard normal features, 10 of the 13 informative with coefficients uniform in [0, 100), noise of
 // standard deviation 10. Linear, so no model can do better than an RMSE of 10.
@@ -68,7 +41,7 @@ Table boston_housing(std::int64_t rows, std::uint64_t seed) {
   const Permutation order(sample_key(seed, weight_stream + 1), names.size());
   const RandomKey noise = sample_key(seed, noise_stream);
   Column target = make_column(rows, [&](std::uint32_t row) { return 10 * normal(noise, row); });
-  TableOfColumns table;
+  SampleTable table;
   for (std::uint32_t c = 0; c < names.size(); ++c) {
     const RandomKey key = sample_key(seed, c);
     const Column feature = make_column(rows, [&](std::uint32_t row) { return normal(key, row); });
@@ -84,7 +57,7 @@ Table boston_housing(std::int64_t rows, std::uint64_t seed) {
 // matter, with an interaction, a square and noise of standard deviation 1.
 Table friedman(std::int64_t rows, std::uint64_t seed) {
   std::vector<Column> x;
-  TableOfColumns table;
+  SampleTable table;
   for (std::uint64_t c = 0; c < 10; ++c) {
     const RandomKey key = sample_key(seed, c);
     x.push_back(make_column(rows, [&](std::uint32_t row) { return uniform(key, row); }));
@@ -111,7 +84,7 @@ Table blobs(std::int64_t rows, std::uint64_t seed) {
   for (std::size_t row = 0; row < labels.size(); ++row) {
     labels[row] = random_bits(class_key, static_cast<std::uint32_t>(row)) % classes;
   }
-  TableOfColumns table;
+  SampleTable table;
   for (std::uint32_t c = 0; c < dimensions; ++c) {
     const RandomKey key = sample_key(seed, c);
     table.add(fmt::format("x{}", c), make_column(rows, [&](std::uint32_t row) {
@@ -126,6 +99,7 @@ Table blobs(std::int64_t rows, std::uint64_t seed) {
 }  // namespace
 
 std::int64_t usual_rows(SampleName name) {
+  if (name == SampleName::smc_windows) return 80'000;
   return name == SampleName::boston_housing ? 50'000 : 20'000;
 }
 
@@ -138,6 +112,8 @@ Table make_sample(SampleName name, std::int64_t rows, std::uint64_t seed) {
       return friedman(rows, seed);
     case SampleName::blobs:
       return blobs(rows, seed);
+    case SampleName::smc_windows:
+      return make_market(rows, seed);
   }
   fail("sample {} has no maker", static_cast<int>(name));
 }

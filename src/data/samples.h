@@ -9,13 +9,13 @@
 
 namespace stoker {
 
-enum class SampleName { boston_housing, friedman, blobs };
+enum class SampleName { boston_housing, friedman, blobs, smc_windows };
 
 }  // namespace stoker
 
 template <>
-inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::SampleName>{
-    "boston_housing", "friedman", "blobs"};
+inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::SampleName>{
+    "boston_housing", "friedman", "blobs", "smc_windows"};
 
 namespace stoker {
 

@@ -165,13 +165,23 @@ std::string problem_of_ratios(const SplitConfig& config) {
   return "";
 }
 
+std::string problem_of(const SplitConfig& config) {
+  const SplitConfig usual;
+  if (!config.stratify_column.empty() && !config.group_column.empty())
+    return "stratify_column and group_column are both set: groups that stay whole cannot also keep shares "
+           "equal; set only one of them";
+  if (!config.goes_by_time()) return "";
+  if (!config.stratify_column.empty() || !config.group_column.empty())
+    return "test_from divides the rows by time, which leaves nothing to stratify_column or group_column";
+  if (config.train_ratio != usual.train_ratio || config.test_ratio != usual.test_ratio)
+    return "test_from divides the rows by time, which leaves nothing to train_ratio and test_ratio";
+  return "";
+}
+
 SplitRows split_rows(const Table& table, const SplitConfig& config) {
-  if (const std::string problem = problem_of_ratios(config); !problem.empty()) refuse("{}", problem);
-  if (!config.stratify_column.empty() && !config.group_column.empty()) {
-    refuse(
-        "stratify_column and group_column are both set: groups that stay whole cannot also keep shares "
-        "equal; set only one of them");
-  }
+  for (const std::string& problem : {problem_of_ratios(config), problem_of(config)})
+    if (!problem.empty()) refuse("{}", problem);
+  if (config.goes_by_time()) fail("rows are to be divided by time, which split_from_time() does");
   if (config.test_ratio == 0) return {all_rows(table.rows()), {}};
   if (table.rows() < 2)
     refuse("a table of {} is too small to split: both parts need a row",

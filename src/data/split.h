@@ -30,6 +30,10 @@ struct SplitConfig {
   std::string stratify_column;
   SmallStrata small_strata = SmallStrata::refuse;
   std::string group_column;
+  std::string test_from;
+  std::string time_column;
+
+  bool goes_by_time() const { return !test_from.empty(); }
 };
 
 inline config::Fields fields(SplitConfig& c) {
@@ -49,16 +53,25 @@ inline config::Fields fields(SplitConfig& c) {
       config::field("group_column", c.group_column,
                     "Keep the rows that share a value of this column in one part")
           .optional(),
+      config::field("test_from", c.test_from,
+                    "Time from which on rows are held back, such as '2024-07-01' or '2024-07-01 14:30', in "
+                    "place of shares; of windows, the time of the last row of each")
+          .optional(),
+      config::field("time_column", c.time_column,
+                    "Column that test_from is about; windows of a series know theirs")
+          .optional(),
   };
 }
 
 // What is wrong with the two ratios, or "".
 std::string problem_of_ratios(const SplitConfig& config);
+// What is wrong with the settings together, whatever the table, or "".
+std::string problem_of(const SplitConfig& config);
 
-// Rows of the two parts, each in ascending order. Ratios may sum to less than 1 (the rest is left out), not
-// to more. Refuses when a part would be empty, or a stratum has too few rows to be in both; but with ratios
-// of 1 and 0 the first part is all rows. Rows that lie in time are not shuffled: the second part are the
-// latest, the first those before them but for what is purged (time_order.h).
+// By shares: rows of the two parts, each in ascending order. Ratios may sum to less than 1 (the rest is left
+// out), not to more. Refuses when a part would be empty, or a stratum has too few rows to be in both; but
+// with ratios of 1 and 0 the first part is all rows. Rows that lie in time are not shuffled: the second part
+// are the latest, the first those before them but for what is purged (time_order.h).
 SplitRows split_rows(const Table& table, const SplitConfig& config);
 
 }  // namespace stoker

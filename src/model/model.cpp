@@ -19,7 +19,9 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr const char* model_format = "stoker-model";
-constexpr std::int64_t format_version = 4;
+constexpr std::int64_t format_version = 5;
+// Before that, members were of one family and counted the same.
+constexpr std::int64_t version_without_weights = 4;
 // Still written, for programs that know no more. One that knew no decision would predict as if there were
 // none, so that it is not to read such a model.
 constexpr std::int64_t version_without_decision = 3;
@@ -40,7 +42,9 @@ json description_of(const Model& model) {
 }
 
 std::int64_t version_for(const Model& model) {
-  if (model.decision != Decision{}) return format_version;
+  const auto is_other = [&](const Model& member) { return member.type() != model.type(); };
+  if (!model.weights.empty() || std::ranges::any_of(model.members, is_other)) return format_version;
+  if (model.decision != Decision{}) return version_without_weights;
   return model.is_ensemble() ? version_without_decision : version_without_members;
 }
 
@@ -53,6 +57,7 @@ json to_json(const Model& model) {
   text["type"] = model.type();
   text["task"] = config::name_of(model.preparation.task());
   for (const Model& member : model.members) text["members"].push_back(description_of(member));
+  if (!model.weights.empty()) text["weights"] = model.weights;
   if (!model.held_back.rows.empty()) text["validation_rows"] = model.held_back.rows.size();
   return text;
 }
@@ -94,14 +99,16 @@ Model described_by(const json& text, const Family& family, std::int64_t version)
   return model;
 }
 
-std::vector<Model> members_from(const json& list, const Family& family) {
+// Each says in its network of which family it is.
+std::vector<Model> members_from(const json& list) {
   if (!list.is_array() || list.empty() || list.size() > most_members)
     refuse("its members are not a list of 1 to {}", most_members);
   std::vector<Model> members;
   for (const json& each : list) {
     if (each.is_object() && each.contains("decision"))
       refuse("member {} decides by itself", members.size() + 1);
-    members.push_back(described_by(each, family, format_version));
+    const Network network = network_from_json(each.at("network"));
+    members.push_back(described_by(each, family_named(network.family), format_version));
   }
   return members;
 }
@@ -121,10 +128,12 @@ Model from_json(const json& text) {
   const Family& family = family_named(text.at("type").get<std::string>());
   Model model = described_by(text, family, version);
   const bool has_members = version == version_without_decision || text.contains("members");
-  if (version > version_without_members && has_members)
-    model.members = members_from(text.at("members"), family);
+  if (version > version_without_members && has_members) model.members = members_from(text.at("members"));
+  if (version > version_without_weights && text.contains("weights"))
+    model.weights = text.at("weights").get<std::vector<double>>();
   if (text.contains("quantile")) model.quantile = text.at("quantile").get<double>();
-  if (version > version_without_decision) model.decision = decision_from_json(text.at("decision"));
+  if (version > version_without_decision && text.contains("decision"))
+    model.decision = decision_from_json(text.at("decision"));
   if (text.at("task").get<std::string>() != config::name_of(model.preparation.task())) {
     refuse("its task and its preparation do not match");
   }
@@ -133,15 +142,27 @@ Model from_json(const json& text) {
 
 void refuse_wrong_network(const Model& model);
 
+void refuse_strange_weights(const Model& model) {
+  constexpr double rounding = 1e-6;
+  if (model.weights.empty()) return;
+  if (model.weights.size() != model.members.size())
+    refuse("it has {} weights for {} members", model.weights.size(), model.members.size());
+  double sum = 0;
+  for (const double weight : model.weights) {
+    if (!(weight >= 0)) refuse("a member has the weight {}", weight);
+    sum += weight;
+  }
+  if (!(std::abs(sum - 1) < rounding)) refuse("the weights of its members add up to {}, not 1", sum);
+}
+
 // Their predictions are averaged: all must be about the same.
 void refuse_strange_members(const Model& model) {
+  refuse_strange_weights(model);
   const Preparation& whole = model.preparation;
   for (std::size_t i = 0; i < model.members.size(); ++i) {
     const Model& member = model.members[i];
     const Preparation& own = member.preparation;
     if (member.is_ensemble()) refuse("member {} is an ensemble itself", i + 1);
-    if (member.type() != model.type())
-      refuse("member {} is of type '{}', but the model of type '{}'", i + 1, member.type(), model.type());
     if (own.task() != whole.task() || own.target_column() != whole.target_column() ||
         own.steps() != whole.steps())
       refuse("member {} predicts something else than the model", i + 1);
@@ -253,6 +274,11 @@ NamedArrays held_back_by_members(const Model& model) {
 
 std::span<const Model> members_of(const Model& model) {
   return model.is_ensemble() ? std::span<const Model>(model.members) : std::span<const Model>(&model, 1);
+}
+
+double weight_of_member(const Model& model, std::size_t member) {
+  if (!model.weights.empty()) return model.weights.at(member);
+  return 1.0 / static_cast<double>(members_of(model).size());
 }
 
 std::int64_t parameter_count(const Model& model) {

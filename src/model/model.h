@@ -23,10 +23,12 @@ struct Model {
   Preparation preparation;
   NamedArrays parameters;
   std::optional<double> alpha = std::nullopt;  // linear models with a penalty: the one used
-  // Of an ensemble, which has no parameters of its own and predicts the mean of what they predict. Its
-  // preparation says what all have in common: columns, task, classes.
+  // Of an ensemble, which has no parameters of its own and predicts the mean of what they predict. They may
+  // be of several families; its network is that of one of them. Its preparation says what all have in common:
+  // columns, task, classes.
   std::vector<Model> members = {};
-  HeldBackRows held_back = {};  // of a member, or of a network that was watched on validation rows
+  std::vector<double> weights = {};  // of the members, adding up to 1; none: all count the same
+  HeldBackRows held_back = {};       // of a member, or of a network that was watched on validation rows
   // Of numbers, trained for a quantile: the share of the rows that is to lie below what is predicted.
   std::optional<double> quantile = std::nullopt;
   Decision decision = {};  // of the whole, never of a member
@@ -37,6 +39,9 @@ struct Model {
 
 // Those whose predictions are averaged; a single model is its own only one.
 std::span<const Model> members_of(const Model& model);
+
+// How much a member counts; a single model counts all.
+double weight_of_member(const Model& model, std::size_t member);
 
 // Of all members together.
 std::int64_t parameter_count(const Model& model);

@@ -98,6 +98,7 @@ void leave_to_winner(PreparedTraining& training) {
   FitConfig& config = training.settings.fit;
   refuse_decision_without_rows(training.spec, config);
   config.ensemble = {};
+  config.walk_forward = {};
   config.decision = {.decision_threshold = config.decision.decision_threshold};
 }
 

@@ -68,9 +68,22 @@ std::string gpu_model(const std::string& device) {
   return "";
 }
 
+bool keeps_model(const Card& card) {
+  return output_to_keep(*card.kind, Keep::model) != nullptr;
+}
+
+// A model that another is made of is not what people want to predict with.
+bool is_part_of_another(const Document& document, const Card& part) {
+  return std::ranges::any_of(document.cards, [&](const Card& card) {
+    return keeps_model(card) && std::ranges::any_of(card.inputs, [&](const Connection& connection) {
+             return connection.card == part.id;
+           });
+  });
+}
+
 std::string first_with_model(const Document& document) {
   for (const Card& card : document.cards) {
-    if (output_to_keep(*card.kind, Keep::model) != nullptr) return card.id;
+    if (keeps_model(card) && !is_part_of_another(document, card)) return card.id;
   }
   return "";
 }

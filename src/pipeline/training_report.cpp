@@ -5,6 +5,7 @@
 #include "predict/metrics.h"
 #include "predict/out_of_fold.h"
 #include "predict/real_coefficients.h"
+#include "store/walk_forward_record.h"
 
 namespace stoker {
 namespace {
@@ -167,6 +168,7 @@ json training_report(const FitResult& result, std::int64_t rows, const Evaluatio
   if (result.model.is_ensemble()) add_ensemble(report, result.model);
   add_chosen(report, result.chosen);
   add_steps(report, result);
+  if (result.walk_forward) report["walk_forward"] = stoker::to_json(*result.walk_forward);
   return report;
 }
 
@@ -196,6 +198,9 @@ RunRecord::Training training_line(const json& report, const std::string& card) {
                         cost.at("last_seconds").get<double>()};
   }
   if (report.contains("members")) line.members = report.at("members");
+  if (report.contains("walk_forward"))
+    line.walk_forward =
+        walk_forward_from(RecordPart(report.at("walk_forward"), [&] { return card + ": walk_forward"; }));
   if (!report.contains("out_of_fold")) return line;
   const json& out_of_fold = report.at("out_of_fold");
   line.out_of_fold = {card, out_of_fold.at("rows"), {}};

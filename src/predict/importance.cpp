@@ -45,12 +45,19 @@ struct Sample {
   std::int64_t rows = 0;
 };
 
+// Then a few of them stand for all.
+bool are_alike(const Model& model) {
+  return model.weights.empty() &&
+         std::ranges::all_of(model.members, [&](const Model& each) { return each.type() == model.type(); });
+}
+
 // Fewer members first, then fewer rows.
 Sample sample_within_budget(const Model& model, std::int64_t rows, const ImportanceConfig& config) {
   const double a_row = multiplications_of_a_row(model, config);
   const auto usual = static_cast<double>(std::min(rows, usual_shuffled_rows));
   const double all = member_count(model);
-  const double members = std::clamp(usual_multiplications / (usual * a_row), 1.0, all);
+  const double fewest = are_alike(model) ? 1.0 : all;
+  const double members = std::clamp(usual_multiplications / (usual * a_row), fewest, all);
   const double affordable = usual_multiplications / (std::floor(members) * a_row);
   return {static_cast<std::size_t>(members),
           static_cast<std::int64_t>(

@@ -59,10 +59,13 @@ OutOfFold out_of_fold(const Model& ensemble) {
 }
 
 Evaluation evaluate_out_of_fold(const Model& ensemble) {
-  const OutOfFold all = out_of_fold(ensemble);
+  return evaluate_predictions(out_of_fold(ensemble), ensemble.preparation.target_column());
+}
+
+Evaluation evaluate_predictions(const OutOfFold& all, const std::string& target) {
   Evaluation evaluation;
-  evaluation.task = ensemble.preparation.task();
-  evaluation.target = ensemble.preparation.target_column();
+  evaluation.task = all.predictions.task;
+  evaluation.target = target;
   evaluation.rows = static_cast<std::int64_t>(all.rows.size());
   if (all.rows.empty()) return evaluation;
   const auto measure = [&](const MeasuredRows& rows, bool ranks) {

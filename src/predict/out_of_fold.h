@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "model/model.h"
 #include "predict/evaluation.h"
 #include "predict/predictions.h"
@@ -14,6 +16,9 @@ struct OutOfFold {
   Predictions predictions;
 };
 OutOfFold out_of_fold(const Model& ensemble);
+
+// Metrics of predictions, whoever made them.
+Evaluation evaluate_predictions(const OutOfFold& all, const std::string& target);
 
 // Its metrics. A little better than on rows that nobody has seen: these told each member when to stop.
 // Without metrics where nothing was kept.

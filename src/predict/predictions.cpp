@@ -174,6 +174,13 @@ Table with_columns(const Table& table, const NamedColumns& added) {
   return {arrow::Table::Make(arrow::schema(fields), columns, table.rows())};
 }
 
+// Where all count the same, their sum is divided in the end.
+std::vector<double> weighted(const Model& model, std::size_t member, std::vector<double> values) {
+  if (model.weights.empty()) return values;
+  for (double& each : values) each *= model.weights[member];
+  return values;
+}
+
 }  // namespace
 
 std::vector<double> predict_numbers(const Model& model, const Dataset& data) {
@@ -188,9 +195,9 @@ Predictions predict(const Model& model, const Table& table) {
   Predictions predictions;
   predictions.steps = model.preparation.steps();
   const std::span<const Model> members = members_of(model);
-  for (const Model& member : members)
-    add_to(predictions.values, predict_numbers(member, rows_of(member, table)));
-  divide_by(members.size(), predictions.values);
+  for (std::size_t i = 0; i < members.size(); ++i)
+    add_to(predictions.values, weighted(model, i, predict_numbers(members[i], rows_of(members[i], table))));
+  if (model.weights.empty()) divide_by(members.size(), predictions.values);
   return predictions;
 }
 
@@ -204,11 +211,12 @@ std::vector<std::vector<double>> predict_with_each_member(const Model& model, co
 PiecesOfPredictions::PiecesOfPredictions(const Model& model, const Table& table)
     : model_(model), rows_(table.rows()) {
   refuse_numbers();
-  for (const Model& member : members_of(model)) {
-    Dataset data = rows_of(member, table);
+  const std::span<const Model> members = members_of(model);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    Dataset data = rows_of(members[i], table);
     // Where one piece holds all rows, the data of one member at a time is enough.
     if (is_one_piece()) {
-      add_member(member, data, 0, rows_, whole_);
+      add_member(i, data, 0, rows_, whole_);
     } else {
       data_.push_back(std::move(data));
     }
@@ -244,19 +252,19 @@ void PiecesOfPredictions::each(const std::function<void(const Predictions& piece
 
 Predictions PiecesOfPredictions::piece(std::int64_t first, std::int64_t count) const {
   std::optional<Predictions> predictions;
-  const std::span<const Model> members = members_of(model_);
-  for (std::size_t i = 0; i < members.size(); ++i)
-    add_member(members[i], data_.at(i), first, count, predictions);
+  for (std::size_t i = 0; i < members_of(model_).size(); ++i)
+    add_member(i, data_.at(i), first, count, predictions);
   conclude(*predictions);
   return std::move(*predictions);
 }
 
-void PiecesOfPredictions::add_member(const Model& member, const Dataset& data, std::int64_t first,
+void PiecesOfPredictions::add_member(std::size_t member, const Dataset& data, std::int64_t first,
                                      std::int64_t count, std::optional<Predictions>& sum) const {
   Predictions own;
   own.task = model_.preparation.task();
   own.class_names = model_.preparation.classes();
-  decide(outputs_of(member, data, first, count), own);
+  decide(outputs_of(members_of(model_)[member], data, first, count), own);
+  own.probabilities = weighted(model_, member, std::move(own.probabilities));
   if (sum) {
     add_to(sum->probabilities, own.probabilities);
   } else {
@@ -268,7 +276,7 @@ void PiecesOfPredictions::add_member(const Model& member, const Dataset& data, s
 // not.
 void PiecesOfPredictions::conclude(Predictions& sum) const {
   if (model_.is_ensemble()) {
-    divide_by(model_.members.size(), sum.probabilities);
+    if (model_.weights.empty()) divide_by(model_.members.size(), sum.probabilities);
     sum.classes = most_probable(sum.probabilities, sum.class_names.size());
   }
   apply(model_.decision, sum.probabilities, sum.classes);

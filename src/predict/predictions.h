@@ -52,7 +52,7 @@ class PiecesOfPredictions {
   void refuse_numbers() const;
   bool is_one_piece() const;
   Predictions piece(std::int64_t first, std::int64_t count) const;
-  void add_member(const Model& member, const Dataset& data, std::int64_t first, std::int64_t count,
+  void add_member(std::size_t member, const Dataset& data, std::int64_t first, std::int64_t count,
                   std::optional<Predictions>& sum) const;
   void conclude(Predictions& sum) const;
 

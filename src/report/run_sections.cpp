@@ -46,6 +46,35 @@ std::string checkpoints_text(const RunRecord::Training& training) {
                      human_seconds(cost.seconds), 100 * cost.seconds / (training.seconds + cost.seconds));
 }
 
+std::string fold_row(const std::string& name, std::int64_t trained_on, std::int64_t rows,
+                     const WalkForwardResult::Metrics& metrics) {
+  std::string cells =
+      fmt::format("<td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>", html_escaped(name),
+                  trained_on > 0 ? count_text(trained_on) : "", count_text(rows));
+  for (const auto& [metric, value] : metrics) cells += fmt::format("<td class=\"number\">{:.6g}</td>", value);
+  return "<tr>" + cells + "</tr>\n";
+}
+
+std::string walk_forward_table(const WalkForwardResult& result) {
+  if (result.folds.empty()) return "";
+  std::string head = "<th>Measured on</th><th class=\"number\">Trained on</th><th class=\"number\">Rows</th>";
+  for (const auto& [metric, value] : result.folds.front().metrics)
+    head += fmt::format("<th class=\"number\">{}</th>", html_escaped(title_of(metric)));
+  std::string rows;
+  for (std::size_t i = 0; i < result.folds.size(); ++i) {
+    const WalkForwardResult::Fold& fold = result.folds[i];
+    const std::string name =
+        fold.from.empty() ? fmt::format("fold {}", i + 1) : fmt::format("{} – {}", fold.from, fold.until);
+    rows += fold_row(name, fold.trained_on, fold.rows, fold.metrics);
+  }
+  if (!result.metrics.empty()) rows += fold_row("all together", 0, result.rows, result.metrics);
+  return fmt::format(
+      "<h3>Walk forward</h3>\n<p class=\"hint\">Each line is a model that was trained on the rows before it "
+      "alone and measured on what came next.</p>\n<div class=\"scroll\"><table>\n<thead><tr>{}</tr></thead>\n"
+      "<tbody>\n{}</tbody></table></div>\n",
+      head, rows);
+}
+
 std::string training_table(const RunRecord::Training& training) {
   std::string rows = fact("Model", training.model_type);
   if (training.members > 0) rows += fact("Members", count_text(training.members));
@@ -74,7 +103,8 @@ std::string training_table(const RunRecord::Training& training) {
     rows += fact("Steps per second",
                  count_text(std::llround(static_cast<double>(training.steps) / training.seconds)));
   rows += fact("Checkpoints", checkpoints_text(training));
-  return fmt::format("<table><tbody>\n{}</tbody></table>\n", rows) + out_of_fold_table(training.out_of_fold);
+  return fmt::format("<table><tbody>\n{}</tbody></table>\n", rows) +
+         walk_forward_table(training.walk_forward) + out_of_fold_table(training.out_of_fold);
 }
 
 // Drawn as SVG, because the page's policy leaves no room for styles of single elements.

@@ -4,17 +4,30 @@
 #include "train/fit_ensemble.h"
 #include "train/fit_network.h"
 #include "train/fit_solved.h"
+#include "train/walk_forward.h"
 
 namespace stoker {
 
-FitResult fit(const FitRequest& request, TrainingListener& listener, const StopSignal& stop) {
-  const Notes notes = [&listener](Severity severity, const std::string& message) {
-    listener.note(severity, message);
-  };
-  refuse_decision_without_rows(request.spec, request.config);
+namespace {
+
+Notes notes_to(TrainingListener& listener) {
+  return [&listener](Severity severity, const std::string& message) { listener.note(severity, message); };
+}
+
+// A model, be it an ensemble.
+FitResult fit_one(const FitRequest& request, TrainingListener& listener, const StopSignal& stop) {
+  const Notes notes = notes_to(listener);
   if (request.config.ensemble.is_wanted()) return fit_ensemble(request, listener, notes, stop);
   return request.spec.is_solved() ? fit_solved(request, notes, stop)
                                   : fit_network(request, listener, notes, stop);
+}
+
+}  // namespace
+
+FitResult fit(const FitRequest& request, TrainingListener& listener, const StopSignal& stop) {
+  refuse_decision_without_rows(request.spec, request.config);
+  if (!request.config.walk_forward.is_wanted()) return fit_one(request, listener, stop);
+  return fit_walking_forward(request, fit_one, listener, notes_to(listener), stop);
 }
 
 }  // namespace stoker

@@ -17,6 +17,7 @@
 #include "train/chosen_number.h"
 #include "train/progress.h"
 #include "train/spec.h"
+#include "train/walk_forward_config.h"
 
 namespace stoker {
 
@@ -119,6 +120,7 @@ struct FitConfig {
   CheckpointsToKeep keep;
   bool tensorboard = false;  // heeded by who keeps the run
   EnsembleConfig ensemble;
+  WalkForwardConfig walk_forward;
   DecisionConfig decision;
 };
 
@@ -165,6 +167,10 @@ inline config::Fields fields(FitConfig& c) {
                                 "Several models that predict together, the mean of what each predicts; every "
                                 "member has its own seed and its own validation rows")
           .changes_conditions(),
+      config::field_of_settings("walk_forward", c.walk_forward,
+                                "Of windows of a series: how well the same training would have done in the "
+                                "past, block by block")
+          .changes_conditions(),
   };
   for (config::Field& each : fields(c.decision)) all.push_back(std::move(each));
   return all;
@@ -199,6 +205,7 @@ struct FitResult {
   MemoryUse memory;                       // of the device; 0 where nobody knows
   std::optional<Solution> solution;       // of a family that is solved
   std::vector<ChosenNumber> chosen;       // on rows held back from training
+  std::optional<WalkForwardResult> walk_forward = std::nullopt;
 };
 
 }  // namespace stoker

@@ -6,6 +6,7 @@
 namespace stoker::cards {
 
 CardType data_load();
+CardType join_as_of();
 CardType data_split();
 CardType windows();
 CardType model_define();
@@ -14,5 +15,6 @@ CardType train();
 CardType train_gpu();
 CardType evaluate();
 CardType inference();
+CardType ensemble();
 
 }  // namespace stoker::cards

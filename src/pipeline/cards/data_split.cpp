@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "data/split.h"
+#include "data/split_from_time.h"
 #include "data/time_order.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
@@ -15,10 +16,9 @@ config::Value check_split(const config::Value& config, const std::string& path,
     const bool names_test = config.find("test_ratio") != nullptr;
     diagnostics.add(line_of(config, names_test ? "test_ratio" : "train_ratio"), path, std::move(problem));
   }
-  if (!settings.stratify_column.empty() && !settings.group_column.empty())
-    diagnostics.add(line_of(config, "group_column"), path,
-                    "stratify_column and group_column are both set: groups that stay whole cannot also keep "
-                    "shares equal; set only one of them");
+  if (std::string problem = problem_of(settings); !problem.empty())
+    diagnostics.add(line_of(config, settings.goes_by_time() ? "test_from" : "group_column"), path,
+                    std::move(problem));
   return config::write(settings);
 }
 
@@ -31,13 +31,15 @@ config::Value with_nothing_held_back(const config::Value& config) {
   auto settings = settings_of<SplitConfig>(config);
   settings.train_ratio = 1;
   settings.test_ratio = 0;
+  settings.test_from = "";
   return config::write(settings);
 }
 
 PortValues split_table(const CardContext& context) {
   const Table& table = input<Table>(context, "dataset");
   const auto settings = settings_of<SplitConfig>(context.config);
-  SplitRows rows = split_rows(table, settings);
+  SplitRows rows = settings.goes_by_time() ? split_from_time(table, settings.time_column, settings.test_from)
+                                           : split_rows(table, settings);
   if (const std::string purged = purge_text(rows); !purged.empty())
     context.listener.note(Severity::info, purged);
   Table train = take_rows(table, std::move(rows.first));

@@ -10,6 +10,7 @@
 #include "predict/even_rows.h"
 #include "train/fit.h"
 #include "train/variants.h"
+#include "train/walk_forward.h"
 
 namespace stoker::cards {
 namespace {
@@ -61,11 +62,12 @@ PortValues train_model(const CardContext& context) {
   const FitResult result = fit(request, context.listener, context.stop);
   context.work_returned();
   const Traced measuring(TraceKind::training, "measuring on training rows");
+  const Table trained_on = rows_of_kept_model(training, settings.fit.walk_forward);
   const Evaluation on_training_rows =
-      stoker::evaluate(result.model, even_rows(training, most_rows_to_measure));
+      stoker::evaluate(result.model, even_rows(trained_on, most_rows_to_measure));
   return {{"trained_model", std::make_shared<const Model>(result.model)},
           {"train_metrics", std::make_shared<const nlohmann::json>(
-                                training_report(result, training.rows(), on_training_rows))}};
+                                training_report(result, trained_on.rows(), on_training_rows))}};
 }
 
 // Both cards are this one; the device is a setting.

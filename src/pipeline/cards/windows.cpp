@@ -2,15 +2,27 @@
 
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
+#include "pipeline/cards/slower_tables.h"
 
 namespace stoker::cards {
 namespace {
 
+struct WindowsSettings {
+  WindowsConfig windows;
+  SlowerSettings slower;
+};
+
+config::Fields fields(WindowsSettings& c) {
+  config::Fields all = stoker::fields(c.windows);
+  for (config::Field& each : fields(c.slower)) all.push_back(std::move(each));
+  return all;
+}
+
 config::Value check_windows(const config::Value& config, const std::string& path,
                             config::Diagnostics& diagnostics) {
-  const auto settings = config::read<WindowsConfig>(config, path, diagnostics);
+  const auto settings = config::read<WindowsSettings>(config, path, diagnostics);
   if (!diagnostics.empty()) return config::write(settings);
-  if (WindowsProblem problem = problem_of(settings); !problem.text.empty())
+  if (WindowsProblem problem = problem_of(settings.windows); !problem.text.empty())
     diagnostics.add(line_of(config, problem.setting), path + "." + problem.setting, std::move(problem.text));
   return config::write(settings);
 }
@@ -19,8 +31,10 @@ PortValues make_windows(const CardContext& context) {
   const Notes notes = [&context](Severity severity, const std::string& message) {
     context.listener.note(severity, message);
   };
-  return {{"dataset", frame_series(input<Table>(context, "dataset"),
-                                   settings_of<WindowsConfig>(context.config), FramedRows::to_learn, notes)}};
+  const auto [windows, slower] = settings_of<WindowsSettings>(context.config);
+  const Table series = with_slower_tables(context, slower, input<Table>(context, "dataset"),
+                                          windows.time_column, windows.group_column);
+  return {{"dataset", frame_series(series, windows, FramedRows::to_learn, notes)}};
 }
 
 }  // namespace
@@ -35,10 +49,11 @@ CardType windows() {
               "folds) goes by time: the later ones are held back, and those that overlap them are left out.",
           .inputs = {{"dataset", PortType::table,
                       "The series, one row for each moment; several with "
-                      "group_column"}},
+                      "group_column"},
+                     slower_input(Takes::any_number)},
           .outputs = {{"dataset", PortType::table, "A row for each window"}},
           .file_settings = {},
-          .describe = described<WindowsConfig>,
+          .describe = described<WindowsSettings>,
           .check = check_windows,
           .run = make_windows};
 }

@@ -1,0 +1,184 @@
+#include "data/join_as_of.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include <arrow/array.h>
+#include <arrow/builder.h>
+#include <arrow/compute/api_vector.h>
+#include <arrow/datum.h>
+#include <arrow/scalar.h>
+#include <arrow/table.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "data/arrow_result.h"
+#include "data/column_values.h"
+#include "data/kept_columns.h"
+#include "data/value_rows.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::int64_t nothing_known = -1;
+
+struct TimedRows {
+  std::vector<double> times;  // of all rows, in seconds or in whatever numbers the column holds
+  std::vector<ValueRows> groups;
+};
+
+std::string told_time(const Table& table, const std::string& column, std::int64_t row) {
+  const auto value = or_fail(table.column(column)->GetScalar(row), "reading a time");
+  return shortened(value->ToString());
+}
+
+void refuse_times_that_do_not_rise(const Table& table, const TimedRows& rows, const AsOf& how,
+                                   const std::string& name) {
+  for (const ValueRows& group : rows.groups) {
+    for (std::size_t i = 1; i < group.rows.size(); ++i) {
+      const std::int64_t before = group.rows[i - 1];
+      const std::int64_t row = group.rows[i];
+      const double earlier = rows.times[static_cast<std::size_t>(before)];
+      const double time = rows.times[static_cast<std::size_t>(row)];
+      if (earlier < time) continue;
+      const std::string of_group =
+          group.value.empty() ? "" : fmt::format(" of {} {}", how.group_column, group.value);
+      const std::string told = told_time(table, how.time_column, row);
+      if (earlier == time)
+        refuse("{}: rows {} and {}{} have the same {}, {}; keep one of them", name, table.row_number(before),
+               table.row_number(row), of_group, how.time_column, told);
+      refuse("{}: row {}{} has the {} {}, which is before that of row {}, {}; sort the rows by it", name,
+             table.row_number(row), of_group, how.time_column, told, table.row_number(before),
+             told_time(table, how.time_column, before));
+    }
+  }
+}
+
+TimedRows timed_rows(const Table& table, const AsOf& how, const std::string& name) {
+  const auto times = table.column(how.time_column);
+  if (!is_numeric(kind_of(*times->type())))
+    refuse("{}: column '{}' has the type {}, not times; if these are dates, date_columns says in which form",
+           name, how.time_column, times->type()->ToString());
+  TimedRows rows;
+  rows.times = read_numbers(*times);
+  const auto missing = std::ranges::find_if(rows.times, [](double time) { return std::isnan(time); });
+  if (missing != rows.times.end())
+    refuse("{}: row {} has no {}", name, table.row_number(missing - rows.times.begin()), how.time_column);
+  if (!how.group_column.empty() && table.has_column(how.group_column)) {
+    rows.groups = rows_by_value(table, how.group_column);
+  } else {
+    rows.groups = {{"", std::vector<std::int64_t>(rows.times.size())}};
+    std::iota(rows.groups.front().rows.begin(), rows.groups.front().rows.end(), 0);
+  }
+  return rows;
+}
+
+void refuse_other_kind_of_time(const Table& faster, const Table& slower, const AsOf& how,
+                               const std::string& name) {
+  const auto is_date = [&](const Table& table) {
+    return kind_of(*table.column(how.time_column)->type()) == ColumnKind::time;
+  };
+  if (is_date(faster) != is_date(slower))
+    refuse("{}: column '{}' holds {} there and {} in the table that it is joined to", name, how.time_column,
+           is_date(slower) ? "dates" : "numbers", is_date(faster) ? "dates" : "numbers");
+}
+
+// For each row of a group of the faster table, whatever their order, the row of the slower one that was
+// known.
+void match(const ValueRows& faster, std::span<const double> faster_times, const ValueRows& slower,
+           std::span<const double> slower_times, Stamp stamp, std::vector<std::int64_t>& known) {
+  for (const std::int64_t row : faster.rows) {
+    const double now = faster_times[static_cast<std::size_t>(row)];
+    const auto not_begun = std::ranges::upper_bound(slower.rows, now, std::less(), [&](std::int64_t each) {
+      return slower_times[static_cast<std::size_t>(each)];
+    });
+    const std::int64_t begun = not_begun - slower.rows.begin();
+    const std::int64_t over = stamp == Stamp::close ? begun : begun - 1;
+    if (over > 0) known[static_cast<std::size_t>(row)] = slower.rows[static_cast<std::size_t>(over - 1)];
+  }
+}
+
+std::vector<std::int64_t> rows_known(const TimedRows& faster, const TimedRows& slower, bool by_group,
+                                     const AsOf& how, const std::string& name, const Notes& notes) {
+  std::map<std::string_view, const ValueRows*> by_value;
+  for (const ValueRows& group : slower.groups) by_value[group.value] = &group;
+  std::vector<std::int64_t> known(faster.times.size(), nothing_known);
+  std::vector<std::string> without;
+  for (const ValueRows& group : faster.groups) {
+    const auto found = by_value.find(by_group ? std::string_view(group.value) : std::string_view());
+    if (found == by_value.end()) {
+      without.push_back(group.value);
+      continue;
+    }
+    match(group, faster.times, *found->second, slower.times, how.stamp, known);
+  }
+  if (without.size() == faster.groups.size())
+    refuse("{} has no {} in common with the table that it is joined to, which has {}", name, how.group_column,
+           shortened(join(without, ", ")));
+  if (!without.empty())
+    notes(Severity::warning, fmt::format("{} has no rows of {} {}: its columns are missing there", name,
+                                         how.group_column, shortened(join(without, ", "))));
+  return known;
+}
+
+std::shared_ptr<arrow::Array> as_indices(const std::vector<std::int64_t>& rows) {
+  arrow::Int64Builder builder;
+  or_fail(builder.Reserve(static_cast<std::int64_t>(rows.size())), "joining tables");
+  for (const std::int64_t row : rows) {
+    if (row == nothing_known) {
+      builder.UnsafeAppendNull();
+    } else {
+      builder.UnsafeAppend(row);
+    }
+  }
+  return or_fail(builder.Finish(), "joining tables");
+}
+
+Table with_columns(const Table& faster, const Table& slower, const std::vector<std::int64_t>& known,
+                   const AsOf& how, const std::string& name) {
+  const auto indices = as_indices(known);
+  Table result = faster;
+  result.columns = in_memory(faster.columns);
+  for (int position = 0; position < slower.columns->num_columns(); ++position) {
+    const auto field = slower.columns->field(position);
+    if (field->name() == how.time_column || field->name() == how.group_column) continue;
+    const std::string joined = how.prefix + "_" + field->name();
+    if (result.has_column(joined))
+      refuse("{}: its column '{}' would become '{}', which is there already; use another prefix", name,
+             field->name(), joined);
+    const auto values = or_fail(arrow::compute::Take(slower.columns->column(position), arrow::Datum(indices),
+                                                     arrow::compute::TakeOptions::NoBoundsCheck()),
+                                "joining tables");
+    result.columns = or_fail(
+        result.columns->AddColumn(result.columns->num_columns(), field->WithName(joined)->WithNullable(true),
+                                  values.chunked_array()),
+        "joining tables");
+  }
+  return result;
+}
+
+}  // namespace
+
+Table join_as_of(const Table& faster, const Table& slower, const AsOf& how, const Notes& notes) {
+  const std::string name = fmt::format("the slower table {}", how.prefix);
+  const bool by_group = !how.group_column.empty() && slower.has_column(how.group_column);
+  const TimedRows fast = timed_rows(faster, how, "the table to join to");
+  const TimedRows slow = timed_rows(slower, how, name);
+  refuse_times_that_do_not_rise(slower, slow, how, name);
+  refuse_other_kind_of_time(faster, slower, how, name);
+  const std::vector<std::int64_t> known = rows_known(fast, slow, by_group, how, name, notes);
+  const auto unknown = static_cast<std::uint64_t>(std::ranges::count(known, nothing_known));
+  if (unknown > 0)
+    notes(Severity::info, fmt::format("{} of {} rows come before anything was known of {}: its columns are "
+                                      "missing there",
+                                      human_count(unknown), human_count(known.size()), name));
+  return with_columns(faster, slower, known, how, name);
+}
+
+}  // namespace stoker

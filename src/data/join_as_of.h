@@ -1,0 +1,41 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "base/notes.h"
+#include "config/field.h"
+#include "data/table.h"
+
+namespace stoker {
+
+// What the time of a bar says: when it began, or when it was over and all of it known.
+enum class Stamp { open, close };
+
+}  // namespace stoker
+
+template <>
+inline constexpr std::array<std::string_view, 2> stoker::config::names<stoker::Stamp>{"open", "close"};
+
+namespace stoker {
+
+struct AsOf {
+  std::string time_column;   // of both tables
+  std::string group_column;  // of the faster table; empty: it is one series
+  std::string prefix;        // h1 makes h1_close of the slower table's column close
+  Stamp stamp = Stamp::open;
+};
+
+// The faster table with the columns of a slower one (hours beside quarters of an hour) as they were known at
+// the time of each row: those of the newest slower row that is not later. Where a slower row is stamped with
+// its opening, it is known only once the next of its series has begun, whatever the time between them. What
+// was not known yet is missing.
+//
+// Each group has the rows of the same group of the slower table, or all of them where that has no such
+// column. The faster rows may have any order. Refuses times of the slower table that do not rise from row to
+// row within a group, times that are missing or of another kind than those of the other table, and names of
+// columns that are there already.
+Table join_as_of(const Table& faster, const Table& slower, const AsOf& how, const Notes& notes);
+
+}  // namespace stoker

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "data/split.h"
+#include "data/table.h"
+
+namespace stoker {
+
+// Rows before a time, and those from then on, each ascending; what overlaps the later ones is purged where
+// rows are windows. An empty `time_column` is that of the windows. Refuses a time that cannot be read, and
+// one that leaves a part empty.
+SplitRows split_from_time(const Table& table, const std::string& time_column, const std::string& from);
+
+}  // namespace stoker

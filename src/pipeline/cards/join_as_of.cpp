@@ -1,0 +1,53 @@
+#include "data/join_as_of.h"
+
+#include "pipeline/cards/cards.h"
+#include "pipeline/cards/slower_tables.h"
+
+namespace stoker::cards {
+namespace {
+
+struct JoinSettings {
+  std::string time_column;
+  std::string group_column;
+  SlowerSettings slower;
+};
+
+config::Fields fields(JoinSettings& c) {
+  config::Fields all{
+      config::field("time_column", c.time_column, "Column of the times, in all tables")
+          .required()
+          .not_empty(),
+      config::field(
+          "group_column", c.group_column,
+          "Column that tells several series apart; a slower table without it is joined to all of them")
+          .optional(),
+  };
+  for (config::Field& each : fields(c.slower)) all.push_back(std::move(each));
+  return all;
+}
+
+PortValues join_slower(const CardContext& context) {
+  const auto settings = settings_of<JoinSettings>(context.config);
+  return {{"dataset", with_slower_tables(context, settings.slower, input<Table>(context, "dataset"),
+                                         settings.time_column, settings.group_column)}};
+}
+
+}  // namespace
+
+CardType join_as_of() {
+  return {.name = "join_as_of",
+          .version = 1,
+          .title = "Join time frames",
+          .help =
+              "Gives each row of a series what was known of slower ones at its time, such as hours and days "
+              "beside quarters of an hour; no row sees the future.",
+          .inputs = {{"dataset", PortType::table, "The series whose rows are kept"},
+                     slower_input(Takes::at_least_one)},
+          .outputs = {{"dataset", PortType::table, "Its rows with the columns of the slower tables"}},
+          .file_settings = {},
+          .describe = described<JoinSettings>,
+          .check = checked<JoinSettings>,
+          .run = join_slower};
+}
+
+}  // namespace stoker::cards

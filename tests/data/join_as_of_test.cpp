@@ -1,0 +1,210 @@
+#include "data/join_as_of.h"
+
+#include <cmath>
+#include <map>
+
+#include <arrow/array.h>
+#include <arrow/builder.h>
+#include <arrow/chunked_array.h>
+#include <arrow/table.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "data/column_values.h"
+#include "data/fixtures.h"
+
+namespace stoker {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr double none = -1;  // in place of a missing number
+
+std::vector<double> numbers_of(const Table& table, const std::string& column) {
+  std::vector<double> numbers = read_numbers(*table.column(column));
+  for (double& each : numbers)
+    if (std::isnan(each)) each = none;
+  return numbers;
+}
+
+Table joined(const Table& faster, const Table& slower, AsOf how) {
+  return join_as_of(faster, slower, how, no_notes());
+}
+
+const char* const quarters =
+    "time,close\n"
+    "2024-01-01 10:00,1\n2024-01-01 10:15,2\n2024-01-01 10:30,3\n2024-01-01 10:45,4\n"
+    "2024-01-01 11:00,5\n2024-01-01 11:15,6\n2024-01-01 12:00,7\n";
+const char* const hours =
+    "time,close\n2024-01-01 10:00,10\n2024-01-01 11:00,20\n2024-01-01 12:00,30\n2024-01-01 13:00,40\n";
+
+TEST(JoinAsOf, GivesTheNewestRowThatIsNotLater) {
+  const Table table =
+      joined(table_of(quarters), table_of(hours),
+             {.time_column = "time", .group_column = "", .prefix = "h1", .stamp = Stamp::close});
+  EXPECT_THAT(table.column_names(), ElementsAre("time", "close", "h1_close"));
+  EXPECT_THAT(numbers_of(table, "close"), ElementsAre(1, 2, 3, 4, 5, 6, 7));
+  EXPECT_THAT(numbers_of(table, "h1_close"), ElementsAre(10, 10, 10, 10, 20, 20, 30));
+}
+
+TEST(JoinAsOf, WaitsForTheNextRowWhereTimesAreThoseOfTheOpening) {
+  HeardNotes heard;
+  const Table table = join_as_of(
+      table_of(quarters), table_of(hours),
+      {.time_column = "time", .group_column = "", .prefix = "h1", .stamp = Stamp::open}, heard.listener());
+  EXPECT_THAT(numbers_of(table, "h1_close"), ElementsAre(none, none, none, none, 10, 10, 20));
+  EXPECT_THAT(heard.info, ElementsAre(HasSubstr("4 of 7 rows come before anything was known")));
+}
+
+TEST(JoinAsOf, KeepsToTheGroupOfTheRow) {
+  const Table table =
+      joined(table_of("time,who,x\n1,a,0\n1,b,0\n2,a,0\n2,b,0\n3,b,0\n"),
+             table_of("who,y,time\nb,20,1\na,11,2\nb,22,2\nb,24,4\n"),
+             {.time_column = "time", .group_column = "who", .prefix = "slow", .stamp = Stamp::close});
+  EXPECT_THAT(table.column_names(), ElementsAre("time", "who", "x", "slow_y"));
+  EXPECT_THAT(numbers_of(table, "slow_y"), ElementsAre(none, 20, 11, 22, 22));
+}
+
+TEST(JoinAsOf, TakesFasterRowsInAnyOrder) {
+  const Table table =
+      joined(table_of("time\n3\n1\n2\n"), table_of("time,y\n1,5\n2,6\n3,7\n"),
+             {.time_column = "time", .group_column = "", .prefix = "s", .stamp = Stamp::close});
+  EXPECT_THAT(numbers_of(table, "s_y"), ElementsAre(7, 5, 6));
+}
+
+TEST(JoinAsOf, GivesEveryGroupTheRowsOfATableWithoutGroups) {
+  const Table table =
+      joined(table_of("time,who\n1,a\n3,a\n2,b\n"), table_of("time,y\n1,5\n3,6\n"),
+             {.time_column = "time", .group_column = "who", .prefix = "all", .stamp = Stamp::close});
+  EXPECT_THAT(numbers_of(table, "all_y"), ElementsAre(5, 6, 5));
+}
+
+TEST(JoinAsOf, TakesTheSameMomentInAnotherUnitForTheSame) {
+  const auto timed = [](arrow::TimeUnit::type unit, std::int64_t parts, const std::string& name) {
+    arrow::TimestampBuilder times(arrow::timestamp(unit, "UTC"), arrow::default_memory_pool());
+    arrow::Int64Builder values;
+    for (std::int64_t i = 0; i < 2'000; ++i) {
+      EXPECT_TRUE(times.Append((1'700'000'000'000 + 901 * i) * parts).ok());
+      EXPECT_TRUE(values.Append(i).ok());
+    }
+    return Table{
+        arrow::Table::Make(arrow::schema({arrow::field("time", arrow::timestamp(unit, "UTC")),
+                                          arrow::field(name, arrow::int64())}),
+                           arrow::ArrayVector{times.Finish().ValueOrDie(), values.Finish().ValueOrDie()})};
+  };
+  const Table thousandths = timed(arrow::TimeUnit::MILLI, 1, "own");
+  for (const auto& [unit, parts] :
+       {std::pair{arrow::TimeUnit::MICRO, 1'000}, std::pair{arrow::TimeUnit::NANO, 1'000'000}}) {
+    const Table table =
+        joined(thousandths, timed(unit, parts, "other"),
+               {.time_column = "time", .group_column = "", .prefix = "s", .stamp = Stamp::close});
+    EXPECT_EQ(numbers_of(table, "s_other"), numbers_of(table, "own"));
+  }
+}
+
+TEST(JoinAsOf, KeepsWhatTheFasterTableKnowsOfItself) {
+  Table part = take_rows(table_of("time,x\n1,1\n2,2\n3,3\n"), {1, 2});
+  part.group_column = "x";
+  const Table table =
+      joined(part, table_of("time,y,word\n1,5,a\n2,6,b\n"),
+             {.time_column = "time", .group_column = "", .prefix = "s", .stamp = Stamp::close});
+  EXPECT_EQ(table.row_number(0), 2);
+  EXPECT_EQ(table.group_column, "x");
+  EXPECT_THAT(read_texts(table.column("s_word")).values, ElementsAre("b", "b"));
+}
+
+TEST(JoinAsOf, RefusesTimesThatDoNotRise) {
+  const AsOf how{.time_column = "time", .group_column = "who", .prefix = "h4"};
+  const Table good = table_of("time,who,x\n1,a,1\n2,a,2\n");
+  const auto told = [&](const Table& faster, const Table& slower) {
+    return refusal([&] { joined(faster, slower, how); });
+  };
+  EXPECT_THAT(
+      told(good, table_of("time,who,x\n1,a,1\n5,b,0\n3,a,2\n2,a,3\n")),
+      HasSubstr("the slower table h4: row 4 of who a has the time 2, which is before that of row 3, 3"));
+  EXPECT_THAT(told(good, table_of("time,who,x\n1,a,1\n1,b,2\n1,a,3\n")),
+              HasSubstr("rows 1 and 3 of who a have the same time, 1"));
+  EXPECT_THAT(told(table_of("time,who,x\n2,a,1\n,a,2\n"), good),
+              HasSubstr("the table to join to: row 2 has no time"));
+  EXPECT_THAT(told(good, table_of("time,who,x\n1,a,1\n,a,2\n")), HasSubstr("row 2 has no time"));
+  EXPECT_THAT(told(good, table_of("time,who,x\n2024-01-01,a,1\n2024-01-02,a,1\n")),
+              HasSubstr("holds dates there and numbers in the table that it is joined to"));
+  EXPECT_THAT(told(good, table_of("time,who,x\nmorning,a,1\nnoon,a,1\n")), HasSubstr("not times"));
+  EXPECT_THAT(told(good, table_of("when,who,x\n1,a,1\n")), HasSubstr("column 'time' is not in the table"));
+  EXPECT_THAT(told(good, table_of("time,who,x\n1,c,1\n")), HasSubstr("no who in common"));
+  EXPECT_THAT(told(table_of("time,who,h4_x\n1,a,1\n"), good), HasSubstr("would become 'h4_x'"));
+}
+
+TEST(JoinAsOf, TellsGroupsThatTheSlowerTableLacks) {
+  HeardNotes heard;
+  const Table table = join_as_of(
+      table_of("time,who\n1,a\n1,b\n"), table_of("time,who,y\n1,a,5\n"),
+      {.time_column = "time", .group_column = "who", .prefix = "s", .stamp = Stamp::close}, heard.listener());
+  EXPECT_THAT(numbers_of(table, "s_y"), ElementsAre(5, none));
+  EXPECT_THAT(heard.warnings, ElementsAre(HasSubstr("no rows of who b")));
+}
+
+// A series of each of three groups, in whatever order its rows are drawn; y is the row's number.
+struct RandomSeries {
+  std::vector<int> groups;
+  std::vector<int> times;
+  std::string csv(const std::string& value) const {
+    std::string text = "time,who," + value + "\n";
+    for (std::size_t i = 0; i < times.size(); ++i) text += fmt::format("{},g{},{}\n", times[i], groups[i], i);
+    return text;
+  }
+};
+
+RandomSeries random_series(std::uint64_t seed, int rows, int longest_step) {
+  const RandomKey key = random_key(seed, Purpose::sample, 0);
+  RandomSeries series;
+  std::map<int, int> now;
+  std::uint32_t drawn = 0;
+  const auto draw = [&](int below) {
+    return static_cast<int>(random_bits(key, drawn++) % static_cast<std::uint32_t>(below));
+  };
+  for (int i = 0; i < rows; ++i) {
+    const int group = i < 3 ? i : draw(3);
+    series.groups.push_back(group);
+    series.times.push_back(now[group] += 1 + draw(longest_step));
+  }
+  return series;
+}
+
+// Every slower row is looked at for every faster one.
+double known_by_looking_at_all(const RandomSeries& slower, int group, int now, Stamp stamp) {
+  int newest = -1;
+  for (std::size_t i = 0; i < slower.times.size(); ++i) {
+    if (slower.groups[i] != group) continue;
+    bool is_known = slower.times[i] <= now;
+    if (stamp == Stamp::open) {
+      is_known = false;
+      for (std::size_t next = i + 1; next < slower.times.size(); ++next)
+        is_known |= slower.groups[next] == group && slower.times[next] <= now;
+    }
+    if (is_known && (newest < 0 || slower.times[i] > slower.times[static_cast<std::size_t>(newest)]))
+      newest = static_cast<int>(i);
+  }
+  return newest;
+}
+
+TEST(JoinAsOf, NeverSeesTheFutureWhateverTheTables) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const RandomSeries fast = random_series(2 * seed, 60, 3);
+    const RandomSeries slow = random_series(2 * seed + 1, 3 + static_cast<int>(seed), 9);
+    for (const Stamp stamp : {Stamp::open, Stamp::close}) {
+      const Table table =
+          joined(table_of(fast.csv("x")), table_of(slow.csv("y")),
+                 {.time_column = "time", .group_column = "who", .prefix = "slow", .stamp = stamp});
+      const std::vector<double> found = numbers_of(table, "slow_y");
+      for (std::size_t row = 0; row < found.size(); ++row)
+        ASSERT_EQ(found[row], known_by_looking_at_all(slow, fast.groups[row], fast.times[row], stamp))
+            << "seed " << seed << ", row " << row;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stoker

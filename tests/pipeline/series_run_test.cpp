@@ -1,0 +1,152 @@
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "pipeline/watchers.h"
+#include "store/runs.h"
+
+// Series as documents have them: time frames that are joined, folds that follow each other, models combined.
+namespace stoker {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+const char* const series_cards =
+    "version: 1\n"
+    "name: series\n"
+    "cards:\n"
+    "  fast: { type: data_load, config: { source: file, path: fast.csv } }\n"
+    "  slow: { type: data_load, config: { source: file, path: slow.csv } }\n";
+
+const char* const model_cards =
+    "  split: { type: data_split, inputs: { dataset: windows.dataset } }\n"
+    "  model: { type: model_define, config: { model_type: ridge } }\n"
+    "  evaluate: { type: evaluate, inputs: { trained_model: train.trained_model, test_dataset: "
+    "split.test_dataset } }\n";
+
+std::string train_card(const std::string& more = "") {
+  return "  train: { type: train, inputs: { train_dataset: split.train_dataset, model_spec: model.model_spec "
+         "}, "
+         "config: { target_column: x" +
+         more + " } }\n";
+}
+
+std::string windows_card(const std::string& input, const std::string& more = "") {
+  return "  windows: { type: windows, inputs: { dataset: " + input +
+         " }, config: { length: 4, horizon: 1, target_column: x, time_column: time, layout: columns" + more +
+         " } }\n";
+}
+
+class SeriesRun : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string fast = "time,x\n";
+    std::string slow = "time,level\n";
+    for (int i = 0; i < 200; ++i) fast += fmt::format("{},{:.3f}\n", i, std::sin(0.2 * i));
+    for (int i = 0; i < 200; i += 4) slow += fmt::format("{},{:.3f}\n", i, std::cos(0.2 * i));
+    write_file(folder.path() / "fast.csv", fast);
+    write_file(folder.path() / "slow.csv", slow);
+  }
+
+  Document document(const std::string& text) const {
+    return read_document(config::parse_document(text, "series.yaml"), "series.yaml", folder.path());
+  }
+  RunSummary run(const std::string& text) const {
+    return run_watched(document(text), options_in(folder.path())).summary;
+  }
+  std::string refusal_of_run(const std::string& text) const {
+    try {
+      run(text);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::wrong_request);
+      return error.what();
+    }
+    return "";
+  }
+
+  TemporaryFolder folder;
+};
+
+TEST_F(SeriesRun, JoinsSlowerTablesBeforeTheWindowsOrInACardOfTheirOwn) {
+  const RunSummary in_windows =
+      run(series_cards + windows_card("fast.dataset, slower: [slow.dataset]", ", slower_names: [hour]") +
+          model_cards + train_card());
+  const RunSummary apart = run(
+      std::string(series_cards) +
+      "  joined: { type: join_as_of, inputs: { dataset: fast.dataset, slower: [slow.dataset] }, config: { "
+      "time_column: time, slower_names: [hour] } }\n" +
+      windows_card("joined.dataset") + model_cards + train_card());
+  const Model model = load_model(in_windows.folder / "model");
+  EXPECT_THAT(model.preparation.column_names(), Contains("hour_level (0 back)"));
+  EXPECT_EQ(in_windows.evaluations.at(0).second.metrics, apart.evaluations.at(0).second.metrics);
+}
+
+TEST_F(SeriesRun, RefusesSlowerTablesWithoutTimesOrNames) {
+  EXPECT_THAT(refusal_of_run(series_cards +
+                             windows_card("fast.dataset, slower: [slow.dataset]", ", slower_names: [a, b]") +
+                             model_cards + train_card()),
+              HasSubstr("2 names for 1 slower table"));
+  EXPECT_THAT(refusal_of_run(std::string(series_cards) +
+                             "  windows: { type: windows, inputs: { dataset: fast.dataset, slower: "
+                             "[slow.dataset] }, config: { target_column: x } }\n" +
+                             model_cards + train_card()),
+              HasSubstr("set time_column"));
+}
+
+TEST_F(SeriesRun, TellsOfEveryFoldThatWasWalkedForward) {
+  const std::string text = series_cards + windows_card("fast.dataset") + model_cards +
+                           train_card(", walk_forward: { folds: 3, window: rolling }");
+  for (int sitting = 0; sitting < 2; ++sitting) {  // the second comes from the cache
+    const RunSummary summary = run(text);
+    const RunRecord record = read_record({summary.folder});
+    const WalkForwardResult& result = record.trainings.at(0).walk_forward;
+    ASSERT_EQ(result.folds.size(), 3U);
+    EXPECT_EQ(result.folds[0].metrics.at(0).first, "r2");
+    EXPECT_GT(result.folds[2].metrics.at(0).second, 0.9);
+    EXPECT_EQ(result.rows, result.folds[0].rows + result.folds[1].rows + result.folds[2].rows);
+    EXPECT_FALSE(result.metrics.empty());
+    EXPECT_FALSE(result.folds[1].from.empty());
+    EXPECT_THAT(read_file(summary.report, 1U << 24), HasSubstr("<h3>Walk forward</h3>"));
+  }
+  EXPECT_THAT(
+      refusal_of_run(text + "  more: { type: train, inputs: { train_dataset: fast.dataset, model_spec: "
+                            "model.model_spec }, config: { target_column: x, walk_forward: { folds: 2 "
+                            "} } }\n"),
+      HasSubstr("do not lie in time"));
+}
+
+TEST_F(SeriesRun, TestsFromATimeOn) {
+  std::string text = series_cards + windows_card("fast.dataset") + model_cards + train_card();
+  const std::string card = "  split: { type: data_split, inputs: { dataset: windows.dataset } }\n";
+  text.replace(
+      text.find(card), card.size(),
+      "  split: { type: data_split, inputs: { dataset: windows.dataset }, config: { test_from: '150' } "
+      "}\n");
+  EXPECT_EQ(run(text).evaluations.at(0).second.rows, 49);  // windows that end at 150 to 198
+}
+
+TEST_F(SeriesRun, KeepsTheModelThatIsMadeOfOthers) {
+  const std::string text =
+      series_cards + windows_card("fast.dataset") + model_cards + train_card() +
+      "  other: { type: model_define_gpu, config: { hidden_layers: [8], epochs: 3 } }\n"
+      "  train_other: { type: train, inputs: { train_dataset: split.train_dataset, model_spec: "
+      "other.model_spec }, config: { target_column: x, device: cpu } }\n"
+      "  together: { type: ensemble, inputs: { models: [train.trained_model, train_other.trained_model], "
+      "dataset: split.test_dataset }, config: { combining: stacked } }\n"
+      "  judge: { type: evaluate, inputs: { trained_model: together.trained_model, test_dataset: "
+      "split.test_dataset } }\n";
+  const RunSummary summary = run(text);
+  const Model kept = load_model(summary.folder / "model");
+  ASSERT_EQ(kept.members.size(), 2U);
+  EXPECT_EQ(kept.members[0].type(), "ridge");
+  EXPECT_EQ(kept.members[1].type(), "neural_network");
+  EXPECT_EQ(load_model(summary.folder / "model-train").type(), "ridge");
+  ASSERT_EQ(summary.evaluations.size(), 2U);
+  EXPECT_GT(kept.weights.at(0), 0.5);  // a wave follows a straight line of its past exactly
+}
+
+}  // namespace
+}  // namespace stoker

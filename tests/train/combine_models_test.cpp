@@ -1,0 +1,154 @@
+#include "predict/combine_models.h"
+
+#include <cmath>
+#include <numeric>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "expect_error.h"
+#include "listeners.h"
+#include "predict/evaluate.h"
+#include "predict/predictions.h"
+#include "tables.h"
+
+// One model of several trained ones.
+namespace stoker {
+namespace {
+
+using test::sample;
+using testing::HasSubstr;
+
+Model trained(const Table& table, const ModelSpec& spec) {
+  test::RecordingListener listener;
+  return fit(test::request_for(table, spec), listener, StopSignal{}).model;
+}
+
+ModelSpec network_of_epochs(std::int64_t epochs) {
+  ModelSpec spec = test::small_network();
+  spec.training.epochs = epochs;
+  return spec;
+}
+
+double squared_error(const std::vector<Model>& models, const std::vector<double>& weights,
+                     const Table& rows) {
+  const std::vector<double> predicted = predict(combine_models(models, weights), rows).values;
+  const std::vector<double> actual = models.front().preparation.real_targets(rows);
+  double sum = 0;
+  for (std::size_t i = 0; i < actual.size(); ++i) sum += std::pow(predicted[i] - actual[i], 2);
+  return sum / static_cast<double>(actual.size());
+}
+
+TEST(CombinedModels, PredictTheWeightedMeanOfFamiliesThatDiffer) {
+  const Table table = sample(SampleName::friedman, 300);
+  const Table unseen = sample(SampleName::friedman, 50, 7);
+  const std::vector<Model> models{trained(table, test::spec_of("ridge")),
+                                  trained(table, network_of_epochs(3))};
+  const std::vector<double> linear = predict(models[0], unseen).values;
+  const std::vector<double> network = predict(models[1], unseen).values;
+  const std::vector<double> mean = predict(combine_models(models, {}), unseen).values;
+  const std::vector<double> weighted = predict(combine_models(models, {3, 1}), unseen).values;
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    EXPECT_NEAR(mean[i], (linear[i] + network[i]) / 2, 1e-9);
+    EXPECT_NEAR(weighted[i], 0.75 * linear[i] + 0.25 * network[i], 1e-9);
+  }
+}
+
+TEST(CombinedModels, ComeBackFromTheirFolderAsTheyWere) {
+  const Table table = sample(SampleName::blobs, 400);
+  const std::vector<Model> models{trained(table, test::spec_of("logistic_regression")),
+                                  trained(table, network_of_epochs(2))};
+  const Model whole = combine_models(models, {1, 4});
+  const TemporaryFolder folder;
+  save_model(whole, folder.path() / "model");
+  const Model read = load_model(folder.path() / "model");
+  EXPECT_EQ(read.weights, whole.weights);
+  ASSERT_EQ(read.members.size(), 2U);
+  EXPECT_EQ(read.members[0].type(), "logistic_regression");
+  EXPECT_EQ(read.members[1].type(), "neural_network");
+  EXPECT_EQ(predict(read, table).probabilities, predict(whole, table).probabilities);
+}
+
+TEST(CombinedModels, TakeTheMembersOfEnsemblesForTheirOwn) {
+  const Table table = sample(SampleName::friedman, 200);
+  FitRequest request = test::request_for(table, test::spec_of("ridge"));
+  request.config.ensemble = {.folds = 4};
+  test::RecordingListener listener;
+  const Model ensemble = fit(request, listener, StopSignal{}).model;
+  const Model network = trained(table, network_of_epochs(2));
+  const Model whole = combine_models({ensemble, network}, {});
+  EXPECT_EQ(whole.members.size(), 5U);
+  const std::vector<double> one = predict(ensemble, table).values;
+  const std::vector<double> other = predict(network, table).values;
+  const std::vector<double> both = predict(whole, table).values;
+  for (std::size_t i = 0; i < both.size(); ++i) EXPECT_NEAR(both[i], (one[i] + other[i]) / 2, 1e-9);
+}
+
+// Held to all weights of a grid.
+TEST(StackedModels, HaveTheWeightsOfTheSmallestSquaredError) {
+  const Table table = sample(SampleName::friedman, 300);
+  const Table held_back = sample(SampleName::friedman, 200, 5);
+  ModelSpec poor = network_of_epochs(1);
+  poor.training.learning_rate = 1e-6;
+  const std::vector<Model> models{trained(table, test::spec_of("ridge")),
+                                  trained(table, network_of_epochs(15)), trained(table, poor)};
+  const std::vector<double> weights = stacked_weights(models, held_back);
+  EXPECT_NEAR(std::accumulate(weights.begin(), weights.end(), 0.0), 1, 1e-9);
+  const double best = squared_error(models, weights, held_back);
+  for (int a = 0; a <= 20; ++a)
+    for (int b = 0; a + b <= 20; ++b)
+      EXPECT_LE(best, squared_error(models, {a / 20.0, b / 20.0, (20 - a - b) / 20.0}, held_back) + 1e-9);
+}
+
+TEST(StackedModels, HaveTheWeightsOfTheSmallestLogLoss) {
+  const Table table = sample(SampleName::blobs, 500);
+  const Table held_back = sample(SampleName::blobs, 300, 5);
+  const std::vector<Model> models{trained(table, test::spec_of("logistic_regression")),
+                                  trained(table, network_of_epochs(2))};
+  const auto log_loss = [&](const std::vector<double>& weights) {
+    const Evaluation evaluation = evaluate(combine_models(models, weights), held_back);
+    for (const auto& [name, value] : evaluation.metrics)
+      if (name == "log_loss") return value;
+    return -1.0;
+  };
+  const double best = log_loss(stacked_weights(models, held_back));
+  for (int a = 0; a <= 20; ++a) EXPECT_LE(best, log_loss({a / 20.0, 1 - a / 20.0}) + 1e-6) << a;
+}
+
+TEST(CombinedModels, AreOfTheSameTargetAndColumns) {
+  const Table table = sample(SampleName::friedman, 100);
+  const Model model = trained(table, test::spec_of("ridge"));
+  const Model other = trained(sample(SampleName::boston_housing, 100), test::spec_of("ridge"));
+  FitRequest request = test::request_for(table, test::spec_of("ridge"));
+  request.preparation.feature_columns = {"x1", "x2"};
+  test::RecordingListener listener;
+  const Model of_few = fit(request, listener, StopSignal{}).model;
+  EXPECT_THAT(test::error_of(ExitCode::wrong_request,
+                             [&] {
+                               combine_models({model, other}, {});
+                             }),
+              HasSubstr("predicts MEDV"));
+  EXPECT_THAT(test::error_of(ExitCode::wrong_request,
+                             [&] {
+                               combine_models({model, of_few}, {});
+                             }),
+              HasSubstr("reads other columns"));
+  EXPECT_THAT(test::error_of(ExitCode::wrong_request, [&] { combine_models({model}, {}); }),
+              HasSubstr("two or more"));
+  EXPECT_THAT(test::error_of(ExitCode::wrong_request,
+                             [&] {
+                               combine_models({model, model}, {1, 2, 3});
+                             }),
+              HasSubstr("2 models and 3 weights"));
+}
+
+TEST(CombinedModels, HaveSettingsThatFitEachOther) {
+  EXPECT_EQ(problem_of(CombiningConfig{}), "");
+  EXPECT_THAT(problem_of(CombiningConfig{Combining::weighted, {}}), HasSubstr("needs weights"));
+  EXPECT_THAT(problem_of(CombiningConfig{Combining::stacked, {1, 2}}), HasSubstr("set it to weighted"));
+  EXPECT_THAT(problem_of(CombiningConfig{Combining::weighted, {0, 0}}), HasSubstr("add up to 0"));
+}
+
+}  // namespace
+}  // namespace stoker
