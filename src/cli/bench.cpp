@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -30,8 +32,9 @@ void add_training_flags(CLI::App& app, BenchOptions& options, std::int64_t rows)
   app.add_option("--engine", options.engines, "auto, fused, graph or eager; may be repeated")
       ->allow_extra_args(false)
       ->capture_default_str();
-  app.add_option("--precision", options.precision, "auto, or fp32: operands that are not rounded")
-      ->check(CLI::IsMember({"auto", "fp32"}))
+  app.add_option("--precision", options.precision, "Of the operands of products; fp32: they are not rounded")
+      ->check(CLI::IsMember(
+          std::vector<std::string>(config::names<Precision>.begin(), config::names<Precision>.end())))
       ->capture_default_str();
   app.add_option("--steps-before", options.steps_before,
                  "Train this many steps before measuring; if repeated, in rising order, measure after each")

@@ -58,6 +58,7 @@ EngineRequest w1_request(const Dataset& placed, Device device, std::int64_t batc
 // w1, and its hidden layers where they are other ones.
 std::string w1_name(const BenchOptions& options);
 EngineChoice engine_named(const std::string& name);
+Precision precision_named(const std::string& name);
 // Of the operands: the fused engine rounds them on a GPU, unless it is asked not to.
 std::string precision_of(const std::string& engine, const EngineRequest& request);
 

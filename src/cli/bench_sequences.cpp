@@ -51,13 +51,25 @@ EngineRequest window_request(const std::string& family, const Dataset& placed, D
   request.optimizer.weight_decay = 1e-2;
   request.optimizer.max_grad_norm = 0.5;
   request.batch_size = batch;
-  request.precision = options.precision == "fp32" ? Precision::fp32 : Precision::automatic;
+  request.precision = precision_named(options.precision);
   request.seed = 42;
   request.device = device;
   request.threads = options.threads;
   request.training = placed;
   request.initial_parameters = initial_parameters(request.network, request.seed);
   return request;
+}
+
+// Multiply-adds a second.
+double rate_of_machine(double seconds) {
+  std::int64_t in_one = 0;
+  const Measured product =
+      measure([&](std::int64_t times) { in_one = torch_door::multiply_large_matrices(times); }, seconds);
+  const double rate = static_cast<double>(in_one) / product.seconds_per_unit;
+  tell(fmt::format(
+      "a large fp32 matrix product on all threads: {:.1f} thousand million multiply-adds a second",
+      rate / 1e9));
+  return rate;
 }
 
 // What a step reaches of what a large product does.
@@ -80,15 +92,7 @@ void bench_sequences(const std::string& workload, const std::string& family, con
   const Device device = choose_device(options.device, notes);
   const TrainingBench bench(workload, options, device);
   const Placement placed = place(window_table(), device, notes);
-  double rate = 0;
-  if (!device.is_cuda()) {
-    const std::int64_t in_one_product = torch_door::product_multiply_adds;
-    const Measured product = measure(torch_door::multiply_large_matrices, options.seconds);
-    rate = static_cast<double>(in_one_product) / product.seconds_per_unit;
-    tell(fmt::format(
-        "a large fp32 matrix product on all threads: {:.1f} thousand million multiply-adds a second",
-        rate / 1e9));
-  }
+  const double rate = device.is_cuda() ? 0 : rate_of_machine(options.seconds);
   for (const std::int64_t batch : options.batches) {
     for (const EngineChoice choice : choices) {
       const EngineRequest request = window_request(family, placed.dataset, device, batch, options);

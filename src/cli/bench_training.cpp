@@ -2,6 +2,8 @@
 #include <memory>
 #include <vector>
 
+#include <fmt/ranges.h>
+
 #include "base/error.h"
 #include "cli/bench.h"
 #include "cli/measure.h"
@@ -75,6 +77,13 @@ std::string precision_of(const std::string& engine, const EngineRequest& request
   const bool rounds =
       engine == "fused" && request.device.is_cuda() && request.precision == Precision::automatic;
   return rounds ? "fp16" : "fp32";
+}
+
+Precision precision_named(const std::string& name) {
+  const auto& names = config::names<Precision>;
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) refuse("'{}' is not a precision; available: {}", name, fmt::join(names, ", "));
+  return static_cast<Precision>(found - names.begin());
 }
 
 EngineChoice engine_named(const std::string& name) {

@@ -43,7 +43,7 @@ EngineRequest w1_request(const Dataset& placed, Device device, std::int64_t batc
   request.network = mlp_network({bench_columns, options.hidden, 1, Activation::relu, options.dropout});
   request.loss().kind = Loss::mse;
   request.batch_size = batch;
-  request.precision = options.precision == "fp32" ? Precision::fp32 : Precision::automatic;
+  request.precision = precision_named(options.precision);
   request.seed = seed;
   request.device = device;
   request.training = placed;

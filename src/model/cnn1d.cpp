@@ -12,7 +12,7 @@ std::vector<ParameterSpec> cnn1d_parameters(const Network& network) {
   const std::int64_t width = settings.hidden_size;
   const WindowShape window = window_shape(network);
   ParameterSpecs specs;
-  if (settings.layer_norm) add_layer_norm("input_norm", window.columns, specs);
+  if (norms_inputs(settings.layer_norm, window)) add_layer_norm("input_norm", window.columns, specs);
   add_linear("input", window.columns, width, specs);
   for (std::int64_t i = 0; i < settings.layers; ++i) {
     const std::string layer = fmt::format("layers.{}.", i);

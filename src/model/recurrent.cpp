@@ -27,7 +27,7 @@ std::vector<ParameterSpec> recurrent_parameters(const Network& network) {
   const auto settings = settings_as<RecurrentSettings>(network.settings);
   const WindowShape window = window_shape(network);
   ParameterSpecs specs;
-  if (settings.layer_norm) add_layer_norm("input_norm", window.columns, specs);
+  if (norms_inputs(settings.layer_norm, window)) add_layer_norm("input_norm", window.columns, specs);
   for (std::int64_t layer = 0; layer < settings.layers; ++layer)
     add_recurrent_layer(layer, layer == 0 ? window.columns : settings.width(), gates, settings, specs);
   if (settings.layer_norm) add_layer_norm("norm", settings.width(), specs);

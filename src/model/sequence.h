@@ -21,6 +21,13 @@ struct WindowShape {
 // Refuses a network that reads something else.
 WindowShape window_shape(const Network& network);
 
+// A norm over the columns of a moment takes away its level and its size. Of many columns that is a small part
+// of what they say, of one it is everything: with fewer than this, inputs are not normed.
+inline constexpr std::int64_t least_normed_columns = 8;
+inline bool norms_inputs(bool layer_norm, const WindowShape& window) {
+  return layer_norm && window.columns >= least_normed_columns;
+}
+
 // The form of such a family: numbers, scaled as networks want them, a window at a time.
 InputForm form_of_windows(const config::Value& settings);
 
@@ -64,8 +71,10 @@ inline config::Field layers_field(std::int64_t& layers) {
   return config::field("layers", layers, "lstm, gru, transformer, cnn1d: number of layers").within(1, 100);
 }
 inline config::Field layer_norm_field(bool& layer_norm) {
-  return config::field("layer_norm", layer_norm,
-                       "lstm, gru, cnn1d: whether the inputs of layers are normed, each row for itself");
+  return config::field(
+      "layer_norm", layer_norm,
+      "lstm, gru, cnn1d: whether what layers read is normed, each moment for itself; the columns of the "
+      "series only where there are at least 8");
 }
 inline config::Field pooling_field(Pooling& pooling) {
   return config::field("pooling", pooling,

@@ -8,20 +8,19 @@
 #include <c10/core/InferenceMode.h>
 
 #include "torch/cpu_settings.h"
-#include "torch/door.h"
 #include "torch/tensors.h"
 
 namespace stoker::torch_door {
 
-void multiply_matrices(std::int64_t times) {
-  translated("multiplying matrices", [&] {
+std::int64_t multiply_matrices(std::int64_t times) {
+  return translated("multiplying matrices", [&] {
     const c10::InferenceMode no_autograd;
     constexpr std::int64_t side = 1024;
-    static_assert(side * side * side == product_multiply_adds);
     settle_cpu(std::numeric_limits<std::int64_t>::max(), 0);
     const at::Tensor one = at::ones({side, side}, floats_on(Device::cpu()));
     at::Tensor product = at::empty({side, side}, floats_on(Device::cpu()));
     for (std::int64_t i = 0; i < times; ++i) at::mm_out(product, one, one);
+    return side * side * side;
   });
 }
 

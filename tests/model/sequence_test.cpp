@@ -129,6 +129,17 @@ TEST(SequenceFamilies, RefuseLayersThatNoMachineHolds) {
   }
 }
 
+// It would leave nothing of what the column says.
+TEST(SequenceFamilies, DoNotNormASingleColumnAway) {
+  for (const char* name : {"lstm", "gru", "cnn1d"}) {
+    Network network = over_windows(name);
+    EXPECT_EQ(parameter_specs(network).front().name, "input_norm.weight") << name;
+    network.inputs.front().shape = {20, 1};
+    for (const ParameterSpec& spec : parameter_specs(network))
+      EXPECT_NE(spec.name, "input_norm.weight") << name;
+  }
+}
+
 double bound_of(const char* family, const std::string& name) {
   for (const ParameterSpec& spec : parameter_specs(over_windows(family)))
     if (spec.name == name) return spec.bound;

@@ -135,6 +135,9 @@ TEST(Document, RefusesNetworksThatCannotBe) {
   EXPECT_THAT(with_model("activation: rulu"), HasSubstr("'rulu' is not a valid choice; did you mean relu?"));
   EXPECT_THAT(with_model("early_stopping_patience: 3"), HasSubstr("early_stopping_patience"));
   EXPECT_EQ(with_model("hidden_layers: [4]"), "");
+  EXPECT_THAT(with_model("model_type: transformer, heads: 7"),
+              HasSubstr("cards.model.config.heads: 7 heads do not divide hidden_size, which is 128"));
+  EXPECT_EQ(with_model("model_type: transformer, heads: 4"), "");
 }
 
 TEST(Document, ChecksHyperparametersOfTheModelThatIsChosen) {

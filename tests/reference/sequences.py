@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 torch.manual_seed(12)
-ROWS, LENGTH, COLUMNS, OUTPUTS = 3, 5, 4, 2
+ROWS, LENGTH, COLUMNS, OUTPUTS = 3, 5, 8, 2
 activations = {"relu": nn.ReLU(), "gelu": nn.GELU(), "silu": nn.SiLU()}
 
 

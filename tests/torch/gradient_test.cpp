@@ -30,7 +30,7 @@ using torch_door::Pass;
 
 constexpr std::int64_t rows = 3;
 constexpr std::int64_t length = 5;
-constexpr std::int64_t columns = 4;
+constexpr std::int64_t columns = 8;
 constexpr std::int64_t outputs = 2;
 
 at::Tensor tensor_from(const nlohmann::json& values, const Shape& shape) {

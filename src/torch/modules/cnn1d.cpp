@@ -53,7 +53,7 @@ class Cnn1d : public Module {
     const auto norm = [&](const std::string& name) {
       return settings_.layer_norm ? layer_norm_of(parameters, name) : LayerNorm{};
     };
-    input_norm_ = norm("input_norm");
+    if (norms_inputs(settings_.layer_norm, window_)) input_norm_ = norm("input_norm");
     input_ = linear_of(parameters, "input");
     for (std::int64_t i = 0; i < settings_.layers; ++i) {
       const std::string layer = fmt::format("layers.{}.", i);

@@ -29,10 +29,8 @@ class Recurrent : public Module {
       : cell_(cell),
         settings_(settings_as<RecurrentSettings>(network.settings)),
         window_(window_shape(network)) {
-    if (settings_.layer_norm) {
-      input_norm_ = layer_norm_of(parameters, "input_norm");
-      norm_ = layer_norm_of(parameters, "norm");
-    }
+    if (norms_inputs(settings_.layer_norm, window_)) input_norm_ = layer_norm_of(parameters, "input_norm");
+    if (settings_.layer_norm) norm_ = layer_norm_of(parameters, "norm");
     for (std::int64_t layer = 0; layer < settings_.layers; ++layer) {
       std::vector<at::Tensor>& weights = layers_.emplace_back();
       for (std::int64_t direction = 0; direction < settings_.directions(); ++direction)
