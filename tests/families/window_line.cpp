@@ -18,8 +18,7 @@ class WindowLine : public torch_door::Module {
   at::Tensor outputs(std::span<const at::Tensor> inputs, const torch_door::Pass&) const override {
     return at::linear(inputs[0].flatten(1), weight_, bias_);
   }
-  double dropout() const override { return 0; }
-  std::vector<std::int64_t> dropout_widths() const override { return {}; }
+  std::vector<torch_door::DropoutLayer> dropout_layers() const override { return {}; }
   std::int64_t widest() const override { return weight_.size(1); }
 
  private:
