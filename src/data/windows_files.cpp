@@ -55,12 +55,12 @@ Table places_of(const Table& table) {
 }
 
 Ticks numbers_at(const Table& places, const char* name, std::int64_t rows) {
-  if (!places.has_column(name) || places.rows() != rows || places.column(name)->null_count() > 0 ||
-      places.column(name)->type()->id() != arrow::Type::INT32)
+  const auto column = places.has_column(name) ? places.column(name) : nullptr;
+  if (!column || column->length() != rows || column->null_count() > 0 ||
+      column->type()->id() != arrow::Type::INT32)
     refuse("a table of windows is damaged: its rows have no {}", name);
   Ticks numbers;
   numbers.reserve(static_cast<std::size_t>(rows));
-  const auto column = places.column(name);
   for (const auto& chunk : column->chunks()) {
     const auto* values = static_cast<const arrow::Int32Array&>(*chunk).raw_values();
     numbers.insert(numbers.end(), values, values + chunk->length());
@@ -129,7 +129,7 @@ void take_windows(Table& table, const arrow::KeyValueMetadata& metadata, const s
   if (!metadata.Contains(windows_key)) return;
   auto windows = std::make_shared<Windows>();
   windows->config = config_from(or_fail(metadata.Get(windows_key), path.string()));
-  const Table kept = read_arrow(places_file(path));
+  const Table kept = open_arrow(places_file(path), 1);  // one column at a time
   const Places places(table);
   if (windows->are_places()) {
     windows->series = open_arrow(series_file(path), large_bytes);

@@ -73,7 +73,9 @@ void Outputs::leave_in_cache(const Cache& cache, Tables tables, const Card& card
     if (output.type != PortType::table || found == entry.values.end()) continue;
     const Table& table = std::get<Table>(found->second);
     const Table& series = has_windows(table) ? table.windows->series : table;
-    const bool series_is_elsewhere = has_windows(table) && come_when_asked_for(*series.columns);
+    // Who has it from its own file can pass that on.
+    const bool series_is_elsewhere =
+        has_windows(table) && come_when_asked_for(*series.columns) && table.windows->series_file.empty();
     if (series_is_elsewhere ||
         (tables == Tables::all ? is_large(table) || is_large(series) : come_when_asked_for(*table.columns)))
       left.push_back(output.name);
