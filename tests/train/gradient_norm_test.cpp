@@ -1,5 +1,8 @@
-#include <filesystem>
+#include <string>
 
+#include <gtest/gtest.h>
+
+#include "base/error.h"
 #include "listeners.h"
 #include "tables.h"
 #include "train/fit.h"
