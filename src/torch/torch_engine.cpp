@@ -24,9 +24,6 @@
 #include "torch/autocast.h"
 #include "torch/cpu_settings.h"
 #include "torch/gpu.h"
-#include "torch/kernel_step.h"
-#include "torch/mlp_step.h"
-#include "torch/module_step.h"
 #include "torch/request_check.h"
 
 namespace stoker::torch_door {
@@ -134,29 +131,6 @@ void TorchEngine::make_tensors() {
     loss_lines_ = at::zeros({most_epochs + 1, 2 * static_cast<std::int64_t>(request_.losses.size())},
                             doubles_on(device));
   batch_.emplace(request_);
-}
-
-std::unique_ptr<Trainee> TorchEngine::make_trainee() const {
-  if (has_kernels_) {
-    fused::sequence::Places places;
-    places.parameters = parameters_.const_data_ptr<float>();
-    places.gradients = gradients_.mutable_data_ptr<float>();
-    places.offset_of = [this](const std::string& name) { return layout_.offset_of(name); };
-    places.seed = request_.seed;
-    places.step = counters_.const_data_ptr<std::int64_t>() +
-                  offsetof(kernels::StepCounters, current_step) / sizeof(std::int64_t);
-    places.device = request_.device;
-    return std::make_unique<KernelTrainee>(request_.network, places, place_);
-  }
-  if (records_gradients_)
-    return std::make_unique<ModuleTrainee>(
-        request_.network,
-        FlatValues{layout_, parameters_, gradients_, trained_parameters_, buffers_from_, stopped_},
-        ModuleWay{request_.device, precision_, scaling_ ? scaling_->scale() : at::Tensor(),
-                  request_.checkpoint_activations});
-  const MlpShape shape = mlp_shape(request_.network).value();
-  return std::make_unique<MlpTrainee>(shape, mlp_layers(shape, layout_, parameters_, gradients_),
-                                      request_.part_rows(), request_.device);
 }
 
 void TorchEngine::make_work() {

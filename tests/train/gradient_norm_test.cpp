@@ -1,4 +1,4 @@
-#include <filesystem>
+#include <string>
 
 #include <gtest/gtest.h>
 

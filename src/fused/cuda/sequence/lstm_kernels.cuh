@@ -1,6 +1,7 @@
 #pragma once
 
-#include "fused/cuda/sequence/lstm_end.cuh"
+#include "fused/cuda/sequence/lstm_end_backward.cuh"
+#include "fused/cuda/sequence/lstm_end_forward.cuh"
 #include "fused/cuda/sequence/pack.cuh"
 #include "fused/cuda/sequence/weight_gradients.cuh"
 

@@ -332,7 +332,8 @@ std::string lstm_refusal(const Network& network, const Gpu& gpu) {
   if (!settings.bidirectional || !settings.layer_norm || settings.pooling != Pooling::attention)
     return "its kernel for LSTMs has both directions, layer_norm and pooling attention";
   if (!norms_inputs(settings.layer_norm, window))
-    return fmt::format("its kernel for LSTMs norms its inputs, but {} columns are too few for that", window.columns);
+    return fmt::format("its kernel for LSTMs norms its inputs, but {} columns are too few for that",
+                       window.columns);
   if (settings.layers > most_recurrent_layers)
     return fmt::format("its kernel for LSTMs has at most {} layers, not {}", most_recurrent_layers,
                        settings.layers);

@@ -1,0 +1,35 @@
+#include <cstddef>
+
+#include "model/mlp.h"
+#include "torch/kernel_step.h"
+#include "torch/mlp_step.h"
+#include "torch/module_step.h"
+#include "torch/torch_engine.h"
+
+// How an engine computes the gradients of its network.
+namespace stoker::torch_door {
+
+std::unique_ptr<Trainee> TorchEngine::make_trainee() const {
+  if (has_kernels_) {
+    fused::sequence::Places places;
+    places.parameters = parameters_.const_data_ptr<float>();
+    places.gradients = gradients_.mutable_data_ptr<float>();
+    places.offset_of = [this](const std::string& name) { return layout_.offset_of(name); };
+    places.seed = request_.seed;
+    places.step = counters_.const_data_ptr<std::int64_t>() +
+                  offsetof(kernels::StepCounters, current_step) / sizeof(std::int64_t);
+    places.device = request_.device;
+    return std::make_unique<KernelTrainee>(request_.network, places, place_);
+  }
+  if (records_gradients_)
+    return std::make_unique<ModuleTrainee>(
+        request_.network,
+        FlatValues{layout_, parameters_, gradients_, trained_parameters_, buffers_from_, stopped_},
+        ModuleWay{request_.device, precision_, scaling_ ? scaling_->scale() : at::Tensor(),
+                  request_.checkpoint_activations});
+  const MlpShape shape = mlp_shape(request_.network).value();
+  return std::make_unique<MlpTrainee>(shape, mlp_layers(shape, layout_, parameters_, gradients_),
+                                      request_.part_rows(), request_.device);
+}
+
+}  // namespace stoker::torch_door
