@@ -132,7 +132,8 @@ Model from_json(const json& text) {
   if (version > version_without_weights && text.contains("weights"))
     model.weights = text.at("weights").get<std::vector<double>>();
   if (text.contains("quantile")) model.quantile = text.at("quantile").get<double>();
-  if (version > version_without_decision && text.contains("decision"))
+  // Which a model of weights may do without.
+  if (version == version_without_weights || (version == format_version && text.contains("decision")))
     model.decision = decision_from_json(text.at("decision"));
   if (text.at("task").get<std::string>() != config::name_of(model.preparation.task())) {
     refuse("its task and its preparation do not match");

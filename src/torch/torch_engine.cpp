@@ -24,6 +24,7 @@
 #include "torch/autocast.h"
 #include "torch/cpu_settings.h"
 #include "torch/gpu.h"
+#include "torch/modules/module.h"
 #include "torch/request_check.h"
 
 namespace stoker::torch_door {

@@ -198,8 +198,12 @@ TEST_F(EnsembleFolder, IsRefusedWhenMembersAreNotAboutTheSame) {
   describe(wrong);
   EXPECT_THAT(refusal_to_load(), HasSubstr("member 3 has other classes"));
   Model mixed = ensemble(Task::regression);
-  mixed.members[1] = linear_model();
-  EXPECT_THAT(refusal([&] { save_model(mixed, folder()); }), HasSubstr("member 2 is of type 'ridge'"));
+  mixed.weights = {0.5, 0.5};
+  EXPECT_THAT(refusal([&] { save_model(mixed, folder()); }), HasSubstr("2 weights for 3 members"));
+  mixed.weights = {0.5, 0.75, -0.25};
+  EXPECT_THAT(refusal([&] { save_model(mixed, folder()); }), HasSubstr("the weight -0.25"));
+  mixed.weights = {0.5, 0.5, 0.5};
+  EXPECT_THAT(refusal([&] { save_model(mixed, folder()); }), HasSubstr("add up to 1.5, not 1"));
   mixed = ensemble(Task::regression);
   mixed.members[0].members.push_back(mixed.members[1]);
   EXPECT_THAT(refusal([&] { save_model(mixed, folder()); }), HasSubstr("member 1 is an ensemble itself"));

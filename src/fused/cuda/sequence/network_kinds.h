@@ -4,7 +4,8 @@
 #include <string>
 
 #include "fused/cuda/gpu.h"
-#include "fused/cuda/sequence/sequence_kernels.h"
+#include "fused/cuda/sequence/passes.h"
+#include "model/network.h"
 
 // The families that have kernels of their own; sequence_kernels.cpp lists them.
 namespace stoker::fused::sequence {
