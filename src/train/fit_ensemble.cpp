@@ -18,6 +18,7 @@
 #include "train/folds.h"
 #include "train/side_by_side.h"
 #include "train/time_spent.h"
+#include "train/trained_member.h"
 #include "train/variants.h"
 
 namespace stoker {
@@ -32,34 +33,6 @@ struct Common {
   std::vector<SplitRows> rows;    // of each member: to train on, and held back
   Device device;
 };
-
-struct TrainedMember {
-  Model model;
-  TrainingEnd end = TrainingEnd::finished;
-  std::string engine;
-  std::string placement = "host";
-  std::vector<EpochReport> epochs;
-  std::int64_t steps = 0;
-  Precision precision = Precision::fp32;
-  std::int64_t batch_size = 0;  // 0: it was solved
-  double learning_rate = 0;
-  std::vector<std::string> adjustments;
-  MemoryUse memory;
-  CheckpointCost checkpoints;
-};
-
-// As the first member took its steps, and what any of them changed on its way.
-void tell_of_steps(const std::vector<TrainedMember>& members, FitResult& result) {
-  result.precision = members.front().precision;
-  result.batch_size = members.front().batch_size;
-  result.learning_rate = members.front().learning_rate;
-  for (const TrainedMember& each : members) {
-    if (each.memory.peak > result.memory.peak) result.memory = each.memory;
-    for (const std::string& said : each.adjustments)
-      if (std::ranges::find(result.adjustments, said) == result.adjustments.end())
-        result.adjustments.push_back(said);
-  }
-}
 
 std::vector<SplitRows> rows_of_members(const Table& table, std::span<const std::int64_t> classes,
                                        const EnsembleConfig& config, std::uint64_t seed) {
