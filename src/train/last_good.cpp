@@ -1,7 +1,6 @@
 #include "train/last_good.h"
 
-#include <algorithm>
-#include <cmath>
+#include "train/diverged.h"
 
 namespace stoker {
 namespace {
@@ -9,14 +8,6 @@ namespace {
 constexpr double least_time_per_cost = 50;
 
 }  // namespace
-
-bool all_finite(const NamedArrays& arrays) {
-  return std::all_of(arrays.begin(), arrays.end(), [](const NamedArray& each) {
-    if (each.array.type() != DType::float32) return true;
-    const std::span<const float> values = each.array.as<float>();
-    return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
-  });
-}
 
 void LastGood::keep(const Engine& engine, const Progress& progress) {
   if (!engine.can_start_over()) return;

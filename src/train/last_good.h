@@ -29,6 +29,4 @@ class LastGood {
   double cost_ = 0;
 };
 
-bool all_finite(const NamedArrays& arrays);
-
 }  // namespace stoker
