@@ -25,7 +25,8 @@ struct LstmPlan {
   int layers = 0;
   int outputs = 0;
 
-  constexpr int padded_columns() const { return (columns + 15) / 16 * 16; }
+  // Fragments of 16 columns are read two at a time.
+  constexpr int padded_columns() const { return (columns + 31) / 32 * 32; }
   constexpr int windows() const { return 2; }  // of a block of the end
   constexpr int tokens() const { return windows() * length; }
   constexpr int tiles() const { return (tokens() + 7) / 8; }
