@@ -8,7 +8,7 @@
 // The one door to LibTorch. Opening it loads libstoker_torch.so, and LibTorch with it; nothing before does.
 namespace stoker::torch_door {
 
-// The engines behind the door, in the order in which `auto` tries them: fused for sequences, graph, eager.
+// The engines behind the door: graph, eager, and fused for sequences on a GPU.
 // Where the library or LibTorch is missing, it is refused with what to install; `needed_by` says for what.
 std::span<const EngineMaker> engines(const std::string& needed_by = "this engine");
 

@@ -37,9 +37,9 @@ std::unique_ptr<Engine> make(const EngineRequest& request) {
 }
 
 constexpr std::array<EngineMaker, 3> makers{{
-    {"fused", fused_refusal, make<TorchEngine::Kind::fused>},
     {"graph", graph_refusal, make<TorchEngine::Kind::graph>},
     {"eager", refusal, make<TorchEngine::Kind::eager>},
+    {"fused", fused_refusal, make<TorchEngine::Kind::fused>},
 }};
 
 }  // namespace

@@ -245,7 +245,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, EngineBehaviour,
                          [](const testing::TestParamInfo<Way>& way) { return std::string(way.param.name); });
 
 TEST(Door, NamesItsEnginesAndVersion) {
-  ASSERT_EQ(torch_door::engines().size(), 2U);
+  ASSERT_EQ(torch_door::engines().size(), 3U);
   EXPECT_EQ(torch_door::engines()[0].name, "graph");
   EXPECT_EQ(torch_door::engines()[1].name, "eager");
   EXPECT_THAT(torch_door::loaded_version(), testing::StartsWith("2."));
