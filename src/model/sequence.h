@@ -65,7 +65,8 @@ inline config::Field hidden_size_field(std::int64_t& size) {
   return config::field("hidden_size", size,
                        "lstm, gru, transformer, cnn1d: number of values that stand for a moment of the "
                        "series; of lstm and gru in each direction")
-      .within(1, 65536);
+      .within(1, 65536)
+      .also_called("hidden_dim", "called hidden_size here");
 }
 inline config::Field layers_field(std::int64_t& layers) {
   return config::field("layers", layers, "lstm, gru, transformer, cnn1d: number of layers").within(1, 100);

@@ -289,6 +289,10 @@ TEST(Document, UnderstandsNamesFromElsewhereWithANote) {
   ASSERT_EQ(document.notes.size(), 3U);
   EXPECT_THAT(document.notes[0], HasSubstr("cards.train.config.use_amp: called precision here"));
   EXPECT_THAT(document.notes[1], HasSubstr("num_workers: there is nothing to set"));
+  pipeline.model_card = "{ type: model_define_gpu, config: { model_type: lstm, hidden_dim: 96 } }";
+  const Document other = pipeline.document();
+  EXPECT_EQ(*card_named(other, "model").config.find("hidden_size")->get_if<std::int64_t>(), 96);
+  EXPECT_THAT(other.notes[0], HasSubstr("cards.model.config.hidden_dim: called hidden_size here"));
   pipeline.train = "target_column: MEDV, use_amp: 3";
   EXPECT_THAT(refusal_of(pipeline.text()), HasSubstr("cards.train.config.use_amp: must be"));
 }
