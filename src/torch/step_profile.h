@@ -9,10 +9,6 @@
 
 namespace stoker::torch_door {
 
-// To be told with a profile.
-constexpr const char* graph_is_looked_at =
-    "the engine graph runs the steps that are looked at operation by operation; all others are faster";
-
 // A clock of the device: its marks lie in the stream, between the work that was given to it before and after.
 class DeviceClock {
  public:

@@ -343,7 +343,10 @@ std::int64_t TorchEngine::run_piece(Piece piece, std::int64_t times) {
     runner_->run(piece, times);
     return times;
   }
-  if (kind_ == Kind::graph) Trace::current()->note(graph_is_looked_at);
+  if (kind_ != Kind::eager)
+    Trace::current()->note(fmt::format(
+        "the engine {} runs the steps that are looked at operation by operation; all others are faster",
+        name()));
   do_piece(piece);
   profile_.end_step();
   return 1;

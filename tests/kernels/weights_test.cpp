@@ -18,6 +18,13 @@ using kernels::Lion;
 using kernels::WeightAverage;
 using nlohmann::json;
 
+std::vector<float> waves(double (*of)(double), double frequency) {
+  std::vector<float> values(5000);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(of(frequency * static_cast<double>(i)));
+  return values;
+}
+
 // The formula of the paper in 64 bits; see steps.py beside it.
 json lion_reference() {
   std::ifstream file(STOKER_SOURCE_DIR "/tests/reference/steps.json");
@@ -97,12 +104,8 @@ TEST(Adam, IsAdamWWhereItsDecayIsDecoupled) {
 TEST(Adam, IsTheSameOnAGpu) {
   const std::optional<Device> gpu = test::first_gpu();
   if (!gpu) GTEST_SKIP() << "no GPU here";
-  std::vector<float> weights(5000);
-  std::vector<float> gradients(5000);
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    weights[i] = static_cast<float>(std::sin(static_cast<double>(i)));
-    gradients[i] = static_cast<float>(std::cos(3.0 * static_cast<double>(i)));
-  }
+  std::vector<float> weights = waves(std::sin, 1);
+  const std::vector<float> gradients = waves(std::cos, 3);
   std::vector<float> first = gradients;
   std::vector<float> second(5000, 0.25F);
   std::vector<float> parts(kernels::square_parts);
@@ -165,12 +168,8 @@ TEST(WeightAverage, ForgetsWhereItBeganAndThenDecays) {
 TEST(Weights, AreTheSameOnAGpu) {
   const std::optional<Device> gpu = test::first_gpu();
   if (!gpu) GTEST_SKIP() << "no GPU here";
-  std::vector<float> weights(5000);
-  std::vector<float> gradients(5000);
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    weights[i] = static_cast<float>(std::sin(static_cast<double>(i)));
-    gradients[i] = static_cast<float>(std::cos(3.0 * static_cast<double>(i)));
-  }
+  std::vector<float> weights = waves(std::sin, 1);
+  const std::vector<float> gradients = waves(std::cos, 3);
   std::vector<float> momentum = gradients;
   std::ranges::reverse(momentum);
   std::vector<float> averages = gradients;

@@ -111,6 +111,7 @@ EngineRequest sequence_request(const SequenceWay& way, std::int64_t outputs = 1)
                      way.settings(),
                      {{"window", Role::features, DType::float32, {window_length, series_columns}}},
                      outputs};
+  request.precision = Precision::fp32;  // engines and predictions are compared closely
   request.batch_size = 16;
   request.seed = 11;
   request.training = windows_of_series(203, 1, outputs);
