@@ -189,6 +189,10 @@ std::vector<KernelCase> kernel_cases() {
   add("odd_windows", "transformer", encoder, [](KernelCase& c, TransformerSettings& s) {
     c.length = 7, c.columns = 3, c.classes = 0, c.steps = 2, c.batch = 33, s.layers = 1, s.feed_forward = 256;
   });
+  // Shorter than a warp's sums of a norm's gradients are long.
+  add("short_windows", "transformer", encoder, [](KernelCase& c, TransformerSettings& s) {
+    c.length = 4, c.columns = 3, c.batch = 9, s.layers = 1, s.feed_forward = 256;
+  });
   add("long_windows", "transformer", encoder, [](KernelCase& c, TransformerSettings& s) {
     c.length = 32, c.columns = 70, c.batch = 16, s.layers = 2;
   });

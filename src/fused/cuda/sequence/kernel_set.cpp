@@ -9,10 +9,17 @@
 namespace stoker::fused::sequence {
 namespace {
 
+// Nothing where the code is damaged, which may show only when a kernel is asked for.
 std::optional<KernelSet> load(const std::string& code) {
   cudaLibrary_t library = nullptr;
-  if (cudaLibraryLoadData(&library, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0) == cudaSuccess)
-    return KernelSet(library);
+  cudaError_t status = cudaLibraryLoadData(&library, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
+  if (status == cudaSuccess) {
+    cudaKernel_t kernel = nullptr;
+    status = cudaLibraryGetKernel(&kernel, library, "pack");  // every set has it
+    if (status == cudaSuccess) return KernelSet(library);
+    cudaLibraryUnload(library);
+  }
+  if (status == cudaErrorMemoryAllocation) check(status, "loading kernels");
   cudaGetLastError();
   return std::nullopt;
 }
@@ -53,7 +60,9 @@ const KernelSet* find_kernels(const std::string& source, Device device, std::str
     if (const std::optional<KernelSet> set = load(made.code)) {
       const std::lock_guard lock(loaded_sets().mutex);
       forget_code(source, device);
-      return &loaded_sets().sets.emplace(key, *set).first->second;
+      const auto [place, is_new] = loaded_sets().sets.emplace(key, *set);
+      if (!is_new) cudaLibraryUnload(set->library());  // somebody was faster
+      return &place->second;
     }
     discard_code(source, device);
   }

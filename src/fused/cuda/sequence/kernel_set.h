@@ -16,6 +16,7 @@ class KernelSet {
   explicit KernelSet(cudaLibrary_t library) : library_(library) {}
   // Ready to be launched with so much shared memory.
   const void* prepare(const char* name, int shared_bytes) const;
+  cudaLibrary_t library() const { return library_; }
 
  private:
   cudaLibrary_t library_;

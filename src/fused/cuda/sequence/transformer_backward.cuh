@@ -262,7 +262,7 @@ struct TransformerBackward : TransformerBlock<Net> {
         at = out;
       }
     }
-    float4* parts = reinterpret_cast<float4*>(feed()) + warp * (hidden / 2) + lane;
+    float4* parts = reinterpret_cast<float4*>(feed()) + warp * (norm_sums / 4) + lane;
     parts[0] = make_float4(of_weight[0], of_weight[1], of_weight[2], of_weight[3]);
     parts[hidden / 4] = make_float4(of_bias[0], of_bias[1], of_bias[2], of_bias[3]);
     wait_for_workers();
@@ -270,7 +270,7 @@ struct TransformerBackward : TransformerBlock<Net> {
       float sum = 0;
 #pragma unroll
       for (int i = 0; i < worker_warps; ++i)
-        sum += reinterpret_cast<const float*>(feed())[i * 2 * hidden + threadIdx.x];
+        sum += reinterpret_cast<const float*>(feed())[i * norm_sums + threadIdx.x];
       to[threadIdx.x] = sum;
     }
   }

@@ -58,6 +58,8 @@ constexpr int narrow_pitch = (hidden + 8) * 2;  // bytes, from here on
 constexpr int qkv_pitch = (3 * hidden + 8) * 2;
 constexpr int most_masks = 1 + 4 * most_layers + 2;
 
+constexpr int norm_sums = 2 * hidden;  // floats of a warp: gradients of a norm's weights and biases
+
 // A block's shared memory, behind the ring of weights.
 struct TransformerMemory {
   int x, y;    // floats
@@ -81,9 +83,11 @@ constexpr TransformerMemory memory_of(const TransformerPlan& plan) {
   at.narrow = at.y + rows * wide_pitch * 4;
   at.qkv = at.narrow + rows * narrow_pitch;
   at.feed = at.qkv + larger_of(rows * qkv_pitch, scratch);
-  at.small =
-      at.feed + larger_of(larger_of(rows * plan.feed_pitch(), rows * qkv_pitch),
-                          larger_of(rows * narrow_pitch + scratch, rows * (plan.padded_columns() + 8) * 2));
+  const int feed_bytes =
+      larger_of(larger_of(rows * plan.feed_pitch(), rows * qkv_pitch),
+                larger_of(rows * narrow_pitch + scratch, rows * (plan.padded_columns() + 8) * 2));
+  // Of short windows there is more to add up of each warp than there are rows.
+  at.small = at.feed + larger_of(feed_bytes, worker_warps * norm_sums * 4);
   at.masks = at.small + plan.windows * (3 * hidden + 4 * head_width + 64) * 4;
   at.barriers = at.masks + most_masks * mask_bytes;
   at.bytes = at.barriers + barrier_bytes;
