@@ -63,13 +63,17 @@ std::string record(const std::string& bytes) {
   return length + little_endian(masked(crc32c(length))) + bytes + little_endian(masked(crc32c(bytes)));
 }
 
-// What earlier files say of `first` and of later epochs is void.
-std::string opening(double time, std::int64_t first) {
+// What was said before of `first` and of later epochs is void.
+std::string session_start(double time, std::int64_t first) {
   constexpr std::uint64_t start = 1;
   constexpr unsigned status = 1;
+  return record(
+      event(time, first, text_field(event_field::session_log, key(status, Wire::varint) + varint(start))));
+}
+
+std::string opening(double time, std::int64_t first) {
   return record(event(time, 0, text_field(event_field::file_version, version_of_events))) +
-         record(event(time, first,
-                      text_field(event_field::session_log, key(status, Wire::varint) + varint(start))));
+         session_start(time, first);
 }
 
 std::string scalar(std::string_view tag, double value) {
@@ -146,15 +150,22 @@ void TensorBoardFile::write(const std::string& bytes) {
 }
 
 void TensorBoardFile::add(const EpochReport& epoch) {
-  if (first_ == 0) begin(epoch_number(epoch));
-  last_ = epoch_number(epoch);
+  const std::int64_t number = epoch_number(epoch);
+  if (first_ == 0) begin(number);
+  // A training that went back tells its epochs again: readers forget what stood after this record.
+  if (number <= last_) {
+    write(session_start(seconds_since_1970(), number));
+    tells_again_ = true;
+  }
+  last_ = number;
   write(epoch_record(epoch, seconds_since_1970()));
 }
 
 void TensorBoardFile::replace(const std::vector<EpochReport>& epochs) {
   if (epochs.empty()) return;
   const std::vector<fs::path> earlier = files_in(folder_);
-  const bool is_whole = earlier.size() == 1 && first_ == 1 && last_ == epoch_number(epochs.back());
+  const bool is_whole =
+      earlier.size() == 1 && first_ == 1 && last_ == epoch_number(epochs.back()) && !tells_again_;
   if (is_whole) return;
   file_.close();
   double time = seconds_since_1970();

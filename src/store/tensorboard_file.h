@@ -33,6 +33,7 @@ class TensorBoardFile {
   std::ofstream file_;
   std::int64_t first_ = 0;  // epoch of this file, from 1; 0: none yet
   std::int64_t last_ = 0;
+  bool tells_again_ = false;  // epochs that it told before
 };
 
 // The checksum of TFRecord files before it is masked.

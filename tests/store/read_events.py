@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints the scalars of the event files in a folder as JSON, {tag: [[step, value], ...]}: as the package tensorboard
-reads them with --package, else with a reader of its own, written from the description of the formats (TFRecord,
-protocol buffers) and not from what writes them.
+reads them with --package (exit status 3: it is not installed), else with a reader of its own, written from the
+description of the formats (TFRecord, protocol buffers) and not from what writes them.
 """
 import json
 import pathlib
@@ -80,6 +80,10 @@ def own_scalars(folder):
 
 
 def scalars_of_package(folder):
+    try:
+        import tensorboard  # noqa: F401
+    except ImportError:
+        sys.exit(3)
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
     events = EventAccumulator(folder, size_guidance={"scalars": 0})
     events.Reload()
