@@ -67,6 +67,7 @@ struct EngineRequest {
   // Decay of a moving average of the weights, which is then what is validated, kept and given out; 0: none.
   double weight_average = 0;
   bool checkpoint_activations = false;  // computed again on the way back instead of kept
+  bool is_short_of_memory = false;      // it has run out: parts are to be taken as they are asked for
   std::uint64_t seed = 0;
   std::int64_t patience = 0;  // epochs without a better validation loss before stopping; 0: never stop early
   double min_delta = 0;       // what counts as better

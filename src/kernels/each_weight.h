@@ -12,7 +12,7 @@ STOKER_HOST_DEVICE void lion_one(const Lion& work, std::int64_t i, float rate) {
   const float gradient = work.gradients[i];
   const float momentum = work.momentum[i];
   const float direction = momentum + (1.0F - work.beta1) * (gradient - momentum);
-  const float sign = direction > 0 ? 1.0F : direction < 0 ? -1.0F : 0.0F;
+  const float sign = direction > 0 ? 1.0F : direction < 0 ? -1.0F : direction;  // what is no number stays so
   work.weights[i] -= rate * (sign + work.decay * work.weights[i]);
   work.momentum[i] = momentum + (1.0F - work.beta2) * (gradient - momentum);
 }

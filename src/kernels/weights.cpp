@@ -42,7 +42,7 @@ void adam(const Adam& work) {
   if (*work.skipped != 0) return;
   float squares = 0;
   for (int i = 0; work.squares != nullptr && i < square_parts; ++i) squares += work.squares[i];
-  if (work.norm != nullptr) *work.norm = std::sqrt(squares);
+  if (work.norm != nullptr) *work.norm = std::sqrt(squares) + 1e-6F;
   const AdamStep step = adam_step(work, squares);
   for (std::int64_t i = 0; i < work.count; ++i) adam_one(work, i, step);
 }

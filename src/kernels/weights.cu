@@ -52,7 +52,7 @@ static_assert(square_parts == threads, "a block adds up all parts, one a thread"
 __global__ void __launch_bounds__(threads) adam_kernel(Adam work) {
   if (*work.skipped != 0) return;
   const float squares = work.squares == nullptr ? 0.0F : sum_of_block(work.squares[threadIdx.x]);
-  if (work.norm != nullptr && blockIdx.x == 0 && threadIdx.x == 0) *work.norm = sqrtf(squares);
+  if (work.norm != nullptr && blockIdx.x == 0 && threadIdx.x == 0) *work.norm = sqrtf(squares) + 1e-6F;
   const AdamStep step = adam_step(work, squares);
   for (std::int64_t i = first_place(); i < work.count; i += stride()) adam_one(work, i, step);
 }

@@ -41,7 +41,7 @@ struct Adam {
   bool is_decoupled = false;
   const float* squares = nullptr;  // parts of them; null: gradients are not shortened
   float max_norm = 0;
-  float* norm = nullptr;  // that the gradients had, where squares are given; null: nobody asks
+  float* norm = nullptr;  // that the gradients had, and 1e-6, where squares are given; null: nobody asks
   const float* learning_rate = nullptr;
   const float* update_number = nullptr;  // 1 for the first
   const float* skipped = nullptr;        // not 0: nothing changes

@@ -64,7 +64,8 @@ NamedArrays parameters_of(const EngineRequest& request, std::initializer_list<Pa
 TorchEngine::TorchEngine(const EngineRequest& request, Kind kind)
     : request_(request),
       kind_(kind),
-      has_kernels_(kind == Kind::fused && request.precision != Precision::fp32),
+      has_kernels_(kind == Kind::fused && request.precision != Precision::fp32 &&
+                   !request.is_short_of_memory),
       precision_(has_kernels_ ? Precision::bf16 : precision_of(request)),
       trained_parameters_(parameters_of(request, {Part::trained})),
       layout_(parameters_of(request, {Part::trained, Part::frozen, Part::buffers})),

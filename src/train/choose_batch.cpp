@@ -93,6 +93,9 @@ std::int64_t choose_batch(EngineRequest request, const MakeEngine& make, const N
     } catch (const OutOfMemory&) {
       if (tried.empty()) throw;
       break;
+    } catch (const Error& error) {  // more rows than the engine takes at once
+      if (tried.empty() || error.code() != ExitCode::wrong_request) throw;
+      break;
     }
   }
   const std::int64_t chosen = fastest_batch(tried);

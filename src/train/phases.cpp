@@ -1,6 +1,7 @@
 #include "train/phases.h"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <string>
@@ -55,6 +56,11 @@ kernels::Statistics statistics_of(const StatisticsPhase& phase, const EngineRequ
   return found;
 }
 
+bool has_buffers(const Network& network) {
+  const std::vector<ParameterSpec> specs = parameter_specs(network);
+  return std::ranges::any_of(specs, [](const ParameterSpec& each) { return !each.is_trained; });
+}
+
 class PhasedTraining {
  public:
   PhasedTraining(const EngineRequest& request, const MakeEngine& make, const TrainingPlan& plan,
@@ -78,6 +84,7 @@ class PhasedTraining {
   void restore(const NamedArrays& state) { engine_->restore(state); }
 
   TrainingOutcome train(Checkpoints& checkpoints, TrainingListener& listener, const StopSignal& stop) {
+    say_what_set_up_took(listener);
     for (;; ++progress_.phase) {
       const Phase& phase = phases_[progress_.phase];
       if (const auto* statistics = std::get_if<StatisticsPhase>(&phase)) {
@@ -117,9 +124,11 @@ class PhasedTraining {
       } catch (const Diverged&) {
         if (!last_good.is_kept() || !goes_on_in_fp32(last_good, listener)) throw;
       } catch (const OutOfMemory&) {
-        if (!last_good.is_kept() || !goes_on_in_smaller_parts(listener)) throw;
+        if (!last_good.is_kept() || !engine_->can_start_over() || !goes_on_in_smaller_parts()) throw;
+        say_what_set_up_took(listener);
       }
       go_back_to(last_good);
+      say_what_set_up_took(listener);
     }
   }
 
@@ -143,25 +152,33 @@ class PhasedTraining {
   }
 
   // Half as many rows at a time, down to one; then what lies between the layers is not kept any more.
-  bool goes_on_in_smaller_parts(TrainingListener& listener) {
+  bool goes_on_in_smaller_parts() {
     const EngineRequest request = adjusted_request();
     Adjustments& made = progress_.adjustments;
-    if (!engine_->can_start_over()) return false;
     if (request.part_rows() > 1) {
       if (made.accumulation_steps == 0)
-        say(fmt::format("memory ran out in a step of {} rows: from now on it takes them in smaller parts, "
-                        "whose gradients add up to the same step",
-                        request.part_rows()),
-            listener);
+        unsaid_.push_back(
+            fmt::format("memory ran out in a step of {} rows: from now on it takes them in smaller parts, "
+                        "whose gradients add up to the same step{}",
+                        request.part_rows(),
+                        has_buffers(request.network)
+                            ? ", but for what is learnt from the rows of a batch together, as batch norm "
+                              "does, which sees one part at a time"
+                            : ""));
       made.accumulation_steps = std::min(2 * request.accumulation_steps, request.batch_size);
       return true;
     }
     if (request.checkpoint_activations) return false;
     made.checkpoints_activations = true;
-    say("memory ran out with a single row at a time: what lies between the layers is computed again on the "
-        "way back instead of kept",
-        listener);
+    unsaid_.emplace_back(
+        "memory ran out with a single row at a time: what lies between the layers is computed again on the "
+        "way back instead of kept");
     return true;
+  }
+
+  // When it is known that an engine could be made so, and somebody listens.
+  void say_what_set_up_took(TrainingListener& listener) {
+    for (std::string& message : std::exchange(unsaid_, {})) say(std::move(message), listener);
   }
 
   void say(std::string message, TrainingListener& listener) {
@@ -243,17 +260,30 @@ class PhasedTraining {
     if (made.accumulation_steps > 0)
       request.accumulation_steps = std::min(made.accumulation_steps, request.batch_size);
     if (made.checkpoints_activations) request.checkpoint_activations = true;
+    request.is_short_of_memory = made.accumulation_steps > 0 || made.checkpoints_activations;
     return request;
   }
 
   void set_up_engine() {
     made_for_ = engine_settings();
-    const EngineRequest request = adjusted_request();
-    if (const std::string problem = request_problem(request); !problem.empty())
-      refuse("a phase of {} cannot be run: {}", request.network.family, problem);
     engine_ = nullptr;  // its memory first
     const Traced traced(TraceKind::training, "setting up the engine");
-    engine_ = make_(request);
+    std::exception_ptr first_lack;
+    for (;;) {
+      const EngineRequest request = adjusted_request();
+      if (const std::string problem = request_problem(request); !problem.empty())
+        refuse("a phase of {} cannot be run: {}", request.network.family, problem);
+      try {
+        engine_ = make_(request);
+        return;
+      } catch (const OutOfMemory&) {
+        if (!first_lack) first_lack = std::current_exception();
+        if (!goes_on_in_smaller_parts()) std::rethrow_exception(first_lack);
+      } catch (const Error&) {  // an engine may not take parts at all
+        if (!first_lack) throw;
+        std::rethrow_exception(first_lack);
+      }
+    }
   }
 
   // The plan leaves the training before this phase ends, or as it ends.
@@ -285,6 +315,7 @@ class PhasedTraining {
   Progress progress_;
   std::unique_ptr<Engine> engine_;
   EngineSettings made_for_;
+  std::vector<std::string> unsaid_;  // of what the set-up of an engine took
 };
 
 }  // namespace

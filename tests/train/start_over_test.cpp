@@ -29,6 +29,7 @@ struct Plan {
   std::int64_t not_finite_from = 1'000'000;  // step, in anything but fp32
   std::int64_t most_rows = 1'000'000;        // of a part; more and memory runs out
   std::int64_t short_from = 0;               // step from which memory is short
+  std::int64_t most_rows_to_set_up = 1'000'000;
   bool fits_when_recomputed = true;
   std::vector<EngineRequest> made = {};
 };
@@ -37,6 +38,7 @@ class StumblingEngine : public ScriptedEngine {
  public:
   StumblingEngine(Plan& plan, const EngineRequest& request)
       : ScriptedEngine({.steps_per_epoch = steps_per_epoch}), plan_(plan), request_(request) {
+    if (request.part_rows() > plan.most_rows_to_set_up) throw OutOfMemory("planted in the set-up");
     plan.made.push_back(request);
   }
   Precision precision() const override { return request_.precision; }
@@ -131,6 +133,24 @@ TEST_F(StartOver, ALaterSittingBeginsInFp32) {
   EXPECT_EQ(planted_.made.front().precision, Precision::fp32);
   EXPECT_THAT(later.warnings, testing::IsEmpty());
   EXPECT_EQ(outcome.progress.adjustments.said.size(), 1U);
+}
+
+TEST_F(StartOver, HalvesThePartsOfABatchWhereAnEngineCannotEvenBeSetUp) {
+  RecordingListener undisturbed;
+  const float expected = find_array(train(undisturbed).parameters, "weight").as<float>()[0];
+  planted_ = {.most_rows_to_set_up = 9};
+  RecordingListener listener;
+  const TrainingOutcome outcome = train(listener);
+  EXPECT_EQ(find_array(outcome.parameters, "weight").as<float>()[0], expected);
+  ASSERT_EQ(planted_.made.size(), 1U);
+  EXPECT_EQ(planted_.made.front().part_rows(), 8);
+  EXPECT_TRUE(planted_.made.front().is_short_of_memory);
+  EXPECT_THAT(listener.warnings, ElementsAre(HasSubstr("in smaller parts")));
+  EXPECT_EQ(outcome.progress.adjustments.said, listener.warnings);
+
+  planted_ = {.most_rows_to_set_up = 0};
+  EXPECT_THAT(test::error_of(ExitCode::run_failed, [&] { train(listener); }),
+              HasSubstr("planted in the set-up"));
 }
 
 TEST_F(StartOver, HalvesThePartsOfABatchUntilTheyFit) {
