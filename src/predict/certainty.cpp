@@ -23,13 +23,28 @@ Positions positions_to_draw_from(std::size_t rows) {
   return positions;
 }
 
-Positions drawn_anew(const Positions& positions, std::size_t draw) {
+// Piece by piece, each of `together` that follow each other.
+Positions drawn_anew(const Positions& positions, std::size_t draw, std::size_t together = 1) {
   const RandomKey key = random_key(seed_of_draws, Purpose::sample, draw);
-  Positions drawn(positions.size());
-  for (std::size_t i = 0; i < drawn.size(); ++i)
-    drawn[i] = positions[static_cast<std::size_t>(uniform(key, static_cast<std::uint32_t>(i)) *
-                                                  static_cast<double>(positions.size()))];
+  const std::size_t beginnings = positions.size() - together + 1;
+  Positions drawn;
+  drawn.reserve(positions.size());
+  for (std::uint32_t piece = 0; drawn.size() < positions.size(); ++piece) {
+    const auto first = static_cast<std::size_t>(uniform(key, piece) * static_cast<double>(beginnings));
+    const std::size_t count = std::min(together, positions.size() - drawn.size());
+    for (std::size_t i = 0; i < count; ++i) drawn.push_back(positions[first + i]);
+  }
   return drawn;
+}
+
+// Where rows have several numbers each, the positions of all of them.
+Positions with_all_numbers(const Positions& rows, std::size_t numbers) {
+  if (numbers == 1) return rows;
+  Positions all;
+  all.reserve(rows.size() * numbers);
+  for (const std::size_t row : rows)
+    for (std::size_t i = 0; i < numbers; ++i) all.push_back(row * numbers + i);
+  return all;
 }
 
 template <class List>
@@ -113,21 +128,28 @@ std::optional<MetricInterval> interval_from(std::string_view metric, double valu
 
 }  // namespace
 
-std::vector<MetricInterval> intervals_of(const MeasuredRows& rows, std::span<const Metric> wanted) {
+std::vector<MetricInterval> intervals_of(const MeasuredRows& rows, std::span<const Metric> wanted,
+                                         const DrawnAtOnce& drawn_at_once) {
   std::vector<Metric> possible;
   for (const Metric& each : wanted)
     if (can_be_drawn(each, rows)) possible.push_back(each);
-  const std::size_t count = rows.classes == nullptr ? rows.actual.size() : rows.classes->actual.size();
+  const std::size_t numbers = drawn_at_once.numbers;
+  const std::size_t count =
+      rows.classes == nullptr ? rows.actual.size() / numbers : rows.classes->actual.size();
   if (count < 2) return {};
   const Positions positions = positions_to_draw_from(count);
+  // A tenth of the rows at most: fewer than ten pieces would say little of how much they differ.
+  const std::size_t together = std::max<std::size_t>(
+      1, std::min(drawn_at_once.rows * positions.size() / count, positions.size() / 10));
   const double narrowing = narrowed_by(positions, count);
   std::vector<std::vector<double>> by_draw(draws);
   share_among_cores(draws, [&](std::int64_t draw) {
     const auto number = static_cast<std::size_t>(draw);
-    by_draw[number] = values_on(drawn_anew(positions, number), rows, possible);
+    by_draw[number] =
+        values_on(with_all_numbers(drawn_anew(positions, number, together), numbers), rows, possible);
   });
   const std::vector<double> of_all = values_of(rows, possible);
-  const std::vector<double> of_sample = values_on(positions, rows, possible);
+  const std::vector<double> of_sample = values_on(with_all_numbers(positions, numbers), rows, possible);
   std::vector<MetricInterval> intervals;
   for (std::size_t i = 0; i < possible.size(); ++i) {
     std::vector<double> drawn;

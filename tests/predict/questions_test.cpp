@@ -102,6 +102,38 @@ TEST(Intervals, OfManyRowsAreNarrowedThoughASampleIsDrawnFrom) {
   expect_binomial_error(50'000);
 }
 
+// Of 8 steps each, all off by the same: what differs is from row to row.
+TEST(Intervals, OfSeveralNumbersARowDrawRows) {
+  constexpr std::size_t rows = 3000, steps = 8;
+  std::vector<double> actual, predicted;
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t step = 0; step < steps; ++step) {
+      actual.push_back(0);
+      predicted.push_back(mix(static_cast<std::uint32_t>(row)) % 2 == 0 ? 1 : 3);
+    }
+  const auto all = metrics_for(Task::regression);
+  const MeasuredRows measured = measured_numbers(actual, predicted);
+  const double by_rows =
+      interval_named(intervals_of(measured, all, {.numbers = steps}), "mae").standard_error;
+  EXPECT_NEAR(by_rows, 1 / std::sqrt(rows), 0.2 / std::sqrt(rows));
+}
+
+// Errors that stay the same for 20 rows: a hundred different ones say as little as they are.
+TEST(Intervals, OfRowsThatAreAlikeNextToEachOtherDrawThemTogether) {
+  constexpr std::size_t rows = 2000, alike = 20;
+  std::vector<double> actual(rows, 0), predicted;
+  for (std::size_t row = 0; row < rows; ++row)
+    predicted.push_back(mix(static_cast<std::uint32_t>(row / alike)) % 2 == 0 ? 1 : 3);
+  const auto all = metrics_for(Task::regression);
+  const MeasuredRows measured = measured_numbers(actual, predicted);
+  const double expected = std::sqrt(static_cast<double>(alike) / rows);
+  const auto error = [&](const DrawnAtOnce& drawn) {
+    return interval_named(intervals_of(measured, all, drawn), "mae").standard_error;
+  };
+  EXPECT_NEAR(error({.rows = 60}), expected, 0.3 * expected);
+  EXPECT_LT(error({}), 0.4 * expected);
+}
+
 TEST(Intervals, AreTheSameEachTime) {
   const std::vector<double> actual{1, 2, 3, 4, 5, 6};
   const std::vector<double> predicted{1.1, 1.8, 3.3, 4.1, 4.6, 6.2};
