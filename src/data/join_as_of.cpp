@@ -79,6 +79,12 @@ TimedRows timed_rows(const Table& table, const AsOf& how, const std::string& nam
   return rows;
 }
 
+bool has_zone(const Table& table, const AsOf& how) {
+  const auto type = table.column(how.time_column)->type();
+  return type->id() == arrow::Type::TIMESTAMP &&
+         !static_cast<const arrow::TimestampType&>(*type).timezone().empty();
+}
+
 void refuse_other_kind_of_time(const Table& faster, const Table& slower, const AsOf& how,
                                const std::string& name) {
   const auto is_date = [&](const Table& table) {
@@ -87,6 +93,25 @@ void refuse_other_kind_of_time(const Table& faster, const Table& slower, const A
   if (is_date(faster) != is_date(slower))
     refuse("{}: column '{}' holds {} there and {} in the table that it is joined to", name, how.time_column,
            is_date(slower) ? "dates" : "numbers", is_date(faster) ? "dates" : "numbers");
+  if (has_zone(faster, how) != has_zone(slower, how))
+    refuse(
+        "{}: its times {} a time zone, and those of the table that it is joined to {}; write both in the "
+        "same "
+        "way",
+        name, has_zone(slower, how) ? "have" : "do not have", has_zone(faster, how) ? "do" : "do not");
+}
+
+// Units or years that differ make every row the same.
+void warn_of_times_apart(const TimedRows& faster, const TimedRows& slower, const std::string& name,
+                         const Notes& notes) {
+  if (faster.times.empty() || slower.times.empty()) return;
+  const auto [first, last] = std::ranges::minmax(faster.times);
+  const auto [slow_first, slow_last] = std::ranges::minmax(slower.times);
+  if (slow_last >= first && slow_first <= last) return;
+  notes(Severity::warning,
+        fmt::format("{} has no row {} of the table that it is joined to; are the times of both in the same "
+                    "unit?",
+                    name, slow_last < first ? "as late as the first one" : "as early as the last one"));
 }
 
 // For each row of a group of the faster table, whatever their order, the row of the slower one that was
@@ -172,6 +197,7 @@ Table join_as_of(const Table& faster, const Table& slower, const AsOf& how, cons
   const TimedRows slow = timed_rows(slower, how, name);
   refuse_times_that_do_not_rise(slower, slow, how, name);
   refuse_other_kind_of_time(faster, slower, how, name);
+  warn_of_times_apart(fast, slow, name, notes);
   const std::vector<std::int64_t> known = rows_known(fast, slow, by_group, how, name, notes);
   const auto unknown = static_cast<std::uint64_t>(std::ranges::count(known, nothing_known));
   if (unknown > 0)

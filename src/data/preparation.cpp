@@ -36,12 +36,20 @@ void refuse_statistics_of_path(const std::vector<PreparedColumn>& columns, std::
           column.name, steps);
 }
 
+// The other columns of such rows are answers too, or the past that the answers follow.
+void refuse_other_target(const Table& training, const std::string& target) {
+  if (!training.windows || target == training.windows->config.target_column) return;
+  refuse("target_column is '{}', but the answers of these windows are those of '{}'; name that one", target,
+         training.windows->config.target_column);
+}
+
 }  // namespace
 
 Preparation Preparation::fit(const Table& training, const PreparationConfig& config, const InputForm& form,
                              const Notes& notes) {
   if (training.rows() == 0) refuse("there are no rows to train on");
   refuse_other_form(training, form);
+  refuse_other_target(training, config.target_column);
   if (!config.weight_column.empty()) {
     column_position(training, config.weight_column);
     if (config.weight_column == config.target_column)
@@ -82,18 +90,36 @@ RowTargets Preparation::row_targets(const Table& table) const {
   return {{numbers.begin(), numbers.end()}, static_cast<std::int64_t>(classes_.size())};
 }
 
+void Preparation::refuse_other_answers(const Table& table) const {
+  if (windows_ && table.windows) {
+    const std::string difference = difference_between(*windows_, table.windows->config);
+    if (!difference.empty())
+      refuse("these windows are others than those that the model was trained on: {}", difference);
+  }
+  const std::size_t answers = target_parts(table, target_column_).size();
+  if (answers != static_cast<std::size_t>(steps_))
+    refuse("the model predicts {} of '{}' for each row, but the rows hold {}{}", steps_, target_column_,
+           answers, windows_ ? "; put a windows card with the settings of its training before them" : "");
+}
+
 std::vector<double> Preparation::real_targets(const Table& table) const {
+  refuse_other_answers(table);
   return target_numbers(table, target_column_);
 }
 
 std::vector<std::int64_t> Preparation::class_targets(const Table& table) const {
+  refuse_other_answers(table);
   return target_class_numbers(table, target_column_, classes_);
+}
+
+std::string Preparation::name_in_file(const PreparedColumn& column) const {
+  return windows_ ? feature_of_lag(*windows_, column.name) : column.name;
 }
 
 DateForms Preparation::date_forms() const {
   DateForms forms;
   for (const PreparedColumn& column : columns_)
-    if (!column.date_form.empty()) forms.emplace(column.name, column.date_form);
+    if (!column.date_form.empty()) forms.emplace(name_in_file(column), column.date_form);
   if (!target_date_form_.empty()) forms.emplace(target_column_, target_date_form_);
   if (!time_form_.empty()) forms.emplace(windows_->time_column, time_form_);
   return forms;

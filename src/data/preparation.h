@@ -42,6 +42,8 @@ class Preparation {
   // Targets in real units (regression) as they stand in the table, `steps` for each row; refuses missing and
   // infinite ones.
   std::vector<double> real_targets(const Table& table) const;
+  // Refuses rows of a series that are answered otherwise than those it was fitted to.
+  void refuse_other_answers(const Table& table) const;
   // Class numbers of the target column; refuses missing ones and classes that training did not have.
   std::vector<std::int64_t> class_targets(const Table& table) const;
 
@@ -68,6 +70,7 @@ class Preparation {
 
  private:
   RowTargets row_targets(const Table& table) const;
+  std::string name_in_file(const PreparedColumn& column) const;  // of a series, before it becomes windows
   Dataset lay_rows(const Table& table, DType type, const OwnRows* own) const;
   Dataset lay_windows(const Table& table, DType type) const;
   void add_targets(const Table& table, DType type, Dataset& dataset) const;

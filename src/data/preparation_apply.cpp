@@ -309,8 +309,12 @@ Array scaled_targets(const std::vector<double>& real, std::int64_t steps, double
 std::vector<std::string> Preparation::text_columns() const {
   std::vector<std::string> names;
   for (const PreparedColumn& column : columns_) {
-    if (column.is_text()) names.push_back(column.name);
+    if (!column.is_text()) continue;
+    std::string name = name_in_file(column);
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
   }
+  // Directions are made of numbers.
+  if (windows_ && windows_->answer == Answer::direction) return names;
   // Classes that a column of numbers or booleans could not have been written as.
   const auto was_text = [](const std::string& name) {
     const auto number = number_in(name);

@@ -57,6 +57,9 @@ struct PreparationConfig {
   bool scale_target = true;
   std::string weight_column;  // empty: all rows weigh the same
   ClassWeighting class_weights;
+  // No setting: all classes that may come up, where the rows that are trained on need not have each of them;
+  // empty: those that they have.
+  std::vector<std::string> classes = {};
 };
 
 inline config::Fields fields(PreparationConfig& c) {

@@ -170,7 +170,8 @@ std::string problem_of(const SplitConfig& config) {
   if (!config.stratify_column.empty() && !config.group_column.empty())
     return "stratify_column and group_column are both set: groups that stay whole cannot also keep shares "
            "equal; set only one of them";
-  if (!config.goes_by_time()) return "";
+  if (!config.goes_by_time())
+    return config.time_column.empty() ? "" : "time_column is for test_from, which is not set";
   if (!config.stratify_column.empty() || !config.group_column.empty())
     return "test_from divides the rows by time, which leaves nothing to stratify_column or group_column";
   if (config.train_ratio != usual.train_ratio || config.test_ratio != usual.test_ratio)

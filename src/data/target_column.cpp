@@ -99,7 +99,7 @@ std::vector<std::string> sorted_classes(const std::unordered_set<std::string_vie
 }
 
 LearntTarget learn_classes(const TextValues& texts, const PreparationConfig& config) {
-  const std::unordered_set<std::string_view> distinct(texts.values.begin(), texts.values.end());
+  std::unordered_set<std::string_view> distinct(texts.values.begin(), texts.values.end());
   const std::string& column = config.target_column;
   if (distinct.size() < 2) {
     refuse(
@@ -123,6 +123,7 @@ LearntTarget learn_classes(const TextValues& texts, const PreparationConfig& con
         "that",
         column, texts.values.size());
   }
+  distinct.insert(config.classes.begin(), config.classes.end());
   if (config.task == TaskChoice::automatic && distinct.size() > most_guessed_classes) {
     refuse(
         "target_column '{}' is text with {} different values, more than the {} that are treated as classes "

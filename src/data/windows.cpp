@@ -170,7 +170,7 @@ void add_lags(const Table& sorted, const std::vector<std::string>& features, con
     for (std::int64_t back = config.length - 1; back >= 0; --back) {
       std::vector<std::int64_t> rows = last_moments;
       for (std::int64_t& row : rows) row -= back;
-      columns.emplace_back(field->WithName(fmt::format("{} ({} back)", name, back)), values_at(column, rows));
+      columns.emplace_back(field->WithName(lag_column(name, back)), values_at(column, rows));
     }
   }
 }
@@ -205,6 +205,12 @@ Table frame_series(const Table& table, const WindowsConfig& config, FramedRows r
   if (learns) column_position(table, config.target_column);
   const std::vector<std::string> features = features_of(table, config, notes);
   SeriesOrder order = order_series(table, config.group_column, config.time_column, notes);
+  if (learns && config.time_column.empty() && order.groups.size() > 1)
+    notes(Severity::warning,
+          fmt::format("there are {} groups and no time_column: the first rows of all groups are taken to be "
+                      "of the same moment. If they are not, a model may be tested on times that it was "
+                      "trained on; name a time_column",
+                      human_count(order.groups.size())));
   std::vector<std::int64_t> last_moments = last_moments_of(order, config, rows, notes);
   Table sorted = with_columns_named(table, columns_needed(features, config, rows));
   if (!order.rows.empty()) sorted = take_rows(sorted, std::move(order.rows));

@@ -1,6 +1,8 @@
 #include "data/windows_config.h"
 
 #include <algorithm>
+#include <charconv>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -34,6 +36,38 @@ std::vector<std::string> answer_columns(const WindowsConfig& config) {
   for (std::int64_t step = 1; step <= config.horizon; ++step)
     names.push_back(fmt::format("{} ({} ahead)", config.target_column, step));
   return names;
+}
+
+std::string lag_column(const std::string& feature, std::int64_t back) {
+  return fmt::format("{} ({} back)", feature, back);
+}
+
+std::string feature_of_lag(const WindowsConfig& config, const std::string& column) {
+  const std::size_t opened = column.rfind(" (");
+  if (config.layout != WindowLayout::columns || opened == std::string::npos) return column;
+  const std::string feature = column.substr(0, opened);
+  const std::string_view inside = std::string_view(column).substr(opened + 2);
+  std::int64_t back = 0;
+  const auto [end, error] = std::from_chars(inside.data(), inside.data() + inside.size(), back);
+  if (error != std::errc() || back < 0 || back >= config.length) return column;
+  return lag_column(feature, back) == column ? feature : column;
+}
+
+std::string difference_between(const WindowsConfig& one, const WindowsConfig& other) {
+  const auto instead = [](std::string_view setting, const auto& there, const auto& here) {
+    return fmt::format("{} {} instead of {}", setting, there, here);
+  };
+  if (one.target_column != other.target_column)
+    return instead("target_column", other.target_column, one.target_column);
+  if (one.layout != other.layout)
+    return instead("layout", config::name_of(other.layout), config::name_of(one.layout));
+  if (one.length != other.length) return instead("length", other.length, one.length);
+  if (one.answer != other.answer)
+    return instead("answer", config::name_of(other.answer), config::name_of(one.answer));
+  if (one.moments_needed_ahead() != other.moments_needed_ahead())
+    return instead("horizon", other.horizon, one.horizon);
+  if (one.threshold != other.threshold) return instead("threshold", other.threshold, one.threshold);
+  return "";
 }
 
 }  // namespace stoker

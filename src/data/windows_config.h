@@ -103,4 +103,13 @@ WindowsProblem problem_of(const WindowsConfig& config);
 // The columns that answers stand in: one of the target column's name, or one for each of several steps.
 std::vector<std::string> answer_columns(const WindowsConfig& config);
 
+// The column that layout columns makes of a feature `back` moments before a window's end, and the feature
+// that such a column is of; a name that is none of these is a feature's itself.
+std::string lag_column(const std::string& feature, std::int64_t back);
+std::string feature_of_lag(const WindowsConfig& config, const std::string& column);
+
+// By which setting rows made with `other` are read or answered otherwise than those made with `one`, such as
+// "horizon 8 instead of 1"; "" where they are not.
+std::string difference_between(const WindowsConfig& one, const WindowsConfig& other);
+
 }  // namespace stoker

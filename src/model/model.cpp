@@ -167,6 +167,10 @@ void refuse_strange_members(const Model& model) {
     if (own.task() != whole.task() || own.target_column() != whole.target_column() ||
         own.steps() != whole.steps())
       refuse("member {} predicts something else than the model", i + 1);
+    const bool are_windows = own.windows() != nullptr;
+    if (are_windows != (whole.windows() != nullptr) ||
+        (are_windows && !difference_between(*whole.windows(), *own.windows()).empty()))
+      refuse("member {} reads other windows than the model", i + 1);
     if (own.classes() != whole.classes()) refuse("member {} has other classes than the model", i + 1);
     if (member.decision != Decision{}) refuse("member {} decides by itself", i + 1);
     refuse_wrong_network(member);

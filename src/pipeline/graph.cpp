@@ -51,6 +51,7 @@ class Connections {
         check_source(*input, connection, path_of(card, *input, connection));
       }
     }
+    if (const Input* chosen = input_of_rows(*type, Rows::chosen_by)) check_choice(card, *chosen);
     for (const Input& input : type->inputs) {
       if (!must_be_connected(input.takes) || !connections_to(card, input.name).empty()) continue;
       diagnostics_.add(card.line, fmt::format("cards.{}.inputs.{}", card.id, input.name),
@@ -59,6 +60,26 @@ class Connections {
   }
 
  private:
+  // Rows that a model was trained on say nothing about how good it is.
+  void check_choice(const Card& card, const Input& chosen) const {
+    for (const Connection& rows : connections_to(card, chosen.name)) {
+      for (const Connection& other : card.inputs) {
+        const auto position = positions_.find(other.card);
+        if (position == positions_.end() || cards_[position->second].kind == nullptr) continue;
+        const Card& source = cards_[position->second];
+        const Input* trained = input_of_rows(*source.kind, Rows::trained_on);
+        if (trained == nullptr) continue;
+        for (const Connection& on : connections_to(source, trained->name))
+          if (on.card == rows.card && on.output == rows.output) {
+            diagnostics_.add(rows.line, path_of(card, chosen, rows),
+                             fmt::format("the card {} is trained on {}.{}; use rows that it does not know",
+                                         source.id, rows.card, rows.output));
+            return;
+          }
+      }
+    }
+  }
+
   void report_unknown_input(const Card& card, const Connection& connection) const {
     const std::vector<std::string> known = port_names(card.kind->inputs);
     std::string hint = did_you_mean(connection.input, known);

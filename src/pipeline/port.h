@@ -32,6 +32,7 @@ enum class Rows {
   read,
   trained_on,
   tested_on,  // with the model that the card takes
+  chosen_by,  // something about the models that the card takes, which must not know them
   passed_on,  // each row that the card puts out is one of them
 };
 // How many connections an input takes. A card gets those of one input in the order of the document, and none

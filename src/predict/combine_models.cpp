@@ -124,6 +124,11 @@ void refuse_other_prediction(const Model& first, const Model& other, std::size_t
         two.reads_windows() ? "windows" : "columns",
         counted(static_cast<std::uint64_t>(one.steps()), "number"),
         one.reads_windows() ? "windows" : "columns");
+  if (one.windows() != nullptr && two.windows() != nullptr) {
+    const std::string difference = difference_between(*one.windows(), *two.windows());
+    if (!difference.empty())
+      refuse("model {} was trained on other windows than the first one: {}", number, difference);
+  }
   if (first.quantile != other.quantile)
     refuse("model {} predicts another quantile than the first one; only models of the same can be combined",
            number);
@@ -137,14 +142,19 @@ std::string problem_of(const CombiningConfig& config) {
   if (!is_weighted && !config.weights.empty())
     return fmt::format("weights are given, but combining is {}; set it to weighted",
                        config::name_of(config.combining));
-  if (is_weighted && !(std::accumulate(config.weights.begin(), config.weights.end(), 0.0) > 0))
-    return "the weights add up to 0; at least one must be above it";
+  const double sum = std::accumulate(config.weights.begin(), config.weights.end(), 0.0);
+  if (is_weighted && !(sum > 0)) return "the weights add up to 0; at least one must be above it";
+  if (!std::isfinite(sum)) return "the weights are too large to add up";
   return "";
 }
 
 std::vector<double> stacked_weights(const std::vector<Model>& models, const Table& rows) {
   if (rows.rows() == 0) refuse("combining: stacked needs rows to choose the weights on, but there are none");
   for (std::size_t i = 1; i < models.size(); ++i) refuse_other_prediction(models.front(), models[i], i + 1);
+  if (models.front().quantile)
+    refuse(
+        "combining: stacked makes the squared error small, but these models predict a quantile; use average "
+        "or weighted");
   if (models.front().preparation.task() == Task::regression)
     return least_squared_error(error_products(models, rows));
   return likeliest_mixture(probabilities_of_actual(models, rows));

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/target_column.h"
+#include "data/windows.h"
 #include "predict/calibration.h"
 #include "predict/certainty.h"
 #include "predict/predictions.h"
@@ -92,11 +93,22 @@ std::vector<Metric> possible_metrics(std::span<const Metric> wanted, const Class
   return possible;
 }
 
-void add_certainty(const MeasuredRows& rows, std::span<const Metric> possible, Evaluation& evaluation) {
+// Windows that begin less than their length apart have moments in common.
+DrawnAtOnce drawn_at_once(const Table& table, std::int64_t steps) {
+  DrawnAtOnce drawn{.numbers = static_cast<std::size_t>(steps)};
+  if (!table.windows) return drawn;
+  const WindowsConfig& config = table.windows->config;
+  const std::int64_t reach = config.length + config.moments_needed_ahead();
+  drawn.rows = static_cast<std::size_t>((reach + config.stride - 1) / config.stride);
+  return drawn;
+}
+
+void add_certainty(const MeasuredRows& rows, std::span<const Metric> possible, const DrawnAtOnce& drawn,
+                   Evaluation& evaluation) {
   std::vector<Metric> of_task;
   for (const Metric& each : possible)
     if (each.is_for(evaluation.task)) of_task.push_back(each);
-  evaluation.intervals = intervals_of(rows, of_task);
+  evaluation.intervals = intervals_of(rows, of_task, drawn);
   evaluation.baseline = baseline_of(rows, of_task);
 }
 
@@ -165,7 +177,7 @@ void evaluate_classes(const Model& model, const Table& table, const Notes& notes
       PredictedClasses{names_of(actual.numbers, names), names_of(rows.scored.predicted, names)});
   evaluation.charts.emplace_back(class_scores(rows, names));
   if (!judged) return;
-  add_certainty({{}, {}, &rows}, possible, evaluation);
+  add_certainty({{}, {}, &rows}, possible, drawn_at_once(table, 1), evaluation);
   if (rows.scored.all_numbers) evaluation.charts.emplace_back(calibration_of(rows, names));
   warn_of_hidden_classes(rows.counts, names, notes);
 }
@@ -210,7 +222,7 @@ void evaluate_numbers(const Model& model, const Table& table, std::span<const Me
   const MeasuredRows rows = measured_numbers(actual, predicted);
   measure(rows, wanted, evaluation);
   measure_steps(actual, predicted, static_cast<std::size_t>(model.preparation.steps()), wanted, evaluation);
-  if (judged) add_certainty(rows, wanted, evaluation);
+  if (judged) add_certainty(rows, wanted, drawn_at_once(table, model.preparation.steps()), evaluation);
   if (judged && model.quantile) add_quantile(*model.quantile, rows, evaluation);
   evaluation.charts.emplace_back(PredictedAgainstActual{even_sample(actual), even_sample(predicted)});
 }
@@ -233,6 +245,7 @@ Evaluation evaluate_rows(const Model& model, const Table& whole_table, const Not
 }  // namespace
 
 Table with_usable_targets(const Table& table, const Preparation& preparation, const Notes& notes) {
+  preparation.refuse_other_answers(table);
   const std::string& column = preparation.target_column();
   std::vector<std::uint8_t> unusable;
   if (preparation.task() == Task::regression) {

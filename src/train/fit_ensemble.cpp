@@ -61,6 +61,7 @@ Common settle(const FitRequest& request, const Notes& notes) {
                           common.preparation.target_column());
   for (Variant& each : common.variants) {
     each.preparation.task = choice_of(common.preparation.task());
+    if (request.training.time_order) each.preparation.classes = common.preparation.classes();
     each.preparation.feature_columns = common.preparation.column_names();
   }
   common.rows = rows_of_members(request.training, classes_by_row(request.training, common.preparation),
@@ -72,6 +73,9 @@ Common settle(const FitRequest& request, const Notes& notes) {
 // In the order of the rows; nothing where there would be too much to keep.
 HeldBackRows held_back_by(const Model& member, const Table& held_back, std::vector<std::int64_t> rows) {
   const Preparation& preparation = member.preparation;
+  if (preparation.task() == Task::regression &&
+      rows.size() > most_held_back_values / static_cast<std::size_t>(preparation.steps()))
+    return {};
   if (preparation.task() == Task::regression)
     return {std::move(rows), preparation.real_targets(held_back), predict(member, held_back).values};
   if (rows.size() > most_held_back_values / preparation.classes().size()) return {};

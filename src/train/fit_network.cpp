@@ -78,6 +78,7 @@ std::vector<std::int64_t> classes_of(const Table& table, PreparationConfig& sett
   const LearntTarget target = learn_target(table, settings, Scaling::standard, guesses);
   settings.task = choice_of(target.task);
   if (target.task == Task::regression) return {};
+  if (table.time_order) settings.classes = target.classes;  // the newest may come up in the latest rows only
   return target_class_numbers(table, settings.target_column, target.classes);
 }
 
@@ -285,6 +286,7 @@ HeldBackClasses predicted_rows(std::optional<RowsToMeasure>& rows, const NamedAr
 void keep_validation_errors(const Table& table, const Dataset& validation, std::vector<std::int64_t> rows,
                             Model& model) {
   if (rows.empty() || model.preparation.task() != Task::regression) return;
+  if (rows.size() > most_held_back_values / static_cast<std::size_t>(model.preparation.steps())) return;
   const Table held_back = take_rows(table, rows);
   std::vector<double> predicted = predict_numbers(model, validation);
   if (!std::ranges::all_of(predicted, [](double value) { return std::isfinite(value); })) return;

@@ -1,6 +1,7 @@
 // From a file with a series to a forecast, as people do it.
 #include <cmath>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 // A wave of 24 hours in two towns; the newest row comes first.
 std::string two_towns(int hours) {
@@ -100,6 +102,8 @@ TEST(WindowsOfTheProgram, AreRefusedWithWhatToDo) {
   expect_refused(document("time_column: hour, layout: columns"), "have the same time");
   expect_refused(document("time_column: hour, group_column: town, length: 3, horizon: 1"), "layout: columns");
   expect_refused(document(groups + "length: 10, horizon: 5"), "no row is left to train on");
+  expect_refused(document(groups + "length: 3, horizon: 1", "ridge", "time_column: hour"),
+                 "time_column is for test_from");
   expect_refused(document(groups + "length: 3, horizon: 1", "ridge", "stratify_column: town"),
                  "stratify_column 'town'");
 }
@@ -124,9 +128,40 @@ TEST(WindowsOfTheProgram, AreSweptOverInBlocksOfTime) {
       place.stoker({"sweep", "towns.yaml", "--quiet", "--json", "--set", "sweep.folds=4", "--set",
                     "cards.model.config.hyperparameters={alpha: {grid: [0.001, 10]}}"});
   ASSERT_EQ(swept.code, 0) << swept.errors;
-  const auto json = nlohmann::json::parse(swept.output);
-  EXPECT_THAT(json.dump(), HasSubstr("0.001"));
+  const auto best = nlohmann::json::parse(swept.output).at("best");
+  EXPECT_THAT(best.dump(), AllOf(HasSubstr("0.001"), Not(HasSubstr("10.0"))));
   EXPECT_EQ(place.stoker({"predict", "latest", "towns.csv"}).code, 0);
+}
+
+// The answers are words, the column that they are made of holds numbers.
+TEST(WindowsOfTheProgram, TellTheDirectionOfASeriesOfNumbers) {
+  const Workplace place;
+  place.write("towns.csv", two_towns(200));
+  place.write("towns.yaml", document(std::string(by_town) + ", answer: direction, threshold: 0.05",
+                                     "logistic_regression", "train_ratio: 0.8, test_ratio: 0.2"));
+  const Finished run =
+      place.stoker({"run", "towns.yaml", "--quiet", "--set", "cards.model.config.hyperparameters={}"});
+  ASSERT_EQ(run.code, 0) << run.errors;
+  const Finished predicted = place.stoker({"predict", "latest", "towns.csv", "--every-window"});
+  ASSERT_EQ(predicted.code, 0) << predicted.errors;
+  EXPECT_THAT(predicted.output, AllOf(HasSubstr("\"up\""), HasSubstr("\"down\"")));
+}
+
+// A file of new rows may hold nothing but numbers where training saw words as well.
+TEST(WindowsOfTheProgram, ReadTextOfTheSeriesAsTrainingDid) {
+  std::string series = "hour,code,degrees\n";
+  for (int hour = 0; hour < 120; ++hour)
+    series += fmt::format("{},{},{}\n", hour, hour % 3 == 0 ? "007" : hour % 3 == 1 ? "01" : "x", hour % 3);
+  const Workplace place;
+  place.write("towns.csv", series);
+  place.write("towns.yaml", document("length: 2, horizon: 1, time_column: hour, layout: columns, "
+                                     "feature_columns: [code]"));
+  const Finished run = place.stoker({"run", "towns.yaml", "--quiet"});
+  ASSERT_EQ(run.code, 0) << run.errors;
+  place.write("new.csv", "hour,code,degrees\n120,007,0\n121,01,1\n");
+  const Finished predicted = place.stoker({"predict", "latest", "new.csv", "--json"});
+  ASSERT_EQ(predicted.code, 0) << predicted.errors;
+  EXPECT_NEAR(nlohmann::json::parse(predicted.output).at("predictions")[0].get<double>(), 2, 0.1);
 }
 
 TEST(WindowsOfTheProgram, OtherModelsHaveNone) {

@@ -49,6 +49,22 @@ TEST(JoinAsOf, GivesTheNewestRowThatIsNotLater) {
   EXPECT_THAT(numbers_of(table, "h1_close"), ElementsAre(10, 10, 10, 10, 20, 20, 30));
 }
 
+TEST(JoinAsOf, RefusesTimesWithAZoneBesideTimesWithout) {
+  EXPECT_THAT(refusal([] {
+                return joined(table_of(quarters), table_of("time,close\n2024-01-01T10:00:00Z,1\n"),
+                              {.time_column = "time", .group_column = "", .prefix = "h1"});
+              }),
+              HasSubstr("have a time zone"));
+}
+
+TEST(JoinAsOf, WarnsOfTimesThatHaveNothingInCommon) {
+  HeardNotes heard;
+  join_as_of(table_of("time,close\n1600000000000,1\n1600000900000,2\n"),
+             table_of("time,close\n1600000000,1\n1600003600,2\n"),
+             {.time_column = "time", .group_column = "", .prefix = "h1"}, heard.listener());
+  EXPECT_THAT(heard.warnings, ElementsAre(HasSubstr("in the same unit?")));
+}
+
 TEST(JoinAsOf, WaitsForTheNextRowWhereTimesAreThoseOfTheOpening) {
   HeardNotes heard;
   const Table table = join_as_of(

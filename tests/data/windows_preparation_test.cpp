@@ -45,6 +45,40 @@ PreparationConfig predicting(const std::string& target) {
   return config;
 }
 
+Table columns_of_path(std::int64_t horizon, std::int64_t length = 3) {
+  WindowsConfig config;
+  config.length = length;
+  config.horizon = horizon;
+  config.target_column = "x";
+  config.answer = Answer::path;
+  config.layout = WindowLayout::columns;
+  return frame_series(table_of(with_a_jump(40, 20)), config, FramedRows::to_learn, no_notes());
+}
+
+// Any other column of such rows is an answer as well, and would be learnt from.
+TEST(PreparationOfWindows, PredictsNothingButTheirAnswers) {
+  for (const char* const other : {"x (1 ahead)", "x (0 back)", "kind (0 back)"})
+    EXPECT_THAT(refusal([&] {
+                  return Preparation::fit(columns_of_path(4), predicting(other), Scaling::none, no_notes());
+                }),
+                HasSubstr("the answers of these windows are those of 'x'"));
+  const Preparation preparation =
+      Preparation::fit(columns_of_path(4), predicting("x"), Scaling::none, no_notes());
+  for (const std::string& name : preparation.column_names()) EXPECT_THAT(name, HasSubstr(" back)"));
+}
+
+TEST(PreparationOfWindows, RefusesAnswersOfOtherWindows) {
+  const Preparation preparation =
+      Preparation::fit(columns_of_path(2), predicting("x"), Scaling::none, no_notes());
+  EXPECT_EQ(preparation.real_targets(columns_of_path(2)).size(), 2U * 36U);
+  EXPECT_THAT(refusal([&] { return preparation.real_targets(columns_of_path(9)); }),
+              HasSubstr("horizon 9 instead of 2"));
+  EXPECT_THAT(refusal([&] { return preparation.real_targets(columns_of_path(2, 5)); }),
+              HasSubstr("length 5 instead of 3"));
+  EXPECT_THAT(refusal([&] { return preparation.real_targets(table_of("x\n1\n2\n3\n")); }),
+              HasSubstr("put a windows card"));
+}
+
 TEST(PreparationOfWindows, LaysTheSeriesOnceAndKeepsWhereWindowsBegin) {
   const Table table = windows_over("x\n1\n2\n3\n4\n5\n6\n7\n8\n");
   PreparationConfig config = predicting("x");

@@ -188,7 +188,8 @@ TEST(Windows, LeaveOutGroupsThatAreTooShortAndNameThem) {
   HeardNotes notes;
   EXPECT_EQ(framed("x,g\n1,a\n2,b\n3,b\n4,b\n", config, notes.listener()).rows(), 1);
   EXPECT_THAT(notes.warnings,
-              ElementsAre(testing::AllOf(HasSubstr("1 of 2 groups is left out"), HasSubstr("'a' (1 row)"))));
+              ElementsAre(HasSubstr("2 groups and no time_column"),
+                          testing::AllOf(HasSubstr("1 of 2 groups is left out"), HasSubstr("'a' (1 row)"))));
 }
 
 TEST(Windows, LeaveOutThoseWithoutAnAnswer) {

@@ -138,6 +138,11 @@ TEST_F(SeriesRun, KeepsTheModelThatIsMadeOfOthers) {
       "dataset: split.test_dataset }, config: { combining: stacked } }\n"
       "  judge: { type: evaluate, inputs: { trained_model: together.trained_model, test_dataset: "
       "split.test_dataset } }\n";
+  std::string known = text;
+  const std::string unknown_rows = "dataset: split.test_dataset }, config: { combining";
+  known.replace(known.find(unknown_rows), unknown_rows.size(),
+                "dataset: split.train_dataset }, config: { combining");
+  EXPECT_THAT(refusal_of_run(known), HasSubstr("is trained on split.train_dataset"));
   const RunSummary summary = run(text);
   const Model kept = load_model(summary.folder / "model");
   ASSERT_EQ(kept.members.size(), 2U);

@@ -2,11 +2,13 @@
 
 #include <cmath>
 #include <numeric>
+#include <stdexcept>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "data/windows.h"
 #include "expect_error.h"
 #include "listeners.h"
 #include "predict/evaluate.h"
@@ -110,7 +112,7 @@ TEST(StackedModels, HaveTheWeightsOfTheSmallestLogLoss) {
     const Evaluation evaluation = evaluate(combine_models(models, weights), held_back);
     for (const auto& [name, value] : evaluation.metrics)
       if (name == "log_loss") return value;
-    return -1.0;
+    throw std::runtime_error("there is no log_loss");
   };
   const double best = log_loss(stacked_weights(models, held_back));
   for (int a = 0; a <= 20; ++a) EXPECT_LE(best, log_loss({a / 20.0, 1 - a / 20.0}) + 1e-6) << a;
@@ -143,11 +145,33 @@ TEST(CombinedModels, AreOfTheSameTargetAndColumns) {
               HasSubstr("2 models and 3 weights"));
 }
 
+// Predictions for different moments have nothing in common.
+TEST(CombinedModels, AreOfTheSameWindows) {
+  const auto trained_on = [](std::int64_t horizon, std::int64_t length) {
+    std::string csv = "x\n";
+    for (int i = 0; i < 80; ++i) csv += fmt::format("{}\n", i % 7);
+    WindowsConfig config;
+    config.target_column = "x";
+    config.layout = WindowLayout::columns;
+    config.horizon = horizon;
+    config.length = length;
+    return trained(frame_series(test::table_from_csv(csv), config, FramedRows::to_learn, no_notes()),
+                   test::spec_of("ridge"));
+  };
+  EXPECT_EQ(combine_models({trained_on(1, 5), trained_on(1, 5)}, {}).members.size(), 2U);
+  EXPECT_THAT(test::error_of(ExitCode::wrong_request,
+                             [&] {
+                               combine_models({trained_on(1, 5), trained_on(3, 5)}, {});
+                             }),
+              HasSubstr("horizon 3 instead of 1"));
+}
+
 TEST(CombinedModels, HaveSettingsThatFitEachOther) {
   EXPECT_EQ(problem_of(CombiningConfig{}), "");
   EXPECT_THAT(problem_of(CombiningConfig{Combining::weighted, {}}), HasSubstr("needs weights"));
   EXPECT_THAT(problem_of(CombiningConfig{Combining::stacked, {1, 2}}), HasSubstr("set it to weighted"));
   EXPECT_THAT(problem_of(CombiningConfig{Combining::weighted, {0, 0}}), HasSubstr("add up to 0"));
+  EXPECT_THAT(problem_of(CombiningConfig{Combining::weighted, {1e308, 1e308}}), HasSubstr("too large"));
 }
 
 }  // namespace

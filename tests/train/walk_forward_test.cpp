@@ -129,11 +129,9 @@ TEST(WalkForward, MeasuresWhatATrainingByHandWouldHavePredicted) {
     EXPECT_EQ(told.rows, static_cast<std::int64_t>(actual.size()));
     EXPECT_EQ(told.trained_on, past.rows());
     EXPECT_FALSE(told.from.empty());
-    for (const auto& [name, value] : told.metrics) {
-      if (name == "mse") {
-        EXPECT_NEAR(value, own / static_cast<double>(actual.size()), 1e-12);
-      }
-    }
+    const auto error = std::ranges::find(told.metrics, "mse", [](const auto& each) { return each.first; });
+    ASSERT_NE(error, told.metrics.end());
+    EXPECT_NEAR(error->second, own / static_cast<double>(actual.size()), 1e-12);
     squares += own;
     count += static_cast<double>(actual.size());
   }

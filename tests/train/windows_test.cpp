@@ -132,6 +132,32 @@ TEST(WindowsInTime, TableFamiliesReadColumns) {
   }
 }
 
+// A class that comes up in the latest rows only is one that the model cannot tell yet, and no error.
+TEST(WindowsInTime, ANewClassMayComeUpAfterTheRowsThatAreTrainedOn) {
+  std::string csv = "x,kind\n";
+  for (int i = 0; i < 200; ++i)
+    csv += fmt::format("{},{}\n", i % 5, i > 190 ? "new" : i % 2 == 0 ? "a" : "b");
+  WindowsConfig config;
+  config.length = 2;
+  config.horizon = 0;
+  config.target_column = "kind";
+  config.answer = Answer::given;
+  config.layout = WindowLayout::columns;
+  const Table table = frame_series(test::table_from_csv(csv), config, FramedRows::to_learn, no_notes());
+  ModelSpec spec = test::small_network();
+  spec.training.validation_ratio = 0.2;
+  spec.training.epochs = 1;
+  for (const std::int64_t folds : {0, 3}) {
+    FitRequest request = test::request_for(table, spec);
+    request.preparation.target_column = "kind";
+    request.config.ensemble.folds = folds;
+    if (folds > 0) request.spec.training.validation_ratio = 0;
+    test::RecordingListener listener;
+    EXPECT_THAT(fit(request, listener, {}).model.preparation.classes(),
+                testing::ElementsAre("a", "b", "new"));
+  }
+}
+
 TEST(WindowsInTime, ALinearModelHasNoPath) {
   const Table table = lags(100, Answer::path);
   FitRequest request{table, test::spec_of("ridge"), {}, {}, {}, false};

@@ -72,7 +72,7 @@ CardType ensemble() {
                       Takes::at_least_one},
                      {"dataset", PortType::table,
                       "combining stacked: rows to choose the weights on, which no model was trained on",
-                      Rows::read, Takes::at_most_one}},
+                      Rows::chosen_by, Takes::at_most_one}},
           .outputs = {{"trained_model", PortType::model, "The models as one", Keep::model},
                       {"combination", PortType::report, "How much each counts"}},
           .file_settings = {},
