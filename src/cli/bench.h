@@ -59,8 +59,6 @@ EngineRequest w1_request(const Dataset& placed, Device device, std::int64_t batc
 std::string w1_name(const BenchOptions& options);
 EngineChoice engine_named(const std::string& name);
 Precision precision_named(const std::string& name);
-// Of the operands: the fused engine rounds them on a GPU, unless it is asked not to.
-std::string precision_of(const std::string& engine, const EngineRequest& request);
 
 // w1 alone, then `models` of them side by side, by batch size. On the CPU they share its threads, on a GPU
 // they train in groups where the engine can.

@@ -40,13 +40,18 @@ class ProcessorTime {
   std::int64_t steps_ = 0;
 };
 
+struct MeasuredMany {
+  Measured time;
+  Precision precision;  // that they computed with
+};
+
 // Models on engines of their own, each a thread's while it runs its steps.
-Measured measure_on_threads(const std::vector<EngineRequest>& requests, const EngineMaker& maker, int threads,
-                            double seconds, ProcessorTime& processor) {
+MeasuredMany measure_on_threads(const std::vector<EngineRequest>& requests, const EngineMaker& maker,
+                                int threads, double seconds, ProcessorTime& processor) {
   std::vector<std::unique_ptr<Engine>> engines;
   for (const EngineRequest& request : requests) engines.push_back(maker.make(request));
   std::int64_t next_step = 0;
-  return measure(
+  const Measured time = measure(
       [&](std::int64_t steps) {
         const Chunk chunk = chunk_of(next_step, steps);
         processor.add(steps, [&] {
@@ -56,13 +61,15 @@ Measured measure_on_threads(const std::vector<EngineRequest>& requests, const En
         next_step += steps;
       },
       seconds);
+  return {time, engines.front()->precision()};
 }
 
-Measured measure_group(const std::vector<EngineRequest>& requests, const EngineMaker& maker, double seconds) {
+MeasuredMany measure_group(const std::vector<EngineRequest>& requests, const EngineMaker& maker,
+                           double seconds) {
   const std::unique_ptr<EngineGroup> group = maker.make_group(requests);
   std::int64_t next_step = 0;
   std::vector<Chunk> chunks(requests.size());
-  return measure(
+  const Measured time = measure(
       [&](std::int64_t steps) {
         for (Chunk& chunk : chunks) {
           chunk.first_step = next_step;
@@ -72,6 +79,7 @@ Measured measure_group(const std::vector<EngineRequest>& requests, const EngineM
         next_step += steps;
       },
       seconds);
+  return {time, group->precision()};
 }
 
 ManyLine measure_many(const Dataset& placed, Device device, std::int64_t batch, std::int64_t models,
@@ -86,7 +94,7 @@ ManyLine measure_many(const Dataset& placed, Device device, std::int64_t batch, 
   const bool in_group = device.is_cuda() && maker.make_group != nullptr && models > 1;
   if (!device.is_cuda() && models > 1) many.threads = options.threads > 0 ? options.threads : cpu_cores();
   ProcessorTime processor;
-  const Measured measured =
+  const MeasuredMany measured =
       in_group ? measure_group(requests, maker, options.seconds)
                : measure_on_threads(requests, maker, many.threads, options.seconds, processor);
   BenchLine& line = many.line;
@@ -94,10 +102,10 @@ ManyLine measure_many(const Dataset& placed, Device device, std::int64_t batch, 
   line.batch = batch;
   line.engine = std::string(maker.name);
   line.device = device.name();
-  line.precision = precision_of(line.engine, requests.front());
-  line.us_per_step = 1e6 * measured.seconds_per_unit / static_cast<double>(models);
+  line.precision = config::name_of(measured.precision);
+  line.us_per_step = 1e6 * measured.time.seconds_per_unit / static_cast<double>(models);
   many.processor_us_per_step = 1e6 * processor.seconds_per_step() / static_cast<double>(models);
-  line.spread = measured.spread;
+  line.spread = measured.time.spread;
   line.samples_per_s = 1e6 * static_cast<double>(batch) / line.us_per_step;
   line.models = models;
   line.peak_bytes = device.is_cuda() ? 0 : peak_memory_bytes();

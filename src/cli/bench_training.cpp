@@ -73,12 +73,6 @@ std::vector<BenchLine> TrainingBench::measure_steps(const EngineRequest& request
   return lines;
 }
 
-std::string precision_of(const std::string& engine, const EngineRequest& request) {
-  const bool rounds =
-      engine == "fused" && request.device.is_cuda() && request.precision == Precision::automatic;
-  return rounds ? "fp16" : "fp32";
-}
-
 Precision precision_named(const std::string& name) {
   const auto& names = config::names<Precision>;
   const auto found = std::find(names.begin(), names.end(), name);

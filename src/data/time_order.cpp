@@ -80,6 +80,19 @@ SplitRows without_overlap(const Table& table, std::span<const std::int64_t> rows
   return split;
 }
 
+std::pair<std::int64_t, std::int64_t> rows_overlapping(const Table& table, std::int64_t first,
+                                                       std::int64_t last) {
+  RowList held_back(static_cast<std::size_t>(last - first));
+  std::iota(held_back.begin(), held_back.end(), first);
+  const std::vector<Span> united = united_spans(table, held_back);
+  std::pair range(first, last);
+  for (std::int64_t row = 0; row < table.rows(); ++row) {
+    if (!overlaps_any(united, span_of(table, row))) continue;
+    range = {std::min(range.first, row), std::max(range.second, row + 1)};
+  }
+  return range;
+}
+
 SplitRows split_by_time(const Table& table, std::int64_t trained_on, std::int64_t held_back) {
   const RowList order = rows_in_time(table);
   const auto cut = order.end() - held_back;

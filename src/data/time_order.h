@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/split_rows.h"
@@ -39,6 +40,11 @@ SplitRows without_overlap(const Table& table, std::span<const std::int64_t> rows
 
 // Of the rows of a table from the earliest to the latest, by the ends of their spans.
 std::vector<std::int64_t> rows_in_time(const Table& table);
+
+// Of a table whose rows are in time: from the first to behind the last row that shares a moment with one of
+// the rows [first, last), these among them.
+std::pair<std::int64_t, std::int64_t> rows_overlapping(const Table& table, std::int64_t first,
+                                                       std::int64_t last);
 
 // For people: what was purged; "" where nothing was.
 std::string purge_text(const SplitRows& rows);

@@ -165,6 +165,7 @@ class EngineGroup {
   virtual void restore(std::size_t model, const NamedArrays& state) = 0;
   virtual NamedArrays parameters(std::size_t model) const = 0;
   virtual NamedArrays best_parameters(std::size_t model) const = 0;
+  virtual Precision precision() const { return Precision::fp32; }  // of all models
 };
 
 // One way to make engines. An explicit table of these is all there is to registration.

@@ -44,8 +44,8 @@ struct ParameterSpec {
 struct Problem {
   const Network& network;
   const Preparation& preparation;
-  const Dataset& data;              // float64; classes are int64
-  std::span<const RowRange> folds;  // for cross-validation to hold back; none: it makes its own
+  const Dataset& data;                   // float64; classes are int64
+  std::span<const HeldBackRange> folds;  // for cross-validation to hold back; none: it makes its own
   const Notes& notes;
   const StopSignal& stop;
 };

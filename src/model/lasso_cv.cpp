@@ -106,11 +106,24 @@ struct CrossValidation {
   GramSystem total;  // when descending on products
 };
 
+// All rows, cut wherever a fold or what is left out for it begins or ends: the folds themselves where nothing
+// else is left out.
+std::vector<RowRange> cut_at_folds(const std::vector<HeldBackRange>& folds) {
+  std::vector<std::int64_t> edges;
+  for (const HeldBackRange& fold : folds)
+    edges.insert(edges.end(), {fold.rows.first, fold.rows.last, fold.left_out.first, fold.left_out.last});
+  std::ranges::sort(edges);
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  std::vector<RowRange> ranges;
+  for (std::size_t i = 1; i < edges.size(); ++i) ranges.push_back({edges[i - 1], edges[i]});
+  return ranges;
+}
+
 CrossValidation validate_on_gram(const MatrixView& x, std::span<const double> y,
-                                 const std::vector<RowRange>& folds, const LinearConfig& config,
-                                 const StopSignal& stop) {
+                                 const std::vector<HeldBackRange>& folds, const std::vector<RowRange>& ranges,
+                                 const LinearConfig& config, const StopSignal& stop) {
   const std::vector<double> shift = provisional_means(x, y, config.fit_intercept);
-  const std::vector<Moments> parts = accumulate_moments(x, y, shift, folds);
+  const std::vector<Moments> parts = accumulate_moments(x, y, shift, ranges);
   Moments sum;
   for (const Moments& part : parts) add(sum, part);
   CrossValidation validation{
@@ -119,20 +132,22 @@ CrossValidation validate_on_gram(const MatrixView& x, std::span<const double> y,
   validation.alphas = alphas_to_try(config, validation.total.moments_with_target, x.rows);
   share_among_cores(static_cast<std::int64_t>(folds.size()), [&](std::int64_t i) {
     const auto fold = static_cast<std::size_t>(i);
+    Moments held_back;
     Moments others;  // added up, not subtracted from the whole, which would cost digits
     for (std::size_t k = 0; k < parts.size(); ++k) {
-      if (k != fold) add(others, parts[k]);
+      if (folds[fold].rows.contains(ranges[k])) add(held_back, parts[k]);
+      if (!folds[fold].left_out.contains(ranges[k])) add(others, parts[k]);
     }
     const GramSystem training = gram_system(others, config.fit_intercept);
     validation.paths[fold] =
         follow_path(training, validation.alphas, config, stop,
-                    [&](const std::vector<double>& w) { return error_by_moments(parts[fold], training, w); });
+                    [&](const std::vector<double>& w) { return error_by_moments(held_back, training, w); });
   });
   return validation;
 }
 
 CrossValidation validate_on_columns(const MatrixView& x, std::span<const double> y,
-                                    const std::vector<RowRange>& folds, const LinearConfig& config,
+                                    const std::vector<HeldBackRange>& folds, const LinearConfig& config,
                                     const StopSignal& stop) {
   refuse_unless_finite(x, y);
   std::vector<double> moments;
@@ -145,10 +160,10 @@ CrossValidation validate_on_columns(const MatrixView& x, std::span<const double>
       alphas_to_try(config, moments, x.rows), std::vector<PathErrors>(folds.size()), {}};
   share_among_cores(static_cast<std::int64_t>(folds.size()), [&](std::int64_t i) {
     const auto fold = static_cast<std::size_t>(i);
-    const ColumnData training = column_data(x, y, folds[fold], config.fit_intercept);
+    const ColumnData training = column_data(x, y, folds[fold].left_out, config.fit_intercept);
     validation.paths[fold] = follow_path(
         training, validation.alphas, config, stop,
-        [&](const std::vector<double>& w) { return error_by_rows(x, y, folds[fold], training, w); });
+        [&](const std::vector<double>& w) { return error_by_rows(x, y, folds[fold].rows, training, w); });
   });
   return validation;
 }
@@ -167,20 +182,22 @@ std::vector<RowRange> contiguous_folds(std::int64_t rows, std::int64_t folds) {
 }
 
 LinearFit fit_lasso_cv(const MatrixView& x, std::span<const double> y, const LinearConfig& config,
-                       std::span<const RowRange> given, const Notes& notes, const StopSignal& stop) {
+                       std::span<const HeldBackRange> given, const Notes& notes, const StopSignal& stop) {
   if (given.empty() && (config.folds < 2 || config.folds > x.rows)) {
     refuse(
         "lasso_cv: {} folds were requested, but there are {} rows; folds must be between 2 and the number of "
         "rows",
         config.folds, x.rows);
   }
-  const std::vector<RowRange> folds = given.empty() ? contiguous_folds(x.rows, config.folds)
-                                                    : std::vector<RowRange>(given.begin(), given.end());
-  // The products of every fold are kept at once: at most 512 MiB.
-  const bool on_gram =
-      descends_on_gram(x) && static_cast<std::int64_t>(folds.size()) <= (1LL << 26) / (x.columns * x.columns);
-  const CrossValidation validation =
-      on_gram ? validate_on_gram(x, y, folds, config, stop) : validate_on_columns(x, y, folds, config, stop);
+  std::vector<HeldBackRange> folds(given.begin(), given.end());
+  if (given.empty())
+    for (const RowRange& each : contiguous_folds(x.rows, config.folds)) folds.push_back({each, each});
+  const std::vector<RowRange> ranges = cut_at_folds(folds);
+  // The products of every range are kept at once: at most 512 MiB.
+  const bool on_gram = descends_on_gram(x) &&
+                       static_cast<std::int64_t>(ranges.size()) <= (1LL << 26) / (x.columns * x.columns);
+  const CrossValidation validation = on_gram ? validate_on_gram(x, y, folds, ranges, config, stop)
+                                             : validate_on_columns(x, y, folds, config, stop);
 
   std::vector<double> mean_errors(validation.alphas.size(), 0.0);
   std::int64_t not_converged = 0;

@@ -128,7 +128,7 @@ config::Fields linear_fields(LinearKind kind, LinearConfig& c) {
 
 LinearFit fit_linear(LinearKind kind, const MatrixView& x, std::span<const double> y,
                      const LinearConfig& config, const Notes& notes, const StopSignal& stop,
-                     std::int64_t expected_dependencies, std::span<const RowRange> folds) {
+                     std::int64_t expected_dependencies, std::span<const HeldBackRange> folds) {
   refuse_wrong_sizes(x, y);
   refuse_wrong_settings(kind, config);
   heed_interruption(stop);

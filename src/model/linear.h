@@ -23,6 +23,6 @@ config::Fields linear_fields(LinearKind kind, LinearConfig& config);
 // config.folds of its own and ridge_cv holds single rows back.
 LinearFit fit_linear(LinearKind kind, const MatrixView& x, std::span<const double> y,
                      const LinearConfig& config, const Notes& notes, const StopSignal& stop = {},
-                     std::int64_t expected_dependencies = 0, std::span<const RowRange> folds = {});
+                     std::int64_t expected_dependencies = 0, std::span<const HeldBackRange> folds = {});
 
 }  // namespace stoker

@@ -35,6 +35,14 @@ struct MatrixView {
 struct RowRange {
   std::int64_t first = 0;
   std::int64_t last = 0;
+
+  bool contains(RowRange other) const { return other.first >= first && other.last <= last; }
+};
+
+// Rows that cross-validation holds back at once.
+struct HeldBackRange {
+  RowRange rows;
+  RowRange left_out;  // of training: these, and rows beside them that have to do with them
 };
 
 struct LinearFit {

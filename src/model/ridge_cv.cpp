@@ -117,14 +117,15 @@ double mean_squared_error(const MatrixView& x, std::span<const double> y, RowRan
 }
 
 // A fit to the rows outside of a fold for every alpha: mean squared errors on the fold.
-Vector errors_of_fold(const MatrixView& x, std::span<const double> y, RowRange fold,
+Vector errors_of_fold(const MatrixView& x, std::span<const double> y, const HeldBackRange& fold,
                       const std::vector<double>& alphas, bool centre, const StopSignal& stop) {
+  const RowRange out = fold.left_out;
   const auto width = static_cast<std::size_t>(x.columns);
-  const auto first = static_cast<std::size_t>(fold.first), last = static_cast<std::size_t>(fold.last);
+  const auto first = static_cast<std::size_t>(out.first), last = static_cast<std::size_t>(out.last);
   std::vector<double> values(x.values.begin(), x.values.begin() + static_cast<Index>(first * width));
   values.insert(values.end(), x.values.begin() + static_cast<Index>(last * width), x.values.end());
-  std::vector<double> targets(y.begin(), y.begin() + fold.first);
-  targets.insert(targets.end(), y.begin() + fold.last, y.end());
+  std::vector<double> targets(y.begin(), y.begin() + out.first);
+  targets.insert(targets.end(), y.begin() + out.last, y.end());
   const MatrixView others{values, static_cast<std::int64_t>(targets.size()), x.columns};
   const bool wide = others.rows <= others.columns;
   const GramSystem system = wide ? GramSystem{} : gram_system(others, targets, centre);
@@ -133,22 +134,22 @@ Vector errors_of_fold(const MatrixView& x, std::span<const double> y, RowRange f
     refuse_to_go_on(stop, "ridge_cv");
     const LeastSquares fit = wide ? solve_wide(others, targets, alphas[i], centre)
                                   : solve_narrow(others, targets, system, alphas[i]);
-    errors[static_cast<Index>(i)] = mean_squared_error(x, y, fold, fit);
+    errors[static_cast<Index>(i)] = mean_squared_error(x, y, fold.rows, fit);
   }
   return errors;
 }
 
-Vector errors_of_folds(const MatrixView& x, std::span<const double> y, std::span<const RowRange> folds,
+Vector errors_of_folds(const MatrixView& x, std::span<const double> y, std::span<const HeldBackRange> folds,
                        const std::vector<double>& alphas, bool centre, const StopSignal& stop) {
   Vector sum = Vector::Zero(static_cast<Index>(alphas.size()));
-  for (const RowRange& fold : folds) sum += errors_of_fold(x, y, fold, alphas, centre, stop);
+  for (const HeldBackRange& fold : folds) sum += errors_of_fold(x, y, fold, alphas, centre, stop);
   return sum / static_cast<double>(folds.size());
 }
 
 }  // namespace
 
 LinearFit fit_ridge_cv(const MatrixView& x, std::span<const double> y, const LinearConfig& config,
-                       std::span<const RowRange> folds, const Notes& notes, const StopSignal& stop) {
+                       std::span<const HeldBackRange> folds, const Notes& notes, const StopSignal& stop) {
   const std::vector<double> alphas =
       config.alphas.empty() ? std::vector<double>{0.1, 1.0, 10.0} : config.alphas;
   const bool wide = x.rows <= x.columns;

@@ -14,7 +14,6 @@
 #include "pipeline/rows_to_come.h"
 #include "pipeline/training_card.h"
 #include "predict/metrics.h"
-#include "train/choose_batch.h"
 #include "train/choose_decision.h"
 #include "train/folds.h"
 
@@ -264,10 +263,8 @@ PreparedTraining PreparedTrainings::prepare(const Document& candidate, std::int6
   const std::string identity = outputs_.identity_at(candidate, data);
   // As a member of an ensemble, a candidate has its fold's rows to be watched on.
   training.keeps_best = is_ensemble || training.spec.training.validation_ratio > 0;
-  if (!training.spec.is_solved()) {
+  if (!training.spec.is_solved())
     (is_ensemble ? refuse_contradictions : refuse_contradictions_of_one)(training.spec.training);
-    refuse_automatic_batch(training.spec.training, "a sweep, or let it search some");
-  }
   const DecisionConfig decision = training.settings.fit.decision;
   leave_to_winner(training);
   check_tests(candidate, training, table, identity);

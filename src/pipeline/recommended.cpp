@@ -140,8 +140,6 @@ class Recommendation {
     if (Value* given = settings_.train.find("ensemble"))
       return set(*given, "folds", folds) || integer_in(given->find("folds")) > 0;
     if (settings_.model.find("validation_ratio") != nullptr || !has_field("hidden_layers")) return false;
-    // A batch that is to be chosen is that of a network trained alone.
-    if (text_at(settings_.model, "batch_size") == "auto") return false;
     if (work() * folds > work_for_an_ensemble) return false;
     const std::int64_t repeats = work() * folds * 2 <= work_for_two_repeats ? 2 : 1;
     Value ensemble;

@@ -26,7 +26,8 @@ WalkForwardResult::Metrics metrics_in(const RecordPart& part) {
 nlohmann::json to_json(const WalkForwardResult& result) {
   nlohmann::json folds = nlohmann::json::array();
   for (const WalkForwardResult::Fold& fold : result.folds) {
-    folds.push_back({{"trained_on", fold.trained_on},
+    folds.push_back({{"number", fold.number},
+                     {"trained_on", fold.trained_on},
                      {"purged", fold.purged},
                      {"rows", fold.rows},
                      {"metrics", list_of(fold.metrics)}});
@@ -43,7 +44,8 @@ WalkForwardResult walk_forward_from(const RecordPart& part) {
   result.metrics = metrics_in(part);
   part.each("folds", [&](const nlohmann::json& entry, const RecordPart::Place& place) {
     const RecordPart fold(entry, place);
-    result.folds.push_back({.trained_on = fold.whole("trained_on", 0, 0),
+    result.folds.push_back({.number = fold.whole("number", 0, 0),
+                            .trained_on = fold.whole("trained_on", 0, 0),
                             .purged = fold.whole("purged", 0, 0),
                             .rows = fold.whole("rows", 0, 0),
                             .from = fold.text("from"),

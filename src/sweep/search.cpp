@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "model/family.h"
 #include "sweep/score.h"
 #include "train/checkpoints.h"
+#include "train/choose_batch.h"
 #include "train/compile_ahead.h"
 #include "train/side_by_side.h"
 
@@ -64,7 +66,9 @@ Search::Search(const SweepDocument& sweep, fs::path checkpoints, int threads, Re
       checkpoints_(std::move(checkpoints)),
       threads_(threads > 0 ? threads : std::max(1, cpu_cores())),
       results_(results),
-      prepared_(sweep, std::move(notes), stop_),
+      notes_(std::move(notes)),
+      prepared_(sweep, notes_, stop_),
+      batches_(checkpoints_, true),
       candidates_(candidates_of(sweep)),
       rungs_(rungs_for(sweep, candidates_)),
       given_up_in_(candidates_.size(), -1) {
@@ -142,7 +146,8 @@ void Search::run_alone(const Training& training) {
 
 void Search::run_prepared(const Training& training, const PreparedTraining& prepared) {
   if (prepared.spec.is_solved()) return run_solved(training, prepared);
-  run_group({{training}, {prepared}, {member_for(training, prepared)}});
+  if (std::optional<Member> member = member_for(training, prepared))
+    run_group({{training}, {prepared}, {std::move(*member)}});
 }
 
 void Search::run_solved(Training training, const PreparedTraining& prepared) {
@@ -156,7 +161,7 @@ fs::path Search::checkpoints_of(std::size_t trial, std::int64_t fold) const {
   return checkpoints_ / fmt::format("{}-{}", trial + 1, fold + 1);
 }
 
-Member Search::member_for(const Training& training, const PreparedTraining& prepared) const {
+std::optional<Member> Search::member_for(const Training& training, const PreparedTraining& prepared) {
   const TrainingSettings& config = prepared.spec.training;
   Member member;
   member.request = engine_request(prepared.spec, prepared.rows->data, prepared.device);
@@ -165,6 +170,8 @@ Member Search::member_for(const Training& training, const PreparedTraining& prep
   member.identity = identity_of(member.request);
   member.request.training = prepared.rows->placed_training;
   member.request.validation = prepared.rows->placed_validation;
+  const bool chooses_batch = config.batch_size == automatic_batch;
+  if (chooses_batch) member.request.batch_size = rows_of_given_rate;  // until it is chosen
   member.plan = {.config = config,
                  .rows = member.request.training.rows(),
                  .steps_per_epoch = member.request.steps_per_epoch(),
@@ -177,7 +184,12 @@ Member Search::member_for(const Training& training, const PreparedTraining& prep
   member.plan.keeps_best = prepared.keeps_best;
   member.checkpoints = checkpoints_of(training.trial, training.fold);
   member.stopping = prepared.stopping;
-  return member;
+  if (!chooses_batch) return member;
+  const auto failure = own_failure(
+      [&] { batches_.settle(prepared.settings.fit.engine, notes_, member.request, member.plan); });
+  if (!failure) return member;
+  keep_failure(training, *failure);
+  return std::nullopt;
 }
 
 void Search::run_side_by_side(const std::vector<Training>& trainings) {
@@ -190,11 +202,12 @@ void Search::run_side_by_side(const std::vector<Training>& trainings) {
       run_prepared(training, *prepared);
       continue;
     }
-    Member member = member_for(training, *prepared);
-    Group& group = groups[group_key(member.request)];
+    std::optional<Member> member = member_for(training, *prepared);
+    if (!member) continue;
+    Group& group = groups[group_key(member->request)];
     group.trainings.push_back(training);
     group.prepared.push_back(*prepared);
-    group.members.push_back(std::move(member));
+    group.members.push_back(std::move(*member));
     if (group.members.size() == most_in_group) run_group(std::exchange(group, {}));
   }
   const GroupKernelsAhead ahead(shapes_to_come(groups));
@@ -248,7 +261,7 @@ void Search::keep(const Training& training) {
   const bool goes_on = training.has_scored() && !training.complete;
   if (!goes_on) {  // what is written down is not trained again
     std::error_code ignored;
-    fs::remove_all(checkpoints_of(training.trial, training.fold), ignored);
+    remove_folder(checkpoints_of(training.trial, training.fold), ignored);
   }
   on_result(training);
 }
@@ -284,7 +297,7 @@ void Search::prune(std::int64_t rung) {
     }
     given_up_in_[trial] = rung;
     std::error_code ignored;
-    for (std::int64_t fold = 0; fold < folds(); ++fold) fs::remove_all(checkpoints_of(trial, fold), ignored);
+    for (std::int64_t fold = 0; fold < folds(); ++fold) remove_folder(checkpoints_of(trial, fold), ignored);
   }
   std::sort(alive_.begin(), alive_.end());
 }

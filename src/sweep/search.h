@@ -12,6 +12,7 @@
 #include "sweep/results.h"
 #include "sweep/rungs.h"
 #include "sweep/trials.h"
+#include "train/chosen_batches.h"
 #include "train/many.h"
 
 namespace stoker {
@@ -54,7 +55,7 @@ class Search {
   static std::vector<std::vector<EngineRequest>> shapes_to_come(const std::map<std::string, Group>& groups);
   // None where the candidate is at fault, which is written down.
   std::optional<PreparedTraining> prepare(const Training& training);
-  Member member_for(const Training& training, const PreparedTraining& prepared) const;
+  std::optional<Member> member_for(const Training& training, const PreparedTraining& prepared);
   std::filesystem::path checkpoints_of(std::size_t trial, std::int64_t fold) const;
   void prune(std::int64_t rung);
   void keep_trained(Training training, const PreparedTraining& prepared, const Member& member,
@@ -69,8 +70,10 @@ class Search {
   std::filesystem::path checkpoints_;
   int threads_;
   Results& results_;
+  Notes notes_;
   StopSignal stop_;  // the caller's, and for all to stop when one cannot go on
   PreparedTrainings prepared_;
+  ChosenBatches batches_;
   std::vector<Candidate> candidates_;
   std::vector<Rung> rungs_;
   std::vector<std::size_t> alive_;         // candidates that have not been given up

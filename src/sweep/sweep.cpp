@@ -269,7 +269,7 @@ class Sweep {
   void finish() {
     const Trial& winner = summary_.trials[summary_.winner];
     std::error_code ignored;
-    fs::remove_all(folder_->paths().checkpoints(), ignored);
+    remove_folder(folder_->paths().checkpoints(), ignored);
     folder_->keep_result({fmt::format("trial {} of {}", winner.number, summary_.trials.size()),
                           0,
                           {{sweep_.config.metric, *winner.score}}});

@@ -1,14 +1,19 @@
 #include "torch/gpu.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <exception>
+#include <mutex>
 
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/core/Event.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAStream.h>
+
+#include "base/error.h"
 
 namespace stoker::torch_door::gpu {
 namespace {
@@ -19,6 +24,42 @@ constexpr std::int64_t chain_length = 16;
 
 // cuBLAS and lazily loaded kernels set themselves up in the first runs, which a capture must not see.
 constexpr int warm_up_runs = 3;
+
+// Held while a step is captured, or captured ones and memory go: LibTorch's own books of these are not made
+// for several threads at once in every version. Steps of other engines run meanwhile.
+std::mutex& capturing() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+// Of LibTorch's pool, whose streams go round: a further engine would be given one that is in use.
+struct LentStreams {
+  static constexpr int in_pool = 32;
+  std::mutex mutex;
+  std::vector<c10::Stream> lent;
+
+  c10::Stream lend(c10::Device device) {
+    const std::lock_guard lock(mutex);
+    for (int i = 0; i < in_pool; ++i) {
+      const c10::Stream stream =
+          c10::cuda::getStreamFromPool(/*isHighPriority=*/false, device.index()).unwrap();
+      if (std::find(lent.begin(), lent.end(), stream) != lent.end()) continue;
+      lent.push_back(stream);
+      return stream;
+    }
+    fail("{} networks train on {} at once already", in_pool, device.str());
+  }
+  void take_back(const c10::Stream& stream) {
+    const std::lock_guard lock(mutex);
+    std::erase(lent, stream);
+  }
+};
+LentStreams& lent_streams() {
+  static LentStreams streams;
+  return streams;
+}
+
+std::atomic<int> borrowers = 0;
 
 // What the stream is given between begin and end goes into the graph. A capture is ended in every way out:
 // work that throws, for want of memory, would leave a stream behind that can do nothing else.
@@ -72,6 +113,11 @@ class Capture {
 class GraphRunner : public Runner {
  public:
   GraphRunner(Work work, std::vector<at::Tensor> state) : work_(std::move(work)), state_(std::move(state)) {}
+  ~GraphRunner() override {
+    const std::lock_guard lock(capturing());
+    for (auto* graphs : {&single_, &chained_})
+      for (Graph& graph : *graphs) graph.reset();
+  }
 
   void run(Piece piece, std::int64_t times) override {
     for (; times >= chain_length; times -= chain_length) graph(piece, chain_length).replay();
@@ -100,6 +146,7 @@ class GraphRunner : public Runner {
 
   // A capture records and runs nothing, so the state stays as it is.
   Graph capture(Piece piece, std::int64_t repeats) {
+    const std::lock_guard lock(capturing());
     auto graph = std::make_unique<at::cuda::CUDAGraph>();
     Capture capture(*graph);
     for (std::int64_t i = 0; i < repeats; ++i) work_(piece);
@@ -139,8 +186,10 @@ std::unique_ptr<DeviceClock> make_clock() {
   return std::make_unique<EventClock>();
 }
 
-c10::Stream make_stream(c10::Device device) {
-  return c10::cuda::getStreamFromPool(/*isHighPriority=*/false, device.index()).unwrap();
+LentStream::LentStream(c10::Device device) : stream_(lent_streams().lend(device)) {}
+
+LentStream::~LentStream() {
+  lent_streams().take_back(stream_);
 }
 
 kernels::Stream handle_of(const c10::Stream& stream) {
@@ -158,11 +207,12 @@ MemoryUse memory_use(c10::Device device) {
 
 void BorrowedMemory::begin(c10::Device device) {
   has_begun_ = true;
-  c10::cuda::CUDACachingAllocator::resetPeakStats(device.index());
+  if (borrowers++ == 0) c10::cuda::CUDACachingAllocator::resetPeakStats(device.index());
 }
 
 BorrowedMemory::~BorrowedMemory() {
-  if (!has_begun_) return;
+  if (!has_begun_ || --borrowers > 0) return;
+  const std::lock_guard lock(capturing());
   try {
     c10::cuda::CUDACachingAllocator::emptyCache();
   } catch (const std::exception&) {

@@ -14,8 +14,20 @@
 // What the engines need of CUDA itself. gpu.cpp has it, no_gpu.cpp says what is missing.
 namespace stoker::torch_door::gpu {
 
-// A stream of its own that does not wait for the default one.
-c10::Stream make_stream(c10::Device device);
+// A stream that does not wait for the default one and that no other engine has meanwhile: what another thread
+// gave it would get into a step that is being captured.
+class LentStream {
+ public:
+  explicit LentStream(c10::Device device);
+  LentStream(const LentStream&) = delete;
+  LentStream& operator=(const LentStream&) = delete;
+  ~LentStream();
+
+  const c10::Stream& get() const { return stream_; }
+
+ private:
+  c10::Stream stream_;
+};
 kernels::Stream handle_of(const c10::Stream& stream);
 
 // Captures each piece the first time it is needed and replays it from then on. `state` is all that a piece
@@ -25,8 +37,8 @@ std::unique_ptr<Runner> make_graph_runner(Work work, std::vector<at::Tensor> sta
 
 MemoryUse memory_use(c10::Device device);
 
-// What LibTorch keeps for later goes back to the device when this ends, so that the next model, whoever
-// trains it, finds it free. Its peak is counted from begin() on.
+// What LibTorch keeps for later goes back to the device when the last of these ends, so that the next model,
+// whoever trains it, finds it free. Its peak is counted from the first one's begin() on.
 class BorrowedMemory {
  public:
   BorrowedMemory() = default;

@@ -80,8 +80,8 @@ TorchEngine::TorchEngine(const EngineRequest& request, Kind kind)
   translated("setting up an engine", [&] {
     if (!request.device.is_cuda()) return;
     memory_.begin(torch_device(request.device));
-    stream_ = gpu::make_stream(torch_device(request.device));
-    place_.stream = gpu::handle_of(*stream_);
+    stream_.emplace(torch_device(request.device));
+    place_.stream = gpu::handle_of(stream_->get());
   });
   on_stream("setting up an engine", [&] {
     make_tensors();

@@ -94,7 +94,7 @@ class TorchEngine : public Engine {
   Kind kind_;
   bool has_kernels_;  // for the passes; fused goes on without them where bfloat16 has not enough range
   Precision precision_;
-  std::optional<c10::Stream> stream_;  // none on the CPU
+  std::optional<gpu::LentStream> stream_;  // none on the CPU
   kernels::Place place_;
   NamedArrays trained_parameters_;
   ParameterLayout layout_;    // what is trained, what is frozen, buffers
@@ -144,7 +144,7 @@ auto TorchEngine::on_stream(const char* what, Work&& work) const {
     const c10::InferenceMode no_autograd_at_all(!records_gradients_);
     const at::NoGradGuard no_autograd;
     c10::OptionalStreamGuard guard;
-    if (stream_) guard.reset_stream(*stream_);
+    if (stream_) guard.reset_stream(stream_->get());
     return work();
   });
 }

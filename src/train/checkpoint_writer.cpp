@@ -6,6 +6,7 @@
 #include "base/elapsed.h"
 #include "base/trace.h"
 #include "train/diverged.h"
+#include "train/last_checkpoints.h"
 
 namespace stoker {
 
@@ -56,6 +57,17 @@ void CheckpointWriter::save_last(const Engine& engine, Progress& progress) {
   const Traced traced(TraceKind::training, "writing the last checkpoint");
   finish();
   checkpoints_.save(engine, progress);
+  progress.checkpoints.last_seconds = seconds_since(begin);
+}
+
+void CheckpointWriter::end(const Engine& engine, Progress& progress) {
+  if (!plan_.checkpoint_at_end) return finish();
+  if (plan_.last_checkpoints == nullptr) return save_last(engine, progress);
+  const Moment begin = now();
+  const Traced traced(TraceKind::training, "taking the last checkpoint");
+  finish();
+  if (checkpoints_.is_saved(progress.next_step)) return;
+  plan_.last_checkpoints->write(checkpoints_, {std::string(engine.name()), progress, engine.state()});
   progress.checkpoints.last_seconds = seconds_since(begin);
 }
 

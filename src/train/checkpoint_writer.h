@@ -24,6 +24,8 @@ class CheckpointWriter {
   void after_chunk(const Engine& engine, Progress& progress);
   // Takes one now, and returns when it and all before it are written.
   void save_last(const Engine& engine, Progress& progress);
+  // At the end of a training: as the plan has it.
+  void end(const Engine& engine, Progress& progress);
   // Returns when all that was taken is written.
   void finish();
 

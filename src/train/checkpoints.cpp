@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "base/without_sync.h"
 #include "model/safetensors.h"
 
 namespace stoker {
@@ -194,7 +195,10 @@ SplitState split(NamedArrays state) {
   return result;
 }
 
+// In a folder that nobody sees yet and that is synced as a whole: a sync of each file would take twice as
+// long.
 void write_checkpoint(const fs::path& folder, const Checkpoint& checkpoint, const Identity& identity) {
+  const WithoutSync until_all_are_there;
   const SplitState arrays = split(checkpoint.state);
   write_safetensors(folder / "model.safetensors", arrays.parameters);
   write_safetensors(folder / "optimizer.safetensors", arrays.rest);
@@ -261,13 +265,13 @@ std::vector<EpochScore> Checkpoints::scores() const {
 }
 
 void Checkpoints::save(const Engine& engine, const Progress& progress) {
-  if (!kept() || saved_step_ == progress.next_step) return;
+  if (is_saved(progress.next_step)) return;
   write({std::string(engine.name()), progress, engine.state()});
 }
 
 void Checkpoints::write(const Checkpoint& checkpoint) {
   const std::int64_t step = checkpoint.progress.next_step;
-  if (!kept() || saved_step_ == step) return;
+  if (is_saved(step)) return;
   make_folder(folder_);
   remove_partial(folder_);
   AtomicFolder target(folder_ / folder_name(step));

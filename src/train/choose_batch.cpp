@@ -74,9 +74,13 @@ double rate_factor_of(std::int64_t batch_rows, Optimizer optimizer) {
   return optimizer == Optimizer::sgd ? factor : std::sqrt(factor);
 }
 
-void refuse_automatic_batch(const TrainingSettings& config, std::string_view where) {
-  if (config.batch_size == automatic_batch)
-    refuse("batch_size auto is for a network that is trained alone; give a number for {}", where);
+void take_batch(std::int64_t rows, EngineRequest& request, TrainingPlan& plan) {
+  request.batch_size = std::min(rows, request.training.rows());
+  request.accumulation_steps = std::min(request.accumulation_steps, request.batch_size);
+  plan.chosen_batch = request.batch_size;
+  plan.steps_per_epoch = request.steps_per_epoch();
+  plan.config.batch_size = request.batch_size;
+  plan.config.learning_rate *= rate_factor_of(request.batch_size, plan.config.optimizer);
 }
 
 std::int64_t choose_batch(EngineRequest request, const MakeEngine& make, const Notes& notes) {

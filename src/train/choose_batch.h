@@ -2,12 +2,11 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "base/notes.h"
 #include "train/engines.h"
-#include "train/training.h"
+#include "train/plan.h"
 
 // batch_size auto: sizes are tried on the placed rows, with steps that really run.
 namespace stoker {
@@ -29,11 +28,10 @@ std::int64_t fastest_batch(std::span<const TriedBatch> tried);
 constexpr std::int64_t rows_of_given_rate = 32;
 double rate_factor_of(std::int64_t batch_rows, Optimizer optimizer);
 
-// Refuses a batch that is to be chosen, where many networks train: what each would measure depends on the
-// others, and who compares them wants one size.
-void refuse_automatic_batch(const TrainingSettings& config, std::string_view where);
-
 // Tries sizes until one does not fit the device with a tenth of its memory to spare. Tells which it took.
 std::int64_t choose_batch(EngineRequest request, const MakeEngine& make, const Notes& notes);
+
+// Has a training take a batch that was chosen, with a rate that fits it. Nothing else about the plan changes.
+void take_batch(std::int64_t rows, EngineRequest& request, TrainingPlan& plan);
 
 }  // namespace stoker

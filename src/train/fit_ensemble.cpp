@@ -12,10 +12,12 @@
 #include "predict/predictions.h"
 #include "train/choose_batch.h"
 #include "train/choose_decision.h"
+#include "train/chosen_batches.h"
 #include "train/ensemble_progress.h"
 #include "train/fit_network.h"
 #include "train/fit_solved.h"
 #include "train/folds.h"
+#include "train/last_checkpoints.h"
 #include "train/side_by_side.h"
 #include "train/time_spent.h"
 #include "train/trained_member.h"
@@ -93,6 +95,7 @@ class EnsembleTraining {
         notes_(notes),
         common_(settle(request, notes)),
         time_spent_(request.spec.is_solved() ? fs::path() : request.checkpoints, request.resume),
+        batches_(request.checkpoints, request.resume),
         trained_(common_.rows.size()),
         progress_(common_.rows.size(), listener) {
     stop_.heed(stop);
@@ -112,6 +115,7 @@ class EnsembleTraining {
       throw;
     }
     FitResult result = result_of_finished();
+    result.checkpoints.last_seconds += own_last_.wait();
     result.seconds = time_spent_.seconds();
     return result;
   }
@@ -196,12 +200,21 @@ class EnsembleTraining {
     member.stopping = metric_stopping(spec.training, member.request.network, data.preparation,
                                       data.validation, given_decision(request_.config.decision));
     prepared.placement = place_data(member.request, no_notes());
+    const bool chooses_batch = spec.training.batch_size == automatic_batch;
+    if (chooses_batch) member.request.batch_size = rows_of_given_rate;  // until it is chosen
     member.plan = {.config = spec.training,
                    .rows = member.request.training.rows(),
                    .steps_per_epoch = member.request.steps_per_epoch(),
                    .checkpoint_seconds = request_.config.checkpoint_seconds,
                    .keep = request_.config.keep};
+    member.plan.last_checkpoints =
+        request_.last_checkpoints == nullptr ? &own_last_ : request_.last_checkpoints;
     member.listener = &progress_.of_member(number);
+    if (chooses_batch)
+      batches_.settle(
+          request_.config.engine,
+          [&](Severity severity, const std::string& message) { member.listener->note(severity, message); },
+          member.request, member.plan);
     member.checkpoints = checkpoints_of(number);
     if (!request_.resume) Checkpoints(member.checkpoints, {}, no_notes()).clear();
     prepared.model = {member.request.network, std::move(data.preparation), {}};
@@ -383,8 +396,10 @@ class EnsembleTraining {
   Common common_;
   TimeSpent time_spent_;
   StopSignal stop_;  // the caller's, the time limit, and for all to stop when one cannot go on
+  ChosenBatches batches_;
   std::vector<std::optional<TrainedMember>> trained_;
   EnsembleProgress progress_;
+  LastCheckpoints own_last_;
 };
 
 void say_validation_ratio_is_not_used(const TrainingSettings& training, const Notes& notes) {
@@ -421,7 +436,6 @@ FitResult fit_ensemble(const FitRequest& request, TrainingListener& listener, co
     refuse("ensemble: {}", problem);
   if (!request.spec.is_solved()) {
     refuse_contradictions(request.spec.training);
-    refuse_automatic_batch(request.spec.training, "the members of an ensemble");
     say_validation_ratio_is_not_used(request.spec.training, notes);
   }
   return EnsembleTraining(request, listener, notes, stop).fit();

@@ -15,6 +15,7 @@
 #include "train/choose_decision.h"
 #include "train/engines.h"
 #include "train/groups.h"
+#include "train/last_checkpoints.h"
 #include "train/loop.h"
 #include "train/metric_stopping.h"
 #include "train/phases.h"
@@ -186,8 +187,8 @@ EngineRequest request_without_data(const ModelSpec& spec, const Preparation& pre
 EngineRequest engine_request(const ModelSpec& spec, const PreparedData& data, Device device) {
   EngineRequest request = request_without_data(spec, data.preparation, device);
   request.batch_size = std::min(request.batch_size, data.training.rows());
-  request.accumulation_steps =
-      std::min(request.accumulation_steps, std::max<std::int64_t>(request.batch_size, 1));
+  if (request.batch_size != automatic_batch)
+    request.accumulation_steps = std::min(request.accumulation_steps, request.batch_size);
   request.training = data.training;
   request.validation = data.validation;
   request.initial_parameters = initial_parameters(request.network, request.seed, &request.training);
@@ -218,17 +219,11 @@ TrainingPlan plan_of(const TrainingSettings& config, const FitConfig& fit_config
           true};
 }
 
-// A batch that was to be chosen: as the checkpoint says, or the fastest. Nothing else about the plan changes.
+// A batch that was to be chosen: as the checkpoint says, or the fastest.
 void settle_batch(const std::optional<Checkpoint>& checkpoint, const MakeEngine& make, const Notes& notes,
                   TrainingPlan& plan, EngineRequest& request) {
   const std::int64_t before = checkpoint ? checkpoint->progress.chosen_batch : 0;
-  request.batch_size =
-      before > 0 ? std::min(before, request.training.rows()) : choose_batch(request, make, notes);
-  request.accumulation_steps = std::min(request.accumulation_steps, request.batch_size);
-  plan.chosen_batch = request.batch_size;
-  plan.steps_per_epoch = request.steps_per_epoch();
-  plan.config.batch_size = request.batch_size;
-  plan.config.learning_rate *= rate_factor_of(request.batch_size, plan.config.optimizer);
+  take_batch(before > 0 ? before : choose_batch(request, make, notes), request, plan);
 }
 
 // What settings mean where they do not mean quite what they say.
@@ -338,6 +333,8 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
                                            checkpoint ? std::optional(checkpoint->engine) : std::nullopt,
                                            most_demanding_phase(wanted));
   TrainingPlan plan = plan_of(training, request.config, wanted);
+  LastCheckpoints own_last;
+  plan.last_checkpoints = request.last_checkpoints == nullptr ? &own_last : request.last_checkpoints;
   if (chooses_batch) settle_batch(checkpoint, making(maker, std::nullopt), notes, plan, wanted);
   TrainingOutcome outcome = train_in_phases(wanted, making(maker, std::move(stopping)), plan,
                                             std::move(checkpoint), checkpoints, listener, stop);
@@ -354,6 +351,7 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   result.device = device.name();
   result.placement = placement;
   keep_validation_errors(request.training, data.validation, std::move(held_back), result.model);
+  result.checkpoints.last_seconds += own_last.wait();
   return result;
 }
 

@@ -176,6 +176,8 @@ inline config::Fields fields(FitConfig& c) {
   return all;
 }
 
+class LastCheckpoints;
+
 struct FitRequest {
   const Table& training;
   ModelSpec spec;
@@ -184,6 +186,7 @@ struct FitRequest {
   std::filesystem::path checkpoints;  // folder of this training's checkpoints; empty: none are kept
   bool resume = false;                // go on from the newest whole checkpoint there, if any
   int threads = 0;  // of the CPU, for the members of an ensemble, one each; 0: as many as there are cores
+  LastCheckpoints* last_checkpoints = nullptr;  // of several trainings; null: this one waits for its own
 };
 
 // What is true of a training when it is over; becomes part of run.json and the report.

@@ -77,17 +77,26 @@ void refuse_wrong_targets(const Family& family, const Preparation& preparation) 
 // Rows in the order of the folds that cross-validation holds back.
 struct FoldedRows {
   Table table;
-  std::vector<RowRange> folds;  // none: it makes its own
+  std::vector<HeldBackRange> folds;  // none: it makes its own
 };
 
-// Blocks of time. Solvers hold a range of rows back and leave none out, so that a few rows share moments with
-// the block beside theirs; nothing but the penalty is chosen by that.
+// Blocks of time; rows before and behind one that share a moment with it are not trained on.
 FoldedRows in_blocks_of_time(const Table& table, const Family& family, const config::Value& settings) {
   const std::int64_t rows = table.rows();
   const std::int64_t count = std::min(family.folds(settings, rows), rows);
   FoldedRows folded{take_rows(table, rows_in_time(table)), {}};
-  for (std::int64_t fold = 0; fold < count; ++fold)
-    folded.folds.push_back({fold * rows / count, (fold + 1) * rows / count});
+  for (std::int64_t fold = 0; fold < count; ++fold) {
+    const RowRange block{fold * rows / count, (fold + 1) * rows / count};
+    const auto [first, last] = rows_overlapping(folded.table, block.first, block.last);
+    if (last - first == rows)
+      refuse(
+          "{}: no row is left to train on where block {} of {} is held back, because all others share "
+          "moments "
+          "with it; use a longer series, shorter windows, a smaller horizon, or a model without "
+          "cross-validation",
+          family.name, fold + 1, count);
+    folded.folds.push_back({block, {first, last}});
+  }
   return folded;
 }
 
@@ -108,7 +117,8 @@ FoldedRows in_folds(const Table& table, const Family& family, const config::Valu
   for (const SplitRows& fold : fold_groups(groups, {}, count, 0)) {
     const auto first = static_cast<std::int64_t>(order.size());
     order.insert(order.end(), fold.second.begin(), fold.second.end());
-    folded.folds.push_back({first, static_cast<std::int64_t>(order.size())});
+    const RowRange group{first, static_cast<std::int64_t>(order.size())};
+    folded.folds.push_back({group, group});
   }
   folded.table = take_rows(table, order);
   return folded;

@@ -161,11 +161,7 @@ TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progres
   }
   note_untraced_steps(engine);
   TrainingOutcome outcome = outcome_of(engine, plan, progress);
-  if (plan.checkpoint_at_end) {
-    writer.save_last(engine, outcome.progress);
-  } else {
-    writer.finish();
-  }
+  writer.end(engine, outcome.progress);
   return outcome;
 }
 

@@ -15,6 +15,7 @@
 #include "train/best_epochs.h"
 #include "train/checkpoint_times.h"
 #include "train/engines.h"
+#include "train/last_checkpoints.h"
 #include "train/pace.h"
 #include "train/phases.h"
 #include "train/watch.h"
@@ -38,6 +39,7 @@ class OneOfGroup : public Engine {
   void restore(const NamedArrays& state) override { group_.restore(model_, state); }
   NamedArrays parameters() const override { return group_.parameters(model_); }
   NamedArrays best_parameters() const override { return group_.best_parameters(model_); }
+  Precision precision() const override { return group_.precision(); }
 
  private:
   EngineGroup& group_;
@@ -186,7 +188,7 @@ class Group {
     const Member& member = *members_[i];
     MemberResult ended = guarded([&] {
       MemberResult result = result_of(one.name(), outcome_of(one, member.plan, progress_[i]));
-      if (member.plan.checkpoint_at_end) save_now(i);
+      if (member.plan.checkpoint_at_end) save_last(i);
       return result;
     });
     rests_[i] = true;
@@ -239,6 +241,16 @@ class Group {
     writing_.wait();
     OneOfGroup one = engine(i);
     checkpoints_[i].save(one, progress_[i]);
+  }
+
+  void save_last(std::size_t i) {
+    LastCheckpoints* last = members_[i]->plan.last_checkpoints;
+    if (last == nullptr) return save_now(i);
+    writing_.wait();
+    write_taken();
+    writing_.wait();
+    if (checkpoints_[i].is_saved(progress_[i].next_step)) return;
+    last->write(checkpoints_[i], {std::string(maker_.name), progress_[i], group_->state(i)});
   }
 
   [[noreturn]] void interrupt() {

@@ -7,6 +7,8 @@
 
 namespace stoker {
 
+class LastCheckpoints;
+
 // How one training goes.
 struct TrainingPlan {
   TrainingSettings config;
@@ -17,8 +19,9 @@ struct TrainingPlan {
   CheckpointsToKeep keep;
   std::int64_t pause_after_epochs = 0;  // the training is left there, to go on later; 0: no pause
   bool checkpoint_at_end = true;
-  std::int64_t chosen_batch = 0;  // rows of a batch whose size was tried out; 0: it was given
-  bool keeps_best = true;         // by validation loss; else the last weights count
+  std::int64_t chosen_batch = 0;                // rows of a batch whose size was tried out; 0: it was given
+  bool keeps_best = true;                       // by validation loss; else the last weights count
+  LastCheckpoints* last_checkpoints = nullptr;  // writes the one at the end; null: the training waits for it
 
   // The schedule of the learning rate knows nothing of a pause.
   std::int64_t total_steps() const {

@@ -1,9 +1,11 @@
 #include "train/side_by_side.h"
 
+#include <algorithm>
 #include <exception>
 #include <mutex>
 
 #include "base/error.h"
+#include "device/device.h"
 #include "model/workers.h"
 #include "torch/door.h"
 #include "train/engines.h"
@@ -59,6 +61,15 @@ void train_side_by_side(std::span<const Member> members, EngineChoice choice, co
     if (i > 0 && !goes_on()) return;
     ended(i, train_member(members[i], choice, stop));
   }
+}
+
+int trainings_on_gpu(Device device, const MemoryUse& of_one) {
+  constexpr std::uint64_t most = 8;
+  std::uint64_t count = std::min<std::uint64_t>(most, static_cast<std::uint64_t>(std::max(1, cpu_cores())));
+  for (const DeviceInfo& info : list_devices().devices)
+    if (info.device == device && of_one.peak > 0)
+      count = std::min(count, (info.free_bytes - info.free_bytes / 10) / of_one.peak);
+  return static_cast<int>(std::max<std::uint64_t>(count, 1));
 }
 
 std::vector<EngineRequest> shapes_of(std::span<const Member> members) {

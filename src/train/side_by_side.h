@@ -29,6 +29,11 @@ void work_side_by_side(std::int64_t count, int threads, StopSignal& stop,
 void train_side_by_side(std::span<const Member> members, EngineChoice choice, const StopSignal& stop,
                         const MemberEnded& ended, const std::function<bool()>& goes_on);
 
+// How many trainings like one that took so much of a GPU's memory go on there at once, each from a thread of
+// the host: as many as there are cores and as fit what is free now with a tenth to spare. More than a few
+// bring nothing.
+int trainings_on_gpu(Device device, const MemoryUse& of_one);
+
 // What kernels can be compiled for ahead of the training: the requests without their data.
 std::vector<EngineRequest> shapes_of(std::span<const Member> members);
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/trace.h"
 #include "data/target_column.h"
 #include "data/time_order.h"
 #include "data/windows.h"
@@ -15,6 +16,7 @@
 #include "train/choose_decision.h"
 #include "train/ensemble_progress.h"
 #include "train/fit_network.h"
+#include "train/last_checkpoints.h"
 #include "train/side_by_side.h"
 #include "train/time_spent.h"
 
@@ -111,6 +113,7 @@ class WalkForward {
         fit_one_(fit_one),
         preparation_(request.preparation),
         notes_(notes),
+        device_(request.spec.is_solved() ? Device::cpu() : choose_device(request.config.device, no_notes())),
         rows_(walk_forward_rows(request.training, request.config.walk_forward)),
         time_spent_(request.checkpoints, request.resume),
         measured_(rows_.folds.size()),
@@ -122,27 +125,34 @@ class WalkForward {
   }
 
   FitResult fit() {
-    const auto trainings = static_cast<std::int64_t>(rows_.folds.size()) + 1;
     try {
-      if (is_on_gpu()) {
-        for (std::int64_t i = 0; i < trainings; ++i) train(i);
+      if (device_.is_cuda()) {
+        train_on_gpu();
       } else {
-        const CpuThreadLimit limit(1);
-        const int threads = request_.threads > 0 ? request_.threads : std::max(1, cpu_cores());
-        work_side_by_side(trainings, threads, stop_, [this](std::int64_t i) { train(i); });
+        train_side_by_side(0, request_.threads > 0 ? request_.threads : std::max(1, cpu_cores()));
       }
     } catch (...) {
       time_spent_.keep_if_possible();
       throw;
     }
+    kept_->checkpoints.last_seconds += last_checkpoints_.wait();
     kept_->walk_forward = result_of_folds();
     kept_->seconds = time_spent_.seconds();
     return std::move(*kept_);
   }
 
  private:
-  bool is_on_gpu() const {
-    return !request_.spec.is_solved() && choose_device(request_.config.device, no_notes()).is_cuda();
+  // The model that is kept has the GPU to itself, and tells how many like it fit.
+  void train_on_gpu() {
+    train(0);
+    train_side_by_side(1, trainings_on_gpu(device_, kept_->memory));
+  }
+
+  // From the training of this number on, each with one core of the CPU.
+  void train_side_by_side(std::int64_t first, int threads) {
+    const CpuThreadLimit limit(1);
+    work_side_by_side(static_cast<std::int64_t>(rows_.folds.size()) + 1 - first, threads, stop_,
+                      [&](std::int64_t i) { train(first + i); });
   }
 
   // 0 is the model that is kept, which is trained whatever the time; the newest folds follow.
@@ -165,7 +175,8 @@ class WalkForward {
                    .config = request_.config,
                    .checkpoints = request_.checkpoints.empty() ? "" : request_.checkpoints / folder,
                    .resume = request_.resume,
-                   .threads = is_on_gpu() ? request_.threads : 1};
+                   .threads = 1,
+                   .last_checkpoints = &last_checkpoints_};
     own.config.walk_forward = {};
     own.config.time_limit = 0;  // that of the whole is in the signal
     return fit_one_(own, listener, stop_);
@@ -185,12 +196,17 @@ class WalkForward {
     if (result.end == TrainingEnd::time_limit) return;
     const Table block =
         with_usable_targets(take_rows(request_.training, rows.second), result.model.preparation, no_notes());
+    const Traced traced(TraceKind::training, "measuring folds");
     MeasuredFold measured;
     measured.predicted = predictions_of(result.model, block);
-    const Evaluation evaluation = evaluate(result.model, block);
-    measured.told = {.trained_on = static_cast<std::int64_t>(rows.first.size()),
+    const Evaluation evaluation =
+        measured.predicted.rows.empty()
+            ? evaluate(result.model, block)
+            : evaluate_predictions(measured.predicted, result.model.preparation.target_column());
+    measured.told = {.number = static_cast<std::int64_t>(fold) + 1,
+                     .trained_on = static_cast<std::int64_t>(rows.first.size()),
                      .purged = rows.purged,
-                     .rows = evaluation.rows,
+                     .rows = block.rows(),
                      .metrics = evaluation.metrics};
     std::tie(measured.told.from, measured.told.until) = times_of(block);
     measured_[fold] = std::move(measured);
@@ -207,14 +223,27 @@ class WalkForward {
       if (is_whole) append(all, each->predicted);
       result.folds.push_back(std::move(each->told));
     }
-    if (result.folds.size() < measured_.size())
-      notes_(Severity::warning,
-             fmt::format("walk_forward: the time limit was reached before all {} folds were trained; {} {} "
-                         "measured",
-                         measured_.size(), result.folds.size(), result.folds.size() == 1 ? "is" : "are"));
+    tell_what_is_left_out(result);
     if (is_whole && !all.rows.empty())
       result.metrics = evaluate_predictions(all, kept_->model.preparation.target_column()).metrics;
     return result;
+  }
+
+  void tell_what_is_left_out(const WalkForwardResult& result) const {
+    std::vector<std::string> numbers;
+    for (std::size_t i = 0; i < measured_.size(); ++i)
+      if (std::ranges::none_of(result.folds, [&](const auto& each) {
+            return each.number == static_cast<std::int64_t>(i) + 1;
+          }))
+        numbers.push_back(fmt::format("{}", i + 1));
+    if (numbers.empty()) return;
+    notes_(
+        Severity::warning,
+        fmt::format("walk_forward: the time limit was reached before all {} folds were trained; {} {} left "
+                    "out",
+                    measured_.size(),
+                    numbers.size() == 1 ? "fold " + numbers.front() : "folds " + join(numbers, ", "),
+                    numbers.size() == 1 ? "is" : "are"));
   }
 
   // Folds that were trained on other classes cannot be measured together.
@@ -226,12 +255,14 @@ class WalkForward {
   const FitOne& fit_one_;
   PreparationConfig preparation_;  // its task is settled on all rows
   const Notes& notes_;
+  const Device device_;
   const WalkForwardRows rows_;
   TimeSpent time_spent_;
   StopSignal stop_;  // the caller's, the time limit, and for all to stop when one cannot go on
   std::optional<FitResult> kept_;
   std::vector<std::optional<MeasuredFold>> measured_;
   EnsembleProgress progress_;
+  LastCheckpoints last_checkpoints_;
 };
 
 }  // namespace

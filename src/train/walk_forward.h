@@ -22,9 +22,9 @@ Table rows_of_kept_model(const Table& table, const WalkForwardConfig& config);
 
 using FitOne = std::function<FitResult(const FitRequest&, TrainingListener&, const StopSignal&)>;
 // `fit_one` on the newest rows, and in the same way on the past of each fold, to be measured on what came
-// next: on the CPU one to a core, on a GPU one after the other. Nothing that is chosen for a fold has seen
-// the rows that it is measured on. The model that is kept comes first; out of time, folds that are not
-// finished are left out.
+// next: on the CPU one to a core, on a GPU as many at once as its memory and the host's cores allow. Nothing
+// that is chosen for a fold has seen the rows that it is measured on. The model that is kept comes first; out
+// of time, folds that are not finished are left out.
 FitResult fit_walking_forward(const FitRequest& request, const FitOne& fit_one, TrainingListener& listener,
                               const Notes& notes, const StopSignal& stop);
 

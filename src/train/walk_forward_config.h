@@ -53,6 +53,7 @@ inline config::Fields fields(WalkForwardConfig& c) {
 struct WalkForwardResult {
   using Metrics = std::vector<std::pair<std::string, double>>;
   struct Fold {
+    std::int64_t number = 0;      // from 1, the oldest; 0: it is not known
     std::int64_t trained_on = 0;  // rows
     std::int64_t purged = 0;      // rows that were left out, because they overlap what is measured on
     std::int64_t rows = 0;        // measured on
@@ -60,7 +61,7 @@ struct WalkForwardResult {
     std::string until = {};
     Metrics metrics = {};
   };
-  std::vector<Fold> folds;  // from the oldest to the newest
+  std::vector<Fold> folds;  // those that are measured, from the oldest to the newest
   std::int64_t rows = 0;    // of all folds together
   Metrics metrics = {};
 };

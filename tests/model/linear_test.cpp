@@ -200,12 +200,15 @@ TEST(RidgeCv, ChoosesScikitLearnsAlphaByTheSameErrors) {
   }
 }
 
-// Mean squared error on the fold of a fit to the rows outside of it.
-double error_without(const Rows& rows, RowRange fold, LinearKind kind, const LinearConfig& config) {
+// Mean squared error on the fold of a fit to the rows outside of what is left out for it.
+double error_without(const Rows& rows, const HeldBackRange& held_back, LinearKind kind,
+                     const LinearConfig& config) {
+  const RowRange fold = held_back.rows;
+  const RowRange out = held_back.left_out;
   Rows others{rows.columns, rows.x, rows.y};
   const auto width = static_cast<std::ptrdiff_t>(rows.columns);
-  others.x.erase(others.x.begin() + fold.first * width, others.x.begin() + fold.last * width);
-  others.y.erase(others.y.begin() + fold.first, others.y.begin() + fold.last);
+  others.x.erase(others.x.begin() + out.first * width, others.x.begin() + out.last * width);
+  others.y.erase(others.y.begin() + out.first, others.y.begin() + out.last);
   const LinearFit fit = fit_linear(kind, others.view(), others.y, config, no_notes());
   double squares = 0;
   for (std::int64_t row = fold.first; row < fold.last; ++row) {
@@ -229,7 +232,7 @@ TEST(RidgeCv, LeavesOutOneRowAtATime) {
     config.alpha = 2.0;
     double squares = 0;
     for (std::int64_t row = 0; row < 12; ++row)
-      squares += error_without(rows, {row, row + 1}, LinearKind::ridge, config);
+      squares += error_without(rows, {{row, row + 1}, {row, row + 1}}, LinearKind::ridge, config);
     EXPECT_NEAR(cv.path_mean_errors[0], squares / 12, 1e-10 * squares);
   }
 }
@@ -263,8 +266,7 @@ TEST(LassoCv, TriesTheGivenAlphasFromTheLargestDown) {
 }
 
 // Against fits that really leave a fold out, with more rows than columns and fewer.
-TEST(CrossValidation, HoldsBackTheFoldsThatAreGiven) {
-  const std::vector<RowRange> folds{{0, 2}, {2, 9}, {9, 12}};
+void expect_errors_of_folds(const std::vector<HeldBackRange>& folds) {
   for (const std::int64_t columns : {3, 20}) {
     for (const auto& [cv, plain] : {std::pair{LinearKind::ridge_cv, LinearKind::ridge},
                                     std::pair{LinearKind::lasso_cv, LinearKind::lasso}}) {
@@ -278,11 +280,19 @@ TEST(CrossValidation, HoldsBackTheFoldsThatAreGiven) {
       for (std::size_t i = 0; i < 2; ++i) {
         config.alpha = chosen.path_alphas[i];
         double mean = 0;
-        for (const RowRange& fold : folds) mean += error_without(rows, fold, plain, config) / 3;
+        for (const HeldBackRange& fold : folds) mean += error_without(rows, fold, plain, config) / 3;
         EXPECT_NEAR(chosen.path_mean_errors[i], mean, 1e-8 * mean) << "alpha " << config.alpha;
       }
     }
   }
+}
+
+TEST(CrossValidation, HoldsBackTheFoldsThatAreGiven) {
+  expect_errors_of_folds({{{0, 2}, {0, 2}}, {{2, 9}, {2, 9}}, {{9, 12}, {9, 12}}});
+}
+
+TEST(CrossValidation, DoesNotTrainOnWhatIsLeftOutBesideAFold) {
+  expect_errors_of_folds({{{0, 3}, {0, 5}}, {{3, 8}, {1, 9}}, {{8, 12}, {7, 12}}});
 }
 
 TEST(Folds, AreContiguousAndTheFirstOnesTakeTheRest) {

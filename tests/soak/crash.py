@@ -49,7 +49,32 @@ def document(epochs, rate, sweep=""):
 BEST = 4
 KEPT = document(40, "0.005").replace("checkpoint_seconds: 0", f"checkpoint_seconds: 0, keep_last: 3, keep_best: {BEST}")
 
+# Networks that read windows of a series, one of them walked forward.
+SERIES = """version: 1
+name: crash
+cards:
+  load: {type: data_load, config: {source: sample, sample_name: friedman, sample_rows: 400}}
+  windows: {type: windows, inputs: {dataset: load.dataset}, config: {length: 4, horizon: 1, target_column: y}}
+  split: {type: data_split, inputs: {dataset: windows.dataset}}
+  model:
+    type: model_define_gpu
+    config: {MODEL, dropout: 0.1, batch_size: 16, accumulation_steps: 2, weight_average: 0.9, validation_ratio: 0.2}
+  train:
+    type: train_gpu
+    inputs: {train_dataset: split.train_dataset, model_spec: model.model_spec}
+    config: {target_column: y, device: cpu, checkpoint_seconds: 0FURTHER}
+  evaluate: {type: evaluate, inputs: {trained_model: train.trained_model, test_dataset: split.test_dataset}}
+"""
+
+
+def series(model, further=""):
+    return SERIES.replace("MODEL", model).replace("FURTHER", further)
+
+
 WORK = {
+    "series": ("run", series("model_type: gru, hidden_size: 6, layers: 1, epochs: 20")),
+    "walk": ("run", series("model_type: temporal_mlp, moments: 4, hidden_layers: [8], epochs: 12",
+                           ", walk_forward: {folds: 3}")),
     "run": ("run", document(60, "0.005")),
     "best": ("run", KEPT.replace("hidden_layers: [8]", "hidden_layers: [96, 96]")),
     "grid": ("sweep", document(12, RATES, "sweep: {strategy: grid, metric: rmse}\n")),
@@ -78,6 +103,7 @@ def result_of(out):
     for run in sorted(path.parent for path in out.glob("*/run.json")):
         record = json.loads((run / "run.json").read_text())
         kept = result.setdefault(record["name"], {"status": record["status"], "results": record["results"]})
+        kept["walk_forward"] = [training.get("walk_forward") for training in record["trainings"]]
         for file in FILES:
             if (run / file).exists():
                 kept[file] = (run / file).read_bytes()
@@ -99,7 +125,7 @@ def first_difference(expected, found):
     return ""
 
 
-def check_whole(program, out, rows=("sample:friedman", "--sample-rows", "3")):
+def check_whole(program, out, rows=("sample:friedman", "--sample-rows", "8")):
     """Nothing that a name offers is half written; `rows` are some that a model can predict."""
     for path in out.glob("*/**/*.json"):
         if not any(part.startswith(".") or ".partial-" in part for part in path.relative_to(out).parts):
@@ -108,9 +134,8 @@ def check_whole(program, out, rows=("sample:friedman", "--sample-rows", "3")):
             except ValueError as error:
                 raise Fault(f"{path} is half written: {error}") from None
     for done in out.glob("*/checkpoints/**/DONE"):
-        # A sweep removes those of a finished candidate as a whole, without an order.
-        is_of_sweep = (out / done.relative_to(out).parts[0] / "sweep.yaml").exists()
-        if is_of_sweep or ".partial-" in done.parent.name:
+        # A sweep puts those of a finished candidate out of sight before it removes them.
+        if any(".partial-" in part for part in done.relative_to(out).parts):
             continue
         for line in done.read_text().splitlines():
             digest, name = line.split()

@@ -51,10 +51,31 @@ cards:
   predict: {type: inference, inputs: {trained_model: train.trained_model, dataset: split.test_dataset}}
 """
 
+# The same values as a series.
+SERIES = """version: 1
+name: crash
+cards:
+  load: {type: data_load, config: {source: csv, path: houses.csv}}
+  windows:
+    type: windows
+    inputs: {dataset: load.dataset}
+    config: {length: 3, horizon: 1, target_column: y, feature_columns: [a, b]}
+  split: {type: data_split, inputs: {dataset: windows.dataset}}
+  model:
+    type: model_define_gpu
+    config: {model_type: gru, hidden_size: 4, layers: 1, epochs: 4, batch_size: 32, validation_ratio: 0.2}
+  train:
+    type: train_gpu
+    inputs: {train_dataset: split.train_dataset, model_spec: model.model_spec}
+    config: {target_column: y, device: cpu, checkpoint_seconds: 0, walk_forward: {folds: 2}}
+  evaluate: {type: evaluate, inputs: {trained_model: train.trained_model, test_dataset: split.test_dataset}}
+"""
+
 # The words of each kind of work. `predict` uses the model that a run beside it left.
 WORK = {
     "run": ["run", "run.yaml", "--quiet", "--out", "out"],
     "best": ["run", "best.yaml", "--quiet", "--out", "out"],
+    "series": ["run", "series.yaml", "--quiet", "--out", "out"],
     "sweep": ["sweep", "sweep.yaml", "--quiet", "--out", "out", "--threads", "2"],
     "predict csv": ["predict", "model", "houses.csv", "--output", "predicted.csv"],
     "predict parquet": ["predict", "model", "houses.parquet", "--output", "predicted.parquet"],
@@ -67,6 +88,7 @@ def prepare(program_path, folder):
     """A folder with everything that the work needs."""
     (folder / "houses.csv").write_text(TABLE)
     (folder / "run.yaml").write_text(CARDS.replace("RATE", "0.01"))
+    (folder / "series.yaml").write_text(SERIES)
     kept = CARDS.replace("checkpoint_seconds: 0", f"checkpoint_seconds: 0, keep_last: 1, keep_best: {crash.BEST}")
     (folder / "best.yaml").write_text(kept.replace("RATE", "0.01"))
     searched = CARDS.replace("RATE", "{grid: [0.003, 0.01, 0.03]}")

@@ -13,6 +13,7 @@
 #include "tables.h"
 #include "train/checkpoint_times.h"
 #include "train/fit.h"
+#include "train/last_checkpoints.h"
 #include "train/loop.h"
 
 namespace stoker {
@@ -62,6 +63,43 @@ TEST_F(CheckpointWriterTest, KeepsTheBestEpochsBesideTheNewest) {
   const auto score = nlohmann::json::parse(read_file(folder() / "step-000000016" / "score.json", 4096));
   EXPECT_EQ(score,
             nlohmann::json({{"epoch", 4}, {"metric", "loss"}, {"value", 2.0}, {"higher_is_better", false}}));
+}
+
+TEST_F(CheckpointWriterTest, LeavesTheLastOneToWhoeverWritesThoseOfSeveralTrainings) {
+  LastCheckpoints last;
+  plan_.last_checkpoints = &last;
+  ScriptedEngine engine({.validation_losses = scripted_losses});
+  const TrainingOutcome outcome = train_with(engine);
+  last.wait();
+  EXPECT_THAT(steps(), ElementsAre(8 * 4));
+  // One that is there already is not written again.
+  ScriptedEngine again({.validation_losses = scripted_losses});
+  Checkpoints checkpoints = opened();
+  std::optional<Checkpoint> saved = checkpoints.newest();
+  ASSERT_TRUE(saved.has_value());
+  EXPECT_EQ(saved->progress.next_step, outcome.progress.next_step);
+  EXPECT_TRUE(checkpoints.is_saved(8 * 4));
+}
+
+TEST(LastCheckpointsOfMany, AreAllWrittenAndTheirFaultsAreTold) {
+  TemporaryFolder folder;
+  Progress progress;
+  progress.next_step = 7;
+  const auto checkpoints_in = [&](const std::string& name) {
+    return Checkpoints(folder.path() / name, {}, no_notes());
+  };
+  LastCheckpoints last;
+  for (int i = 0; i < 20; ++i) last.write(checkpoints_in(std::to_string(i)), {"scripted", progress, {}});
+  last.wait();
+  for (int i = 0; i < 20; ++i)
+    EXPECT_TRUE(fs::exists(folder.path() / std::to_string(i) / "step-000000007" / "DONE")) << i;
+  write_file(folder.path() / "taken", "a file where a folder should be");
+  EXPECT_THAT(test::error_of(ExitCode::wrong_request,
+                             [&] {
+                               last.write(checkpoints_in("taken"), {"scripted", progress, {}});
+                               last.wait();
+                             }),
+              HasSubstr("taken"));
 }
 
 // Those that were kept for their score are checkpoints like any other.

@@ -1,7 +1,9 @@
 #include "train/choose_batch.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "base/files.h"
@@ -124,15 +126,68 @@ TEST(AutomaticBatch, IsKeptByAResumedRun) {
   EXPECT_EQ(result.steps, 400 * ((4000 + result.batch_size - 1) / result.batch_size));
 }
 
-TEST(AutomaticBatch, IsRefusedForTheMembersOfAnEnsemble) {
-  const Table table = test::sample(SampleName::friedman, 400);
+TEST(AutomaticBatch, KeepsItsPartsOfAStep) {
+  const Table table = test::sample(SampleName::friedman, 4000);
   ModelSpec spec = test::small_network();
+  spec.training.epochs = 2;
+  spec.training.batch_size = automatic_batch;
+  spec.training.accumulation_steps = 4;
+  const PreparedData data = prepare(table, nullptr, test::predicting_last(table),
+                                    form_of(family_of(spec), spec.settings), no_notes());
+  EXPECT_EQ(engine_request(spec, data, Device::cpu()).accumulation_steps, 4);
+}
+
+// Some 32 steps of three epochs.
+FitRequest ensemble_with_automatic_batch(const Table& table) {
+  ModelSpec spec = test::small_network();
+  spec.training.epochs = 3;
   spec.training.batch_size = automatic_batch;
   FitRequest request = test::request_for(table, spec);
-  request.config.ensemble.folds = 2;
+  request.config.ensemble.folds = 3;
+  return request;
+}
+
+TEST(AutomaticBatch, IsChosenOnceForTheMembersOfAnEnsemble) {
+  const Table table = test::sample(SampleName::friedman, 3000);
+  const FitRequest request = ensemble_with_automatic_batch(table);
   RecordingListener listener;
-  EXPECT_THAT(test::error_of(ExitCode::wrong_request, [&] { fit(request, listener, StopSignal{}); }),
-              HasSubstr("batch_size auto is for a network that is trained alone"));
+  const FitResult result = fit(request, listener, StopSignal{});
+  const auto is_told = [](const std::string& each) { return each.find("auto takes") != std::string::npos; };
+  EXPECT_EQ(std::ranges::count_if(listener.infos, is_told), 1);
+  EXPECT_GE(result.batch_size, 32);
+  EXPECT_NEAR(result.learning_rate,
+              request.spec.training.learning_rate *
+                  rate_factor_of(result.batch_size, request.spec.training.optimizer),
+              1e-12);
+  EXPECT_EQ(result.steps, 3 * 3 * ((2000 + result.batch_size - 1) / result.batch_size));
+}
+
+// What was measured in the first sitting holds in the next, whatever the machine would measure then.
+TEST(AutomaticBatch, IsKeptByAResumedEnsemble) {
+  const Table table = test::sample(SampleName::friedman, 3000);
+  FitRequest request = ensemble_with_automatic_batch(table);
+  TemporaryFolder folder;
+  request.checkpoints = folder.path();
+  RecordingListener listener;
+  const FitResult whole = fit(request, listener, StopSignal{});
+  const std::string kept = read_file(folder.path() / "batches.json", 4096);
+  const std::string rows = fmt::format(": {}", whole.batch_size);
+  ASSERT_THAT(kept, HasSubstr(rows));
+  std::string other = kept;
+  other.replace(other.find(rows), rows.size(), ": 50");
+  for (const auto& each : std::filesystem::directory_iterator(folder.path()))
+    if (each.is_directory()) std::filesystem::remove_all(each.path());
+  write_file(folder.path() / "batches.json", other);
+  request.resume = true;
+  RecordingListener second;
+  EXPECT_EQ(fit(request, second, StopSignal{}).batch_size, 50);
+  for (const std::string& each : second.infos) EXPECT_THAT(each, testing::Not(HasSubstr("auto takes")));
+  for (const char* damaged : {"{", "{\"a\": -1}", "[1]", "{\"a\": 1e300}"}) {
+    write_file(folder.path() / "batches.json", damaged);
+    EXPECT_THAT(test::error_of(ExitCode::wrong_request, [&] { fit(request, second, StopSignal{}); }),
+                HasSubstr("batches.json"))
+        << damaged;
+  }
 }
 
 TEST(LargeBatch, IsAllRowsAndSaysSo) {

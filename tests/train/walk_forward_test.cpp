@@ -1,14 +1,18 @@
 #include "train/walk_forward.h"
 
+#include <cmath>
+#include <filesystem>
 #include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/files.h"
 #include "data/time_order.h"
 #include "data/windows.h"
 #include "expect_error.h"
 #include "listeners.h"
+#include "predict/evaluate.h"
 #include "predict/predictions.h"
 #include "tables.h"
 
@@ -19,15 +23,16 @@ namespace {
 using testing::HasSubstr;
 
 // Two series of the same times, with a wave that can be predicted.
-Table waves(int moments) {
+Table waves(int moments, double shift = 0) {
   std::string csv = "time,who,x\n";
   for (const char* who : {"a", "b"})
     for (int i = 0; i < moments; ++i)
-      csv += fmt::format("{},{},{:.4f}\n", i, who, std::sin(0.3 * i) + (who[0] == 'b' ? 0.5 : 0));
+      csv += fmt::format("{},{},{:.4f}\n", i, who,
+                         std::sin(0.3 * i) + (who[0] == 'b' ? 0.5 : 0) + (i == 40 ? shift : 0));
   return test::table_from_csv(csv);
 }
 
-Table windows_of(int moments) {
+Table windows_of(int moments, WindowLayout layout = WindowLayout::columns, double shift = 0) {
   WindowsConfig config;
   config.length = 4;
   config.horizon = 2;
@@ -35,8 +40,8 @@ Table windows_of(int moments) {
   config.group_column = "who";
   config.time_column = "time";
   config.feature_columns = {"x"};
-  config.layout = WindowLayout::columns;
-  return frame_series(waves(moments), config, FramedRows::to_learn, no_notes());
+  config.layout = layout;
+  return frame_series(waves(moments, shift), config, FramedRows::to_learn, no_notes());
 }
 
 FitRequest walking(const Table& table, WalkForwardConfig config, ModelSpec spec) {
@@ -165,6 +170,159 @@ TEST(WalkForward, DependsOnNoNumberOfThreads) {
   const FitResult three = walked(request);
   for (std::size_t i = 0; i < 4; ++i)
     EXPECT_EQ(one.walk_forward->folds[i].metrics, three.walk_forward->folds[i].metrics);
+}
+
+// Interrupts in the middle of the training that follows so many others.
+class InterruptsAFold : public test::RecordingListener {
+ public:
+  InterruptsAFold(StopSignal& stop, std::size_t trainings) : stop_(stop), trainings_(trainings) {}
+  void ensemble_advanced(const EnsembleStanding& standing) override {
+    if (standing.finished == trainings_ && ++calls_ == 2) stop_.interrupt();
+  }
+
+ private:
+  StopSignal& stop_;
+  std::size_t trainings_;
+  int calls_ = 0;
+};
+
+ModelSpec network_over_windows() {
+  ModelSpec spec = test::spec_of("temporal_mlp");
+  spec.settings.set("moments", std::int64_t{4});
+  spec.settings.set("hidden_layers", test::whole_numbers({8}));
+  spec.training.epochs = 30;
+  spec.training.validation_ratio = 0.2;
+  return spec;
+}
+
+ModelSpec network_over_columns() {
+  ModelSpec spec = test::small_network();
+  spec.settings.set("dropout", 0.2);
+  spec.training.epochs = 40;
+  spec.training.validation_ratio = 0.2;
+  return spec;
+}
+
+struct StoppedCase {
+  const char* name;
+  WindowLayout layout;
+  ModelSpec (*spec)();
+};
+
+class WalkForwardStopped : public testing::TestWithParam<StoppedCase> {
+ protected:
+  WalkForwardStopped() {
+    request_.threads = 1;
+    whole_ = walked(request_);
+    request_.checkpoints = folder_.path();
+  }
+
+  // In the third training: that of the kept model and that of the newest fold are over.
+  void interrupt() {
+    StopSignal stop;
+    InterruptsAFold listener(stop, 2);
+    test::error_of(ExitCode::interrupted, [&] { fit(request_, listener, stop); });
+    EXPECT_TRUE(std::filesystem::exists(folder_.path() / "newest"));
+    EXPECT_TRUE(std::filesystem::exists(folder_.path() / "fold-0003"));
+    EXPECT_FALSE(std::filesystem::exists(folder_.path() / "fold-0001"));
+    request_.resume = true;
+  }
+
+  void expect_the_same(const FitResult& other) const {
+    EXPECT_EQ(predict(other.model, table_).values, predict(whole_.model, table_).values);
+    ASSERT_EQ(other.walk_forward->folds.size(), whole_.walk_forward->folds.size());
+    for (std::size_t i = 0; i < other.walk_forward->folds.size(); ++i)
+      EXPECT_EQ(other.walk_forward->folds[i].metrics, whole_.walk_forward->folds[i].metrics) << i;
+    EXPECT_EQ(other.walk_forward->metrics, whole_.walk_forward->metrics);
+  }
+
+  Table table_ = windows_of(150, GetParam().layout);
+  FitRequest request_ = walking(table_, {.folds = 3}, GetParam().spec());
+  FitResult whole_;
+  TemporaryFolder folder_;
+};
+
+TEST_P(WalkForwardStopped, GoesOnToTheResultOfOneThatNobodyStopped) {
+  interrupt();
+  expect_the_same(walked(request_));
+}
+
+TEST_P(WalkForwardStopped, TrainsAFoldAgainWhoseCheckpointIsDamaged) {
+  interrupt();
+  for (const auto& each : std::filesystem::directory_iterator(folder_.path() / "fold-0003"))
+    std::filesystem::resize_file(each.path() / "model.safetensors", 10);
+  expect_the_same(walked(request_));
+}
+
+TEST_P(WalkForwardStopped, RefusesAnotherSeedAndOtherDataAndSaysSo) {
+  interrupt();
+  FitRequest other = request_;
+  other.spec.training.seed = 43;
+  EXPECT_THAT(test::error_of(ExitCode::wrong_request, [&] { walked(other); }),
+              HasSubstr("seed is 42 there and 43 here"));
+  const Table changed = windows_of(150, GetParam().layout, 1e-3);
+  FitRequest with_others = walking(changed, {.folds = 3}, GetParam().spec());
+  with_others.checkpoints = folder_.path();
+  with_others.resume = true;
+  EXPECT_THAT(test::error_of(ExitCode::wrong_request, [&] { walked(with_others); }),
+              HasSubstr("the training rows have other values than they had there"));
+}
+
+TEST_P(WalkForwardStopped, OutOfTimeKeepsTheModelAndTellsWhichFoldsAreLeftOut) {
+  request_.config.time_limit = 1e-3;
+  test::RecordingListener listener;
+  const FitResult result = fit(request_, listener, StopSignal{});
+  EXPECT_EQ(result.end, TrainingEnd::time_limit);
+  for (const double each : predict(result.model, table_).values) EXPECT_TRUE(std::isfinite(each));
+  EXPECT_TRUE(result.walk_forward->folds.empty());
+  EXPECT_THAT(listener.warnings, testing::Contains(HasSubstr("folds 1, 2, 3 are left out")));
+}
+
+INSTANTIATE_TEST_SUITE_P(With, WalkForwardStopped,
+                         testing::Values(StoppedCase{"columns", WindowLayout::columns, network_over_columns},
+                                         StoppedCase{"windows", WindowLayout::windows, network_over_windows}),
+                         [](const auto& way) { return std::string(way.param.name); });
+
+double mse_of(const WalkForwardResult::Metrics& metrics) {
+  for (const auto& [name, value] : metrics)
+    if (name == "mse") return value;
+  return std::nan("");
+}
+
+// More folds than train at once, each with an engine, a stream and a captured step of its own.
+class WalkForwardOnTheGpu : public testing::TestWithParam<StoppedCase> {};
+
+TEST_P(WalkForwardOnTheGpu, TrainsFoldsSideBySideAsEachAlone) {
+  if (!test::has_gpu()) GTEST_SKIP() << "no GPU";
+  const Table table = windows_of(800, GetParam().layout);
+  FitRequest request = walking(table, {.folds = 40}, GetParam().spec());
+  request.config.device = "cuda";
+  request.config.precision = Precision::fp32;
+  const FitResult result = walked(request);
+  const WalkForwardRows rows = walk_forward_rows(table, request.config.walk_forward);
+  ASSERT_EQ(result.walk_forward->folds.size(), 40U);
+  for (std::size_t i = 0; i < 40; i += 13) {
+    const Table past = take_rows(table, rows.folds[i].first);
+    FitRequest by_hand = walking(past, {}, GetParam().spec());
+    by_hand.config = request.config;
+    by_hand.config.walk_forward = {};
+    const double alone =
+        evaluate(walked(by_hand).model, take_rows(table, rows.folds[i].second)).metric("mse").value();
+    EXPECT_NEAR(mse_of(result.walk_forward->folds[i].metrics), alone, 0.01 * alone) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(With, WalkForwardOnTheGpu,
+                         testing::Values(StoppedCase{"columns", WindowLayout::columns, network_over_columns},
+                                         StoppedCase{"windows", WindowLayout::windows, network_over_windows}),
+                         [](const auto& way) { return std::string(way.param.name); });
+
+TEST(WalkForward, NumbersItsFoldsFromTheOldest) {
+  const Table table = windows_of(120);
+  const FitResult result = walked(walking(table, {.folds = 3}, test::spec_of("ridge")));
+  ASSERT_EQ(result.walk_forward->folds.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(result.walk_forward->folds[i].number, static_cast<std::int64_t>(i) + 1);
 }
 
 TEST(WalkForward, RefusesRowsThatDoNotLieInTimeOrAreTooFew) {

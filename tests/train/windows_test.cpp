@@ -158,6 +158,45 @@ TEST(WindowsInTime, ANewClassMayComeUpAfterTheRowsThatAreTrainedOn) {
   }
 }
 
+// Held to a ridge on the rows that share no moment with the block that is held back.
+TEST(WindowsInTime, CrossValidationTrainsOnNoRowThatOverlapsItsBlock) {
+  const Table table = lags(106);
+  FitRequest request{table, test::spec_of("ridge_cv"), {}, {}, {}, false};
+  request.preparation.target_column = "x";
+  config::Value::List alphas;
+  alphas.emplace_back(1.0);
+  request.spec.settings.set("alphas", alphas);
+  test::RecordingListener listener;
+  const FitResult result = fit(request, listener, {});
+  double mean = 0;
+  for (std::int64_t fold = 0; fold < 5; ++fold) {
+    std::vector<std::int64_t> block;
+    std::vector<std::int64_t> others;
+    for (std::int64_t row = 0; row < table.rows(); ++row)
+      (row >= fold * 20 && row < (fold + 1) * 20 ? block : others).push_back(row);
+    const SplitRows rows = without_overlap(table, others, block);
+    EXPECT_GE(rows.purged, 6);
+    const Table past = take_rows(table, rows.first);
+    const Table held_back = take_rows(table, rows.second);
+    FitRequest by_hand{past, test::spec_of("ridge"), {}, {}, {}, false};
+    by_hand.preparation.target_column = "x";
+    const Model model = fit(by_hand, listener, {}).model;  // alpha is 1 by default
+    mean += evaluate(model, held_back).metric("mse").value() / 5;
+  }
+  ASSERT_EQ(result.solution->path_mean_errors.size(), 1U);
+  EXPECT_NEAR(result.solution->path_mean_errors.front(), mean, 1e-9 * mean);
+}
+
+TEST(WindowsInTime, CrossValidationRefusesBlocksThatLeaveNothing) {
+  const Table table = lags(16);
+  FitRequest request{table, test::spec_of("lasso_cv"), {}, {}, {}, false};
+  request.preparation.target_column = "x";
+  request.spec.settings.set("folds", std::int64_t{2});
+  test::RecordingListener listener;
+  EXPECT_THAT(test::error_of(ExitCode::wrong_request, [&] { fit(request, listener, {}); }),
+              HasSubstr("no row is left to train on where block 1 of 2 is held back"));
+}
+
 TEST(WindowsInTime, ALinearModelHasNoPath) {
   const Table table = lags(100, Answer::path);
   FitRequest request{table, test::spec_of("ridge"), {}, {}, {}, false};

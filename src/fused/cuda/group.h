@@ -39,7 +39,7 @@ class CudaGroup : public EngineGroup {
   void restore(std::size_t model, const NamedArrays& state) override;
   NamedArrays parameters(std::size_t model) const override;
   NamedArrays best_parameters(std::size_t model) const override;
-  Precision precision() const { return kernel_.is_plain ? Precision::fp32 : Precision::fp16; }
+  Precision precision() const override { return kernel_.is_plain ? Precision::fp32 : Precision::fp16; }
 
  private:
   struct Model {
