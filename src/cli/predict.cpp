@@ -12,8 +12,8 @@
 #include "cli/command.h"
 #include "cli/find_run.h"
 #include "cli/reading_settings.h"
+#include "cli/slower_flag.h"
 #include "cli/terminal.h"
-#include "data/column_values.h"
 #include "data/source.h"
 #include "predict/gaps.h"
 #include "predict/intervals.h"
@@ -31,8 +31,9 @@ struct PredictCommand {
   bool include_features = false;
   bool every_window = false;
   bool json = false;
-  std::optional<double> interval;  // percent
-  config::Value reading;           // settings of the source, by their names
+  std::optional<double> interval;   // percent
+  std::vector<std::string> slower;  // NAME=DATA
+  config::Value reading;            // settings of the source, by their names
 };
 
 constexpr const char* prediction_name = "prediction";
@@ -50,8 +51,7 @@ nlohmann::json by_row(const std::vector<double>& values, std::int64_t steps) {
 void add_times_and_groups(const Table& rows, nlohmann::json& json) {
   const Table known_by = times_and_groups(rows);
   for (const std::string& name : known_by.column_names()) {
-    const TextValues texts = read_texts(known_by.column(name));
-    json[name == rows.windows->config.time_column ? "time" : "group"] = texts.values;
+    json[name == rows.windows->config.time_column ? "time" : "group"] = shown_values(known_by, name);
   }
 }
 
@@ -120,6 +120,32 @@ void print_table(const Table& table) {
   output_is_terminal() ? print(rest) : print_data(rest);
 }
 
+// A column of a slower table by the name that it has there.
+std::string name_there(const std::string& joined, const std::string& slower) {
+  return joined.starts_with(slower + "_") ? joined.substr(slower.size() + 1) : "";
+}
+
+// In the order of the model's names for them, with columns of text and dates as training had them.
+std::vector<Table> read_slower(const PredictCommand& command, const Model& model) {
+  if (command.slower.empty()) return {};
+  const std::vector<std::string> names = slower_names_of(model);
+  if (names.empty())
+    refuse("--slower: the model was trained without slower tables, so it has no use for one");
+  const std::vector<std::string> files = files_by_name(command.slower, names);
+  std::vector<Table> tables;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    std::vector<std::string> texts;
+    for (const std::string& joined : model.preparation.text_columns())
+      if (const std::string own = name_there(joined, names[i]); !own.empty()) texts.push_back(own);
+    DateForms forms = model.preparation.date_forms();
+    for (const auto& [joined, form] : model.preparation.date_forms())
+      if (const std::string own = name_there(joined, names[i]); !own.empty()) forms[own] = form;
+    tables.push_back(Source::open(source_named(files[i], command.reading), std::filesystem::current_path())
+                         .read(texts, told_notes(), forms));
+  }
+  return tables;
+}
+
 ExitCode predict_and_show(const PredictCommand& command) {
   if (command.json && command.include_features && command.output.empty()) {
     refuse("--json prints only predictions; to have the input columns too, add --output FILE");
@@ -146,8 +172,9 @@ ExitCode predict_and_show(const PredictCommand& command) {
   const Table given =
       Source::open(source_named(command.data, command.reading), std::filesystem::current_path())
           .read(model.preparation.text_columns(), told_notes(), model.preparation.date_forms());
-  const Table input = rows_to_predict(
-      model, given, command.every_window ? FramedRows::every : FramedRows::last, told_notes());
+  const Table input =
+      rows_to_predict(model, given, command.every_window ? FramedRows::every : FramedRows::last, told_notes(),
+                      read_slower(command, model));
   const Predictions predictions = predict(model, input);
   const std::vector<ColumnGaps> gaps =
       gaps_in(has_windows(input) ? covered_moments(input).moments : input, model.preparation);
@@ -199,6 +226,10 @@ Action declare_predict(CLI::App& app) {
                "Put the columns of DATA before the predictions");
   app.add_flag("--every-window", command->every_window,
                "Of a series, predict after each of its windows instead of after its end alone");
+  app.add_option("--slower", command->slower,
+                 "Of a model that was trained with slower time frames: each of their tables, under the name "
+                 "that it had there or in their order; may be repeated")
+      ->type_name("NAME=DATA");
   app.add_option(
          "--interval", command->interval,
          "Add columns lower and upper, which hold the actual value of so many percent of the rows; for "
@@ -214,7 +245,8 @@ Action declare_predict(CLI::App& app) {
       "Examples:\n"
       "  stoker predict latest new_houses.csv\n"
       "  stoker predict runs/2026-11-15_10-20-30_houses/model new.parquet --output prices.csv "
-      "--include-features");
+      "--include-features\n"
+      "  stoker predict latest quarters.csv --slower h1=hours.csv --slower h4=four_hours.csv");
   return [command] { return predict_and_show(*command); };
 }
 

@@ -26,6 +26,13 @@ std::string bar(double share, std::size_t cells) {
   return text;
 }
 
+// Of a slow training, digits enough to see that it moves.
+std::string rate_text(double steps_per_second) {
+  constexpr double fast = 10;
+  return steps_per_second < fast ? fmt::format("{:.2g}", steps_per_second)
+                                 : human_count(static_cast<std::uint64_t>(steps_per_second));
+}
+
 }  // namespace
 
 ProgressView::ProgressView(const Document& document, bool quiet) : document_(document), quiet_(quiet) {}
@@ -97,8 +104,8 @@ std::string ProgressView::training_line(std::int64_t step, std::int64_t total_st
   }
   if (steps_per_second > 0) {
     const double left = static_cast<double>(total_steps - step) / steps_per_second;
-    line += fmt::format("  {} steps/s  {} left", human_count(static_cast<std::uint64_t>(steps_per_second)),
-                        human_seconds(std::max(0.0, left)));
+    line +=
+        fmt::format("  {} steps/s  {} left", rate_text(steps_per_second), human_seconds(std::max(0.0, left)));
   }
   return line;
 }

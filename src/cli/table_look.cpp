@@ -10,6 +10,7 @@
 #include "cli/interrupt.h"
 #include "data/preparation.h"
 #include "data/standard_input.h"
+#include "data/windows.h"
 
 namespace stoker::cli {
 namespace {
@@ -46,10 +47,17 @@ PreparationConfig preparation_from(const config::Value& settings, const std::str
   return preparation;
 }
 
+// The tables that go with a series are left for the run to read.
+WindowsConfig without_slower(WindowsConfig config) {
+  config.slower = {};
+  return config;
+}
+
 }  // namespace
 
 std::optional<TableShape> look_at_table(const SourceConfig& source, const std::string& target,
-                                        const config::Value& settings, Look look) {
+                                        const config::Value& settings, Look look,
+                                        const std::optional<WindowsConfig>& windows) {
   if (!is_quickly_opened(source)) return std::nullopt;
   StopSignal stop;
   const InterruptGuard guard(stop);
@@ -59,10 +67,17 @@ std::optional<TableShape> look_at_table(const SourceConfig& source, const std::s
     is_open = true;
     if (opened.bytes() > most_bytes_of(source)) return std::nullopt;
     const std::optional<Table> start = look == Look::at_first_rows ? opened.first_rows() : std::nullopt;
-    const Table table = start ? *start : opened.read();
+    Table table = start ? *start : opened.read();
+    InputForm form(Scaling::none);
+    if (windows) {
+      table = frame_series(table, without_slower(*windows), FramedRows::to_learn, no_notes());
+      form.reads_windows = has_windows(table);
+    }
     const Preparation preparation =
-        Preparation::fit(table, preparation_from(settings, target), InputForm(Scaling::none), no_notes());
-    TableShape shape{.rows = table.rows(), .has_classes = preparation.task() != Task::regression};
+        Preparation::fit(table, preparation_from(settings, target), form, no_notes());
+    TableShape shape{.rows = table.rows(),
+                     .has_classes = preparation.task() != Task::regression,
+                     .moments = form.reads_windows ? windows->length : 0};
     for (const PreparedColumn& column : preparation.columns())
       (column.kind == PreparedColumn::Kind::number ? shape.numbers : shape.others) += column.width();
     return shape;

@@ -5,6 +5,7 @@
 #include "config/value.h"
 #include "data/preparation_config.h"
 #include "data/source.h"
+#include "data/windows_config.h"
 #include "pipeline/recommended.h"
 
 namespace stoker::cli {
@@ -15,9 +16,11 @@ enum class Look {
 };
 
 // What a table holds, by a look at it before the run: all rows are to be trained on. `settings` are those of
-// a train card that were given. None where a look is not quick (a file of more than 64 MB, packed 16), or
-// where the source has something wrong that reading it will tell.
+// a train card that were given, `windows` those of a series, whose windows are looked at then. None where a
+// look is not quick (a file of more than 64 MB, packed 16), or where the source has something wrong that
+// reading it will tell.
 std::optional<TableShape> look_at_table(const SourceConfig& source, const std::string& target,
-                                        const config::Value& settings, Look look);
+                                        const config::Value& settings, Look look,
+                                        const std::optional<WindowsConfig>& windows = std::nullopt);
 
 }  // namespace stoker::cli

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/execute.h"
 #include "cli/reading_settings.h"
+#include "cli/series_flags.h"
 #include "cli/table_look.h"
 #include "cli/usage.h"
 #include "config/flags.h"
@@ -37,6 +38,8 @@ struct TrainCommand {
   bool no_cache = false;
   bool profile = false;
   ShowOptions show;
+  SeriesFlags series;
+  config::Value windows;  // of a series: the settings of its card
   config::Value load;
   config::Value split;
   config::Value linear;
@@ -83,11 +86,20 @@ config::Fields linear_settings() {
   return all;
 }
 
+// Whatever its settings are.
+bool reads_windows(const std::string& model) {
+  const Family& family = family_named(model);
+  config::Diagnostics diagnostics("");
+  const config::Value usual = checked_settings(family, config::Value(config::Value::Map{}), "", diagnostics);
+  return form_of(family, usual).reads_windows;
+}
+
 void add_setting_flags(CLI::App& app, TrainCommand& command) {
   const auto add = [&app](const char* heading, const config::Fields& fields, config::Value& into) {
     app.option_defaults()->group(heading);
     config::add_flags(app, fields, into);
   };
+  add_series_flags(app, command.series);
   add("Settings of the network", settings_of("model_define_gpu", {"model_type"}), command.network);
   add("Settings of linear models", linear_settings(), command.linear);
   add("Settings of the training", settings_of("train_gpu", {"target_column"}), command.train);
@@ -127,8 +139,8 @@ void give_model_its_own(TrainCommand& command) {
   command.train = std::move(rest);
 }
 
-config::Value load_card(const TrainCommand& command) {
-  const SourceConfig source = Source::config_for(command.data);
+config::Value load_card(const TrainCommand& command, const std::string& data) {
+  const SourceConfig source = Source::config_for(data);
   config::Value settings;
   settings.set("source", std::string(config::name_of(source.source)));
   if (!source.path.empty()) settings.set("path", source.path);
@@ -149,6 +161,24 @@ bool trains_on_all(const TrainCommand& command) {
   return (share != nullptr && *share == 1) || (whole != nullptr && *whole == 1);
 }
 
+// What the rows to learn from come out of.
+const char* rows_of(const TrainCommand& command) {
+  return command.series.are_given() ? "windows.dataset" : "load.dataset";
+}
+
+// The series with what goes with it, and the windows of it.
+void add_series_cards(TrainCommand& command, config::Value& cards) {
+  if (!command.series.are_given()) return;
+  config::Value::List slower;
+  for (const SlowerCard& each : slower_cards(command.series, command.windows)) {
+    cards.set(each.id, load_card(command, each.data));
+    slower.emplace_back(each.id + ".dataset");
+  }
+  config::Value windows = card("windows", {{"dataset", "load.dataset"}}, command.windows);
+  if (!slower.empty()) windows.find("inputs")->set("slower", std::move(slower));
+  cards.set("windows", std::move(windows));
+}
+
 // Both parts get rows of every class, where nothing else decides the split.
 void keep_shares_of_classes(const TrainCommand& command, config::Value& settings) {
   if (settings.find("stratify_column") != nullptr || settings.find("group_column") != nullptr) return;
@@ -159,7 +189,8 @@ void keep_shares_of_classes(const TrainCommand& command, config::Value& settings
 // One ratio given alone means that the other part gets the rest.
 config::Value split_card(const TrainCommand& command, bool has_classes) {
   config::Value settings = command.split;
-  if (has_classes) keep_shares_of_classes(command, settings);
+  // Windows are divided by time.
+  if (has_classes && !command.series.are_given()) keep_shares_of_classes(command, settings);
   const auto complement = [&settings](const char* given, const char* other) {
     const config::Value* ratio = settings.find(given);
     const auto* share = ratio == nullptr ? nullptr : ratio->get_if<double>();
@@ -168,7 +199,7 @@ config::Value split_card(const TrainCommand& command, bool has_classes) {
   };
   complement("test_ratio", "train_ratio");
   complement("train_ratio", "test_ratio");
-  return card("data_split", {{"dataset", "load.dataset"}}, settings);
+  return card("data_split", {{"dataset", rows_of(command)}}, settings);
 }
 
 void refuse_settings_of_others(const TrainCommand& command) {
@@ -203,7 +234,7 @@ config::Value train_card(const TrainCommand& command) {
   }
   set_all(settings, command.train);
   return card(is_network(command.model) ? "train_gpu" : "train",
-              {{"train_dataset", trains_on_all(command) ? "load.dataset" : "split.train_dataset"},
+              {{"train_dataset", trains_on_all(command) ? rows_of(command) : "split.train_dataset"},
                {"model_spec", "model.model_spec"}},
               settings);
 }
@@ -260,11 +291,13 @@ void recommend(TrainCommand& command, TableShape shape) {
 Document build_document(TrainCommand command) {
   const TableShape shape =
       look_at_table(source_named(command.data, command.load), command.target, command.train,
-                    is_network(command.model) ? Look::at_all_rows : Look::at_first_rows)
+                    is_network(command.model) ? Look::at_all_rows : Look::at_first_rows,
+                    windows_config(command.windows))
           .value_or(assumed_shape(command));
   recommend(command, shape);
   config::Value cards;
-  cards.set("load", load_card(command));
+  cards.set("load", load_card(command, command.data));
+  add_series_cards(command, cards);
   const bool tests = !trains_on_all(command);
   if (tests) cards.set("split", split_card(command, shape.has_classes));
   cards.set("model", model_card(command));
@@ -290,6 +323,11 @@ ExitCode train(const TrainCommand& command) {
   options.profile = command.profile;
   TrainCommand settled = command;
   give_model_its_own(settled);
+  const bool wants_windows = reads_windows(settled.model);
+  refuse_without_windows(settled.series, settled.model, wants_windows);
+  if (settled.series.are_given())
+    settled.windows =
+        windows_settings(settled.series, settled.target, wants_windows, settled.split, settled.train);
   return execute(build_document(settled), options, command.show);
 }
 
@@ -312,7 +350,10 @@ Action declare_train(CLI::App& app) {
       "Examples:\n"
       "  stoker train houses.csv --target price\n"
       "  stoker train houses.csv --target price --model ridge --alpha 0.5 --test-ratio 0.3\n"
-      "  stoker train sample:friedman --target y --hidden-layers 64,32 --epochs 20 --device cpu");
+      "  stoker train sample:friedman --target y --hidden-layers 64,32 --epochs 20 --device cpu\n"
+      "  stoker train bars.csv --target close --windows 20 --horizon 8 --time-column time --group-column "
+      "symbol "
+      "--model gru");
   return [command] { return train(*command); };
 }
 

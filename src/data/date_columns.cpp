@@ -76,9 +76,17 @@ void set_dates(Table& table, int position, const std::vector<std::optional<Momen
       table.columns->SetColumn(position, field, std::make_shared<arrow::ChunkedArray>(values)), "dates");
 }
 
+// A year and a month may as well be two numbers of something else, unless the year is one that people have
+// series of.
+bool is_likely(const DateForm& form, const std::optional<Moment>& moment) {
+  constexpr std::int64_t year_1600 = -11'676'096'000;
+  constexpr std::int64_t year_2200 = 7'258'118'400;
+  return moment && (form.tells_day() || (moment->seconds >= year_1600 && moment->seconds < year_2200));
+}
+
 // The usual forms that every value has; those of the first value are the only ones worth trying.
 std::vector<const DateForm*> forms_of(const TextValues& texts) {
-  constexpr std::size_t shortest = 8;
+  constexpr std::size_t shortest = 6;
   constexpr std::size_t longest = 48;
   std::vector<const DateForm*> forms;
   bool is_first = true;
@@ -90,7 +98,7 @@ std::vector<const DateForm*> forms_of(const TextValues& texts) {
       for (const DateForm& form : usual_date_forms()) forms.push_back(&form);
       is_first = false;
     }
-    std::erase_if(forms, [&](const DateForm* form) { return !form->parse(text); });
+    std::erase_if(forms, [&](const DateForm* form) { return !is_likely(*form, form->parse(text)); });
     if (forms.empty()) return {};
   }
   return forms;

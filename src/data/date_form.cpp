@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 12> month_names{"january",   "february", 
                                                        "september", "october",  "november", "december"};
 constexpr std::array<std::string_view, 7> day_names{"sunday",   "monday", "tuesday", "wednesday",
                                                     "thursday", "friday", "saturday"};
-constexpr std::string_view known_letters = "YymdeHIMSfpzbBhaAFTR";
+constexpr std::string_view known_letters = "YymdeHIMSfpzbBhaAFTRq";
 
 // What several letters stand for.
 std::string spelled_out(std::string_view form) {
@@ -155,9 +155,13 @@ class DateParser {
         return true;
       case 'm':
         return take_number(month_, 1, 2, 12);
+      case 'q':
+        if (!take_number(month_, 1, 1, 4) || month_ == 0) return false;
+        month_ = 3 * month_ - 2;
+        return true;
       case 'd':
       case 'e':
-        return take_number(day_, 1, 2, 31);
+        return take_number(day_, 1, 2, 31) && day_ > 0;
       case 'H':
         return take_number(hour_, 1, 2, 23);
       case 'I':
@@ -187,7 +191,7 @@ class DateParser {
   std::string_view text_;
   int year_ = 0;
   int month_ = 0;
-  int day_ = 0;
+  int day_ = 1;
   int hour_ = 0;
   int minute_ = 0;
   int second_ = 0;
@@ -200,7 +204,7 @@ std::vector<DateForm> make_usual_forms() {
   std::vector<DateForm> forms;
   for (const std::string day :
        {"%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d",
-        "%b %d, %Y", "%b %d %Y", "%d %b %Y", "%d-%b-%Y", "%a, %d %b %Y", "%A, %b %d, %Y"}) {
+        "%b %d, %Y", "%b %d %Y", "%d %b %Y", "%d-%b-%Y", "%b-%d-%Y", "%a, %d %b %Y", "%A, %b %d, %Y"}) {
     forms.emplace_back(day);
     for (const std::string between : {" ", "T", ", "}) {
       for (const std::string time : {"%H:%M:%S", "%H:%M", "%I:%M:%S %p", "%I:%M %p"}) {
@@ -209,6 +213,9 @@ std::vector<DateForm> make_usual_forms() {
       }
     }
   }
+  for (const char* period : {"%Y-%m", "%Y/%m", "%m/%Y", "%m-%Y", "%Y %b", "%b %Y", "%Y-%b", "%b-%Y", "%YM%m",
+                             "%Y Q%q", "%Y-Q%q", "%YQ%q", "Q%q %Y", "Q%q-%Y"})
+    forms.emplace_back(period);
   return forms;
 }
 
@@ -220,7 +227,6 @@ DateForm::DateForm(std::string form) : form_(std::move(form)) {
     refuse("a form of dates has {} characters, more than any needs", form_.size());
   bool has_year = false;
   bool has_month = false;
-  bool has_day = false;
   for (std::size_t i = 0; i < form_.size(); ++i) {
     if (form_[i] != '%') continue;
     const char letter = ++i < form_.size() ? form_[i] : ' ';
@@ -228,15 +234,18 @@ DateForm::DateForm(std::string form) : form_(std::move(form)) {
       refuse(
           "'{}' is not a form of dates: '%{}' is unknown; known: %Y %y %m %b %B %d %e %F %H %I %M %S %f %p "
           "%T "
-          "%R %z %a %A and %%",
+          "%R %z %a %A %q and %%",
           form_, letter);
     }
     has_year = has_year || letter == 'Y' || letter == 'y' || letter == 'F';
-    has_month = has_month || std::string_view("mbBhF").find(letter) != std::string_view::npos;
-    has_day = has_day || letter == 'd' || letter == 'e' || letter == 'F';
+    has_month = has_month || std::string_view("mbBhFq").find(letter) != std::string_view::npos;
+    tells_day_ = tells_day_ || letter == 'd' || letter == 'e' || letter == 'F';
   }
-  if (!has_year || !has_month || !has_day)
-    refuse("'{}' is not a form of dates: it needs a year, a month and a day, such as %d/%m/%Y", form_);
+  if (!has_year || !has_month)
+    refuse(
+        "'{}' is not a form of dates: it needs a year and a month, such as %d/%m/%Y, %Y-%m or %Y Q%q (a "
+        "quarter)",
+        form_);
   spelled_ = spelled_out(form_);
 }
 

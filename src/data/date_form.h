@@ -17,9 +17,11 @@ struct Moment {
 
 class DateForm {
  public:
-  // Refuses letters that are not known and forms that do not tell a day.
+  // Refuses letters that are not known and forms that do not tell a month. One without a day stands for the
+  // first of its month or quarter.
   explicit DateForm(std::string form);
   const std::string& text() const { return form_; }
+  bool tells_day() const { return tells_day_; }
   // None when the text has another form or is no day of the calendar. Blanks in the form stand for any number
   // of them, and seconds may have a fraction. What has no zone is taken as UTC.
   std::optional<Moment> parse(std::string_view text) const;
@@ -27,6 +29,7 @@ class DateForm {
  private:
   std::string form_;
   std::string spelled_;  // the same without letters that stand for several
+  bool tells_day_ = false;
 };
 
 // The forms in which dates are found without being told: ISO 8601 and those of everyday, with a time or

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <span>
@@ -12,6 +14,7 @@
 #include <arrow/array.h>
 #include <arrow/builder.h>
 #include <arrow/compute/api_vector.h>
+#include <arrow/compute/cast.h>
 #include <arrow/datum.h>
 #include <arrow/scalar.h>
 #include <arrow/table.h>
@@ -28,10 +31,63 @@ namespace {
 
 constexpr std::int64_t nothing_known = -1;
 
+// A time to its last digit, whatever unit its column has: as one double, moments of our days that lie closer
+// than a fifth of a microsecond would be the same.
+struct Instant {
+  std::int64_t whole = 0;  // seconds, or whatever numbers the column holds
+  double rest = 0;         // from 0 to below 1
+  friend auto operator<=>(const Instant&, const Instant&) = default;
+};
+
 struct TimedRows {
-  std::vector<double> times;  // of all rows, in seconds or in whatever numbers the column holds
+  std::vector<Instant> times;  // of all rows
   std::vector<ValueRows> groups;
 };
+
+Instant instant_of(double time) {
+  constexpr double largest = 9e18;
+  if (!(std::abs(time) < largest)) return {std::numeric_limits<std::int64_t>::max(), time};
+  const double whole = std::floor(time);
+  return {static_cast<std::int64_t>(whole), time - whole};
+}
+
+std::int64_t parts_of_a_second(const arrow::DataType& type) {
+  switch (static_cast<const arrow::TimestampType&>(type).unit()) {
+    case arrow::TimeUnit::SECOND:
+      return 1;
+    case arrow::TimeUnit::MILLI:
+      return 1'000;
+    case arrow::TimeUnit::MICRO:
+      return 1'000'000;
+    case arrow::TimeUnit::NANO:
+      break;
+  }
+  return 1'000'000'000;
+}
+
+// Of a column without missing values.
+std::vector<Instant> instants_in(const std::shared_ptr<arrow::ChunkedArray>& column) {
+  std::vector<Instant> instants;
+  instants.reserve(static_cast<std::size_t>(column->length()));
+  const arrow::Type::type type = column->type()->id();
+  if (type != arrow::Type::TIMESTAMP && type != arrow::Type::INT64) {
+    for (const double time : read_numbers(*column)) instants.push_back(instant_of(time));
+    return instants;
+  }
+  const std::int64_t parts = type == arrow::Type::INT64 ? 1 : parts_of_a_second(*column->type());
+  const auto numbers =
+      or_fail(arrow::compute::Cast(arrow::Datum(column), arrow::int64()), "reading times").chunked_array();
+  for (const auto& chunk : numbers->chunks()) {
+    const auto& values = static_cast<const arrow::Int64Array&>(*chunk);
+    for (std::int64_t i = 0; i < values.length(); ++i) {
+      const std::int64_t below = values.Value(i) % parts < 0 ? 1 : 0;
+      const std::int64_t whole = values.Value(i) / parts - below;
+      const std::int64_t rest = values.Value(i) % parts + below * parts;
+      instants.push_back({whole, static_cast<double>(rest) / static_cast<double>(parts)});
+    }
+  }
+  return instants;
+}
 
 std::string told_time(const Table& table, const std::string& column, std::int64_t row) {
   const auto value = or_fail(table.column(column)->GetScalar(row), "reading a time");
@@ -44,8 +100,8 @@ void refuse_times_that_do_not_rise(const Table& table, const TimedRows& rows, co
     for (std::size_t i = 1; i < group.rows.size(); ++i) {
       const std::int64_t before = group.rows[i - 1];
       const std::int64_t row = group.rows[i];
-      const double earlier = rows.times[static_cast<std::size_t>(before)];
-      const double time = rows.times[static_cast<std::size_t>(row)];
+      const Instant& earlier = rows.times[static_cast<std::size_t>(before)];
+      const Instant& time = rows.times[static_cast<std::size_t>(row)];
       if (earlier < time) continue;
       const std::string of_group =
           group.value.empty() ? "" : fmt::format(" of {} {}", how.group_column, group.value);
@@ -65,11 +121,13 @@ TimedRows timed_rows(const Table& table, const AsOf& how, const std::string& nam
   if (!is_numeric(kind_of(*times->type())))
     refuse("{}: column '{}' has the type {}, not times; if these are dates, date_columns says in which form",
            name, how.time_column, times->type()->ToString());
+  if (count_missing(*times) > 0) {
+    const std::vector<double> numbers = read_numbers(*times);
+    const auto missing = std::ranges::find_if(numbers, [](double time) { return std::isnan(time); });
+    refuse("{}: row {} has no {}", name, table.row_number(missing - numbers.begin()), how.time_column);
+  }
   TimedRows rows;
-  rows.times = read_numbers(*times);
-  const auto missing = std::ranges::find_if(rows.times, [](double time) { return std::isnan(time); });
-  if (missing != rows.times.end())
-    refuse("{}: row {} has no {}", name, table.row_number(missing - rows.times.begin()), how.time_column);
+  rows.times = instants_in(times);
   if (!how.group_column.empty() && table.has_column(how.group_column)) {
     rows.groups = rows_by_value(table, how.group_column);
   } else {
@@ -116,10 +174,10 @@ void warn_of_times_apart(const TimedRows& faster, const TimedRows& slower, const
 
 // For each row of a group of the faster table, whatever their order, the row of the slower one that was
 // known.
-void match(const ValueRows& faster, std::span<const double> faster_times, const ValueRows& slower,
-           std::span<const double> slower_times, Stamp stamp, std::vector<std::int64_t>& known) {
+void match(const ValueRows& faster, std::span<const Instant> faster_times, const ValueRows& slower,
+           std::span<const Instant> slower_times, Stamp stamp, std::vector<std::int64_t>& known) {
   for (const std::int64_t row : faster.rows) {
-    const double now = faster_times[static_cast<std::size_t>(row)];
+    const Instant& now = faster_times[static_cast<std::size_t>(row)];
     const auto not_begun = std::ranges::upper_bound(slower.rows, now, std::less(), [&](std::int64_t each) {
       return slower_times[static_cast<std::size_t>(each)];
     });
@@ -205,6 +263,29 @@ Table join_as_of(const Table& faster, const Table& slower, const AsOf& how, cons
                                       "missing there",
                                       human_count(unknown), human_count(known.size()), name));
   return with_columns(faster, slower, known, how, name);
+}
+
+std::vector<std::string> names_of_slower(const SlowerConfig& config, std::size_t tables) {
+  std::vector<std::string> names = config.slower_names;
+  if (!names.empty() && names.size() != tables)
+    refuse("slower_names has {} for {}", counted(names.size(), "name"), counted(tables, "slower table"));
+  for (std::size_t i = names.size(); i < tables; ++i) names.push_back(fmt::format("slower{}", i + 1));
+  return names;
+}
+
+Table join_slower_tables(Table table, const std::vector<Table>& slower, const SlowerConfig& config,
+                         const std::string& time_column, const std::string& group_column,
+                         const Notes& notes) {
+  const std::vector<std::string> names = names_of_slower(config, slower.size());
+  if (!slower.empty() && time_column.empty()) refuse("slower tables are joined by time; set time_column");
+  for (std::size_t i = 0; i < slower.size(); ++i)
+    table = join_as_of(table, slower[i],
+                       {.time_column = time_column,
+                        .group_column = group_column,
+                        .prefix = names[i],
+                        .stamp = config.slower_stamp},
+                       notes);
+  return table;
 }
 
 }  // namespace stoker

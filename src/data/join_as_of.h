@@ -1,8 +1,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/notes.h"
 #include "config/field.h"
@@ -27,6 +29,26 @@ struct AsOf {
   Stamp stamp = Stamp::open;
 };
 
+// The settings of several slower tables, as cards have them.
+struct SlowerConfig {
+  std::vector<std::string> slower_names;
+  Stamp slower_stamp = Stamp::open;
+};
+
+inline config::Fields fields(SlowerConfig& c) {
+  return {
+      config::field("slower_names", c.slower_names,
+                    "Names of the tables connected to slower, in their order: h1 makes h1_close of a column "
+                    "close; empty: slower1, slower2, …"),
+      config::field("slower_stamp", c.slower_stamp,
+                    "What the times of slower rows say. open: when each begins, so that a row is known only "
+                    "once the next has begun. close: when it is over, so that it is known from then on"),
+  };
+}
+
+// The names of so many tables: those that are set, or slower1, slower2, …. Refuses another number of names.
+std::vector<std::string> names_of_slower(const SlowerConfig& config, std::size_t tables);
+
 // The faster table with the columns of a slower one (hours beside quarters of an hour) as they were known at
 // the time of each row: those of the newest slower row that is not later. Where a slower row is stamped with
 // its opening, it is known only once the next of its series has begun, whatever the time between them. What
@@ -37,5 +59,9 @@ struct AsOf {
 // row within a group, times that are missing or of another kind than those of the other table, and names of
 // columns that are there already.
 Table join_as_of(const Table& faster, const Table& slower, const AsOf& how, const Notes& notes);
+
+// The same with any number of slower tables, each under its name.
+Table join_slower_tables(Table table, const std::vector<Table>& slower, const SlowerConfig& config,
+                         const std::string& time_column, const std::string& group_column, const Notes& notes);
 
 }  // namespace stoker

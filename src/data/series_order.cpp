@@ -75,8 +75,8 @@ void refuse_strange_times(const Table& table, const arrow::ChunkedArray& column,
     const TextValues texts = read_texts(table.column(name));
     refuse(
         "time_column '{}' contains text, such as '{}'; give the form of its dates in date_columns of "
-        "data_load, for example {{{}: '%d/%m/%Y'}}",
-        name, texts.values.empty() ? "" : shortened(texts.values.front()), name);
+        "data_load, for example {{{}: '%d/%m/%Y'}} (--date-columns '{}=%d/%m/%Y')",
+        name, texts.values.empty() ? "" : shortened(texts.values.front()), name, name);
   }
   if (kind != ColumnKind::integer && kind != ColumnKind::real && kind != ColumnKind::time)
     refuse("time_column '{}' contains {}, not times or numbers", name, column.type()->ToString());

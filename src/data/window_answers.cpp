@@ -30,20 +30,6 @@ LastMoments moved(LastMoments rows, std::int64_t steps) {
   return rows;
 }
 
-std::vector<std::uint8_t> missing_values_in(const std::shared_ptr<arrow::ChunkedArray>& column) {
-  if (kind_of(*column->type()) == ColumnKind::text) return read_texts(column).missing;
-  std::vector<std::uint8_t> missing;
-  missing.reserve(static_cast<std::size_t>(column->length()));
-  NumberReader reader(column);
-  std::array<double, 1024> block;
-  for (std::int64_t first = 0; first < column->length(); first += 1024) {
-    const auto count = static_cast<std::size_t>(std::min<std::int64_t>(1024, column->length() - first));
-    reader.read(std::span(block).first(count));
-    for (std::size_t i = 0; i < count; ++i) missing.push_back(std::isnan(block[i]) ? 1 : 0);
-  }
-  return missing;
-}
-
 // Keeps those of the windows whose answer can be told.
 template <class CanTell>
 void keep_answered(const WindowsConfig& config, LastMoments& last_moments, const Notes& notes,
@@ -96,6 +82,20 @@ std::vector<NewColumn> directions(const std::shared_ptr<arrow::ChunkedArray>& co
 }
 
 }  // namespace
+
+std::vector<std::uint8_t> missing_values_in(const std::shared_ptr<arrow::ChunkedArray>& column) {
+  if (kind_of(*column->type()) == ColumnKind::text) return read_texts(column).missing;
+  std::vector<std::uint8_t> missing;
+  missing.reserve(static_cast<std::size_t>(column->length()));
+  NumberReader reader(column);
+  std::array<double, 1024> block;
+  for (std::int64_t first = 0; first < column->length(); first += 1024) {
+    const auto count = static_cast<std::size_t>(std::min<std::int64_t>(1024, column->length() - first));
+    reader.read(std::span(block).first(count));
+    for (std::size_t i = 0; i < count; ++i) missing.push_back(std::isnan(block[i]) ? 1 : 0);
+  }
+  return missing;
+}
 
 std::shared_ptr<arrow::ChunkedArray> values_at(const std::shared_ptr<arrow::ChunkedArray>& column,
                                                const std::vector<std::int64_t>& rows) {

@@ -24,6 +24,9 @@ using NewColumn = std::pair<std::shared_ptr<arrow::Field>, std::shared_ptr<arrow
 std::vector<NewColumn> answers_of(const Table& sorted, const WindowsConfig& config,
                                   std::vector<std::int64_t>& last_moments, const Notes& notes);
 
+// 1 where a row has no value.
+std::vector<std::uint8_t> missing_values_in(const std::shared_ptr<arrow::ChunkedArray>& column);
+
 // Those rows of a column.
 std::shared_ptr<arrow::ChunkedArray> values_at(const std::shared_ptr<arrow::ChunkedArray>& column,
                                                const std::vector<std::int64_t>& rows);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "data/carry_forward.h"
 #include "data/column_values.h"
 #include "data/kept_columns.h"
 #include "data/series_order.h"
@@ -221,6 +222,7 @@ Table frame_series(const Table& table, const WindowsConfig& config, FramedRows r
     if (!name.empty())
       columns.emplace_back(sorted.columns->schema()->GetFieldByName(name),
                            values_at(sorted.column(name), last_moments));
+  if (config.carry_forward) sorted = carried_forward(sorted, features, order.groups);
   auto windows = std::make_shared<Windows>();
   windows->config = config;
   windows->config.feature_columns = features;  // a forecast is to read the same

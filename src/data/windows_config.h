@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/field.h"
+#include "data/join_as_of.h"
 
 namespace stoker {
 
@@ -44,13 +45,15 @@ struct WindowsConfig {
   std::string time_column;
   std::vector<std::string> feature_columns;  // empty: all that are left
   WindowLayout layout = WindowLayout::windows;
+  bool carry_forward = false;
+  SlowerConfig slower = {};  // of a model, the tables that were joined to its series
 
   // Moments of which the answer is made, after the last one of the window.
   std::int64_t moments_needed_ahead() const { return answer == Answer::given ? 0 : horizon; }
 };
 
 inline config::Fields fields(WindowsConfig& c) {
-  return {
+  config::Fields all{
       config::field("length", c.length, "Rows of a window")
           .within(1, static_cast<double>(longest_window))
           .changes_rows(),
@@ -90,7 +93,12 @@ inline config::Fields fields(WindowsConfig& c) {
                     "windows: for models that read sequences, as places in the series. columns: for all "
                     "others, as a table with a column for each feature and row of the window, such as "
                     "close (3 back)"),
+      config::field("carry_forward", c.carry_forward,
+                    "Fill a missing value of a feature with the last one before it in its series, as far as "
+                    "there is one; answers are never filled"),
   };
+  for (config::Field& each : fields(c.slower)) all.push_back(std::move(each));
+  return all;
 }
 
 // What is wrong with the settings together, and which one it is; both "" where nothing is.

@@ -58,6 +58,7 @@ json to_json(const Model& model) {
   text["task"] = config::name_of(model.preparation.task());
   for (const Model& member : model.members) text["members"].push_back(description_of(member));
   if (!model.weights.empty()) text["weights"] = model.weights;
+  if (!model.parts.empty()) text["parts"] = model.parts;
   if (!model.held_back.rows.empty()) text["validation_rows"] = model.held_back.rows.size();
   return text;
 }
@@ -131,6 +132,7 @@ Model from_json(const json& text) {
   if (version > version_without_members && has_members) model.members = members_from(text.at("members"));
   if (version > version_without_weights && text.contains("weights"))
     model.weights = text.at("weights").get<std::vector<double>>();
+  if (text.contains("parts")) model.parts = text.at("parts").get<std::vector<std::size_t>>();
   if (text.contains("quantile")) model.quantile = text.at("quantile").get<double>();
   // Which a model of weights may do without.
   if (version == version_without_weights || (version == format_version && text.contains("decision")))
@@ -156,9 +158,21 @@ void refuse_strange_weights(const Model& model) {
   if (!(std::abs(sum - 1) < rounding)) refuse("the weights of its members add up to {}, not 1", sum);
 }
 
+void refuse_strange_parts(const Model& model) {
+  if (model.parts.empty()) return;
+  std::size_t members = 0;
+  for (const std::size_t part : model.parts) {
+    if (part == 0 || part > model.members.size()) refuse("a part of it has {} members", part);
+    members += part;
+  }
+  if (members != model.members.size())
+    refuse("its parts have {} members, but it has {}", members, model.members.size());
+}
+
 // Their predictions are averaged: all must be about the same.
 void refuse_strange_members(const Model& model) {
   refuse_strange_weights(model);
+  refuse_strange_parts(model);
   const Preparation& whole = model.preparation;
   for (std::size_t i = 0; i < model.members.size(); ++i) {
     const Model& member = model.members[i];
@@ -284,6 +298,14 @@ std::span<const Model> members_of(const Model& model) {
 double weight_of_member(const Model& model, std::size_t member) {
   if (!model.weights.empty()) return model.weights.at(member);
   return 1.0 / static_cast<double>(members_of(model).size());
+}
+
+std::vector<std::size_t> parts_of(const Model& model) {
+  if (!model.parts.empty()) return model.parts;
+  const std::size_t members = members_of(model).size();
+  const auto is_other = [&](const Model& member) { return member.type() != model.type(); };
+  if (model.weights.empty() && std::ranges::none_of(model.members, is_other)) return {members};
+  return std::vector<std::size_t>(members, 1);
 }
 
 std::int64_t parameter_count(const Model& model) {

@@ -28,7 +28,11 @@ struct Model {
   // columns, task, classes.
   std::vector<Model> members = {};
   std::vector<double> weights = {};  // of the members, adding up to 1; none: all count the same
-  HeldBackRows held_back = {};       // of a member, or of a network that was watched on validation rows
+  // Where several ensembles were combined, how many members come from each, one behind the other: a row that
+  // was held back in all of them was so by some members of each. None: they belong to one, or each is its
+  // own.
+  std::vector<std::size_t> parts = {};
+  HeldBackRows held_back = {};  // of a member, or of a network that was watched on validation rows
   // Of numbers, trained for a quantile: the share of the rows that is to lie below what is predicted.
   std::optional<double> quantile = std::nullopt;
   Decision decision = {};  // of the whole, never of a member
@@ -42,6 +46,10 @@ std::span<const Model> members_of(const Model& model);
 
 // How much a member counts; a single model counts all.
 double weight_of_member(const Model& model, std::size_t member);
+
+// How many members belong together, one behind the other: those of one ensemble stand for each other, each
+// trained on other rows of the same table; of models that were combined each is a part of its own.
+std::vector<std::size_t> parts_of(const Model& model);
 
 // Of all members together.
 std::int64_t parameter_count(const Model& model);

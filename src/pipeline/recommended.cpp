@@ -18,6 +18,8 @@ constexpr std::int64_t few_rows = 600;
 constexpr std::int64_t rows_for_embedded_classes = 2'000;
 // More numbers make the first layer the whole network.
 constexpr std::int64_t most_embedded_numbers = 200;
+// Of a series: from here on networks over windows have their full size.
+constexpr std::int64_t many_windows = 50'000;
 constexpr std::int64_t folds = 8;
 // Floating-point operations that a core does in some 30 and 200 seconds.
 constexpr double work_for_two_repeats = 2.5e12;
@@ -76,7 +78,18 @@ class Recommendation {
     if (has_field("activation") && is_small() && shape_.has_classes)
       set(settings_.model, "activation", "tanh");
     if (has_field("dropout")) set(settings_.model, "dropout", is_small() ? 0.2 : 0.15);
+    if (shape_.moments > 0) choose_sequence();
     if (has_field("number_embedding") && can_embed()) set(settings_.model, "number_embedding", "periodic");
+  }
+
+  // The sizes that cards have by default are for hundreds of thousands of windows; real series mostly have
+  // some thousands of rows, of which larger networks learn nothing more and take minutes.
+  void choose_sequence() {
+    if (has_field("moments")) set(settings_.model, "moments", shape_.moments);
+    if (shape_.rows >= many_windows) return;
+    if (has_field("hidden_size") && set(settings_.model, "hidden_size", is_small() ? 32 : 64))
+      set(settings_.model, "layers", std::int64_t{has_field("kernel_size") ? 3 : 1});
+    if (has_field("feed_forward")) set(settings_.model, "feed_forward", std::int64_t{128});
   }
 
   // The fused engine for GPUs does not embed; who asks for it wants its speed.

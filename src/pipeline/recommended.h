@@ -13,6 +13,7 @@ struct TableShape {
   std::int64_t numbers = 0;  // columns of numbers
   std::int64_t others = 0;   // columns that texts become
   bool has_classes = false;
+  std::int64_t moments = 0;  // of windows of a series, where the rows are these
 };
 
 // Settings of the cards that define and train a network.

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <numeric>
+#include <set>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -134,6 +136,61 @@ void refuse_other_prediction(const Model& first, const Model& other, std::size_t
            number);
 }
 
+// The actual values of the rows that some member of the model was not trained on.
+std::map<std::int64_t, std::vector<double>> held_back_values(const Model& model) {
+  const auto steps = static_cast<std::size_t>(model.preparation.steps());
+  std::map<std::int64_t, std::vector<double>> values;
+  for (const Model& member : members_of(model)) {
+    const HeldBackRows& own = member.held_back;
+    for (std::size_t i = 0; i < own.rows.size(); ++i) {
+      const auto first = own.actual.begin() + static_cast<std::ptrdiff_t>(i * steps);
+      values.try_emplace(own.rows[i], first, first + static_cast<std::ptrdiff_t>(steps));
+    }
+  }
+  return values;
+}
+
+// Up to what single precision loses on the way.
+bool are_same_values(const std::vector<double>& one, const std::vector<double>& other) {
+  constexpr double rounding = 1e-4;
+  return std::ranges::equal(one, other, [](double a, double b) {
+    return std::abs(a - b) <= rounding * std::max({1.0, std::abs(a), std::abs(b)});
+  });
+}
+
+// What intervals of the whole rest on: rows that no part of it was trained on. None where the models were
+// trained on different tables, whose rows have the same numbers and other values; and of classes, which have
+// no intervals.
+std::set<std::int64_t> rows_held_back_by_all(const std::vector<Model>& models) {
+  std::set<std::int64_t> rows;
+  if (models.front().preparation.task() != Task::regression) return rows;
+  const auto first = held_back_values(models.front());
+  for (const auto& [row, values] : first) rows.insert(row);
+  for (std::size_t m = 1; m < models.size(); ++m) {
+    if (models[m].preparation.steps() != models.front().preparation.steps()) return {};
+    const auto own = held_back_values(models[m]);
+    std::erase_if(rows, [&](std::int64_t row) { return !own.contains(row); });
+    for (const std::int64_t row : rows)
+      if (!are_same_values(first.at(row), own.at(row))) return {};
+  }
+  return rows;
+}
+
+void keep_rows(HeldBackRows& held_back, const std::set<std::int64_t>& kept, std::size_t steps) {
+  HeldBackRows fewer;
+  const auto append = [&](std::vector<double>& to, const std::vector<double>& from, std::size_t row) {
+    const auto first = from.begin() + static_cast<std::ptrdiff_t>(row * steps);
+    to.insert(to.end(), first, first + static_cast<std::ptrdiff_t>(steps));
+  };
+  for (std::size_t i = 0; i < held_back.rows.size(); ++i) {
+    if (!kept.contains(held_back.rows[i])) continue;
+    fewer.rows.push_back(held_back.rows[i]);
+    append(fewer.actual, held_back.actual, i);
+    append(fewer.predicted, held_back.predicted, i);
+  }
+  held_back = std::move(fewer);
+}
+
 }  // namespace
 
 std::string problem_of(const CombiningConfig& config) {
@@ -170,6 +227,7 @@ Model combine_models(const std::vector<Model>& models, const std::vector<double>
   whole.network = models.front().network;
   whole.preparation = models.front().preparation;
   whole.quantile = models.front().quantile;
+  const std::set<std::int64_t> kept = rows_held_back_by_all(models);
   const bool are_single = std::ranges::none_of(models, &Model::is_ensemble);
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
   for (std::size_t i = 0; i < models.size(); ++i) {
@@ -178,13 +236,16 @@ Model combine_models(const std::vector<Model>& models, const std::vector<double>
     const std::span<const Model> members = members_of(models[i]);
     for (std::size_t m = 0; m < members.size(); ++m) {
       whole.members.push_back(members[m]);
-      whole.members.back().held_back = {};  // each of other rows, and by other weights than they have now
+      keep_rows(whole.members.back().held_back, kept, static_cast<std::size_t>(whole.preparation.steps()));
       whole.members.back().quantile = std::nullopt;
       whole.members.back().decision = {};
       whole.weights.push_back(share * weight_of_member(models[i], m));
     }
   }
   if (weights.empty() && are_single) whole.weights.clear();  // all count the same
+  if (!are_single)
+    for (const Model& each : models)
+      for (const std::size_t part : parts_of(each)) whole.parts.push_back(part);
   if (whole.members.size() > most_members)
     refuse("the models have {} members together, more than the maximum of {}", whole.members.size(),
            most_members);

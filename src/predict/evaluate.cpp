@@ -4,13 +4,17 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "data/column_values.h"
 #include "data/target_column.h"
 #include "data/windows.h"
 #include "predict/calibration.h"
 #include "predict/certainty.h"
+#include "predict/last_value.h"
 #include "predict/predictions.h"
 
 namespace stoker {
@@ -112,6 +116,33 @@ void add_certainty(const MeasuredRows& rows, std::span<const Metric> possible, c
   evaluation.baseline = baseline_of(rows, of_task);
 }
 
+using NamedNumbers = std::vector<std::pair<std::string, double>>;
+
+// Whether the model is better by one metric at least, for each may favour another kind of mistake.
+bool is_better(const NamedNumbers& model, const NamedNumbers& baseline) {
+  for (const auto& [name, plain] : baseline) {
+    const Metric* metric = find_metric(name);
+    const auto own = std::ranges::find(model, name, &std::pair<std::string, double>::first);
+    if (metric == nullptr || own == model.end()) continue;
+    if (metric->higher_is_better ? own->second > plain : own->second < plain) return true;
+  }
+  return false;
+}
+
+// By every metric a prediction that takes no model is as good: then the model is of no use, however fine its
+// figures look by themselves.
+void warn_of_no_gain(const Evaluation& evaluation, const Notes& notes) {
+  if (!evaluation.baseline || evaluation.baseline->metrics.empty()) return;
+  const NamedNumbers& plain = evaluation.baseline->metrics;
+  if (is_better(evaluation.metrics, plain)) return;
+  const std::string& name = plain.front().first;
+  notes(Severity::warning,
+        fmt::format("the model is of no use on these rows: by every metric, to predict {} is as good or "
+                    "better ({} {:.4g} against {:.4g})",
+                    evaluation.baseline->predicts, name, plain.front().second,
+                    evaluation.metric(name).value_or(missing_number)));
+}
+
 // A model that takes every row for the common class is right most of the time and of no use.
 void warn_of_hidden_classes(const ClassCounts& counts, const std::vector<std::string>& names,
                             const Notes& notes) {
@@ -180,6 +211,7 @@ void evaluate_classes(const Model& model, const Table& table, const Notes& notes
   add_certainty({{}, {}, &rows}, possible, drawn_at_once(table, 1), evaluation);
   if (rows.scored.all_numbers) evaluation.charts.emplace_back(calibration_of(rows, names));
   warn_of_hidden_classes(rows.counts, names, notes);
+  warn_of_no_gain(evaluation, notes);
 }
 
 // The loss that was trained for, in the target's unit, and the share of the rows below their predictions, to
@@ -204,27 +236,55 @@ std::vector<double> of_step(const std::vector<double>& values, std::size_t step,
   return own;
 }
 
-void measure_steps(const std::vector<double>& actual, const std::vector<double>& predicted, std::size_t steps,
-                   std::span<const Metric> wanted, Evaluation& evaluation) {
+// The metrics of each step alone; none where there is one.
+std::vector<NamedNumbers> measured_steps(const std::vector<double>& actual,
+                                         const std::vector<double>& predicted, std::size_t steps,
+                                         std::span<const Metric> wanted) {
+  std::vector<NamedNumbers> by_step;
   for (std::size_t step = 0; steps > 1 && step < steps; ++step) {
     const std::vector<double> own = of_step(actual, step, steps);
     const std::vector<double> told = of_step(predicted, step, steps);
     Evaluation alone;
     measure(measured_numbers(own, told), wanted, alone);
-    evaluation.by_step.push_back(std::move(alone.metrics));
+    by_step.push_back(std::move(alone.metrics));
   }
+  return by_step;
 }
 
-void evaluate_numbers(const Model& model, const Table& table, std::span<const Metric> wanted, bool judged,
-                      Evaluation& evaluation) {
+// What a forecast is to be held against: that everything stays as it is.
+std::optional<Baseline> baseline_of_last_values(const Table& table, const std::vector<double>& actual,
+                                                std::size_t steps, std::span<const Metric> wanted) {
+  const auto last = last_values(table);
+  if (!last) return std::nullopt;
+  // Where nothing is known of a window, as good as anything.
+  const double mean = std::accumulate(actual.begin(), actual.end(), 0.0) / static_cast<double>(actual.size());
+  std::vector<double> predicted;
+  for (const double value : *last) predicted.insert(predicted.end(), steps, std::isnan(value) ? mean : value);
+  Evaluation plain;
+  measure(measured_numbers(actual, predicted), wanted, plain);
+  return Baseline{"the last value", std::move(plain.metrics),
+                  measured_steps(actual, predicted, steps, wanted)};
+}
+
+void evaluate_numbers(const Model& model, const Table& table, const Notes& notes,
+                      std::span<const Metric> wanted, bool judged, Evaluation& evaluation) {
   const std::vector<double> actual = target_numbers_or_nan(table, evaluation.target);
   const std::vector<double> predicted = predict(model, table).values;
   const MeasuredRows rows = measured_numbers(actual, predicted);
+  const auto steps = static_cast<std::size_t>(model.preparation.steps());
   measure(rows, wanted, evaluation);
-  measure_steps(actual, predicted, static_cast<std::size_t>(model.preparation.steps()), wanted, evaluation);
-  if (judged) add_certainty(rows, wanted, drawn_at_once(table, model.preparation.steps()), evaluation);
-  if (judged && model.quantile) add_quantile(*model.quantile, rows, evaluation);
+  evaluation.by_step = measured_steps(actual, predicted, steps, wanted);
   evaluation.charts.emplace_back(PredictedAgainstActual{even_sample(actual), even_sample(predicted)});
+  if (!judged) return;
+  add_certainty(rows, wanted, drawn_at_once(table, model.preparation.steps()), evaluation);
+  if (auto last = baseline_of_last_values(table, actual, steps, wanted))
+    evaluation.baseline = std::move(last);
+  // The middle of the values is what a quantile is not meant to be near.
+  if (model.quantile) {
+    add_quantile(*model.quantile, rows, evaluation);
+  } else {
+    warn_of_no_gain(evaluation, notes);
+  }
 }
 
 Evaluation evaluate_rows(const Model& model, const Table& whole_table, const Notes& notes,
@@ -235,7 +295,7 @@ Evaluation evaluate_rows(const Model& model, const Table& whole_table, const Not
   const Table table = with_usable_targets(whole_table, model.preparation, notes);
   evaluation.rows = table.rows();
   if (evaluation.task == Task::regression) {
-    evaluate_numbers(model, table, wanted, judged, evaluation);
+    evaluate_numbers(model, table, notes, wanted, judged, evaluation);
   } else {
     evaluate_classes(model, table, notes, wanted, judged, evaluation);
   }

@@ -79,6 +79,13 @@ std::vector<std::pair<std::string, double>> named_values_from(const json& value,
   return list;
 }
 
+std::vector<std::vector<std::pair<std::string, double>>> steps_from(const json& value, const char* whose) {
+  std::vector<std::vector<std::pair<std::string, double>>> steps;
+  if (value.contains("by_step"))
+    for (const json& step : value.at("by_step")) steps.push_back(named_values_from(step, whose));
+  return steps;
+}
+
 json intervals_json(const std::vector<MetricInterval>& intervals) {
   json values = json::object();
   for (const MetricInterval& each : intervals)
@@ -96,11 +103,10 @@ void read_certainty(const json& value, Evaluation& evaluation) {
   if (value.contains("baseline")) {
     const json& baseline = value.at("baseline");
     evaluation.baseline = Baseline{baseline.at("predicts").get<std::string>(),
-                                   named_values_from(baseline.at("metrics"), "its baseline's")};
+                                   named_values_from(baseline.at("metrics"), "its baseline's"),
+                                   steps_from(baseline, "its baseline's steps'")};
   }
-  if (value.contains("by_step"))
-    for (const json& step : value.at("by_step"))
-      evaluation.by_step.push_back(named_values_from(step, "its steps'"));
+  evaluation.by_step = steps_from(value, "its steps'");
 }
 
 Evaluation evaluation_from(const json& value) {
@@ -133,8 +139,10 @@ json Evaluation::to_json() const {
              {"metrics", named_values(metrics)},
              {"charts", std::move(drawn)}};
   if (!intervals.empty()) whole["intervals"] = intervals_json(intervals);
-  if (baseline)
+  if (baseline) {
     whole["baseline"] = {{"predicts", baseline->predicts}, {"metrics", named_values(baseline->metrics)}};
+    for (const auto& step : baseline->by_step) whole["baseline"]["by_step"].push_back(named_values(step));
+  }
   for (const auto& step : by_step) whole["by_step"].push_back(named_values(step));
   return whole;
 }

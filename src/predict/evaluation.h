@@ -23,10 +23,11 @@ struct MetricInterval {
   double standard_error = 0;
 };
 
-// What the metrics are of a prediction that looks at no feature.
+// What the metrics are of a prediction that takes no model.
 struct Baseline {
-  std::string predicts;  // "the mean", "the most frequent class"
+  std::string predicts;  // "the mean", "the most frequent class"; of windows "the last value"
   std::vector<std::pair<std::string, double>> metrics;
+  std::vector<std::vector<std::pair<std::string, double>>> by_step = {};  // as an evaluation has them
 };
 
 // How good a model is on a table, in real units, with what the pictures need.

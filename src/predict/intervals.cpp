@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <span>
 
@@ -24,8 +25,8 @@ struct HeldBackTogether {
 
 struct RowWithItsMembers {
   double actual = 0;
-  double sum = 0;  // of what was predicted
-  std::vector<std::size_t> members;
+  std::vector<std::size_t> members;  // ascending
+  std::vector<double> predicted;     // by each of them
 };
 
 // Which of the numbers that are predicted for a row; the errors of each step are its own.
@@ -52,10 +53,46 @@ std::vector<HeldBackTogether> held_back_by_each(const Model& model, const Step& 
   return all;
 }
 
+// Members of one ensemble stand for each other; of several models that were combined, each counts as much as
+// all its members do.
+class Parts {
+ public:
+  explicit Parts(const Model& model) : sizes_(parts_of(model)) {
+    std::size_t member = 0;
+    for (const std::size_t size : sizes_) {
+      double weight = 0;
+      for (std::size_t i = 0; i < size; ++i) weight += weight_of_member(model, member++);
+      weights_.push_back(sizes_.size() == 1 ? 1.0 : weight);
+    }
+  }
+
+  // The mean of the whole as some members tell it, `predicted` being in their order; none where a part of the
+  // whole that counts is not among them.
+  std::optional<double> mean(const std::vector<std::size_t>& members,
+                             const std::vector<double>& predicted) const {
+    double whole = 0;
+    std::size_t first = 0;
+    std::size_t i = 0;
+    for (std::size_t part = 0; part < sizes_.size(); ++part) {
+      double sum = 0;
+      std::size_t count = 0;
+      for (first += sizes_[part]; i < members.size() && members[i] < first; ++i, ++count) sum += predicted[i];
+      if (weights_[part] == 0) continue;
+      if (count == 0) return std::nullopt;
+      whole += weights_[part] * (sum / static_cast<double>(count));
+    }
+    return whole;
+  }
+
+ private:
+  std::vector<std::size_t> sizes_;
+  std::vector<double> weights_;
+};
+
 // Every row to predict looks at every group.
 constexpr std::size_t most_groups = 200;
 
-std::vector<HeldBackTogether> held_back_together(const Model& model, const Step& step) {
+std::vector<HeldBackTogether> held_back_together(const Model& model, const Parts& parts, const Step& step) {
   std::map<std::int64_t, RowWithItsMembers> rows;
   const std::span<const Model> members = members_of(model);
   for (std::size_t m = 0; m < members.size(); ++m) {
@@ -63,14 +100,15 @@ std::vector<HeldBackTogether> held_back_together(const Model& model, const Step&
     for (std::size_t i = 0; i < own.rows.size(); ++i) {
       RowWithItsMembers& row = rows[own.rows[i]];
       row.actual = own.actual[step.place(i)];
-      row.sum += own.predicted[step.place(i)];
+      row.predicted.push_back(own.predicted[step.place(i)]);
       row.members.push_back(m);
     }
   }
   std::map<std::vector<std::size_t>, std::vector<double>> groups;
   for (const auto& [number, row] : rows)
-    groups[row.members].push_back(std::abs(row.actual - row.sum / static_cast<double>(row.members.size())));
-  if (groups.size() > most_groups) return held_back_by_each(model, step);
+    if (const auto mean = parts.mean(row.members, row.predicted))
+      groups[row.members].push_back(std::abs(row.actual - *mean));
+  if (groups.size() > most_groups && model.parts.empty()) return held_back_by_each(model, step);
   std::vector<HeldBackTogether> together;
   for (auto& [by, errors] : groups) {
     std::sort(errors.begin(), errors.end());
@@ -114,6 +152,10 @@ std::size_t held_back_rows(const Model& model) {
   return rows.size();
 }
 
+bool is_combined(const Model& model) {
+  return parts_of(model).size() > 1;
+}
+
 std::size_t error_count(const std::vector<HeldBackTogether>& groups) {
   std::size_t count = 0;
   for (const HeldBackTogether& each : groups) count += each.errors.size();
@@ -128,25 +170,26 @@ std::size_t rank_of(double share, std::size_t rows) {
 
 using PredictedByMember = std::vector<std::vector<double>>;
 
-void bound(const Step& step, const std::vector<HeldBackTogether>& groups, double share,
+void bound(const Step& step, const std::vector<HeldBackTogether>& groups, const Parts& parts, double share,
            const PredictedByMember& predicted, std::int64_t rows, Intervals& intervals) {
+  std::vector<std::size_t> all(predicted.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
   const auto rank = static_cast<std::int64_t>(rank_of(share, error_count(groups)));
   share_among_cores(rows, [&](std::int64_t item) {
     const std::size_t place = step.place(static_cast<std::size_t>(item));
+    const auto mean_of = [&](const std::vector<std::size_t>& members) {
+      std::vector<double> values;
+      for (const std::size_t member : members) values.push_back(predicted[member][place]);
+      return parts.mean(members, values).value_or(values.front());
+    };
     std::vector<double> centers;
-    for (const HeldBackTogether& group : groups) {
-      double sum = 0;
-      for (const std::size_t member : group.members) sum += predicted[member][place];
-      centers.push_back(sum / static_cast<double>(group.members.size()));
-    }
+    for (const HeldBackTogether& group : groups) centers.push_back(mean_of(group.members));
     intervals.upper[place] = ranked_sum(centers, groups, rank);
     // The lower bound is the upper one of what is mirrored at 0.
     for (double& each : centers) each = -each;
     intervals.lower[place] = -ranked_sum(centers, groups, rank);
     // Where members disagree more than they err, the bounds of a small share would cross.
-    double sum = 0;
-    for (const std::vector<double>& each : predicted) sum += each[place];
-    const double mean = sum / static_cast<double>(predicted.size());
+    const double mean = mean_of(all);
     intervals.lower[place] = std::min(intervals.lower[place], mean);
     intervals.upper[place] = std::max(intervals.upper[place], mean);
   });
@@ -162,6 +205,10 @@ std::string problem_with_intervals(const Model& model, double share) {
         "probabilities",
         model.preparation.target_column());
   const std::size_t rows = held_back_rows(model);
+  if (rows == 0 && is_combined(model))
+    return "intervals come from rows that none of the combined models was trained on, and there are none; "
+           "train all of them on the same rows, each as an ensemble (ensemble: {folds: 8}) or as a network "
+           "with the same validation_ratio";
   if (rows == 0)
     return "intervals come from rows that a model was not trained on, and this one kept none; train it as an "
            "ensemble (--ensemble-folds 8, or ensemble: {folds: 8} in the train card), or a network with "
@@ -176,6 +223,7 @@ std::string problem_with_intervals(const Model& model, double share) {
 
 std::string basis_of_intervals(const Model& model) {
   const std::string rows = counted(held_back_rows(model), "row");
+  if (is_combined(model)) return fmt::format("{} that none of the combined models was trained on", rows);
   if (model.is_ensemble()) return fmt::format("{} that a member of the ensemble was not trained on", rows);
   return fmt::format(
       "{} that validation_ratio held back, which also chose the weights; an ensemble would use "
@@ -190,9 +238,10 @@ Intervals predict_intervals(const Model& model, const Table& table, double share
   Intervals intervals{std::vector<double>(predicted.front().size()),
                       std::vector<double>(predicted.front().size())};
   const auto steps = static_cast<std::size_t>(model.preparation.steps());
+  const Parts parts(model);
   for (std::size_t number = 0; number < steps; ++number) {
     const Step step{number, steps};
-    bound(step, held_back_together(model, step), share, predicted, table.rows(), intervals);
+    bound(step, held_back_together(model, parts, step), parts, share, predicted, table.rows(), intervals);
   }
   return intervals;
 }

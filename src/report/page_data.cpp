@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "predict/metrics.h"
 #include "report/histogram.h"
+#include "report/sections.h"
 
 namespace stoker {
 namespace {
@@ -65,6 +67,27 @@ json histogram_data(const Evaluation& evaluation) {
           {"counts", histogram.counts}};
 }
 
+// One metric at each step, and what it is there without a model.
+json steps_data(const Evaluation& evaluation, std::string_view metric) {
+  using Steps = std::vector<std::vector<std::pair<std::string, double>>>;
+  const auto values_in = [&](const Steps& steps) {
+    std::vector<double> values;
+    for (const auto& step : steps)
+      for (const auto& [name, value] : step)
+        if (name == metric) values.push_back(value);
+    return values;
+  };
+  json data{{"target", evaluation.target},
+            {"metric", title_of(metric)},
+            {"values", rounded(values_in(evaluation.by_step))},
+            {"plain", json()},
+            {"predicts", ""}};
+  if (!evaluation.baseline || evaluation.baseline->by_step.size() != evaluation.by_step.size()) return data;
+  data["plain"] = rounded(values_in(evaluation.baseline->by_step));
+  data["predicts"] = evaluation.baseline->predicts;
+  return data;
+}
+
 }  // namespace
 
 // Nothing in it may end the script element or begin a comment; U+2028 and U+2029 end a line in older scripts.
@@ -86,8 +109,14 @@ std::string for_script(const std::string& text) {
 }
 
 std::string page_data(const RunContents& contents) {
-  json data{{"curves", json::array()}, {"scatters", json::array()}, {"histograms", json::array()}};
+  json data{{"curves", json::array()},
+            {"scatters", json::array()},
+            {"histograms", json::array()},
+            {"steps", json::array()}};
   for (const LossCurve& curve : contents.curves) data["curves"].push_back(curve_data(curve));
+  for (const CardEvaluation& each : contents.evaluations)
+    if (const Metric* metric = metric_of_steps(each.evaluation))
+      data["steps"].push_back(steps_data(each.evaluation, metric->name));
   for (const CardEvaluation& each : contents.evaluations) {
     if (drawable_rows(each.evaluation).empty()) continue;
     data["scatters"].push_back(scatter_data(each.evaluation));

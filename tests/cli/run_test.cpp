@@ -337,6 +337,24 @@ TEST_F(Interrupted, ResumedGivesTheSameWeightsBitForBit) {
   EXPECT_TRUE(resumed_weights == place_.read(fs::path("whole") / only_run_in("whole") / weights));
 }
 
+TEST_F(Interrupted, ResumedWithAnotherSeedOrOtherRowsSaysWhatDiffers) {
+  ASSERT_EQ(interrupt_training(SIGINT).code, 130);
+  const std::string folder = "stopped/" + only_run_in("stopped");
+  const std::string document = place_.read(fs::path(folder) / "pipeline.yaml");
+  const auto resume_with = [&](const std::string& from, const std::string& to) {
+    std::string changed = document;
+    const std::size_t at = changed.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    place_.write(folder + "/pipeline.yaml", changed.replace(at, from.size(), to));
+    const Finished resumed = place_.stoker({"run", "--resume", "latest", "--out", "stopped", "--quiet"});
+    EXPECT_EQ(resumed.code, 2) << resumed.errors;
+    return resumed.errors;
+  };
+  EXPECT_THAT(resume_with(" seed: 42", " seed: 43"), HasSubstr("seed"));
+  EXPECT_THAT(resume_with(" random_seed: 42", " random_seed: 43"), HasSubstr("rows"));
+  EXPECT_THAT(resume_with(" batch_size: 16", " batch_size: 8"), HasSubstr("batch_size"));
+}
+
 TEST_F(Interrupted, ARequestToEndLeavesACheckpointToo) {
   const Finished stopped = interrupt_training(SIGTERM);
   EXPECT_EQ(stopped.code, 130) << stopped.errors;

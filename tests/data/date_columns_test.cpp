@@ -73,6 +73,34 @@ TEST(DateColumns, AreFoundInUsualForms) {
   }
 }
 
+// As pandas' Period tells them, by its first day.
+TEST(DateForm, OfAMonthOrAQuarterIsItsFirstDay) {
+  const auto day_of = [](const char* form, const char* text) {
+    const auto moment = DateForm(form).parse(text);
+    return moment ? moment->seconds / 86'400 : -1;
+  };
+  EXPECT_EQ(day_of("%Y-%m", "1970-03"), 59);
+  EXPECT_EQ(day_of("%Y %b", "1991 Jul"), 7851);
+  EXPECT_EQ(day_of("%Y Q%q", "1970 Q1"), 0);
+  EXPECT_EQ(day_of("%Y Q%q", "1970 Q4"), 273);
+  EXPECT_EQ(day_of("%Y Q%q", "1970 Q5"), -1);
+  EXPECT_EQ(day_of("%Y Q%q", "1970 Q0"), -1);
+  EXPECT_EQ(day_of("%Y-%m", "1970-00"), -1);
+}
+
+TEST(DateColumns, AreFoundWhereTheyTellMonthsOrQuarters) {
+  for (const auto& [first, second, form] :
+       {std::tuple{"1949-01", "1949-02", "%Y-%m"}, std::tuple{"1991 Jul", "1991 Aug", "%Y %b"},
+        std::tuple{"Jul 1991", "Aug 1991", "%b %Y"}, std::tuple{"1970 Q1", "1970 Q2", "%Y Q%q"},
+        std::tuple{"1970Q1", "1970Q2", "%YQ%q"}, std::tuple{"Jan-1-1995", "Feb-1-1995", "%b-%d-%Y"}}) {
+    const Table table = table_of(fmt::format("when,value\n{},1\n{},2\n", first, second));
+    EXPECT_EQ(date_form_of(table, "when"), form) << first;
+  }
+  // Numbers of something else have no years of people.
+  EXPECT_EQ(date_form_of(table_of("when,value\n4711-01,1\n4712-02,2\n"), "when"), "");
+  EXPECT_EQ(date_form_of(table_of("when,value\n2019-01,1\n2019-13,2\n"), "when"), "");
+}
+
 TEST(DateColumns, AreDecidedByTheValueThatTells) {
   EXPECT_EQ(read_numbers(*table_of("day,x\n06/02/2019,1\n31/12/2019,2\n").columns->column(0))[0], midnight);
   EXPECT_EQ(read_numbers(*table_of("day,x\n02/06/2019,1\n12/31/2019,2\n").columns->column(0))[0], midnight);

@@ -120,6 +120,21 @@ TEST(JoinAsOf, TakesTheSameMomentInAnotherUnitForTheSame) {
   }
 }
 
+TEST(JoinAsOf, TellsNanosecondsApart) {
+  const AsOf how{.time_column = "time", .group_column = "", .prefix = "s", .stamp = Stamp::close};
+  const Table fast = table_of(
+      "time,x\n2024-01-01 10:00:00.000000001,1\n2024-01-01 10:00:00.000000002,2\n"
+      "2024-01-01 10:00:00.000000003,3\n1969-12-31 23:59:59.999999999,4\n");
+  const Table slow = table_of(
+      "time,y\n1969-12-31 23:59:59.999999998,0\n2024-01-01 10:00:00.000000002,10\n"
+      "2024-01-01 10:00:00.000000003,20\n");
+  EXPECT_THAT(numbers_of(joined(fast, slow, how), "s_y"), ElementsAre(0, 10, 20, 0));
+  // Whole numbers of nanoseconds too, which are more than a double has digits for.
+  const Table counted = table_of("time,x\n1700000000000000001,1\n1700000000000000002,2\n");
+  const Table steps = table_of("time,y\n1700000000000000000,10\n1700000000000000002,20\n");
+  EXPECT_THAT(numbers_of(joined(counted, steps, how), "s_y"), ElementsAre(10, 20));
+}
+
 TEST(JoinAsOf, KeepsWhatTheFasterTableKnowsOfItself) {
   Table part = take_rows(table_of("time,x\n1,1\n2,2\n3,3\n"), {1, 2});
   part.group_column = "x";

@@ -201,6 +201,36 @@ TEST(Windows, LeaveOutThoseWithoutAnAnswer) {
               HasSubstr("no window has an answer"));
 }
 
+TEST(Windows, CarryValuesForwardWithinAGroupAndNeverIntoAnAnswer) {
+  const std::string csv =
+      "time,town,close,sky\n"
+      "1,a,1,clear\n2,a,,\n3,a,,rain\n4,a,4,\n5,a,5,\n"
+      "1,b,,\n2,b,20,snow\n3,b,,\n4,b,40,\n5,b,50,sun\n";
+  WindowsConfig config = windows_of(3, 1);
+  config.time_column = "time";
+  config.group_column = "town";
+  config.carry_forward = true;
+  const Table table = framed(csv, config);
+  // Each group has two windows of three moments whose answers, 4 and 5 (40 and 50), are there.
+  EXPECT_THAT(numbers_in(table, "close"), ElementsAre(4, 5, 40, 50));
+  const std::vector<double> series = numbers_in(table.windows->series, "close");
+  EXPECT_THAT(std::vector<double>(series.begin(), series.begin() + 5), ElementsAre(1, 1, 1, 4, 5));
+  EXPECT_TRUE(std::isnan(series[5]));  // nothing is known of b by then, whatever a was
+  EXPECT_THAT(std::vector<double>(series.begin() + 6, series.end()), ElementsAre(20, 20, 40, 50));
+  EXPECT_THAT(texts_in(table.windows->series, "sky"),
+              ElementsAre("clear", "clear", "rain", "rain", "rain", "", "snow", "snow", "snow", "sun"));
+
+  // As columns for other models; without it they stay missing.
+  config.layout = WindowLayout::columns;
+  EXPECT_THAT(numbers_in(framed(csv, config), "close (0 back)"), ElementsAre(1, 4, 20, 40));
+  config.carry_forward = false;
+  EXPECT_TRUE(std::isnan(numbers_in(framed(csv, config), "close (0 back)").front()));
+  // A value that is missing is no answer, even where it could be filled in.
+  config.carry_forward = true;
+  config.length = 1;
+  EXPECT_THAT(numbers_in(framed(csv, config), "close"), ElementsAre(4, 5, 20, 40, 50));
+}
+
 TEST(Windows, RefuseRowsThatASplitHasTornApart) {
   const Table whole = table_of(counting(100));
   const Table part = take_rows(whole, split_rows(whole, {}).first);

@@ -38,6 +38,17 @@ TEST(Recommended, CapacityBatchAndEpochsFollowTheRows) {
   EXPECT_EQ(recommended(clicks).model.at("epochs"), 10);
 }
 
+TEST(Recommended, NetworksOverShortSeriesAreSmallAndReadTheWholeWindow) {
+  constexpr TableShape few{.rows = 5'000, .numbers = 3, .moments = 20};
+  constexpr TableShape many{.rows = 500'000, .numbers = 3, .moments = 20};
+  EXPECT_EQ(recommended(few, "{}", "{}", "lstm").model.at("hidden_size"), 64);
+  EXPECT_EQ(recommended(few, "{}", "{}", "lstm").model.at("layers"), 1);
+  EXPECT_FALSE(recommended(few, "hidden_size: 16", "{}", "lstm").model.contains("layers"));
+  EXPECT_FALSE(recommended(many, "{}", "{}", "lstm").model.contains("hidden_size"));
+  EXPECT_EQ(recommended(few, "{}", "{}", "temporal_mlp").model.at("moments"), 20);
+  EXPECT_EQ(recommended(many, "{}", "{}", "temporal_mlp").model.at("moments"), 20);
+}
+
 TEST(Recommended, AnEnsembleIsTrainedWhereItCostsSeconds) {
   EXPECT_EQ(recommended(houses).train.at("ensemble").at("repeats"), 2);
   EXPECT_EQ(recommended(proteins).train.at("ensemble").at("repeats"), 1);

@@ -143,6 +143,30 @@ TEST(Report, AnswersWhatPeopleAskOfAModel) {
     EXPECT_THAT(page, HasSubstr(part));
 }
 
+TEST(Report, TellsHowGoodAForecastIsAtEachStep) {
+  RunFolder run;
+  Evaluation evaluation = testing::regression_of("close");
+  evaluation.by_step = {{{"r2", 0.91}, {"rmse", 1.25}}, {{"r2", 0.82}, {"rmse", 2.5}}};
+  evaluation.baseline = Baseline{
+      "the last value", {{"r2", 0.7}, {"rmse", 3}}, {{{"r2", 0.8}, {"rmse", 2}}, {{"r2", 0.6}, {"rmse", 4}}}};
+  run.write_evaluation("evaluate", evaluation);
+  write_report(run.paths());
+  const std::string page = run.report();
+  EXPECT_THAT(page, HasSubstr("<h2>Steps ahead</h2>"));
+  EXPECT_THAT(page, HasSubstr("RMSE by steps ahead"));
+  EXPECT_THAT(page, HasSubstr("<tr><td class=\"number\">2</td><td class=\"number\">0.82</td>"
+                              "<td class=\"number\">2.5</td></tr>"));
+  const nlohmann::json steps = data_of(page)["steps"].at(0);
+  EXPECT_EQ(steps["values"], nlohmann::json({1.25, 2.5}));
+  EXPECT_EQ(steps["plain"], nlohmann::json({2, 4}));
+  EXPECT_EQ(steps["predicts"], "the last value");
+
+  RunFolder without;
+  without.write_evaluation("evaluate", testing::regression_of("close"));
+  write_report(without.paths());
+  EXPECT_THAT(without.report(), Not(HasSubstr("Steps ahead</h2>")));
+}
+
 TEST(Report, OfManyClassesListsTheMostFrequentMistakes) {
   RunFolder run;
   std::vector<std::string> classes;

@@ -1,5 +1,6 @@
 #include "predict/combine_models.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
@@ -12,6 +13,7 @@
 #include "expect_error.h"
 #include "listeners.h"
 #include "predict/evaluate.h"
+#include "predict/intervals.h"
 #include "predict/predictions.h"
 #include "tables.h"
 
@@ -85,6 +87,73 @@ TEST(CombinedModels, TakeTheMembersOfEnsemblesForTheirOwn) {
   const std::vector<double> other = predict(network, table).values;
   const std::vector<double> both = predict(whole, table).values;
   for (std::size_t i = 0; i < both.size(); ++i) EXPECT_NEAR(both[i], (one[i] + other[i]) / 2, 1e-9);
+}
+
+Model trained_as(const Table& table, const ModelSpec& spec, std::int64_t folds) {
+  FitRequest request = test::request_for(table, spec);
+  request.config.ensemble = {.folds = folds};
+  test::RecordingListener listener;
+  return fit(request, listener, StopSignal{}).model;
+}
+
+double coverage_on(const Model& model, const Table& rows, double share) {
+  return coverage_of(predict_intervals(model, rows, share), model.preparation.real_targets(rows));
+}
+
+// By hand, for networks that were watched on the same validation rows: the quantile of how far their weighted
+// mean was off there.
+TEST(CombinedModels, HaveIntervalsFromRowsThatNoneWasTrainedOn) {
+  const Table table = sample(SampleName::friedman, 400);
+  ModelSpec spec = network_of_epochs(4);
+  spec.training.validation_ratio = 0.25;
+  ModelSpec other = spec;
+  other.training.learning_rate /= 2;
+  const std::vector<Model> models{trained(table, spec), trained(table, other)};
+  ASSERT_EQ(models[0].held_back.rows.size(), 100U);
+  const Table unseen = sample(SampleName::friedman, 300, 7);
+  for (const std::vector<double>& weights : {std::vector<double>{}, std::vector<double>{3, 1}}) {
+    const Model whole = combine_models(models, weights);
+    ASSERT_EQ(problem_with_intervals(whole, 0.9), "");
+    const double first = weights.empty() ? 0.5 : 0.75;
+    std::vector<double> errors;
+    for (std::size_t i = 0; i < 100; ++i)
+      errors.push_back(std::abs(models[0].held_back.actual[i] - first * models[0].held_back.predicted[i] -
+                                (1 - first) * models[1].held_back.predicted[i]));
+    std::sort(errors.begin(), errors.end());
+    const double wide = errors[90];  // the 91st of 100: 0.9 of 101
+    const Intervals intervals = predict_intervals(whole, unseen, 0.9);
+    const std::vector<double> predicted = predict(whole, unseen).values;
+    for (std::size_t i = 0; i < predicted.size(); ++i) {
+      EXPECT_NEAR(intervals.lower[i], predicted[i] - wide, 1e-6);
+      EXPECT_NEAR(intervals.upper[i], predicted[i] + wide, 1e-6);
+    }
+    EXPECT_THAT(basis_of_intervals(whole), HasSubstr("100 rows that none of the combined models"));
+  }
+}
+
+TEST(CombinedModels, HaveIntervalsOfEnsemblesThatHoldAndComeBackFromTheirFolder) {
+  const Table table = sample(SampleName::friedman, 400);
+  const Table unseen = sample(SampleName::friedman, 1'000, 7);
+  const Model whole = combine_models(
+      {trained_as(table, test::spec_of("ridge"), 4), trained_as(table, network_of_epochs(4), 8)}, {2, 1});
+  EXPECT_EQ(whole.parts, (std::vector<std::size_t>{4, 8}));
+  EXPECT_NEAR(coverage_on(whole, unseen, 0.9), 0.9, 0.05);
+  EXPECT_NEAR(coverage_on(whole, unseen, 0.5), 0.5, 0.08);
+  const TemporaryFolder folder;
+  save_model(whole, folder.path() / "model");
+  const Model read = load_model(folder.path() / "model");
+  EXPECT_EQ(read.parts, whole.parts);
+  EXPECT_EQ(predict_intervals(read, unseen, 0.9).upper, predict_intervals(whole, unseen, 0.9).upper);
+}
+
+TEST(CombinedModels, SayWhyTheyHaveNoIntervals) {
+  const Table table = sample(SampleName::friedman, 200);
+  const Model ensemble = trained_as(table, test::spec_of("ridge"), 4);
+  const Model alone = trained(table, test::spec_of("ridge"));
+  const Model elsewhere = trained_as(sample(SampleName::friedman, 200, 9), test::spec_of("ridge"), 4);
+  for (const Model& other : {alone, elsewhere})
+    EXPECT_THAT(problem_with_intervals(combine_models({ensemble, other}, {}), 0.9),
+                HasSubstr("none of the combined models"));
 }
 
 // Held to all weights of a grid.

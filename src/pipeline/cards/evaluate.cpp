@@ -93,13 +93,15 @@ PortValues evaluate_model(const CardContext& context) {
 CardType evaluate() {
   return {
       .name = "evaluate",
-      .version = 6,
+      .version = 7,
       .title = "Evaluate",
       .help =
           "Measures a trained model on rows that it has not seen: R2 and errors in real units, or accuracy, "
           "macro F1, log loss, ROC AUC and others, with the confusion matrix and the scores of each class; "
           "how "
-          "sure each is, and what it would be without looking at any feature.",
+          "sure each is, and what it would be without a model: for the mean, the most frequent class or, of "
+          "a "
+          "series, the last value.",
       .inputs = {{"trained_model", PortType::model, "The model to measure"},
                  {"test_dataset", PortType::table, "Rows with the target column", Rows::tested_on}},
       .outputs = {{"eval_report", PortType::report, "The metrics", Keep::evaluation},

@@ -1,5 +1,6 @@
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
+#include "pipeline/cards/slower_tables.h"
 #include "predict/predictions.h"
 #include "predict/rows_to_predict.h"
 
@@ -30,7 +31,8 @@ PortValues infer(const CardContext& context) {
   const Table& given = input<Table>(context, "dataset");
   const Model& model = input_model(context, "trained_model");
   const Table table =
-      rows_to_predict(model, given, settings.every_window ? FramedRows::every : FramedRows::last, notes);
+      rows_to_predict(model, given, settings.every_window ? FramedRows::every : FramedRows::last, notes,
+                      slower_tables(context));
   return {{"predictions", predictions_table(predict(model, table), table, settings.include_features,
                                             settings.target_column)}};
 }
@@ -47,7 +49,8 @@ CardType inference() {
               "series, what comes after its end. "
               "The run folder keeps the predictions as predictions-CARD.csv.",
           .inputs = {{"trained_model", PortType::model, "The model to predict with"},
-                     {"dataset", PortType::table, "Rows to predict; the target column is not needed"}},
+                     {"dataset", PortType::table, "Rows to predict; the target column is not needed"},
+                     slower_input(Takes::any_number)},
           .outputs = {{"predictions", PortType::table, "The prediction of each row", Keep::predictions}},
           .file_settings = {},
           .describe = described<InferenceSettings>,

@@ -9,7 +9,7 @@ namespace {
 struct JoinSettings {
   std::string time_column;
   std::string group_column;
-  SlowerSettings slower;
+  SlowerConfig slower;
 };
 
 config::Fields fields(JoinSettings& c) {
@@ -28,8 +28,12 @@ config::Fields fields(JoinSettings& c) {
 
 PortValues join_slower(const CardContext& context) {
   const auto settings = settings_of<JoinSettings>(context.config);
-  return {{"dataset", with_slower_tables(context, settings.slower, input<Table>(context, "dataset"),
-                                         settings.time_column, settings.group_column)}};
+  const Notes notes = [&context](Severity severity, const std::string& message) {
+    context.listener.note(severity, message);
+  };
+  return {
+      {"dataset", join_slower_tables(input<Table>(context, "dataset"), slower_tables(context),
+                                     settings.slower, settings.time_column, settings.group_column, notes)}};
 }
 
 }  // namespace

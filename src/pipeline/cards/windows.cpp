@@ -7,22 +7,11 @@
 namespace stoker::cards {
 namespace {
 
-struct WindowsSettings {
-  WindowsConfig windows;
-  SlowerSettings slower;
-};
-
-config::Fields fields(WindowsSettings& c) {
-  config::Fields all = stoker::fields(c.windows);
-  for (config::Field& each : fields(c.slower)) all.push_back(std::move(each));
-  return all;
-}
-
 config::Value check_windows(const config::Value& config, const std::string& path,
                             config::Diagnostics& diagnostics) {
-  const auto settings = config::read<WindowsSettings>(config, path, diagnostics);
+  const auto settings = config::read<WindowsConfig>(config, path, diagnostics);
   if (!diagnostics.empty()) return config::write(settings);
-  if (WindowsProblem problem = problem_of(settings.windows); !problem.text.empty())
+  if (WindowsProblem problem = problem_of(settings); !problem.text.empty())
     diagnostics.add(line_of(config, problem.setting), path + "." + problem.setting, std::move(problem.text));
   return config::write(settings);
 }
@@ -31,17 +20,19 @@ PortValues make_windows(const CardContext& context) {
   const Notes notes = [&context](Severity severity, const std::string& message) {
     context.listener.note(severity, message);
   };
-  const auto [windows, slower] = settings_of<WindowsSettings>(context.config);
-  const Table series = with_slower_tables(context, slower, input<Table>(context, "dataset"),
-                                          windows.time_column, windows.group_column);
-  return {{"dataset", frame_series(series, windows, FramedRows::to_learn, notes)}};
+  auto settings = settings_of<WindowsConfig>(context.config);
+  const std::vector<Table> slower = slower_tables(context);
+  settings.slower.slower_names = names_of_slower(settings.slower, slower.size());
+  const Table series = join_slower_tables(input<Table>(context, "dataset"), slower, settings.slower,
+                                          settings.time_column, settings.group_column, notes);
+  return {{"dataset", frame_series(series, settings, FramedRows::to_learn, notes)}};
 }
 
 }  // namespace
 
 CardType windows() {
   return {.name = "windows",
-          .version = 1,
+          .version = 2,
           .title = "Make windows",
           .help =
               "Makes rows to learn from of a series: each is a window of some rows one after the other, with "
@@ -53,7 +44,7 @@ CardType windows() {
                      slower_input(Takes::any_number)},
           .outputs = {{"dataset", PortType::table, "A row for each window"}},
           .file_settings = {},
-          .describe = described<WindowsSettings>,
+          .describe = described<WindowsConfig>,
           .check = check_windows,
           .run = make_windows};
 }

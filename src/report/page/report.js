@@ -182,6 +182,27 @@
     }, [centres, counts], holder);
   }
 
+  // An error at each step ahead, beside that of the plainest forecast.
+  function stepsPlot(holder, steps) {
+    const ahead = steps.values.map((value, index) => index + 1);
+    const points = { show: ahead.length <= 60, size: 6 };
+    const line = (label, stroke) => ({ label, stroke, width: 2, points, value: (plot, value) => shown(value) });
+    const series = [{ label: "Steps ahead", value: (plot, value) => shown(value) },
+                    line("model", colour("--training"))];
+    const values = [ahead, steps.values];
+    if (steps.plain) {
+      series.push(line(steps.predicts, colour("--validation")));
+      values.push(steps.plain);
+    }
+    return new uPlot({
+      ...base(holder),
+      scales: { x: { time: false }, y: { range: (plot, low, high) => [0, (high || 1) * 1.08] } },
+      axes: [axis("Steps ahead", { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500] }),
+             upright(`${steps.metric} of ${steps.target}`)],
+      series,
+    }, values, holder);
+  }
+
   // Score of every candidate against one searched setting; values that are no numbers stand side by side.
   function scorePlot(holder, score) {
     const { xs, finished, pruned, labels } = score;
@@ -237,6 +258,7 @@
     course: (holder, index) => coursePlot(holder, courses[index]),
     predicted: (holder, index) => predictedPlot(holder, data.scatters[index]),
     residuals: (holder, index) => residualsPlot(holder, data.histograms[index]),
+    steps: (holder, index) => stepsPlot(holder, data.steps[index]),
   };
 
   // One figure: its holder, its switches, and the plot that is made anew when colours or switches change.

@@ -1,0 +1,37 @@
+#include "data/carry_forward.h"
+
+#include <numeric>
+
+#include <arrow/table.h>
+
+#include "data/arrow_result.h"
+#include "data/kept_columns.h"
+#include "data/window_answers.h"
+
+namespace stoker {
+
+Table carried_forward(const Table& sorted, const std::vector<std::string>& columns,
+                      const std::vector<SeriesOrder::Group>& groups) {
+  Table filled = sorted;
+  for (const std::string& name : columns) {
+    const auto column = sorted.column(name);
+    const std::vector<std::uint8_t> missing = missing_values_in(column);
+    if (std::accumulate(missing.begin(), missing.end(), std::int64_t{0}) == 0) continue;
+    std::vector<std::int64_t> rows(missing.size());
+    for (const SeriesOrder::Group& group : groups) {
+      std::int64_t known = -1;
+      for (std::int64_t moment = group.begin; moment < group.end; ++moment) {
+        if (missing[static_cast<std::size_t>(moment)] == 0) known = moment;
+        rows[static_cast<std::size_t>(moment)] = known < 0 ? moment : known;
+      }
+    }
+    const int position = column_position(filled, name);
+    filled.columns = or_fail(
+        in_memory(filled.columns)
+            ->SetColumn(position, sorted.columns->schema()->GetFieldByName(name), values_at(column, rows)),
+        "filling in what is missing of a series");
+  }
+  return filled;
+}
+
+}  // namespace stoker

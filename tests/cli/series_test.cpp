@@ -1,0 +1,238 @@
+// Series on the command line: `stoker train --windows`, slower time frames in a forecast, and what is said of
+// a model that is no better than the last value.
+#include <cmath>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+
+namespace stoker::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr double two_pi = 6.283185307179586;
+
+// A wave of 24 hours in two towns, from 2021 on.
+std::string hours_of_towns(int hours) {
+  std::string csv = "time,town,degrees\n";
+  for (int hour = 0; hour < hours; ++hour)
+    for (const int town : {1, 2})
+      csv += fmt::format("2021-01-{:02} {:02}:00:00,town{},{:.4f}\n", 1 + hour / 24, hour % 24, town,
+                         10 * town + 5 * std::sin(two_pi * hour / 24));
+  return csv;
+}
+
+std::string newest_document(const Workplace& place) {
+  for (const std::string& file : files_below(place.folder() / "runs"))
+    if (file.ends_with("pipeline.yaml") && file.find(".cache") == std::string::npos)
+      return place.read(std::filesystem::path("runs") / file);
+  return "";
+}
+
+TEST(TrainOnASeries, MakesTheDocumentOfItsWindows) {
+  const Workplace place;
+  place.write("towns.csv", hours_of_towns(240));
+  const Finished trained = place.stoker({"train", "towns.csv", "--target", "degrees", "--windows", "12",
+                                         "--horizon", "3", "--time-column", "time", "--group-column", "town",
+                                         "--model", "ridge", "--alpha", "0.001", "--quiet", "--json"});
+  ASSERT_EQ(trained.code, 0) << trained.errors;
+  const auto json = nlohmann::json::parse(trained.output);
+  const auto& evaluation = json.at("evaluations").at("evaluate");
+  EXPECT_GT(evaluation.at("metrics").at("r2").get<double>(), 0.99);
+  EXPECT_EQ(evaluation.at("baseline").at("predicts"), "the last value");
+  const std::string document = newest_document(place);
+  for (const char* part :
+       {"type: windows", "length: 12", "horizon: 3", "time_column: time", "group_column: town",
+        "layout: columns", "carry_forward: true", "dataset: windows.dataset"})
+    EXPECT_THAT(document, HasSubstr(part));
+  EXPECT_THAT(document, Not(HasSubstr("stratify_column: degrees")));
+  place.write("again.yaml", document);
+  EXPECT_EQ(place.stoker({"validate", "again.yaml"}).code, 0);
+  const Finished forecast = place.stoker({"predict", "latest", "towns.csv", "--json"});
+  ASSERT_EQ(forecast.code, 0) << forecast.errors;
+  EXPECT_EQ(nlohmann::json::parse(forecast.output).at("time").at(0), "2021-01-10 23:00:00");
+}
+
+TEST(TrainOnASeries, AsksForTheNextRowUnlessToldOtherwise) {
+  const Workplace place;
+  place.write("towns.csv", hours_of_towns(240));
+  const Finished trained =
+      place.stoker({"train", "towns.csv", "--target", "degrees", "--windows", "6", "--time-column", "time",
+                    "--group-column", "town", "--model", "ridge", "--train-ratio", "1", "--quiet"});
+  ASSERT_EQ(trained.code, 0) << trained.errors;
+  EXPECT_THAT(newest_document(place), AllOf(HasSubstr("horizon: 1"), Not(HasSubstr("type: data_split"))));
+}
+
+TEST(TrainOnASeries, RefusesFlagsThatDoNotGoTogether) {
+  const Workplace place;
+  place.write("towns.csv", hours_of_towns(48));
+  const auto expect_refused = [&](const std::vector<std::string>& more, const std::string& said) {
+    std::vector<std::string> words{"train", "towns.csv", "--target", "degrees", "--quiet"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Finished finished = place.stoker(words);
+    EXPECT_EQ(finished.code, 2) << finished.errors;
+    EXPECT_THAT(finished.errors, HasSubstr(said));
+    EXPECT_THAT(files_below(place.folder() / "runs"), Not(testing::Contains(HasSubstr("run.json")))) << said;
+  };
+  expect_refused({"--model", "lstm"}, "lstm reads windows of a series; add --windows LENGTH");
+  expect_refused({"--horizon", "3"}, "--horizon is a setting of windows of a series; add --windows");
+  expect_refused({"--slower", "h1=hours.csv"}, "add --windows LENGTH");
+  expect_refused({"--model", "ridge", "--windows", "0"}, "length");
+  expect_refused({"--model", "ridge", "--windows", "4", "--slower", "towns.csv"}, "needs a name");
+  expect_refused({"--model", "ridge", "--windows", "4", "--time-column", "time"}, "have the same time");
+  expect_refused({"--model", "ridge", "--windows", "49", "--time-column", "time", "--group-column", "town"},
+                 "length 49 is longer than every series: the longest series, 'town1', has 48 rows");
+  expect_refused({"--model", "ridge", "--windows", "40", "--horizon", "9", "--time-column", "time",
+                  "--group-column", "town"},
+                 "horizon 9 reaches beyond the data");
+  expect_refused({"--model", "ridge", "--windows", "4", "--time-column", "time", "--group-column", "town",
+                  "--stratify-column", "town"},
+                 "stratify_column");
+}
+
+// x of a quarter of an hour is that of the hour before, which only the slower table knows.
+class SlowerForecast : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string hours = "time,level\n";
+    std::string quarters = "time,x\n";
+    for (int hour = 0; hour < 200; ++hour) {
+      hours += fmt::format("{},{}\n", 4 * hour, level(hour));
+      for (int i = 0; i < 4 && hour > 0; ++i)
+        quarters += fmt::format("{},{}\n", 4 * hour + i, level(hour - 1) + 0.01 * i);
+    }
+    place.write("hours.csv", hours);
+    place.write("quarters.csv", quarters);
+    const Finished trained =
+        place.stoker({"train", "quarters.csv", "--target", "x", "--windows", "2", "--time-column", "time",
+                      "--slower", "h1=hours.csv", "--model", "ridge", "--quiet"});
+    ASSERT_EQ(trained.code, 0) << trained.errors;
+  }
+  static double level(int hour) { return std::sin(1.7 * hour) + std::cos(0.9 * hour * hour); }
+
+  Workplace place;
+};
+
+TEST_F(SlowerForecast, TakesTheTablesThatTheTrainingHad) {
+  const Finished named =
+      place.stoker({"predict", "latest", "quarters.csv", "--slower", "h1=hours.csv", "--every-window"});
+  ASSERT_EQ(named.code, 0) << named.errors;
+  const Finished in_order =
+      place.stoker({"predict", "latest", "quarters.csv", "--slower", "hours.csv", "--every-window"});
+  EXPECT_EQ(in_order.output, named.output);
+
+  // The same from a series that was joined beforehand, as the card join_as_of does it.
+  std::string joined = "time,x,h1_level\n";
+  for (int hour = 1; hour < 200; ++hour)
+    for (int i = 0; i < 4; ++i)
+      joined += fmt::format("{},{},{}\n", 4 * hour + i, level(hour - 1) + 0.01 * i, level(hour - 1));
+  place.write("joined.csv", joined);
+  const Finished already = place.stoker({"predict", "latest", "joined.csv", "--every-window"});
+  ASSERT_EQ(already.code, 0) << already.errors;
+  EXPECT_EQ(already.output, named.output);
+}
+
+TEST_F(SlowerForecast, SaysWhatIsMissingOrTooMuch) {
+  const auto expect_refused = [&](const std::vector<std::string>& more, const std::string& said) {
+    std::vector<std::string> words{"predict", "latest", "quarters.csv"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Finished finished = place.stoker(words);
+    EXPECT_EQ(finished.code, 2);
+    EXPECT_EQ(finished.output, "");
+    EXPECT_THAT(finished.errors, HasSubstr(said));
+  };
+  expect_refused({}, "'h1_level', which comes from the slower table h1");
+  expect_refused({"--slower", "h4=hours.csv"}, "there is no slower table 'h4'");
+  expect_refused({"--slower", "hours.csv", "--slower", "hours.csv"}, "one table too many");
+  expect_refused({"--slower", "h1=hours.csv", "--slower", "h1=hours.csv"}, "gives h1 twice");
+  expect_refused({"--slower", "h1=nowhere.csv"}, "nowhere.csv");
+  place.write("reversed.csv", "time,level\n8,1\n4,1\n");
+  expect_refused({"--slower", "h1=reversed.csv"}, "sort the rows");
+  ASSERT_EQ(place
+                .stoker({"train", "quarters.csv", "--target", "x", "--windows", "2", "--time-column", "time",
+                         "--model", "ridge", "--quiet"})
+                .code,
+            0);
+  expect_refused({"--slower", "h1=hours.csv"}, "trained without slower tables");
+}
+
+// A walk of chance: nothing is better than to say that it stays where it is.
+TEST(TheLastValue, IsWhatAForecastIsHeldAgainst) {
+  const Workplace place;
+  std::string csv = "time,x\n";
+  double x = 0;
+  unsigned state = 1;
+  for (int i = 0; i < 400; ++i) {
+    state = state * 1664525U + 1013904223U;
+    x += static_cast<double>(state >> 16U) / 32768.0 - 1;
+    csv += fmt::format("{},{:.5f}\n", i, x);
+  }
+  place.write("walk.csv", csv);
+  const Finished finished = place.stoker({"train",
+                                          "walk.csv",
+                                          "--target",
+                                          "x",
+                                          "--windows",
+                                          "30",
+                                          "--answer",
+                                          "path",
+                                          "--horizon",
+                                          "3",
+                                          "--time-column",
+                                          "time",
+                                          "--model",
+                                          "neural_network",
+                                          "--ensemble-folds",
+                                          "0",
+                                          "--epochs",
+                                          "1",
+                                          "--hidden-layers",
+                                          "4",
+                                          "--quiet",
+                                          "--json"});
+  ASSERT_EQ(finished.code, 0) << finished.errors;
+  const auto json = nlohmann::json::parse(finished.output);
+  EXPECT_THAT(json.at("warnings").dump(), HasSubstr("to predict the last value is as good or better"));
+  const auto& baseline = json.at("evaluations").at("evaluate").at("baseline");
+  ASSERT_EQ(baseline.at("by_step").size(), 3U);
+  // The expected square of a step uniform in ±1 is 1/3, and steps add up.
+  for (int step = 0; step < 3; ++step)
+    EXPECT_NEAR(baseline.at("by_step")[static_cast<std::size_t>(step)].at("mse").get<double>(),
+                (step + 1) / 3.0, 0.1 * (step + 1));
+}
+
+TEST(TrainOnASeries, SaysWhatIsWrongWithItsSettingsBeforeItTrains) {
+  const Workplace place;
+  place.write("towns.csv", hours_of_towns(96));
+  std::string lonely = "time,town,degrees\n";
+  for (int i = 0; i < 60; ++i) lonely += fmt::format("{},town{},{}\n", i, i, i % 7);
+  place.write("lonely.csv", lonely);
+  const auto expect_refused = [&](const std::string& data, const std::vector<std::string>& more,
+                                  const std::string& said) {
+    std::vector<std::string> words{
+        "train", data,      "--target",  "degrees", "--time-column", "time", "--group-column",
+        "town",  "--quiet", "--windows", "12",      "--device",      "cpu"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Finished finished = place.stoker(words);
+    EXPECT_EQ(finished.code, 2) << finished.errors;
+    EXPECT_THAT(finished.errors, HasSubstr(said));
+  };
+  expect_refused("lonely.csv", {"--model", "gru"},
+                 "length 12 is longer than every series: the longest series, 'town0', has 1 row");
+  expect_refused("towns.csv", {"--model", "gru", "--schedule", "one_cycle", "--warmup-epochs", "2"},
+                 "warmup_epochs: it is 2, but schedule is one_cycle");
+  expect_refused("towns.csv", {"--model", "gru", "--precision", "tf32"}, "tf32 is a format of NVIDIA GPUs");
+  expect_refused("towns.csv", {"--model", "ridge", "--answer", "path", "--horizon", "3"},
+                 "ridge predicts one number, but answer: path asks for 3");
+  expect_refused("towns.csv", {"--model", "ridge", "--threshold", "0.1"}, "is for answer: direction");
+}
+
+}  // namespace
+}  // namespace stoker::test
