@@ -4,22 +4,25 @@
 #include <utility>
 
 #include "base/elapsed.h"
+#include "base/error.h"
 #include "base/trace.h"
 #include "train/diverged.h"
 #include "train/last_checkpoints.h"
 
 namespace stoker {
 
-CheckpointWriter::CheckpointWriter(Checkpoints& checkpoints, const TrainingPlan& plan)
+CheckpointWriter::CheckpointWriter(Checkpoints& checkpoints, const TrainingPlan& plan,
+                                   TrainingListener& listener)
     : checkpoints_(checkpoints),
       plan_(plan),
+      listener_(listener),
       times_(plan.checkpoint_seconds),
       best_(plan.keep.best, plan.keep.best > 0 ? checkpoints.scores() : std::vector<EpochScore>{}) {}
 
 void CheckpointWriter::after_chunk(const Engine& engine, Progress& progress) {
   if (!checkpoints_.kept()) return;
   const bool is_writing = writing_.is_under_way();
-  if (!is_writing) writing_.wait();  // for what went wrong
+  if (!is_writing) tell_of_failure();
   std::optional<EpochScore> score;
   if (plan_.keep.best > 0) score = score_of_last_epoch(plan_, progress);
   const bool is_best = score && best_.admit(*score);
@@ -44,11 +47,29 @@ void CheckpointWriter::take(const Engine& engine, Progress& progress, std::optio
 
 void CheckpointWriter::write_taken() {
   if (taken_.empty()) return;
-  const auto batch = std::make_shared<const std::vector<Checkpoint>>(std::exchange(taken_, {}));
-  writing_.begin([this, batch] {
+  given_ = std::make_shared<const std::vector<Checkpoint>>(std::exchange(taken_, {}));
+  writing_.begin([this, batch = given_] {
     const Traced traced(TraceKind::background, "writing checkpoints");
     for (const Checkpoint& each : *batch) checkpoints_.write(each);
   });
+}
+
+void CheckpointWriter::tell_of_failure() {
+  if (given_ == nullptr) return;
+  const auto batch = std::exchange(given_, nullptr);
+  try {
+    writing_.wait();
+    has_failed_ = false;
+  } catch (const Error& error) {
+    if (!std::exchange(has_failed_, true))
+      listener_.note(Severity::warning,
+                     fmt::format("a checkpoint could not be written: {}; the training goes on, and the next "
+                                 "one will be tried",
+                                 error.what()));
+    // Those of the best epochs do not come again.
+    for (const Checkpoint& each : *batch)
+      if (each.score && best_.holds(each.score->epoch)) taken_.push_back(each);
+  }
 }
 
 void CheckpointWriter::save_last(const Engine& engine, Progress& progress) {
@@ -72,9 +93,15 @@ void CheckpointWriter::end(const Engine& engine, Progress& progress) {
 }
 
 void CheckpointWriter::finish() {
-  writing_.wait();
+  tell_of_failure();
   write_taken();
   writing_.wait();
+}
+
+void CheckpointWriter::finish_if_possible() {
+  tell_of_failure();
+  write_taken();
+  tell_of_failure();
 }
 
 }  // namespace stoker

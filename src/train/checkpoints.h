@@ -55,6 +55,8 @@ class Checkpoints {
 
   bool kept() const { return !folder_.empty(); }
   // Whether the newest was made after so many steps, or none is kept anyway.
+  // The training goes back: steps that were saved come again, and are saved again.
+  void go_back() { saved_step_.reset(); }
   bool is_saved(std::int64_t step) const { return !kept() || saved_step_ == step; }
 
   // The newest whole one. Damaged ones are skipped with a warning; one of another training is refused.

@@ -140,24 +140,32 @@ TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progres
                       TrainingListener& listener, const StopSignal& stop, LastGood* last_good) {
   Pace pace;
   Watch watch(plan, progress, stop);
-  CheckpointWriter writer(checkpoints, plan);
-  while (!finished(plan, progress) && !watch.time_is_up(progress)) {
-    if (watch.interrupted()) stop_interrupted(engine, plan, progress, checkpoints, writer);
-    if (last_good != nullptr) last_good->keep(engine, progress);
-    const Chunk chunk = next_chunk(plan, progress, pace.steps());
-    const Moment begin = now();
-    const ChunkResult result = engine.run(chunk);
-    const double seconds = seconds_since(begin);
-    if (!result.is_sound)
-      fail_diverged(plan, progress.next_step / plan.steps_per_epoch, "its numbers are not finite");
-    if (Trace* trace = Trace::current()) trace->add(TraceKind::training, "steps", begin, seconds);
-    {
-      const Traced recording(TraceKind::training, "recording");
-      record(plan, chunk, result, seconds, progress, listener);
-      pace.record(progress.next_step - chunk.first_step, seconds);
-      listener.advanced(progress.next_step, plan.total_steps(), pace.steps_per_second());
+  CheckpointWriter writer(checkpoints, plan, listener);
+  try {
+    while (!finished(plan, progress) && !watch.time_is_up(progress)) {
+      if (watch.interrupted()) stop_interrupted(engine, plan, progress, checkpoints, writer);
+      if (last_good != nullptr) last_good->keep(engine, progress);
+      const Chunk chunk = next_chunk(plan, progress, pace.steps());
+      const Moment begin = now();
+      const ChunkResult result = engine.run(chunk);
+      const double seconds = seconds_since(begin);
+      if (!result.is_sound)
+        fail_diverged(plan, progress.next_step / plan.steps_per_epoch, "its numbers are not finite");
+      if (Trace* trace = Trace::current()) trace->add(TraceKind::training, "steps", begin, seconds);
+      {
+        const Traced recording(TraceKind::training, "recording");
+        record(plan, chunk, result, seconds, progress, listener);
+        pace.record(progress.next_step - chunk.first_step, seconds);
+        listener.advanced(progress.next_step, plan.total_steps(), pace.steps_per_second());
+      }
+      writer.after_chunk(engine, progress);
     }
-    writer.after_chunk(engine, progress);
+  } catch (const Diverged&) {  // the training may go back; what was taken before stays
+    writer.finish_if_possible();
+    throw;
+  } catch (const OutOfMemory&) {
+    writer.finish_if_possible();
+    throw;
   }
   note_untraced_steps(engine);
   TrainingOutcome outcome = outcome_of(engine, plan, progress);

@@ -128,6 +128,7 @@ class PhasedTraining {
         say_what_set_up_took(listener);
       }
       go_back_to(last_good);
+      checkpoints.go_back();
       say_what_set_up_took(listener);
     }
   }
