@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(With, ExactResume, testing::ValuesIn(every_case()), nam
 
 Table classes_of_series() {
   std::string csv = "x,label\n";
-  for (int i = 0; i < 350; ++i)
+  for (int i = 0; i < 190; ++i)
     csv += fmt::format("{:.4f},{}\n", std::sin(0.7 * i) + std::sin(0.3 * i), i % 7 < 3 ? "up" : "down");
   WindowsConfig config;
   config.length = 6;
@@ -106,9 +106,9 @@ ModelSpec network_of_series() {
   spec.settings.set("hidden_size", std::int64_t{8});
   spec.settings.set("layers", std::int64_t{1});
   spec.settings.set("dropout", 0.2);
-  spec.training.epochs = 12;
+  spec.training.epochs = 3;
   spec.training.validation_ratio = 0.2;
-  spec.training.batch_size = 20;
+  spec.training.batch_size = 16;
   return spec;
 }
 
@@ -122,7 +122,7 @@ TEST_P(ExactResumeOfSequences, EndsInTheSameBits) {
   spec.training.learning_rate = GetParam().optimizer == Optimizer::lion ? 0.0005 : 0.005;
   spec.training.optimizer = GetParam().optimizer;
   spec.training.schedule = GetParam().schedule;
-  spec.training.step_epochs = 3;
+  spec.training.step_epochs = 1;
   spec.training.plateau_patience = 1;
   spec.training.accumulation_steps = 3;
   spec.training.label_smoothing = 0.1;
@@ -149,7 +149,15 @@ TEST_P(ExactResumeOfSequences, EndsInTheSameBits) {
   expect_the_same_bits(whole.model.parameters, resumed.model.parameters);
 }
 
-INSTANTIATE_TEST_SUITE_P(With, ExactResumeOfSequences, testing::ValuesIn(every_case()), name_of_case);
+// Schedules of both kinds: by what happened, and by the step.
+std::vector<ExactCase> cases_of_series() {
+  std::vector<ExactCase> all = every_case();
+  std::erase_if(all, [](const ExactCase& each) {
+    return each.schedule != Schedule::plateau && each.schedule != Schedule::one_cycle;
+  });
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(With, ExactResumeOfSequences, testing::ValuesIn(cases_of_series()), name_of_case);
 
 // Numbers that are not finite lead to fp32 first, and where that does not help to an error; what was kept on
 // the way is whole, and goes on with a lower rate.
@@ -165,11 +173,11 @@ TEST(DivergedSequence, SaysSoAndLeavesNothingThatCannotBeGoneOnFrom) {
   request.checkpoints = folder.path();
   RecordingListener listener;
   EXPECT_THAT(test::error_of(ExitCode::run_failed, [&] { fit(request, listener, StopSignal{}); }),
-              testing::HasSubstr("diverged in epoch 1 of 12"));
+              testing::HasSubstr("diverged in epoch 1 of 3"));
   request.spec.training.learning_rate = 0.01;
   request.resume = true;
   const FitResult result = fit(request, listener, StopSignal{});
-  EXPECT_EQ(result.epochs.size(), 12U);
+  EXPECT_EQ(result.epochs.size(), 3U);
   EXPECT_TRUE(std::isfinite(result.epochs.back().record.train_loss));
 }
 
