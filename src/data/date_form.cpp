@@ -214,7 +214,7 @@ std::vector<DateForm> make_usual_forms() {
     }
   }
   for (const char* period : {"%Y-%m", "%Y/%m", "%m/%Y", "%m-%Y", "%Y %b", "%b %Y", "%Y-%b", "%b-%Y", "%YM%m",
-                             "%Y Q%q", "%Y-Q%q", "%YQ%q", "Q%q %Y", "Q%q-%Y"})
+                             "%Y Q%q", "%Y-Q%q", "Q%q %Y", "Q%q-%Y"})  // 1970Q1 too: a blank may be none
     forms.emplace_back(period);
   return forms;
 }
