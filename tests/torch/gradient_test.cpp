@@ -99,24 +99,27 @@ TEST_P(SequenceModules, HaveTheOutputsAndGradientsOfPyTorch) {
     expect_near(tested.tensors.at(name).grad(), gradient, name);
 }
 
-// 0 or twice the value, by counter-based numbers, so that it is the same each time.
-std::vector<at::Tensor> masks_for(const Module& module) {
-  std::vector<at::Tensor> masks;
-  for (const DropoutLayer& layer : module.dropout_layers()) {
-    at::Tensor mask = at::ones({rows, layer.width});
-    const RandomKey key = random_key(3, Purpose::dropout, masks.size());
-    for (std::int64_t i = 0; i < mask.numel(); ++i)
-      mask.mutable_data_ptr<float>()[i] = uniform(key, static_cast<std::uint32_t>(i)) < 0.5 ? 0.0F : 2.0F;
-    masks.push_back(std::move(mask));
+// Of a training step that leaves half of the values out.
+struct DroppingPass {
+  explicit DroppingPass(const Module& module) : layers(module.dropout_layers()) {
+    for (DropoutLayer& each : layers) each.probability = 0.5;
   }
-  return masks;
-}
+  Pass pass(bool recomputes) const {
+    Pass made{true, layers};
+    made.part.seed = 3;
+    made.part.counters = &counters;
+    made.recomputes = recomputes;
+    return made;
+  }
+  std::vector<DropoutLayer> layers;
+  kernels::StepCounters counters;
+};
 
 std::map<std::string, at::Tensor> gradients_of(TestedModule& tested, const at::Tensor& window,
                                                const at::Tensor& factors, bool recomputes) {
   tested.forget_gradients();
-  const std::vector<at::Tensor> masks = masks_for(*tested.module);
-  tested.module->outputs({&window, 1}, {true, masks, recomputes}).backward(factors);
+  const DroppingPass dropping(*tested.module);
+  tested.module->outputs({&window, 1}, dropping.pass(recomputes)).backward(factors);
   std::map<std::string, at::Tensor> gradients;
   for (const auto& [name, tensor] : tested.tensors)
     if (tensor.requires_grad()) gradients[name] = tensor.grad();
@@ -143,11 +146,11 @@ TEST_P(SequenceModules, RecomputeSegmentsInThePrecisionThatTheyHad) {
   // A kept copy of a weight that is used several times gathers its gradients in the lower precision.
   at::autocast::set_autocast_cache_enabled(false);
   at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
-  const std::vector<at::Tensor> masks = masks_for(*tested.module);
+  const DroppingPass dropping(*tested.module);
   const at::Tensor window_values = window();
   std::map<bool, at::Tensor> found;
   for (const bool recomputes : {false, true})
-    found[recomputes] = tested.module->outputs({&window_values, 1}, {true, masks, recomputes});
+    found[recomputes] = tested.module->outputs({&window_values, 1}, dropping.pass(recomputes));
   at::autocast::set_autocast_cache_enabled(true);
   at::autocast::set_autocast_enabled(at::kCPU, false);
   std::map<bool, std::map<std::string, at::Tensor>> gradients;
