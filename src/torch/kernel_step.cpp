@@ -31,6 +31,7 @@ class KernelStep : public Step {
   void backward(bool) override { passes_->backward(place_.stream); }
   const at::Tensor& outputs() const override { return outputs_; }
   const at::Tensor& output_gradient() const override { return output_gradient_; }
+  std::uint64_t own_bytes() const override { return passes_->bytes(); }
 
  private:
   Inputs inputs_;

@@ -20,6 +20,7 @@ class KernelTrainee : public Trainee {
   void reserve(std::int64_t rows) override;
   at::Tensor predict(const Inputs& inputs) override;
   std::int64_t widest() const override { return widest_; }
+  std::uint64_t own_bytes() const override { return kernels_->bytes(); }
 
  private:
   std::unique_ptr<fused::sequence::SequenceKernels> kernels_;

@@ -1,5 +1,3 @@
-#include <cstddef>
-
 #include "model/mlp.h"
 #include "torch/kernel_step.h"
 #include "torch/mlp_step.h"
@@ -16,8 +14,7 @@ std::unique_ptr<Trainee> TorchEngine::make_trainee() const {
     places.gradients = gradients_.mutable_data_ptr<float>();
     places.offset_of = [this](const std::string& name) { return layout_.offset_of(name); };
     places.seed = request_.seed;
-    places.step = counters_.const_data_ptr<std::int64_t>() +
-                  offsetof(kernels::StepCounters, current_step) / sizeof(std::int64_t);
+    places.step = &device_counters()->current_step;
     places.device = request_.device;
     return std::make_unique<KernelTrainee>(request_.network, places, place_);
   }

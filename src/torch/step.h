@@ -24,6 +24,7 @@ class Step {
   // Both [rows, outputs], at the same place for as long as the step lives.
   virtual const at::Tensor& outputs() const = 0;
   virtual const at::Tensor& output_gradient() const = 0;
+  virtual std::uint64_t own_bytes() const { return 0; }  // of device memory that is not LibTorch's
 };
 
 // What a network is to an engine, however its steps are computed.
@@ -41,6 +42,7 @@ class Trainee {
   virtual at::Tensor predict(const Inputs& inputs) = 0;
   // Values of the widest layer, which bounds how many rows are predicted at once.
   virtual std::int64_t widest() const = 0;
+  virtual std::uint64_t own_bytes() const { return 0; }  // as of a step, those of its steps apart
 };
 
 }  // namespace stoker::torch_door

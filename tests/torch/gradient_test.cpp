@@ -16,6 +16,7 @@
 
 #include "base/random.h"
 #include "model/family.h"
+#include "torch/modules/drop.h"
 #include "torch/modules/lstm_layer.h"
 #include "torch/modules/module.h"
 #include "torch/modules/segment.h"
@@ -247,6 +248,32 @@ TEST(Segment, IsComputedAgainOnlyOnTheWayBack) {
   left.backward(at::ones({2}));
   EXPECT_EQ(times, 2);
   EXPECT_TRUE(weight.grad().equal(at::ones({2})));
+}
+
+// Of a window that lies by rows or, as recurrent layers leave it, by moments.
+TEST(Drop, GoesBackWhereItWentForwardAndKeepsTheFormat) {
+  const kernels::StepCounters counters;
+  const std::vector<DropoutLayer> layers{{length * columns, 0.5}};
+  Pass pass{true, layers};
+  pass.part.seed = 3;
+  pass.part.counters = &counters;
+  pass.part.first_row = 5;
+  const at::Tensor mask = torch_door::drawn_mask(pass, 0, rows).view({rows, length, columns});
+  EXPECT_TRUE(mask.equal(at::mul(mask.ne(0).to(at::kFloat), 2)));
+  EXPECT_GT(mask.sum().item<float>(), 0);
+  const at::Tensor by_rows = drawn({rows, length, columns}, 1);
+  for (const at::Tensor& values : {by_rows, by_rows.transpose(0, 1).contiguous().transpose(0, 1)}) {
+    at::Tensor x = values.detach();
+    x.requires_grad_(true);
+    const at::Tensor left = torch_door::drop(x, pass, 0);
+    EXPECT_TRUE(left.equal(at::mul(by_rows, mask)));
+    const at::Tensor factors = drawn({rows, length, columns}, 2);
+    left.backward(factors);
+    EXPECT_TRUE(x.grad().equal(at::mul(factors, mask)));
+  }
+  const at::Tensor narrow = torch_door::drop(by_rows.to(at::kBFloat16), pass, 0);
+  EXPECT_EQ(narrow.scalar_type(), at::kBFloat16);
+  EXPECT_TRUE(narrow.equal(at::mul(by_rows.to(at::kBFloat16), mask).to(at::kBFloat16)));
 }
 
 }  // namespace

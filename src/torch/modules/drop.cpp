@@ -3,10 +3,12 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/ones.h>
 
 #include "kernels/dropout.h"
 #include "torch/float_format.h"
 #include "torch/modules/way_back.h"
+#include "torch/tensors.h"
 
 namespace stoker::torch_door {
 namespace {
@@ -68,6 +70,16 @@ class DropWayBack : public torch::autograd::Node {
   kernels::Place place_;
 };
 
+kernels::Drop drop_work(const Pass& pass, std::size_t number) {
+  kernels::Drop work;
+  work.first = pass.part.first_row * pass.dropout[number].width;
+  work.layer = static_cast<std::uint32_t>(number);
+  work.seed = pass.part.seed;
+  work.probability = static_cast<float>(pass.dropout[number].probability);
+  work.counters = pass.part.counters;
+  return work;
+}
+
 }  // namespace
 
 bool drops(const Pass& pass, std::size_t number) {
@@ -76,12 +88,7 @@ bool drops(const Pass& pass, std::size_t number) {
 
 at::Tensor drop(const at::Tensor& x, const Pass& pass, std::size_t number) {
   if (!drops(pass, number)) return x;
-  kernels::Drop work;
-  work.first = pass.part.first_row * pass.dropout[number].width;
-  work.layer = static_cast<std::uint32_t>(number);
-  work.seed = pass.part.seed;
-  work.probability = static_cast<float>(pass.dropout[number].probability);
-  work.counters = pass.part.counters;
+  const kernels::Drop work = drop_work(pass, number);
   at::Tensor left;
   {
     const at::NoGradGuard no_autograd;
@@ -90,6 +97,13 @@ at::Tensor drop(const at::Tensor& x, const Pass& pass, std::size_t number) {
   if (at::GradMode::is_enabled() && x.requires_grad())
     record_way_back<DropWayBack>(left, x, work, pass.part.place);
   return left;
+}
+
+at::Tensor drawn_mask(const Pass& pass, std::size_t number, std::int64_t rows) {
+  if (!drops(pass, number)) return {};
+  const at::NoGradGuard no_autograd;
+  const at::Tensor ones = at::ones({rows, pass.dropout[number].width}, floats_on(pass.part.place.device));
+  return left_of(ones, drop_work(pass, number), pass.part.place);
 }
 
 }  // namespace stoker::torch_door
