@@ -36,6 +36,7 @@ void begin_step(const BeginStep& work) {
   *work.learning_rate = work.rates[rate];
   *work.update_number = static_cast<float>(step + 1 - work.first_update);
   counters.current_step = step;
+  counters.current_rows = rows_of_batch(work, step);
   if (work.moves_on && *work.stopped == 0) counters.step = step + 1;
 }
 

@@ -17,6 +17,7 @@ __device__ void finish(const BeginStep& work, std::int64_t step) {
   *work.learning_rate = work.rates[rate];
   *work.update_number = static_cast<float>(step + 1 - work.first_update);
   work.counters->current_step = step;
+  work.counters->current_rows = rows_of_batch(work, step);
   if (work.moves_on && *work.stopped == 0) work.counters->step = step + 1;
   work.counters->ticket = 0;
 }
@@ -53,8 +54,7 @@ __global__ void __launch_bounds__(threads) begin_step_kernel(BeginStep work) {
   const std::int64_t left = work.batch_rows - block_row;
   const int count = static_cast<int>(left < rows_per_block ? left : rows_per_block);
   if (threadIdx.x < count) {
-    // Beyond the last row only in a warm-up run, whose result is thrown away; the permutation must not see
-    // it.
+    // Beyond the last row there is padding; the permutation must not see it.
     std::int64_t position =
         step % work.steps_per_epoch * work.batch_size + work.first_row + block_row + threadIdx.x;
     if (position >= work.epoch_rows) position = work.epoch_rows - 1;

@@ -17,6 +17,7 @@ struct StepCounters {
   std::int64_t record_count = 0;  // epochs that finished since the host last looked
   std::int64_t since_best = 0;    // epochs without a better validation loss
   std::uint64_t ticket = 0;       // blocks of a kernel that are through; 0 between kernels
+  std::int64_t current_rows = 0;  // of the batch in the buffers; those behind them are padding
 };
 
 // Copies the rows of a batch from one array of a dataset, in 4-byte words.
@@ -37,7 +38,8 @@ struct BeginStep {
   std::int64_t rows = 0;        // of the dataset
   std::int64_t epoch_rows = 0;  // of them, those that this process sees in an epoch
   std::int64_t batch_size = 0;
-  std::int64_t batch_rows = 0;  // of this batch; the last one of an epoch may be smaller
+  // Of this batch; the last one of an epoch may be smaller, or padded with its last row.
+  std::int64_t batch_rows = 0;
   // Of a batch that is taken in parts: the row at which this part begins, and whether it is the last.
   std::int64_t first_row = 0;
   bool moves_on = true;
@@ -51,6 +53,12 @@ struct BeginStep {
   float* learning_rate = nullptr;
   float* update_number = nullptr;  // 1 for the first update, as Adam's bias correction counts
 };
+
+// Those that count, of the whole batch of that step.
+STOKER_HOST_DEVICE std::int64_t rows_of_batch(const BeginStep& work, std::int64_t step) {
+  const std::int64_t left = work.epoch_rows - step % work.steps_per_epoch * work.batch_size;
+  return left < work.batch_size ? left : work.batch_size;
+}
 
 void begin_step(const BeginStep& work);
 LaunchError begin_step_cuda(const BeginStep& work, Stream stream);

@@ -1,3 +1,5 @@
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include "base/random.h"
@@ -7,38 +9,53 @@ namespace stoker::kernels {
 namespace {
 
 constexpr int threads = 256;
+constexpr std::int64_t most_blocks = 4096;
 
-// blockIdx.y is the layer; a thread decides two neighbours with one hash.
-__global__ void __launch_bounds__(threads) dropout_kernel(DropoutMasks work) {
-  const DropoutMasks::Layer layer = work.layers[blockIdx.y];
-  const RandomKey key = dropout_key(work.seed, static_cast<std::uint64_t>(work.counters->current_step),
-                                    work.first_layer + blockIdx.y);
+// A thread decides two neighbours with one hash.
+template <class Value>
+__global__ void __launch_bounds__(threads) drop_kernel(Drop work) {
+  const auto* values = static_cast<const Value*>(work.values);
+  auto* left = static_cast<Value*>(work.left);
+  const RandomKey key =
+      dropout_key(work.seed, static_cast<std::uint64_t>(work.counters->current_step), work.layer);
   const std::uint32_t threshold = dropout_threshold(work.probability);
   const float scale = 1.0F / (1.0F - work.probability);
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * threads;
-  const std::int64_t first_pair = layer.first / 2;
-  const std::int64_t pairs = (layer.first + layer.elements + 1) / 2 - first_pair;
+  const std::int64_t first_pair = work.first / 2;
+  const std::int64_t pairs = (work.first + work.elements + 1) / 2 - first_pair;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x; i < pairs;
        i += stride) {
     const std::int64_t pair = first_pair + i;
     const std::uint32_t bits = random_bits(key, static_cast<std::uint32_t>(pair));
-    const std::int64_t even = 2 * pair - layer.first;  // -1 where the mask begins with an odd element
-    if (even >= 0) layer.mask[even] = dropped(bits, 0, threshold) ? 0.0F : scale;
-    if (even + 1 < layer.elements) layer.mask[even + 1] = dropped(bits, 1, threshold) ? 0.0F : scale;
+    const std::int64_t even = 2 * pair - work.first;  // -1 where the values begin with an odd element
+    if (even >= 0) {
+      const float factor = dropped(bits, 0, threshold) ? 0.0F : scale;
+      left[even] = static_cast<Value>(static_cast<float>(values[even]) * factor);
+    }
+    if (even + 1 < work.elements) {
+      const float factor = dropped(bits, 1, threshold) ? 0.0F : scale;
+      left[even + 1] = static_cast<Value>(static_cast<float>(values[even + 1]) * factor);
+    }
   }
 }
 
 }  // namespace
 
-LaunchError dropout_masks_cuda(const DropoutMasks& work, Stream stream) {
-  std::int64_t largest = 1;
-  for (int i = 0; i < work.layer_count; ++i) {
-    if (work.layers[i].elements > largest) largest = work.layers[i].elements;
+LaunchError drop_cuda(const Drop& work, Stream stream) {
+  std::int64_t blocks = (work.elements / 2 + 1 + threads) / threads;
+  if (blocks > most_blocks) blocks = most_blocks;
+  const auto grid = static_cast<unsigned>(blocks);
+  switch (work.format) {
+    case FloatFormat::fp32:
+      drop_kernel<float><<<grid, threads, 0, stream>>>(work);
+      break;
+    case FloatFormat::bf16:
+      drop_kernel<__nv_bfloat16><<<grid, threads, 0, stream>>>(work);
+      break;
+    case FloatFormat::fp16:
+      drop_kernel<__half><<<grid, threads, 0, stream>>>(work);
+      break;
   }
-  std::int64_t blocks = (largest / 2 + 1 + threads) / threads;
-  if (blocks > 1024) blocks = 1024;
-  const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(work.layer_count));
-  dropout_kernel<<<grid, threads, 0, stream>>>(work);
   const cudaError_t status = cudaGetLastError();
   return status == cudaSuccess ? nullptr : cudaGetErrorString(status);
 }

@@ -3,30 +3,28 @@
 #include <cstdint>
 
 #include "kernels/begin_step.h"
+#include "kernels/float_format.h"
 #include "kernels/launch.h"
 
 namespace stoker::kernels {
 
-// The dropout masks of several layers in one go: 0 where an element is left out, else 1 / (1 - probability).
-// Element row * width + column of layer l in step s depends on (seed, s, l, element) alone.
-struct DropoutMasks {
-  static constexpr int most_layers = 16;  // per launch; deeper networks take several
-
-  struct Layer {
-    float* mask = nullptr;
-    std::int64_t elements = 0;  // rows * width
-    std::int64_t first = 0;     // the element of the whole batch that the mask begins with
-  };
-  Layer layers[most_layers];
-  int layer_count = 0;
-  std::uint32_t first_layer = 0;  // number of layers[0] in the network
+// Dropout: values of a batch are multiplied by 0 where they are left out, else by 1 / (1 - probability).
+// Whether element row * width + column of layer l in step s is left out depends on (seed, s, l, element)
+// alone, so the way back decides it once more, and no mask is kept between the two.
+struct Drop {
+  FloatFormat format = FloatFormat::fp32;
+  const void* values = nullptr;
+  void* left = nullptr;  // may be where the values are
+  std::int64_t elements = 0;
+  std::int64_t first = 0;   // the element of the whole batch that the values begin with
+  std::uint32_t layer = 0;  // its number among those of the network
   std::uint64_t seed = 0;
   float probability = 0;
   const StepCounters* counters = nullptr;  // current_step is drawn for
 };
 
-void dropout_masks(const DropoutMasks& work);
-LaunchError dropout_masks_cuda(const DropoutMasks& work, Stream stream);
-void dropout_masks(const DropoutMasks& work, const Place& place);
+void drop(const Drop& work);
+LaunchError drop_cuda(const Drop& work, Stream stream);
+void drop(const Drop& work, const Place& place);
 
 }  // namespace stoker::kernels

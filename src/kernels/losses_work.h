@@ -21,8 +21,12 @@ struct Losses {
   const float* row_weights = nullptr;           // [rows], factors of the losses; null: 1 each
   std::int64_t rows = 0;
   std::int64_t width = 1;
-  std::int64_t stride = 0;         // from a row of outputs or gradients to the next; 0: width
-  std::int64_t mean_rows = 0;      // of the batch that these rows are a slice of; 0: rows
+  std::int64_t stride = 0;     // from a row of outputs or gradients to the next; 0: width
+  std::int64_t mean_rows = 0;  // of the batch that these rows are a slice of; 0: rows
+  // Of a batch that may be padded: where its number of rows stands, which is then that of the mean. What lies
+  // behind them has no loss and a gradient of 0. Null: all rows count.
+  const std::int64_t* batch_rows = nullptr;
+  std::int64_t first_row = 0;      // the row of the batch that these begin with
   const float* stopped = nullptr;  // 1: nothing is added
 
   double* row_sums = nullptr;  // [rows], added to

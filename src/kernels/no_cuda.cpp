@@ -1,3 +1,4 @@
+#include "kernels/batch_norm.h"
 #include "kernels/begin_step.h"
 #include "kernels/dropout.h"
 #include "kernels/end_epoch.h"
@@ -19,7 +20,13 @@ LaunchError begin_step_cuda(const BeginStep&, Stream) {
 LaunchError gather_rows_cuda(const Gather&, std::int64_t, std::int64_t, Stream) {
   return missing;
 }
-LaunchError dropout_masks_cuda(const DropoutMasks&, Stream) {
+LaunchError batch_norm_cuda(const BatchNorm&, Stream) {
+  return missing;
+}
+LaunchError batch_norm_back_cuda(const BatchNormBack&, Stream) {
+  return missing;
+}
+LaunchError drop_cuda(const Drop&, Stream) {
   return missing;
 }
 LaunchError losses_cuda(const Losses&, Stream) {

@@ -85,11 +85,18 @@ STOKER_HOST_DEVICE float class_row(const float* logits, std::int64_t target, std
 // Row `row` of the work: its loss, times its weight, with its gradients.
 STOKER_HOST_DEVICE float loss_of_row(const Losses& work, std::int64_t row) {
   const std::int64_t stride = work.stride > 0 ? work.stride : work.width;
-  const float weight = work.row_weights == nullptr ? 1.0F : work.row_weights[row];
-  const float scale =
-      work.factor * weight / static_cast<float>(work.mean_rows > 0 ? work.mean_rows : work.rows);
-  const float* outputs = work.outputs + row * stride;
   float* gradients = work.gradients == nullptr ? nullptr : work.gradients + row * stride;
+  std::int64_t mean_rows = work.mean_rows > 0 ? work.mean_rows : work.rows;
+  if (work.batch_rows != nullptr) {
+    mean_rows = *work.batch_rows;
+    if (work.first_row + row >= mean_rows) {
+      for (std::int64_t i = 0; gradients != nullptr && i < work.width; ++i) gradients[i] = 0;
+      return 0;
+    }
+  }
+  const float weight = work.row_weights == nullptr ? 1.0F : work.row_weights[row];
+  const float scale = work.factor * weight / static_cast<float>(mean_rows);
+  const float* outputs = work.outputs + row * stride;
   float loss = 0;
   switch (work.loss) {
     case Loss::mse:

@@ -85,6 +85,7 @@ void add_steps(json& report, const FitResult& result) {
   report["device_memory"] = {{"allocated", result.memory.allocated},
                              {"reserved", result.memory.reserved},
                              {"peak", result.memory.peak}};
+  if (result.computing_share > 0) report["computing_share"] = result.computing_share;
 }
 
 RunRecord::Training::Steps steps_of(const json& report) {
@@ -94,7 +95,7 @@ RunRecord::Training::Steps steps_of(const json& report) {
       report.at("precision").get<std::string>(),   report.at("batch_size").get<std::int64_t>(),
       report.at("learning_rate").get<double>(),    report.at("adjustments").get<std::vector<std::string>>(),
       memory.at("allocated").get<std::uint64_t>(), memory.at("reserved").get<std::uint64_t>(),
-      memory.at("peak").get<std::uint64_t>()};
+      memory.at("peak").get<std::uint64_t>(),      report.value("computing_share", 0.0)};
 }
 
 std::vector<ChosenNumber> chosen_of(const json& report) {

@@ -100,6 +100,9 @@ std::string training_table(const RunRecord::Training& training) {
   if (training.best_epoch > 0) rows += fact("Best epoch", count_text(training.best_epoch));
   if (training.steps > 0) rows += fact("Steps", count_text(training.steps));
   rows += fact("Training time", human_seconds(training.seconds));
+  if (steps.computing_share > 0)
+    rows += fact("Computing", fmt::format("{:.1f} % of the time between first and last step",
+                                          100 * steps.computing_share));
   if (training.steps > 0 && training.seconds > 0)
     rows += fact("Steps per second",
                  count_text(std::llround(static_cast<double>(training.steps) / training.seconds)));

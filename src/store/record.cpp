@@ -137,6 +137,7 @@ RunRecord::Training::Steps steps_from(const RecordPart& part) {
   part.each("adjustments", [&](const json& entry, const RecordPart::Place& place) {
     steps.adjustments.push_back(RecordPart::text_of(entry, place));
   });
+  if (part.has("computing_share")) steps.computing_share = part.number("computing_share");
   if (!part.has("device_memory")) return steps;
   const RecordPart memory(part.at("device_memory"), [&] { return part.place_of("device_memory"); });
   steps.allocated_bytes = bytes(memory, "allocated");
@@ -154,6 +155,7 @@ void add_steps(const RunRecord::Training::Steps& steps, json& line) {
   if (steps.peak_bytes > 0)
     line["device_memory"] = {
         {"allocated", steps.allocated_bytes}, {"reserved", steps.reserved_bytes}, {"peak", steps.peak_bytes}};
+  if (steps.computing_share > 0) line["computing_share"] = steps.computing_share;
 }
 
 RunRecord::Training training_from(const RecordPart& part) {

@@ -98,6 +98,7 @@ struct RunRecord {
       std::uint64_t allocated_bytes = 0;     // of the device's memory
       std::uint64_t reserved_bytes = 0;
       std::uint64_t peak_bytes = 0;
+      double computing_share = 0;  // of the training's time, that in which steps and validation ran
     };
     Steps steps_taken = {};
     // Linear models, in real units; the first of very many.

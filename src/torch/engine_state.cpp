@@ -78,7 +78,12 @@ at::Tensor TorchEngine::parameters_given_out() const {
 }
 
 MemoryUse TorchEngine::memory() const {
-  return place_.device.is_cuda() ? gpu::memory_use(torch_device(place_.device)) : MemoryUse{};
+  if (!place_.device.is_cuda()) return {};
+  MemoryUse use = gpu::memory_use(torch_device(place_.device));
+  std::uint64_t own = trainee_->own_bytes();
+  for (const auto& [rows, step] : steps_) own += step->own_bytes();
+  for (std::uint64_t* each : {&use.allocated, &use.reserved, &use.peak}) *each += own;
+  return use;
 }
 
 NamedArrays TorchEngine::best_parameters() const {

@@ -65,7 +65,7 @@ std::atomic<int> borrowers = 0;
 // work that throws, for want of memory, would leave a stream behind that can do nothing else.
 class Capture {
  public:
-  explicit Capture(at::cuda::CUDAGraph& graph) : graph_(graph) {
+  Capture(at::cuda::CUDAGraph& graph, c10::MempoolId_t pool) : graph_(graph), pool_(pool) {
     // Other threads may use CUDA meanwhile.
     graph_.capture_begin(pool_, cudaStreamCaptureModeThreadLocal);
   }
@@ -105,7 +105,7 @@ class Capture {
   }
 
   at::cuda::CUDAGraph& graph_;
-  const c10::MempoolId_t pool_ = at::cuda::graph_pool_handle();
+  const c10::MempoolId_t pool_;
   const c10::DeviceIndex device_ = c10::cuda::current_device();
   bool is_open_ = true;
 };
@@ -148,7 +148,7 @@ class GraphRunner : public Runner {
   Graph capture(Piece piece, std::int64_t repeats) {
     const std::lock_guard lock(capturing());
     auto graph = std::make_unique<at::cuda::CUDAGraph>();
-    Capture capture(*graph);
+    Capture capture(*graph, pool_);
     for (std::int64_t i = 0; i < repeats; ++i) work_(piece);
     capture.end();
     return graph;
@@ -156,6 +156,8 @@ class GraphRunner : public Runner {
 
   Work work_;
   std::vector<at::Tensor> state_;
+  // Of all graphs: they run one after the other, and none leaves anything in it for another.
+  const c10::MempoolId_t pool_ = at::cuda::graph_pool_handle();
   std::array<Graph, piece_count> single_;
   std::array<Graph, piece_count> chained_;
 };

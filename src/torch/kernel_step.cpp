@@ -26,15 +26,12 @@ class KernelStep : public Step {
                              output_gradient_.const_data_ptr<float>()});
   }
 
-  std::vector<kernels::DropoutMasks> dropout_masks(std::uint64_t,
-                                                   const kernels::StepCounters*) const override {
-    return {};
-  }
-  void forward() override { passes_->forward(place_.stream); }
-  // Its engine takes batches whole, so there is nothing to add to.
+  // Its engine takes batches whole, so that they begin with their first row.
+  void forward(std::int64_t) override { passes_->forward(place_.stream); }
   void backward(bool) override { passes_->backward(place_.stream); }
   const at::Tensor& outputs() const override { return outputs_; }
   const at::Tensor& output_gradient() const override { return output_gradient_; }
+  std::uint64_t own_bytes() const override { return passes_->bytes(); }
 
  private:
   Inputs inputs_;
@@ -53,7 +50,7 @@ KernelTrainee::KernelTrainee(const Network& network, const fused::sequence::Plac
       outputs_(network.outputs),
       widest_(std::max(feature_width(network), values_of_row)) {}
 
-std::unique_ptr<Step> KernelTrainee::make_step(std::int64_t rows, const Inputs& inputs) {
+std::unique_ptr<Step> KernelTrainee::make_step(std::int64_t rows, const Inputs& inputs, bool) {
   return std::make_unique<KernelStep>(*kernels_, inputs, rows, outputs_, place_);
 }
 

@@ -15,10 +15,12 @@ class KernelTrainee : public Trainee {
  public:
   KernelTrainee(const Network& network, const fused::sequence::Places& places, const kernels::Place& place);
 
-  std::unique_ptr<Step> make_step(std::int64_t rows, const Inputs& inputs) override;
+  std::unique_ptr<Step> make_step(std::int64_t rows, const Inputs& inputs, bool is_padded) override;
+  bool takes_padding() const override { return false; }  // a short batch costs its kernels nothing
   void reserve(std::int64_t rows) override;
   at::Tensor predict(const Inputs& inputs) override;
   std::int64_t widest() const override { return widest_; }
+  std::uint64_t own_bytes() const override { return kernels_->bytes(); }
 
  private:
   std::unique_ptr<fused::sequence::SequenceKernels> kernels_;

@@ -49,6 +49,8 @@ std::vector<kernels::Losses> LossTerms::work_for(const Rows& rows, const Part& p
     work.row_weights = rows.weights;
     work.rows = part.rows;
     work.mean_rows = part.of_rows;
+    work.batch_rows = part.counted_rows;
+    work.first_row = part.first;
     work.stopped = stopped_;
     work.row_sums =
         sums_.mutable_data_ptr<double>() + static_cast<std::int64_t>(i) * totals_.numel() + part.first;

@@ -22,6 +22,8 @@ class LossTerms {
     std::int64_t first = 0;  // its place in the batch
     std::int64_t rows = 0;
     std::int64_t of_rows = 0;  // those of the whole batch
+    // Where its true number stands, if it may be padded; else null.
+    const std::int64_t* counted_rows = nullptr;
   };
   // What adds the losses of these rows to the sums; with the gradient of the outputs where it is wanted.
   std::vector<kernels::Losses> work_for(const Rows& rows, const Part& part, const at::Tensor& outputs,

@@ -1,5 +1,3 @@
-#include <cstddef>
-
 #include "model/mlp.h"
 #include "torch/kernel_step.h"
 #include "torch/mlp_step.h"
@@ -16,8 +14,7 @@ std::unique_ptr<Trainee> TorchEngine::make_trainee() const {
     places.gradients = gradients_.mutable_data_ptr<float>();
     places.offset_of = [this](const std::string& name) { return layout_.offset_of(name); };
     places.seed = request_.seed;
-    places.step = counters_.const_data_ptr<std::int64_t>() +
-                  offsetof(kernels::StepCounters, current_step) / sizeof(std::int64_t);
+    places.step = &device_counters()->current_step;
     places.device = request_.device;
     return std::make_unique<KernelTrainee>(request_.network, places, place_);
   }
@@ -25,11 +22,12 @@ std::unique_ptr<Trainee> TorchEngine::make_trainee() const {
     return std::make_unique<ModuleTrainee>(
         request_.network,
         FlatValues{layout_, parameters_, gradients_, trained_parameters_, buffers_from_, stopped_},
-        ModuleWay{request_.device, precision_, scaling_ ? scaling_->scale() : at::Tensor(),
-                  request_.checkpoint_activations});
+        ModuleWay{place_, request_.seed, device_counters(), precision_,
+                  scaling_ ? scaling_->scale() : at::Tensor(), request_.checkpoint_activations});
   const MlpShape shape = mlp_shape(request_.network).value();
   return std::make_unique<MlpTrainee>(shape, mlp_layers(shape, layout_, parameters_, gradients_),
-                                      request_.part_rows(), request_.device);
+                                      request_.part_rows(),
+                                      MlpDropout{request_.seed, device_counters(), place_});
 }
 
 }  // namespace stoker::torch_door

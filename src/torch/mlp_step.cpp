@@ -6,13 +6,11 @@
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
-#include <ATen/ops/mul.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
 
 #include "base/error.h"
 #include "torch/activation.h"
-#include "torch/dropout.h"
 #include "torch/tensors.h"
 
 namespace stoker::torch_door {
@@ -45,10 +43,7 @@ MlpBuffers::MlpBuffers(const MlpShape& shape, std::int64_t rows, Device device) 
     layer.linear = buffer(width);
     layer.active = buffer(width);
     layer.dropped = layer.active;
-    if (shape.dropout > 0) {
-      layer.mask = buffer(width);
-      layer.dropped = buffer(width);
-    }
+    if (shape.dropout > 0) layer.dropped = buffer(width);
     layer.gradient = buffer(width);
     layer.linear_gradient = buffer(width);
     hidden.push_back(std::move(layer));
@@ -58,48 +53,56 @@ MlpBuffers::MlpBuffers(const MlpShape& shape, std::int64_t rows, Device device) 
 }
 
 MlpBuffers MlpBuffers::first_rows(std::int64_t rows) const {
-  const auto cut = [rows](const at::Tensor& buffer) {
-    return buffer.defined() ? buffer.narrow(0, 0, rows) : buffer;
-  };
+  const auto cut = [rows](const at::Tensor& buffer) { return buffer.narrow(0, 0, rows); };
   MlpBuffers part;
   for (const Hidden& layer : hidden) {
-    part.hidden.push_back({cut(layer.linear), cut(layer.active), cut(layer.mask), cut(layer.dropped),
-                           cut(layer.gradient), cut(layer.linear_gradient)});
+    part.hidden.push_back({cut(layer.linear), cut(layer.active), cut(layer.dropped), cut(layer.gradient),
+                           cut(layer.linear_gradient)});
   }
   part.outputs = cut(outputs);
   part.output_gradient = cut(output_gradient);
   return part;
 }
 
-MlpStep::MlpStep(const MlpShape& shape, std::vector<MlpLayer> layers, MlpBuffers buffers, at::Tensor features)
+MlpStep::MlpStep(const MlpShape& shape, std::vector<MlpLayer> layers, MlpBuffers buffers, at::Tensor features,
+                 const MlpDropout& dropout)
     : shape_(shape),
       layers_(std::move(layers)),
       buffers_(std::move(buffers)),
-      features_(std::move(features)) {
+      features_(std::move(features)),
+      dropout_(dropout) {
   for (const MlpBuffers::Hidden& hidden : buffers_.hidden) {
     transposed_gradients_.push_back(hidden.linear_gradient.t());
   }
   transposed_gradients_.push_back(buffers_.output_gradient.t());
 }
 
-std::vector<kernels::DropoutMasks> MlpStep::dropout_masks(std::uint64_t seed,
-                                                          const kernels::StepCounters* counters) const {
-  if (shape_.dropout <= 0) return {};
-  std::vector<DrawnMask> masks;
-  for (const MlpBuffers::Hidden& hidden : buffers_.hidden) masks.push_back({hidden.mask, shape_.dropout});
-  return launches_of(masks, seed, counters);
+// The same each time within a step.
+void MlpStep::drop(std::size_t layer, const at::Tensor& values, const at::Tensor& left) const {
+  if (shape_.dropout <= 0) return;
+  kernels::Drop work;
+  work.values = values.const_data_ptr();
+  work.left = left.mutable_data_ptr();
+  work.elements = values.numel();
+  work.first = first_row_ * values.size(1);
+  work.layer = static_cast<std::uint32_t>(layer);
+  work.seed = dropout_.seed;
+  work.probability = static_cast<float>(shape_.dropout);
+  work.counters = dropout_.counters;
+  kernels::drop(work, dropout_.place);
 }
 
 const at::Tensor& MlpStep::input_of(std::size_t layer) const {
   return layer == 0 ? features_ : buffers_.hidden[layer - 1].dropped;
 }
 
-void MlpStep::forward() {
+void MlpStep::forward(std::int64_t first_row) {
+  first_row_ = first_row;
   for (std::size_t i = 0; i < buffers_.hidden.size(); ++i) {
     MlpBuffers::Hidden& hidden = buffers_.hidden[i];
     activated_linear(shape_.activation, hidden.active, hidden.linear, input_of(i),
                      layers_[i].weight_transposed, layers_[i].bias);
-    if (hidden.mask.defined()) at::mul_out(hidden.dropped, hidden.active, hidden.mask);
+    drop(i, hidden.active, hidden.dropped);
   }
   const std::size_t last = layers_.size() - 1;
   at::addmm_out(buffers_.outputs, layers_[last].bias, input_of(last), layers_[last].weight_transposed);
@@ -119,17 +122,21 @@ void MlpStep::backward(bool adds) {
     if (i == 0) break;
     MlpBuffers::Hidden& below = buffers_.hidden[i - 1];
     at::mm_out(below.gradient, gradient, layers_[i].weight);
-    if (below.mask.defined()) below.gradient.mul_(below.mask);
+    drop(i - 1, below.gradient, below.gradient);
     activation_gradient(shape_.activation, below.linear_gradient, below.gradient, below.linear, below.active);
   }
 }
 
 MlpTrainee::MlpTrainee(const MlpShape& shape, std::vector<MlpLayer> layers, std::int64_t most_rows,
-                       Device device)
-    : shape_(shape), layers_(std::move(layers)), buffers_(shape, most_rows, device), device_(device) {}
+                       const MlpDropout& dropout)
+    : shape_(shape),
+      layers_(std::move(layers)),
+      buffers_(shape, most_rows, dropout.place.device),
+      dropout_(dropout) {}
 
-std::unique_ptr<Step> MlpTrainee::make_step(std::int64_t rows, const Inputs& inputs) {
-  return std::make_unique<MlpStep>(shape_, layers_, buffers_.first_rows(rows), inputs.front());
+// Its rows know nothing of each other, so padding is nothing to it.
+std::unique_ptr<Step> MlpTrainee::make_step(std::int64_t rows, const Inputs& inputs, bool) {
+  return std::make_unique<MlpStep>(shape_, layers_, buffers_.first_rows(rows), inputs.front(), dropout_);
 }
 
 std::int64_t MlpTrainee::widest() const {
@@ -139,8 +146,8 @@ std::int64_t MlpTrainee::widest() const {
 }
 
 void MlpTrainee::reserve(std::int64_t rows) {
-  even_ = at::empty({rows * widest()}, floats_on(device_));
-  odd_ = at::empty({rows * widest()}, floats_on(device_));
+  even_ = at::empty({rows * widest()}, floats_on(dropout_.place.device));
+  odd_ = at::empty({rows * widest()}, floats_on(dropout_.place.device));
 }
 
 at::Tensor MlpTrainee::predict(const Inputs& inputs) {

@@ -12,7 +12,6 @@
 
 #include "model/family.h"
 #include "torch/autocast.h"
-#include "torch/dropout.h"
 #include "torch/modules/embedded_mlp.h"
 #include "torch/tensors.h"
 
@@ -27,32 +26,29 @@ class ModuleStep : public Step {
     at::Tensor buffers;
     at::Tensor stopped;
   };
-  ModuleStep(Shared shared, const ModuleWay& way, Inputs inputs, std::int64_t rows, std::int64_t outputs)
-      : shared_(std::move(shared)), way_(way), inputs_(std::move(inputs)) {
-    const Device device = way.device;
+  ModuleStep(Shared shared, const ModuleWay& way, Inputs inputs, std::int64_t rows, std::int64_t outputs,
+             bool is_padded)
+      : shared_(std::move(shared)),
+        way_(way),
+        inputs_(std::move(inputs)),
+        dropout_(shared_.module->dropout_layers()) {
+    part_.seed = way.seed;
+    part_.counters = way.counters;
+    part_.place = way.place;
+    part_.is_padded = is_padded;
+    const Device device = way.place.device;
     outputs_ = at::empty({rows, outputs}, floats_on(device));
     output_gradient_ = at::zeros({rows, outputs}, floats_on(device));  // some outputs may have no loss
     if (shared_.buffers.numel() > 0) buffers_before_ = at::empty_like(shared_.buffers);
-    for (const DropoutLayer& layer : shared_.module->dropout_layers())
-      masks_.push_back(layer.probability > 0 ? at::empty({rows, layer.width}, floats_on(device))
-                                             : at::Tensor());
   }
 
-  std::vector<kernels::DropoutMasks> dropout_masks(std::uint64_t seed,
-                                                   const kernels::StepCounters* counters) const override {
-    const std::vector<DropoutLayer> layers = shared_.module->dropout_layers();
-    std::vector<DrawnMask> masks;
-    for (std::size_t i = 0; i < layers.size(); ++i) masks.push_back({masks_[i], layers[i].probability});
-    return launches_of(masks, seed, counters);
-  }
-
-  void forward() override {
+  void forward(std::int64_t first_row) override {
     if (buffers_before_.defined()) buffers_before_.copy_(shared_.buffers);
     {
       const at::AutoGradMode recording(true);
-      const Autocast casts(way_.device, way_.precision);
-      Pass pass{true, masks_};
-      pass.recomputes = way_.recomputes;
+      const Autocast casts(way_.place.device, way_.precision);
+      part_.first_row = first_row;
+      const Pass pass{true, dropout_, part_, way_.recomputes};
       recorded_ = shared_.module->outputs(inputs_, pass).to(at::kFloat);
     }
     outputs_.copy_(recorded_.detach());
@@ -74,7 +70,8 @@ class ModuleStep : public Step {
   Shared shared_;
   ModuleWay way_;
   Inputs inputs_;
-  std::vector<at::Tensor> masks_;
+  std::vector<DropoutLayer> dropout_;
+  BatchPart part_;
   at::Tensor outputs_;
   at::Tensor output_gradient_;
   at::Tensor buffers_before_;
@@ -103,13 +100,13 @@ ModuleTrainee::ModuleTrainee(const Network& network, const FlatValues& flat, Mod
   module_ = has_module(network) ? make_module(network, parameters) : make_embedded_mlp(network, parameters);
 }
 
-std::unique_ptr<Step> ModuleTrainee::make_step(std::int64_t rows, const Inputs& inputs) {
+std::unique_ptr<Step> ModuleTrainee::make_step(std::int64_t rows, const Inputs& inputs, bool is_padded) {
   return std::make_unique<ModuleStep>(ModuleStep::Shared{module_.get(), gradients_, buffers_, stopped_}, way_,
-                                      inputs, rows, outputs_);
+                                      inputs, rows, outputs_, is_padded);
 }
 
 at::Tensor ModuleTrainee::predict(const Inputs& inputs) {
-  const Autocast casts(way_.device, way_.precision);
+  const Autocast casts(way_.place.device, way_.precision);
   return module_->outputs(inputs, {}).to(at::kFloat).contiguous();
 }
 

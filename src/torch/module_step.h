@@ -26,7 +26,9 @@ struct FlatValues {
 
 // How a module is computed.
 struct ModuleWay {
-  Device device;
+  kernels::Place place;
+  std::uint64_t seed = 0;
+  const kernels::StepCounters* counters = nullptr;
   Precision precision = Precision::fp32;
   at::Tensor scale = {};  // of the gradients on the way back; undefined: 1
   bool recomputes = false;
@@ -40,7 +42,8 @@ class ModuleTrainee : public Trainee {
  public:
   ModuleTrainee(const Network& network, const FlatValues& flat, ModuleWay way);
 
-  std::unique_ptr<Step> make_step(std::int64_t rows, const Inputs& inputs) override;
+  std::unique_ptr<Step> make_step(std::int64_t rows, const Inputs& inputs, bool is_padded) override;
+  bool takes_padding() const override { return module_->takes_padding(); }
   void reserve(std::int64_t) override {}
   at::Tensor predict(const Inputs& inputs) override;
   std::int64_t widest() const override { return module_->widest(); }

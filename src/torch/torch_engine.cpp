@@ -61,7 +61,7 @@ NamedArrays parameters_of(const EngineRequest& request, std::initializer_list<Pa
 
 }  // namespace
 
-TorchEngine::TorchEngine(const EngineRequest& request, Kind kind)
+TorchEngine::TorchEngine(const EngineRequest& request, Kind kind, LastBatch last_batch)
     : request_(request),
       kind_(kind),
       has_kernels_(kind == Kind::fused && request.precision != Precision::fp32 &&
@@ -85,7 +85,7 @@ TorchEngine::TorchEngine(const EngineRequest& request, Kind kind)
   });
   on_stream("setting up an engine", [&] {
     make_tensors();
-    make_work();
+    make_work(last_batch);
     const auto work = [this](Piece piece) { do_piece(piece); };
     if (kind != Kind::eager) {
       runner_ = gpu::make_graph_runner(work, changing_tensors());
@@ -135,11 +135,20 @@ void TorchEngine::make_tensors() {
   batch_.emplace(request_);
 }
 
-void TorchEngine::make_work() {
+bool TorchEngine::pads(LastBatch last_batch) const {
+  const std::int64_t rows = request_.rows_per_epoch();
+  const std::int64_t batch = request_.batch_size;
+  if (rows < batch || rows % batch == 0 || !trainee_->takes_padding()) return false;
+  if (last_batch != LastBatch::as_it_pays) return last_batch == LastBatch::padded;
+  return kind_ != Kind::eager && padding_pays(rows, batch);
+}
+
+void TorchEngine::make_work(LastBatch last_batch) {
   trainee_ = make_trainee();
+  pads_last_batch_ = pads(last_batch);
   const std::int64_t rows = request_.rows_per_epoch();
   if (rows >= request_.batch_size) full_ = batch_work_of(request_.batch_size);
-  if (rows % request_.batch_size != 0) last_ = batch_work_of(rows % request_.batch_size);
+  if (rows % request_.batch_size != 0 && !pads_last_batch_) last_ = batch_work_of(rows % request_.batch_size);
   if (request_.validation.rows() > 0) {
     validation_.emplace(request_, *trainee_, place_, stopped_.const_data_ptr<float>());
   }
@@ -157,20 +166,18 @@ void TorchEngine::make_work() {
 }
 
 TorchEngine::BatchWork TorchEngine::batch_work_of(std::int64_t rows) {
-  const auto* counters = reinterpret_cast<const kernels::StepCounters*>(counters_.const_data_ptr());
+  const std::int64_t* counted_rows = pads_last_batch_ ? &device_counters()->current_rows : nullptr;
   BatchWork work;
   for (std::int64_t first = 0; first < rows; first += request_.part_rows()) {
     const std::int64_t count = std::min(request_.part_rows(), rows - first);
     const Rows batch = batch_->first_rows(count);
     std::unique_ptr<Step>& step = steps_[count];
-    if (!step) step = trainee_->make_step(count, batch.inputs);
-    PartWork part{begin_step_of(count), step->dropout_masks(request_.seed, counters), step.get(),
-                  losses_->work_for(batch, {first, count, rows}, step->outputs(), step->output_gradient())};
+    if (!step) step = trainee_->make_step(count, batch.inputs, pads_last_batch_);
+    PartWork part{begin_step_of(count), step.get(),
+                  losses_->work_for(batch, {first, count, rows, counted_rows}, step->outputs(),
+                                    step->output_gradient())};
     part.begin.first_row = first;
     part.begin.moves_on = first + count == rows;
-    for (kernels::DropoutMasks& launch : part.masks)
-      for (int i = 0; i < launch.layer_count; ++i)
-        launch.layers[i].first = first * (launch.layers[i].elements / count);
     work.push_back(std::move(part));
   }
   return work;
@@ -240,9 +247,8 @@ void TorchEngine::do_piece(Piece piece) {
   const BatchWork& work = piece == Piece::full_batch ? full_ : last_;
   for (const PartWork& part : work) {
     kernels::begin_step(part.begin, place_);
-    for (const kernels::DropoutMasks& masks : part.masks) kernels::dropout_masks(masks, place_);
     profile_.ended("data");
-    part.step->forward();
+    part.step->forward(part.begin.first_row);
     for (const kernels::Losses& losses : part.losses) kernels::losses(losses, place_);
     profile_.ended("forward");
     part.step->backward(/*adds=*/&part != &work.front());
@@ -355,7 +361,8 @@ std::int64_t TorchEngine::run_piece(Piece piece, std::int64_t times) {
 
 void TorchEngine::run_steps(std::int64_t count) {
   const std::int64_t per_epoch = request_.steps_per_epoch();
-  const std::int64_t full_batches = request_.rows_per_epoch() / request_.batch_size;
+  const std::int64_t full_batches =
+      pads_last_batch_ ? per_epoch : request_.rows_per_epoch() / request_.batch_size;
   while (count > 0) {
     const std::int64_t full_left = full_batches - next_step_ % per_epoch;
     const std::int64_t times = full_left > 0 ? std::min(count, full_left) : 1;
@@ -418,6 +425,10 @@ std::vector<NamedValue> TorchEngine::loss_values(const double* means) const {
 
 bool TorchEngine::has_stopped() const {
   return stopped_.to(at::kCPU).const_data_ptr<float>()[0] != 0;
+}
+
+const kernels::StepCounters* TorchEngine::device_counters() const {
+  return reinterpret_cast<const kernels::StepCounters*>(counters_.const_data_ptr());
 }
 
 kernels::StepCounters TorchEngine::host_counters() const {

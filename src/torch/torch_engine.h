@@ -18,6 +18,7 @@
 #include "kernels/end_epoch.h"
 #include "torch/gpu.h"
 #include "torch/gradient_norms.h"
+#include "torch/last_batch.h"
 #include "torch/loss_scaling.h"
 #include "torch/loss_terms.h"
 #include "torch/parameters.h"
@@ -38,7 +39,7 @@ namespace stoker::torch_door {
 class TorchEngine : public Engine {
  public:
   enum class Kind { eager, graph, fused };
-  TorchEngine(const EngineRequest& request, Kind kind);
+  TorchEngine(const EngineRequest& request, Kind kind, LastBatch last_batch = LastBatch::as_it_pays);
 
   std::string_view name() const override;
   ChunkResult run(const Chunk& chunk) override;
@@ -54,16 +55,16 @@ class TorchEngine : public Engine {
   // A batch is taken in parts of one number of rows and, where that does not divide it, a smaller one.
   struct PartWork {
     kernels::BeginStep begin;
-    std::vector<kernels::DropoutMasks> masks;
     Step* step;
     std::vector<kernels::Losses> losses;
   };
-  // Full batches have one, the smaller last batch has another.
+  // Full batches have one, the smaller last batch has another unless it is padded.
   using BatchWork = std::vector<PartWork>;
 
   void make_tensors();
-  void make_work();
+  void make_work(LastBatch last_batch);
   std::unique_ptr<Trainee> make_trainee() const;
+  bool pads(LastBatch last_batch) const;
   template <class Work>
   auto on_stream(const char* what, Work&& work) const;
   BatchWork batch_work_of(std::int64_t rows);
@@ -86,6 +87,7 @@ class TorchEngine : public Engine {
   bool is_sound(const ChunkResult& result) const;
   at::Tensor parameters_given_out() const;
   bool has_stopped() const;  // waits for the device
+  const kernels::StepCounters* device_counters() const;
   kernels::StepCounters host_counters() const;
   void set_counters(const kernels::StepCounters& counters);
 
@@ -129,6 +131,7 @@ class TorchEngine : public Engine {
   std::map<std::int64_t, std::unique_ptr<Step>> steps_;  // by their rows
   BatchWork full_;
   BatchWork last_;
+  bool pads_last_batch_ = false;
   std::optional<Validation> validation_;
   std::optional<Update> update_;
   kernels::EndEpoch end_epoch_;

@@ -296,6 +296,7 @@ FitResult result_of(TrainingOutcome outcome, Network network, Preparation prepar
     if (epoch.record.is_best) result.best_epoch = epoch.record.epoch;
   result.steps = outcome.progress.next_step;
   result.seconds = outcome.progress.seconds;
+  result.computing_share = outcome.progress.computing_share();
   result.checkpoints = outcome.progress.checkpoints;
   result.epochs = std::move(outcome.progress.epochs);
   result.adjustments = std::move(outcome.progress.adjustments.said);

@@ -32,6 +32,17 @@ void watch_plateau(const TrainingPlan& plan, const EpochRecord& record, Progress
   }
 }
 
+// Moves the time of the loop on. Of what was trained elsewhere, steps alone are known.
+class LoopTime {
+ public:
+  explicit LoopTime(const Progress& progress) : before_(std::max(progress.loop_seconds, progress.seconds)) {}
+  void put_into(Progress& progress) const { progress.loop_seconds = before_ + seconds_since(began_); }
+
+ private:
+  double before_;
+  Moment began_ = now();
+};
+
 std::int64_t end_of(const Chunk& chunk) {
   return chunk.first_step + static_cast<std::int64_t>(chunk.learning_rates.size());
 }
@@ -141,6 +152,7 @@ TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progres
   Pace pace;
   Watch watch(plan, progress, stop);
   CheckpointWriter writer(checkpoints, plan, listener);
+  const LoopTime time(progress);
   try {
     while (!finished(plan, progress) && !watch.time_is_up(progress)) {
       if (watch.interrupted()) stop_interrupted(engine, plan, progress, checkpoints, writer);
@@ -158,7 +170,9 @@ TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progres
         pace.record(progress.next_step - chunk.first_step, seconds);
         listener.advanced(progress.next_step, plan.total_steps(), pace.steps_per_second());
       }
+      time.put_into(progress);  // for a checkpoint
       writer.after_chunk(engine, progress);
+      time.put_into(progress);
     }
   } catch (const Diverged&) {  // the training may go back; what was taken before stays
     writer.finish_if_possible();

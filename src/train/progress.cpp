@@ -34,6 +34,7 @@ Progress progress_from(const json& value) {
     progress.best_validation_loss = number_from_json(best);
   progress.seconds = number_from_json(value.at("seconds"));
   progress.unfinished_epoch_seconds = number_from_json(value.at("unfinished_epoch_seconds"));
+  if (value.contains("loop_seconds")) progress.loop_seconds = number_from_json(value.at("loop_seconds"));
   progress.stopped_early = value.at("stopped_early").get<bool>();
   if (value.contains("checkpoints")) {
     progress.checkpoints.taken = value.at("checkpoints").at("taken").get<std::int64_t>();
@@ -61,6 +62,7 @@ json Progress::to_json() const {
       {"best_validation_loss", best_validation_loss ? number_to_json(*best_validation_loss) : json(nullptr)},
       {"seconds", number_to_json(seconds)},
       {"unfinished_epoch_seconds", number_to_json(unfinished_epoch_seconds)},
+      {"loop_seconds", number_to_json(loop_seconds)},
       {"stopped_early", stopped_early},
       {"checkpoints", {{"taken", checkpoints.taken}, {"seconds", number_to_json(checkpoints.seconds)}}},
       {"epochs", std::move(list)},

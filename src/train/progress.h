@@ -52,6 +52,7 @@ struct Progress {
   std::optional<double> best_validation_loss;
   double seconds = 0;                   // trained, over all sittings
   double unfinished_epoch_seconds = 0;  // of them, spent on the epoch that next_step lies in
+  double loop_seconds = 0;              // with all that is done between two chunks of steps; 0: not known
   bool stopped_early = false;
   CheckpointCost checkpoints;  // over all sittings
   std::vector<EpochReport> epochs;
@@ -61,6 +62,12 @@ struct Progress {
   // Every number comes back bit for bit. from_json refuses what is no progress.
   nlohmann::json to_json() const;
   static Progress from_json(const nlohmann::json& json);
+
+  // Of the loop's time, that in which the engine computed: steps and validation. What is left is what was
+  // recorded, told, and taken for checkpoints meanwhile. 0: not known.
+  double computing_share() const {
+    return loop_seconds > 0 && loop_seconds >= seconds ? seconds / loop_seconds : 0;
+  }
 };
 
 // How far an ensemble has come.

@@ -10,6 +10,7 @@
 #include <ATen/ops/sum.h>
 
 #include "families/sets_and_series.h"
+#include "torch/modules/drop.h"
 
 namespace stoker::test {
 namespace {
@@ -31,12 +32,13 @@ class SetsAndSeries : public torch_door::Module {
     const at::Tensor present = inputs[1].unsqueeze(2);
     const at::Tensor embedded = at::mul(at::relu(at::linear(members, embed_weight_, embed_bias_)), present);
     at::Tensor set = at::div(at::sum(embedded, 1), at::clamp_min(at::sum(present, 1), 1));
-    if (!pass.masks.empty()) set = at::mul(set, pass.masks[0]);
+    set = torch_door::drop(set, pass, 0);
     const at::Tensor window = at::div(at::sub(inputs[2], window_mean_), window_scale_);
     return at::linear(at::cat({set, window.flatten(1)}, 1), head_weight_, head_bias_);
   }
 
   std::vector<torch_door::DropoutLayer> dropout_layers() const override { return {{embedded_width, 0.1}}; }
+  bool takes_padding() const override { return true; }
   std::int64_t widest() const override { return set_size * embedded_width; }
 
  private:

@@ -252,5 +252,16 @@ TEST(BeginStep, TakesABatchInPartsAndMovesOnWithTheLast) {
   EXPECT_EQ(parts.update_number, whole.update_number);
 }
 
+TEST(BeginStep, CountsTheRowsOfABatchThatIsPadded) {
+  Training training;
+  for (std::int64_t step = 0; step < 2 * Training::steps; ++step) {
+    kernels::begin_step(training.work(Training::batch));
+    EXPECT_EQ(training.counters.current_rows, step % Training::steps == Training::steps - 1 ? 5 : 8) << step;
+  }
+  // Padding is the epoch's last row.
+  for (std::size_t row = 5; row < 8; ++row)
+    EXPECT_EQ(training.batch_classes[row], training.batch_classes[4]) << row;
+}
+
 }  // namespace
 }  // namespace stoker

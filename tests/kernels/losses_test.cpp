@@ -234,5 +234,27 @@ TEST(Losses, SmoothLabelsAsTorchDoes) {
   }
 }
 
+TEST(Losses, OfPaddingAreNothing) {
+  for (const Loss loss : every_loss) {
+    Rows few(loss);
+    Losses short_work = few.work();
+    short_work.rows = 3;
+    kernels::losses(short_work);
+    Rows padded(loss);
+    padded.gradients.assign(padded.gradients.size(), -1.0F);
+    const std::int64_t batch_rows = 13;
+    Losses work = padded.work();
+    work.mean_rows = 16;
+    work.batch_rows = &batch_rows;
+    work.first_row = 10;
+    kernels::losses(work);
+    EXPECT_EQ(padded.sums, few.sums);
+    for (std::size_t i = 0; i < padded.gradients.size(); ++i) {
+      const bool counts = i < 3 * static_cast<std::size_t>(padded.width);
+      EXPECT_FLOAT_EQ(padded.gradients[i], counts ? few.gradients[i] * 3 / 13 : 0.0F) << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace stoker

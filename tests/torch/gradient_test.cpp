@@ -16,6 +16,7 @@
 
 #include "base/random.h"
 #include "model/family.h"
+#include "torch/modules/drop.h"
 #include "torch/modules/lstm_layer.h"
 #include "torch/modules/module.h"
 #include "torch/modules/segment.h"
@@ -99,24 +100,27 @@ TEST_P(SequenceModules, HaveTheOutputsAndGradientsOfPyTorch) {
     expect_near(tested.tensors.at(name).grad(), gradient, name);
 }
 
-// 0 or twice the value, by counter-based numbers, so that it is the same each time.
-std::vector<at::Tensor> masks_for(const Module& module) {
-  std::vector<at::Tensor> masks;
-  for (const DropoutLayer& layer : module.dropout_layers()) {
-    at::Tensor mask = at::ones({rows, layer.width});
-    const RandomKey key = random_key(3, Purpose::dropout, masks.size());
-    for (std::int64_t i = 0; i < mask.numel(); ++i)
-      mask.mutable_data_ptr<float>()[i] = uniform(key, static_cast<std::uint32_t>(i)) < 0.5 ? 0.0F : 2.0F;
-    masks.push_back(std::move(mask));
+// Of a training step that leaves half of the values out.
+struct DroppingPass {
+  explicit DroppingPass(const Module& module) : layers(module.dropout_layers()) {
+    for (DropoutLayer& each : layers) each.probability = 0.5;
   }
-  return masks;
-}
+  Pass pass(bool recomputes) const {
+    Pass made{true, layers};
+    made.part.seed = 3;
+    made.part.counters = &counters;
+    made.recomputes = recomputes;
+    return made;
+  }
+  std::vector<DropoutLayer> layers;
+  kernels::StepCounters counters;
+};
 
 std::map<std::string, at::Tensor> gradients_of(TestedModule& tested, const at::Tensor& window,
                                                const at::Tensor& factors, bool recomputes) {
   tested.forget_gradients();
-  const std::vector<at::Tensor> masks = masks_for(*tested.module);
-  tested.module->outputs({&window, 1}, {true, masks, recomputes}).backward(factors);
+  const DroppingPass dropping(*tested.module);
+  tested.module->outputs({&window, 1}, dropping.pass(recomputes)).backward(factors);
   std::map<std::string, at::Tensor> gradients;
   for (const auto& [name, tensor] : tested.tensors)
     if (tensor.requires_grad()) gradients[name] = tensor.grad();
@@ -143,11 +147,11 @@ TEST_P(SequenceModules, RecomputeSegmentsInThePrecisionThatTheyHad) {
   // A kept copy of a weight that is used several times gathers its gradients in the lower precision.
   at::autocast::set_autocast_cache_enabled(false);
   at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
-  const std::vector<at::Tensor> masks = masks_for(*tested.module);
+  const DroppingPass dropping(*tested.module);
   const at::Tensor window_values = window();
   std::map<bool, at::Tensor> found;
   for (const bool recomputes : {false, true})
-    found[recomputes] = tested.module->outputs({&window_values, 1}, {true, masks, recomputes});
+    found[recomputes] = tested.module->outputs({&window_values, 1}, dropping.pass(recomputes));
   at::autocast::set_autocast_cache_enabled(true);
   at::autocast::set_autocast_enabled(at::kCPU, false);
   std::map<bool, std::map<std::string, at::Tensor>> gradients;
@@ -244,6 +248,32 @@ TEST(Segment, IsComputedAgainOnlyOnTheWayBack) {
   left.backward(at::ones({2}));
   EXPECT_EQ(times, 2);
   EXPECT_TRUE(weight.grad().equal(at::ones({2})));
+}
+
+// Of a window that lies by rows or, as recurrent layers leave it, by moments.
+TEST(Drop, GoesBackWhereItWentForwardAndKeepsTheFormat) {
+  const kernels::StepCounters counters;
+  const std::vector<DropoutLayer> layers{{length * columns, 0.5}};
+  Pass pass{true, layers};
+  pass.part.seed = 3;
+  pass.part.counters = &counters;
+  pass.part.first_row = 5;
+  const at::Tensor mask = torch_door::drawn_mask(pass, 0, rows).view({rows, length, columns});
+  EXPECT_TRUE(mask.equal(at::mul(mask.ne(0).to(at::kFloat), 2)));
+  EXPECT_GT(mask.sum().item<float>(), 0);
+  const at::Tensor by_rows = drawn({rows, length, columns}, 1);
+  for (const at::Tensor& values : {by_rows, by_rows.transpose(0, 1).contiguous().transpose(0, 1)}) {
+    at::Tensor x = values.detach();
+    x.requires_grad_(true);
+    const at::Tensor left = torch_door::drop(x, pass, 0);
+    EXPECT_TRUE(left.equal(at::mul(by_rows, mask)));
+    const at::Tensor factors = drawn({rows, length, columns}, 2);
+    left.backward(factors);
+    EXPECT_TRUE(x.grad().equal(at::mul(factors, mask)));
+  }
+  const at::Tensor narrow = torch_door::drop(by_rows.to(at::kBFloat16), pass, 0);
+  EXPECT_EQ(narrow.scalar_type(), at::kBFloat16);
+  EXPECT_TRUE(narrow.equal(at::mul(by_rows.to(at::kBFloat16), mask).to(at::kBFloat16)));
 }
 
 }  // namespace

@@ -77,6 +77,40 @@ TEST(Loop, GivesTheSameOutcomeHoweverTheStepsFallIntoChunks) {
   EXPECT_EQ(weight(one.parameters), weight(other.parameters));
 }
 
+// The engine takes 40 of every 60 milliseconds, the listener the rest.
+TEST(Loop, TellsWhatShareOfItsTimeWasComputing) {
+  const auto wait = [](int milliseconds) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  };
+  struct SlowListener : RecordingListener {
+    void advanced(std::int64_t done, std::int64_t total, double pace) override {
+      RecordingListener::advanced(done, total, pace);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  };
+  ScriptedEngine engine({.before_chunk = [&](const Chunk&) { wait(40); }});
+  SlowListener listener;
+  const TrainingOutcome outcome = trained(engine, plan_of(40), listener);
+  const Progress& progress = outcome.progress;
+  EXPECT_GE(progress.seconds, 0.04 * static_cast<double>(engine.chunk_sizes.size()));
+  EXPECT_GE(progress.loop_seconds, progress.seconds + 0.02 * static_cast<double>(engine.chunk_sizes.size()));
+  EXPECT_EQ(progress.computing_share(), progress.seconds / progress.loop_seconds);
+  // A sitting that goes on from there counts on; one from a version that did not count has its steps.
+  for (const double earlier : {progress.loop_seconds, 0.0}) {
+    Progress resumed = progress;
+    resumed.loop_seconds = earlier;
+    Checkpoints none("", {}, no_notes());
+    RecordingListener quick;
+    ScriptedEngine again({});
+    again.restore(engine.state());
+    const Progress end = train(again, plan_of(80), resumed, none, quick, StopSignal{}).progress;
+    EXPECT_GE(end.loop_seconds, end.seconds);
+    EXPECT_GE(end.loop_seconds, earlier);
+    EXPECT_LE(end.computing_share(), 1);
+    EXPECT_GT(end.computing_share(), 0);
+  }
+}
+
 TEST(Loop, ReportsTheRateOfAnEpochsLastStep) {
   TrainingPlan plan = plan_of(6);
   plan.config.schedule = Schedule::step;

@@ -27,6 +27,7 @@ Progress some_progress() {
   progress.best_validation_loss = 1.0 / 3;
   progress.seconds = 0.1 + 0.2;
   progress.unfinished_epoch_seconds = std::nextafter(1.0, 2.0);
+  progress.loop_seconds = 1.0 / 7;
   progress.epochs.push_back(
       {{0, std::numeric_limits<double>::denorm_min(), 1e308 / 3, true}, 1e-3F, 0.7, 1e6 / 7});
   progress.epochs.push_back({{1, 2, std::numeric_limits<double>::infinity(), false}, 0.1, 0, 0});
@@ -38,6 +39,7 @@ Progress some_progress() {
 TEST(Progress, ComesBackFromJsonBitForBit) {
   const Progress progress = some_progress();
   const Progress back = Progress::from_json(json::parse(progress.to_json().dump()));
+  EXPECT_EQ(bits(back.loop_seconds), bits(progress.loop_seconds));
   EXPECT_EQ(back.phase, 3U);
   EXPECT_EQ(back.next_step, progress.next_step);
   EXPECT_EQ(bits(back.plateau_factor), bits(progress.plateau_factor));

@@ -76,7 +76,7 @@ class Cnn1d : public Module {
   }
 
   at::Tensor outputs(std::span<const at::Tensor> inputs, const Pass& pass) const override {
-    at::Tensor x = input_(input_norm_(inputs.front()));
+    at::Tensor x = input_(input_norm_(inputs.front())).to(at::kFloat);  // what layers add to is not rounded
     for (std::size_t i = 0; i < layers_.size(); ++i)
       x = run_segment(pass, x, [this, pass, i](const at::Tensor& entering) {
         const ConvolutionLayer& layer = layers_[i];
@@ -87,6 +87,7 @@ class Cnn1d : public Module {
   }
 
   std::vector<DropoutLayer> dropout_layers() const override { return masks_; }
+  bool takes_padding() const override { return true; }
   std::int64_t widest() const override {
     return window_.length * std::max(window_.columns, settings_.kernel_size * settings_.hidden_size);
   }

@@ -70,6 +70,7 @@ class EmbeddedMlp : public Module {
     for (const std::int64_t width : shape_.hidden_layers) layers.push_back({width, shape_.dropout});
     return layers;
   }
+  bool takes_padding() const override { return true; }
   std::int64_t widest() const override {
     const std::int64_t waves = shape_.entrance.numbers * (1 + 2 * shape_.entrance.frequencies);
     return std::max({shape_.inputs, waves, shape_.outputs, *std::ranges::max_element(shape_.hidden_layers)});

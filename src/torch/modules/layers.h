@@ -1,15 +1,17 @@
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/batch_norm.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
-#include <ATen/ops/mul.h>
+#include <ATen/ops/softmax.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include "model/layer_specs.h"
+#include "torch/modules/batch_norm.h"
+#include "torch/modules/drop.h"
 #include "torch/modules/module.h"
 
 // Layers that several modules have, under the names that model/layer_specs.h gives their parameters.
@@ -25,39 +27,30 @@ inline Linear linear_of(const Parameters& parameters, const std::string& name) {
   return {parameters(name + ".weight"), parameters(name + ".bias")};
 }
 
+// While it lives, operations take their operands as they are. Autocast would have a GPU widen what a norm or
+// a softmax reads, and keep it that way, though both sum up in fp32 anyway.
+class WithoutAutocast {
+  c10::impl::ExcludeDispatchKeyGuard guard_{c10::autocast_dispatch_keyset};
+};
+
 struct LayerNorm {
   at::Tensor weight;  // undefined: a network without norms
   at::Tensor bias;
   at::Tensor operator()(const at::Tensor& x) const {
-    return weight.defined() ? at::layer_norm(x, weight.sizes(), weight, bias, norm_epsilon) : x;
+    if (!weight.defined()) return x;
+    const WithoutAutocast in_the_format_of_x;
+    const at::ScalarType type = x.scalar_type();
+    return at::layer_norm(x, weight.sizes(), weight.to(type), bias.to(type), norm_epsilon);
   }
 };
+
+inline at::Tensor shares_of(const at::Tensor& scores, std::int64_t dimension) {
+  const WithoutAutocast in_their_format;
+  return at::softmax(scores, dimension);
+}
 
 inline LayerNorm layer_norm_of(const Parameters& parameters, const std::string& name) {
   return {parameters(name + ".weight"), parameters(name + ".bias")};
-}
-
-struct BatchNorm {
-  at::Tensor weight;
-  at::Tensor bias;
-  at::Tensor mean;
-  at::Tensor variance;
-  // A single row has no variance: it is normed as in a prediction.
-  at::Tensor operator()(const at::Tensor& x, bool is_training) const {
-    return at::batch_norm(x, weight, bias, mean, variance, is_training && x.size(0) > 1, batch_norm_momentum,
-                          norm_epsilon, /*cudnn_enabled=*/false);
-  }
-};
-
-inline BatchNorm batch_norm_of(const Parameters& parameters, const std::string& name) {
-  return {parameters(name + ".weight"), parameters(name + ".bias"), parameters(name + ".running_mean"),
-          parameters(name + ".running_variance")};
-}
-
-// What is left of x by the mask of that number among the module's dropout_layers().
-inline at::Tensor drop(const at::Tensor& x, const Pass& pass, std::size_t number) {
-  if (pass.masks.empty() || !pass.masks[number].defined()) return x;
-  return at::mul(x, pass.masks[number].view(x.sizes()));
 }
 
 }  // namespace stoker::torch_door

@@ -10,6 +10,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "kernels/begin_step.h"
+#include "kernels/place.h"
 #include "model/network.h"
 
 // Families whose gradients LibTorch's autograd finds. One is a file in this folder and a line in modules.cpp.
@@ -21,11 +23,20 @@ struct DropoutLayer {
   double probability = 0;
 };
 
+// What goes through a module in a training step: a batch, or a part of one.
+struct BatchPart {
+  std::uint64_t seed = 0;
+  const kernels::StepCounters* counters = nullptr;  // where the device keeps them
+  kernels::Place place;
+  std::int64_t first_row = 0;  // the row of the batch that it begins with
+  bool is_padded = false;      // rows behind those of the batch may follow, which must not count
+};
+
 // One way through a module.
 struct Pass {
   bool is_training = false;
-  // Of dropout, one per entry of dropout_layers(), undefined where nothing is left out; none: no dropout.
-  std::span<const at::Tensor> masks;
+  std::span<const DropoutLayer> dropout;  // as dropout_layers() has it; none: nothing is left out
+  BatchPart part = {};                    // of a training step
   // Segments keep nothing but what enters them, and are computed again on the way back (modules/segment.h).
   bool recomputes = false;
 };
@@ -36,8 +47,11 @@ class Module {
   // [rows, outputs]; the inputs are in the order of the network's.
   virtual at::Tensor outputs(std::span<const at::Tensor> inputs, const Pass& pass) const = 0;
 
-  virtual std::vector<DropoutLayer> dropout_layers() const = 0;  // their masks are [rows, width]
-  virtual std::int64_t widest() const = 0;                       // values of a row in its widest layer
+  virtual std::vector<DropoutLayer> dropout_layers() const = 0;
+  virtual std::int64_t widest() const = 0;  // values of a row in its widest layer
+  // Whether rows of padding change nothing for the others: rows know of each other only through the batch
+  // norm of modules/batch_norm.h, if at all.
+  virtual bool takes_padding() const { return false; }
 };
 
 // The tensor of a parameter or buffer, by its name; one that stays the same while its values change.

@@ -58,6 +58,7 @@ class Recurrent : public Module {
   }
 
   std::vector<DropoutLayer> dropout_layers() const override { return masks_; }
+  bool takes_padding() const override { return true; }
   std::int64_t widest() const override {
     const std::int64_t gates = cell_ == Cell::lstm ? 4 : 3;
     return window_.length * std::max(window_.columns, gates * settings_.width());

@@ -35,16 +35,16 @@ class ResidualMlp : public Module {
   at::Tensor outputs(std::span<const at::Tensor> inputs, const Pass& pass) const override {
     at::Tensor x = first_(inputs.front());
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
-      const at::Tensor inner =
-          activate(settings_.activation, blocks_[i].inner(blocks_[i].norm(x, pass.is_training)));
+      const at::Tensor inner = activate(settings_.activation, blocks_[i].inner(blocks_[i].norm(x, pass)));
       x = at::add(x, blocks_[i].outer(drop(inner, pass, i)));
     }
-    return last_(activate(settings_.activation, norm_(x, pass.is_training)));
+    return last_(activate(settings_.activation, norm_(x, pass)));
   }
 
   std::vector<DropoutLayer> dropout_layers() const override {
     return std::vector<DropoutLayer>(blocks_.size(), {settings_.block_width, settings_.dropout});
   }
+  bool takes_padding() const override { return true; }
   std::int64_t widest() const override {
     return std::max({settings_.width, settings_.block_width, first_.weight.size(1), last_.weight.size(0)});
   }

@@ -3,7 +3,6 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/mean.h>
-#include <ATen/ops/softmax.h>
 #include <ATen/ops/tanh.h>
 
 #include "torch/modules/activate.h"
@@ -35,7 +34,7 @@ at::Tensor SequenceEndLayers::pooled(const at::Tensor& moments, const Pass& pass
       break;
     case Pooling::attention: {
       const at::Tensor scores = weights_(drop(at::tanh(scores_(moments)), pass, first_mask_));
-      return at::matmul(at::softmax(scores, 1).transpose(1, 2), moments).squeeze(1);
+      return at::matmul(shares_of(scores, 1).transpose(1, 2), moments).squeeze(1);
     }
     case Pooling::last: {
       const at::Tensor last = moments.select(1, moments.size(1) - 1);

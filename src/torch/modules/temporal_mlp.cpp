@@ -34,9 +34,9 @@ class TemporalMlp : public Module {
 
   at::Tensor outputs(std::span<const at::Tensor> inputs, const Pass& pass) const override {
     const at::Tensor read = inputs.front().narrow(1, window_.length - settings_.moments, settings_.moments);
-    at::Tensor x = input_norm_(read.reshape({read.size(0), -1}), pass.is_training);
+    at::Tensor x = input_norm_(read.reshape({read.size(0), -1}), pass);
     for (std::size_t i = 0; i < layers_.size(); ++i) {
-      const at::Tensor normed = layers_[i].norm(layers_[i].linear(x), pass.is_training);
+      const at::Tensor normed = layers_[i].norm(layers_[i].linear(x), pass);
       x = drop(activate(settings_.activation, normed), pass, i);
     }
     return last_(at::mul(x, at::sigmoid(gate_outer_(at::relu(gate_inner_(x))))));
@@ -47,6 +47,7 @@ class TemporalMlp : public Module {
     for (const std::int64_t width : settings_.hidden_layers) layers.push_back({width, settings_.dropout});
     return layers;
   }
+  bool takes_padding() const override { return true; }
   // The whole window is gathered, whatever is read of it.
   std::int64_t widest() const override {
     return std::max(window_.length * window_.columns, *std::ranges::max_element(settings_.hidden_layers));

@@ -8,7 +8,6 @@
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
-#include <ATen/ops/softmax.h>
 #include <fmt/format.h>
 
 #include "model/transformer.h"
@@ -87,6 +86,7 @@ class Transformer : public Module {
   }
 
   std::vector<DropoutLayer> dropout_layers() const override { return masks_; }
+  bool takes_padding() const override { return true; }
   std::int64_t widest() const override {
     return window_.length * std::max({window_.columns, 3 * settings_.hidden_size, settings_.feed_forward,
                                       settings_.heads * window_.length});
@@ -110,12 +110,12 @@ class Transformer : public Module {
     const at::Tensor keys = heads.select(0, 1);
     const at::Tensor values = heads.select(0, 2);
     at::Tensor context;
-    if (pass.masks.empty() || !pass.masks[mask].defined()) {
+    if (!drops(pass, mask)) {
       context = at::scaled_dot_product_attention(queries, keys, values);
     } else {
       const double scale = 1.0 / std::sqrt(static_cast<double>(share));
       const at::Tensor scores = at::matmul(at::mul(queries, scale), keys.transpose(2, 3));
-      context = at::matmul(drop(at::softmax(scores, 3), pass, mask), values);
+      context = at::matmul(drop(shares_of(scores, 3), pass, mask), values);
     }
     return context.transpose(1, 2).reshape({rows, window_.length, settings_.hidden_size});
   }

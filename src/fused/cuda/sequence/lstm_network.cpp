@@ -176,6 +176,8 @@ class LstmPasses : public Passes {
     tables_.finish(gradients_, room_);
   }
 
+  std::uint64_t bytes() const override { return room_.bytes(); }
+
   void forward(Stream stream) override {
     packing_.run(launches_.pack, stream);
     go_forward(plan_, launches_, work_, stream);
@@ -304,6 +306,8 @@ class Lstm : public SequenceKernels {
     work.d_outputs = batch.d_outputs;
     return std::make_unique<LstmPasses>(plan_, launches_, packing_, work, places_);
   }
+
+  std::uint64_t bytes() const override { return room_.bytes(); }
 
   void reserve(std::int64_t rows) override { take_forward_rows(plan_, rows, work_, room_); }
 

@@ -35,6 +35,7 @@ class Passes {
   virtual ~Passes() = default;
   virtual void forward(kernels::Stream stream) = 0;
   virtual void backward(kernels::Stream stream) = 0;  // all gradients, in place of what was there
+  virtual std::uint64_t bytes() const = 0;            // of device memory that they hold
 };
 
 class SequenceKernels {
@@ -44,6 +45,7 @@ class SequenceKernels {
   // Room for predictions of so many rows at once.
   virtual void reserve(std::int64_t rows) = 0;
   virtual void predict(const float* windows, std::int64_t rows, float* outputs, kernels::Stream stream) = 0;
+  virtual std::uint64_t bytes() const = 0;  // of device memory, that of its passes apart
 };
 
 }  // namespace stoker::fused::sequence

@@ -30,6 +30,11 @@ class Room {
           "copying to the GPU");
     return to;
   }
+  std::uint64_t bytes() const {
+    std::uint64_t sum = 0;
+    for (const Array& each : arrays_) sum += each.bytes();
+    return sum;
+  }
 
  private:
   Device device_;

@@ -159,6 +159,8 @@ class TransformerPasses : public Passes {
     tables_.finish(places.gradients, room_);
   }
 
+  std::uint64_t bytes() const override { return room_.bytes(); }
+
   void forward(Stream stream) override {
     packing_.run(launches_.pack, stream);
     work_.stream = forward_;
@@ -262,6 +264,8 @@ class Transformer : public SequenceKernels {
     work.d_outputs = batch.d_outputs;
     return std::make_unique<TransformerPasses>(plan_, launches_, packing_, streams_, work, places_);
   }
+
+  std::uint64_t bytes() const override { return room_.bytes(); }
 
   void reserve(std::int64_t) override {}
 
