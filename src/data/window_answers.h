@@ -24,8 +24,8 @@ using NewColumn = std::pair<std::shared_ptr<arrow::Field>, std::shared_ptr<arrow
 std::vector<NewColumn> answers_of(const Table& sorted, const WindowsConfig& config,
                                   std::vector<std::int64_t>& last_moments, const Notes& notes);
 
-// Those rows of a column.
+// Of a column, what stands `ahead` rows after each of these.
 std::shared_ptr<arrow::ChunkedArray> values_at(const std::shared_ptr<arrow::ChunkedArray>& column,
-                                               const std::vector<std::int64_t>& rows);
+                                               const std::vector<std::int64_t>& rows, std::int64_t ahead);
 
 }  // namespace stoker
