@@ -28,7 +28,7 @@ Table carried_forward(const Table& sorted, const std::vector<std::string>& colum
     const int position = column_position(filled, name);
     filled.columns = or_fail(
         in_memory(filled.columns)
-            ->SetColumn(position, sorted.columns->schema()->GetFieldByName(name), values_at(column, rows)),
+            ->SetColumn(position, sorted.columns->schema()->GetFieldByName(name), values_at(column, rows, 0)),
         "filling in what is missing of a series");
   }
   return filled;

@@ -1,6 +1,7 @@
 #include "data/column_values.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <unordered_map>
@@ -218,17 +219,39 @@ void NumberReader::read(std::span<double> next_rows) {
   }
 }
 
+namespace {
+
+std::shared_ptr<const arrow::ChunkedArray> not_owned(const arrow::ChunkedArray& column) {
+  return {std::shared_ptr<void>(), &column};
+}
+
+}  // namespace
+
 std::vector<double> read_numbers(const arrow::ChunkedArray& column) {
   std::vector<double> numbers(static_cast<std::size_t>(column.length()));
-  const std::shared_ptr<const arrow::ChunkedArray> not_owned(std::shared_ptr<void>(), &column);
-  NumberReader(not_owned).read(numbers);
+  NumberReader(not_owned(column)).read(numbers);
   return numbers;
+}
+
+void each_block(const arrow::ChunkedArray& column,
+                const std::function<void(std::span<const double> numbers)>& take) {
+  std::array<double, 1024> block;
+  NumberReader reader(not_owned(column));
+  for (std::int64_t first = 0; first < column.length(); first += std::ssize(block)) {
+    const auto numbers = std::span(block).first(
+        static_cast<std::size_t>(std::min<std::int64_t>(std::ssize(block), column.length() - first)));
+    reader.read(numbers);
+    take(numbers);
+  }
 }
 
 std::int64_t count_missing(const arrow::ChunkedArray& column) {
   if (kind_of(*column.type()) != ColumnKind::real) return column.null_count();
-  const std::vector<double> numbers = read_numbers(column);
-  return std::count_if(numbers.begin(), numbers.end(), [](double x) { return std::isnan(x); });
+  std::int64_t missing = 0;
+  each_block(column, [&](std::span<const double> numbers) {
+    missing += std::ranges::count_if(numbers, [](double x) { return std::isnan(x); });
+  });
+  return missing;
 }
 
 }  // namespace stoker

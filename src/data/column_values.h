@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -48,6 +49,9 @@ class NumberReader {
   std::int64_t row_in_chunk_ = 0;
 };
 std::vector<double> read_numbers(const arrow::ChunkedArray& column);
+// The same numbers a few at a time.
+void each_block(const arrow::ChunkedArray& column,
+                const std::function<void(std::span<const double> numbers)>& take);
 
 // Missing values (nulls, and NaN among numbers) of a column.
 std::int64_t count_missing(const arrow::ChunkedArray& column);

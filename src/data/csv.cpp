@@ -45,6 +45,7 @@ struct Wanted {
   bool use_threads;
   std::vector<std::string> columns = {};
   bool may_have_quotes = true;  // only between quotes a line end is part of a value; looking for them costs
+  std::shared_ptr<arrow::Schema> types = nullptr;  // of all columns; null: by the look of the values
 };
 
 // A system that gives no thread makes Arrow 25 throw (26 says so), and at its end the reader would wait for
@@ -77,6 +78,8 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_columns(const std::shared_ptr<
   converting.decimal_point = dialect.numbers.point;
   for (const char* spelling : {"None", "<NA>", "NaT"}) converting.null_values.emplace_back(spelling);
   for (const std::string& word : dialect.missing_words) converting.null_values.push_back(word);
+  if (wanted.types)
+    for (const auto& field : wanted.types->fields()) converting.column_types[field->name()] = field->type();
   for (const std::string& name : wanted.text_columns) converting.column_types[name] = arrow::utf8();
   converting.include_columns = wanted.columns;
   ARROW_ASSIGN_OR_RAISE(auto reader, arrow::csv::TableReader::Make(arrow::io::IOContext(reading_memory()),
@@ -198,6 +201,26 @@ arrow::Result<std::shared_ptr<arrow::Buffer>> first_lines(const std::filesystem:
   return arrow::SliceBuffer(start, 0, static_cast<std::int64_t>(end) + 1);
 }
 
+// Who is to find the types of all rows keeps the text of the whole file until the last of them is known. So
+// the types are found in the start of a large file first, and the rest is read as these: a type that fits the
+// start and everything after it is the one that would have been found, because all that come before it do not
+// fit the start. Null where the file is small, or the rest has other values.
+std::shared_ptr<arrow::Table> read_as_the_start(const std::filesystem::path& path, const CsvDialect& dialect,
+                                                Wanted wanted) {
+  std::error_code unknown;
+  const std::uintmax_t size = std::filesystem::file_size(path, unknown);
+  if (unknown || size < 8 * static_cast<std::uintmax_t>(usual_block_bytes)) return nullptr;
+  const auto lines = first_lines(path, dialect, usual_block_bytes);
+  if (!lines.ok()) return nullptr;
+  const auto start =
+      read_columns(std::make_shared<arrow::io::BufferReader>(*lines), dialect, wanted, usual_block_bytes);
+  if (!start.ok()) return nullptr;
+  wanted.types = (*start)->schema();
+  const auto columns = read_columns(path, dialect, wanted, usual_block_bytes);
+  fail_for_machine(columns.status(), path.string());
+  return columns.ok() ? *columns : nullptr;
+}
+
 }  // namespace
 
 Table read_csv_start(const std::filesystem::path& path, const CsvDialect& dialect,
@@ -223,7 +246,8 @@ Table read_csv(const std::filesystem::path& path, const CsvDialect& dialect,
   // Threads of Arrow's would wait for ever for an input that BoundedInput ends, and with them the program's
   // end.
   const Wanted wanted{text_columns, !packed && reads_in_threads(path), {}, packed || has_quotes(path)};
-  auto columns = read_columns(path, dialect, wanted, usual_block_bytes);
+  arrow::Result<std::shared_ptr<arrow::Table>> columns = read_as_the_start(path, dialect, wanted);
+  if (!*columns) columns = read_columns(path, dialect, wanted, usual_block_bytes);
   fail_for_machine(columns.status(), path.string());
   if (columns.status().IsCapacityError()) or_refuse(columns.status(), path.string());
   if (!columns.ok()) {

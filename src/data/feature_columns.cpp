@@ -124,7 +124,7 @@ class Learner {
 
  private:
   void learn_column(const std::string& name) {
-    const auto values = training_.column(name);
+    auto values = training_.column(name);
     const ColumnKind kind = kind_of(*values->type());
     if (kind == ColumnKind::unsupported) {
       if (named()) {
@@ -138,6 +138,7 @@ class Learner {
       if (is_usable(name, missing)) learn_text(name, texts, missing);
     } else {
       std::vector<double> numbers = read_numbers(*values);
+      values.reset();  // one that comes from a file is not needed twice
       const auto missing =
           std::count_if(numbers.begin(), numbers.end(), [](double x) { return std::isnan(x); });
       if (is_usable(name, missing)) learn_numbers(name, std::move(numbers), kind, missing);
@@ -364,7 +365,8 @@ std::vector<PreparedColumn> learn_columns(const Table& training, const Preparati
   // a feature like any other.
   PreparationConfig of_series = config;
   of_series.target_column = "";
-  return Learner(covered_moments(training).moments, of_series, form, notes).learn();
+  const Table moments = covered_moments(training).moments;
+  return Learner(moments, of_series, form, notes).learn();
 }
 
 }  // namespace stoker

@@ -1,5 +1,7 @@
 #include "data/kept_columns.h"
 
+#include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <numeric>
 #include <string>
@@ -145,6 +147,12 @@ class ChosenColumns : public ColumnsWhenAskedFor {
   std::shared_ptr<arrow::ChunkedArray> column(int i) const override {
     return columns_->column(positions_.at(static_cast<std::size_t>(i)));
   }
+  std::shared_ptr<arrow::Table> again(const std::vector<int>& among_these,
+                                      std::shared_ptr<arrow::Schema> schema) const {
+    std::vector<int> positions;
+    for (const int each : among_these) positions.push_back(positions_.at(static_cast<std::size_t>(each)));
+    return std::make_shared<ChosenColumns>(columns_, std::move(schema), std::move(positions));
+  }
   const ColumnsInFile* whole_in_file() const { return dynamic_cast<const ColumnsInFile*>(columns_.get()); }
   const std::vector<int>& positions() const { return positions_; }
 
@@ -159,18 +167,30 @@ const ColumnsInFile* file_of(const arrow::Table& columns) {
   return chosen == nullptr ? dynamic_cast<const ColumnsInFile*>(&columns) : chosen->whole_in_file();
 }
 
-class RangeOfRows : public ColumnsWhenAskedFor {
+std::int64_t rows_of_ranges(const std::vector<RangeOfRows>& ranges) {
+  std::int64_t rows = 0;
+  for (const RangeOfRows& each : ranges) rows += each.size();
+  return rows;
+}
+
+class RangesOfRows : public ColumnsWhenAskedFor {
  public:
-  RangeOfRows(std::shared_ptr<arrow::Table> columns, std::int64_t first, std::int64_t count)
-      : ColumnsWhenAskedFor(columns->schema(), count), columns_(std::move(columns)), first_(first) {}
+  RangesOfRows(std::shared_ptr<arrow::Table> columns, std::vector<RangeOfRows> ranges)
+      : ColumnsWhenAskedFor(columns->schema(), rows_of_ranges(ranges)),
+        columns_(std::move(columns)),
+        ranges_(std::move(ranges)) {}
 
   std::shared_ptr<arrow::ChunkedArray> column(int i) const override {
-    return columns_->column(i)->Slice(first_, num_rows_);
+    const auto all = columns_->column(i);
+    arrow::ArrayVector chunks;
+    for (const RangeOfRows& each : ranges_)
+      std::ranges::copy(all->Slice(each.begin, each.size())->chunks(), std::back_inserter(chunks));
+    return std::make_shared<arrow::ChunkedArray>(std::move(chunks), all->type());
   }
 
  private:
   std::shared_ptr<arrow::Table> columns_;
-  std::int64_t first_;
+  std::vector<RangeOfRows> ranges_;
 };
 
 class SelectedRows : public ColumnsWhenAskedFor {
@@ -227,13 +247,23 @@ std::shared_ptr<arrow::Table> chosen_columns(const std::shared_ptr<arrow::Table>
   if (!come_when_asked_for(*columns)) return or_fail(columns->SelectColumns(positions), "choosing columns");
   arrow::FieldVector fields;
   for (const int position : positions) fields.push_back(columns->field(position));
+  // Of some chosen before, those of the whole: who copies them then sees the file that they lie in.
+  if (const auto* chosen = dynamic_cast<const ChosenColumns*>(columns.get()))
+    return chosen->again(positions, arrow::schema(std::move(fields)));
   return std::make_shared<ChosenColumns>(columns, arrow::schema(std::move(fields)), positions);
 }
 
-std::shared_ptr<arrow::Table> range_of_rows(const std::shared_ptr<arrow::Table>& columns, std::int64_t first,
-                                            std::int64_t count) {
-  if (!come_when_asked_for(*columns)) return columns->Slice(first, count);
-  return std::make_shared<RangeOfRows>(columns, first, count);
+std::shared_ptr<arrow::Table> ranges_of_rows(const std::shared_ptr<arrow::Table>& columns,
+                                             std::vector<RangeOfRows> ranges) {
+  if (!come_when_asked_for(*columns) && ranges.size() == 1)
+    return columns->Slice(ranges.front().begin, ranges.front().size());
+  constexpr std::int64_t fewest_rows_of_a_chunk = 256;  // of fewer, a copy takes less than the chunks do
+  if (rows_of_ranges(ranges) >= fewest_rows_of_a_chunk * std::ssize(ranges))
+    return std::make_shared<RangesOfRows>(columns, std::move(ranges));
+  auto rows = std::make_shared<std::vector<std::int64_t>>();
+  for (const RangeOfRows& each : ranges)
+    for (std::int64_t row = each.begin; row < each.end; ++row) rows->push_back(row);
+  return selected_rows(columns, std::move(rows));
 }
 
 bool lie_in_one_file(const arrow::Table& columns) {

@@ -35,9 +35,15 @@ std::shared_ptr<arrow::Table> chosen_columns(const std::shared_ptr<arrow::Table>
 std::shared_ptr<arrow::Table> selected_rows(std::shared_ptr<arrow::Table> columns,
                                             std::shared_ptr<const std::vector<std::int64_t>> rows);
 
-// Rows behind each other.
-std::shared_ptr<arrow::Table> range_of_rows(const std::shared_ptr<arrow::Table>& columns, std::int64_t first,
-                                            std::int64_t count);
+// Rows behind each other, up to the one before `end`.
+struct RangeOfRows {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t size() const { return end - begin; }
+};
+// Of each column the rows of these ranges, seen where they lie and not copied, unless the ranges are many.
+std::shared_ptr<arrow::Table> ranges_of_rows(const std::shared_ptr<arrow::Table>& columns,
+                                             std::vector<RangeOfRows> ranges);
 
 // Whether they are columns of one file, all rows of it.
 bool lie_in_one_file(const arrow::Table& columns);

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/arrow_result.h"
+#include "data/page_memory.h"
 #include "data/table_files.h"
 
 // NumPy's .npy: a magic, a version, the length of a header, the header (a Python dictionary of three known
@@ -253,7 +254,7 @@ Table read_npy(const std::filesystem::path& path) {
   refuse_wrong_size(stream, sizes, number.bytes, file);
   Buffers columns;
   for (std::int64_t c = 0; c < sizes.columns; ++c) {
-    columns.push_back(or_refuse(arrow::AllocateBuffer(sizes.rows * number.bytes), file));
+    columns.push_back(or_refuse(arrow::AllocateBuffer(sizes.rows * number.bytes, page_memory()), file));
     if (*header.fortran_order) {
       stream.read(reinterpret_cast<char*>(columns.back()->mutable_data()), columns.back()->size());
     }

@@ -348,15 +348,14 @@ Dataset Preparation::lay_windows(const Table& table, DType type) const {
   if (table.windows->config.length != length)
     refuse("the model reads windows of {} rows, but those of the table have {}", length,
            table.windows->config.length);
-  const CoveredMoments covered = covered_moments(table);
+  CoveredMoments covered = covered_moments(table);
   refuse_absent(columns_, covered.moments);
   Array series(type, {covered.moments.rows(), feature_count()});
   std::vector<ColumnFeed> met;
   lay_array(columns_of(columns_, "features"), covered.moments, nullptr, series, met);
   refuse_unusable(met, covered.moments, missing_values_, type);
   Dataset dataset;
-  dataset.arrays.push_back({"window", Role::features, std::move(series),
-                            Array::from<std::int64_t>(covered.starts, {table.rows()}), length});
+  dataset.arrays.push_back({"window", Role::features, std::move(series), std::move(covered.starts), length});
   return dataset;
 }
 

@@ -124,9 +124,10 @@ class Ordering {
       : table_(table), time_column_(time_column) {
     if (!time_column.empty()) times_ = times_of(table, time_column);
     if (group_column.empty()) {
+      order_.groups.push_back({"", 0, table.rows()});
+      if (time_column.empty()) return;  // as they stand
       order_.rows.resize(static_cast<std::size_t>(table.rows()));
       std::iota(order_.rows.begin(), order_.rows.end(), std::int64_t{0});
-      order_.groups.push_back({"", 0, table.rows()});
       return;
     }
     for (ValueRows& each : rows_by_value(table, group_column)) {
@@ -186,6 +187,7 @@ class Ordering {
 
   void tell_of_gaps(const Notes& notes) const {
     std::vector<double> steps;
+    steps.reserve(static_cast<std::size_t>(table_.rows()));
     std::int64_t row_of_longest = 0;
     double longest = 0;
     for (const SeriesOrder::Group& group : order_.groups) {
@@ -212,7 +214,7 @@ class Ordering {
   }
 
   void set_ticks() {
-    order_.ticks.resize(order_.rows.size());
+    order_.ticks.resize(static_cast<std::size_t>(table_.rows()));
     if (time_column_.empty() || order_.groups.size() == 1) {
       for (const SeriesOrder::Group& group : order_.groups)
         std::iota(order_.ticks.begin() + group.begin, order_.ticks.begin() + group.end, 0);

@@ -83,12 +83,9 @@ Table take_rows(const Table& table, std::vector<std::int64_t> rows) {
                                    [&](std::int64_t row) { return row < 0 || row >= table.rows(); });
   if (beyond != rows.end()) fail("row {} was requested from a table of {} rows", *beyond, table.rows());
   const auto taken = std::make_shared<const std::vector<std::int64_t>>(std::move(rows));
-  auto source_rows = taken;
-  if (table.source_rows) {
-    std::vector<std::int64_t> of_source = *taken;
-    for (std::int64_t& row : of_source) row = (*table.source_rows)[static_cast<std::size_t>(row)];
-    source_rows = std::make_shared<const std::vector<std::int64_t>>(std::move(of_source));
-  }
+  auto source_rows = std::make_shared<NumberRuns<std::int64_t>>();
+  for (const std::int64_t row : *taken)
+    source_rows->push_back(table.source_rows ? (*table.source_rows)[static_cast<std::size_t>(row)] : row);
   const auto selected = selected_rows(table.columns, taken);
   return {come_when_asked_for(*table.columns) ? selected : in_memory(selected), std::move(source_rows),
           table.group_column, table.time_order, table.windows};

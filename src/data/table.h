@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "data/number_runs.h"
+
 namespace arrow {
 class ChunkedArray;
 class Table;
@@ -21,7 +23,7 @@ struct Windows;
 struct Table {
   std::shared_ptr<arrow::Table> columns;
   // Where this is a part of what was read: which row of it each row is, from 0. None: all of it, in order.
-  std::shared_ptr<const std::vector<std::int64_t>> source_rows = {};
+  std::shared_ptr<const NumberRuns<std::int64_t>> source_rows = {};
   std::string group_column = {};  // by which a split kept its rows together
   // When each row of what was read is (time_order.h), and the series that rows are windows of (windows.h);
   // none of a table whose rows are neither.

@@ -84,10 +84,11 @@ std::int64_t rows_of_a_batch(const arrow::Table& columns) {
 
 arrow::Status write_ipc(const arrow::Table& columns, const std::shared_ptr<AtomicOutput>& output) {
   ARROW_ASSIGN_OR_RAISE(const auto writer, arrow::ipc::MakeFileWriter(output, columns.schema()));
+  // Of batches of a few rows, however many a chunk has: who copies from the file holds one at a time.
   const std::int64_t rows = rows_of_a_batch(columns);
   const bool has_small_chunks =
       columns.num_columns() > 0 && columns.column(0)->num_chunks() > 1 + columns.num_rows() / rows;
-  if (!has_small_chunks) ARROW_RETURN_NOT_OK(writer->WriteTable(columns));
+  if (!has_small_chunks) ARROW_RETURN_NOT_OK(writer->WriteTable(columns, rows));
   for (std::int64_t first = 0; has_small_chunks && first < columns.num_rows(); first += rows) {
     ARROW_ASSIGN_OR_RAISE(const auto batch, columns.Slice(first, rows)->CombineChunksToBatch(page_memory()));
     ARROW_RETURN_NOT_OK(writer->WriteRecordBatch(*batch));
@@ -105,8 +106,8 @@ arrow::Result<std::shared_ptr<arrow::Table>> with_origin(const Table& table) {
   std::shared_ptr<arrow::Table> columns = in_memory(table.columns);
   tell_of_windows(table, *metadata);
   if (table.source_rows) {
-    const auto rows =
-        std::make_shared<arrow::Int64Array>(table.rows(), arrow::Buffer::Wrap(*table.source_rows));
+    const auto rows = std::make_shared<arrow::Int64Array>(
+        table.rows(), arrow::Buffer::FromVector(table.source_rows->laid_out()));
     ARROW_ASSIGN_OR_RAISE(columns,
                           columns->AddColumn(columns->num_columns(), arrow::field(rows_key, arrow::int64()),
                                              std::make_shared<arrow::ChunkedArray>(rows)));
@@ -118,17 +119,17 @@ arrow::Result<std::shared_ptr<arrow::Table>> with_origin(const Table& table) {
 
 void take_source_rows(Table& table, const std::string& name) {
   const int last = table.columns->num_columns() - 1;
-  std::vector<std::int64_t> rows;
-  rows.reserve(static_cast<std::size_t>(table.rows()));
+  auto rows = std::make_shared<NumberRuns<std::int64_t>>();
   const auto kept_rows = table.columns->column(last);
   for (const auto& chunk : kept_rows->chunks()) {
     if (chunk->type_id() != arrow::Type::INT64)
       refuse("{} is damaged: its row numbers are not integers", name);
     const auto* values = static_cast<const arrow::Int64Array&>(*chunk).raw_values();
-    rows.insert(rows.end(), values, values + chunk->length());
+    for (const std::int64_t row : std::span(values, static_cast<std::size_t>(chunk->length())))
+      rows->push_back(row);
   }
   table.columns = or_fail(table.columns->RemoveColumn(last), name);
-  table.source_rows = std::make_shared<const std::vector<std::int64_t>>(std::move(rows));
+  table.source_rows = std::move(rows);
 }
 
 Table with_origin_told(const Table& read, const std::filesystem::path& path, std::uint64_t large_bytes) {

@@ -51,7 +51,8 @@ bool overlaps_any(const std::vector<Span>& united, const Span& span) {
 
 Span span_of(const Table& table, std::int64_t row) {
   const std::int64_t place = table.source_rows ? (*table.source_rows)[static_cast<std::size_t>(row)] : row;
-  return table.time_order->spans.at(static_cast<std::size_t>(place));
+  const auto index = static_cast<std::size_t>(place);
+  return {table.time_order->first.at(index), table.time_order->last.at(index)};
 }
 
 RowList rows_in_time(const Table& table) {
@@ -70,6 +71,7 @@ RowList rows_in_time(const Table& table) {
 SplitRows without_overlap(const Table& table, std::span<const std::int64_t> rows, RowList held_back) {
   const std::vector<Span> united = united_spans(table, held_back);
   SplitRows split;
+  split.first.reserve(rows.size());
   for (const std::int64_t row : rows)
     if (!overlaps_any(united, span_of(table, row))) split.first.push_back(row);
   split.purged = static_cast<std::int64_t>(rows.size() - split.first.size());

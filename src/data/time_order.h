@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/number_runs.h"
 #include "data/split_rows.h"
 #include "data/table.h"
 
@@ -20,7 +21,9 @@ struct TimeOrder {
     std::int32_t first = 0;  // tick of the first moment that the row has to do with,
     std::int32_t last = 0;   // and of the last, that of its answer
   };
-  std::vector<Span> spans;  // by Table::source_rows
+  // By Table::source_rows, the two ends of the spans.
+  NumberRuns<std::int32_t> first;
+  NumberRuns<std::int32_t> last;
 };
 
 // Of a row of a table that has a TimeOrder.

@@ -1,7 +1,6 @@
 #include "data/window_answers.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -24,11 +23,6 @@ namespace stoker {
 namespace {
 
 using LastMoments = std::vector<std::int64_t>;
-
-LastMoments moved(LastMoments rows, std::int64_t steps) {
-  for (std::int64_t& row : rows) row += steps;
-  return rows;
-}
 
 // Keeps those of the windows whose answer can be told.
 template <class CanTell>
@@ -87,23 +81,21 @@ std::vector<std::uint8_t> missing_values_in(const std::shared_ptr<arrow::Chunked
   if (kind_of(*column->type()) == ColumnKind::text) return read_texts(column).missing;
   std::vector<std::uint8_t> missing;
   missing.reserve(static_cast<std::size_t>(column->length()));
-  NumberReader reader(column);
-  std::array<double, 1024> block;
-  for (std::int64_t first = 0; first < column->length(); first += 1024) {
-    const auto count = static_cast<std::size_t>(std::min<std::int64_t>(1024, column->length() - first));
-    reader.read(std::span(block).first(count));
-    for (std::size_t i = 0; i < count; ++i) missing.push_back(std::isnan(block[i]) ? 1 : 0);
-  }
+  each_block(*column, [&](std::span<const double> numbers) {
+    for (const double number : numbers) missing.push_back(std::isnan(number) ? 1 : 0);
+  });
   return missing;
 }
 
 std::shared_ptr<arrow::ChunkedArray> values_at(const std::shared_ptr<arrow::ChunkedArray>& column,
-                                               const std::vector<std::int64_t>& rows) {
+                                               const std::vector<std::int64_t>& rows, std::int64_t ahead) {
   const auto apart = [](std::int64_t a, std::int64_t b) { return b != a + 1; };
   if (std::ranges::adjacent_find(rows, apart) == rows.end())  // of one series: a view is enough
-    return column->Slice(rows.empty() ? 0 : rows.front(), static_cast<std::int64_t>(rows.size()));
+    return column->Slice(rows.empty() ? 0 : rows.front() + ahead, static_cast<std::int64_t>(rows.size()));
+  std::vector<std::int64_t> moved = rows;
+  for (std::int64_t& row : moved) row += ahead;
   const auto indices =
-      std::make_shared<arrow::Int64Array>(static_cast<std::int64_t>(rows.size()), arrow::Buffer::Wrap(rows));
+      std::make_shared<arrow::Int64Array>(static_cast<std::int64_t>(rows.size()), arrow::Buffer::Wrap(moved));
   arrow::compute::ExecContext memory(page_memory());
   return or_fail(arrow::compute::Take(arrow::Datum(column), arrow::Datum(indices),
                                       arrow::compute::TakeOptions::NoBoundsCheck(), &memory),
@@ -132,7 +124,7 @@ std::vector<NewColumn> answers_of(const Table& sorted, const WindowsConfig& conf
   const auto field = sorted.columns->schema()->GetFieldByName(config.target_column);
   for (std::int64_t step = first_step; step <= last_step; ++step)
     columns.emplace_back(field->WithName(names[static_cast<std::size_t>(step - first_step)]),
-                         values_at(column, moved(last_moments, step)));
+                         values_at(column, last_moments, step));
   return columns;
 }
 

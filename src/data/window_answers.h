@@ -27,8 +27,8 @@ std::vector<NewColumn> answers_of(const Table& sorted, const WindowsConfig& conf
 // 1 where a row has no value.
 std::vector<std::uint8_t> missing_values_in(const std::shared_ptr<arrow::ChunkedArray>& column);
 
-// Those rows of a column.
+// Of a column, what stands `ahead` rows after each of these.
 std::shared_ptr<arrow::ChunkedArray> values_at(const std::shared_ptr<arrow::ChunkedArray>& column,
-                                               const std::vector<std::int64_t>& rows);
+                                               const std::vector<std::int64_t>& rows, std::int64_t ahead);
 
 }  // namespace stoker

@@ -1,8 +1,8 @@
 #include "data/windows.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
+#include <span>
 
 #include <arrow/table.h>
 
@@ -22,9 +22,10 @@ using Group = SeriesOrder::Group;
 
 constexpr std::int64_t most_lag_columns = 10'000;
 
-bool are_consecutive(const std::vector<std::int64_t>& rows) {
-  const auto apart = [](std::int64_t a, std::int64_t b) { return b != a + 1; };
-  return std::ranges::adjacent_find(rows, apart) == rows.end();
+bool are_consecutive(const NumberRuns<std::int64_t>& rows) {
+  for (std::size_t i = 1; i < rows.size(); ++i)
+    if (rows[i] != rows[i - 1] + 1) return false;
+  return true;
 }
 
 void refuse_unfit(const Table& table, const WindowsConfig& config) {
@@ -143,14 +144,13 @@ std::shared_ptr<const TimeOrder> spans_of(const std::vector<std::int64_t>& last_
                                           const SeriesOrder& order, const WindowsConfig& config,
                                           FramedRows rows) {
   auto result = std::make_shared<TimeOrder>();
-  result->spans.reserve(last_moments.size());
   auto group = order.groups.begin();
   for (const std::int64_t last : last_moments) {
     while (last >= group->end) ++group;
     const std::int64_t ahead = rows == FramedRows::to_learn ? config.horizon : 0;
     const std::int64_t end = std::min(last + ahead, group->end - 1);
-    result->spans.push_back({order.ticks[static_cast<std::size_t>(last - config.length + 1)],
-                             order.ticks[static_cast<std::size_t>(end)]});
+    result->first.push_back(order.ticks[static_cast<std::size_t>(last - config.length + 1)]);
+    result->last.push_back(order.ticks[static_cast<std::size_t>(end)]);
   }
   return result;
 }
@@ -169,9 +169,7 @@ void add_lags(const Table& sorted, const std::vector<std::string>& features, con
     const auto column = sorted.column(name);
     const auto field = sorted.columns->schema()->GetFieldByName(name);
     for (std::int64_t back = config.length - 1; back >= 0; --back) {
-      std::vector<std::int64_t> rows = last_moments;
-      for (std::int64_t& row : rows) row -= back;
-      columns.emplace_back(field->WithName(lag_column(name, back)), values_at(column, rows));
+      columns.emplace_back(field->WithName(lag_column(name, back)), values_at(column, last_moments, -back));
     }
   }
 }
@@ -221,14 +219,13 @@ Table frame_series(const Table& table, const WindowsConfig& config, FramedRows r
   for (const std::string& name : {config.time_column, config.group_column})
     if (!name.empty())
       columns.emplace_back(sorted.columns->schema()->GetFieldByName(name),
-                           values_at(sorted.column(name), last_moments));
+                           values_at(sorted.column(name), last_moments, 0));
   if (config.carry_forward) sorted = carried_forward(sorted, features, order.groups);
   auto windows = std::make_shared<Windows>();
   windows->config = config;
   windows->config.feature_columns = features;  // a forecast is to read the same
   if (windows->are_places()) {
     windows->series = with_columns_named(sorted, features);
-    windows->starts.reserve(last_moments.size());
     for (const std::int64_t last : last_moments)
       windows->starts.push_back(static_cast<std::int32_t>(last - config.length + 1));
   } else {
@@ -244,70 +241,65 @@ namespace {
 
 // A part of a series that windows cover without a break.
 struct Stretch {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
+  RangeOfRows moments;
   std::int64_t before = 0;  // covered moments before it
 };
 
-std::vector<Stretch> stretches_of(const std::vector<std::int64_t>& starts, std::int64_t length) {
+using Starts = std::span<const std::int64_t>;
+
+std::vector<Stretch> stretches_of(Starts starts, std::int64_t length) {
   if (!std::ranges::is_sorted(starts)) {
-    std::vector<std::int64_t> sorted = starts;
+    std::vector<std::int64_t> sorted(starts.begin(), starts.end());
     std::ranges::sort(sorted);
     return stretches_of(sorted, length);
   }
   std::vector<Stretch> stretches;
   for (const std::int64_t start : starts) {
-    if (!stretches.empty() && start <= stretches.back().end) {
-      stretches.back().end = start + length;
+    if (!stretches.empty() && start <= stretches.back().moments.end) {
+      stretches.back().moments.end = start + length;
       continue;
     }
     const std::int64_t before =
-        stretches.empty() ? 0 : stretches.back().before + stretches.back().end - stretches.back().begin;
-    stretches.push_back({start, start + length, before});
+        stretches.empty() ? 0 : stretches.back().before + stretches.back().moments.size();
+    stretches.push_back({{start, start + length}, before});
   }
   return stretches;
 }
 
-std::shared_ptr<const std::vector<std::int64_t>> moments_in(const std::vector<Stretch>& stretches) {
-  auto moments = std::make_shared<std::vector<std::int64_t>>();
-  for (const Stretch& each : stretches)
-    for (std::int64_t moment = each.begin; moment < each.end; ++moment) moments->push_back(moment);
-  return moments;
-}
-
-// Of the source, as the series' own.
-std::shared_ptr<const std::vector<std::int64_t>> source_rows_at(
-    const Table& series, const std::shared_ptr<const std::vector<std::int64_t>>& moments) {
-  if (!series.source_rows) return moments;
-  std::vector<std::int64_t> rows = *moments;
-  for (std::int64_t& row : rows) row = (*series.source_rows)[static_cast<std::size_t>(row)];
-  return std::make_shared<const std::vector<std::int64_t>>(std::move(rows));
+Table moments_in(const Table& series, const std::vector<Stretch>& stretches) {
+  Table covered = series;
+  std::vector<RangeOfRows> ranges;
+  auto source_rows = std::make_shared<NumberRuns<std::int64_t>>();
+  for (const Stretch& each : stretches) {
+    ranges.push_back(each.moments);
+    for (std::int64_t moment = each.moments.begin; moment < each.moments.end; ++moment)
+      source_rows->push_back(series.source_rows ? (*series.source_rows)[static_cast<std::size_t>(moment)]
+                                                : moment);
+  }
+  covered.columns = ranges_of_rows(series.columns, std::move(ranges));
+  // From the first one on they keep their numbers.
+  const bool is_beginning = stretches.size() == 1 && stretches.front().moments.begin == 0;
+  if (!is_beginning || series.source_rows) covered.source_rows = std::move(source_rows);
+  return covered;
 }
 
 }  // namespace
 
 CoveredMoments covered_moments(const Table& table) {
   const Table& series = table.windows->series;
-  CoveredMoments covered{series, std::vector<std::int64_t>(static_cast<std::size_t>(table.rows()))};
+  CoveredMoments covered{series, Array(DType::int64, {table.rows()})};
+  const std::span<std::int64_t> starts = covered.starts.as<std::int64_t>();
   for (std::int64_t row = 0; row < table.rows(); ++row)
-    covered.starts[static_cast<std::size_t>(row)] = start_of(table, row);
-  const std::vector<Stretch> stretches = stretches_of(covered.starts, table.windows->config.length);
+    starts[static_cast<std::size_t>(row)] = start_of(table, row);
+  const std::vector<Stretch> stretches = stretches_of(starts, table.windows->config.length);
   if (stretches.empty()) return covered;
-  for (std::int64_t& start : covered.starts) {
-    const Stretch& own = *std::prev(std::ranges::upper_bound(stretches, start, {}, &Stretch::begin));
-    start = own.before + start - own.begin;
+  const auto first_moment = [](const Stretch& each) { return each.moments.begin; };
+  for (std::int64_t& start : starts) {
+    const Stretch& own = *std::prev(std::ranges::upper_bound(stretches, start, {}, first_moment));
+    start = own.before + start - own.moments.begin;
   }
-  const Stretch& first = stretches.front();
-  if (stretches.size() > 1) {
-    const auto moments = moments_in(stretches);
-    covered.moments.columns = selected_rows(series.columns, moments);
-    covered.moments.source_rows = source_rows_at(series, moments);
-  } else if (first.begin > 0 || first.end < series.rows()) {
-    covered.moments.columns = range_of_rows(series.columns, first.begin, first.end - first.begin);
-    // From the first one on they keep their numbers.
-    if (first.begin > 0 || series.source_rows)
-      covered.moments.source_rows = source_rows_at(series, moments_in(stretches));
-  }
+  if (stretches.size() > 1 || stretches.front().moments.size() < series.rows())
+    covered.moments = moments_in(series, stretches);
   return covered;
 }
 

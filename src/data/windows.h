@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "base/notes.h"
+#include "data/number_runs.h"
 #include "data/table.h"
 #include "data/windows_config.h"
+#include "device/array.h"
 
 // A series as rows to learn from: each row is a window, some moments one behind the other, with the answer
 // that is to be told from it. Windows are never copied out of the series: a window is the place where it
@@ -18,7 +20,7 @@ namespace stoker {
 struct Windows {
   WindowsConfig config;
   Table series = {};                       // its moments, with the columns to predict from
-  std::vector<std::int32_t> starts = {};   // of each row (by Table::source_rows), a row of the series
+  NumberRuns<std::int32_t> starts = {};    // of each row (by Table::source_rows), a row of the series
   std::filesystem::path series_file = {};  // that the cache keeps it in, if any
 
   // Else each row has its moments as columns of its own.
@@ -43,7 +45,7 @@ Table frame_series(const Table& table, const WindowsConfig& config, FramedRows r
 // What windows read, without what lies between them.
 struct CoveredMoments {
   Table moments;
-  std::vector<std::int64_t> starts;  // of each row of the table, among the moments
+  Array starts;  // of each row of the table, among the moments: int64
 };
 CoveredMoments covered_moments(const Table& table);
 

@@ -54,38 +54,41 @@ Table places_of(const Table& table) {
   return {arrow::Table::Make(arrow::schema(fields), columns, table.rows())};
 }
 
-Ticks numbers_at(const Table& places, const char* name, std::int64_t rows) {
-  const auto column = places.has_column(name) ? places.column(name) : nullptr;
-  if (!column || column->length() != rows || column->null_count() > 0 ||
-      column->type()->id() != arrow::Type::INT32)
-    refuse("a table of windows is damaged: its rows have no {}", name);
-  Ticks numbers;
-  numbers.reserve(static_cast<std::size_t>(rows));
-  for (const auto& chunk : column->chunks()) {
-    const auto* values = static_cast<const arrow::Int32Array&>(*chunk).raw_values();
-    numbers.insert(numbers.end(), values, values + chunk->length());
-  }
-  return numbers;
-}
-
 // By the rows of the source, as many as are known of.
 class Places {
  public:
-  explicit Places(const Table& table) : rows_(table.source_rows), count_(table.rows()) {
+  explicit Places(const Table& table) : rows_(table.source_rows), count_(table.rows()), kept_(table.rows()) {
     if (!rows_ || rows_->empty()) return;
-    const auto [least, most] = std::ranges::minmax(*rows_);
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    std::int64_t most = -1;
+    for (const std::int64_t row : *rows_) {
+      least = std::min(least, row);
+      most = std::max(most, row);
+    }
     if (least < 0 || most >= std::numeric_limits<std::int32_t>::max())
       refuse("a table of windows is damaged: it has impossible rows");
     count_ = most + 1;
   }
-  std::size_t count() const { return static_cast<std::size_t>(count_); }
-  std::size_t operator[](std::size_t row) const {
-    return rows_ ? static_cast<std::size_t>((*rows_)[row]) : row;
+
+  // A column of the kept places, a number for each row of the table.
+  NumberRuns<std::int32_t> numbers_in(const Table& places, const char* name) const {
+    const auto column = places.has_column(name) ? places.column(name) : nullptr;
+    if (!column || column->length() != kept_ || column->null_count() > 0 ||
+        column->type()->id() != arrow::Type::INT32)
+      refuse("a table of windows is damaged: its rows have no {}", name);
+    Ticks numbers(static_cast<std::size_t>(count_));
+    std::size_t row = 0;
+    for (const auto& chunk : column->chunks())
+      for (const auto number : static_cast<const arrow::Int32Array&>(*chunk)) numbers[place(row++)] = *number;
+    return NumberRuns<std::int32_t>(numbers);
   }
 
  private:
-  std::shared_ptr<const std::vector<std::int64_t>> rows_;
+  std::size_t place(std::size_t row) const { return rows_ ? static_cast<std::size_t>((*rows_)[row]) : row; }
+
+  std::shared_ptr<const NumberRuns<std::int64_t>> rows_;
   std::int64_t count_;
+  std::int64_t kept_;
 };
 
 WindowsConfig config_from(const std::string& text) {
@@ -134,16 +137,12 @@ void take_windows(Table& table, const arrow::KeyValueMetadata& metadata, const s
   if (windows->are_places()) {
     windows->series = open_arrow(series_file(path), large_bytes);
     windows->series_file = series_file(path);
-    windows->starts.resize(places.count());
-    const Ticks starts = numbers_at(kept, start_key, table.rows());
-    for (std::size_t row = 0; row < starts.size(); ++row) windows->starts[places[row]] = starts[row];
+    windows->starts = places.numbers_in(kept, start_key);
     refuse_places_outside(*windows);
   }
-  const Ticks first = numbers_at(kept, first_key, table.rows());
-  const Ticks last = numbers_at(kept, last_key, table.rows());
   auto order = std::make_shared<TimeOrder>();
-  order->spans.resize(places.count());
-  for (std::size_t row = 0; row < first.size(); ++row) order->spans[places[row]] = {first[row], last[row]};
+  order->first = places.numbers_in(kept, first_key);
+  order->last = places.numbers_in(kept, last_key);
   table.time_order = std::move(order);
   table.windows = std::move(windows);
 }

@@ -51,7 +51,7 @@ Table in_learnt_texts(const Table& table, const std::vector<std::string>& learnt
   const std::optional<Table> again = reader.kind->read_as_text(outside.at(reader.id), mistaken);
   if (!again) return table;
   if (!table.source_rows) return *again;
-  Table part = take_rows(*again, *table.source_rows);
+  Table part = take_rows(*again, table.source_rows->laid_out());
   part.group_column = table.group_column;
   return part;
 }

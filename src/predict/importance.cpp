@@ -101,7 +101,7 @@ Table with_own_series(const Table& table) {
   windows->config = table.windows->config;
   windows->series = covered.moments;
   windows->series.columns = in_memory(covered.moments.columns);
-  windows->starts.assign(covered.starts.begin(), covered.starts.end());
+  windows->starts = NumberRuns<std::int32_t>(std::as_const(covered.starts).as<std::int64_t>());
   Table own = table;
   own.source_rows = nullptr;
   own.time_order = nullptr;

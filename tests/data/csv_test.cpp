@@ -184,5 +184,25 @@ TEST(Csv, ThatIsPackedToTakeFarMoreMemoryThanItsSizeIsRefused) {
               AllOf(HasSubstr("a.csv.zst"), HasSubstr("of memory to read"), HasSubstr("unpack it yourself")));
 }
 
+// Types are first told by the start of a large file, which must not be seen in what comes out.
+TEST(Csv, TypesOfALargeFileAreThoseOfAllItsRows) {
+  constexpr int rows = 400'000;
+  const auto file_with = [](const std::string& late) {
+    std::string csv = "name,count,share,empty\n";
+    for (int i = 0; i < rows; ++i)
+      csv += fmt::format("row {},{},{}.25,{}\n", i, i, i % 7, i == rows - 10 ? late : "");
+    return csv;
+  };
+  const Table plain = table_of(file_with(""));
+  EXPECT_EQ(plain.columns->schema()->ToString(), "name: string\ncount: int64\nshare: double\nempty: null");
+  const Table late = table_of(file_with("2020-01-01"));
+  EXPECT_EQ(late.columns->schema()->ToString(),
+            "name: string\ncount: int64\nshare: double\nempty: date32[day]");
+  EXPECT_EQ(late.rows(), rows);
+  EXPECT_EQ(late.column("empty")->null_count(), rows - 1);
+  for (const char* name : {"name", "count", "share"})
+    EXPECT_TRUE(plain.column(name)->Equals(*late.column(name))) << name;
+}
+
 }  // namespace
 }  // namespace stoker

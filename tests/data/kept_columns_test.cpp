@@ -120,6 +120,52 @@ TEST_F(KeptColumns, AreSplitPreparedAndWrittenAsThoseInMemory) {
   EXPECT_EQ(read_file(folder_.path() / "a.csv", 1 << 20), read_file(folder_.path() / "b.csv", 1 << 20));
 }
 
+TEST_F(KeptColumns, ChosenAmongChosenOnesStillLieInTheFile) {
+  const auto chosen = [](const Table& table) {
+    return Table{chosen_columns(chosen_columns(table.columns, {0, 3, 5}), {2, 0})};
+  };
+  const Table from_file = chosen(in_file_);
+  ASSERT_TRUE(lie_in_one_file(*from_file.columns));
+  const std::filesystem::path path = folder_.path() / "chosen.arrow";
+  write_arrow(from_file, path);
+  expect_same(read_arrow(path), chosen(in_memory_));
+}
+
+TEST_F(KeptColumns, OfRangesAreThoseOfTheirRows) {
+  const std::vector<std::vector<RangeOfRows>> few_and_many{
+      {{10, 700}}, {{0, 300}, {500, 1500}}, {{3, 5}, {8, 9}, {100, 130}}};
+  for (const std::vector<RangeOfRows>& ranges : few_and_many) {
+    std::vector<std::int64_t> rows;
+    for (const RangeOfRows& each : ranges)
+      for (std::int64_t row = each.begin; row < each.end; ++row) rows.push_back(row);
+    const Table taken{take_rows(in_memory_, rows).columns};
+    expect_same({ranges_of_rows(in_file_.columns, ranges)}, taken);
+    expect_same({ranges_of_rows(in_memory_.columns, ranges)}, taken);
+  }
+}
+
+// A column of one piece, as .npy files have them.
+TEST_F(KeptColumns, AreCopiedFromAFileAFewRowsAtATime) {
+  constexpr std::int64_t rows = 400'000;
+  arrow::ArrayVector columns;
+  for (int c = 0; c < 4; ++c)
+    columns.push_back(std::make_shared<arrow::DoubleArray>(
+        rows, arrow::Buffer::FromVector(std::vector<double>(rows, c + 0.5))));
+  const auto number = arrow::float64();
+  const auto schema = arrow::schema({arrow::field("a", number), arrow::field("b", number),
+                                     arrow::field("c", number), arrow::field("d", number)});
+  write_arrow({arrow::Table::Make(schema, columns)}, file());
+  const Table opened = open_arrow(file(), 1);
+  std::int64_t met = 0;
+  std::int64_t most = 0;
+  each_batch(*opened.columns, [&](const std::shared_ptr<arrow::RecordBatch>& batch) {
+    met += batch->num_rows();
+    most = std::max(most, page_memory()->bytes_allocated());
+  });
+  EXPECT_EQ(met, rows);
+  EXPECT_LT(most, static_cast<std::int64_t>(4 * rows * sizeof(double) / 2));
+}
+
 TEST_F(KeptColumns, OutliveTheirFilesName) {
   std::filesystem::remove(file());
   expect_same(in_file_, in_memory_);

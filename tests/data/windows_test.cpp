@@ -113,7 +113,8 @@ TEST(Windows, NeverReachFromOneGroupIntoAnother) {
   EXPECT_THAT(numbers_in(table, "x"), ElementsAre(3, 30, 40));
   const CoveredMoments covered = covered_moments(table);
   EXPECT_THAT(numbers_in(covered.moments, "x"), ElementsAre(1, 2, 10, 20, 30));
-  EXPECT_THAT(covered.starts, ElementsAre(0, 2, 3));
+  const std::span starts = covered.starts.as<std::int64_t>();
+  EXPECT_THAT(std::vector(starts.begin(), starts.end()), ElementsAre(0, 2, 3));
   // Times of both groups are one order.
   EXPECT_EQ(span_of(table, 0).last, 2);
   EXPECT_EQ(span_of(table, 2).last, 3);
@@ -393,6 +394,25 @@ TEST(TimeOrder, RefusesToPurgeEverything) {
   const Table table = framed(counting(50), windows_of(40, 3));
   EXPECT_THAT(refusal([&] { split_rows(table, {}); }),
               testing::AllOf(HasSubstr("no row is left to train on"), HasSubstr("up to 43 moments")));
+}
+
+std::size_t bytes_of_places(const Table& table) {
+  return table.windows->starts.bytes() + table.time_order->first.bytes() + table.time_order->last.bytes() +
+         (table.source_rows ? table.source_rows->bytes() : 0);
+}
+
+TEST(Windows, OfALongSeriesTakeNoMemoryOfTheirOwn) {
+  constexpr std::size_t little = 1000;
+  const TestFolder folder;
+  const Table table = framed(counting(50'000), windows_of(512, 8));
+  EXPECT_LT(bytes_of_places(table), little);
+  const SplitRows rows = split_rows(table, {});
+  write_arrow(take_rows(table, rows.second), folder.path() / "test.arrow");
+  const Table test = read_arrow(folder.path() / "test.arrow");
+  EXPECT_LT(bytes_of_places(test), little);
+  EXPECT_EQ(start_of(test, 7), rows.second[7]);
+  EXPECT_EQ(span_of(test, 7).last, rows.second[7] + 519);
+  EXPECT_EQ(test.row_number(7), rows.second[7] + 1);
 }
 
 }  // namespace
