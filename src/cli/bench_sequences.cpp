@@ -60,25 +60,37 @@ EngineRequest window_request(const std::string& family, const Dataset& placed, D
   return request;
 }
 
-// Multiply-adds a second.
-double rate_of_machine(double seconds) {
+// Multiply-adds of a large fp32 matrix product on the threads that a training has. A second of the processor
+// is one of all threads together: on a machine that others use as well, it tells what the clock cannot.
+struct MachineRate {
+  double in_a_second = 0;
+  double in_a_processor_second = 0;
+};
+
+MachineRate rate_of_machine(const BenchOptions& options) {
   std::int64_t in_one = 0;
-  const Measured product =
-      measure([&](std::int64_t times) { in_one = torch_door::multiply_large_matrices(times); }, seconds);
-  const double rate = static_cast<double>(in_one) / product.seconds_per_unit;
-  tell(fmt::format(
-      "a large fp32 matrix product on all threads: {:.1f} thousand million multiply-adds a second",
-      rate / 1e9));
-  return rate;
+  const Measured product = measure(
+      [&](std::int64_t times) { in_one = torch_door::multiply_large_matrices(times, options.threads); },
+      options.seconds);
+  const auto work = static_cast<double>(in_one);
+  return {work / product.seconds_per_unit, work / product.processor_seconds_per_unit};
 }
 
-// What a step reaches of what a large product does.
-void tell_share_of_rate(const std::vector<BenchLine>& lines, const EngineRequest& request, double rate) {
+// What a step reaches of what a large product does, measured before the step and after it.
+void tell_share_of_rate(const std::vector<BenchLine>& lines, const EngineRequest& request,
+                        const MachineRate& before, const MachineRate& after) {
+  const double rate = (before.in_a_second + after.in_a_second) / 2;
+  const double processor_rate = (before.in_a_processor_second + after.in_a_processor_second) / 2;
   // Forward, and backward to the weights and to the inputs.
   const double work = 3.0 * static_cast<double>(request.batch_size * multiply_adds(request.network));
   for (const BenchLine& line : lines)
-    tell(fmt::format("  {} at batch {}: {:.1f} million multiply-adds a step, {:.0f} % of the machine's rate",
-                     line.engine, line.batch, work / 1e6, 100 * work / (1e-6 * line.us_per_step) / rate));
+    tell(fmt::format(
+        "  {} at batch {}: {:.1f} million multiply-adds a step. A large fp32 matrix product on as many "
+        "threads does {:.1f} thousand million a second ({:.1f} a second of the processor); the step has "
+        "{:.0f} % of that rate, {:.0f} % by the processor's time",
+        line.engine, line.batch, work / 1e6, rate / 1e9, processor_rate / 1e9,
+        100 * work / (1e-6 * line.us_per_step) / rate,
+        100 * work / (1e-6 * line.processor_us_per_step) / processor_rate));
 }
 
 }  // namespace
@@ -92,12 +104,13 @@ void bench_sequences(const std::string& workload, const std::string& family, con
   const Device device = choose_device(options.device, notes);
   const TrainingBench bench(workload, options, device);
   const Placement placed = place(window_table(), device, notes);
-  const double rate = device.is_cuda() ? 0 : rate_of_machine(options.seconds);
   for (const std::int64_t batch : options.batches) {
     for (const EngineChoice choice : choices) {
       const EngineRequest request = window_request(family, placed.dataset, device, batch, options);
+      MachineRate before;
+      if (!device.is_cuda()) before = rate_of_machine(options);
       const std::vector<BenchLine> lines = bench.measure_steps(request, choice, comparison);
-      if (rate > 0) tell_share_of_rate(lines, request, rate);
+      if (!device.is_cuda()) tell_share_of_rate(lines, request, before, rate_of_machine(options));
     }
     after_batch(batch, device);
   }

@@ -70,8 +70,8 @@ Array outputs(const Network& network, const NamedArrays& parameters, const Datas
   return library("predicting with " + network.family).outputs(network, parameters, data, first, count);
 }
 
-std::int64_t multiply_large_matrices(std::int64_t times) {
-  return library("measuring the machine").multiply_matrices(times);
+std::int64_t multiply_large_matrices(std::int64_t times, int threads) {
+  return library("measuring the machine").multiply_matrices(times, threads);
 }
 
 void limit_cpu_threads(int most) {

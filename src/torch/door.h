@@ -17,9 +17,9 @@ std::span<const EngineMaker> engines(const std::string& needed_by = "this engine
 Array outputs(const Network& network, const NamedArrays& parameters, const Dataset& data, std::int64_t first,
               std::int64_t count);
 
-// Multiplies two large fp32 matrices on all threads of the CPU, so many times, and says how many
+// Multiplies two large fp32 matrices on so many threads of the CPU (0: all), so many times, and says how many
 // multiply-adds one product has: what LibTorch reaches at best, to compare trainings with. Opens the door.
-std::int64_t multiply_large_matrices(std::int64_t times);
+std::int64_t multiply_large_matrices(std::int64_t times, int threads);
 
 // "2.13.0", for the run's record; "" before the door was opened.
 std::string loaded_version();

@@ -6,10 +6,8 @@
 #include <ATen/autocast_mode.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
-#include <ATen/ops/lstm.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/ones.h>
-#include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -17,7 +15,6 @@
 #include "base/random.h"
 #include "model/family.h"
 #include "torch/modules/drop.h"
-#include "torch/modules/lstm_layer.h"
 #include "torch/modules/module.h"
 #include "torch/modules/segment.h"
 
@@ -173,66 +170,6 @@ INSTANTIATE_TEST_SUITE_P(Cases, SequenceModules, testing::Range<std::size_t>(0, 
                                   std::to_string(place.param);
                          });
 
-struct LstmCase {
-  std::int64_t rows;
-  std::int64_t length;
-  std::int64_t columns;
-  std::int64_t hidden;
-  bool bidirectional;
-};
-
-at::Tensor drawn(const Shape& shape, std::uint64_t number) {
-  at::Tensor tensor = at::ones(shape);
-  const RandomKey key = random_key(7, Purpose::sample, number);
-  for (std::int64_t i = 0; i < tensor.numel(); ++i)
-    tensor.mutable_data_ptr<float>()[i] =
-        static_cast<float>(2 * uniform(key, static_cast<std::uint32_t>(i)) - 1);
-  return tensor;
-}
-
-class OwnLstm : public testing::TestWithParam<LstmCase> {
- protected:
-  // The window and the weights of each direction, all to be differentiated.
-  std::vector<at::Tensor> entering() const {
-    const LstmCase c = GetParam();
-    std::vector<at::Tensor> all{drawn({c.rows, c.length, c.columns}, 0)};
-    for (int direction = 0; direction < (c.bidirectional ? 2 : 1); ++direction)
-      for (const Shape& shape : {Shape{4 * c.hidden, c.columns}, Shape{4 * c.hidden, c.hidden},
-                                 Shape{4 * c.hidden}, Shape{4 * c.hidden}})
-        all.push_back(drawn(shape, all.size()));
-    for (at::Tensor& each : all) each.requires_grad_(true);
-    return all;
-  }
-};
-
-void expect_close(const at::Tensor& actual, const at::Tensor& expected, const std::string& what) {
-  const double scale = expected.abs().max().item<double>();
-  EXPECT_LT((actual - expected).abs().max().item<double>(), 2e-5 * std::max(scale, 1.0)) << what;
-}
-
-TEST_P(OwnLstm, HasTheOutputsAndGradientsOfLibTorchs) {
-  const LstmCase c = GetParam();
-  const std::vector<at::Tensor> own = entering();
-  const std::vector<at::Tensor> reference = entering();
-  ASSERT_TRUE(torch_door::suits_own_lstm(own.front(), c.hidden));
-  const std::int64_t directions = c.bidirectional ? 2 : 1;
-  const at::Tensor found = torch_door::own_lstm_layer(own.front(), std::span(own).subspan(1));
-  const at::Tensor state = at::zeros({directions, c.rows, c.hidden});
-  const std::vector<at::Tensor> weights(reference.begin() + 1, reference.end());
-  const at::Tensor expected = std::get<0>(
-      at::lstm(reference.front(), {state, state}, weights, true, 1, 0, true, c.bidirectional, true));
-  expect_close(found, expected, "outputs");
-  const at::Tensor factors = drawn({c.rows, c.length, directions * c.hidden}, 99);
-  found.backward(factors);
-  expected.backward(factors);
-  for (std::size_t i = 0; i < own.size(); ++i)
-    expect_close(own[i].grad(), reference[i].grad(), "gradient " + std::to_string(i));
-}
-
-INSTANTIATE_TEST_SUITE_P(Shapes, OwnLstm,
-                         testing::Values(LstmCase{3, 5, 4, 16, true}, LstmCase{1, 1, 3, 16, true},
-                                         LstmCase{7, 20, 29, 48, false}, LstmCase{2, 3, 1, 32, true}));
-
 TEST(Segment, IsComputedAgainOnlyOnTheWayBack) {
   int times = 0;
   at::Tensor weight = at::ones({2});
@@ -250,6 +187,15 @@ TEST(Segment, IsComputedAgainOnlyOnTheWayBack) {
   EXPECT_TRUE(weight.grad().equal(at::ones({2})));
 }
 
+at::Tensor values_between(const Shape& shape, std::uint64_t number) {
+  at::Tensor tensor = at::ones(shape);
+  const RandomKey key = random_key(7, Purpose::sample, number);
+  for (std::int64_t i = 0; i < tensor.numel(); ++i)
+    tensor.mutable_data_ptr<float>()[i] =
+        static_cast<float>(2 * uniform(key, static_cast<std::uint32_t>(i)) - 1);
+  return tensor;
+}
+
 // Of a window that lies by rows or, as recurrent layers leave it, by moments.
 TEST(Drop, GoesBackWhereItWentForwardAndKeepsTheFormat) {
   const kernels::StepCounters counters;
@@ -261,13 +207,13 @@ TEST(Drop, GoesBackWhereItWentForwardAndKeepsTheFormat) {
   const at::Tensor mask = torch_door::drawn_mask(pass, 0, rows).view({rows, length, columns});
   EXPECT_TRUE(mask.equal(at::mul(mask.ne(0).to(at::kFloat), 2)));
   EXPECT_GT(mask.sum().item<float>(), 0);
-  const at::Tensor by_rows = drawn({rows, length, columns}, 1);
+  const at::Tensor by_rows = values_between({rows, length, columns}, 1);
   for (const at::Tensor& values : {by_rows, by_rows.transpose(0, 1).contiguous().transpose(0, 1)}) {
     at::Tensor x = values.detach();
     x.requires_grad_(true);
     const at::Tensor left = torch_door::drop(x, pass, 0);
     EXPECT_TRUE(left.equal(at::mul(by_rows, mask)));
-    const at::Tensor factors = drawn({rows, length, columns}, 2);
+    const at::Tensor factors = values_between({rows, length, columns}, 2);
     left.backward(factors);
     EXPECT_TRUE(x.grad().equal(at::mul(factors, mask)));
   }

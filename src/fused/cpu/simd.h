@@ -36,6 +36,14 @@ STOKER_INLINE V load(const float* from) {
 STOKER_INLINE void store(float* to, V value) {
   *reinterpret_cast<V __attribute__((may_alias))*>(to) = value;
 }
+// The same where nothing is known of the place.
+typedef V Anywhere __attribute__((aligned(4), may_alias));
+STOKER_INLINE V load_anywhere(const float* from) {
+  return *reinterpret_cast<const Anywhere*>(from);
+}
+STOKER_INLINE void store_anywhere(float* to, V value) {
+  *reinterpret_cast<Anywhere*>(to) = value;
+}
 STOKER_INLINE V all(float value) {
   return value - V{};
 }
@@ -130,6 +138,26 @@ STOKER_INLINE float sum_of(V value) {
   float sum = 0;
   for (int i = 0; i < lanes; ++i) sum += value[i];
   return sum;
+}
+
+// The sum in halves, which is faster, and the largest.
+STOKER_INLINE float sum_in_halves(V value) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_add_ps(reinterpret_cast<__m512>(value));
+#else
+  for (int half = lanes / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) value[i] += value[i + half];
+  return value[0];
+#endif
+}
+STOKER_INLINE float largest_of(V value) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_max_ps(reinterpret_cast<__m512>(value));
+#else
+  for (int half = lanes / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) value[i] = value[i] < value[i + half] ? value[i + half] : value[i];
+  return value[0];
+#endif
 }
 
 }  // namespace

@@ -2,7 +2,10 @@
 
 #include <cstdint>
 
+#include "fused/cpu/gru_moment.h"
 #include "fused/cpu/lstm_moment.h"
+#include "fused/cpu/panel_product.h"
+#include "fused/cpu/token_rows.h"
 #include "model/activation.h"
 
 // The arithmetic of a training step on a CPU, over raw pointers and sizes. Everything that the kernels touch
@@ -129,6 +132,11 @@ struct Kernels {
   void (*add)(float* sum, const float* values, std::int64_t count);
   void (*lstm_moment)(const LstmMoment& work);
   void (*lstm_moment_back)(const LstmMomentBack& work);
+  void (*gru_moment)(const GruMoment& work);
+  void (*gru_moment_back)(const GruMomentBack& work);
+  void (*pack_panels)(const PackPanels& work);
+  void (*multiply_panels)(const PanelProduct& work);
+  TokenKernels tokens;
 };
 
 const Kernels& kernels_baseline();

@@ -1,12 +1,16 @@
 #pragma once
 
+#include "fused/cpu/attention_pass.h"
 #include "fused/cpu/backward_pass.h"
 #include "fused/cpu/entrance_pass.h"
 #include "fused/cpu/forward_pass.h"
+#include "fused/cpu/gru_pass.h"
 #include "fused/cpu/lstm_pass.h"
 #include "fused/cpu/optimizers.h"
+#include "fused/cpu/panel_pass.h"
 #include "fused/cpu/step.h"
 #include "fused/cpu/tiles.h"
+#include "fused/cpu/token_pass.h"
 
 // The kernels of a training step, for the instruction set of the including file.
 namespace stoker::fused_cpu {
@@ -62,8 +66,24 @@ void add(float* sum, const float* values, std::int64_t count) {
 }
 
 constexpr Kernels kernels_named(const char* name) {
-  return {name,  forward,        backward,     update_each, update_from,     transpose_weights,
-          enter, enter_backward, squared_norm, add,         run_lstm_moment, run_lstm_moment_back};
+  return {name,
+          forward,
+          backward,
+          update_each,
+          update_from,
+          transpose_weights,
+          enter,
+          enter_backward,
+          squared_norm,
+          add,
+          run_lstm_moment,
+          run_lstm_moment_back,
+          run_gru_moment,
+          run_gru_moment_back,
+          pack_in_panels,
+          multiply_by_panels,
+          {norm_token_rows, norm_token_rows_back, join_token_rows, bend_token_rows, scale_token_rows,
+           attend_in_window, attend_in_window_back}};
 }
 
 }  // namespace

@@ -4,18 +4,12 @@
 #include <utility>
 #include <vector>
 
-#include <ATen/Parallel.h>
 #include <ATen/autocast_mode.h>
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/add.h>
-#include <ATen/ops/addmm.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/mm.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
-#include <c10/core/InferenceMode.h>
 
-#include "fused/cpu/step.h"
+#include "torch/modules/recurrent_moments.h"
 #include "torch/modules/way_back.h"
 
 namespace stoker::torch_door {
@@ -38,11 +32,10 @@ struct LstmGradients {
   at::Tensor inputs;  // undefined where nobody asks
 };
 
-// A layer from one end to the other; moments lie one behind the other, each with all rows.
 class LstmLayer {
  public:
   LstmLayer(const at::Tensor& x, std::span<const at::Tensor> weights)
-      : inputs_(x.detach().transpose(0, 1).contiguous()) {
+      : moments_(x, static_cast<std::int64_t>(weights.size() / 4), weights[1].size(1)) {
     for (std::size_t i = 0; i + 3 < weights.size(); i += 4) {
       LstmDirection direction;
       direction.input_weight = weights[i].detach();
@@ -50,130 +43,96 @@ class LstmLayer {
       direction.bias = at::add(weights[i + 2].detach(), weights[i + 3].detach());
       directions_.push_back(std::move(direction));
     }
-    hidden_ = directions_.front().hidden_weight.size(1);
-    outputs_ = at::empty({length(), rows(), count() * hidden_}, inputs_.options());
   }
 
   at::Tensor run() {
-    in_all_directions([this](std::int64_t number) { run_forward(number); });
-    return outputs_.transpose(0, 1);
+    moments_.in_all_directions([this](std::int64_t number) { run_forward(number); });
+    return moments_.outputs.transpose(0, 1);
   }
 
   std::vector<LstmGradients> run_back(const at::Tensor& gradient, bool with_inputs) {
-    at::Tensor by_moment = gradient.transpose(0, 1).contiguous();
-    constexpr std::uintptr_t vector_bytes = 64;
-    if (reinterpret_cast<std::uintptr_t>(by_moment.const_data_ptr()) % vector_bytes != 0)
-      by_moment = by_moment.clone();  // a part of something larger, which need not begin at a vector
+    const at::Tensor by_moment = gradient_by_moments(gradient);
     std::vector<LstmGradients> all(directions_.size());
-    in_all_directions([&](std::int64_t number) {
+    moments_.in_all_directions([&](std::int64_t number) {
       all[static_cast<std::size_t>(number)] = run_backward(number, by_moment, with_inputs);
     });
     return all;
   }
 
  private:
-  std::int64_t length() const { return inputs_.size(0); }
-  std::int64_t rows() const { return inputs_.size(1); }
-  std::int64_t count() const { return static_cast<std::int64_t>(directions_.size()); }
-
-  // The modes of LibTorch are those of a thread.
-  template <class Work>
-  void in_all_directions(Work work) const {
-    const bool in_inference = c10::InferenceMode::is_enabled();
-    at::parallel_for(0, count(), 1, [&](std::int64_t first, std::int64_t end) {
-      const c10::InferenceMode same(in_inference);
-      const at::NoGradGuard no_autograd;
-      for (std::int64_t number = first; number < end; ++number) work(number);
-    });
-  }
-
-  // The moments in the order in which a direction comes to them.
-  std::int64_t moment(std::int64_t number, std::int64_t step) const {
-    return number == 0 ? step : length() - 1 - step;
-  }
-  at::Tensor outputs_of(std::int64_t number) const { return outputs_.narrow(2, number * hidden_, hidden_); }
-
   void run_forward(std::int64_t number) {
     LstmDirection& d = directions_[static_cast<std::size_t>(number)];
-    const auto options = inputs_.options();
-    d.gates = at::empty({length(), rows(), 4 * hidden_}, options);
-    d.cells = at::empty({length(), rows(), hidden_}, options);
-    d.bent_cells = at::empty({length(), rows(), hidden_}, options);
-    at::Tensor sums = d.gates.view({length() * rows(), 4 * hidden_});
-    at::addmm_out(sums, d.bias, inputs_.view({length() * rows(), -1}), d.input_weight.t());
-    const at::Tensor weight = d.hidden_weight.t();
-    const at::Tensor outputs = outputs_of(number);
-    for (std::int64_t step = 0; step < length(); ++step) {
-      const std::int64_t at = moment(number, step);
-      at::Tensor gates = d.gates.select(0, at);
+    const std::int64_t rows = moments_.rows();
+    const std::int64_t hidden = moments_.hidden;
+    const auto options = moments_.inputs.options();
+    d.gates = at::empty({moments_.all(), 4 * hidden}, options);
+    d.cells = at::empty({moments_.all(), hidden}, options);
+    d.bent_cells = at::empty({moments_.all(), hidden}, options);
+    at::addmm_out(d.gates, d.bias, moments_.flat_inputs(), d.input_weight.t());
+    const at::Tensor panels =
+        packed_panels(kernels_, d.hidden_weight, hidden, 4 * hidden, /*is_turned=*/true);
+    for (std::int64_t step = 0; step < moments_.length(); ++step) {
+      const std::int64_t at = moments_.moment(number, step);
       fused_cpu::LstmMoment work;
+      work.rows = rows;
+      work.hidden = hidden;
+      work.gates = d.gates.mutable_data_ptr<float>() + at * rows * 4 * hidden;
+      work.cell = d.cells.mutable_data_ptr<float>() + at * rows * hidden;
+      work.bent_cell = d.bent_cells.mutable_data_ptr<float>() + at * rows * hidden;
+      work.output = moments_.output(number, at);
+      work.output_stride = moments_.width();
       if (step > 0) {
-        const std::int64_t before = moment(number, step - 1);
-        at::addmm_out(gates, gates, outputs.select(0, before), weight);
-        work.cell_before = d.cells.const_data_ptr<float>() + before * rows() * hidden_;
+        const std::int64_t before = moments_.moment(number, step - 1);
+        kernels_.multiply_panels({rows, hidden, 4 * hidden, moments_.output(number, before), moments_.width(),
+                                  panels.const_data_ptr<float>(), work.gates, 4 * hidden, /*adds=*/true});
+        work.cell_before = d.cells.const_data_ptr<float>() + before * rows * hidden;
       }
-      work.rows = rows();
-      work.hidden = hidden_;
-      work.gates = gates.mutable_data_ptr<float>();
-      work.cell = d.cells.mutable_data_ptr<float>() + at * rows() * hidden_;
-      work.bent_cell = d.bent_cells.mutable_data_ptr<float>() + at * rows() * hidden_;
-      work.output = outputs.select(0, at).mutable_data_ptr<float>();
-      work.output_stride = outputs_.size(2);
       kernels_.lstm_moment(work);
     }
   }
 
   LstmGradients run_backward(std::int64_t number, const at::Tensor& gradient, bool with_inputs) {
     const LstmDirection& d = directions_[static_cast<std::size_t>(number)];
-    const auto options = inputs_.options();
-    const at::Tensor gate_gradient = at::empty({length(), rows(), 4 * hidden_}, options);
-    const at::Tensor cell_gradient = at::zeros({rows(), hidden_}, options);
-    at::Tensor state_gradient = at::empty({rows(), hidden_}, options);
-    for (std::int64_t step = length() - 1; step >= 0; --step) {
-      const std::int64_t at = moment(number, step);
+    const std::int64_t rows = moments_.rows();
+    const std::int64_t hidden = moments_.hidden;
+    const auto options = moments_.inputs.options();
+    const at::Tensor gate_gradient = at::empty({moments_.all(), 4 * hidden}, options);
+    const at::Tensor cell_gradient = at::zeros({rows, hidden}, options);
+    const at::Tensor state_gradient = at::empty({rows, hidden}, options);
+    const at::Tensor panels =
+        packed_panels(kernels_, d.hidden_weight, 4 * hidden, hidden, /*is_turned=*/false);
+    for (std::int64_t step = moments_.length() - 1; step >= 0; --step) {
+      const std::int64_t at = moments_.moment(number, step);
       fused_cpu::LstmMomentBack work;
-      work.rows = rows();
-      work.hidden = hidden_;
-      work.gates = d.gates.const_data_ptr<float>() + at * rows() * 4 * hidden_;
+      work.rows = rows;
+      work.hidden = hidden;
+      work.gates = d.gates.const_data_ptr<float>() + at * rows * 4 * hidden;
       if (step > 0)
-        work.cell_before = d.cells.const_data_ptr<float>() + moment(number, step - 1) * rows() * hidden_;
-      work.bent_cell = d.bent_cells.const_data_ptr<float>() + at * rows() * hidden_;
-      work.output_gradient =
-          gradient.const_data_ptr<float>() + at * rows() * outputs_.size(2) + number * hidden_;
-      work.output_stride = outputs_.size(2);
-      if (step + 1 < length()) work.state_gradient = state_gradient.const_data_ptr<float>();
+        work.cell_before =
+            d.cells.const_data_ptr<float>() + moments_.moment(number, step - 1) * rows * hidden;
+      work.bent_cell = d.bent_cells.const_data_ptr<float>() + at * rows * hidden;
+      work.output_gradient = gradient.const_data_ptr<float>() + moments_.place(number, at);
+      work.output_stride = moments_.width();
+      if (step + 1 < moments_.length()) work.state_gradient = state_gradient.const_data_ptr<float>();
       work.cell_gradient = cell_gradient.mutable_data_ptr<float>();
-      work.gate_gradient = gate_gradient.mutable_data_ptr<float>() + at * rows() * 4 * hidden_;
+      work.gate_gradient = gate_gradient.mutable_data_ptr<float>() + at * rows * 4 * hidden;
       kernels_.lstm_moment_back(work);
-      if (step > 0) at::mm_out(state_gradient, gate_gradient.select(0, at), d.hidden_weight);
+      if (step > 0)
+        kernels_.multiply_panels({rows, 4 * hidden, hidden, work.gate_gradient, 4 * hidden,
+                                  panels.const_data_ptr<float>(), state_gradient.mutable_data_ptr<float>(),
+                                  hidden, /*adds=*/false});
     }
-    return gradients_from(number, gate_gradient, with_inputs);
-  }
-
-  // Over all moments at once.
-  LstmGradients gradients_from(std::int64_t number, const at::Tensor& gate_gradient, bool with_inputs) const {
-    const LstmDirection& d = directions_[static_cast<std::size_t>(number)];
-    const std::int64_t all = length() * rows();
-    const at::Tensor flat = gate_gradient.view({all, 4 * hidden_});
-    const at::Tensor transposed = flat.t();
     LstmGradients found;
-    found.input_weight = at::mm(transposed, inputs_.view({all, -1}));
-    found.bias = at::sum(flat, 0);
-    // The first moment of a direction has none before it.
-    const std::int64_t rest = all - rows();
-    const at::Tensor states = outputs_of(number).view({all, hidden_});
-    const std::int64_t later = number == 0 ? rows() : 0;
-    const std::int64_t earlier = number == 0 ? 0 : rows();
-    found.hidden_weight = at::mm(transposed.narrow(1, later, rest), states.narrow(0, earlier, rest));
-    if (with_inputs) found.inputs = at::mm(flat, d.input_weight).view(inputs_.sizes());
+    found.input_weight = product_over_rows(gate_gradient, moments_.flat_inputs());
+    found.hidden_weight = recurrent_weight_gradient(moments_, number, gate_gradient);
+    found.bias = at::sum(gate_gradient, 0);
+    if (with_inputs) found.inputs = at::mm(gate_gradient, d.input_weight).view(moments_.inputs.sizes());
     return found;
   }
 
   const fused_cpu::Kernels& kernels_ = fused_cpu::best_kernels();
-  at::Tensor inputs_;  // [length, rows, columns]
+  RecurrentMoments moments_;
   std::vector<LstmDirection> directions_;
-  std::int64_t hidden_ = 0;
-  at::Tensor outputs_;  // [length, rows, directions * hidden]
 };
 
 // Where the way back comes to a layer.

@@ -9,6 +9,7 @@
 #include <c10/util/Exception.h>
 
 #include "model/recurrent.h"
+#include "torch/modules/gru_layer.h"
 #include "torch/modules/lstm_layer.h"
 #include "torch/modules/segment.h"
 #include "torch/modules/sequence_end.h"
@@ -69,6 +70,8 @@ class Recurrent : public Module {
   at::Tensor run_layer(std::size_t layer, const at::Tensor& x, bool is_training) const {
     if (cell_ == Cell::lstm && suits_own_lstm(x, settings_.hidden_size))
       return own_lstm_layer(x, layers_[layer]);
+    if (cell_ == Cell::gru && suits_own_gru(x, settings_.hidden_size))
+      return own_gru_layer(x, layers_[layer]);
     const at::Tensor state =
         at::zeros({settings_.directions(), x.size(0), settings_.hidden_size}, x.options());
     // cuDNN wants the weights of a layer in one piece, and gathers ours in each call; a GPU does that in a

@@ -1,6 +1,7 @@
 #include "torch/modules/transformer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <ATen/ops/add.h>
@@ -12,6 +13,7 @@
 
 #include "model/transformer.h"
 #include "torch/modules/activate.h"
+#include "torch/modules/encoder_layer.h"
 #include "torch/modules/segment.h"
 #include "torch/modules/sequence_end.h"
 #include "torch/tensors.h"
@@ -41,6 +43,13 @@ struct EncoderLayer {
   Linear outer;
   LayerNorm attention_norm;
   LayerNorm linear_norm;
+
+  // In the order of torch.nn.TransformerEncoderLayer.
+  std::vector<at::Tensor> parameters() const {
+    return {projections.weight,    projections.bias,    attended.weight,    attended.bias,
+            inner.weight,          inner.bias,          outer.weight,       outer.bias,
+            attention_norm.weight, attention_norm.bias, linear_norm.weight, linear_norm.bias};
+  }
 };
 
 class Transformer : public Module {
@@ -93,8 +102,22 @@ class Transformer : public Module {
   }
 
  private:
+  fused_cpu::EncoderShape shape_of_layers() const {
+    fused_cpu::EncoderShape shape;
+    shape.attention = {window_.length, settings_.heads, settings_.hidden_size / settings_.heads};
+    shape.inner = settings_.feed_forward;
+    shape.activation = settings_.activation;
+    shape.epsilon = static_cast<float>(norm_epsilon);
+    return shape;
+  }
+
   at::Tensor run_layer(const EncoderLayer& layer, const at::Tensor& x, const Pass& pass,
                        std::size_t mask) const {
+    if (const fused_cpu::EncoderShape shape = shape_of_layers(); suits_own_encoder(x, shape)) {
+      std::array<at::Tensor, 4> masks;
+      for (std::size_t i = 0; i < masks.size(); ++i) masks[i] = drawn_mask(pass, mask + i, x.size(0));
+      return own_encoder_layer(x, shape, layer.parameters(), masks);
+    }
     const at::Tensor context = attend(layer.projections(layer.attention_norm(x)), pass, mask);
     const at::Tensor sum = at::add(x, drop(layer.attended(context), pass, mask + 1));
     const at::Tensor inner = activate(settings_.activation, layer.inner(layer.linear_norm(sum)));
