@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
 #include "base/error.h"
@@ -23,8 +24,8 @@ GradientNorms::GradientNorms(Device device, std::int64_t most_epochs, std::int64
       sum_(at::zeros({1}, doubles_on(device))),
       lines_(at::zeros({most_epochs + 1}, doubles_on(device))) {}
 
-void GradientNorms::add(const at::Tensor& norm) {
-  sum_.add_(norm);
+void GradientNorms::add(const at::Tensor& norm, const at::Tensor& skipped) {
+  sum_.add_(skipped.defined() ? at::where(skipped.gt(0), 0, norm) : norm);
 }
 
 void GradientNorms::end_epoch(const at::Tensor& line) {

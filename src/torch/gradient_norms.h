@@ -14,7 +14,8 @@ class GradientNorms {
  public:
   GradientNorms(Device device, std::int64_t most_epochs, std::int64_t steps_per_epoch);
 
-  void add(const at::Tensor& norm);
+  // `skipped`: 1 where the step is left out and its norm may not be finite; undefined: none is.
+  void add(const at::Tensor& norm, const at::Tensor& skipped);
   // Writes the epoch's into its line: `line` is a tensor [1] with the number of the record to come.
   void end_epoch(const at::Tensor& line);
   // After the device has been waited for, from line 0 on, which fetches them; none where it is not known,

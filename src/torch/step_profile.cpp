@@ -1,5 +1,6 @@
 #include "torch/step_profile.h"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -58,12 +59,15 @@ StepProfile::~StepProfile() {
   if (looks_) --steps_looked_at;
 }
 
+std::int64_t StepProfile::pass_over(std::int64_t steps) {
+  if (trace_ == nullptr || passed_over_ >= steps_to_pass_over) return steps;
+  const std::int64_t passed = std::min(steps, steps_to_pass_over - passed_over_);
+  passed_over_ += passed;
+  return passed;
+}
+
 bool StepProfile::begin_step() {
-  if (trace_ == nullptr || passed_over_ < steps_to_pass_over) {
-    ++passed_over_;
-    return false;
-  }
-  if (!trace_->takes_step()) return false;
+  if (trace_ == nullptr || passed_over_ < steps_to_pass_over || !trace_->takes_step()) return false;
   looks_ = true;
   ++steps_looked_at;
   mark(follows_step_ ? waiting : nullptr);

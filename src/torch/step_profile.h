@@ -29,6 +29,8 @@ class StepProfile {
 
   // Before a step: whether it is looked at. Then it must run by itself, operation by operation.
   bool begin_step();
+  // How many of so many steps that are not looked at may run in one go.
+  std::int64_t pass_over(std::int64_t steps);
   // What has been done since the last part ended; nothing while no step is looked at.
   void ended(const char* part) {
     if (looks_) mark(part);

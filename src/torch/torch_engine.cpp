@@ -259,7 +259,7 @@ void TorchEngine::do_piece(Piece piece) {
   if (scaling_) scaling_->take_out_of(gradients_);
   update_->run();
   if (scaling_) scaling_->adapt();
-  if (norms_) norms_->add(update_->norm());
+  if (norms_) norms_->add(update_->norm(), scaling_ ? scaling_->skipped() : at::Tensor());
   profile_.ended("optimiser");
 }
 
@@ -347,8 +347,9 @@ void TorchEngine::begin_part(std::int64_t first_step, const float* rates, std::i
 // Returns how often it was run: a step that is looked at runs by itself, operation by operation.
 std::int64_t TorchEngine::run_piece(Piece piece, std::int64_t times) {
   if (!profile_.begin_step()) {
-    runner_->run(piece, times);
-    return times;
+    const std::int64_t unseen = profile_.pass_over(times);
+    runner_->run(piece, unseen);
+    return unseen;
   }
   if (kind_ != Kind::eager)
     Trace::current()->note(fmt::format(

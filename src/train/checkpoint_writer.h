@@ -46,7 +46,7 @@ class CheckpointWriter {
   std::vector<Checkpoint> taken_;  // and not yet given to be written
   std::shared_ptr<const std::vector<Checkpoint>> given_;
   bool has_failed_ = false;  // the last one; said once until one succeeds
-  BackgroundWork writing_;         // last, so that it ends first
+  BackgroundWork writing_;   // last, so that it ends first
 };
 
 }  // namespace stoker

@@ -50,6 +50,16 @@ double sum_of_shares(const nlohmann::json& lines) {
   return sum;
 }
 
+// Its steps run in one go, unless they are looked at.
+TEST_F(Inside, AProfileOfASingleEpochHasSteps) {
+  const Finished finished = place_.stoker({"train", "houses.csv", "--target", "y", "--device", "cpu",
+                                           "--epochs", "1", "--batch-size", "4", "--model", "neural_network",
+                                           "--quiet", "--engine", "eager", "--profile", "--json"});
+  ASSERT_EQ(finished.code, 0) << finished.errors;
+  EXPECT_THAT(names_of(nlohmann::json::parse(finished.output).at("profile").at("step")),
+              testing::Contains("backward"));
+}
+
 TEST_F(Inside, AProfileOfStepsInTheirPartsIsATraceThatViewersOpen) {
   const nlohmann::json result = trained({"--profile", "--engine", "eager"});
   const nlohmann::json profile =
