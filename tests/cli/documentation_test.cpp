@@ -49,7 +49,7 @@ TEST(Documentation, ExamplesRun) {
     for (const auto& card : cards.at("cards")) {
       const std::string settings = "cards." + card.at("id").get<std::string>() + ".config.";
       if (card.at("type") != "model_define_gpu") continue;
-      words.insert(words.end(), {"--set", settings + "epochs=3", "--set", settings + "batch_size=512"});
+      words.insert(words.end(), {"--set", settings + "epochs=2", "--set", settings + "batch_size=1024"});
     }
     const Finished finished = place.stoker(words);
     ASSERT_EQ(finished.code, 0) << example << finished.errors;

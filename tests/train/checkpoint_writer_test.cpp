@@ -150,11 +150,11 @@ TEST_F(CheckpointWriterTest, GoesOnTrainingWhenACheckpointCouldNotBeWrittenAndSa
   plan_.checkpoint_seconds = 0;
   plan_.config.epochs = 40;
   plan_.keep.best = 1;
-  write_file(folder(), "");
   std::size_t chunks = 0;
   ScriptedEngine engine({.validation_losses = std::vector<double>(40, 1), .before_chunk = [&](const Chunk&) {
                            std::this_thread::sleep_for(std::chrono::milliseconds(10));
-                           if (++chunks == 20) fs::remove(folder());  // there is room again
+                           if (++chunks == 1) write_file(folder(), "");
+                           if (chunks == 20) fs::remove(folder());  // there is room again
                          }});
   EXPECT_EQ(train_with(engine).end, TrainingEnd::finished);
   EXPECT_THAT(listener_.warnings, ElementsAre(HasSubstr("could not be written")));

@@ -224,8 +224,11 @@ TEST(CombinedModels, AreOfTheSameWindows) {
     config.layout = WindowLayout::columns;
     config.horizon = horizon;
     config.length = length;
-    return trained(frame_series(test::table_from_csv(csv), config, FramedRows::to_learn, no_notes()),
-                   test::spec_of("ridge"));
+    const Table table = frame_series(test::table_from_csv(csv), config, FramedRows::to_learn, no_notes());
+    FitRequest request = test::request_for(table, test::spec_of("ridge"));
+    request.preparation.target_column = "x";
+    test::RecordingListener listener;
+    return fit(request, listener, StopSignal{}).model;
   };
   EXPECT_EQ(combine_models({trained_on(1, 5), trained_on(1, 5)}, {}).members.size(), 2U);
   EXPECT_THAT(test::error_of(ExitCode::wrong_request,
