@@ -17,6 +17,7 @@
 #include "torch/modules/drop.h"
 #include "torch/modules/module.h"
 #include "torch/modules/segment.h"
+#include "torch/values_drawn.h"
 
 // Modules over windows behind the door, where their gradients can be seen.
 namespace stoker {
@@ -187,15 +188,6 @@ TEST(Segment, IsComputedAgainOnlyOnTheWayBack) {
   EXPECT_TRUE(weight.grad().equal(at::ones({2})));
 }
 
-at::Tensor values_between(const Shape& shape, std::uint64_t number) {
-  at::Tensor tensor = at::ones(shape);
-  const RandomKey key = random_key(7, Purpose::sample, number);
-  for (std::int64_t i = 0; i < tensor.numel(); ++i)
-    tensor.mutable_data_ptr<float>()[i] =
-        static_cast<float>(2 * uniform(key, static_cast<std::uint32_t>(i)) - 1);
-  return tensor;
-}
-
 // Of a window that lies by rows or, as recurrent layers leave it, by moments.
 TEST(Drop, GoesBackWhereItWentForwardAndKeepsTheFormat) {
   const kernels::StepCounters counters;
@@ -207,13 +199,13 @@ TEST(Drop, GoesBackWhereItWentForwardAndKeepsTheFormat) {
   const at::Tensor mask = torch_door::drawn_mask(pass, 0, rows).view({rows, length, columns});
   EXPECT_TRUE(mask.equal(at::mul(mask.ne(0).to(at::kFloat), 2)));
   EXPECT_GT(mask.sum().item<float>(), 0);
-  const at::Tensor by_rows = values_between({rows, length, columns}, 1);
+  const at::Tensor by_rows = test::drawn({rows, length, columns}, 1);
   for (const at::Tensor& values : {by_rows, by_rows.transpose(0, 1).contiguous().transpose(0, 1)}) {
     at::Tensor x = values.detach();
     x.requires_grad_(true);
     const at::Tensor left = torch_door::drop(x, pass, 0);
     EXPECT_TRUE(left.equal(at::mul(by_rows, mask)));
-    const at::Tensor factors = values_between({rows, length, columns}, 2);
+    const at::Tensor factors = test::drawn({rows, length, columns}, 2);
     left.backward(factors);
     EXPECT_TRUE(x.grad().equal(at::mul(factors, mask)));
   }

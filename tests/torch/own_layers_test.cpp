@@ -31,19 +31,12 @@
 #include "torch/modules/encoder_layer.h"
 #include "torch/modules/gru_layer.h"
 #include "torch/modules/lstm_layer.h"
+#include "torch/modules/recurrent_layer.h"
+#include "torch/values_drawn.h"
 
 // Layers whose way forward and back is written out for CPUs, held to LibTorch's operations and autograd.
 namespace stoker {
 namespace {
-
-at::Tensor drawn(const Shape& shape, std::uint64_t number) {
-  at::Tensor tensor = at::ones(shape);
-  const RandomKey key = random_key(7, Purpose::sample, number);
-  for (std::int64_t i = 0; i < tensor.numel(); ++i)
-    tensor.mutable_data_ptr<float>()[i] =
-        static_cast<float>(2 * uniform(key, static_cast<std::uint32_t>(i)) - 1);
-  return tensor;
-}
 
 void expect_close(const at::Tensor& actual, const at::Tensor& expected, const std::string& what) {
   const double scale = expected.abs().max().item<double>();
@@ -67,12 +60,12 @@ class OwnRecurrent : public testing::TestWithParam<RecurrentCase> {
   // The window and the weights of each direction, all to be differentiated.
   std::vector<at::Tensor> entering(std::int64_t gates) const {
     const RecurrentCase c = GetParam();
-    std::vector<at::Tensor> all{drawn({c.rows, c.length, c.columns}, 0)};
+    std::vector<at::Tensor> all{test::drawn({c.rows, c.length, c.columns}, 0)};
     for (std::int64_t direction = 0; direction < c.directions(); ++direction)
       for (const Shape& shape : {Shape{gates * c.hidden, c.columns}, Shape{gates * c.hidden, c.hidden},
                                  Shape{gates * c.hidden}, Shape{gates * c.hidden}})
         // As large as they begin a training: larger ones make rounding grow from moment to moment.
-        all.push_back(at::mul(drawn(shape, all.size()), 1 / std::sqrt(c.hidden)));
+        all.push_back(at::mul(test::drawn(shape, all.size()), 1 / std::sqrt(c.hidden)));
     for (at::Tensor& each : all) each.requires_grad_(true);
     return all;
   }
@@ -80,7 +73,7 @@ class OwnRecurrent : public testing::TestWithParam<RecurrentCase> {
   void expect_same(const at::Tensor& found, const std::vector<at::Tensor>& own, const at::Tensor& expected,
                    const std::vector<at::Tensor>& reference) const {
     expect_close(found, expected, "outputs");
-    const at::Tensor factors = drawn(found.sizes().vec(), 99);
+    const at::Tensor factors = test::drawn(found.sizes().vec(), 99);
     found.backward(factors);
     expected.backward(factors);
     for (std::size_t i = 0; i < own.size(); ++i)
@@ -92,7 +85,7 @@ TEST_P(OwnRecurrent, LstmHasTheOutputsAndGradientsOfLibTorchs) {
   const RecurrentCase c = GetParam();
   const std::vector<at::Tensor> own = entering(4);
   const std::vector<at::Tensor> reference = entering(4);
-  ASSERT_TRUE(torch_door::suits_own_lstm(own.front(), c.hidden));
+  ASSERT_TRUE(torch_door::suits_own_recurrent(own.front(), c.hidden));
   const at::Tensor found = torch_door::own_lstm_layer(own.front(), std::span(own).subspan(1));
   const at::Tensor state = at::zeros({c.directions(), c.rows, c.hidden});
   const std::vector<at::Tensor> weights(reference.begin() + 1, reference.end());
@@ -105,7 +98,7 @@ TEST_P(OwnRecurrent, GruHasTheOutputsAndGradientsOfLibTorchs) {
   const RecurrentCase c = GetParam();
   const std::vector<at::Tensor> own = entering(3);
   const std::vector<at::Tensor> reference = entering(3);
-  ASSERT_TRUE(torch_door::suits_own_gru(own.front(), c.hidden));
+  ASSERT_TRUE(torch_door::suits_own_recurrent(own.front(), c.hidden));
   const at::Tensor found = torch_door::own_gru_layer(own.front(), std::span(own).subspan(1));
   const at::Tensor state = at::zeros({c.directions(), c.rows, c.hidden});
   const std::vector<at::Tensor> weights(reference.begin() + 1, reference.end());
@@ -148,11 +141,11 @@ class OwnEncoder : public testing::TestWithParam<std::tuple<EncoderCase, bool>> 
   std::vector<at::Tensor> entering() const {
     const EncoderCase c = shape();
     const std::int64_t width = c.heads * c.share;
-    std::vector<at::Tensor> all{drawn({c.rows, c.length, width}, 0)};
+    std::vector<at::Tensor> all{test::drawn({c.rows, c.length, width}, 0)};
     for (const Shape& each : {Shape{3 * width, width}, Shape{3 * width}, Shape{width, width}, Shape{width},
                               Shape{c.inner, width}, Shape{c.inner}, Shape{width, c.inner}, Shape{width},
                               Shape{width}, Shape{width}, Shape{width}, Shape{width}})
-      all.push_back(at::mul(drawn(each, all.size()), each.size() == 2 ? 2 / std::sqrt(each[1]) : 1.0));
+      all.push_back(at::mul(test::drawn(each, all.size()), each.size() == 2 ? 2 / std::sqrt(each[1]) : 1.0));
     for (at::Tensor& each : all) each.requires_grad_(true);
     return all;
   }
@@ -166,7 +159,7 @@ class OwnEncoder : public testing::TestWithParam<std::tuple<EncoderCase, bool>> 
     const std::int64_t widths[]{c.heads * c.length * c.length, c.length * width, c.length * c.inner,
                                 c.length * width};
     for (std::size_t i = 0; i < all.size(); ++i)
-      all[i] = drawn({c.rows, widths[i]}, 50 + i).ge(0.0).to(at::kFloat).mul(2.0);
+      all[i] = test::drawn({c.rows, widths[i]}, 50 + i).ge(0.0).to(at::kFloat).mul(2.0);
     return all;
   }
 
@@ -202,7 +195,7 @@ TEST_P(OwnEncoder, HasTheOutputsAndGradientsOfLibTorchs) {
       torch_door::own_encoder_layer(own.front(), encoder_shape(), std::span(own).subspan(1), left_out);
   const at::Tensor wanted = expected(reference, left_out);
   expect_close(found, wanted, "outputs");
-  const at::Tensor factors = drawn(found.sizes().vec(), 99);
+  const at::Tensor factors = test::drawn(found.sizes().vec(), 99);
   found.backward(factors);
   wanted.backward(factors);
   for (std::size_t i = 0; i < own.size(); ++i)
@@ -218,7 +211,7 @@ TEST_P(OwnEncoder, HasTheSameGradientsOnAnyNumberOfThreads) {
     const std::vector<at::Tensor>& own = all.back();
     const at::Tensor found =
         torch_door::own_encoder_layer(own.front(), encoder_shape(), std::span(own).subspan(1), masks());
-    found.backward(drawn(found.sizes().vec(), 99));
+    found.backward(test::drawn(found.sizes().vec(), 99));
   }
   at::set_num_threads(threads);
   for (std::size_t i = 0; i < all[0].size(); ++i)

@@ -5,10 +5,7 @@
 namespace stoker::fused_cpu {
 
 // One moment of an LSTM layer in one direction: what happens between two matrix products. Arrays are one row
-// behind the other, `hidden` values a row, and begin at whole vectors, of which a row has a whole number
-// (lstm_vector).
-inline constexpr std::int64_t lstm_vector = 16;
-
+// behind the other, `hidden` values a row, and begin at whole vectors, of which a row has a whole number.
 struct LstmMoment {
   std::int64_t rows = 0;
   std::int64_t hidden = 0;

@@ -81,8 +81,8 @@ struct EncoderGradientBuffer {
 
 class EncoderLayerPass {
  public:
-  EncoderLayerPass(const at::Tensor& x, const fused_cpu::EncoderShape& shape,
-                   std::span<const at::Tensor> weights, const std::array<at::Tensor, 4>& masks)
+  EncoderLayerPass(const at::Tensor& x, std::span<const at::Tensor> weights,
+                   const fused_cpu::EncoderShape& shape, const std::array<at::Tensor, 4>& masks)
       : shape_(shape), in_(x.detach().contiguous()), masks_(masks) {
     for (const at::Tensor& weight : weights) weights_.push_back(weight.detach());
     attended_turned_ = weights_[2].t().contiguous();
@@ -125,8 +125,8 @@ class EncoderLayerPass {
     return out;
   }
 
-  // Of what entered, and of the weights.
-  std::pair<at::Tensor, std::vector<at::Tensor>> run_back(const at::Tensor& gradient) {
+  // Those of what entered come with those of the weights, whether somebody asks or not.
+  std::vector<at::Tensor> run_back(const at::Tensor& gradient, bool /*with_inputs*/) {
     const at::Tensor of_out = gradient.contiguous();
     at::Tensor of_in = at::empty_like(in_);
     const std::int64_t parts = std::min(most_gradient_parts, slices());
@@ -142,7 +142,9 @@ class EncoderLayerPass {
             gradients, slice == begin, of_in.mutable_data_ptr<float>() + first_value(slice));
     });
     for (std::size_t part = 1; part < buffers.size(); ++part) buffers[0].flat.add_(buffers[part].flat);
-    return {of_in, buffers[0].gradients};
+    std::vector<at::Tensor> all{of_in};
+    all.insert(all.end(), buffers[0].gradients.begin(), buffers[0].gradients.end());
+    return all;
   }
 
  private:
@@ -218,24 +220,6 @@ class EncoderLayerPass {
   at::Tensor statistics_;
 };
 
-class EncoderWayBack : public torch::autograd::Node {
- public:
-  explicit EncoderWayBack(std::unique_ptr<EncoderLayerPass> layer) : layer_(std::move(layer)) {}
-
-  torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override {
-    const at::NoGradGuard no_autograd;
-    auto [of_in, of_weights] = layer_->run_back(gradients.front());
-    torch::autograd::variable_list all{std::move(of_in)};
-    all.insert(all.end(), of_weights.begin(), of_weights.end());
-    return all;
-  }
-
-  void release_variables() override { layer_.reset(); }
-
- private:
-  std::unique_ptr<EncoderLayerPass> layer_;
-};
-
 }  // namespace
 
 bool suits_own_encoder(const at::Tensor& x, const fused_cpu::EncoderShape& shape) {
@@ -246,18 +230,7 @@ bool suits_own_encoder(const at::Tensor& x, const fused_cpu::EncoderShape& shape
 
 at::Tensor own_encoder_layer(const at::Tensor& x, const fused_cpu::EncoderShape& shape,
                              std::span<const at::Tensor> weights, const std::array<at::Tensor, 4>& masks) {
-  at::Tensor out;
-  std::unique_ptr<EncoderLayerPass> layer;
-  {
-    const at::NoGradGuard no_autograd;
-    layer = std::make_unique<EncoderLayerPass>(x, shape, weights, masks);
-    out = layer->run();
-  }
-  if (!at::GradMode::is_enabled()) return out;
-  std::vector<at::Tensor> entering{x};
-  entering.insert(entering.end(), weights.begin(), weights.end());
-  record_way_back<EncoderWayBack>(out, entering, std::move(layer));
-  return out;
+  return run_own_layer<EncoderLayerPass>(x, weights, shape, masks);
 }
 
 }  // namespace stoker::torch_door

@@ -11,6 +11,7 @@
 #include "model/recurrent.h"
 #include "torch/modules/gru_layer.h"
 #include "torch/modules/lstm_layer.h"
+#include "torch/modules/recurrent_layer.h"
 #include "torch/modules/segment.h"
 #include "torch/modules/sequence_end.h"
 
@@ -68,10 +69,8 @@ class Recurrent : public Module {
  private:
   // One layer at a time, with our masks in between: LibTorch would draw numbers of its own.
   at::Tensor run_layer(std::size_t layer, const at::Tensor& x, bool is_training) const {
-    if (cell_ == Cell::lstm && suits_own_lstm(x, settings_.hidden_size))
-      return own_lstm_layer(x, layers_[layer]);
-    if (cell_ == Cell::gru && suits_own_gru(x, settings_.hidden_size))
-      return own_gru_layer(x, layers_[layer]);
+    if (suits_own_recurrent(x, settings_.hidden_size))
+      return cell_ == Cell::lstm ? own_lstm_layer(x, layers_[layer]) : own_gru_layer(x, layers_[layer]);
     const at::Tensor state =
         at::zeros({settings_.directions(), x.size(0), settings_.hidden_size}, x.options());
     // cuDNN wants the weights of a layer in one piece, and gathers ours in each call; a GPU does that in a
