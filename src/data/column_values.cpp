@@ -13,6 +13,7 @@
 #include <arrow/util/float16.h>
 
 #include "base/error.h"
+#include "data/whole_times.h"
 
 namespace stoker {
 namespace {
@@ -54,19 +55,6 @@ void copy_decimals(const arrow::Array& array, std::int64_t start, std::span<doub
   copy_each(start, out, [&](std::int64_t row) {
     return decimals.IsNull(row) ? missing_number : Decimal(decimals.GetValue(row)).ToDouble(scale);
   });
-}
-
-std::int64_t parts_of_second(arrow::TimeUnit::type unit) {
-  switch (unit) {
-    case arrow::TimeUnit::SECOND:
-      return 1;
-    case arrow::TimeUnit::MILLI:
-      return 1'000;
-    case arrow::TimeUnit::MICRO:
-      return 1'000'000;
-    default:
-      return 1'000'000'000;
-  }
 }
 
 void copy_numbers(const arrow::Array& array, std::int64_t start, std::span<double> out);

@@ -8,13 +8,13 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include <arrow/array.h>
 #include <arrow/builder.h>
 #include <arrow/compute/api_vector.h>
-#include <arrow/compute/cast.h>
 #include <arrow/datum.h>
 #include <arrow/scalar.h>
 #include <arrow/table.h>
@@ -25,14 +25,14 @@
 #include "data/column_values.h"
 #include "data/kept_columns.h"
 #include "data/value_rows.h"
+#include "data/whole_times.h"
 
 namespace stoker {
 namespace {
 
 constexpr std::int64_t nothing_known = -1;
 
-// A time to its last digit, whatever unit its column has: as one double, moments of our days that lie closer
-// than a fifth of a microsecond would be the same.
+// A time to its last digit, whatever unit its column has.
 struct Instant {
   std::int64_t whole = 0;  // seconds, or whatever numbers the column holds
   double rest = 0;         // from 0 to below 1
@@ -51,40 +51,20 @@ Instant instant_of(double time) {
   return {static_cast<std::int64_t>(whole), time - whole};
 }
 
-std::int64_t parts_of_a_second(const arrow::DataType& type) {
-  switch (static_cast<const arrow::TimestampType&>(type).unit()) {
-    case arrow::TimeUnit::SECOND:
-      return 1;
-    case arrow::TimeUnit::MILLI:
-      return 1'000;
-    case arrow::TimeUnit::MICRO:
-      return 1'000'000;
-    case arrow::TimeUnit::NANO:
-      break;
-  }
-  return 1'000'000'000;
-}
-
 // Of a column without missing values.
 std::vector<Instant> instants_in(const std::shared_ptr<arrow::ChunkedArray>& column) {
   std::vector<Instant> instants;
   instants.reserve(static_cast<std::size_t>(column->length()));
-  const arrow::Type::type type = column->type()->id();
-  if (type != arrow::Type::TIMESTAMP && type != arrow::Type::INT64) {
+  const std::optional<WholeTimes> times = whole_times(column);
+  if (!times) {
     for (const double time : read_numbers(*column)) instants.push_back(instant_of(time));
     return instants;
   }
-  const std::int64_t parts = type == arrow::Type::INT64 ? 1 : parts_of_a_second(*column->type());
-  const auto numbers =
-      or_fail(arrow::compute::Cast(arrow::Datum(column), arrow::int64()), "reading times").chunked_array();
-  for (const auto& chunk : numbers->chunks()) {
-    const auto& values = static_cast<const arrow::Int64Array&>(*chunk);
-    for (std::int64_t i = 0; i < values.length(); ++i) {
-      const std::int64_t below = values.Value(i) % parts < 0 ? 1 : 0;
-      const std::int64_t whole = values.Value(i) / parts - below;
-      const std::int64_t rest = values.Value(i) % parts + below * parts;
-      instants.push_back({whole, static_cast<double>(rest) / static_cast<double>(parts)});
-    }
+  const std::int64_t parts = times->in_a_second;
+  for (const std::int64_t time : times->values) {
+    const std::int64_t below = time % parts < 0 ? 1 : 0;
+    instants.push_back({time / parts - below,
+                        static_cast<double>(time % parts + below * parts) / static_cast<double>(parts)});
   }
   return instants;
 }
@@ -153,8 +133,7 @@ void refuse_other_kind_of_time(const Table& faster, const Table& slower, const A
            is_date(slower) ? "dates" : "numbers", is_date(faster) ? "dates" : "numbers");
   if (has_zone(faster, how) != has_zone(slower, how))
     refuse(
-        "{}: its times {} a time zone, and those of the table that it is joined to {}; write both in the "
-        "same "
+        "{}: its times {} a time zone, and those of the table that it is joined to {}; write both the same "
         "way",
         name, has_zone(slower, how) ? "have" : "do not have", has_zone(faster, how) ? "do" : "do not");
 }
@@ -167,9 +146,9 @@ void warn_of_times_apart(const TimedRows& faster, const TimedRows& slower, const
   const auto [slow_first, slow_last] = std::ranges::minmax(slower.times);
   if (slow_last >= first && slow_first <= last) return;
   notes(Severity::warning,
-        fmt::format("{} has no row {} of the table that it is joined to; are the times of both in the same "
-                    "unit?",
-                    name, slow_last < first ? "as late as the first one" : "as early as the last one"));
+        fmt::format("all rows of {} are {} of the table that it is joined to; are the times of both in the "
+                    "same unit?",
+                    name, slow_last < first ? "earlier than the first row" : "later than the last row"));
 }
 
 // For each row of a group of the faster table, whatever their order, the row of the slower one that was

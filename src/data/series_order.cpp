@@ -5,10 +5,11 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include <arrow/array.h>
 #include <arrow/chunked_array.h>
-#include <arrow/compute/cast.h>
 #include <arrow/scalar.h>
 #include <arrow/table.h>
 
@@ -17,6 +18,7 @@
 #include "data/arrow_result.h"
 #include "data/column_values.h"
 #include "data/value_rows.h"
+#include "data/whole_times.h"
 
 namespace stoker {
 namespace {
@@ -43,32 +45,6 @@ std::int64_t key_of(double time) {
   return bits < 0 ? bits ^ std::numeric_limits<std::int64_t>::max() : bits;
 }
 
-std::vector<std::int64_t> whole_numbers(const std::shared_ptr<arrow::ChunkedArray>& column) {
-  const auto cast =
-      or_fail(arrow::compute::Cast(arrow::Datum(column), arrow::int64()), "reading times").chunked_array();
-  std::vector<std::int64_t> numbers;
-  numbers.reserve(static_cast<std::size_t>(column->length()));
-  for (const auto& chunk : cast->chunks()) {
-    const auto* values = static_cast<const arrow::Int64Array&>(*chunk).raw_values();
-    numbers.insert(numbers.end(), values, values + chunk->length());
-  }
-  return numbers;
-}
-
-double seconds_of(arrow::TimeUnit::type unit) {
-  switch (unit) {
-    case arrow::TimeUnit::SECOND:
-      return 1;
-    case arrow::TimeUnit::MILLI:
-      return 1e-3;
-    case arrow::TimeUnit::MICRO:
-      return 1e-6;
-    case arrow::TimeUnit::NANO:
-      break;
-  }
-  return 1e-9;
-}
-
 void refuse_strange_times(const Table& table, const arrow::ChunkedArray& column, const std::string& name) {
   const ColumnKind kind = kind_of(*column.type());
   if (kind == ColumnKind::text) {
@@ -91,15 +67,11 @@ Times times_of(const Table& table, const std::string& name) {
   const auto column = table.column(name);
   refuse_strange_times(table, *column, name);
   Times times;
-  const arrow::Type::type type = column->type()->id();
-  if (type == arrow::Type::TIMESTAMP) {
-    times.unit = seconds_of(static_cast<const arrow::TimestampType&>(*column->type()).unit());
-    times.are_dates = true;
-    times.keys = whole_numbers(column);
-  } else if (type == arrow::Type::INT64) {
-    times.keys = whole_numbers(column);
+  times.are_dates = kind_of(*column->type()) == ColumnKind::time;
+  if (std::optional<WholeTimes> whole = whole_times(column)) {
+    times.unit = 1.0 / static_cast<double>(whole->in_a_second);
+    times.keys = std::move(whole->values);
   } else {
-    times.are_dates = kind_of(*column->type()) == ColumnKind::time;
     times.are_reals = true;
     const std::vector<double> numbers = read_numbers(*column);
     times.keys.resize(numbers.size());
