@@ -3,10 +3,10 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <numbers>
 #include <vector>
 
 #include "fused/cpu/encoder_block.h"
+#include "fused/plain_activation.h"
 
 // An encoder layer in double precision, written as the formulas stand in a book: what kernels are held to.
 namespace stoker::test {
@@ -16,22 +16,6 @@ using Doubles = std::vector<double>;
 // What enters, then the weights in the order of torch.nn.TransformerEncoderLayer.
 using EncoderArrays = std::array<Doubles, 13>;
 using EncoderMaskArrays = std::array<std::vector<float>, 4>;  // empty: nothing is left out
-
-inline double bent(Activation activation, double x) {
-  switch (activation) {
-    case Activation::relu:
-      return x > 0 ? x : 0;
-    case Activation::tanh:
-      return std::tanh(x);
-    case Activation::sigmoid:
-      return 1 / (1 + std::exp(-x));
-    case Activation::gelu:
-      return x * 0.5 * (1 + std::erf(x / std::numbers::sqrt2));
-    case Activation::silu:
-      break;
-  }
-  return x / (1 + std::exp(-x));
-}
 
 inline Doubles plain_linear(const Doubles& in, std::size_t inputs, const Doubles& weight,
                             const Doubles& bias) {
@@ -107,7 +91,7 @@ inline Doubles plain_encoder(const fused_cpu::EncoderShape& shape, const Encoder
   plain_drop(sum, masks[1]);
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += all[0][i];
   Doubles inner = plain_linear(plain_norm(sum, all[11], all[12], epsilon), width, all[5], all[6]);
-  for (double& each : inner) each = bent(shape.activation, each);
+  for (double& each : inner) each = activated(shape.activation, each);
   plain_drop(inner, masks[2]);
   Doubles out = plain_linear(inner, static_cast<std::size_t>(shape.inner), all[7], all[8]);
   plain_drop(out, masks[3]);

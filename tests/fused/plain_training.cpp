@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "fused/plain_activation.h"
 #include "fused/reshaped.h"
 
 namespace stoker::test {
@@ -22,22 +23,6 @@ struct Parameter {
 struct Layer {
   Numbers linear, active, mask;
 };
-
-double activated(Activation activation, double x) {
-  switch (activation) {
-    case Activation::relu:
-      return x > 0 ? x : 0;
-    case Activation::tanh:
-      return std::tanh(x);
-    case Activation::sigmoid:
-      return 1 / (1 + std::exp(-x));
-    case Activation::gelu:
-      return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
-    case Activation::silu:
-      return x / (1 + std::exp(-x));
-  }
-  return 0;
-}
 
 // By a central difference, so that no formula is written twice.
 double slope(Activation activation, double x) {

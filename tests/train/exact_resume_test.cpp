@@ -54,6 +54,26 @@ void expect_the_same_bits(const NamedArrays& one, const NamedArrays& other) {
   }
 }
 
+// In the middle of an epoch.
+void expect_the_same_end_after_an_interruption(FitRequest request) {
+  RecordingListener listener;
+  const FitResult whole = fit(request, listener, StopSignal{});
+  TemporaryFolder folder;
+  request.checkpoints = folder.path();
+  StopSignal stop;
+  InterruptsAfterAChunk interrupting(stop);
+  test::error_of(ExitCode::interrupted, [&] { fit(request, interrupting, stop); });
+  ASSERT_FALSE(interrupting.steps.empty());
+  const std::int64_t per_epoch = whole.steps / static_cast<std::int64_t>(whole.epochs.size());
+  EXPECT_NE(interrupting.steps.back() % per_epoch, 0);
+  request.resume = true;
+  const FitResult resumed = fit(request, listener, StopSignal{});
+  EXPECT_EQ(resumed.precision, request.config.precision);
+  ASSERT_EQ(resumed.epochs.size(), whole.epochs.size());
+  EXPECT_EQ(resumed.epochs.back().record.train_loss, whole.epochs.back().record.train_loss);
+  expect_the_same_bits(whole.model.parameters, resumed.model.parameters);
+}
+
 class ExactResume : public testing::TestWithParam<ExactCase> {};
 
 TEST_P(ExactResume, EndsInTheSameBits) {
@@ -69,21 +89,7 @@ TEST_P(ExactResume, EndsInTheSameBits) {
   spec.training.plateau_patience = 1;
   FitRequest request = test::request_for(table, spec);
   request.config.precision = GetParam().precision;
-  RecordingListener listener;
-  const FitResult whole = fit(request, listener, StopSignal{});
-  TemporaryFolder folder;
-  request.checkpoints = folder.path();
-  StopSignal stop;
-  InterruptsAfterAChunk interrupting(stop);
-  test::error_of(ExitCode::interrupted, [&] { fit(request, interrupting, stop); });
-  ASSERT_FALSE(interrupting.steps.empty());
-  EXPECT_NE(interrupting.steps.back() % 13, 0);  // 400 rows are 13 steps
-  request.resume = true;
-  const FitResult resumed = fit(request, listener, StopSignal{});
-  EXPECT_EQ(resumed.precision, GetParam().precision);
-  ASSERT_EQ(resumed.epochs.size(), whole.epochs.size());
-  EXPECT_EQ(resumed.epochs.back().record.train_loss, whole.epochs.back().record.train_loss);
-  expect_the_same_bits(whole.model.parameters, resumed.model.parameters);
+  expect_the_same_end_after_an_interruption(request);
 }
 
 INSTANTIATE_TEST_SUITE_P(With, ExactResume, testing::ValuesIn(every_case()), name_of_case);
@@ -131,22 +137,7 @@ TEST_P(ExactResumeOfSequences, EndsInTheSameBits) {
   FitRequest request = test::request_for(table, spec);
   request.preparation.target_column = "label";
   request.config.precision = GetParam().precision;
-  RecordingListener listener;
-  const FitResult whole = fit(request, listener, StopSignal{});
-  TemporaryFolder folder;
-  request.checkpoints = folder.path();
-  StopSignal stop;
-  InterruptsAfterAChunk interrupting(stop);
-  test::error_of(ExitCode::interrupted, [&] { fit(request, interrupting, stop); });
-  ASSERT_FALSE(interrupting.steps.empty());
-  const std::int64_t per_epoch = whole.steps / static_cast<std::int64_t>(whole.epochs.size());
-  EXPECT_NE(interrupting.steps.back() % per_epoch, 0);
-  request.resume = true;
-  const FitResult resumed = fit(request, listener, StopSignal{});
-  EXPECT_EQ(resumed.precision, GetParam().precision);
-  ASSERT_EQ(resumed.epochs.size(), whole.epochs.size());
-  EXPECT_EQ(resumed.epochs.back().record.train_loss, whole.epochs.back().record.train_loss);
-  expect_the_same_bits(whole.model.parameters, resumed.model.parameters);
+  expect_the_same_end_after_an_interruption(request);
 }
 
 // Schedules of both kinds: by what happened, and by the step.
