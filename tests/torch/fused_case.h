@@ -35,6 +35,7 @@ inline EngineRequest request_of(const Case& each, std::int64_t rows) {
       mlp_network({each.inputs, each.hidden, classes ? each.classes : 1, each.activation, each.dropout});
   request.loss().kind = each.loss;
   request.loss().huber_delta = 0.3;
+  request.loss().quantile = 0.8;
   request.optimizer.kind = each.optimizer;
   request.optimizer.momentum = each.optimizer == Optimizer::sgd ? 0.9 : 0;
   request.optimizer.weight_decay = each.weight_decay;

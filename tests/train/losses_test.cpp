@@ -60,7 +60,7 @@ TEST(FitNetwork, PredictsTheQuantileThatItIsTrainedFor) {
 
 TEST(FitNetwork, PredictsTheQuantileThatItIsTrainedForOnAGpu) {
   if (!test::has_gpu()) GTEST_SKIP() << "no GPU";
-  for (const EngineChoice engine : {EngineChoice::automatic, EngineChoice::graph, EngineChoice::eager})
+  for (const EngineChoice engine : {EngineChoice::fused, EngineChoice::graph, EngineChoice::eager})
     expect_quantiles("cuda", engine);
 }
 

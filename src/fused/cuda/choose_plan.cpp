@@ -65,8 +65,6 @@ std::optional<Plan> shape_of(const EngineRequest& request, std::string& why_not)
     return no(fmt::format("it trains multi-layer perceptrons, not {}", request.network.family));
   const MlpShape& shape = *of_request;
   if (!shape.entrance.is_plain()) return no("it does not embed numbers or categories");
-  // Its kernels know the loss, but what they make of it has not been held against the others yet.
-  if (request.loss().kind == Loss::quantile) return no("it does not train for quantiles yet");
   if (request.loss().label_smoothing > 0) return no("it does not smooth labels");
   if (request.optimizer.kind == Optimizer::lion) return no("it does not have the optimizer lion");
   if (shape.layer_count() > Plan::most_layers)
