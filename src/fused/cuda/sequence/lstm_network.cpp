@@ -12,9 +12,7 @@
 namespace stoker::fused::sequence {
 namespace {
 
-// Beyond these nothing has been held to the eager engine on a GPU yet.
-constexpr std::int64_t longest_lstm_window = 20;
-constexpr std::int64_t most_lstm_layers = 2;
+constexpr std::int64_t longest_lstm_window = 32;
 constexpr std::int64_t most_lstm_columns = 128;
 constexpr std::int64_t most_lstm_outputs = 256;
 
@@ -341,8 +339,8 @@ std::string lstm_refusal(const Network& network, const Gpu& gpu) {
   if (!norms_inputs(settings.layer_norm, window))
     return fmt::format("its kernel for LSTMs norms its inputs, but {} columns are too few for that",
                        window.columns);
-  if (settings.layers > most_lstm_layers)
-    return fmt::format("its kernel for LSTMs has at most {} layers, not {}", most_lstm_layers,
+  if (settings.layers > most_recurrent_layers)
+    return fmt::format("its kernel for LSTMs has at most {} layers, not {}", most_recurrent_layers,
                        settings.layers);
   if (window.length > longest_lstm_window)
     return fmt::format("its kernel for LSTMs reads at most {} moments, not {}", longest_lstm_window,
