@@ -7,6 +7,7 @@
 #include <exception>
 #include <mutex>
 
+#include <ATen/Context.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/core/Event.h>
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -148,16 +149,22 @@ class GraphRunner : public Runner {
   Graph capture(Piece piece, std::int64_t repeats) {
     const std::lock_guard lock(capturing());
     auto graph = std::make_unique<at::cuda::CUDAGraph>();
-    Capture capture(*graph, pool_);
-    for (std::int64_t i = 0; i < repeats; ++i) work_(piece);
-    capture.end();
+    try {
+      Capture capture(*graph, pool_);
+      for (std::int64_t i = 0; i < repeats; ++i) work_(piece);
+      capture.end();
+    } catch (...) {
+      // LibTorch takes no capture into a pool that a failed one has let go of, or has left half open.
+      pool_ = at::cuda::graph_pool_handle();
+      throw;
+    }
     return graph;
   }
 
   Work work_;
   std::vector<at::Tensor> state_;
   // Of all graphs: they run one after the other, and none leaves anything in it for another.
-  const c10::MempoolId_t pool_ = at::cuda::graph_pool_handle();
+  c10::MempoolId_t pool_ = at::cuda::graph_pool_handle();
   std::array<Graph, piece_count> single_;
   std::array<Graph, piece_count> chained_;
 };
@@ -208,6 +215,7 @@ MemoryUse memory_use(c10::Device device) {
 }
 
 void BorrowedMemory::begin(c10::Device device) {
+  at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);  // before, there is nothing to count
   has_begun_ = true;
   if (borrowers++ == 0) c10::cuda::CUDACachingAllocator::resetPeakStats(device.index());
 }

@@ -44,7 +44,8 @@ class GraphCapture : public testing::Test {
 };
 
 TEST_F(GraphCapture, EndsWhenThereIsNoMemory) {
-  const c10::StreamGuard guard(gpu::make_stream(torch_device(*device_)));
+  const gpu::LentStream stream(torch_device(*device_));
+  const c10::StreamGuard guard(stream.get());
   const at::Tensor count = zero();
   const auto runner = runner_of(count, [this] {
     at::empty({std::int64_t{1} << 44}, floats_on(*device_));  // 64 TiB
@@ -56,7 +57,8 @@ TEST_F(GraphCapture, EndsWhenThereIsNoMemory) {
 }
 
 TEST_F(GraphCapture, EndsWhenTheWorkFails) {
-  const c10::StreamGuard guard(gpu::make_stream(torch_device(*device_)));
+  const gpu::LentStream stream(torch_device(*device_));
+  const c10::StreamGuard guard(stream.get());
   const at::Tensor count = zero();
   const auto runner = runner_of(count, [] { fail("a kernel could not be started"); });
   EXPECT_THROW(runner->run(Piece::full_batch, 1), Error);
@@ -66,7 +68,8 @@ TEST_F(GraphCapture, EndsWhenTheWorkFails) {
 
 // Waiting for the device makes a capture invalid, and ending it fails too.
 TEST_F(GraphCapture, EndsWhenTheCaptureItselfHasBecomeInvalid) {
-  const c10::StreamGuard guard(gpu::make_stream(torch_device(*device_)));
+  const gpu::LentStream stream(torch_device(*device_));
+  const c10::StreamGuard guard(stream.get());
   const at::Tensor count = zero();
   const auto runner = runner_of(count, [count] { count.item<float>(); });
   EXPECT_ANY_THROW(runner->run(Piece::full_batch, 1));
@@ -76,12 +79,14 @@ TEST_F(GraphCapture, EndsWhenTheCaptureItselfHasBecomeInvalid) {
 
 TEST_F(GraphCapture, LeavesOtherStreamsAndTheirMemoryAlone) {
   {
-    const c10::StreamGuard guard(gpu::make_stream(torch_device(*device_)));
+    const gpu::LentStream stream(torch_device(*device_));
+    const c10::StreamGuard guard(stream.get());
     const auto runner =
         runner_of(zero(), [this] { at::empty({std::int64_t{1} << 44}, floats_on(*device_)); });
     EXPECT_THROW(runner->run(Piece::full_batch, 1), c10::OutOfMemoryError);
   }
-  const c10::StreamGuard guard(gpu::make_stream(torch_device(*device_)));
+  const gpu::LentStream stream(torch_device(*device_));
+  const c10::StreamGuard guard(stream.get());
   const at::Tensor count = zero();
   const auto runner = runner_of(count, [] {});
   runner->run(Piece::full_batch, 5);
