@@ -45,7 +45,8 @@ DType array_type(at::ScalarType type) {
 }  // namespace
 
 bool tells_of_too_little_memory(const char* message) {
-  constexpr std::array<std::string_view, 3> words{"can't allocate memory", "out of memory", "ALLOC_FAILED"};
+  constexpr std::array<std::string_view, 4> words{"can't allocate memory", "not enough memory",
+                                                  "out of memory", "ALLOC_FAILED"};
   const std::string_view text = message;
   return std::any_of(words.begin(), words.end(),
                      [&](std::string_view each) { return text.find(each) != text.npos; });
