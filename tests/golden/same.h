@@ -11,7 +11,7 @@ namespace stoker::test {
 // have gained members since. Numbers may differ by this share of the larger one.
 std::string difference(const nlohmann::json& expected, const nlohmann::json& found, double share = 0);
 
-// The same for two texts of comma-separated values.
+// The same for two texts of comma-separated values, by the largest number of each column.
 std::string difference_of_tables(const std::string& expected, const std::string& found, double share);
 
 // The same for two files of weights, whose bits are compared; says how far apart the values are.
