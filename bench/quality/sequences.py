@@ -1,5 +1,5 @@
 """Accuracy on the sample smc_windows, of which 0.8 is the best possible, by Stoker and by PyTorch with the same settings:
-  sequences.py PROGRAM [--seeds 20] [--rows 80000] [--epochs 10] [--hidden-size 64] [--device cpu]
+  sequences.py PROGRAM [--seeds 20] [--first-seed 0] [--rows 80000] [--epochs 10] [--hidden-size 64] [--device cpu]
 An lstm in both directions with attention on windows of 20 bars; the latest 15 % of the windows are tested.
 One JSON object per line, then a summary. Needs torch."""
 import argparse
@@ -88,13 +88,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--rows", type=int, default=80_000)
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--hidden-size", type=int, default=64)
     parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
     data, lines = arrays(sample_rows(options.program, options.rows)), []
-    for seed in range(options.seeds):
+    for seed in range(options.first_seed, options.first_seed + options.seeds):
         for by, accuracy in (("stoker", by_stoker(options.program, options, seed)), ("torch", by_torch(data, options, seed))):
             lines.append({"table": "smc_windows", "model": "lstm", "by": by, "seed": seed, "accuracy": accuracy})
             print(json.dumps(lines[-1]), flush=True)
