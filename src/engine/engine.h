@@ -68,6 +68,7 @@ struct EngineRequest {
   double weight_average = 0;
   bool checkpoint_activations = false;  // computed again on the way back instead of kept
   bool is_short_of_memory = false;      // it has run out: parts are to be taken as they are asked for
+  bool is_deterministic = false;        // on a GPU: the same bits every time, even where that is slower
   std::uint64_t seed = 0;
   std::int64_t patience = 0;  // epochs without a better validation loss before stopping; 0: never stop early
   double min_delta = 0;       // what counts as better

@@ -164,8 +164,7 @@ fs::path Search::checkpoints_of(std::size_t trial, std::int64_t fold) const {
 std::optional<Member> Search::member_for(const Training& training, const PreparedTraining& prepared) {
   const TrainingSettings& config = prepared.spec.training;
   Member member;
-  member.request = engine_request(prepared.spec, prepared.rows->data, prepared.device);
-  member.request.precision = prepared.settings.fit.precision;
+  member.request = engine_request(prepared.spec, prepared.rows->data, prepared.device, prepared.settings.fit);
   member.request.threads = threads_ > 1 ? 1 : 0;
   member.identity = identity_of(member.request);
   member.request.training = prepared.rows->placed_training;

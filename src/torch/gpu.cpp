@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 
@@ -203,6 +204,17 @@ LentStream::~LentStream() {
 
 kernels::Stream handle_of(const c10::Stream& stream) {
   return c10::cuda::CUDAStream(stream).stream();
+}
+
+void settle(Precision precision, bool is_deterministic) {
+  at::Context& context = at::globalContext();
+  context.setAllowTF32CuBLAS(precision == Precision::tf32);
+  context.setAllowTF32CuDNN(precision == Precision::tf32);
+  context.setBenchmarkCuDNN(!is_deterministic);  // what is fastest may be another way the next time
+  context.setDeterministicCuDNN(is_deterministic);
+  context.setDeterministicAlgorithms(is_deterministic, /*warn_only=*/false);
+  // What cuBLAS wants to be told, and LibTorch asks for. An own choice stands.
+  if (is_deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
 }
 
 MemoryUse memory_use(c10::Device device) {

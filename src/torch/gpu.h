@@ -30,6 +30,9 @@ class LentStream {
 };
 kernels::Stream handle_of(const c10::Stream& stream);
 
+// Settings of the whole process, so made before every chunk.
+void settle(Precision precision, bool is_deterministic);
+
 // Captures each piece the first time it is needed and replays it from then on. `state` is all that a piece
 // changes and that counts: warm-up runs before a capture are undone with it. Must be called, and run, with
 // the engine's stream current.

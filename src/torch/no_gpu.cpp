@@ -17,6 +17,9 @@ LentStream::~LentStream() = default;
 kernels::Stream handle_of(const c10::Stream&) {
   fail("{}", missing);
 }
+void settle(Precision, bool) {
+  fail("{}", missing);
+}
 std::unique_ptr<DeviceClock> make_clock() {
   fail("{}", missing);
 }

@@ -299,7 +299,7 @@ ChunkResult TorchEngine::run(const Chunk& chunk) {
   return on_stream("training", [&] {
     std::optional<FlushAllToZero> flushed;
     if (place_.device.is_cuda()) {
-      settle_gpu();
+      gpu::settle(precision_, request_.is_deterministic);
     } else {
       settle_cpu_for(request_);
       flushed.emplace();
@@ -319,14 +319,6 @@ ChunkResult TorchEngine::run(const Chunk& chunk) {
     }
     return result;
   });
-}
-
-// Settings of the whole process, so made before every chunk.
-void TorchEngine::settle_gpu() const {
-  at::Context& context = at::globalContext();
-  context.setAllowTF32CuBLAS(precision_ == Precision::tf32);
-  context.setAllowTF32CuDNN(precision_ == Precision::tf32);
-  context.setBenchmarkCuDNN(true);
 }
 
 std::int64_t TorchEngine::steps_in_one_go(std::int64_t wanted) const {

@@ -192,8 +192,7 @@ class EnsembleTraining {
     PreparedData data = prepare(take_rows(request_.training, rows.first), &prepared.held_back, preparation,
                                 form_of(family_of(spec), spec.settings), no_notes());
     Member& member = prepared.member;
-    member.request = engine_request(spec, data, common_.device);
-    member.request.precision = request_.config.precision;
+    member.request = engine_request(spec, data, common_.device, request_.config);
     // One core each, however many there are: the sums of several differ in their last bits.
     member.request.threads = 1;
     member.identity = identity_of(member.request);

@@ -184,8 +184,11 @@ EngineRequest request_without_data(const ModelSpec& spec, const Preparation& pre
   return request;
 }
 
-EngineRequest engine_request(const ModelSpec& spec, const PreparedData& data, Device device) {
+EngineRequest engine_request(const ModelSpec& spec, const PreparedData& data, Device device,
+                             const FitConfig& config) {
   EngineRequest request = request_without_data(spec, data.preparation, device);
+  request.precision = config.precision;
+  request.is_deterministic = config.deterministic;
   request.batch_size = std::min(request.batch_size, data.training.rows());
   if (request.batch_size != automatic_batch)
     request.accumulation_steps = std::min(request.accumulation_steps, request.batch_size);
@@ -316,8 +319,7 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   PreparedData data = prepare_with_validation(request, training, held_back, notes);
   const DecisionConfig& decision = request.config.decision;
   refuse_decision_of_task(decision, choice_of(data.preparation.task()), data.preparation.target_column());
-  EngineRequest wanted = engine_request(request.spec, data, device);
-  wanted.precision = request.config.precision;
+  EngineRequest wanted = engine_request(request.spec, data, device, request.config);
   tell_of_batches(training, wanted, notes);
   refuse_best_of_none(request.config.keep, wanted);
   Checkpoints checkpoints(request.checkpoints, identity_of(wanted), notes, request.config.keep);

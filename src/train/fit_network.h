@@ -36,7 +36,8 @@ PreparedData prepare(const Table& training, const Table* validation, const Prepa
                      const InputForm& form, const Notes& notes);
 // All that does not take the rows themselves.
 EngineRequest request_without_data(const ModelSpec& spec, const Preparation& preparation, Device device);
-EngineRequest engine_request(const ModelSpec& spec, const PreparedData& data, Device device);
+EngineRequest engine_request(const ModelSpec& spec, const PreparedData& data, Device device,
+                             const FitConfig& config = {});
 // Returns where the training rows lie.
 std::string place_data(EngineRequest& request, const Notes& notes);
 

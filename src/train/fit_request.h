@@ -115,6 +115,7 @@ struct FitConfig {
   std::string device = "auto";
   EngineChoice engine = EngineChoice::automatic;
   Precision precision = Precision::automatic;
+  bool deterministic = false;
   double time_limit = 0;           // seconds; 0: none
   double checkpoint_seconds = 30;  // between two checkpoints; 0: after every chunk
   CheckpointsToKeep keep;
@@ -140,6 +141,11 @@ inline config::Fields fields(FitConfig& c) {
           "a GPU bf16 (fp16 where it has none) for networks that read series; fp32: not rounded; fp16 scales "
           "the loss")
           .also_called("use_amp", "called precision here: true is auto, false is fp32", precision_of_amp),
+      config::field("deterministic", c.deterministic,
+                    "Use only what gives the same bits every time on the same GPU, even where that is "
+                    "slower, so that an interrupted run ends as an uninterrupted one; a CPU and the fused "
+                    "engine always do")
+          .changes_conditions(),
       config::field("time_limit", c.time_limit,
                     "Seconds after which training stops and keeps the best model so far, or fails if there "
                     "is none; 0: no limit")

@@ -176,7 +176,8 @@ TEST_P(Sequences, LearnClassesAndQuantiles) {
 }
 
 TEST_P(Sequences, GoOnExactlyFromTheMiddleOfAnEpoch) {
-  const EngineRequest request = sequence_request(GetParam());
+  EngineRequest request = sequence_request(GetParam());
+  request.is_deterministic = true;
   const auto whole = make(request);
   run_epochs(*whole, request, 3, 1000);
   for (const std::int64_t cut : {1, 13, 20}) {
