@@ -12,7 +12,7 @@ namespace stoker::torch_door {
 // The mean norm of the gradients in each epoch, summed on the device, where clipping computes it anyway.
 class GradientNorms {
  public:
-  GradientNorms(Device device, std::int64_t most_epochs, std::int64_t steps_per_epoch);
+  GradientNorms(Device device, std::int64_t most_epochs);
 
   // `skipped`: 1 where the step is left out and its norm may not be finite; undefined: none is.
   void add(const at::Tensor& norm, const at::Tensor& skipped);
@@ -27,9 +27,8 @@ class GradientNorms {
   const at::Tensor& sum() const { return sum_; }  // all that it changes and that counts
 
  private:
-  double steps_;
-  at::Tensor sum_;
-  at::Tensor lines_;
+  at::Tensor sum_;      // [1, 2]: of norms, and of how many steps
+  at::Tensor lines_;    // the same of each epoch
   at::Tensor fetched_;  // those of the last look, on the host
 };
 
