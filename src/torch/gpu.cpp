@@ -114,7 +114,8 @@ class Capture {
 
 class GraphRunner : public Runner {
  public:
-  GraphRunner(Work work, std::vector<at::Tensor> state) : work_(std::move(work)), state_(std::move(state)) {}
+  GraphRunner(Work work, std::vector<at::Tensor> state, const Settings& settings)
+      : work_(std::move(work)), state_(std::move(state)), settings_(settings) {}
   ~GraphRunner() override {
     const std::lock_guard lock(capturing());
     for (auto* graphs : {&single_, &chained_})
@@ -149,6 +150,7 @@ class GraphRunner : public Runner {
   // A capture records and runs nothing, so the state stays as it is.
   Graph capture(Piece piece, std::int64_t repeats) {
     const std::lock_guard lock(capturing());
+    settle(settings_);  // an engine on another thread may have made its own since, and a graph keeps them
     auto graph = std::make_unique<at::cuda::CUDAGraph>();
     try {
       Capture capture(*graph, pool_);
@@ -164,6 +166,7 @@ class GraphRunner : public Runner {
 
   Work work_;
   std::vector<at::Tensor> state_;
+  Settings settings_;
   // Of all graphs: they run one after the other, and none leaves anything in it for another.
   c10::MempoolId_t pool_ = at::cuda::graph_pool_handle();
   std::array<Graph, piece_count> single_;
@@ -206,15 +209,18 @@ kernels::Stream handle_of(const c10::Stream& stream) {
   return c10::cuda::CUDAStream(stream).stream();
 }
 
-void settle(Precision precision, bool is_deterministic) {
+void settle(const Settings& settings) {
+  const bool is_deterministic = settings.is_deterministic;
   at::Context& context = at::globalContext();
-  context.setAllowTF32CuBLAS(precision == Precision::tf32);
-  context.setAllowTF32CuDNN(precision == Precision::tf32);
+  context.setAllowTF32CuBLAS(settings.precision == Precision::tf32);
+  context.setAllowTF32CuDNN(settings.precision == Precision::tf32);
   context.setBenchmarkCuDNN(!is_deterministic);  // what is fastest may be another way the next time
   context.setDeterministicCuDNN(is_deterministic);
   context.setDeterministicAlgorithms(is_deterministic, /*warn_only=*/false);
   // What cuBLAS wants to be told, and LibTorch asks for. An own choice stands.
-  if (is_deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+  static std::once_flag told;
+  if (is_deterministic)
+    std::call_once(told, [] { setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0); });
 }
 
 MemoryUse memory_use(c10::Device device) {
@@ -242,8 +248,9 @@ BorrowedMemory::~BorrowedMemory() {
   }
 }
 
-std::unique_ptr<Runner> make_graph_runner(Work work, std::vector<at::Tensor> state) {
-  return std::make_unique<GraphRunner>(std::move(work), std::move(state));
+std::unique_ptr<Runner> make_graph_runner(Work work, std::vector<at::Tensor> state,
+                                          const Settings& settings) {
+  return std::make_unique<GraphRunner>(std::move(work), std::move(state), settings);
 }
 
 }  // namespace stoker::torch_door::gpu

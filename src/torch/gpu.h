@@ -30,13 +30,17 @@ class LentStream {
 };
 kernels::Stream handle_of(const c10::Stream& stream);
 
-// Settings of the whole process, so made before every chunk.
-void settle(Precision precision, bool is_deterministic);
+struct Settings {
+  Precision precision = Precision::automatic;
+  bool is_deterministic = false;
+};
+// They hold for the whole process, so they are made before every chunk.
+void settle(const Settings& settings);
 
 // Captures each piece the first time it is needed and replays it from then on. `state` is all that a piece
 // changes and that counts: warm-up runs before a capture are undone with it. Must be called, and run, with
 // the engine's stream current.
-std::unique_ptr<Runner> make_graph_runner(Work work, std::vector<at::Tensor> state);
+std::unique_ptr<Runner> make_graph_runner(Work work, std::vector<at::Tensor> state, const Settings& settings);
 
 MemoryUse memory_use(c10::Device device);
 

@@ -17,13 +17,13 @@ LentStream::~LentStream() = default;
 kernels::Stream handle_of(const c10::Stream&) {
   fail("{}", missing);
 }
-void settle(Precision, bool) {
+void settle(const Settings&) {
   fail("{}", missing);
 }
 std::unique_ptr<DeviceClock> make_clock() {
   fail("{}", missing);
 }
-std::unique_ptr<Runner> make_graph_runner(Work, std::vector<at::Tensor>) {
+std::unique_ptr<Runner> make_graph_runner(Work, std::vector<at::Tensor>, const Settings&) {
   fail("{}", missing);
 }
 

@@ -88,7 +88,7 @@ TorchEngine::TorchEngine(const EngineRequest& request, Kind kind, LastBatch last
     make_work(last_batch);
     const auto work = [this](Piece piece) { do_piece(piece); };
     if (kind != Kind::eager) {
-      runner_ = gpu::make_graph_runner(work, changing_tensors());
+      runner_ = gpu::make_graph_runner(work, changing_tensors(), gpu_settings());
     } else {
       runner_ = std::make_unique<EagerRunner>(work);
     }
@@ -161,8 +161,7 @@ void TorchEngine::make_work(LastBatch last_batch) {
                                   scaling_ ? scaling_->skipped() : stopped_, trained(average_)},
                   request_.weight_average, place_, has_kernels_);
   end_epoch_ = end_epoch_work();
-  if (request_.optimizer.max_grad_norm > 0)
-    norms_.emplace(request_.device, most_epochs, request_.steps_per_epoch());
+  if (request_.optimizer.max_grad_norm > 0) norms_.emplace(request_.device, most_epochs);
 }
 
 TorchEngine::BatchWork TorchEngine::batch_work_of(std::int64_t rows) {
@@ -299,7 +298,7 @@ ChunkResult TorchEngine::run(const Chunk& chunk) {
   return on_stream("training", [&] {
     std::optional<FlushAllToZero> flushed;
     if (place_.device.is_cuda()) {
-      gpu::settle(precision_, request_.is_deterministic);
+      gpu::settle(gpu_settings());
     } else {
       settle_cpu_for(request_);
       flushed.emplace();

@@ -77,6 +77,7 @@ class TorchEngine : public Engine {
   void validate();
   void average_gradients();
   void average_buffers();
+  gpu::Settings gpu_settings() const { return {precision_, request_.is_deterministic}; }
   void run_steps(std::int64_t count);
   std::int64_t run_piece(Piece piece, std::int64_t times);
   std::int64_t steps_in_one_go(std::int64_t wanted) const;

@@ -33,7 +33,7 @@ class GraphCapture : public testing::Test {
           count.add_(1);
           if (++runs_ == warm_up_runs + 1) fails();
         },
-        {count});
+        {count}, {});
   }
 
   at::Tensor zero() const { return at::zeros({1}, floats_on(*device_)); }
