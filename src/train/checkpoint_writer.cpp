@@ -11,13 +11,27 @@
 
 namespace stoker {
 
-CheckpointWriter::CheckpointWriter(Checkpoints& checkpoints, const TrainingPlan& plan,
+namespace {
+
+// What a training that went back has yet to reach again does not count.
+std::vector<EpochScore> scores_before(std::int64_t next_step, const Checkpoints& checkpoints,
+                                      const TrainingPlan& plan) {
+  if (plan.keep.best == 0) return {};
+  std::vector<EpochScore> scores = checkpoints.scores();
+  std::erase_if(scores,
+                [&](const EpochScore& each) { return (each.epoch + 1) * plan.steps_per_epoch > next_step; });
+  return scores;
+}
+
+}  // namespace
+
+CheckpointWriter::CheckpointWriter(Checkpoints& checkpoints, const TrainingPlan& plan, std::int64_t next_step,
                                    TrainingListener& listener)
     : checkpoints_(checkpoints),
       plan_(plan),
       listener_(listener),
       times_(plan.checkpoint_seconds),
-      best_(plan.keep.best, plan.keep.best > 0 ? checkpoints.scores() : std::vector<EpochScore>{}) {}
+      best_(plan.keep.best, scores_before(next_step, checkpoints, plan)) {}
 
 void CheckpointWriter::after_chunk(const Engine& engine, Progress& progress) {
   if (!checkpoints_.kept()) return;
@@ -66,9 +80,12 @@ void CheckpointWriter::tell_of_failure() {
                      fmt::format("a checkpoint could not be written: {}; the training goes on, and the next "
                                  "one will be tried",
                                  error.what()));
-    // Those of the best epochs do not come again.
+    // Those of the best epochs do not come again. Before what waits: whatever is later than one that is
+    // written goes.
+    std::vector<Checkpoint> again;
     for (const Checkpoint& each : *batch)
-      if (each.score && best_.holds(each.score->epoch)) taken_.push_back(each);
+      if (each.score && best_.holds(each.score->epoch)) again.push_back(each);
+    taken_.insert(taken_.begin(), again.begin(), again.end());
   }
 }
 

@@ -19,8 +19,10 @@ namespace stoker {
 // scope it waits for the one that is being written.
 class CheckpointWriter {
  public:
-  // Both must live as long, and nobody else uses the checkpoints meanwhile.
-  CheckpointWriter(Checkpoints& checkpoints, const TrainingPlan& plan, TrainingListener& listener);
+  // Of a training that goes on with `next_step`. The others must live as long, and nobody else uses the
+  // checkpoints meanwhile.
+  CheckpointWriter(Checkpoints& checkpoints, const TrainingPlan& plan, std::int64_t next_step,
+                   TrainingListener& listener);
 
   // Throws Diverged where a weight to be kept is not finite.
   void after_chunk(const Engine& engine, Progress& progress);

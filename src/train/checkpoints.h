@@ -54,9 +54,9 @@ class Checkpoints {
   Checkpoints(std::filesystem::path folder, Identity identity, Notes notes, CheckpointsToKeep keep = {});
 
   bool kept() const { return !folder_.empty(); }
-  // Whether the newest was made after so many steps, or none is kept anyway.
   // The training goes back: steps that were saved come again, and are saved again.
   void go_back() { saved_step_.reset(); }
+  // Whether the newest was made after so many steps, or none is kept anyway.
   bool is_saved(std::int64_t step) const { return !kept() || saved_step_ == step; }
 
   // The newest whole one. Damaged ones are skipped with a warning; one of another training is refused.

@@ -151,7 +151,7 @@ TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progres
                       TrainingListener& listener, const StopSignal& stop, LastGood* last_good) {
   Pace pace;
   Watch watch(plan, progress, stop);
-  CheckpointWriter writer(checkpoints, plan, listener);
+  CheckpointWriter writer(checkpoints, plan, progress.next_step, listener);
   const LoopTime time(progress);
   try {
     while (!finished(plan, progress) && !watch.time_is_up(progress)) {
@@ -174,6 +174,10 @@ TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progres
       writer.after_chunk(engine, progress);
       time.put_into(progress);
     }
+    note_untraced_steps(engine);
+    TrainingOutcome outcome = outcome_of(engine, plan, progress);
+    writer.end(engine, outcome.progress);
+    return outcome;
   } catch (const Diverged&) {  // the training may go back; what was taken before stays
     writer.finish_if_possible();
     throw;
@@ -181,10 +185,6 @@ TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progres
     writer.finish_if_possible();
     throw;
   }
-  note_untraced_steps(engine);
-  TrainingOutcome outcome = outcome_of(engine, plan, progress);
-  writer.end(engine, outcome.progress);
-  return outcome;
 }
 
 }  // namespace stoker

@@ -114,7 +114,10 @@ class PhasedTraining {
       engine_->restore(first_update() == progress_.next_step ? without_moments(state) : state);
     }
     TrainingPlan plan = plan_;
-    if (!is_last_of_gradients() && !pauses_here()) plan.pause_after_epochs = first + gradients().epochs;
+    if (!is_last_of_gradients() && !pauses_here()) {
+      plan.pause_after_epochs = first + gradients().epochs;
+      plan.last_checkpoints = nullptr;  // the next phase writes into the same folder
+    }
     for (LastGood last_good;;) {
       try {
         TrainingOutcome outcome =
