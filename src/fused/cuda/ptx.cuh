@@ -53,6 +53,20 @@ __device__ __forceinline__ void multiply_add(float (&c)[4], const Word (&a)[4], 
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+// To TF32: 11 bits are left.
+__device__ __forceinline__ Word as_tf32(float value) {
+  Word out;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(out) : "f"(value));
+  return out;
+}
+// c[16 x 8] += a[16 x 8] b[8 x 8], TF32 operands, fp32 sums.
+__device__ __forceinline__ void multiply_add(float (&c)[4], const Word (&a)[4], const Word (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
 __device__ __forceinline__ Word pack(float low, float high) {
   Word out;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
@@ -101,12 +115,22 @@ __device__ __forceinline__ float reciprocal_root(float x) {
   return out;
 }
 
+// To the last two bits; the smallest numbers are not taken for 0.
+__device__ __forceinline__ float quick_root(float x) {
+  float out;
+  asm("sqrt.approx.f32 %0, %1;" : "=f"(out) : "f"(x));
+  return out;
+}
+
 // Copies that arrive later; `bytes` of 0 fills the place with zeros.
 __device__ __forceinline__ void copy_16(Word to, const void* from, Word bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
 __device__ __forceinline__ void copy_8(Word to, const void* from, Word bytes) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void copy_4(Word to, const void* from, Word bytes) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
 __device__ __forceinline__ void end_copies() {
   asm volatile("cp.async.commit_group;" ::: "memory");

@@ -1,9 +1,10 @@
 #include <cuda_runtime.h>
 
 #include "base/random.h"
+#include "fused/cuda/fp32/losses.cuh"
+#include "fused/cuda/fp32/optimizers.cuh"
 #include "fused/cuda/fp32/plain.h"
 #include "fused/cuda/fp32/plain_layout.h"
-#include "fused/cuda/fp32/plain_math.cuh"
 
 namespace stoker::fused {
 namespace {
@@ -71,22 +72,8 @@ struct PlainBlock {
     if (thread < rows) {
       const std::int64_t row = order[thread];
       const RowTarget target = row < 0 ? RowTarget{0, 0} : work.model.targets[row];
-      float* outputs = deltas(plan.layers) + thread * layout.stride;
-      const float factor = target.weight * per_row;
-      float loss = 0;
-      if (plan.loss == number::cross_entropy) {
-        const int classes = plan.width[plan.layers], wanted = static_cast<int>(target.target);
-        float most = outputs[0], sum = 0;
-        for (int i = 1; i < classes; ++i) most = fmaxf(most, outputs[i]);
-        for (int i = 0; i < classes; ++i) sum += expf(outputs[i] - most);
-        loss = logf(sum) - (outputs[wanted] - most);
-        for (int i = 0; i < classes; ++i)
-          outputs[i] = (expf(outputs[i] - most) / sum - (i == wanted ? 1.0F : 0.0F)) * factor;
-      } else {
-        const RowLoss one = scalar_loss(plan.loss, outputs[0], target.target, work.model.loss_shape);
-        loss = one.loss;
-        outputs[0] = one.slope * factor;
-      }
+      const float loss = loss_of_row(plan, deltas(plan.layers) + thread * layout.stride, target.target,
+                                     target.weight * per_row, work.model.loss_shape);
       work.model.row_sums[thread] += static_cast<double>(loss) * target.weight;
     }
     __syncthreads();
@@ -120,48 +107,20 @@ struct PlainBlock {
     }
   }
 
-  __device__ float clip_factor() const {
+  __device__ float factor_of_gradients() const {
     __shared__ float parts[warps];
     float squares = 0;
     for (int i = thread; i < plan.parameters(); i += threads)
       squares += work.gradients[i] * work.gradients[i];
-    for (int away = 16; away > 0; away /= 2) squares += __shfl_xor_sync(~0U, squares, away);
-    if (thread % 32 == 0) parts[thread / 32] = squares;
-    __syncthreads();
-    float total = 0;
-    for (int i = 0; i < warps; ++i) total += parts[i];
-    __syncthreads();
-    return fminf(1.0F, work.model.max_grad_norm / (sqrtf(total) + 1e-6F));
+    return clip_factor(squares, work.model.max_grad_norm, parts);
   }
 
-  // As PyTorch's optimisers compute it.
   __device__ void update_all(std::int64_t number, double rate) const {
-    const float factor = work.model.max_grad_norm > 0 ? clip_factor() : 1.0F;
-    const double first = 1.0 - pow(work.beta1, static_cast<double>(number));
-    const double second = 1.0 - pow(work.beta2, static_cast<double>(number));
-    const auto step_size = static_cast<float>(rate / first);
-    const auto root = static_cast<float>(sqrt(second));
-    const auto decay = static_cast<float>(work.weight_decay);
-    const auto beta1 = static_cast<float>(work.beta1), beta2 = static_cast<float>(work.beta2);
-    for (int i = thread; i < plan.parameters(); i += threads) {
-      float& w = work.model.parameters[i];
-      float& m = work.model.first_moment[i];
-      float gradient = work.gradients[i] * factor;
-      if (plan.optimizer == number::adamw) {
-        w *= static_cast<float>(1.0 - rate * work.weight_decay);
-      } else {
-        gradient = fmaf(decay, w, gradient);
-      }
-      if (plan.optimizer == number::sgd) {
-        m = fmaf(beta1, m, gradient);
-        w -= static_cast<float>(rate) * m;
-        continue;
-      }
-      float& v = work.model.second_moment[i];
-      m = fmaf(beta1, m, (1.0F - beta1) * gradient);
-      v = fmaf(beta2, v, (1.0F - beta2) * gradient * gradient);
-      w -= step_size * m / (sqrtf(v) / root + static_cast<float>(work.epsilon));
-    }
+    const float factor = work.model.max_grad_norm > 0 ? factor_of_gradients() : 1.0F;
+    const UpdateFactors factors(work, step_numbers(work, number, rate));
+    for (int i = thread; i < plan.parameters(); i += threads)
+      update<false>(plan.optimizer, work.model.parameters[i], work.model.first_moment[i],
+                    work.model.second_moment[i], work.gradients[i] * factor, factors);
     __syncthreads();
   }
 
