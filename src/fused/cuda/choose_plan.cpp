@@ -1,10 +1,14 @@
 #include "fused/cuda/choose_plan.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "fused/cuda/fp32/plain_layout.h"
+#include "fused/cuda/fp32/split_layout.h"
 #include "fused/cuda/warpgroups/duet_plan.h"
 #include "fused/cuda/whole_gpu/crowd_layout.h"
 #include "model/mlp.h"
@@ -16,7 +20,9 @@ constexpr int most_shared_bytes = 232'448 - 1024;  // of a block; older GPUs hav
 constexpr int most_state_registers = 84;           // of 128: the rest is for addresses and operands
 constexpr int most_team_registers = 84;
 constexpr std::int64_t most_plain_batch = 128;
-constexpr std::int64_t most_crowd_batch = 512;  // a thread a row, where losses are made
+constexpr std::int64_t most_split_batch = 512;
+constexpr std::int64_t most_split_batch_alone = 512;  // beyond it, graph is faster
+constexpr std::int64_t most_crowd_batch = 512;        // a thread a row, where losses are made
 constexpr int most_crowd_width = 1024;
 constexpr long long most_exchange_bytes = 1LL << 30;
 constexpr int most_crowd_classes = 64;  // every block computes all of them
@@ -135,15 +141,30 @@ EngineRequest widest_of(std::span<const EngineRequest> group) {
   return widest;
 }
 
+bool splits_operands(const Plan& plan, const Gpu& gpu) {
+  const char* asked = std::getenv("STOKER_FP32");
+  const std::string_view wanted = asked == nullptr ? "" : asked;
+  if (wanted == "plain") return false;
+  if (!wanted.empty()) refuse("STOKER_FP32 is '{}'; it must be plain, or not be set", wanted);
+  return gpu.capability >= 80 && SplitLayout::fits(plan, gpu.block_bytes);
+}
+
+bool is_fast_in_fp32(const EngineRequest& request, const Gpu& gpu) {
+  std::string why_not;
+  const std::optional<Plan> plan = plain_plan_for(request, gpu, why_not);
+  return plan && splits_operands(*plan, gpu) && request.batch_size <= most_split_batch_alone;
+}
+
 std::optional<Plan> plain_plan_for(const EngineRequest& request, const Gpu& gpu, std::string& why_not) {
   std::optional<Plan> plan = shape_of(request, why_not);
   if (!plan) return std::nullopt;
-  if (PlainLayout::bytes(*plan) > gpu.block_bytes) {
+  const bool splits = splits_operands(*plan, gpu);
+  if (!splits && PlainLayout::bytes(*plan) > gpu.block_bytes) {
     why_not = fmt::format("{} weights do not fit into a multiprocessor's memory as fp32",
                           parameter_count(request.network));
     return std::nullopt;
   }
-  if (request.batch_size > most_plain_batch) {
+  if (request.batch_size > (splits ? most_split_batch : most_plain_batch)) {
     why_not = fmt::format("fp32 operands and batches of {} rows, for which the graph engine is faster",
                           request.batch_size);
     return std::nullopt;

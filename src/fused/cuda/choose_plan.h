@@ -19,8 +19,13 @@ EngineRequest widest_of(std::span<const EngineRequest> group);
 // for one, or over all multiprocessors when it is too large for those; or why it does not, in `why_not`.
 std::optional<Plan> plan_for(const EngineRequest& request, const Gpu& gpu, std::string& why_not);
 
-// The same for the plain kernel, which has no fp16 operands and shares no batch among blocks.
+// The same for the kernels with fp32 operands, which share no batch among blocks.
 std::optional<Plan> plain_plan_for(const EngineRequest& request, const Gpu& gpu, std::string& why_not);
+// Which of them: tensor cores, by operands that are split in two, or the plain kernel, where the GPU or the
+// network asks for it or the environment variable STOKER_FP32 is `plain`.
+bool splits_operands(const Plan& plan, const Gpu& gpu);
+// Whether a single such model trains at least as fast as with the graph engine.
+bool is_fast_in_fp32(const EngineRequest& request, const Gpu& gpu);
 
 // How a batch is spread: over `clusters` of Plan::team blocks, each of which makes `passes` of 32 rows.
 struct Spread {

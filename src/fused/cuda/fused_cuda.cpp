@@ -70,6 +70,7 @@ std::string cuda_refusal(const EngineRequest& request) {
 
 std::string slower_alone(const EngineRequest& request) {
   if (!request.device.is_cuda()) return "";
+  if (is_fast_in_fp32(request, gpu_of(request.device))) return "";
   const std::string_view why = request.precision == Precision::fp32 ? "fp32 operands were requested"
                                : has_large_feature(request)         ? large_feature
                                                                     : "";

@@ -27,9 +27,8 @@ GroupKernel GroupKernel::for_models(const EngineRequest& widest) {
   if (!plan) refuse("engine fused: {}", why_not);
   GroupKernel made;
   made.plan = *plan;
-  made.is_plain = widest.precision == Precision::fp32;
-  if (made.is_plain) {
-    made.spread = plain_spread_of(widest.batch_size);
+  if (widest.precision == Precision::fp32) {
+    made.become_plain(widest, gpu);
   } else {
     const std::optional<TrainKernel> kernel = kernel_for(*plan, widest.device, why_not);
     if (!kernel) refuse("engine fused: {}", why_not);
@@ -42,12 +41,15 @@ GroupKernel GroupKernel::for_models(const EngineRequest& widest) {
   return made;
 }
 
-void GroupKernel::become_plain(std::int64_t batch_size) {
+void GroupKernel::become_plain(const EngineRequest& widest, const Gpu& gpu) {
   is_plain = true;
   plan.team = 0;
   plan.crowd = {};
   plan.duet = 0;
-  spread = plain_spread_of(batch_size);
+  spread = plain_spread_of(widest.batch_size);
+  is_split = splits_operands(plan, gpu);
+  if (is_split)
+    split = SplitLayout(plan, spread.passes > 1 || widest.optimizer.max_grad_norm > 0, gpu.block_bytes);
 }
 
 CudaGroup::CudaGroup(std::span<const EngineRequest> requests) {

@@ -6,6 +6,7 @@
 
 #include "engine/engine.h"
 #include "fused/cuda/choose_plan.h"
+#include "fused/cuda/fp32/split_layout.h"
 #include "fused/cuda/group_memory.h"
 #include "fused/cuda/group_rows.h"
 #include "fused/cuda/kernels.h"
@@ -19,13 +20,15 @@ namespace stoker::fused {
 struct GroupKernel {
   Plan plan{};
   TrainKernel fast;
-  bool is_plain = false;  // fp32, by the plain kernel
+  bool is_plain = false;  // fp32 operands, and moments in their plain form
+  bool is_split = false;  // the split kernel has them, else the plain one
+  SplitLayout split;
   Spread spread;
   std::size_t at_once = 1;  // models in a launch
 
   // Refuses models that it cannot train. `widest` stands for all of them.
   static GroupKernel for_models(const EngineRequest& widest);
-  void become_plain(std::int64_t batch_size);  // for batches of at most so many rows
+  void become_plain(const EngineRequest& widest, const Gpu& gpu);
 };
 
 // Models of one plan that train side by side, a block each.
@@ -93,6 +96,7 @@ class CudaGroup : public EngineGroup {
   void make_moments_plain(std::size_t model, int lowered);
   void become_plain();
   void take_plain_kernel();
+  EngineRequest widest() const;
   std::string plain_reason() const;  // why there is no kernel with fp32 operands for it; empty: there is
 
   Device device_;

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "fused/cuda/device_memory.h"
-#include "fused/cuda/fp32/plain.h"
+#include "fused/cuda/fp32/split.h"
 #include "fused/cuda/group.h"
 
 // What a group launches, part by part.
@@ -97,8 +97,10 @@ void CudaGroup::launch_plain(std::size_t first, std::size_t count, const Models&
     work.epsilon = settings.epsilon;
     work.weight_decay = settings.weight_decay;
   }
-  check(train_plainly(kernel_.plan, *plain, static_cast<int>(count), stream_->get()),
-        "starting the plain kernel");
+  const auto models_here = static_cast<int>(count);
+  check(kernel_.is_split ? train_split(kernel_.plan, kernel_.split, *plain, models_here, stream_->get())
+                         : train_plainly(kernel_.plan, *plain, models_here, stream_->get()),
+        "starting the fp32 kernel");
 }
 
 std::vector<ChunkResult> CudaGroup::run(std::span<const Chunk> chunks) {

@@ -182,15 +182,19 @@ void CudaGroup::make_moments_plain(std::size_t i, int lowered) {
   memory_->write_moments(i, moments);
 }
 
-std::string CudaGroup::plain_reason() const {
+EngineRequest CudaGroup::widest() const {
   std::vector<EngineRequest> requests;
   for (const Model& model : models_) requests.push_back(model.request);
+  return widest_of(requests);
+}
+
+std::string CudaGroup::plain_reason() const {
   std::string why_not;
-  plain_plan_for(widest_of(requests), gpu_of(device_), why_not);
+  plain_plan_for(widest(), gpu_of(device_), why_not);
   return why_not;
 }
 
-// Moments and sums in the form of the plain kernel; batches lie in its passes from now on.
+// Moments and sums in the form of the fp32 kernels; batches lie in their passes from now on.
 void CudaGroup::become_plain() {
   std::vector<std::vector<double>> sums;
   for (std::size_t i = 0; i < models_.size(); ++i) {
@@ -202,9 +206,7 @@ void CudaGroup::become_plain() {
 }
 
 void CudaGroup::take_plain_kernel() {
-  std::int64_t batch = 1;
-  for (const Model& model : models_) batch = std::max(batch, model.request.batch_size);
-  kernel_.become_plain(batch);
+  kernel_.become_plain(widest(), gpu_of(device_));
 }
 
 }  // namespace stoker::fused
