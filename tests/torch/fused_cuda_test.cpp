@@ -1,7 +1,10 @@
 #include "fused/cuda/fused_cuda.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
+#include "fused/wanted_fp32_kernel.h"
 #include "torch/fused_case.h"
 
 // The fused engine on CUDA held against the eager engine on the CPU: the same rows, the same dropout, the
@@ -37,9 +40,10 @@ void expect_losses_of_eager(const Case& each) {
   }
 }
 
-void expect_exact_resume(const Case& each) {
-  const EngineRequest request =
+void expect_exact_resume(const Case& each, Precision precision = Precision::automatic) {
+  EngineRequest request =
       test::placed_on(request_of(each, 203 + 2 * each.batch), *test::first_gpu(), Memory::device);
+  request.precision = precision;
   const auto whole = fused::make_cuda(request);
   test::run_epochs(*whole, request, 4, 100);
   const auto first = fused::make_cuda(request);
@@ -58,11 +62,19 @@ TEST_P(FusedOnTheGpu, GoesOnBitForBitWhereItStopped) {
   expect_exact_resume(GetParam());
 }
 
-// The plain kernel, which is also what precision fp32 trains with.
-TEST_P(FusedOnTheGpu, LosesTheSameAsEagerInFp32) {
-  if (GetParam().batch > 128) GTEST_SKIP() << "large batches in fp32 are the graph engine's";
-  EngineRequest request = request_of(GetParam(), GetParam().batch);
+// What precision fp32 trains with: a kernel that splits operands in two, and the plain one, which all others
+// are held to. Larger batches are the graph engine's.
+constexpr std::int64_t most_split_batch = 512;
+constexpr std::int64_t most_plain_batch = 128;
+
+EngineRequest fp32_request_of(const Case& each) {
+  EngineRequest request = request_of(each, each.batch);
   request.precision = Precision::fp32;
+  return request;
+}
+
+void expect_losses_of_eager_in_fp32(const Case& each) {
+  const EngineRequest request = fp32_request_of(each);
   const EngineRequest placed = test::placed_on(request, *test::first_gpu(), Memory::device);
   ASSERT_EQ(fused::cuda_refusal(placed), "");
   const auto fused = fused::make_cuda(placed);
@@ -78,6 +90,57 @@ TEST_P(FusedOnTheGpu, LosesTheSameAsEagerInFp32) {
                 1e-3 * expected + 1e-4 * other.finished_epochs[0].train_loss)
         << "step " << i;
   }
+}
+
+TEST_P(FusedOnTheGpu, LosesTheSameAsEagerInFp32) {
+  if (GetParam().batch > most_split_batch) GTEST_SKIP() << "a batch for the graph engine";
+  expect_losses_of_eager_in_fp32(GetParam());
+}
+
+TEST_P(FusedOnTheGpu, LosesTheSameAsEagerInPlainFp32) {
+  if (GetParam().batch > most_plain_batch) GTEST_SKIP() << "a batch for the graph engine";
+  const test::WantedFp32Kernel wanted("plain");
+  expect_losses_of_eager_in_fp32(GetParam());
+}
+
+TEST_P(FusedOnTheGpu, GoesOnBitForBitInFp32) {
+  if (GetParam().batch > most_split_batch) GTEST_SKIP() << "a batch for the graph engine";
+  expect_exact_resume(GetParam(), Precision::fp32);
+}
+
+TEST_P(FusedOnTheGpu, GoesOnBitForBitInPlainFp32) {
+  if (GetParam().batch > most_plain_batch) GTEST_SKIP() << "a batch for the graph engine";
+  const test::WantedFp32Kernel wanted("plain");
+  expect_exact_resume(GetParam(), Precision::fp32);
+}
+
+NamedArrays parameters_after_50_steps(const EngineRequest& request) {
+  const auto engine = fused::make_cuda(request);
+  test::run_epochs(*engine, request, 50, 17, 0, 3e-4F);
+  return engine->parameters();
+}
+
+// The norm of what differs, by that of all parameters.
+double distance_between(const NamedArrays& one, const NamedArrays& other) {
+  double differing = 0, all = 0;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    const auto expected = one[i].array.as<float>(), found = other[i].array.as<float>();
+    for (std::size_t j = 0; j < expected.size(); ++j) {
+      differing += std::pow(static_cast<double>(found[j]) - expected[j], 2);
+      all += std::pow(static_cast<double>(expected[j]), 2);
+    }
+  }
+  return std::sqrt(differing / all);
+}
+
+// Operands of fp16, which have half of the bits, would be far beyond this.
+TEST_P(FusedOnTheGpu, SplitsOperandsWithoutRoundingThem) {
+  if (GetParam().batch > most_plain_batch) GTEST_SKIP() << "a batch that the plain kernel does not take";
+  const EngineRequest request =
+      test::placed_on(fp32_request_of(GetParam()), *test::first_gpu(), Memory::device);
+  const NamedArrays split = parameters_after_50_steps(request);
+  const test::WantedFp32Kernel wanted("plain");
+  EXPECT_LT(distance_between(parameters_after_50_steps(request), split), 1e-5);
 }
 
 std::vector<Case> cases() {
