@@ -53,11 +53,19 @@ __device__ __forceinline__ void multiply_add(float (&c)[4], const Word (&a)[4], 
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// To TF32: 11 bits are left.
+// To the nearest TF32, of 11 bits. cvt.rna, which older GPUs have too, takes three instructions and more.
 __device__ __forceinline__ Word as_tf32(float value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+  return (__float_as_uint(value) + 0x1000U) & 0xffffe000U;  // some that are not numbers become 0
+#else
   Word out;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(out) : "f"(value));
+  asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(out) : "f"(value));
   return out;
+#endif
+}
+// To the next one towards 0.
+__device__ __forceinline__ Word cut_to_tf32(float value) {
+  return __float_as_uint(value) & 0xffffe000U;
 }
 // c[16 x 8] += a[16 x 8] b[8 x 8], TF32 operands, fp32 sums.
 __device__ __forceinline__ void multiply_add(float (&c)[4], const Word (&a)[4], const Word (&b)[2]) {

@@ -9,6 +9,11 @@
 // outputs into losses, and goes backwards to the deltas; then all gradients are computed together.
 namespace stoker::fused {
 
+// Not inline: copies for all places that need it would crowd the instruction cache.
+static __device__ __noinline__ Activated activated_by_call(int kind, float z) {
+  return activated(kind, z);
+}
+
 template <bool WeightsHere, bool MomentsHere>
 struct SplitBlock {
   const Plan& plan;
@@ -106,6 +111,10 @@ struct SplitBlock {
     int first_row;  // of the batch, that the pass begins with
   };
 
+  __device__ Activated activate(float z) const {
+    return plan.is_relu() ? activated(number::relu, z) : activated_by_call(plan.activation, z);
+  }
+
   // Two neighbours of a hidden layer: activations and slopes.
   __device__ void activate_pair(const SplitLayer& layer, float* active, const Dropping& dropping, int row,
                                 int column, float one, float other) const {
@@ -120,7 +129,7 @@ struct SplitBlock {
     // Padding stays 0, whatever the activation makes of 0.
     if (column >= layer.outputs) scale = 0;
     if (column + 1 >= layer.outputs) other_scale = 0;
-    const Activated first = activated(plan.activation, one), second = activated(plan.activation, other);
+    const Activated first = activate(one), second = activate(other);
     const int at = row * layer.out_stride + column;
     *reinterpret_cast<float2*>(active + at) = {first.value * scale, second.value * other_scale};
     *reinterpret_cast<float2*>(shared + layer.delta_at + at) = {first.slope * scale,
@@ -351,7 +360,7 @@ struct SplitBlock {
     divide_weights(
         [&](int number, int row, int column) {
           const SplitLayer& layer = layout.layer[number];
-#pragma unroll
+#pragma unroll 1
           for (int i = 0; i < 4; ++i) improve<2>(tile_spot(layer, row, column, i), factor, factors);
           if (has_bias(number, row)) {
             improve<1>(bias_spot(layer, column), factor, factors);
@@ -380,16 +389,14 @@ struct SplitBlock {
     const int turn = step * work.model.passes + pass;
     fetch_rows(turn + 1);
     fetch_numbers(turn + 2);
-    const int last = layout.layers - 1;
-    for (int number = 0; number < last; ++number) forward(number, step, pass, turn);
+    const int matrices = layout.layers - (layout.is_scalar ? 1 : 0);
+    for (int number = 0; number < matrices; ++number) forward(number, step, pass, turn);
     if (layout.is_scalar) {
       scalar_losses(turn, line_of(step)->per_row);
     } else {
-      forward(last, step, pass, turn);
       class_losses(turn, line_of(step)->per_row);
-      backward(last);
     }
-    for (int number = last - 1; number > 0; --number) backward(number);
+    for (int number = matrices - 1; number > 0; --number) backward(number);
     const bool clips = work.model.max_grad_norm > 0, is_last = pass == work.model.passes - 1;
     const UpdateFactors factors(work, line_of(step)->numbers);
     const float squares = gradients(turn, {pass > 0, is_last && !clips, 1.0F}, factors);

@@ -16,7 +16,8 @@ struct Operand {
 
   __device__ __forceinline__ void set(int i, float value) {
     big[i] = as_tf32(value);
-    small[i] = as_tf32(value - __uint_as_float(big[i]));
+    // At most the last of 24 bits is lost. What is not a number stays that here, whatever `big` made of it.
+    small[i] = cut_to_tf32(value - __uint_as_float(big[i]));
   }
 };
 

@@ -119,6 +119,7 @@ struct SplitState {
       if (layer.breadth == 1) {
         copy_vector<Back>(layer.matrix_at, layer.flat_at, layer.depth, thread);
       } else {
+#pragma unroll 1
         for (int at = 4 * thread; at < layer.depth * layer.breadth; at += 4 * threads)
           copy_four<Back>(matrix_spot(layer, at / layer.breadth, at % layer.breadth));
       }
@@ -129,6 +130,7 @@ struct SplitState {
  private:
   template <bool Back>
   __device__ void copy_vector(int in_shared, int flat, int count, int thread) const {
+#pragma unroll 1
     for (int at = 4 * thread; at < count; at += 4 * threads) copy_four<Back>(Spot{in_shared + at, flat + at});
   }
 
