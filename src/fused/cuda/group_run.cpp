@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "fused/cuda/device_memory.h"
+#include "fused/cuda/fp32/plain.h"
 #include "fused/cuda/fp32/split.h"
 #include "fused/cuda/group.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "fused/cuda/fp32/plain.h"
+#include "fused/cuda/fp32/plain_work.h"
 #include "fused/cuda/plan.h"
 #include "fused/cuda/ptx.cuh"
 

@@ -1,31 +1,12 @@
 #pragma once
 
-#include <cstdint>
-
+#include "fused/cuda/fp32/plain_work.h"
 #include "fused/cuda/plan.h"
-#include "fused/cuda/work.h"
 #include "kernels/launch.h"
 
 // The same training in the plainest way: one block a model, fp32 throughout, shapes known only at run time.
-// What the fast kernels are held to; what trains where fp32 operands are asked for, or where fp16 does not
-// suffice.
+// What the fast kernels are held to; what trains with fp32 operands where split.h has no kernel for them.
 namespace stoker::fused {
-
-struct PlainWork {
-  ModelWork model;        // its features are not used
-  const float* features;  // [rows, columns]
-  float* gradients;       // flat, as Plan has it
-  const float* rates;     // [steps]
-  double beta1;
-  double beta2;
-  double epsilon;
-  double weight_decay;
-};
-struct PlainModels {
-  static constexpr int most = 96;
-  PlainWork model[most];
-};
-static_assert(sizeof(PlainModels) <= 32'000);
 
 kernels::LaunchError train_plainly(const Plan& plan, const PlainModels& models, int count,
                                    kernels::Stream stream);
