@@ -207,6 +207,9 @@ std::vector<KernelCase> kernel_cases() {
       [](KernelCase& c, RecurrentSettings&) { c.columns = 9, c.batch = 17; });
   add("deep_recurrent", "lstm", recurrent,
       [](KernelCase& c, RecurrentSettings& s) { c.length = 31, c.columns = 9, c.batch = 17, s.layers = 3; });
+  // The most that the kernel takes.
+  add("deepest_recurrent", "lstm", recurrent,
+      [](KernelCase& c, RecurrentSettings& s) { c.length = 32, c.columns = 128, c.batch = 5, s.layers = 8; });
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Shapes, SequenceKernelsOnTheGpu, testing::ValuesIn(kernel_cases()),
