@@ -80,7 +80,7 @@ void expect_losses_of_eager_in_fp32(const Case& each) {
   const auto fused = fused::make_cuda(placed);
   const auto eager = test::make_engine("eager", request);
   // The slope of a quantile's loss jumps at the target: once rows come near it, rounding decides.
-  const std::size_t steps = GetParam().loss == Loss::quantile ? 100 : 200;
+  const std::size_t steps = each.loss == Loss::quantile ? 100 : 200;
   const auto epochs = static_cast<std::int64_t>(steps);
   const ChunkResult one = test::run_epochs(*fused, placed, epochs, 61, 0, 3e-4F);
   const ChunkResult other = test::run_epochs(*eager, request, epochs, 61, 0, 3e-4F);
