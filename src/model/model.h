@@ -36,6 +36,9 @@ struct Model {
   // Of numbers, trained for a quantile: the share of the rows that is to lie below what is predicted.
   std::optional<double> quantile = std::nullopt;
   Decision decision = {};  // of the whole, never of a member
+  // Where its outputs are computed, if its family has none of its own: the GPU that has just trained it. Not
+  // kept with it.
+  Device computed_on = Device::cpu();
 
   const std::string& type() const { return network.family; }  // "ridge", "neural_network", …
   bool is_ensemble() const { return !members.empty(); }

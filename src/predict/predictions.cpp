@@ -20,8 +20,9 @@ namespace {
 std::vector<double> outputs_of(const Model& model, const Dataset& data, std::int64_t first,
                                std::int64_t count) {
   const auto own = family_of(model.network).outputs;
-  const auto compute = own == nullptr ? torch_door::outputs : own;
-  const Array outputs = compute(model.network, model.parameters, data, first, count);
+  const Array outputs = own == nullptr ? torch_door::outputs(model.network, model.parameters, data, first,
+                                                             count, model.computed_on)
+                                       : own(model.network, model.parameters, data, first, count);
   if (outputs.type() == DType::float64) {
     const auto values = outputs.as<double>();
     return {values.begin(), values.end()};

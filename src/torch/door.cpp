@@ -66,8 +66,9 @@ std::span<const EngineMaker> engines(const std::string& needed_by) {
 }
 
 Array outputs(const Network& network, const NamedArrays& parameters, const Dataset& data, std::int64_t first,
-              std::int64_t count) {
-  return library("predicting with " + network.family).outputs(network, parameters, data, first, count);
+              std::int64_t count, Device device) {
+  return library("predicting with " + network.family)
+      .outputs(network, parameters, data, first, count, device);
 }
 
 std::int64_t multiply_large_matrices(std::int64_t times, int threads) {

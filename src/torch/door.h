@@ -12,10 +12,10 @@ namespace stoker::torch_door {
 // Where the library or LibTorch is missing, it is refused with what to install; `needed_by` says for what.
 std::span<const EngineMaker> engines(const std::string& needed_by = "this engine");
 
-// [count, outputs] of the rows from `first` on, on the CPU, of a family that has no outputs of its own.
-// Opens the door.
+// [count, outputs] of the rows from `first` on, of a family that has no outputs of its own; parameters and
+// data lie in the host's memory, wherever it is computed. Opens the door.
 Array outputs(const Network& network, const NamedArrays& parameters, const Dataset& data, std::int64_t first,
-              std::int64_t count);
+              std::int64_t count, Device device = Device::cpu());
 
 // Multiplies two large fp32 matrices on so many threads of the CPU (0: all), so many times, and says how many
 // multiply-adds one product has: what LibTorch reaches at best, to compare trainings with. Opens the door.

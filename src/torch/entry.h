@@ -13,7 +13,7 @@ struct Library {
   const char* version = nullptr;
   void (*limit_cpu_threads)(int most) = nullptr;
   Array (*outputs)(const Network& network, const NamedArrays& parameters, const Dataset& data,
-                   std::int64_t first, std::int64_t count) = nullptr;
+                   std::int64_t first, std::int64_t count, Device device) = nullptr;
   std::int64_t (*multiply_matrices)(std::int64_t times, int threads) = nullptr;
 };
 

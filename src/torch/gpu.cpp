@@ -209,6 +209,11 @@ kernels::Stream handle_of(const c10::Stream& stream) {
   return c10::cuda::CUDAStream(stream).stream();
 }
 
+void multiply_in_fp32() {
+  at::globalContext().setAllowTF32CuBLAS(false);
+  at::globalContext().setAllowTF32CuDNN(false);
+}
+
 void settle(const Settings& settings) {
   const bool is_deterministic = settings.is_deterministic;
   at::Context& context = at::globalContext();

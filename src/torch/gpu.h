@@ -36,6 +36,8 @@ struct Settings {
 };
 // They hold for the whole process, so they are made before every chunk.
 void settle(const Settings& settings);
+// As much of it as a prediction needs: engines may be at work.
+void multiply_in_fp32();
 
 // Captures each piece the first time it is needed and replays it from then on. `state` is all that a piece
 // changes and that counts: warm-up runs before a capture are undone with it. Must be called, and run, with

@@ -20,6 +20,9 @@ kernels::Stream handle_of(const c10::Stream&) {
 void settle(const Settings&) {
   fail("{}", missing);
 }
+void multiply_in_fp32() {
+  fail("{}", missing);
+}
 std::unique_ptr<DeviceClock> make_clock() {
   fail("{}", missing);
 }

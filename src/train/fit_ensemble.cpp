@@ -217,6 +217,7 @@ class EnsembleTraining {
     member.checkpoints = checkpoints_of(number);
     if (!request_.resume) Checkpoints(member.checkpoints, {}, no_notes()).clear();
     prepared.model = {member.request.network, std::move(data.preparation), {}};
+    prepared.model.computed_on = member.request.device;
     return prepared;
   }
 

@@ -346,6 +346,7 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
           fmt::format("the time limit was reached after {} of {} epochs; the best model so far is kept",
                       outcome.progress.epochs.size(), training.epochs));
   FitResult result = result_of(std::move(outcome), std::move(wanted.network), std::move(data.preparation));
+  result.model.computed_on = wanted.device;
   result.batch_size = wanted.batch_size;
   result.learning_rate = plan.config.learning_rate;
   result.model.quantile = quantile_of(training);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/family.h"
+#include "model/recurrent.h"
 #include "model/residual_mlp.h"
 #include "torch/door.h"
 #include "torch/training_case.h"
@@ -57,6 +58,27 @@ TEST(ModuleOutputs, OfPartsThatBeginAtABlockAreThoseOfTheWhole) {
     const Array part = torch_door::outputs(network, parameters, rows, first, rows.rows() - first);
     EXPECT_EQ(std::memcmp(part.data(), whole.as<float>().data() + first, part.bytes()), 0) << first;
   }
+}
+
+TEST(ModuleOutputs, OnAGpuAreThoseOnTheCpu) {
+  const std::optional<Device> gpu = test::first_gpu();
+  if (!gpu) GTEST_SKIP() << "no GPU here";
+  const Network tables = residual_network({}, 6, 2);
+  const Network windows{
+      "gru", config::write(RecurrentSettings{}), {{"window", Role::features, DType::float32, {7, 6}}}, 2};
+  Dataset rows = test::synthetic_rows(4000, 6, false, 1);
+  Array starts(DType::int64, {3000});
+  for (std::int64_t i = 0; i < 3000; ++i)
+    starts.as<std::int64_t>()[static_cast<std::size_t>(i)] = i * 7 % 3000;
+  const Dataset series{{{"window", Role::features, rows.arrays.front().array, starts, 7}}};
+  const auto expect_the_same = [&](const Network& network, const Dataset& data) {
+    const NamedArrays parameters = initial_parameters(network, 5);
+    const Array expected = torch_door::outputs(network, parameters, data, 5, 2900);
+    const Array outputs = torch_door::outputs(network, parameters, data, 5, 2900, *gpu);
+    EXPECT_THAT(outputs.as<float>(), testing::Pointwise(testing::FloatNear(1e-4F), expected.as<float>()));
+  };
+  expect_the_same(tables, rows);
+  expect_the_same(windows, series);
 }
 
 }  // namespace
