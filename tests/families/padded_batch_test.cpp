@@ -195,7 +195,7 @@ TEST_P(PaddedBatches, GoOnExactlyFromTheMiddleOfAnEpoch) {
   }
 }
 
-// What lies in the padding must not matter, so a full batch is the same with and without it.
+// Where every batch is full, nothing is padded.
 TEST_P(PaddedBatches, AreNotNeededWhereBatchesAreFull) {
   EngineRequest even = request();
   even.batch_size = 29;  // of 203 rows
@@ -210,7 +210,7 @@ TEST_P(PaddedBatches, TrainOnTheGpuAsOnTheCpu) {
   const Trained expected(request(), LastBatch::cut, 3);
   for (const auto kind : {TorchEngine::Kind::eager, TorchEngine::Kind::graph}) {
     const Trained padded(on_gpu, LastBatch::padded, 3, kind);
-    EXPECT_LT(test::largest_difference(expected.parameters, padded.parameters), 1e-3);
+    EXPECT_LT(test::largest_difference(expected.parameters, padded.parameters), 5e-3);
   }
 }
 
