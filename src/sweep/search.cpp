@@ -67,6 +67,8 @@ Search::Search(const SweepDocument& sweep, fs::path checkpoints, int threads, Re
       threads_(threads > 0 ? threads : std::max(1, cpu_cores())),
       results_(results),
       notes_(std::move(notes)),
+      warnings_(notes_),
+      listener_("a candidate", warnings_),
       prepared_(sweep, notes_, stop_),
       batches_(checkpoints_, true),
       candidates_(candidates_of(sweep)),
@@ -183,6 +185,7 @@ std::optional<Member> Search::member_for(const Training& training, const Prepare
   member.plan.keeps_best = prepared.keeps_best;
   member.checkpoints = checkpoints_of(training.trial, training.fold);
   member.stopping = prepared.stopping;
+  member.listener = &listener_;
   if (!chooses_batch) return member;
   const auto failure = own_failure(
       [&] { batches_.settle(prepared.settings.fit.engine, notes_, member.request, member.plan); });

@@ -14,6 +14,7 @@
 #include "sweep/trials.h"
 #include "train/chosen_batches.h"
 #include "train/many.h"
+#include "train/warnings_once.h"
 
 namespace stoker {
 
@@ -71,7 +72,9 @@ class Search {
   int threads_;
   Results& results_;
   Notes notes_;
-  StopSignal stop_;  // the caller's, and for all to stop when one cannot go on
+  WarningsOnce warnings_;
+  WarningsListener listener_;  // to all candidates
+  StopSignal stop_;            // the caller's, and for all to stop when one cannot go on
   PreparedTrainings prepared_;
   ChosenBatches batches_;
   std::vector<Candidate> candidates_;

@@ -75,11 +75,7 @@ void CheckpointWriter::tell_of_failure() {
     writing_.wait();
     has_failed_ = false;
   } catch (const Error& error) {
-    if (!std::exchange(has_failed_, true))
-      listener_.note(Severity::warning,
-                     fmt::format("a checkpoint could not be written: {}; the training goes on, and the next "
-                                 "one will be tried",
-                                 error.what()));
+    if (!std::exchange(has_failed_, true)) listener_.note(Severity::warning, told_of_failed_write(error));
     // Those of the best epochs do not come again. Before what waits: whatever is later than one that is
     // written goes.
     std::vector<Checkpoint> again;

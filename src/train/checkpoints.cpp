@@ -256,6 +256,12 @@ void Checkpoints::clear() {
   saved_step_.reset();
 }
 
+std::string told_of_failed_write(const Error& error) {
+  return fmt::format(
+      "a checkpoint could not be written: {}; the training goes on, and the next one will be tried",
+      error.what());
+}
+
 std::vector<EpochScore> Checkpoints::scores() const {
   std::vector<EpochScore> scores;
   if (!kept()) return scores;

@@ -41,6 +41,9 @@ struct Checkpoint {
 // The parameters of an engine's state, under the names that the state has for them.
 NamedArrays parameters_in(const NamedArrays& state);
 
+// What is said of one that could not be written on the way.
+std::string told_of_failed_write(const Error& error);
+
 // The checkpoints of one training:
 //   step-000012500/model.safetensors      the parameters
 //   step-000012500/optimizer.safetensors  the rest of the engine's state

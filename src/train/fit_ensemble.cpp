@@ -95,7 +95,8 @@ class EnsembleTraining {
         notes_(notes),
         common_(settle(request, notes)),
         time_spent_(request.spec.is_solved() ? fs::path() : request.checkpoints, request.resume),
-        batches_(request.checkpoints, request.resume),
+        own_batches_(request.checkpoints, request.resume),
+        batches_(request.batches == nullptr ? own_batches_ : *request.batches),
         trained_(common_.rows.size()),
         progress_(common_.rows.size(), listener) {
     stop_.heed(stop);
@@ -338,11 +339,15 @@ class EnsembleTraining {
     std::vector<bool> is_predicted(rows, false);
     for (const Model& member : ensemble.members) {
       if (member.held_back.rows.empty()) {
-        notes_(
-            Severity::info,
-            fmt::format("there are no out-of-fold metrics: the probabilities of {} for {} classes are more "
-                        "than are kept",
-                        counted(rows, "row"), human_count(ensemble.preparation.classes().size())));
+        const Preparation& preparation = ensemble.preparation;
+        const std::string too_many =
+            preparation.task() == Task::regression
+                ? fmt::format("the predictions of {} for {}", counted(rows, "row"),
+                              counted(static_cast<std::size_t>(preparation.steps()), "step"))
+                : fmt::format("the probabilities of {} for {} classes", counted(rows, "row"),
+                              human_count(preparation.classes().size()));
+        notes_(Severity::info,
+               fmt::format("there are no out-of-fold metrics: {} are more than are kept", too_many));
         return;
       }
       for (const std::int64_t row : member.held_back.rows) is_predicted[static_cast<std::size_t>(row)] = true;
@@ -396,7 +401,8 @@ class EnsembleTraining {
   Common common_;
   TimeSpent time_spent_;
   StopSignal stop_;  // the caller's, the time limit, and for all to stop when one cannot go on
-  ChosenBatches batches_;
+  ChosenBatches own_batches_;
+  ChosenBatches& batches_;
   std::vector<std::optional<TrainedMember>> trained_;
   EnsembleProgress progress_;
   LastCheckpoints own_last_;

@@ -13,6 +13,7 @@
 #include "train/checkpoints.h"
 #include "train/choose_batch.h"
 #include "train/choose_decision.h"
+#include "train/chosen_batches.h"
 #include "train/engines.h"
 #include "train/groups.h"
 #include "train/last_checkpoints.h"
@@ -338,7 +339,11 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   TrainingPlan plan = plan_of(training, request.config, wanted);
   LastCheckpoints own_last;
   plan.last_checkpoints = request.last_checkpoints == nullptr ? &own_last : request.last_checkpoints;
-  if (chooses_batch) settle_batch(checkpoint, making(maker, std::nullopt), notes, plan, wanted);
+  const bool has_chosen = checkpoint && checkpoint->progress.chosen_batch > 0;
+  if (chooses_batch && request.batches != nullptr && !has_chosen)
+    request.batches->settle(request.config.engine, notes, wanted, plan);
+  else if (chooses_batch)
+    settle_batch(checkpoint, making(maker, std::nullopt), notes, plan, wanted);
   TrainingOutcome outcome = train_in_phases(wanted, making(maker, std::move(stopping)), plan,
                                             std::move(checkpoint), checkpoints, listener, stop);
   if (outcome.end == TrainingEnd::time_limit)

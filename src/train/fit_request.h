@@ -182,6 +182,7 @@ inline config::Fields fields(FitConfig& c) {
   return all;
 }
 
+class ChosenBatches;
 class LastCheckpoints;
 
 struct FitRequest {
@@ -193,6 +194,7 @@ struct FitRequest {
   bool resume = false;                // go on from the newest whole checkpoint there, if any
   int threads = 0;  // of the CPU, for the members of an ensemble, one each; 0: as many as there are cores
   LastCheckpoints* last_checkpoints = nullptr;  // of several trainings; null: this one waits for its own
+  ChosenBatches* batches = nullptr;  // of several trainings that are to have the same; null: its own
 };
 
 // What is true of a training when it is over; becomes part of run.json and the report.

@@ -198,7 +198,7 @@ class Group {
   // One thread writes for all, so that a thousand members do not start a thousand.
   void save_in_background() {
     const bool is_writing = writing_.is_under_way();
-    if (!is_writing) writing_.wait();  // for what went wrong
+    if (!is_writing) tell_of_failure();
     const bool is_due = !is_writing && times_.is_due();
     const Moment start = now();
     bool any = false;
@@ -229,16 +229,37 @@ class Group {
 
   void write_taken() {
     if (taken_.empty()) return;
-    const auto batch = std::make_shared<const Taken>(std::exchange(taken_, {}));
-    writing_.begin([this, batch] {
+    given_ = std::make_shared<const Taken>(std::exchange(taken_, {}));
+    writing_.begin([this, batch = given_] {
       for (const auto& [i, checkpoint] : *batch) checkpoints_[i].write(checkpoint);
     });
   }
 
-  void save_now(std::size_t i) {
-    writing_.wait();
+  // As CheckpointWriter does for one.
+  void tell_of_failure() {
+    if (given_ == nullptr) return;
+    const auto batch = std::exchange(given_, nullptr);
+    try {
+      writing_.wait();
+      has_failed_ = false;
+    } catch (const Error& error) {
+      if (!std::exchange(has_failed_, true))
+        listener_of(*members_[batch->front().first]).note(Severity::warning, told_of_failed_write(error));
+      Taken again;
+      for (const auto& [i, checkpoint] : *batch)
+        if (checkpoint.score && best_[i].holds(checkpoint.score->epoch)) again.emplace_back(i, checkpoint);
+      taken_.insert(taken_.begin(), again.begin(), again.end());
+    }
+  }
+
+  void finish_writing() {
+    tell_of_failure();
     write_taken();
     writing_.wait();
+  }
+
+  void save_now(std::size_t i) {
+    finish_writing();
     OneOfGroup one = engine(i);
     checkpoints_[i].save(one, progress_[i]);
   }
@@ -246,9 +267,7 @@ class Group {
   void save_last(std::size_t i) {
     LastCheckpoints* last = members_[i]->plan.last_checkpoints;
     if (last == nullptr) return save_now(i);
-    writing_.wait();
-    write_taken();
-    writing_.wait();
+    finish_writing();
     if (checkpoints_[i].is_saved(progress_[i].next_step)) return;
     last->write(checkpoints_[i], {std::string(maker_.name), progress_[i], group_->state(i)});
   }
@@ -272,8 +291,10 @@ class Group {
   CheckpointTimes times_;
   std::vector<BestEpochs> best_;
   using Taken = std::vector<std::pair<std::size_t, Checkpoint>>;
-  Taken taken_;             // and not yet given to be written
-  BackgroundWork writing_;  // last, so that it ends first
+  Taken taken_;  // and not yet given to be written
+  std::shared_ptr<const Taken> given_;
+  bool has_failed_ = false;  // the last time; said once until it succeeds
+  BackgroundWork writing_;   // last, so that it ends first
 };
 
 // Trains the members of a span in groups, and tells of each of them once.

@@ -14,11 +14,13 @@
 #include "predict/evaluate.h"
 #include "predict/out_of_fold.h"
 #include "train/choose_decision.h"
+#include "train/chosen_batches.h"
 #include "train/ensemble_progress.h"
 #include "train/fit_network.h"
 #include "train/last_checkpoints.h"
 #include "train/side_by_side.h"
 #include "train/time_spent.h"
+#include "train/warnings_once.h"
 
 namespace stoker {
 namespace {
@@ -43,16 +45,16 @@ std::vector<std::int64_t> edges_of_blocks(const Table& table, const RowsOfTime& 
   return edges;
 }
 
-// Tells how far it has come, and nothing else: what there is to say of the data is said once, of the model
-// that is kept.
-class FoldListener : public TrainingListener {
+// Tells how far it has come and what goes wrong; what else there is to say is said once, of the model that is
+// kept.
+class FoldListener : public WarningsListener {
  public:
-  explicit FoldListener(TrainingListener& progress) : progress_(progress) {}
+  FoldListener(std::string whose, WarningsOnce& warnings, TrainingListener& progress)
+      : WarningsListener(std::move(whose), warnings), progress_(progress) {}
   void epoch_finished(const EpochReport& report) override { progress_.epoch_finished(report); }
   void advanced(std::int64_t step, std::int64_t total_steps, double steps_per_second) override {
     progress_.advanced(step, total_steps, steps_per_second);
   }
-  void note(Severity, const std::string&) override {}
 
  private:
   TrainingListener& progress_;
@@ -116,6 +118,8 @@ class WalkForward {
         device_(request.spec.is_solved() ? Device::cpu() : choose_device(request.config.device, no_notes())),
         rows_(walk_forward_rows(request.training, request.config.walk_forward)),
         time_spent_(request.checkpoints, request.resume),
+        batches_(request.checkpoints, request.resume),
+        warnings_(notes),
         measured_(rows_.folds.size()),
         progress_(rows_.folds.size() + 1, listener) {
     stop_.heed(stop);
@@ -128,8 +132,11 @@ class WalkForward {
     try {
       if (device_.is_cuda()) {
         train_on_gpu();
+      } else if (request_.spec.training.batch_size == automatic_batch) {
+        train(0);  // chooses the batch, which the folds take
+        train_side_by_side(1, threads_of_cpu());
       } else {
-        train_side_by_side(0, request_.threads > 0 ? request_.threads : std::max(1, cpu_cores()));
+        train_side_by_side(0, threads_of_cpu());
       }
     } catch (...) {
       time_spent_.keep_if_possible();
@@ -142,6 +149,8 @@ class WalkForward {
   }
 
  private:
+  int threads_of_cpu() const { return request_.threads > 0 ? request_.threads : std::max(1, cpu_cores()); }
+
   // The model that is kept has the GPU to itself, and tells how many like it fit.
   void train_on_gpu() {
     train(0);
@@ -176,7 +185,8 @@ class WalkForward {
                    .checkpoints = request_.checkpoints.empty() ? "" : request_.checkpoints / folder,
                    .resume = request_.resume,
                    .threads = 1,
-                   .last_checkpoints = &last_checkpoints_};
+                   .last_checkpoints = &last_checkpoints_,
+                   .batches = &batches_};
     own.config.walk_forward = {};
     own.config.time_limit = 0;  // that of the whole is in the signal
     return fit_one_(own, listener, stop_);
@@ -184,14 +194,14 @@ class WalkForward {
 
   void measure(std::size_t fold) {
     const SplitRows& rows = rows_.folds[fold];
-    FoldListener listener(progress_.of_member(rows_.folds.size() - fold));
+    const std::string name = fmt::format("fold {} of {}", fold + 1, rows_.folds.size());
+    FoldListener listener(name, warnings_, progress_.of_member(rows_.folds.size() - fold));
     FitResult result;
     try {
       result = fit_rows(rows.first, fmt::format("fold-{:04}", fold + 1), listener);
     } catch (const Error& error) {
       if (error.code() == ExitCode::interrupted) throw;
-      throw Error(error.code(), fmt::format("fold {} of {}: {}", fold + 1, rows_.folds.size(), error.what()),
-                  error.cause());
+      throw Error(error.code(), fmt::format("{}: {}", name, error.what()), error.cause());
     }
     if (result.end == TrainingEnd::time_limit) return;
     const Table block =
@@ -258,6 +268,8 @@ class WalkForward {
   const Device device_;
   const WalkForwardRows rows_;
   TimeSpent time_spent_;
+  ChosenBatches batches_;
+  WarningsOnce warnings_;
   StopSignal stop_;  // the caller's, the time limit, and for all to stop when one cannot go on
   std::optional<FitResult> kept_;
   std::vector<std::optional<MeasuredFold>> measured_;

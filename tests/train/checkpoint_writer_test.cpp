@@ -73,12 +73,42 @@ TEST_F(CheckpointWriterTest, LeavesTheLastOneToWhoeverWritesThoseOfSeveralTraini
   last.wait();
   EXPECT_THAT(steps(), ElementsAre(8 * 4));
   // One that is there already is not written again.
-  ScriptedEngine again({.validation_losses = scripted_losses});
   Checkpoints checkpoints = opened();
-  std::optional<Checkpoint> saved = checkpoints.newest();
+  const std::optional<Checkpoint> saved = checkpoints.newest();
   ASSERT_TRUE(saved.has_value());
   EXPECT_EQ(saved->progress.next_step, outcome.progress.next_step);
-  EXPECT_TRUE(checkpoints.is_saved(8 * 4));
+  const auto written = fs::last_write_time(folder() / "step-000000032" / "DONE");
+  ScriptedEngine again({.validation_losses = scripted_losses});
+  again.restore(saved->state);
+  train(again, plan_, saved->progress, checkpoints, listener_, StopSignal{});
+  last.wait();
+  EXPECT_EQ(fs::last_write_time(folder() / "step-000000032" / "DONE"), written);
+}
+
+// An earlier one that is tried again must not take later ones with it: what is later than a checkpoint that
+// is written goes.
+TEST_F(CheckpointWriterTest, WritesTheBestThatFailedBeforeThoseThatWaited) {
+  plan_.keep = {.last = 1, .best = 8};
+  plan_.checkpoint_seconds = 1000;
+  std::size_t chunks = 0;
+  ScriptedEngine engine({.validation_losses = scripted_losses, .before_chunk = [&](const Chunk&) {
+                           std::this_thread::sleep_for(std::chrono::milliseconds(10));
+                           if (++chunks == 1) write_file(folder(), "");
+                           if (chunks == 5) fs::remove(folder());
+                         }});
+  train_with(engine);
+  EXPECT_THAT(steps(), UnorderedElementsAre(4, 8, 12, 16, 20, 24, 28, 32));
+}
+
+// A training that went back meets its epochs again, and judges them by what they are now.
+TEST_F(CheckpointWriterTest, CountsNoScoreOfAnEpochThatIsYetToCome) {
+  plan_.keep = {.last = 1, .best = 1};
+  ScriptedEngine first({.validation_losses = {9, 3, 0.1, 2, 8, 4, 7, 6}});
+  train_with(first);
+  ASSERT_THAT(steps(), testing::Contains(3 * 4));
+  ScriptedEngine again({.validation_losses = {9, 0.2, 0.3, 2, 8, 4, 7, 6}});
+  train_with(again);
+  EXPECT_THAT(steps(), UnorderedElementsAre(2 * 4, 8 * 4));
 }
 
 TEST(LastCheckpointsOfMany, AreAllWrittenAndTheirFaultsAreTold) {
