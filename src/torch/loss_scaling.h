@@ -24,10 +24,12 @@ class LossScaling {
   const at::Tensor& skipped() const { return skipped_; }
 
   void take_out_of(at::Tensor& gradients);
+  // Of the step that is under way: steps that were left out are no updates, for Adam's corrections.
+  void leave_out_of(at::Tensor& update_number) const;
   void adapt();            // after the update
   bool is_enough() const;  // waits for the device
 
-  std::vector<at::Tensor> changing_tensors() const { return {scale_, good_steps_}; }
+  std::vector<at::Tensor> changing_tensors() const { return {scale_, good_steps_, left_out_}; }
   void append_to(NamedArrays& state) const;
   void restore(const NamedArrays& state);
 
@@ -35,6 +37,7 @@ class LossScaling {
   at::Tensor stopped_;
   at::Tensor scale_;
   at::Tensor good_steps_;
+  at::Tensor left_out_;  // steps so far
   at::Tensor skipped_;
   at::Tensor inverse_;
   at::Tensor scale_before_;

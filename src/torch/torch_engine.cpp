@@ -255,7 +255,10 @@ void TorchEngine::do_piece(Piece piece) {
   }
   // Before the scale is taken out: what is not finite in one process is so in all, and all skip the step.
   if (request_.collective != nullptr) average_gradients();
-  if (scaling_) scaling_->take_out_of(gradients_);
+  if (scaling_) {
+    scaling_->take_out_of(gradients_);
+    scaling_->leave_out_of(update_number_);
+  }
   update_->run();
   if (scaling_) scaling_->adapt();
   if (norms_) norms_->add(update_->norm(), scaling_ ? scaling_->skipped() : at::Tensor());

@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "data/time_order.h"
@@ -247,11 +248,13 @@ TEST_P(WalkForwardStopped, GoesOnToTheResultOfOneThatNobodyStopped) {
   expect_the_same(walked(request_));
 }
 
-TEST_P(WalkForwardStopped, TrainsAFoldAgainWhoseCheckpointIsDamaged) {
+TEST_P(WalkForwardStopped, TrainsAFoldAgainWhoseCheckpointIsDamagedAndSaysSo) {
   interrupt();
   for (const auto& each : std::filesystem::directory_iterator(folder_.path() / "fold-0003"))
     std::filesystem::resize_file(each.path() / "model.safetensors", 10);
-  expect_the_same(walked(request_));
+  test::RecordingListener listener;
+  expect_the_same(fit(request_, listener, StopSignal{}));
+  EXPECT_THAT(listener.warnings, testing::Contains(testing::StartsWith("fold 3 of 3: ")));
 }
 
 TEST_P(WalkForwardStopped, RefusesAnotherSeedAndOtherDataAndSaysSo) {
@@ -316,6 +319,25 @@ INSTANTIATE_TEST_SUITE_P(With, WalkForwardOnTheGpu,
                          testing::Values(StoppedCase{"columns", WindowLayout::columns, network_over_columns},
                                          StoppedCase{"windows", WindowLayout::windows, network_over_windows}),
                          [](const auto& way) { return std::string(way.param.name); });
+
+TEST(WalkForward, GivesItsFoldsTheBatchThatWasChosenForTheModelThatIsKept) {
+  const Table table = windows_of(150);
+  ModelSpec spec = network_over_columns();
+  spec.training.batch_size = automatic_batch;
+  FitRequest request = walking(table, {.folds = 3}, spec);
+  const TemporaryFolder folder;
+  request.checkpoints = folder.path();
+  const std::int64_t chosen = walked(request).batch_size;
+  for (const char* name : {"newest", "fold-0001", "fold-0002", "fold-0003"}) {
+    int checkpoints = 0;
+    for (const auto& each : std::filesystem::directory_iterator(folder.path() / name)) {
+      const auto state = nlohmann::json::parse(read_file(each.path() / "state.json", std::size_t{1} << 20));
+      EXPECT_EQ(state.at("progress").at("chosen_batch"), chosen) << name;
+      ++checkpoints;
+    }
+    EXPECT_GT(checkpoints, 0) << name;
+  }
+}
 
 TEST(WalkForward, NumbersItsFoldsFromTheOldest) {
   const Table table = windows_of(120);
