@@ -48,7 +48,8 @@ std::optional<double> error_between(const Evaluation& one, const Evaluation& oth
                          static_cast<std::int64_t>(rows->actual.size()) == one.rows && one.rows == other.rows;
   if (same_rows && metric.needs == MetricNeeds::numbers)
     return error_of_difference(measured_numbers(rows->actual, rows->predicted),
-                               measured_numbers(others->actual, others->predicted), metric);
+                               measured_numbers(others->actual, others->predicted), metric,
+                               static_cast<std::size_t>(std::max(one.rows_alike, other.rows_alike)));
   const MetricInterval* interval = one.interval(metric.name);
   const MetricInterval* of_other = other.interval(metric.name);
   if (interval == nullptr || of_other == nullptr) return std::nullopt;

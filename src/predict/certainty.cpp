@@ -24,7 +24,7 @@ Positions positions_to_draw_from(std::size_t rows) {
 }
 
 // Piece by piece, each of `together` that follow each other.
-Positions drawn_anew(const Positions& positions, std::size_t draw, std::size_t together = 1) {
+Positions drawn_anew(const Positions& positions, std::size_t draw, std::size_t together) {
   const RandomKey key = random_key(seed_of_draws, Purpose::sample, draw);
   const std::size_t beginnings = positions.size() - together + 1;
   Positions drawn;
@@ -112,8 +112,24 @@ double deviation_of(const std::vector<double>& values) {
   return std::sqrt(squares / (count - 1));
 }
 
-double narrowed_by(const Positions& positions, std::size_t rows) {
-  return std::sqrt(static_cast<double>(positions.size()) / static_cast<double>(rows));
+// How rows are drawn of which `alike` next to each other have something in common.
+struct Drawing {
+  Positions positions;
+  std::size_t together = 1;
+  double narrowing = 1;
+};
+
+Drawing drawing_of(std::size_t rows, std::size_t alike) {
+  Drawing drawing{positions_to_draw_from(rows)};
+  const std::size_t count = drawing.positions.size();
+  const std::size_t sampled_alike = std::min(alike, rows) * count / rows;
+  // A tenth of the rows at most: fewer than ten pieces would say little of how much they differ.
+  drawing.together = std::max<std::size_t>(1, std::min(sampled_alike, count / 10));
+  // All rows together say no more than as many as have nothing in common. A sample that has one of each such
+  // piece says as much.
+  drawing.narrowing = std::sqrt(std::min(1.0, static_cast<double>(std::min(alike, rows)) *
+                                                  static_cast<double>(count) / static_cast<double>(rows)));
+  return drawing;
 }
 
 std::optional<MetricInterval> interval_from(std::string_view metric, double value, double of_sample,
@@ -137,42 +153,40 @@ std::vector<MetricInterval> intervals_of(const MeasuredRows& rows, std::span<con
   const std::size_t count =
       rows.classes == nullptr ? rows.actual.size() / numbers : rows.classes->actual.size();
   if (count < 2) return {};
-  const Positions positions = positions_to_draw_from(count);
-  // A tenth of the rows at most: fewer than ten pieces would say little of how much they differ.
-  const std::size_t together = std::max<std::size_t>(
-      1, std::min(drawn_at_once.rows * positions.size() / count, positions.size() / 10));
-  const double narrowing = narrowed_by(positions, count);
+  const Drawing drawing = drawing_of(count, drawn_at_once.rows);
   std::vector<std::vector<double>> by_draw(draws);
   share_among_cores(draws, [&](std::int64_t draw) {
     const auto number = static_cast<std::size_t>(draw);
-    by_draw[number] =
-        values_on(with_all_numbers(drawn_anew(positions, number, together), numbers), rows, possible);
+    by_draw[number] = values_on(
+        with_all_numbers(drawn_anew(drawing.positions, number, drawing.together), numbers), rows, possible);
   });
   const std::vector<double> of_all = values_of(rows, possible);
-  const std::vector<double> of_sample = values_on(with_all_numbers(positions, numbers), rows, possible);
+  const std::vector<double> of_sample =
+      values_on(with_all_numbers(drawing.positions, numbers), rows, possible);
   std::vector<MetricInterval> intervals;
   for (std::size_t i = 0; i < possible.size(); ++i) {
     std::vector<double> drawn;
     for (const std::vector<double>& values : by_draw) drawn.push_back(values[i]);
-    if (auto interval = interval_from(possible[i].name, of_all[i], of_sample[i], std::move(drawn), narrowing))
+    if (auto interval =
+            interval_from(possible[i].name, of_all[i], of_sample[i], std::move(drawn), drawing.narrowing))
       intervals.push_back(std::move(*interval));
   }
   return intervals;
 }
 
 std::optional<double> error_of_difference(const MeasuredRows& one, const MeasuredRows& other,
-                                          const Metric& metric) {
+                                          const Metric& metric, std::size_t alike) {
   if (one.actual.size() < 2 || other.actual.size() != one.actual.size()) return std::nullopt;
-  const Positions positions = positions_to_draw_from(one.actual.size());
+  const Drawing drawing = drawing_of(one.actual.size(), alike);
   std::vector<double> differences(draws);
   for (std::size_t draw = 0; draw < draws; ++draw) {
-    const Positions drawn = drawn_anew(positions, draw);
+    const Positions drawn = drawn_anew(drawing.positions, draw, drawing.together);
     differences[draw] =
         values_on(drawn, one, {&metric, 1}).front() - values_on(drawn, other, {&metric, 1}).front();
   }
   std::erase_if(differences, [](double each) { return !std::isfinite(each); });
   if (differences.size() < draws / 2) return std::nullopt;
-  return narrowed_by(positions, one.actual.size()) * deviation_of(differences);
+  return drawing.narrowing * deviation_of(differences);
 }
 
 Baseline baseline_of(const MeasuredRows& rows, std::span<const Metric> wanted) {

@@ -11,8 +11,8 @@
 namespace stoker {
 
 // By the percentile bootstrap: the rows are drawn anew with replacement, 200 times, always the same draws. Of
-// more than 2,000 rows an even sample of so many is drawn from, and the interval narrowed accordingly. A
-// metric that is not a number on too many draws has none.
+// more than 2,000 rows an even sample of so many is drawn from, and the interval narrowed as far as the rows
+// left out say something of their own. A metric that is not a number on too many draws has none.
 // `drawn` says what is drawn at a time.
 struct DrawnAtOnce {
   std::size_t numbers = 1;  // that belong to one row
@@ -22,10 +22,10 @@ std::vector<MetricInterval> intervals_of(const MeasuredRows& rows, std::span<con
                                          const DrawnAtOnce& drawn = {});
 
 // The standard error of the difference between a metric of two models on the same rows, by the same draws:
-// smaller than that of either, because rows that are hard for one are hard for the other. Numbers alone; none
-// where it is not a number.
+// smaller than that of either, because rows that are hard for one are hard for the other. `alike` rows next
+// to each other have something in common. Numbers alone; none where it is not a number.
 std::optional<double> error_of_difference(const MeasuredRows& one, const MeasuredRows& other,
-                                          const Metric& metric);
+                                          const Metric& metric, std::size_t alike = 1);
 
 // The mean of these rows for each of them, or their most frequent class with the shares of all classes as
 // probabilities. Rankings are left out: without features there is nothing to rank by.

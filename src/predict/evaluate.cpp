@@ -112,6 +112,7 @@ void add_certainty(const MeasuredRows& rows, std::span<const Metric> possible, c
   std::vector<Metric> of_task;
   for (const Metric& each : possible)
     if (each.is_for(evaluation.task)) of_task.push_back(each);
+  evaluation.rows_alike = static_cast<std::int64_t>(drawn.rows);
   evaluation.intervals = intervals_of(rows, of_task, drawn);
   evaluation.baseline = baseline_of(rows, of_task);
 }

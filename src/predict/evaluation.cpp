@@ -113,6 +113,8 @@ Evaluation evaluation_from(const json& value) {
   Evaluation evaluation;
   evaluation.task = task_named(value.at("task").get<std::string>());
   evaluation.rows = value.at("rows").get<std::int64_t>();
+  evaluation.rows_alike = value.value("rows_alike", std::int64_t{1});
+  if (evaluation.rows_alike < 1) refuse("this is not an evaluation: its rows_alike is below 1");
   evaluation.target = value.at("target").get<std::string>();
   if (!value.at("metrics").is_object()) refuse("this is not an evaluation: its metrics have no names");
   if (value.contains("charts")) {
@@ -138,6 +140,7 @@ json Evaluation::to_json() const {
              {"target", target},
              {"metrics", named_values(metrics)},
              {"charts", std::move(drawn)}};
+  if (rows_alike > 1) whole["rows_alike"] = rows_alike;
   if (!intervals.empty()) whole["intervals"] = intervals_json(intervals);
   if (baseline) {
     whole["baseline"] = {{"predicts", baseline->predicts}, {"metrics", named_values(baseline->metrics)}};

@@ -34,6 +34,8 @@ struct Baseline {
 struct Evaluation {
   Task task = Task::regression;
   std::int64_t rows = 0;
+  std::int64_t rows_alike =
+      1;  // so many next to each other have something in common, as windows that overlap
   std::string target;
   std::vector<std::pair<std::string, double>> metrics;  // in the order in which people want them
   std::vector<Chart> charts;

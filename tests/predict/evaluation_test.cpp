@@ -31,11 +31,13 @@ Evaluation of_two_classes() {
 TEST(Evaluation, ComesBackFromJsonAsItWas) {
   Evaluation evaluation;
   evaluation.rows = 3;
+  evaluation.rows_alike = 28;
   evaluation.target = "MEDV";
   evaluation.metrics = {{"r2", std::nan("")}, {"rmse", std::sqrt(0.1)}, {"mae", 0.3}};
   evaluation.charts = {PredictedAgainstActual{{1, 2, 1.0 / 3}, {1, 2.5, 3}}};
   const Evaluation back = read_again(evaluation);
   EXPECT_EQ(back.target, "MEDV");
+  EXPECT_EQ(back.rows_alike, 28);
   ASSERT_NE(back.chart<PredictedAgainstActual>(), nullptr);
   EXPECT_EQ(back.chart<PredictedAgainstActual>()->actual, (std::vector<double>{1, 2, 1.0 / 3}));
   EXPECT_EQ(back.chart<PredictedAgainstActual>()->predicted, (std::vector<double>{1, 2.5, 3}));

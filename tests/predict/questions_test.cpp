@@ -118,20 +118,29 @@ TEST(Intervals, OfSeveralNumbersARowDrawRows) {
   EXPECT_NEAR(by_rows, 1 / std::sqrt(rows), 0.2 / std::sqrt(rows));
 }
 
-// Errors that stay the same for 20 rows: a hundred different ones say as little as they are.
-TEST(Intervals, OfRowsThatAreAlikeNextToEachOtherDrawThemTogether) {
-  constexpr std::size_t rows = 2000, alike = 20;
-  std::vector<double> actual(rows, 0), predicted;
+// Errors of 1 or 3 that stay the same for 20 rows.
+constexpr std::size_t rows_of_one_error = 20;
+std::vector<double> errors_in_pieces(std::size_t rows) {
+  std::vector<double> errors;
   for (std::size_t row = 0; row < rows; ++row)
-    predicted.push_back(mix(static_cast<std::uint32_t>(row / alike)) % 2 == 0 ? 1 : 3);
+    errors.push_back(mix(static_cast<std::uint32_t>(row / rows_of_one_error)) % 2 == 0 ? 1 : 3);
+  return errors;
+}
+
+// A hundred different errors say as little as they are, whether all rows are drawn from or a sample: of
+// 20,000 rows two of each piece, of 200,000 one of every fifth.
+TEST(Intervals, OfRowsThatAreAlikeNextToEachOtherDrawThemTogether) {
   const auto all = metrics_for(Task::regression);
-  const MeasuredRows measured = measured_numbers(actual, predicted);
-  const double expected = std::sqrt(static_cast<double>(alike) / rows);
-  const auto error = [&](const DrawnAtOnce& drawn) {
-    return interval_named(intervals_of(measured, all, drawn), "mae").standard_error;
-  };
-  EXPECT_NEAR(error({.rows = 60}), expected, 0.3 * expected);
-  EXPECT_LT(error({}), 0.4 * expected);
+  for (const std::size_t rows : {std::size_t{2'000}, std::size_t{20'000}, std::size_t{200'000}}) {
+    const std::vector<double> actual(rows, 0), predicted = errors_in_pieces(rows);
+    const MeasuredRows measured = measured_numbers(actual, predicted);
+    const double expected = std::sqrt(static_cast<double>(rows_of_one_error) / static_cast<double>(rows));
+    const auto error = [&](const DrawnAtOnce& drawn) {
+      return interval_named(intervals_of(measured, all, drawn), "mae").standard_error;
+    };
+    EXPECT_NEAR(error({.rows = rows < 200'000 ? 60 : rows_of_one_error}), expected, 0.3 * expected) << rows;
+    EXPECT_LT(error({}), 0.5 * expected) << rows;
+  }
 }
 
 TEST(Intervals, AreTheSameEachTime) {
@@ -274,6 +283,18 @@ TEST(DifferenceOfMetrics, IsSurerOnTheSameRowsThanOnOthers) {
   ASSERT_TRUE(error);
   // The second is 1.05 times the first on every draw, whose own error is σ / √(2 n).
   EXPECT_NEAR(*error, 0.05 / std::sqrt(1000.0), 0.2 * 0.05 / std::sqrt(1000.0));
+}
+
+TEST(DifferenceOfMetrics, IsLessSureWhereRowsAreAlike) {
+  const Metric& metric = *find_metric("mae");
+  for (const std::size_t rows : {std::size_t{2'000}, std::size_t{20'000}}) {
+    const std::vector<double> actual(rows, 0), one = errors_in_pieces(rows), other(rows, 2);
+    const MeasuredRows measured = measured_numbers(actual, one);
+    const MeasuredRows always_two = measured_numbers(actual, other);
+    const double expected = std::sqrt(static_cast<double>(rows_of_one_error) / static_cast<double>(rows));
+    EXPECT_NEAR(error_of_difference(measured, always_two, metric, 60).value(), expected, 0.3 * expected);
+    EXPECT_LT(error_of_difference(measured, always_two, metric).value(), 0.5 * expected);
+  }
 }
 
 // Takes every row for the class "no".
