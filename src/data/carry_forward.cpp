@@ -5,6 +5,7 @@
 #include <arrow/table.h>
 
 #include "data/arrow_result.h"
+#include "data/column_values.h"
 #include "data/kept_columns.h"
 #include "data/window_answers.h"
 
@@ -15,6 +16,7 @@ Table carried_forward(const Table& sorted, const std::vector<std::string>& colum
   Table filled = sorted;
   for (const std::string& name : columns) {
     const auto column = sorted.column(name);
+    if (kind_of(*column->type()) == ColumnKind::unsupported) continue;  // no feature, which is told elsewhere
     const std::vector<std::uint8_t> missing = missing_values_in(column);
     if (std::accumulate(missing.begin(), missing.end(), std::int64_t{0}) == 0) continue;
     std::vector<std::int64_t> rows(missing.size());

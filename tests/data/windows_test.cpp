@@ -3,6 +3,8 @@
 #include <cmath>
 #include <set>
 
+#include <arrow/array.h>
+#include <arrow/builder.h>
 #include <arrow/table.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -230,6 +232,19 @@ TEST(Windows, CarryValuesForwardWithinAGroupAndNeverIntoAnAnswer) {
   config.carry_forward = true;
   config.length = 1;
   EXPECT_THAT(numbers_in(framed(csv, config), "close"), ElementsAre(4, 5, 20, 40, 50));
+}
+
+TEST(Windows, CarryNothingWhereAColumnIsNoFeatureAtAll) {
+  arrow::ListBuilder lists(arrow::default_memory_pool(), std::make_shared<arrow::Int64Builder>());
+  for (int row = 0; row < 5; ++row) EXPECT_TRUE(lists.AppendEmptyValue().ok());
+  const auto column = std::make_shared<arrow::ChunkedArray>(lists.Finish().ValueOrDie());
+  Table table = table_of("close,volume\n1,1\n,2\n3,3\n4,4\n5,5\n");
+  table.columns = table.columns->AddColumn(2, arrow::field("nested", column->type()), column).ValueOrDie();
+  WindowsConfig config = windows_of(3, 1);
+  config.carry_forward = true;
+  config.feature_columns = {"close", "nested"};
+  const Table windows = frame_series(table, config, FramedRows::to_learn, no_notes());
+  EXPECT_THAT(numbers_in(windows.windows->series, "close"), ElementsAre(1, 1, 3, 4, 5));
 }
 
 TEST(Windows, RefuseRowsThatASplitHasTornApart) {
