@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace stoker {
 
 WindowsProblem problem_of(const WindowsConfig& config) {
@@ -53,6 +55,14 @@ std::string feature_of_lag(const WindowsConfig& config, const std::string& colum
   return lag_column(feature, back) == column ? feature : column;
 }
 
+namespace {
+
+std::string listed(const std::vector<std::string>& names) {
+  return names.empty() ? "none" : join(names, ", ");
+}
+
+}  // namespace
+
 std::string difference_between(const WindowsConfig& one, const WindowsConfig& other) {
   const auto instead = [](std::string_view setting, const auto& there, const auto& here) {
     return fmt::format("{} {} instead of {}", setting, there, here);
@@ -67,6 +77,14 @@ std::string difference_between(const WindowsConfig& one, const WindowsConfig& ot
   if (one.moments_needed_ahead() != other.moments_needed_ahead())
     return instead("horizon", other.horizon, one.horizon);
   if (one.threshold != other.threshold) return instead("threshold", other.threshold, one.threshold);
+  if (one.carry_forward != other.carry_forward)
+    return instead("carry_forward", other.carry_forward, one.carry_forward);
+  const std::vector<std::string>& names = one.slower.slower_names;
+  if (names != other.slower.slower_names)
+    return instead("slower_names", listed(other.slower.slower_names), listed(names));
+  if (!names.empty() && one.slower.slower_stamp != other.slower.slower_stamp)
+    return instead("slower_stamp", config::name_of(other.slower.slower_stamp),
+                   config::name_of(one.slower.slower_stamp));
   return "";
 }
 

@@ -79,6 +79,29 @@ TEST(PreparationOfWindows, RefusesAnswersOfOtherWindows) {
               HasSubstr("put a windows card"));
 }
 
+TEST(PreparationOfWindows, RefusesWindowsThatWereFilledOrJoinedOtherwise) {
+  Table table = columns_of_path(2);
+  const auto framed_with = [&](bool carry_forward, const SlowerConfig& slower) {
+    auto windows = std::make_shared<Windows>(*table.windows);
+    windows->config.carry_forward = carry_forward;
+    windows->config.slower = slower;
+    Table framed = table;
+    framed.windows = std::move(windows);
+    return framed;
+  };
+  const SlowerConfig hours{{"h1"}, Stamp::open};
+  const Preparation preparation =
+      Preparation::fit(framed_with(true, hours), predicting("x"), Scaling::none, no_notes());
+  const auto told = [&](bool carry_forward, const SlowerConfig& slower) {
+    return refusal([&] { return preparation.real_targets(framed_with(carry_forward, slower)); });
+  };
+  EXPECT_EQ(told(true, hours), "");
+  EXPECT_THAT(told(false, hours), HasSubstr("carry_forward false instead of true"));
+  EXPECT_THAT(told(true, {{"h1"}, Stamp::close}), HasSubstr("slower_stamp close instead of open"));
+  EXPECT_THAT(told(true, {{"h1", "h4"}, Stamp::open}), HasSubstr("slower_names h1, h4 instead of h1"));
+  EXPECT_THAT(told(true, {}), HasSubstr("slower_names none instead of h1"));
+}
+
 TEST(PreparationOfWindows, LaysTheSeriesOnceAndKeepsWhereWindowsBegin) {
   const Table table = windows_over("x\n1\n2\n3\n4\n5\n6\n7\n8\n");
   PreparationConfig config = predicting("x");
