@@ -42,8 +42,8 @@ std::string walk_forward_table(const WalkForwardResult& result) {
   const std::size_t shown = std::min(result.folds.size(), most_folds_in_view);
   for (std::size_t i = 0; i < shown; ++i) {
     const WalkForwardResult::Fold& fold = result.folds[i];
-    const std::int64_t number = fold.number > 0 ? fold.number : static_cast<std::int64_t>(i) + 1;
-    lines.push_back(line_of_fold(std::to_string(number), fold.trained_on, fold.rows, fold.metrics));
+    lines.push_back(
+        line_of_fold(std::to_string(fold.number_at(i)), fold.trained_on, fold.rows, fold.metrics));
     if (!has_times) continue;
     lines.back().resize(head.size() - 2);
     lines.back().insert(lines.back().end(), {fold.from, fold.until});

@@ -4,7 +4,6 @@
 
 #include <arrow/chunked_array.h>
 #include <arrow/table.h>
-#include <fmt/format.h>
 
 #include "data/column_values.h"
 #include "data/windows.h"
@@ -34,7 +33,7 @@ std::optional<std::vector<double>> from_columns(const Table& table) {
   const WindowsConfig& config = table.windows->config;
   std::vector<double> values(static_cast<std::size_t>(table.rows()), missing_number);
   for (std::int64_t back = 0; back < config.length; ++back) {
-    const std::string column = fmt::format("{} ({} back)", config.target_column, back);
+    const std::string column = lag_column(config.target_column, back);
     if (!has_numbers(table, column)) return std::nullopt;
     const std::vector<double> numbers = read_numbers(*table.column(column));
     bool all_known = true;

@@ -63,9 +63,8 @@ std::string walk_forward_table(const WalkForwardResult& result) {
   std::string rows;
   for (std::size_t i = 0; i < result.folds.size(); ++i) {
     const WalkForwardResult::Fold& fold = result.folds[i];
-    const std::int64_t number = fold.number > 0 ? fold.number : static_cast<std::int64_t>(i) + 1;
-    const std::string name =
-        fold.from.empty() ? fmt::format("fold {}", number) : fmt::format("{} – {}", fold.from, fold.until);
+    const std::string name = fold.from.empty() ? fmt::format("fold {}", fold.number_at(i))
+                                               : fmt::format("{} – {}", fold.from, fold.until);
     rows += fold_row(name, fold.trained_on, fold.rows, fold.metrics);
   }
   if (!result.metrics.empty()) rows += fold_row("all together", 0, result.rows, result.metrics);

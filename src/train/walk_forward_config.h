@@ -60,6 +60,11 @@ struct WalkForwardResult {
     std::string from = {};        // times of the first and the last of them, where there are times
     std::string until = {};
     Metrics metrics = {};
+
+    // For people: what its number is, or where it stands among those that are measured.
+    std::int64_t number_at(std::size_t place) const {
+      return number > 0 ? number : static_cast<std::int64_t>(place) + 1;
+    }
   };
   std::vector<Fold> folds;  // those that are measured, from the oldest to the newest
   std::int64_t rows = 0;    // of all folds together
