@@ -23,6 +23,7 @@
 #include "base/text.h"
 #include "data/arrow_result.h"
 #include "data/column_values.h"
+#include "data/date_columns.h"
 #include "data/kept_columns.h"
 #include "data/value_rows.h"
 #include "data/whole_times.h"
@@ -117,25 +118,47 @@ TimedRows timed_rows(const Table& table, const AsOf& how, const std::string& nam
   return rows;
 }
 
+// Times of which it is written what moment they are. What was found as dates is in UTC, whether its form has
+// a zone or not.
 bool has_zone(const Table& table, const AsOf& how) {
   const auto type = table.column(how.time_column)->type();
-  return type->id() == arrow::Type::TIMESTAMP &&
-         !static_cast<const arrow::TimestampType&>(*type).timezone().empty();
+  if (type->id() != arrow::Type::TIMESTAMP ||
+      static_cast<const arrow::TimestampType&>(*type).timezone().empty())
+    return false;
+  const std::string form = date_form_of(table, how.time_column);
+  return form.empty() || form.find("%z") != std::string::npos;
 }
 
-void refuse_other_kind_of_time(const Table& faster, const Table& slower, const AsOf& how,
+// Times that may be of any zone. Days alone are the same everywhere.
+bool has_local_hours(const Table& table, const TimedRows& rows, const AsOf& how) {
+  constexpr std::int64_t day = 86'400;
+  return !has_zone(table, how) && std::ranges::any_of(rows.times, [](const Instant& time) {
+    return time.whole % day != 0 || time.rest != 0;
+  });
+}
+
+struct TimedTable {
+  const Table& table;
+  const TimedRows& rows;
+};
+
+void refuse_other_kind_of_time(const TimedTable& faster, const TimedTable& slower, const AsOf& how,
                                const std::string& name) {
-  const auto is_date = [&](const Table& table) {
-    return kind_of(*table.column(how.time_column)->type()) == ColumnKind::time;
+  const auto is_date = [&](const TimedTable& each) {
+    return kind_of(*each.table.column(how.time_column)->type()) == ColumnKind::time;
   };
   if (is_date(faster) != is_date(slower))
     refuse("{}: column '{}' holds {} there and {} in the table that it is joined to", name, how.time_column,
            is_date(slower) ? "dates" : "numbers", is_date(faster) ? "dates" : "numbers");
-  if (has_zone(faster, how) != has_zone(slower, how))
+  const auto may_be_shifted = [&](const TimedTable& one, const TimedTable& other) {
+    return has_zone(one.table, how) && has_local_hours(other.table, other.rows, how);
+  };
+  if (may_be_shifted(faster, slower) || may_be_shifted(slower, faster))
     refuse(
         "{}: its times {} a time zone, and those of the table that it is joined to {}; write both the same "
         "way",
-        name, has_zone(slower, how) ? "have" : "do not have", has_zone(faster, how) ? "do" : "do not");
+        name, has_zone(slower.table, how) ? "have" : "do not have",
+        has_zone(faster.table, how) ? "do" : "do not");
 }
 
 // Units or years that differ make every row the same.
@@ -233,7 +256,7 @@ Table join_as_of(const Table& faster, const Table& slower, const AsOf& how, cons
   const TimedRows fast = timed_rows(faster, how, "the table to join to");
   const TimedRows slow = timed_rows(slower, how, name);
   refuse_times_that_do_not_rise(slower, slow, how, name);
-  refuse_other_kind_of_time(faster, slower, how, name);
+  refuse_other_kind_of_time({faster, fast}, {slower, slow}, how, name);
   warn_of_times_apart(fast, slow, name, notes);
   const std::vector<std::int64_t> known = rows_known(fast, slow, by_group, how, name, notes);
   const auto unknown = static_cast<std::uint64_t>(std::ranges::count(known, nothing_known));

@@ -56,8 +56,8 @@ std::vector<std::string> names_of_slower(const SlowerConfig& config, std::size_t
 //
 // Each group has the rows of the same group of the slower table, or all of them where that has no such
 // column. The faster rows may have any order. Refuses times of the slower table that do not rise from row to
-// row within a group, times that are missing or of another kind than those of the other table, and names of
-// columns that are there already.
+// row within a group, times that are missing or of another kind than those of the other table (a time of day
+// without a zone beside moments with one), and names of columns that are there already.
 Table join_as_of(const Table& faster, const Table& slower, const AsOf& how, const Notes& notes);
 
 // The same with any number of slower tables, each under its name.

@@ -57,6 +57,27 @@ TEST(JoinAsOf, RefusesTimesWithAZoneBesideTimesWithout) {
               HasSubstr("have a time zone"));
 }
 
+// Dates whose form has no zone are in UTC for want of another, and a day is the same day everywhere.
+TEST(JoinAsOf, TakesDaysBesideTimesOfAnyForm) {
+  const AsOf how{.time_column = "time", .group_column = "", .prefix = "d", .stamp = Stamp::close};
+  const char* const days = "time,y\n2021-01-01,5\n2021-01-02,6\n2021-01-13,7\n";
+  const char* const days_of_another_form = "time,y\n01/01/2021,5\n02/01/2021,6\n13/01/2021,7\n";
+  for (const char* const slower : {days, days_of_another_form}) {
+    for (const char* const bars :
+         {"time,x\n01/01/2021 00:00,1\n02/01/2021 10:00,2\n13/01/2021 00:00,3\n",
+          "time,x\n2021-01-01 00:00,1\n2021-01-02 10:00,2\n2021-01-13 00:00,3\n",
+          "time,x\n2021-01-01T00:00:00Z,1\n2021-01-02T10:00:00Z,2\n2021-01-13T00:00:00Z,3\n"}) {
+      EXPECT_THAT(numbers_of(joined(table_of(bars), table_of(slower), how), "d_y"), ElementsAre(5, 6, 7))
+          << bars;
+    }
+  }
+  EXPECT_THAT(refusal([&] {
+                return joined(table_of("time,x\n01/01/2021 10:00,1\n13/01/2021 10:00,2\n"),
+                              table_of("time,y\n2021-01-01T10:00:00Z,5\n"), how);
+              }),
+              HasSubstr("have a time zone"));
+}
+
 TEST(JoinAsOf, WarnsOfTimesThatHaveNothingInCommon) {
   HeardNotes heard;
   join_as_of(table_of("time,close\n1600000000000,1\n1600000900000,2\n"),
