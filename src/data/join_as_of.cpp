@@ -161,17 +161,35 @@ void refuse_other_kind_of_time(const TimedTable& faster, const TimedTable& slowe
         has_zone(faster.table, how) ? "do" : "do not");
 }
 
+double between(const Instant& earlier, const Instant& later) {
+  return static_cast<double>(later.whole) - static_cast<double>(earlier.whole) + later.rest - earlier.rest;
+}
+
+// What comes after all slower rows is an ordinary forecast as long as it is not far behind them, measured by
+// their own steps. One row alone has none.
+bool is_far_behind(const TimedRows& slower, const Instant& slow_first, const Instant& slow_last,
+                   const Instant& first) {
+  constexpr double steps_of_a_pause = 10;
+  const auto rows_of = [](const ValueRows& group) { return group.rows.size(); };
+  const std::size_t longest = rows_of(*std::ranges::max_element(slower.groups, {}, rows_of));
+  if (longest < 2) return false;
+  const double span = between(slow_first, slow_last);
+  const double step = span / static_cast<double>(longest - 1);
+  return between(slow_last, first) > std::max(span, steps_of_a_pause * step);
+}
+
 // Units or years that differ make every row the same.
 void warn_of_times_apart(const TimedRows& faster, const TimedRows& slower, const std::string& name,
                          const Notes& notes) {
   if (faster.times.empty() || slower.times.empty()) return;
   const auto [first, last] = std::ranges::minmax(faster.times);
   const auto [slow_first, slow_last] = std::ranges::minmax(slower.times);
-  if (slow_last >= first && slow_first <= last) return;
+  const bool is_before = slow_last < first && is_far_behind(slower, slow_first, slow_last, first);
+  if (!is_before && slow_first <= last) return;
   notes(Severity::warning,
         fmt::format("all rows of {} are {} of the table that it is joined to; are the times of both in the "
                     "same unit?",
-                    name, slow_last < first ? "earlier than the first row" : "later than the last row"));
+                    name, is_before ? "earlier than the first row" : "later than the last row"));
 }
 
 // For each row of a group of the faster table, whatever their order, the row of the slower one that was

@@ -78,6 +78,21 @@ TEST(JoinAsOf, TakesDaysBesideTimesOfAnyForm) {
               HasSubstr("have a time zone"));
 }
 
+// Bars of the day after the last one of a daily table.
+TEST(JoinAsOf, TakesAForecastForNothingUnusual) {
+  const AsOf how{.time_column = "time", .group_column = "", .prefix = "d"};
+  const char* const days = "time,y\n2021-03-08,1\n2021-03-09,2\n2021-03-10,3\n";
+  HeardNotes heard;
+  join_as_of(table_of("time,x\n2021-03-10 01:00,1\n2021-03-10 02:00,2\n"), table_of(days), how,
+             heard.listener());
+  join_as_of(table_of("time,x\n2021-03-15 01:00,1\n2021-03-15 02:00,2\n"), table_of(days), how,
+             heard.listener());
+  EXPECT_THAT(heard.warnings, ElementsAre());
+  join_as_of(table_of("time,x\n2022-03-10 01:00,1\n2022-03-10 02:00,2\n"), table_of(days), how,
+             heard.listener());
+  EXPECT_THAT(heard.warnings, ElementsAre(HasSubstr("earlier than the first row")));
+}
+
 TEST(JoinAsOf, WarnsOfTimesThatHaveNothingInCommon) {
   HeardNotes heard;
   join_as_of(table_of("time,close\n1600000000000,1\n1600000900000,2\n"),
