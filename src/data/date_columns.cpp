@@ -178,10 +178,37 @@ std::vector<std::string> columns_neither_text_nor_dates(const Table& table, cons
   return names;
 }
 
-std::string date_form_of(const Table& table, const std::string& column) {
+namespace {
+
+std::string kept_with(const Table& table, const std::string& column, const std::string& key) {
   const auto field = table.columns->schema()->GetFieldByName(column);
   if (!field || !field->metadata()) return "";
-  return field->metadata()->Get(form_key).ValueOr("");
+  return field->metadata()->Get(key).ValueOr("");
+}
+
+std::string key_of_form_beside(const std::string& left) {
+  return fmt::format("{} {}", form_key, left);
+}
+
+}  // namespace
+
+std::string date_form_of(const Table& table, const std::string& column) {
+  return kept_with(table, column, form_key);
+}
+
+Table with_form_beside(const Table& table, const std::string& column, const std::string& left,
+                       const std::string& form) {
+  const int position = column_position(table, column);
+  const auto field = table.columns->field(position)->WithMergedMetadata(
+      arrow::key_value_metadata({key_of_form_beside(left)}, {form}));
+  Table result = table;
+  result.columns =
+      or_fail(table.columns->SetColumn(position, field, table.columns->column(position)), "dates");
+  return result;
+}
+
+std::string date_form_beside(const Table& table, const std::string& column, const std::string& left) {
+  return kept_with(table, column, key_of_form_beside(left));
 }
 
 }  // namespace stoker

@@ -29,4 +29,10 @@ std::vector<std::string> columns_neither_text_nor_dates(const Table& table, cons
 // The form that the column's dates were written in; empty for all other columns.
 std::string date_form_of(const Table& table, const std::string& column);
 
+// The form of dates that a join leaves behind, kept with a column that stays: `left` is what those would have
+// been called. Empty where none is known.
+Table with_form_beside(const Table& table, const std::string& column, const std::string& left,
+                       const std::string& form);
+std::string date_form_beside(const Table& table, const std::string& column, const std::string& left);
+
 }  // namespace stoker

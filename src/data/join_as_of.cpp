@@ -23,7 +23,6 @@
 #include "base/text.h"
 #include "data/arrow_result.h"
 #include "data/column_values.h"
-#include "data/date_columns.h"
 #include "data/kept_columns.h"
 #include "data/value_rows.h"
 #include "data/whole_times.h"
@@ -251,7 +250,7 @@ Table with_columns(const Table& faster, const Table& slower, const std::vector<s
   for (int position = 0; position < slower.columns->num_columns(); ++position) {
     const auto field = slower.columns->field(position);
     if (field->name() == how.time_column || field->name() == how.group_column) continue;
-    const std::string joined = how.prefix + "_" + field->name();
+    const std::string joined = joined_name(how.prefix, field->name());
     if (result.has_column(joined))
       refuse("{}: its column '{}' would become '{}', which is there already; use another prefix", name,
              field->name(), joined);
@@ -282,7 +281,34 @@ Table join_as_of(const Table& faster, const Table& slower, const AsOf& how, cons
     notes(Severity::info, fmt::format("{} of {} rows come before anything was known of {}: its columns are "
                                       "missing there",
                                       human_count(unknown), human_count(known.size()), name));
-  return with_columns(faster, slower, known, how, name);
+  const Table joined = with_columns(faster, slower, known, how, name);
+  const std::string form = date_form_of(slower, how.time_column);
+  return form.empty()
+             ? joined
+             : with_form_beside(joined, how.time_column, joined_name(how.prefix, how.time_column), form);
+}
+
+std::string joined_name(const std::string& slower, const std::string& column) {
+  return slower + "_" + column;
+}
+
+std::string name_in_slower(const std::string& slower, const std::string& joined) {
+  const std::string start = joined_name(slower, "");
+  return joined.starts_with(start) ? joined.substr(start.size()) : "";
+}
+
+std::vector<std::string> names_in_slower(const std::string& slower, const std::vector<std::string>& joined) {
+  std::vector<std::string> names;
+  for (const std::string& each : joined)
+    if (std::string own = name_in_slower(slower, each); !own.empty()) names.push_back(std::move(own));
+  return names;
+}
+
+DateForms forms_in_slower(const std::string& slower, const DateForms& joined) {
+  DateForms forms;
+  for (const auto& [name, form] : joined)
+    if (const std::string own = name_in_slower(slower, name); !own.empty()) forms.emplace(own, form);
+  return forms;
 }
 
 std::vector<std::string> names_of_slower(const SlowerConfig& config, std::size_t tables) {

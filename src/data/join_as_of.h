@@ -8,6 +8,7 @@
 
 #include "base/notes.h"
 #include "config/field.h"
+#include "data/date_columns.h"
 #include "data/table.h"
 
 namespace stoker {
@@ -57,8 +58,18 @@ std::vector<std::string> names_of_slower(const SlowerConfig& config, std::size_t
 // Each group has the rows of the same group of the slower table, or all of them where that has no such
 // column. The faster rows may have any order. Refuses times of the slower table that do not rise from row to
 // row within a group, times that are missing or of another kind than those of the other table (a time of day
-// without a zone beside moments with one), and names of columns that are there already.
+// without a zone beside moments with one), and names of columns that are there already. The form in which the
+// slower table's dates were written goes with the column of the times (date_form_beside).
 Table join_as_of(const Table& faster, const Table& slower, const AsOf& how, const Notes& notes);
+
+// What the joined table calls a column of the slower one under this name, and the other way round: "" where
+// the joined column comes from elsewhere. Columns of time and groups are not joined, but what is known of
+// them is called so too.
+std::string joined_name(const std::string& slower, const std::string& column);
+std::string name_in_slower(const std::string& slower, const std::string& joined);
+// Of what is known of joined columns, what is about those of one slower table, by their names there.
+std::vector<std::string> names_in_slower(const std::string& slower, const std::vector<std::string>& joined);
+DateForms forms_in_slower(const std::string& slower, const DateForms& joined);
 
 // The same with any number of slower tables, each under its name.
 Table join_slower_tables(Table table, const std::vector<Table>& slower, const SlowerConfig& config,

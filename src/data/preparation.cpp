@@ -73,7 +73,13 @@ Preparation Preparation::fit(const Table& training, const PreparationConfig& con
   refuse_statistics_of_path(result.columns_, result.steps_);
   if (training.windows) {
     result.windows_ = training.windows->config;
-    result.time_form_ = date_form_of(training, result.windows_->time_column);
+    const std::string& time = result.windows_->time_column;
+    result.time_form_ = date_form_of(training, time);
+    for (const std::string& slower : result.windows_->slower.slower_names) {
+      const std::string joined = joined_name(slower, time);
+      const std::string written = date_form_beside(training, time, joined);
+      if (!written.empty()) result.slower_time_forms_.emplace(joined, written);
+    }
   }
   if (has_target_statistics(result.columns_)) {
     const OwnRows own = own_rows(training, result.row_targets(training));
@@ -122,6 +128,7 @@ DateForms Preparation::date_forms() const {
     if (!column.date_form.empty()) forms.emplace(name_in_file(column), column.date_form);
   if (!target_date_form_.empty()) forms.emplace(target_column_, target_date_form_);
   if (!time_form_.empty()) forms.emplace(windows_->time_column, time_form_);
+  forms.insert(slower_time_forms_.begin(), slower_time_forms_.end());
   return forms;
 }
 

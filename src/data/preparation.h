@@ -85,7 +85,8 @@ class Preparation {
   double target_scale_ = 1;
   std::int64_t steps_ = 1;
   std::optional<WindowsConfig> windows_;
-  std::string time_form_;  // in which the times of a series were written
+  std::string time_form_;        // in which the times of a series were written
+  DateForms slower_time_forms_;  // and those of its slower tables, by the names that they would have in it
 };
 
 }  // namespace stoker

@@ -242,6 +242,7 @@ nlohmann::json Preparation::to_json() const {
               {"columns", std::move(columns)}};
   if (windows_) result["windows"] = config::to_json(config::write(*windows_));
   if (!time_form_.empty()) result["time_form"] = time_form_;
+  if (!slower_time_forms_.empty()) result["slower_time_forms"] = slower_time_forms_;
   return result;
 }
 
@@ -267,6 +268,11 @@ Preparation Preparation::from_json(const nlohmann::json& json) {
   if (!json.contains("windows")) return result;
   result.windows_ = windows_from(json.at("windows"));
   if (json.contains("time_form")) result.time_form_ = DateForm(text_of(json, "time_form")).text();
+  if (json.contains("slower_time_forms")) {
+    const auto& forms = json.at("slower_time_forms");
+    for (const auto& form : forms.items())
+      result.slower_time_forms_.emplace(form.key(), DateForm(text_of(forms, form.key().c_str())).text());
+  }
   if (result.windows_->answer == Answer::path) {
     if (result.task_ != Task::regression) refuse_part("windows", "answer with a path, but predict classes");
     result.steps_ = result.windows_->horizon;

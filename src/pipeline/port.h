@@ -34,6 +34,7 @@ enum class Rows {
   tested_on,  // with the model that the card takes
   chosen_by,  // something about the models that the card takes, which must not know them
   passed_on,  // each row that the card puts out is one of them
+  joined,     // to those of another input, table by table, under names that a model has for them
 };
 // How many connections an input takes. A card gets those of one input in the order of the document, and none
 // of an input that is not connected.

@@ -73,6 +73,14 @@ DateForms dates_learnt(const Card& card, const InputValues& inputs) {
   return forms;
 }
 
+std::vector<std::string> joined_names_learnt(const Card& card, const InputValues& inputs) {
+  for (const Preparation* preparation : preparations_given(card, inputs))
+    if (const WindowsConfig* windows = preparation->windows();
+        windows && !windows->slower.slower_names.empty())
+      return windows->slower.slower_names;
+  return {};
+}
+
 Table in_learnt_types(const Table& table, const std::vector<std::string>& learnt_as_text,
                       const DateForms& dates, const Document& document, const Connection& connection,
                       const std::map<std::string, Outside>& outside) {

@@ -18,6 +18,8 @@ std::vector<Connection> tests_of_model(const Document& document, const std::set<
 // By the models that the card is given.
 std::vector<std::string> columns_learnt_as_text(const Card& card, const InputValues& inputs);
 DateForms dates_learnt(const Card& card, const InputValues& inputs);
+// Their names for the tables that their series was joined with, in order.
+std::vector<std::string> joined_names_learnt(const Card& card, const InputValues& inputs);
 
 // The table at this connection with the columns that a model learnt as text as the text they are. A file of
 // its own may hold nothing but digits where the training's had words too, so that its reader took 007 for 7:

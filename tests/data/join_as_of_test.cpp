@@ -78,6 +78,25 @@ TEST(JoinAsOf, TakesDaysBesideTimesOfAnyForm) {
               HasSubstr("have a time zone"));
 }
 
+TEST(JoinAsOf, KeepsTheFormOfTheDatesThatItLeavesBehind) {
+  const Table table = joined(table_of("time,x\n2021-02-01,1\n2021-02-13,2\n"),
+                             table_of("time,y\n01/02/2021,5\n13/02/2021,6\n"),
+                             {.time_column = "time", .group_column = "", .prefix = "d"});
+  EXPECT_EQ(date_form_beside(table, "time", "d_time"), "%d/%m/%Y");
+  EXPECT_EQ(date_form_beside(table, "time", "h_time"), "");
+  EXPECT_EQ(date_form_of(table, "time"), "");
+}
+
+TEST(JoinAsOf, NamesColumnsInBothDirections) {
+  EXPECT_EQ(joined_name("h1", "close"), "h1_close");
+  EXPECT_EQ(name_in_slower("h1", "h1_close"), "close");
+  EXPECT_EQ(name_in_slower("h1", "h10_close"), "");
+  EXPECT_EQ(name_in_slower("h1", "close"), "");
+  EXPECT_THAT(names_in_slower("h1", {"code", "h1_code", "h4_code"}), ElementsAre("code"));
+  EXPECT_EQ(forms_in_slower("h1", {{"day", "%m/%d/%Y"}, {"h1_day", "%d/%m/%Y"}}),
+            (DateForms{{"day", "%d/%m/%Y"}}));
+}
+
 // Bars of the day after the last one of a daily table.
 TEST(JoinAsOf, TakesAForecastForNothingUnusual) {
   const AsOf how{.time_column = "time", .group_column = "", .prefix = "d"};

@@ -153,5 +153,49 @@ TEST_F(SeriesRun, KeepsTheModelThatIsMadeOfOthers) {
   EXPECT_GT(kept.weights.at(0), 0.5);  // a wave follows a straight line of its past exactly
 }
 
+// Days of which the code, 007 or 008, decides what the hours of the next one are around; the first has
+// another code, and a 13th of the month among them tells days from months.
+struct DaysAndHours {
+  std::string days = "time,code,since,level\n";
+  std::string hours = "time,x\n";
+
+  void add(int month, int day, const std::string& code, int past_code) {
+    days += fmt::format("{:02}/{:02}/2021,{},{:02}/{:02}/2020,{}\n", day, month, code, day, month, day % 5);
+    for (int hour = 0; hour < 24; ++hour)
+      hours +=
+          fmt::format("2021-{:02}-{:02} {:02}:00:00,{}\n", month, day, hour, past_code + 0.01 * (hour % 7));
+  }
+};
+
+TEST_F(SeriesRun, ReadsSlowerTablesOfAForecastAsInTheTraining) {
+  DaysAndHours training;
+  const auto code = [](int day) { return day % 3 == 0 ? 7 : 8; };
+  for (int day = 1; day <= 28; ++day)
+    training.add(1, day, day == 1 ? "x9" : fmt::format("00{}", code(day)), code(day - 1));
+  DaysAndHours after;
+  for (int day = 1; day <= 5; ++day) after.add(2, day, fmt::format("00{}", code(day)), code(day - 1));
+  const std::string names = after.days.substr(0, after.days.find('\n') + 1);
+  write_file(folder.path() / "fast.csv", training.hours);
+  write_file(folder.path() / "slow.csv", training.days);
+  write_file(folder.path() / "hours.csv", after.hours);
+  write_file(folder.path() / "few.csv", after.days);
+  write_file(folder.path() / "all.csv", training.days + after.days.substr(names.size()));
+  const auto forecast = [&](const std::string& days) {
+    const RunSummary summary =
+        run(series_cards + windows_card("fast.dataset, slower: [slow.dataset]", ", slower_names: [s]") +
+            model_cards + train_card() + "  hours: { type: data_load, config: { path: hours.csv } }\n" +
+            "  days: { type: data_load, config: { path: " + days + " } }\n" +
+            "  forecast: { type: inference, inputs: { trained_model: train.trained_model, dataset: "
+            "hours.dataset, slower: [days.dataset] }, config: { include_features: false } }\n");
+    const Model model = load_model(summary.folder / "model");
+    EXPECT_THAT(model.preparation.text_columns(), Contains("s_code"));
+    EXPECT_EQ(model.preparation.date_forms(), (DateForms{{"s_since", "%d/%m/%Y"}, {"s_time", "%d/%m/%Y"}}));
+    return read_file(summary.folder / "predictions-forecast.csv", 1U << 16);
+  };
+  const std::string expected = forecast("all.csv");
+  EXPECT_THAT(expected, HasSubstr("prediction\n8."));  // the fourth, known once the fifth has begun
+  EXPECT_EQ(forecast("few.csv"), expected);
+}
+
 }  // namespace
 }  // namespace stoker

@@ -10,7 +10,7 @@ inline Input slower_input(Takes takes) {
   return {{"slower", PortType::table,
            "Tables of longer steps, such as hours beside quarters of an hour, joined as they were known at "
            "the time of each row"},
-          Rows::read,
+          Rows::joined,
           takes};
 }
 
