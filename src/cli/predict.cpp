@@ -14,6 +14,8 @@
 #include "cli/reading_settings.h"
 #include "cli/slower_flag.h"
 #include "cli/terminal.h"
+#include "data/join_as_of.h"
+#include "data/kept_downloads.h"
 #include "data/source.h"
 #include "predict/gaps.h"
 #include "predict/intervals.h"
@@ -120,28 +122,32 @@ void print_table(const Table& table) {
   output_is_terminal() ? print(rest) : print_data(rest);
 }
 
-// A column of a slower table by the name that it has there.
-std::string name_there(const std::string& joined, const std::string& slower) {
-  return joined.starts_with(slower + "_") ? joined.substr(slower.size() + 1) : "";
-}
-
-// In the order of the model's names for them, with columns of text and dates as training had them.
-std::vector<Table> read_slower(const PredictCommand& command, const Model& model) {
-  if (command.slower.empty()) return {};
+// DATA, and behind it the slower tables in the order of the model's names for them.
+std::vector<SlowerFile> tables_given(const PredictCommand& command, const Model& model) {
+  std::vector<SlowerFile> tables{{"", command.data}};
+  if (command.slower.empty()) return tables;
   const std::vector<std::string> names = slower_names_of(model);
   if (names.empty())
     refuse("--slower: the model was trained without slower tables, so it has no use for one");
   const std::vector<std::string> files = files_by_name(command.slower, names);
+  for (std::size_t i = 0; i < files.size(); ++i) tables.push_back({names[i], files[i]});
+  return tables;
+}
+
+// With columns of text and dates as training had them.
+std::vector<Table> read_tables(const PredictCommand& command, const Model& model) {
+  const KeptDownloads looked_at_and_read;
+  const std::vector<SlowerFile> given = tables_given(command, model);
+  const std::vector<config::Value> readings = readings_of(given, command.reading);
+  const std::vector<std::string> texts = model.preparation.text_columns();
+  const DateForms forms = model.preparation.date_forms();
   std::vector<Table> tables;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    std::vector<std::string> texts;
-    for (const std::string& joined : model.preparation.text_columns())
-      if (const std::string own = name_there(joined, names[i]); !own.empty()) texts.push_back(own);
-    DateForms forms = model.preparation.date_forms();
-    for (const auto& [joined, form] : model.preparation.date_forms())
-      if (const std::string own = name_there(joined, names[i]); !own.empty()) forms[own] = form;
-    tables.push_back(Source::open(source_named(files[i], command.reading), std::filesystem::current_path())
-                         .read(texts, told_notes(), forms));
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const auto& [name, data] = given[i];
+    const Source source = Source::open(source_named(data, readings[i]), std::filesystem::current_path());
+    tables.push_back(
+        i == 0 ? source.read(texts, told_notes(), forms)
+               : source.read(names_in_slower(name, texts), told_notes(), forms_in_slower(name, forms)));
   }
   return tables;
 }
@@ -169,12 +175,10 @@ ExitCode predict_and_show(const PredictCommand& command) {
     refuse("--every-window: the model predicts rows, not windows of a series");
   if (command.include_features && windows != nullptr)
     refuse("--include-features: a window has no row of DATA of its own; its time and group are always given");
-  const Table given =
-      Source::open(source_named(command.data, command.reading), std::filesystem::current_path())
-          .read(model.preparation.text_columns(), told_notes(), model.preparation.date_forms());
+  const std::vector<Table> given = read_tables(command, model);
   const Table input =
-      rows_to_predict(model, given, command.every_window ? FramedRows::every : FramedRows::last, told_notes(),
-                      read_slower(command, model));
+      rows_to_predict(model, given.front(), command.every_window ? FramedRows::every : FramedRows::last,
+                      told_notes(), {given.begin() + 1, given.end()});
   const Predictions predictions = predict(model, input);
   const std::vector<ColumnGaps> gaps =
       gaps_in(has_windows(input) ? covered_moments(input).moments : input, model.preparation);

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/slower_flag.h"
 #include "config/flags.h"
 
 namespace stoker::cli {
@@ -99,7 +98,7 @@ std::vector<SlowerCard> slower_cards(const SeriesFlags& flags, config::Value& se
     const std::string id = "load_" + given.name;
     if (std::ranges::find(cards, id, &SlowerCard::id) != cards.end())
       refuse("--slower gives two tables the name {}", given.name);
-    cards.push_back({id, given.data});
+    cards.push_back({id, given, {}});
     names.emplace_back(given.name);
   }
   if (!names.empty()) settings.set("slower_names", std::move(names));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/slower_flag.h"
 #include "config/value.h"
 #include "data/windows_config.h"
 
@@ -40,7 +41,8 @@ std::optional<WindowsConfig> windows_config(const config::Value& settings);
 // Cards that read the slower tables, by their ids, and the names of the tables: set in `settings` too.
 struct SlowerCard {
   std::string id;
-  std::string data;
+  SlowerFile table;
+  config::Value reading;  // settings of the source, left to who knows them
 };
 std::vector<SlowerCard> slower_cards(const SeriesFlags& flags, config::Value& settings);
 

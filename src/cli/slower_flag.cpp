@@ -1,10 +1,17 @@
 #include "cli/slower_flag.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <filesystem>
+#include <optional>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/reading_settings.h"
+#include "data/join_as_of.h"
+#include "data/source.h"
 
 namespace stoker::cli {
 
@@ -39,6 +46,88 @@ std::vector<std::string> files_by_name(const std::vector<std::string>& words,
   if (!missing.empty())
     refuse("--slower {}=FILE is missing; {}", join(missing, "=FILE and --slower "), trained_with);
   return files;
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 3> settings_of_columns{"text_columns", "number_columns",
+                                                              "date_columns"};
+
+bool is_of_columns(const std::string& setting) {
+  return std::ranges::find(settings_of_columns, setting) != settings_of_columns.end();
+}
+
+std::vector<std::string> columns_of(const std::string& data, const config::Value& reading) {
+  const Source source = Source::open(source_named(data, reading), std::filesystem::current_path());
+  const std::optional<Table> start = source.first_rows();
+  return (start ? *start : source.read()).column_names();
+}
+
+// What the table calls the column; "" where it has none of the name.
+std::string name_in_table(const std::string& column, const std::string& slower,
+                          const std::vector<std::string>& columns) {
+  const auto has = [&](const std::string& name) { return std::ranges::find(columns, name) != columns.end(); };
+  if (!slower.empty())
+    if (std::string own = name_in_slower(slower, column); has(own)) return own;
+  return has(column) ? column : "";
+}
+
+// One setting of one table, as far as it is given.
+struct PartOfSetting {
+  config::Value::List list;
+  config::Value::Map map;
+
+  void put(config::Value& reading, const std::string& setting) && {
+    if (!list.empty()) reading.set(setting, std::move(list));
+    if (!map.empty()) reading.set(setting, std::move(map));
+  }
+};
+
+// A setting that lists columns, or has a value for each.
+void divide(const config::Entry& setting, const std::vector<SlowerFile>& tables,
+            const std::vector<std::vector<std::string>>& columns, std::vector<config::Value>& readings) {
+  std::vector<PartOfSetting> parts(tables.size());
+  const auto hand_out = [&](const std::string& column, const auto& put) {
+    bool is_known = false;
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      const std::string own = name_in_table(column, tables[i].name, columns[i]);
+      if (own.empty()) continue;
+      put(parts[i], own);
+      is_known = true;
+    }
+    if (!is_known) put(parts.front(), column);
+  };
+  if (const auto* list = setting.value.get_if<config::Value::List>())
+    for (const config::Value& each : *list)
+      if (const auto* column = each.get_if<std::string>())
+        hand_out(*column, [](PartOfSetting& part, const std::string& own) { part.list.emplace_back(own); });
+  if (const auto* map = setting.value.get_if<config::Value::Map>())
+    for (const config::Entry& each : *map)
+      hand_out(each.key, [&](PartOfSetting& part, const std::string& own) {
+        config::Entry entry = each;
+        entry.key = own;
+        part.map.push_back(std::move(entry));
+      });
+  for (std::size_t i = 0; i < tables.size(); ++i) std::move(parts[i]).put(readings[i], setting.key);
+}
+
+}  // namespace
+
+std::vector<config::Value> readings_of(const std::vector<SlowerFile>& tables, const config::Value& given) {
+  const auto* settings = given.get_if<config::Value::Map>();
+  const bool has_any = settings != nullptr && std::ranges::any_of(*settings, [](const config::Entry& each) {
+                         return is_of_columns(each.key);
+                       });
+  if (!has_any || tables.size() < 2) return std::vector<config::Value>(tables.size(), given);
+  config::Value for_all;
+  for (const config::Entry& each : *settings)
+    if (!is_of_columns(each.key)) for_all.set(each.key, each.value);
+  std::vector<std::vector<std::string>> columns;
+  for (const SlowerFile& each : tables) columns.push_back(columns_of(each.data, for_all));
+  std::vector<config::Value> readings(tables.size(), for_all);
+  for (const config::Entry& each : *settings)
+    if (is_of_columns(each.key)) divide(each, tables, columns, readings);
+  return readings;
 }
 
 }  // namespace stoker::cli

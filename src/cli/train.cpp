@@ -40,6 +40,7 @@ struct TrainCommand {
   ShowOptions show;
   SeriesFlags series;
   config::Value windows;  // of a series: the settings of its card
+  std::vector<SlowerCard> slower;
   config::Value load;
   config::Value split;
   config::Value linear;
@@ -139,7 +140,7 @@ void give_model_its_own(TrainCommand& command) {
   command.train = std::move(rest);
 }
 
-config::Value load_card(const TrainCommand& command, const std::string& data) {
+config::Value load_card(const std::string& data, const config::Value& reading) {
   const SourceConfig source = Source::config_for(data);
   config::Value settings;
   settings.set("source", std::string(config::name_of(source.source)));
@@ -148,7 +149,7 @@ config::Value load_card(const TrainCommand& command, const std::string& data) {
   if (source.source == SourceKind::sample) {
     settings.set("sample_name", std::string(config::name_of(source.sample_name)));
   }
-  set_all(settings, command.load);
+  set_all(settings, reading);
   return card("data_load", {}, settings);
 }
 
@@ -167,11 +168,11 @@ const char* rows_of(const TrainCommand& command) {
 }
 
 // The series with what goes with it, and the windows of it.
-void add_series_cards(TrainCommand& command, config::Value& cards) {
+void add_series_cards(const TrainCommand& command, config::Value& cards) {
   if (!command.series.are_given()) return;
   config::Value::List slower;
-  for (const SlowerCard& each : slower_cards(command.series, command.windows)) {
-    cards.set(each.id, load_card(command, each.data));
+  for (const SlowerCard& each : command.slower) {
+    cards.set(each.id, load_card(each.table.data, each.reading));
     slower.emplace_back(each.id + ".dataset");
   }
   config::Value windows = card("windows", {{"dataset", "load.dataset"}}, command.windows);
@@ -296,7 +297,7 @@ Document build_document(TrainCommand command) {
           .value_or(assumed_shape(command));
   recommend(command, shape);
   config::Value cards;
-  cards.set("load", load_card(command, command.data));
+  cards.set("load", load_card(command.data, command.load));
   add_series_cards(command, cards);
   const bool tests = !trains_on_all(command);
   if (tests) cards.set("split", split_card(command, shape.has_classes));
@@ -308,6 +309,20 @@ Document build_document(TrainCommand command) {
   document.set("name", document_name(command));
   document.set("cards", std::move(cards));
   return read_document(document, "", std::filesystem::current_path());
+}
+
+// The settings of its windows, the tables that go with it, and how each of all these tables is read.
+void settle_series(TrainCommand& command, bool reads_windows) {
+  if (!command.series.are_given()) return;
+  command.windows =
+      windows_settings(command.series, command.target, reads_windows, command.split, command.train);
+  command.slower = slower_cards(command.series, command.windows);
+  std::vector<SlowerFile> tables{{"", command.data}};
+  for (const SlowerCard& each : command.slower) tables.push_back(each.table);
+  std::vector<config::Value> readings = readings_of(tables, command.load);
+  command.load = std::move(readings.front());
+  for (std::size_t i = 0; i < command.slower.size(); ++i)
+    command.slower[i].reading = std::move(readings[i + 1]);
 }
 
 ExitCode train(const TrainCommand& command) {
@@ -325,9 +340,7 @@ ExitCode train(const TrainCommand& command) {
   give_model_its_own(settled);
   const bool wants_windows = reads_windows(settled.model);
   refuse_without_windows(settled.series, settled.model, wants_windows);
-  if (settled.series.are_given())
-    settled.windows =
-        windows_settings(settled.series, settled.target, wants_windows, settled.split, settled.train);
+  settle_series(settled, wants_windows);
   return execute(build_document(settled), options, command.show);
 }
 

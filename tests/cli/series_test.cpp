@@ -163,6 +163,72 @@ TEST_F(SlowerForecast, SaysWhatIsMissingOrTooMuch) {
   expect_refused({"--slower", "h1=hours.csv"}, "trained without slower tables");
 }
 
+// Hours of which the level is that of the day before, which only the table of days knows: dates with the day
+// first, and codes that are text by their first one alone.
+class DaysOfHours : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string days = days_from(1, 28, 1);
+    place.write("hours.csv", hours_from(1, 28, 1));
+    place.write("days.csv", days);
+    place.write("new_hours.csv", hours_from(1, 5, 2));
+    place.write("new_days.csv", days_from(1, 5, 2));
+    place.write("all_days.csv", days + days_from(1, 5, 2).substr(days.find('\n') + 1));
+  }
+  static int code(int day) { return day % 3 == 0 ? 7 : 8; }
+  static std::string days_from(int first, int last, int month) {
+    std::string csv = "day,code,since,level\n";
+    for (int day = first; day <= last; ++day)
+      csv += fmt::format("{:02}/{:02}/2021,{},{:02}/{:02}/2020,{}\n", day, month,
+                         month == 1 && day == 1 ? "x9" : fmt::format("00{}", code(day)), day, month, day % 5);
+    return csv;
+  }
+  static std::string hours_from(int first, int last, int month) {
+    std::string csv = "day,x\n";
+    for (int day = first; day <= last; ++day)
+      for (int hour = 0; hour < 24; ++hour)
+        csv += fmt::format("{:02}/{:02}/2021 {:02}:00,{}\n", day, month, hour,
+                           code(day - 1) + 0.01 * (hour % 7));
+    return csv;
+  }
+  Finished train(const std::vector<std::string>& more) const {
+    std::vector<std::string> words{"train",         "hours.csv", "--target", "x",          "--windows", "3",
+                                   "--time-column", "day",       "--slower", "d=days.csv", "--quiet"};
+    words.insert(words.end(), more.begin(), more.end());
+    return place.stoker(words);
+  }
+
+  Workplace place;
+};
+
+TEST_F(DaysOfHours, AreReadInAForecastAsInTheTraining) {
+  const Finished trained = train({"--model", "ridge"});
+  ASSERT_EQ(trained.code, 0) << trained.errors;
+  const Finished all = place.stoker({"predict", "latest", "new_hours.csv", "--slower", "d=all_days.csv"});
+  ASSERT_EQ(all.code, 0) << all.errors;
+  const Finished few = place.stoker({"predict", "latest", "new_hours.csv", "--slower", "d=new_days.csv"});
+  ASSERT_EQ(few.code, 0) << few.errors;
+  EXPECT_EQ(few.output, all.output);
+  EXPECT_THAT(few.errors, Not(HasSubstr("unseen")));
+}
+
+TEST_F(DaysOfHours, TakeSettingsOfColumnsForTheTablesThatHaveThem) {
+  const Finished trained = train({"--model", "ridge", "--text-columns", "code", "--date-columns",
+                                  "d_since=%d/%m/%Y", "--date-columns", "day=%d/%m/%Y"});
+  EXPECT_EQ(trained.code, 2);  // %d/%m/%Y is the form of days, not of hours
+  EXPECT_THAT(trained.errors, HasSubstr("date_columns gives 'day' the form %d/%m/%Y"));
+  const Finished by_table = train({"--model", "ridge", "--text-columns", "code", "--date-columns",
+                                   "d_since=%d/%m/%Y", "--date-columns", "d_day=%d/%m/%Y"});
+  ASSERT_EQ(by_table.code, 0) << by_table.errors;
+  const Finished again =
+      place.stoker({"predict", "latest", "new_hours.csv", "--slower", "d=new_days.csv", "--text-columns",
+                    "code", "--date-columns", "since=%d/%m/%Y", "--date-columns", "d_day=%d/%m/%Y"});
+  EXPECT_EQ(again.code, 0) << again.errors;
+  const Finished unknown = train({"--model", "ridge", "--text-columns", "cods"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.errors, HasSubstr("cods"));
+}
+
 // A walk of chance: nothing is better than to say that it stays where it is.
 TEST(TheLastValue, IsWhatAForecastIsHeldAgainst) {
   const Workplace place;
