@@ -47,8 +47,11 @@ PreparationConfig preparation_from(const config::Value& settings, const std::str
   return preparation;
 }
 
-// The tables that go with a series are left for the run to read.
+// The tables that go with a series are left for the run to read, and with them their columns.
 WindowsConfig without_slower(WindowsConfig config) {
+  for (const std::string& slower : config.slower.slower_names)
+    std::erase_if(config.feature_columns,
+                  [&](const std::string& name) { return !name_in_slower(slower, name).empty(); });
   config.slower = {};
   return config;
 }

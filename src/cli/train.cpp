@@ -257,14 +257,17 @@ std::string document_name(const TrainCommand& command) {
   return (stem.empty() ? "data" : stem) + "-" + command.model;
 }
 
-// Of a table that is too large to be looked at.
+// Of a table that cannot be looked at: it is too large, or something is only known once the run has read it.
 TableShape assumed_shape(const TrainCommand& command) {
   const config::Value* task = command.train.find("task");
   const auto* said = task == nullptr ? nullptr : task->get_if<std::string>();
+  const std::optional<WindowsConfig> windows = windows_config(command.windows);
+  const bool reads_them = windows && windows->layout == WindowLayout::windows;
   return {.rows = 500'000,
           .numbers = 20,
           .has_classes = said != nullptr && (*said == config::name_of(TaskChoice::binary) ||
-                                             *said == config::name_of(TaskChoice::multiclass))};
+                                             *said == config::name_of(TaskChoice::multiclass)),
+          .moments = reads_them ? windows->length : 0};
 }
 
 // The share of the rows that are trained on; the card's default where nothing else is given.

@@ -229,6 +229,22 @@ TEST_F(DaysOfHours, TakeSettingsOfColumnsForTheTablesThatHaveThem) {
   EXPECT_THAT(unknown.errors, HasSubstr("cods"));
 }
 
+// Whether the look before the run finds the columns or not.
+TEST_F(DaysOfHours, LetATemporalMlpReadTheWholeWindow) {
+  for (const char* const target : {"x", "d_level"}) {
+    const Workplace own;
+    own.write("hours.csv", hours_from(1, 28, 1));
+    own.write("days.csv", days_from(1, 28, 1));
+    const Finished trained = own.stoker(
+        {"train",         "hours.csv",    "--target", target,       "--windows",         "3",
+         "--time-column", "day",          "--slower", "d=days.csv", "--feature-columns", "x,d_level",
+         "--model",       "temporal_mlp", "--epochs", "1",          "--ensemble-folds",  "0",
+         "--device",      "cpu",          "--quiet"});
+    ASSERT_EQ(trained.code, 0) << trained.errors;
+    EXPECT_THAT(newest_document(own), HasSubstr("moments: 3"));
+  }
+}
+
 // A walk of chance: nothing is better than to say that it stays where it is.
 TEST(TheLastValue, IsWhatAForecastIsHeldAgainst) {
   const Workplace place;
