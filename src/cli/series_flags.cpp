@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -17,13 +18,29 @@ namespace {
 constexpr std::array<std::string_view, 7> given_otherwise{
     "length", "target_column", "group_column", "time_column", "feature_columns", "layout", "slower_names"};
 
+// Where the command does otherwise than the card.
+constexpr std::int64_t usual_horizon = 1;
+constexpr bool usually_carries_forward = true;
+
 config::Fields own_fields() {
   WindowsConfig usual;
+  const std::int64_t horizon_of_card = usual.horizon;
+  usual.horizon = usual_horizon;
+  usual.carry_forward = usually_carries_forward;
   config::Fields own = fields(usual);
   std::erase_if(own, [](const config::Field& field) {
     return std::ranges::find(given_otherwise, field.name) != given_otherwise.end();
   });
+  std::ranges::find(own, "horizon", &config::Field::name)->help +=
+      fmt::format("; with --answer given {} unless it is set", horizon_of_card);
   return own;
+}
+
+// An answer that is given may look far ahead, so that 1 would let it overlap what is held back.
+bool has_given_answer(const config::Value& settings) {
+  const config::Value* answer = settings.find("answer");
+  const auto* name = answer == nullptr ? nullptr : answer->get_if<std::string>();
+  return name != nullptr && *name == config::name_of(Answer::given);
 }
 
 // A setting that is moved from one card to another; nothing where it was not given.
@@ -75,8 +92,9 @@ config::Value windows_settings(const SeriesFlags& flags, const std::string& targ
   move_setting("feature_columns", train, settings);
   if (const auto* given = flags.settings.get_if<config::Value::Map>())
     for (const config::Entry& entry : *given) settings.set(entry.key, entry.value);
-  if (settings.find("horizon") == nullptr) settings.set("horizon", std::int64_t{1});
-  if (settings.find("carry_forward") == nullptr) settings.set("carry_forward", true);
+  if (settings.find("horizon") == nullptr && !has_given_answer(settings))
+    settings.set("horizon", usual_horizon);
+  if (settings.find("carry_forward") == nullptr) settings.set("carry_forward", usually_carries_forward);
   if (!reads_windows) settings.set("layout", std::string(config::name_of(WindowLayout::columns)));
   return settings;
 }

@@ -2,6 +2,7 @@
 // a model that is no better than the last value.
 #include <cmath>
 #include <filesystem>
+#include <regex>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -243,6 +244,22 @@ TEST_F(DaysOfHours, LetATemporalMlpReadTheWholeWindow) {
     ASSERT_EQ(trained.code, 0) << trained.errors;
     EXPECT_THAT(newest_document(own), HasSubstr("moments: 3"));
   }
+}
+
+TEST(TrainOnASeries, ToldHorizonsAreThoseThatItTakes) {
+  const Workplace place;
+  const Finished help = place.stoker({"train", "--help"});
+  const std::string text = std::regex_replace(help.output, std::regex("\\s+"), " ");
+  EXPECT_THAT(text, HasSubstr("with --answer given 8 unless it is set (0 to 1000000; default 1)"));
+  EXPECT_THAT(text, testing::ContainsRegex("--carry-forward[^-]*--no-carry-forward[^(]*\\(default true\\)"));
+  std::string csv = "time,x,ahead\n";
+  for (int i = 0; i < 100; ++i) csv += fmt::format("{},{},{}\n", i, i % 7, (i + 5) % 7 + 0.5);
+  place.write("given.csv", csv);
+  const Finished trained =
+      place.stoker({"train", "given.csv", "--target", "ahead", "--windows", "6", "--time-column", "time",
+                    "--answer", "given", "--model", "ridge", "--quiet"});
+  ASSERT_EQ(trained.code, 0) << trained.errors;
+  EXPECT_THAT(newest_document(place), HasSubstr("horizon: 8"));
 }
 
 // A walk of chance: nothing is better than to say that it stays where it is.
