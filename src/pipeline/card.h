@@ -79,6 +79,8 @@ struct CardType {
   config::Value (*with_all_rows)(const config::Value& config) = nullptr;
   // For a card that defines a model: what it puts out, from its checked settings alone.
   ModelSpec (*spec)(const config::Value& config) = nullptr;
+  // For a card with rows that something is chosen by: whether its settings ask for that. Null: always.
+  bool (*chooses)(const config::Value& config) = nullptr;
   // For a card that trains: its checked settings. It takes one table to train on and one model_spec, and puts
   // out a model and a training to keep.
   cards::TrainSettings (*training)(const config::Value& config) = nullptr;

@@ -60,22 +60,72 @@ class Connections {
   }
 
  private:
+  // Null where there is none, or its type is unknown.
+  const Card* card_at(const Connection& connection) const {
+    const auto position = positions_.find(connection.card);
+    if (position == positions_.end() || cards_[position->second].kind == nullptr) return nullptr;
+    return &cards_[position->second];
+  }
+
+  // The cards that trained the models that a card takes, also those that others combined.
+  std::vector<const Card*> trainings_before(const Card& card) const {
+    std::vector<const Card*> trainings;
+    std::vector<const Card*> met{&card};
+    for (std::size_t i = 0; i < met.size(); ++i) {
+      const Input* models = input_of_type(*met[i]->kind, PortType::model);
+      if (models == nullptr) continue;
+      for (const Connection& model : connections_to(*met[i], models->name)) {
+        const Card* source = card_at(model);
+        if (source == nullptr || std::ranges::find(met, source) != met.end()) continue;
+        met.push_back(source);
+        if (input_of_rows(*source->kind, Rows::trained_on) != nullptr) trainings.push_back(source);
+      }
+    }
+    return trainings;
+  }
+
+  // The connections that rows come along, from the last one upwards.
+  std::vector<const Connection*> way_up(const Connection& last) const {
+    std::vector<const Connection*> way{&last};
+    while (way.size() <= cards_.size()) {  // more are a cycle, which is told elsewhere
+      const Card* source = card_at(*way.back());
+      const Input* passed = source == nullptr ? nullptr : input_of_rows(*source->kind, Rows::passed_on);
+      if (passed == nullptr) break;
+      const auto connected = connections_to(*source, passed->name);
+      if (connected.size() != 1) break;
+      way.push_back(&connected.front());
+    }
+    return way;
+  }
+
+  static bool is_same(const Connection& one, const Connection& other) {
+    return one.card == other.card && one.output == other.output;
+  }
+
+  // Whether the rows at one are a part of those at the other.
+  bool have_rows_in_common(const Connection& one, const Connection& other) const {
+    const auto comes_from = [this](const Connection& part, const Connection& whole) {
+      return std::ranges::any_of(way_up(part), [&](const Connection* each) { return is_same(*each, whole); });
+    };
+    return comes_from(one, other) || comes_from(other, one);
+  }
+
   // Rows that a model was trained on say nothing about how good it is.
   void check_choice(const Card& card, const Input& chosen) const {
+    if (card.kind->chooses != nullptr && !card.kind->chooses(card.config)) return;
     for (const Connection& rows : connections_to(card, chosen.name)) {
-      for (const Connection& other : card.inputs) {
-        const auto position = positions_.find(other.card);
-        if (position == positions_.end() || cards_[position->second].kind == nullptr) continue;
-        const Card& source = cards_[position->second];
-        const Input* trained = input_of_rows(*source.kind, Rows::trained_on);
-        if (trained == nullptr) continue;
-        for (const Connection& on : connections_to(source, trained->name))
-          if (on.card == rows.card && on.output == rows.output) {
-            diagnostics_.add(rows.line, path_of(card, chosen, rows),
-                             fmt::format("the card {} is trained on {}.{}; use rows that it does not know",
-                                         source.id, rows.card, rows.output));
-            return;
-          }
+      for (const Card* training : trainings_before(card)) {
+        const Input* trained = input_of_rows(*training->kind, Rows::trained_on);
+        for (const Connection& on : connections_to(*training, trained->name)) {
+          if (!have_rows_in_common(rows, on)) continue;
+          const std::string shared = is_same(rows, on) ? ""
+                                                       : fmt::format(", which has rows in common with {}.{}",
+                                                                     rows.card, rows.output);
+          diagnostics_.add(rows.line, path_of(card, chosen, rows),
+                           fmt::format("the card {} is trained on {}.{}{}; use rows that it does not know",
+                                       training->id, on.card, on.output, shared));
+          return;
+        }
       }
     }
   }

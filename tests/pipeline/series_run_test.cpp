@@ -153,6 +153,45 @@ TEST_F(SeriesRun, KeepsTheModelThatIsMadeOfOthers) {
   EXPECT_GT(kept.weights.at(0), 0.5);  // a wave follows a straight line of its past exactly
 }
 
+// Also where they are a part of those that a model was trained on, or have them as a part, and where the
+// model was combined before.
+TEST_F(SeriesRun, ChoosesWeightsOnlyByRowsThatNoModelKnows) {
+  const std::string trained = series_cards + windows_card("fast.dataset") + model_cards + train_card() +
+                              "  again: { type: train, inputs: { train_dataset: split.train_dataset, "
+                              "model_spec: model.model_spec }, config: { target_column: x } }\n"
+                              "  parts: { type: data_split, inputs: { dataset: split.train_dataset } }\n"
+                              "  first: { type: ensemble, inputs: { models: [train.trained_model, "
+                              "again.trained_model] } }\n";
+  const auto refusal_of = [&](const std::string& model, const std::string& rows,
+                              const std::string& combining) -> std::string {
+    try {
+      document(trained + "  last: { type: ensemble, inputs: { models: [" + model +
+               ".trained_model, again.trained_model], dataset: " + rows +
+               " }, config: { combining: " + combining + " } }\n");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal_of("train", "split.test_dataset", "stacked"), "");
+  EXPECT_EQ(refusal_of("first", "split.test_dataset", "stacked"), "");
+  EXPECT_THAT(refusal_of("train", "windows.dataset", "stacked"),
+              HasSubstr("is trained on split.train_dataset, which has rows in common with windows.dataset"));
+  EXPECT_THAT(refusal_of("train", "parts.test_dataset", "stacked"),
+              HasSubstr("which has rows in common with parts.test_dataset"));
+  const std::string combined = trained.substr(0, trained.find("  again:")) +
+                               "  other: { type: train, inputs: { train_dataset: split.test_dataset, "
+                               "model_spec: model.model_spec }, config: { target_column: x } }\n"
+                               "  first: { type: ensemble, inputs: { models: [train.trained_model, "
+                               "train.trained_model] } }\n"
+                               "  last: { type: ensemble, inputs: { models: [first.trained_model, "
+                               "other.trained_model], dataset: split.train_dataset }, config: { combining: "
+                               "stacked } }\n";
+  EXPECT_THAT(refusal_of_run(combined), HasSubstr("the card train is trained on split.train_dataset"));
+  // A mean chooses nothing.
+  EXPECT_EQ(refusal_of("train", "split.train_dataset", "average"), "");
+}
+
 // Days of which the code, 007 or 008, decides what the hours of the next one are around; the first has
 // another code, and a 13th of the month among them tells days from months.
 struct DaysAndHours {

@@ -58,6 +58,11 @@ PortValues combine(const CardContext& context) {
           {"combination", std::make_shared<const nlohmann::json>(std::move(report))}};
 }
 
+bool is_stacked(const config::Value& config) {
+  config::Diagnostics said_already("");
+  return config::read<CombiningConfig>(config, "", said_already).combining == Combining::stacked;
+}
+
 }  // namespace
 
 CardType ensemble() {
@@ -78,7 +83,8 @@ CardType ensemble() {
           .file_settings = {},
           .describe = described<CombiningConfig>,
           .check = check_combining,
-          .run = combine};
+          .run = combine,
+          .chooses = is_stacked};
 }
 
 }  // namespace stoker::cards
