@@ -68,7 +68,7 @@ std::string source_name(const config::Value& config) {
 
 CardType data_load() {
   return {.name = "data_load",
-          .version = 4,
+          .version = 5,
           .title = "Load data",
           .help = "Reads a table from a file, a URL or a built-in sample. Column types are inferred.",
           .inputs = {},

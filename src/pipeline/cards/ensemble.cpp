@@ -67,7 +67,7 @@ bool is_stacked(const config::Value& config) {
 
 CardType ensemble() {
   return {.name = "ensemble",
-          .version = 1,
+          .version = 2,
           .title = "Combine models",
           .help =
               "Makes one model of several trained ones, of whatever families, that predict the same from the "

@@ -41,7 +41,7 @@ PortValues infer(const CardContext& context) {
 
 CardType inference() {
   return {.name = "inference",
-          .version = 3,
+          .version = 4,
           .title = "Predict",
           .help =
               "Predicts each row of a table with a trained model, in the order of the rows and in real "

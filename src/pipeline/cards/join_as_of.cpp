@@ -40,7 +40,7 @@ PortValues join_slower(const CardContext& context) {
 
 CardType join_as_of() {
   return {.name = "join_as_of",
-          .version = 1,
+          .version = 2,
           .title = "Join time frames",
           .help =
               "Gives each row of a series what was known of slower ones at its time, such as hours and days "
