@@ -39,26 +39,41 @@ void pack_in_panels(const PackPanels& work) {
   });
 }
 
+// tile += left [rows x depth, row-major] * one packed panel
 template <int rows, int panels>
-STOKER_INLINE void multiply_panel_rows(const PanelProduct& work, std::int64_t row, std::int64_t column) {
+STOKER_INLINE void add_panel(Tile<rows, panels>& tile, const float* left, std::int64_t stride,
+                             const float* right, std::int64_t depth) {
   constexpr int vectors = panels * panel_vectors;
-  const float* left = work.left + row * work.left_stride;
-  const float* right = work.panels + column * work.depth;
-  float* out = work.out + row * work.out_stride + column;
-  V sums[rows][vectors];
-  for (int r = 0; r < rows; ++r)
-    for (int q = 0; q < vectors; ++q)
-      sums[r][q] = work.adds ? load_anywhere(out + r * work.out_stride + q * lanes) : V{};
-  for (std::int64_t k = 0; k < work.depth; ++k, right += panels * panel) {
+  for (std::int64_t k = 0; k < depth; ++k, right += panels * panel) {
     V w[vectors];
     for (int q = 0; q < vectors; ++q) w[q] = load_anywhere(right + q * lanes);
     for (int r = 0; r < rows; ++r) {
-      const float factor = left[r * work.left_stride + k];
-      for (int q = 0; q < vectors; ++q) sums[r][q] += factor * w[q];
+      const float factor = left[r * stride + k];
+      for (int q = 0; q < vectors; ++q) tile.sums[r][q] += factor * w[q];
     }
   }
+}
+
+#if defined(__aarch64__)
+// The same sums in the same order, with factors that are lanes of registers.
+STOKER_INLINE void add_panel(Tile<4, 1>& tile, const float* left, std::int64_t stride, const float* right,
+                             std::int64_t depth) {
+  multiply_rows(tile, left, stride, right, 0, depth);
+}
+#endif
+
+template <int rows, int panels>
+STOKER_INLINE void multiply_panel_rows(const PanelProduct& work, std::int64_t row, std::int64_t column) {
+  constexpr int vectors = panels * panel_vectors;
+  float* out = work.out + row * work.out_stride + column;
+  Tile<rows, panels> tile;
   for (int r = 0; r < rows; ++r)
-    for (int q = 0; q < vectors; ++q) store_anywhere(out + r * work.out_stride + q * lanes, sums[r][q]);
+    for (int q = 0; q < vectors; ++q)
+      tile.sums[r][q] = work.adds ? load_anywhere(out + r * work.out_stride + q * lanes) : zero();
+  add_panel(tile, work.left + row * work.left_stride, work.left_stride, work.panels + column * work.depth,
+            work.depth);
+  for (int r = 0; r < rows; ++r)
+    for (int q = 0; q < vectors; ++q) store_anywhere(out + r * work.out_stride + q * lanes, tile.sums[r][q]);
 }
 
 // A panel stays in the first cache while all rows come past it.
