@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <list>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -85,33 +86,44 @@ struct EncoderRun {
   std::vector<Floats> gradients;  // of what enters and of the weights
 };
 
+// How the weights are given to the block.
+enum class Weights { as_they_are, turned, in_panels };
+
+// A matrix of `rows` rows; what is made of it stays in `made`.
+fused_cpu::EncoderMatrix matrix_of(const Kernels& kernels, const Floats& values, std::size_t rows,
+                                   Weights how, std::list<Floats>& made) {
+  const auto outputs = static_cast<std::int64_t>(rows);
+  const auto inputs = static_cast<std::int64_t>(values.size() / rows);
+  const auto room = [&] { return made.emplace_back(values.size()).data(); };
+  fused_cpu::EncoderMatrix matrix;
+  matrix.values = values.data();
+  if (how == Weights::turned) {
+    float* turned = room();
+    for (std::int64_t i = 0; i < inputs * outputs; ++i)
+      turned[i % inputs * outputs + i / inputs] = values[static_cast<std::size_t>(i)];
+    matrix.turned = turned;
+  } else if (how == Weights::in_panels) {
+    float* panels = room();
+    float* panels_back = room();
+    kernels.pack_panels({inputs, outputs, values.data(), /*is_turned=*/true, panels});
+    kernels.pack_panels({outputs, inputs, values.data(), /*is_turned=*/false, panels_back});
+    matrix.panels = panels;
+    matrix.panels_back = panels_back;
+  }
+  return matrix;
+}
+
 // The block over these arrays, forward and back from `factors`.
 EncoderRun run_block(const Kernels& kernels, const fused_cpu::EncoderShape& shape, std::int64_t windows,
                      const std::vector<Floats>& all, const test::EncoderMaskArrays& masks,
-                     const Floats& factors) {
-  const auto turned = [](const Floats& matrix, std::size_t rows) {
-    Floats result(matrix.size());
-    const std::size_t columns = matrix.size() / rows;
-    for (std::size_t i = 0; i < matrix.size(); ++i) result[i % columns * rows + i / columns] = matrix[i];
-    return result;
+                     const Floats& factors, Weights how) {
+  std::list<Floats> made;
+  const auto matrix = [&](std::size_t number) {
+    return matrix_of(kernels, all[number], all[number + 1].size(), how, made);
   };
-  const Floats attended_turned = turned(all[3], all[4].size());
-  const Floats outer_turned = turned(all[7], all[8].size());
   const auto at = [&](std::size_t number) { return all[number].data(); };
-  const fused_cpu::EncoderWeights weights{attended_turned.data(),
-                                          outer_turned.data(),
-                                          at(1),
-                                          at(2),
-                                          at(3),
-                                          at(4),
-                                          at(5),
-                                          at(6),
-                                          at(7),
-                                          at(8),
-                                          at(9),
-                                          at(10),
-                                          at(11),
-                                          at(12)};
+  const fused_cpu::EncoderWeights weights{matrix(1), at(2), matrix(3), at(4),  matrix(5), at(6),
+                                          matrix(7), at(8), at(9),     at(10), at(11),    at(12)};
   const std::int64_t moments = windows * shape.attention.length;
   std::vector<Floats> kept;
   for (const std::int64_t count :
@@ -131,6 +143,7 @@ EncoderRun run_block(const Kernels& kernels, const fused_cpu::EncoderShape& shap
   work.in = all[0].data();
   work.workspace = workspace.data();
   work.multiply = multiply_plainly;
+  work.multiply_panels = kernels.multiply_panels;
 
   EncoderRun run;
   run.out.resize(all[0].size());
@@ -146,7 +159,7 @@ EncoderRun run_block(const Kernels& kernels, const fused_cpu::EncoderShape& shap
 
 // Each array's gradient along a random direction, against the difference of two losses on either side.
 void expect_encoder(const Kernels& kernels, const fused_cpu::EncoderShape& shape, std::int64_t windows,
-                    bool with_masks) {
+                    bool with_masks, Weights how) {
   const std::int64_t width = shape.width();
   const std::int64_t inner = shape.inner;
   const std::int64_t moments = windows * shape.attention.length;
@@ -178,7 +191,7 @@ void expect_encoder(const Kernels& kernels, const fused_cpu::EncoderShape& shape
     for (float& each : masks[i]) each = each < 0 ? 0.0F : 2.0F;
   }
   const Floats factors = drawn(moments * width, 50);
-  const EncoderRun run = run_block(kernels, shape, windows, all, masks, factors);
+  const EncoderRun run = run_block(kernels, shape, windows, all, masks, factors, how);
 
   const Doubles expected = test::plain_encoder(shape, exact, masks);
   for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(run.out[i], expected[i], 3e-5) << i;
@@ -224,7 +237,8 @@ TEST_P(SequenceKernelsOnCpu, TakeWindowsThroughAnEncoderLayerAndBack) {
       shape.inner = each.inner;
       shape.activation = each.activation;
       shape.epsilon = 1e-5F;
-      expect_encoder(*GetParam(), shape, each.windows, with_masks);
+      for (const Weights how : {Weights::as_they_are, Weights::turned, Weights::in_panels})
+        expect_encoder(*GetParam(), shape, each.windows, with_masks, how);
     }
 }
 

@@ -28,20 +28,29 @@ float* statistics_of(const EncoderWork& work, int number) {
   return work.kept.statistics + number * work.moments();
 }
 
-enum class Weight { as_it_is, turned };
-
-void multiply_forward(const EncoderWork& work, const float* in, std::int64_t inputs, const float* weight,
-                      Weight how, std::int64_t outputs, float* out) {
-  work.multiply({work.moments(), inputs, outputs, in, weight, out, false, how == Weight::as_it_is, false});
+void multiply_forward(const EncoderWork& work, const float* in, std::int64_t inputs,
+                      const EncoderMatrix& weight, std::int64_t outputs, float* out) {
+  if (weight.panels != nullptr) {
+    work.multiply_panels({work.moments(), inputs, outputs, in, inputs, weight.panels, out, outputs, false});
+    return;
+  }
+  const bool is_turned = weight.turned != nullptr;
+  work.multiply({work.moments(), inputs, outputs, in, is_turned ? weight.turned : weight.values, out, false,
+                 !is_turned, false});
 }
 
 // What entered a linear layer, and the gradient of what it put out, to the gradients of its weights and of
 // what entered it.
 void multiply_back(const EncoderWork& work, const float* in, std::int64_t inputs, const float* gradient,
-                   std::int64_t outputs, const float* weight, float* weight_gradient, bool is_first,
+                   std::int64_t outputs, const EncoderMatrix& weight, float* weight_gradient, bool is_first,
                    float* in_gradient) {
   work.multiply({outputs, work.moments(), inputs, gradient, in, weight_gradient, true, false, !is_first});
-  work.multiply({work.moments(), outputs, inputs, gradient, weight, in_gradient, false, false, false});
+  if (weight.panels_back != nullptr) {
+    work.multiply_panels(
+        {work.moments(), outputs, inputs, gradient, outputs, weight.panels_back, in_gradient, inputs, false});
+    return;
+  }
+  work.multiply({work.moments(), outputs, inputs, gradient, weight.values, in_gradient, false, false, false});
 }
 
 void run_attention(const TokenKernels& kernels, const EncoderWork& work, const EncoderSpace& space) {
@@ -108,18 +117,17 @@ void run_encoder_block(const TokenKernels& kernels, const EncoderWork& work, flo
 
   kernels.norm({moments, width, epsilon, work.in, weights.attention_norm, weights.attention_norm_biases,
                 kept.normed, statistics_of(work, 0), statistics_of(work, 1)});
-  multiply_forward(work, kept.normed, width, weights.projections, Weight::as_it_is, 3 * width,
-                   kept.projected);
+  multiply_forward(work, kept.normed, width, weights.projections, 3 * width, kept.projected);
   run_attention(kernels, work, space);
-  multiply_forward(work, kept.context, width, weights.attended_turned, Weight::turned, width, space.wide);
+  multiply_forward(work, kept.context, width, weights.attended, width, space.wide);
   kernels.join({moments, width, work.in, space.wide, weights.attended_biases, work.masks.attended, kept.sum});
 
   kernels.norm({moments, width, epsilon, kept.sum, weights.linear_norm, weights.linear_norm_biases,
                 kept.sum_normed, statistics_of(work, 2), statistics_of(work, 3)});
-  multiply_forward(work, kept.sum_normed, width, weights.inner, Weight::as_it_is, inner, kept.bent);
+  multiply_forward(work, kept.sum_normed, width, weights.inner, inner, kept.bent);
   kernels.bend({moments, inner, work.shape.activation, weights.inner_biases, work.masks.inner, kept.bent,
                 kept.slopes});
-  multiply_forward(work, kept.bent, inner, weights.outer_turned, Weight::turned, width, space.wide);
+  multiply_forward(work, kept.bent, inner, weights.outer, width, space.wide);
   kernels.join({moments, width, kept.sum, space.wide, weights.outer_biases, work.masks.outer, out});
 }
 

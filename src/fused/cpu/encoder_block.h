@@ -37,18 +37,26 @@ struct EncoderShape {
   }
 };
 
-// As torch.nn lays them out: [outputs, inputs]. Libraries read a matrix that leads to few outputs faster the
-// other way round, [inputs, outputs]: those that are turned are the same once more, for the way forward.
+// A matrix as torch.nn lays it out, [outputs, inputs], and as products with moments read it best.
+struct EncoderMatrix {
+  const float* values = nullptr;
+  // The same as [inputs, outputs], for the way forward: libraries read a matrix that leads to few outputs
+  // faster so. Null: `values` are read.
+  const float* turned = nullptr;
+  // Packed as PackPanels has it, [inputs, outputs] for the way forward and [outputs, inputs] for the way
+  // back. Null: the library multiplies.
+  const float* panels = nullptr;
+  const float* panels_back = nullptr;
+};
+
 struct EncoderWeights {
-  const float* attended_turned = nullptr;
-  const float* outer_turned = nullptr;
-  const float* projections = nullptr;
+  EncoderMatrix projections;
   const float* projection_biases = nullptr;
-  const float* attended = nullptr;
+  EncoderMatrix attended;
   const float* attended_biases = nullptr;
-  const float* inner = nullptr;
+  EncoderMatrix inner;
   const float* inner_biases = nullptr;
-  const float* outer = nullptr;
+  EncoderMatrix outer;
   const float* outer_biases = nullptr;
   const float* attention_norm = nullptr;
   const float* attention_norm_biases = nullptr;
@@ -102,6 +110,7 @@ struct EncoderWork {
   const float* in = nullptr;   // [moments, width]
   float* workspace = nullptr;  // shape.workspace(windows)
   Multiply multiply = nullptr;
+  void (*multiply_panels)(const PanelProduct& product) = nullptr;
 
   std::int64_t moments() const { return windows * shape.attention.length; }
 };

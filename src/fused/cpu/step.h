@@ -136,6 +136,7 @@ struct Kernels {
   void (*gru_moment_back)(const GruMomentBack& work);
   void (*pack_panels)(const PackPanels& work);
   void (*multiply_panels)(const PanelProduct& work);
+  bool panels_suit_many_rows;  // faster by panels than by LibTorch, whatever the number of rows
   TokenKernels tokens;
 };
 

@@ -82,6 +82,7 @@ constexpr Kernels kernels_named(const char* name) {
           run_gru_moment_back,
           pack_in_panels,
           multiply_by_panels,
+          panels_suit_many_rows,
           {norm_token_rows, norm_token_rows_back, join_token_rows, bend_token_rows, scale_token_rows,
            attend_in_window, attend_in_window_back}};
 }

@@ -15,6 +15,7 @@
 #include <ATen/ops/mm.h>
 #include <c10/core/InferenceMode.h>
 
+#include "torch/modules/packed_panels.h"
 #include "torch/modules/way_back.h"
 
 namespace stoker::torch_door {
@@ -85,23 +86,16 @@ class EncoderLayerPass {
                    const fused_cpu::EncoderShape& shape, const std::array<at::Tensor, 4>& masks)
       : shape_(shape), in_(x.detach().contiguous()), masks_(masks) {
     for (const at::Tensor& weight : weights) weights_.push_back(weight.detach());
-    attended_turned_ = weights_[2].t().contiguous();
-    outer_turned_ = weights_[6].t().contiguous();
     const auto at = [this](std::size_t number) { return weights_[number].const_data_ptr<float>(); };
-    pointers_ = {attended_turned_.const_data_ptr<float>(),
-                 outer_turned_.const_data_ptr<float>(),
-                 at(0),
-                 at(1),
-                 at(2),
-                 at(3),
-                 at(4),
-                 at(5),
-                 at(6),
-                 at(7),
-                 at(8),
-                 at(9),
-                 at(10),
-                 at(11)};
+    pointers_ = {{at(0)}, at(1), {at(2)}, at(3), {at(4)}, at(5),
+                 {at(6)}, at(7), at(8),   at(9), at(10),  at(11)};
+    if (all_kernels_.panels_suit_many_rows) {
+      for (const auto& [matrix, number] : matrices())
+        matrix->panels = packed(weights_[number], weights_[number].size(1), /*is_turned=*/true);
+    } else {
+      pointers_.attended.turned = turned(weights_[2]);
+      pointers_.outer.turned = turned(weights_[6]);
+    }
     const std::int64_t moments = in_.size(0) * in_.size(1);
     const std::int64_t width = shape.width();
     const auto kept = [&](std::int64_t values) { return at::empty({values}, in_.options()); };
@@ -127,6 +121,9 @@ class EncoderLayerPass {
 
   // Those of what entered come with those of the weights, whether somebody asks or not.
   std::vector<at::Tensor> run_back(const at::Tensor& gradient, bool /*with_inputs*/) {
+    if (all_kernels_.panels_suit_many_rows)
+      for (const auto& [matrix, number] : matrices())
+        matrix->panels_back = packed(weights_[number], weights_[number].size(0), /*is_turned=*/false);
     const at::Tensor of_out = gradient.contiguous();
     at::Tensor of_in = at::empty_like(in_);
     const std::int64_t parts = std::min(most_gradient_parts, slices());
@@ -148,6 +145,23 @@ class EncoderLayerPass {
   }
 
  private:
+  // The matrices that moments are multiplied by, and which weights they are.
+  std::array<std::pair<fused_cpu::EncoderMatrix*, std::size_t>, 4> matrices() {
+    return {{{&pointers_.projections, 0},
+             {&pointers_.attended, 2},
+             {&pointers_.inner, 4},
+             {&pointers_.outer, 6}}};
+  }
+  const float* turned(const at::Tensor& weight) {
+    return rearranged_.emplace_back(weight.t().contiguous()).const_data_ptr<float>();
+  }
+  // Once for all slices.
+  const float* packed(const at::Tensor& weight, std::int64_t depth, bool is_turned) {
+    return rearranged_
+        .emplace_back(packed_panels(all_kernels_, weight, depth, weight.numel() / depth, is_turned))
+        .const_data_ptr<float>();
+  }
+
   std::int64_t windows_of_slice() const {
     return std::max<std::int64_t>(1, moments_of_slice / shape_.attention.length);
   }
@@ -180,6 +194,7 @@ class EncoderLayerPass {
     work.in = in_.const_data_ptr<float>() + first * width;
     work.workspace = workspace;
     work.multiply = multiply_by_library;
+    work.multiply_panels = all_kernels_.multiply_panels;
     const std::int64_t pairs = shape_.attention.heads * shape_.attention.length * shape_.attention.length;
     work.masks = {from_place(values_or_null(masks_[0]), window * pairs),
                   from_place(values_or_null(masks_[1]), first * width),
@@ -200,12 +215,12 @@ class EncoderLayerPass {
     return work;
   }
 
-  const fused_cpu::TokenKernels& kernels_ = fused_cpu::best_kernels().tokens;
+  const fused_cpu::Kernels& all_kernels_ = fused_cpu::best_kernels();
+  const fused_cpu::TokenKernels& kernels_ = all_kernels_.tokens;
   fused_cpu::EncoderShape shape_;
   at::Tensor in_;  // [rows, length, width]
   std::vector<at::Tensor> weights_;
-  at::Tensor attended_turned_;
-  at::Tensor outer_turned_;
+  std::vector<at::Tensor> rearranged_;  // for products: turned round or in panels
   fused_cpu::EncoderWeights pointers_;
   std::array<at::Tensor, 4> masks_;
   // Kept for the way back, as EncoderKept has them.

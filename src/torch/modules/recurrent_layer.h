@@ -8,6 +8,7 @@
 #include <ATen/autocast_mode.h>
 #include <ATen/core/Tensor.h>
 
+#include "torch/modules/packed_panels.h"
 #include "torch/modules/recurrent_moments.h"
 
 // A recurrent layer whose way back is written out for CPUs, whatever its cell.

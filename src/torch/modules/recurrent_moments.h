@@ -11,8 +11,6 @@
 #include <ATen/ops/mm.h>
 #include <c10/core/InferenceMode.h>
 
-#include "fused/cpu/step.h"
-
 // What recurrent layers have in common whose way back is written out for CPUs (lstm_layer.h, gru_layer.h).
 namespace stoker::torch_door {
 
@@ -67,14 +65,6 @@ inline at::Tensor gradient_by_moments(const at::Tensor& gradient) {
   if (reinterpret_cast<std::uintptr_t>(by_moment.const_data_ptr()) % vector_bytes != 0)
     by_moment = by_moment.clone();
   return by_moment;
-}
-
-inline at::Tensor packed_panels(const fused_cpu::Kernels& kernels, const at::Tensor& weight,
-                                std::int64_t depth, std::int64_t columns, bool is_turned) {
-  at::Tensor panels = at::empty({depth * columns}, weight.options());
-  kernels.pack_panels(
-      {depth, columns, weight.const_data_ptr<float>(), is_turned, panels.mutable_data_ptr<float>()});
-  return panels;
 }
 
 // left^T * right, some hundred rows at a time: of many rows at once, libraries leave the cache.
