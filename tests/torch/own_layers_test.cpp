@@ -27,6 +27,8 @@
 
 #include "base/random.h"
 #include "device/array.h"
+#include "device/flush_to_zero.h"
+#include "torch/cpu_settings.h"
 #include "torch/modules/activate.h"
 #include "torch/modules/encoder_layer.h"
 #include "torch/modules/gru_layer.h"
@@ -243,6 +245,23 @@ INSTANTIATE_TEST_SUITE_P(Shapes, OwnEncoder,
                                                           EncoderCase{2, 16, 2, 16, 16, Activation::sigmoid},
                                                           EncoderCase{5, 128, 1, 16, 32, Activation::gelu}),
                                           testing::Bool()));
+
+// Loops of LibTorch's headers quietly run on one thread where the library is compiled without OpenMP. Then
+// only that one would flush.
+TEST(LoopsBehindTheDoor, GoToAllThreadsSoThatAllFlushToZero) {
+  const int threads = at::get_num_threads();
+  at::set_num_threads(2);
+  const at::Tensor factors = at::mul(at::ones({1 << 20}), 1e-20);
+  const at::Tensor subnormal = at::mul(factors, factors);  // by both threads, as they are without flushing
+  at::Tensor flushed;
+  {
+    const torch_door::FlushAllToZero flushing;
+    flushed = at::mul(factors, factors);
+  }
+  at::set_num_threads(threads);
+  EXPECT_TRUE(subnormal.ne(0).all().item<bool>());
+  EXPECT_TRUE(flushed.eq(0).all().item<bool>());
+}
 
 }  // namespace
 }  // namespace stoker
