@@ -78,10 +78,14 @@ void learn_robust_scale(ColumnScale& column, std::vector<double> numbers) {
 }  // namespace
 
 void learn_scale(ColumnScale& column, const std::vector<double>& numbers, Scaling scaling) {
-  if (scaling == Scaling::minmax) {
+  const auto is_first = [&](double number) { return number == numbers.front(); };
+  if (scaling != Scaling::none && !numbers.empty() && std::ranges::all_of(numbers, is_first)) {
+    column.shift = numbers.front();
+    column.curve = ColumnScale::Curve::constant;
+  } else if (scaling == Scaling::minmax) {
     const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
     column.shift = *low;
-    column.scale = *high > *low ? *high - *low : 1;
+    column.scale = *high - *low;
   } else if (scaling == Scaling::standard) {
     const MeanAndScale found = mean_and_scale(numbers);
     column.shift = found.mean;
@@ -91,12 +95,6 @@ void learn_scale(ColumnScale& column, const std::vector<double>& numbers, Scalin
   } else if (scaling == Scaling::quantile) {
     column.quantiles = quantiles_of(numbers);
     column.curve = ColumnScale::Curve::quantile;
-    // A column of one value says nothing, and has no ranks.
-    if (column.quantiles.front() == column.quantiles.back()) {
-      column.shift = column.quantiles.front();
-      column.quantiles.clear();
-      column.curve = ColumnScale::Curve::straight;
-    }
   }
 }
 
@@ -110,6 +108,7 @@ double scaled(const ColumnScale& column, double number) {
   if (!std::isfinite(number)) return number;
   if (column.curve == ColumnScale::Curve::quantile)
     return normal_quantile(std::clamp(rank_share(column.quantiles, number), least_share, 1 - least_share));
+  if (column.curve == ColumnScale::Curve::constant) return 0;
   const double straight = (number - column.shift) / column.scale;
   if (column.curve == ColumnScale::Curve::straight) return straight;
   const double ratio = straight / clip_at;

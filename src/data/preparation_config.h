@@ -124,7 +124,14 @@ enum class DatePart : std::uint8_t {
 
 // How a number becomes one that a model reads.
 struct ColumnScale {
-  enum class Curve : std::uint8_t { straight, clipped, quantile };
+  enum class Curve : std::uint8_t {
+    straight,
+    clipped,
+    quantile,
+    // 0 whatever comes: training rows had one value, so nothing was learnt of what another one means. A
+    // network would else multiply it by weights that are as they began.
+    constant,
+  };
   double shift = 0;  // a number x becomes (x - shift) / scale
   double scale = 1;
   Curve curve = Curve::straight;

@@ -19,7 +19,7 @@ using nlohmann::json;
 
 constexpr std::array<std::string_view, 6> kind_names{"number",   "one_hot", "ordinal",
                                                      "embedded", "missing", "target"};
-constexpr std::array<std::string_view, 3> curve_names{"straight", "clipped", "quantile"};
+constexpr std::array<std::string_view, 4> curve_names{"straight", "clipped", "quantile", "constant"};
 constexpr std::size_t most_names = 1'000'000;
 
 [[noreturn]] void refuse_part(const std::string& part, const std::string& what) {

@@ -61,7 +61,9 @@ bool read_alike(const std::vector<Model>& members) {
   std::map<std::string, ColumnScale::Curve> curves;
   for (const Model& member : members)
     for (const PreparedColumn& column : member.preparation.columns())
-      if (curves.try_emplace(column.name, column.curve).first->second != column.curve) return false;
+      if (column.curve != ColumnScale::Curve::constant &&  // which has no say
+          curves.try_emplace(column.name, column.curve).first->second != column.curve)
+        return false;
   return true;
 }
 

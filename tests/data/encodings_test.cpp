@@ -68,9 +68,19 @@ TEST(Scales, OfQuantilesTakeTheMiddleOfEqualNumbers) {
   EXPECT_LT(scaled(column, 1), scaled(column, 1.5));
   EXPECT_LT(scaled(column, 1.5), scaled(column, 2));
   EXPECT_NEAR(scaled(column, 1), -0.887, 0.001);  // rank 1.5 of 8
-  PreparedColumn constant;
-  learn_scale(constant, {7, 7, 7}, Scaling::quantile);
-  EXPECT_EQ(scaled(constant, 7), 0);
+}
+
+// Weights that no row of the training has moved would else decide what such a value does to a prediction.
+TEST(Scales, OfOneValueTakeEveryOtherForIt) {
+  for (const Scaling scaling : {Scaling::standard, Scaling::minmax, Scaling::robust, Scaling::quantile}) {
+    PreparedColumn constant;
+    learn_scale(constant, {7, 7, 7}, scaling);
+    EXPECT_EQ(scaled(constant, 7), 0);
+    EXPECT_EQ(scaled(constant, -1000), 0) << config::name_of(scaling);
+  }
+  PreparedColumn as_it_is;
+  learn_scale(as_it_is, {7, 7, 7}, Scaling::none);
+  EXPECT_EQ(scaled(as_it_is, 8), 8);
 }
 
 TEST(Scales, ThatAreRobustDoNotMindOneValueFarOut) {
