@@ -319,6 +319,8 @@ void settle_series(TrainCommand& command, bool reads_windows) {
   if (!command.series.are_given()) return;
   command.windows =
       windows_settings(command.series, command.target, reads_windows, command.split, command.train);
+  if (command.train.find("relative_to") == nullptr)
+    command.train.set("relative_to", std::string(config::name_of(RelativeTo::automatic)));
   command.slower = slower_cards(command.series, command.windows);
   std::vector<SlowerFile> tables{{"", command.data}};
   for (const SlowerCard& each : command.slower) tables.push_back(each.table);

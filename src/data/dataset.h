@@ -11,7 +11,13 @@
 namespace stoker {
 
 // What an array of a dataset is for.
-enum class Role : std::uint8_t { features, targets, weights, mask };
+enum class Role : std::uint8_t {
+  features,
+  targets,
+  weights,
+  mask,
+  base,  // [rows] float64, in the target's unit: what the answers of each row are told relative to
+};
 
 // An array as whoever reads it expects it; `shape` is that of one row.
 struct ArraySpec {

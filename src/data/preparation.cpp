@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "data/date_parts.h"
 #include "data/feature_columns.h"
+#include "data/relative_answers.h"
 #include "data/target_column.h"
 #include "data/target_statistics.h"
 #include "data/windows.h"
@@ -58,9 +59,16 @@ Preparation Preparation::fit(const Table& training, const PreparationConfig& con
   InputForm wanted = form;
   if (config.scaling != Scaling::automatic) wanted.scaling = config.scaling;
   if (wanted.scaling == Scaling::automatic) wanted.scaling = Scaling::standard;
-  LearntTarget target =
-      learn_target(training, config, config.scale_target ? wanted.scaling : Scaling::none, notes);
+  const Scaling of_target = config.scale_target ? wanted.scaling : Scaling::none;
+  LearntTarget target = learn_target(training, config, of_target, notes);
   Preparation result;
+  if (const auto learnt = learn_relative_answers(training, config, target.task, notes)) {
+    result.unknown_base_ = learnt->unknown_base;
+    if (of_target != Scaling::none) {
+      target.shift = learnt->differences.mean;
+      target.scale = learnt->differences.scale;
+    }
+  }
   result.task_ = target.task;
   result.missing_values_ = config.missing_values;
   result.target_column_ = config.target_column;

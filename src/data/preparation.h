@@ -60,6 +60,9 @@ class Preparation {
   double target_shift() const { return target_shift_; }
   double target_scale() const { return target_scale_; }
   std::int64_t steps() const { return steps_; }  // numbers that are predicted for each row
+  // Whether a model tells by how much answers differ from the last known value of their window. Then rows are
+  // prepared with these values, an array of Role::base, and the shift and scale are those of the differences.
+  bool is_relative() const { return unknown_base_.has_value(); }
   // With which a series becomes rows like those that it was fitted to; null where these were none of a
   // series.
   const WindowsConfig* windows() const { return windows_ ? &*windows_ : nullptr; }
@@ -73,6 +76,7 @@ class Preparation {
   std::string name_in_file(const PreparedColumn& column) const;  // of a series, before it becomes windows
   Dataset lay_rows(const Table& table, DType type, const OwnRows* own) const;
   Dataset lay_windows(const Table& table, DType type) const;
+  void add_bases(const Table& table, Dataset& dataset) const;
   void add_targets(const Table& table, DType type, Dataset& dataset) const;
 
   Task task_ = Task::regression;
@@ -84,6 +88,9 @@ class Preparation {
   double target_shift_ = 0;
   double target_scale_ = 1;
   std::int64_t steps_ = 1;
+  // The mean of the answers in training, for a window in which no value is known; none where answers are told
+  // as they are.
+  std::optional<double> unknown_base_;
   std::optional<WindowsConfig> windows_;
   std::string time_form_;        // in which the times of a series were written
   DateForms slower_time_forms_;  // and those of its slower tables, by the names that they would have in it

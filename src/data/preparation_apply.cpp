@@ -18,6 +18,7 @@
 #include "data/date_parts.h"
 #include "data/kept_columns.h"
 #include "data/preparation.h"
+#include "data/relative_answers.h"
 #include "data/target_statistics.h"
 #include "data/windows.h"
 
@@ -326,6 +327,7 @@ std::vector<std::string> Preparation::text_columns() const {
 
 Dataset Preparation::apply(const Table& table, DType type, bool with_targets) const {
   Dataset dataset = lay_rows(table, type, nullptr);
+  add_bases(table, dataset);
   if (with_targets) add_targets(table, type, dataset);
   return dataset;
 }
@@ -334,6 +336,7 @@ Dataset Preparation::apply_to_training(const Table& training, DType type) const 
   if (!has_target_statistics(columns_)) return apply(training, type, true);
   const OwnRows own = own_rows(training, row_targets(training));
   Dataset dataset = lay_rows(training, type, &own);
+  add_bases(training, dataset);
   add_targets(training, type, dataset);
   return dataset;
 }
@@ -374,14 +377,21 @@ Dataset Preparation::lay_rows(const Table& table, DType type, const OwnRows* own
   return dataset;
 }
 
+void Preparation::add_bases(const Table& table, Dataset& dataset) const {
+  if (!unknown_base_) return;
+  dataset.arrays.push_back(
+      {"base", Role::base, Array::from<double>(bases_of(table, *unknown_base_), {table.rows()})});
+}
+
 void Preparation::add_targets(const Table& table, DType type, Dataset& dataset) const {
   Array targets;
   if (task_ != Task::regression) {
     targets = Array::from<std::int64_t>(class_targets(table), {table.rows()});
-  } else if (type == DType::float32) {
-    targets = scaled_targets<float>(real_targets(table), steps_, target_shift_, target_scale_);
   } else {
-    targets = scaled_targets<double>(real_targets(table), steps_, target_shift_, target_scale_);
+    std::vector<double> answers = real_targets(table);
+    subtract_bases(dataset, answers);
+    targets = type == DType::float32 ? scaled_targets<float>(answers, steps_, target_shift_, target_scale_)
+                                     : scaled_targets<double>(answers, steps_, target_shift_, target_scale_);
   }
   dataset.arrays.push_back({"targets", Role::targets, std::move(targets)});
 }

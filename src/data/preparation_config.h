@@ -16,6 +16,7 @@ enum class TaskChoice { automatic, regression, binary, multiclass };
 enum class Missing { impute, indicate, refuse };
 enum class Encoding { one_hot, ordinal, embedding, target };
 enum class Scaling { automatic, standard, minmax, robust, quantile, none };
+enum class RelativeTo { none, last, automatic };
 
 // What a family of models makes of a table's columns.
 struct InputForm {
@@ -43,6 +44,9 @@ inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::E
 template <>
 inline constexpr std::array<std::string_view, 6> stoker::config::names<stoker::Scaling>{
     "auto", "standard", "minmax", "robust", "quantile", "none"};
+template <>
+inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::RelativeTo>{"none", "last",
+                                                                                           "auto"};
 
 namespace stoker {
 
@@ -55,6 +59,7 @@ struct PreparationConfig {
   std::int64_t max_categories = 100;
   Scaling scaling = Scaling::automatic;
   bool scale_target = true;
+  RelativeTo relative_to = RelativeTo::none;
   std::string weight_column;  // empty: all rows weigh the same
   ClassWeighting class_weights;
   // No setting: all classes that may come up, where the rows that are trained on need not have each of them;
@@ -99,6 +104,14 @@ inline config::Fields fields(PreparationConfig& c) {
           "scale_target", c.scale_target,
           "Whether scaling applies to a numeric target too; without it, a penalty and a loss are in "
           "the target's own unit")
+          .changes_loss(),
+      config::field(
+          "relative_to", c.relative_to,
+          "Of windows of a series whose answer is a number (ahead, path). last: a model learns by how much "
+          "the answer differs from the last known value of target_column in the window, so that it need "
+          "not learn a level that moves; predictions and metrics stay in the target's own unit. auto: last "
+          "where the answers of the rows to train on lie nearer to that value than to their mean, else "
+          "none")
           .changes_loss(),
       config::field("weight_column", c.weight_column,
                     "Column that says how much each row counts in the loss; not a feature unless "

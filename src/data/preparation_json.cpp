@@ -11,6 +11,7 @@
 #include "data/date_form.h"
 #include "data/date_parts.h"
 #include "data/preparation.h"
+#include "data/relative_answers.h"
 
 namespace stoker {
 namespace {
@@ -231,6 +232,10 @@ nlohmann::json Preparation::to_json() const {
   if (task_ == Task::regression) {
     target["shift"] = target_shift_;
     target["scale"] = target_scale_;
+    if (unknown_base_) {
+      target["relative_to"] = config::name_of(RelativeTo::last);
+      target["unknown_base"] = *unknown_base_;
+    }
   } else {
     target["classes"] = classes_;
   }
@@ -256,6 +261,11 @@ Preparation Preparation::from_json(const nlohmann::json& json) {
   if (result.task_ == Task::regression) {
     result.target_shift_ = number_of(target, "shift");
     result.target_scale_ = scale_of(target);
+    if (target.contains("relative_to")) {
+      if (text_of(target, "relative_to") != config::name_of(RelativeTo::last))
+        refuse_part("relative_to", "should be last");
+      result.unknown_base_ = number_of(target, "unknown_base");
+    }
   } else {
     result.classes_ = different_texts(target, "classes");
     if (result.classes_.size() < 2) refuse_part("classes", "has fewer than two entries");
@@ -265,8 +275,13 @@ Preparation Preparation::from_json(const nlohmann::json& json) {
   result.columns_ = columns_from(member(json, "columns"));
   for (const PreparedColumn& column : result.columns_)
     refuse_strange_statistics(column, result.classes_.size());
+  if (!json.contains("windows") && result.unknown_base_)
+    refuse_part("relative_to", "is for windows, and the model reads none");
   if (!json.contains("windows")) return result;
   result.windows_ = windows_from(json.at("windows"));
+  if (const std::string problem = problem_with_relative_answers(*result.windows_);
+      result.unknown_base_ && !problem.empty())
+    refuse_part("relative_to", problem);
   if (json.contains("time_form")) result.time_form_ = DateForm(text_of(json, "time_form")).text();
   if (json.contains("slower_time_forms")) {
     const auto& forms = json.at("slower_time_forms");

@@ -19,7 +19,9 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr const char* model_format = "stoker-model";
-constexpr std::int64_t format_version = 5;
+constexpr std::int64_t format_version = 6;
+// Before that, all answers were told as they are, none relative to the last value of a window.
+constexpr std::int64_t version_without_bases = 5;
 // Before that, members were of one family and counted the same.
 constexpr std::int64_t version_without_weights = 4;
 // Still written, for programs that know no more. One that knew no decision would predict as if there were
@@ -42,8 +44,10 @@ json description_of(const Model& model) {
 }
 
 std::int64_t version_for(const Model& model) {
+  const auto is_relative = [](const Model& each) { return each.preparation.is_relative(); };
+  if (is_relative(model) || std::ranges::any_of(model.members, is_relative)) return format_version;
   const auto is_other = [&](const Model& member) { return member.type() != model.type(); };
-  if (!model.weights.empty() || std::ranges::any_of(model.members, is_other)) return format_version;
+  if (!model.weights.empty() || std::ranges::any_of(model.members, is_other)) return version_without_bases;
   if (model.decision != Decision{}) return version_without_weights;
   return model.is_ensemble() ? version_without_decision : version_without_members;
 }
@@ -135,7 +139,7 @@ Model from_json(const json& text) {
   if (text.contains("parts")) model.parts = text.at("parts").get<std::vector<std::size_t>>();
   if (text.contains("quantile")) model.quantile = text.at("quantile").get<double>();
   // Which a model of weights may do without.
-  if (version == version_without_weights || (version == format_version && text.contains("decision")))
+  if (version == version_without_weights || (version > version_without_weights && text.contains("decision")))
     model.decision = decision_from_json(text.at("decision"));
   if (text.at("task").get<std::string>() != config::name_of(model.preparation.task())) {
     refuse("its task and its preparation do not match");

@@ -10,11 +10,11 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/column_values.h"
+#include "data/last_value.h"
 #include "data/target_column.h"
 #include "data/windows.h"
 #include "predict/calibration.h"
 #include "predict/certainty.h"
-#include "predict/last_value.h"
 #include "predict/predictions.h"
 
 namespace stoker {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "data/arrow_result.h"
+#include "data/relative_answers.h"
 #include "model/sigmoid.h"
 #include "model/workers.h"
 #include "predict/decide.h"
@@ -188,6 +189,7 @@ std::vector<double> predict_numbers(const Model& model, const Dataset& data) {
   std::vector<double> values = outputs_of(model, data, 0, data.rows());
   for (double& value : values)
     value = value * model.preparation.target_scale() + model.preparation.target_shift();
+  add_bases(data, values);
   return values;
 }
 

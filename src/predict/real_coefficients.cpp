@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "data/windows_config.h"
 
 namespace stoker {
 namespace {
@@ -32,6 +33,19 @@ std::vector<Scaled> scaling_of(const Preparation& preparation) {
   return scaling;
 }
 
+// Answers that are told relative to the last value of a window have it with a coefficient of 1 beside what
+// the model learnt for it.
+void add_base(const Preparation& preparation, std::vector<RealCoefficient>& coefficients) {
+  if (!preparation.is_relative()) return;
+  const std::string last = lag_column(preparation.target_column(), 0);
+  const auto found = std::ranges::find(coefficients, last, &RealCoefficient::feature);
+  if (found != coefficients.end()) {
+    found->value += 1;
+  } else {
+    coefficients.push_back({last, "", 1});
+  }
+}
+
 std::vector<RealCoefficient> of_one(const Model& model) {
   const Preparation& preparation = model.preparation;
   const auto coefficients = find_array(model.parameters, "coefficients").as<double>();
@@ -53,6 +67,7 @@ std::vector<RealCoefficient> of_one(const Model& model) {
     }
     result[first].value = preparation.target_shift() + constant * preparation.target_scale();
   }
+  add_base(preparation, result);
   return result;
 }
 

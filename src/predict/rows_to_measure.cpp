@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "data/relative_answers.h"
+
 namespace stoker {
 namespace {
 
@@ -28,6 +30,7 @@ RowsToMeasure::RowsToMeasure(Model model, Dataset data) : model_(std::move(model
   }
   for (const float each : std::as_const(data_).targets().as<float>())
     actual_.push_back(each * preparation.target_scale() + preparation.target_shift());
+  add_bases(data_, actual_);
 }
 
 std::optional<std::string> RowsToMeasure::absent_class() const {

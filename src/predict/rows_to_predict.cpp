@@ -1,5 +1,7 @@
 #include "predict/rows_to_predict.h"
 
+#include <algorithm>
+
 #include <arrow/chunked_array.h>
 #include <arrow/scalar.h>
 #include <arrow/table.h>
@@ -46,7 +48,14 @@ Table rows_to_predict(const Model& model, const Table& table, FramedRows framed,
     return table;
   }
   WindowsConfig config = *model.preparation.windows();
-  if (model.preparation.reads_windows()) config.feature_columns = model.preparation.column_names();
+  if (model.preparation.reads_windows()) {
+    config.feature_columns = model.preparation.column_names();
+    // Its last value is what predictions are told from, though the model may not read it.
+    const bool has_target =
+        std::ranges::find(config.feature_columns, config.target_column) != config.feature_columns.end();
+    if (model.preparation.is_relative() && !has_target)
+      config.feature_columns.push_back(config.target_column);
+  }
   return frame_series(with_slower(table, slower, config, notes), config, framed, notes);
 }
 

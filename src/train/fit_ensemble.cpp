@@ -63,6 +63,8 @@ Common settle(const FitRequest& request, const Notes& notes) {
                           common.preparation.target_column());
   for (Variant& each : common.variants) {
     each.preparation.task = choice_of(common.preparation.task());
+    if (each.preparation.relative_to == RelativeTo::automatic)
+      each.preparation.relative_to = common.preparation.is_relative() ? RelativeTo::last : RelativeTo::none;
     if (request.training.time_order) each.preparation.classes = common.preparation.classes();
     each.preparation.feature_columns = common.preparation.column_names();
   }

@@ -219,5 +219,110 @@ TEST(PreparationOfWindows, LeavesTimeAndGroupOutOfColumns) {
   EXPECT_THAT(preparation.column_names(), ElementsAre("x (1 back)", "x (0 back)"));
 }
 
+PreparationConfig relative(RelativeTo to) {
+  PreparationConfig config = predicting("x");
+  config.relative_to = to;
+  return config;
+}
+
+// A level that rises by 10 a moment, and by 0 or 2 beside it in turn.
+std::string rising(int rows) {
+  std::string csv = "x\n";
+  for (int i = 0; i < rows; ++i) csv += fmt::format("{}\n", 10 * i + i % 2 * 2);
+  return csv;
+}
+
+TEST(RelativeAnswers, AreWhatAnswersDifferByFromTheLastValueOfTheirWindow) {
+  const Table table = windows_over("x\n1\n2\n4\n8\n16\n32\n64\n128\n");
+  const Preparation preparation =
+      Preparation::fit(table, relative(RelativeTo::last), reading_windows(), no_notes());
+  EXPECT_TRUE(preparation.is_relative());
+  const Dataset data = preparation.apply(table, DType::float64, true);
+  // 32 after 8, 64 after 16, 128 after 32: by 24, 48 and 96, whose mean is 56.
+  EXPECT_THAT(data.find(Role::base)->as<double>(), ElementsAre(8, 16, 32));
+  EXPECT_NEAR(preparation.target_shift(), 56, 1e-12);
+  EXPECT_NEAR(data.targets().as<double>()[0] * preparation.target_scale(), 24 - 56, 1e-9);
+  EXPECT_THAT(preparation.real_targets(table), ElementsAre(32, 64, 128));
+  EXPECT_EQ(Preparation::fit(table, predicting("x"), reading_windows(), no_notes())
+                .apply(table, DType::float64, true)
+                .find(Role::base),
+            nullptr);
+}
+
+TEST(RelativeAnswers, OfAPathAreAllRelativeToTheSameValue) {
+  const Table table = windows_over("x\n1\n2\n4\n8\n16\n32\n", Answer::path);
+  PreparationConfig config = relative(RelativeTo::last);
+  config.scale_target = false;
+  const Preparation preparation = Preparation::fit(table, config, reading_windows(), no_notes());
+  const Dataset data = preparation.apply(table, DType::float64, true);
+  EXPECT_THAT(data.targets().as<double>(), ElementsAre(16 - 8, 32 - 8));
+}
+
+TEST(RelativeAnswers, TakeTheLastValueThatIsKnown) {
+  const Table table = windows_over("x,y\n1,0\n2,0\n4,0\n,0\n16,0\n32,0\n");
+  const Preparation preparation =
+      Preparation::fit(table, relative(RelativeTo::last), reading_windows(), no_notes());
+  const Dataset data = preparation.apply(table, DType::float64, false);
+  EXPECT_THAT(data.find(Role::base)->as<double>(), ElementsAre(4));
+  const Table unknown = windows_over("x,y\n,0\n,0\n,0\n,0\n16,0\n32,0\n");
+  EXPECT_THAT(preparation.apply(unknown, DType::float64, false).find(Role::base)->as<double>(),
+              ElementsAre(32))
+      << "the mean of the answers in training";
+}
+
+TEST(RelativeAnswers, AreChosenWhereTheLastValueIsNearerThanTheMean) {
+  std::vector<std::string> said;
+  const Notes notes = [&](Severity, const std::string& note) { said.push_back(note); };
+  const auto chooses = [&](const std::string& csv) {
+    return Preparation::fit(windows_over(csv), relative(RelativeTo::automatic), reading_windows(), notes)
+        .is_relative();
+  };
+  EXPECT_TRUE(chooses(rising(60)));
+  EXPECT_THAT(said.back(), HasSubstr("relative to the last value"));
+  std::string noise = "x\n";
+  for (int i = 0; i < 60; ++i) noise += fmt::format("{}\n", i * 7919 % 101);
+  EXPECT_FALSE(chooses(noise));
+  EXPECT_THAT(said.back(), HasSubstr("learnt as it is"));
+}
+
+TEST(RelativeAnswers, RefuseWhatHasNoLastValue) {
+  PreparationConfig wanted = relative(RelativeTo::last);
+  wanted.task = TaskChoice::automatic;
+  const auto refusal_of = [&](const Table& table) {
+    return refusal([&] { Preparation::fit(table, wanted, reading_windows(), no_notes()); });
+  };
+  EXPECT_THAT(refusal([&] { Preparation::fit(table_of(rising(9)), wanted, Scaling::none, no_notes()); }),
+              HasSubstr("relative_to is for windows of a series"));
+  EXPECT_THAT(refusal_of(windows_over(rising(20), Answer::direction)), HasSubstr("answer: direction"));
+  WindowsConfig config;
+  config.length = 3;
+  config.horizon = 1;
+  config.target_column = "x";
+  config.feature_columns = {"y"};
+  const Table without =
+      frame_series(table_of("x,y\n1,2\n3,5\n5,4\n6,7\n7,1\n9,9\n"), config, FramedRows::to_learn, no_notes());
+  EXPECT_THAT(refusal_of(without), HasSubstr("needs the past of 'x'"));
+  PreparationConfig decides = relative(RelativeTo::automatic);
+  EXPECT_FALSE(Preparation::fit(without, decides, reading_windows(), no_notes()).is_relative());
+}
+
+TEST(RelativeAnswers, ComeBackFromTheirDescription) {
+  const Preparation preparation =
+      Preparation::fit(windows_over(rising(20)), relative(RelativeTo::last), reading_windows(), no_notes());
+  const nlohmann::json description = preparation.to_json();
+  const Preparation again = Preparation::from_json(description);
+  EXPECT_TRUE(again.is_relative());
+  EXPECT_EQ(again.to_json(), description);
+  const auto damaged = [&](const auto& damage) {
+    nlohmann::json copy = description;
+    damage(copy);
+    return refusal([&] { Preparation::from_json(copy); });
+  };
+  EXPECT_THAT(damaged([](auto& copy) { copy["target"]["relative_to"] = "first"; }), HasSubstr("relative_to"));
+  EXPECT_THAT(damaged([](auto& copy) { copy["target"].erase("unknown_base"); }), HasSubstr("unknown_base"));
+  EXPECT_THAT(damaged([](auto& copy) { copy.erase("windows"); }), HasSubstr("relative_to"));
+  EXPECT_THAT(damaged([](auto& copy) { copy["windows"]["answer"] = "direction"; }), HasSubstr("relative_to"));
+}
+
 }  // namespace
 }  // namespace stoker

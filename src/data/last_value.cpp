@@ -1,4 +1,4 @@
-#include "predict/last_value.h"
+#include "data/last_value.h"
 
 #include <cmath>
 
