@@ -17,10 +17,12 @@
 #include "data/join_as_of.h"
 #include "data/kept_downloads.h"
 #include "data/source.h"
+#include "data/split_from_time.h"
 #include "predict/gaps.h"
 #include "predict/intervals.h"
 #include "predict/predictions.h"
 #include "predict/rows_to_predict.h"
+#include "predict/updated_intervals.h"
 
 namespace stoker::cli {
 namespace {
@@ -34,6 +36,7 @@ struct PredictCommand {
   bool every_window = false;
   bool json = false;
   std::optional<double> interval;   // percent
+  std::string new_from;             // time of a series
   std::vector<std::string> slower;  // NAME=DATA
   config::Value reading;            // settings of the source, by their names
 };
@@ -152,6 +155,24 @@ std::vector<Table> read_tables(const PredictCommand& command, const Model& model
   return tables;
 }
 
+// Of every window, by what is known when it ends where the command says from when on the series is new.
+Intervals intervals_of(const PredictCommand& command, const Model& model, const Table& series,
+                       const Table& windows) {
+  const double share = *command.interval / 100;
+  if (command.new_from.empty()) {
+    tell("note: the intervals rest on " + basis_of_intervals(model));
+    return predict_intervals(model, windows, share);
+  }
+  const Table answered =
+      rows_to_predict(model, series, FramedRows::to_learn, no_notes(), read_slower(command, model));
+  const std::vector<std::int64_t> are_new = rows_from_time(answered, "", command.new_from, "--new-from");
+  tell(
+      fmt::format("note: the intervals of each window rest on the latest {} errors known when it ends, of {} "
+                  "and of the windows from {} on",
+                  errors_that_count(share), basis_of_intervals(model), command.new_from));
+  return predict_updated_intervals(model, windows, take_rows(answered, are_new), share);
+}
+
 ExitCode predict_and_show(const PredictCommand& command) {
   if (command.json && command.include_features && command.output.empty()) {
     refuse("--json prints only predictions; to have the input columns too, add --output FILE");
@@ -173,6 +194,8 @@ ExitCode predict_and_show(const PredictCommand& command) {
   const WindowsConfig* windows = model.preparation.windows();
   if (command.every_window && windows == nullptr)
     refuse("--every-window: the model predicts rows, not windows of a series");
+  if (!command.new_from.empty() && (!command.every_window || !command.interval))
+    refuse("--new-from goes with --every-window and --interval, whose intervals it updates");
   if (command.include_features && windows != nullptr)
     refuse("--include-features: a window has no row of DATA of its own; its time and group are always given");
   const std::vector<Table> given = read_tables(command, model);
@@ -185,8 +208,7 @@ ExitCode predict_and_show(const PredictCommand& command) {
   if (!gaps.empty()) tell("note: " + gaps_text(gaps));
   std::optional<Intervals> intervals;
   if (command.interval) {
-    intervals = predict_intervals(model, input, *command.interval / 100);
-    tell("note: the intervals rest on " + basis_of_intervals(model));
+    intervals = intervals_of(command, model, given, input);
   }
   const auto table = [&] {
     const Table& before = command.include_features ? input : times_and_groups(input);
@@ -239,6 +261,10 @@ Action declare_predict(CLI::App& app) {
          "Add columns lower and upper, which hold the actual value of so many percent of the rows; for "
          "numbers, predicted by an ensemble or by a network with validation_ratio")
       ->type_name("PERCENT");
+  app.add_option("--new-from", command->new_from,
+                 "With --every-window and --interval: the time from which on the series is new to the model; "
+                 "intervals of each window then rest on the latest errors that are known when it ends")
+      ->type_name("TIME");
   app.add_option("--runs", command->runs, "Folder to look for runs in")->capture_default_str();
   app.add_flag("--json", command->json, "Print one JSON object instead of CSV");
   app.option_defaults()->group("Settings of the data");

@@ -19,14 +19,15 @@ namespace {
 // Rows that the same members held back: with repeats, a row is held back by several, and their mean is closer
 // to that of all than each of them.
 struct HeldBackTogether {
-  std::vector<std::size_t> members;
-  std::vector<double> errors;  // how far their mean was off, ascending
+  std::vector<std::size_t> members;    // ascending
+  std::vector<std::size_t> rows = {};  // of each row, where each of them has it: [rows, members]
+  std::vector<double> errors = {};     // how far their mean was off in a step, ascending
 };
 
-struct RowWithItsMembers {
-  double actual = 0;
+// A row that was held back, and where each member that did so has it.
+struct RowOfMembers {
   std::vector<std::size_t> members;  // ascending
-  std::vector<double> predicted;     // by each of them
+  std::vector<std::size_t> places;
 };
 
 // Which of the numbers that are predicted for a row; the errors of each step are its own.
@@ -36,22 +37,6 @@ struct Step {
 
   std::size_t place(std::size_t row) const { return row * of + number; }
 };
-
-// Of every member alone.
-std::vector<HeldBackTogether> held_back_by_each(const Model& model, const Step& step) {
-  std::vector<HeldBackTogether> all;
-  const std::span<const Model> members = members_of(model);
-  for (std::size_t m = 0; m < members.size(); ++m) {
-    const HeldBackRows& own = members[m].held_back;
-    if (own.rows.empty()) continue;
-    HeldBackTogether& each = all.emplace_back();
-    each.members = {m};
-    for (std::size_t i = 0; i < own.rows.size(); ++i)
-      each.errors.push_back(std::abs(own.actual[step.place(i)] - own.predicted[step.place(i)]));
-    std::sort(each.errors.begin(), each.errors.end());
-  }
-  return all;
-}
 
 // Members of one ensemble stand for each other; of several models that were combined, each counts as much as
 // all its members do.
@@ -89,32 +74,79 @@ class Parts {
   std::vector<double> weights_;
 };
 
+// In the order of the rows, those that the whole can be told of.
+std::vector<RowOfMembers> rows_held_back(const Model& model, const Parts& parts) {
+  struct Place {
+    std::int64_t row;
+    std::size_t member;
+    std::size_t place;
+  };
+  std::vector<Place> all;
+  const std::span<const Model> members = members_of(model);
+  for (std::size_t m = 0; m < members.size(); ++m)
+    for (std::size_t i = 0; i < members[m].held_back.rows.size(); ++i)
+      all.push_back({members[m].held_back.rows[i], m, i});
+  std::ranges::stable_sort(all, {}, &Place::row);
+  std::vector<RowOfMembers> rows;
+  for (std::size_t i = 0; i < all.size();) {
+    RowOfMembers row;
+    for (const std::int64_t number = all[i].row; i < all.size() && all[i].row == number; ++i) {
+      row.members.push_back(all[i].member);
+      row.places.push_back(all[i].place);
+    }
+    if (parts.mean(row.members, std::vector<double>(row.members.size()))) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// How far the members were off together about a row that each of them has at its place.
+double error_of(const Model& model, const Parts& parts, const Step& step,
+                const std::vector<std::size_t>& members, std::span<const std::size_t> places) {
+  const std::span<const Model> all = members_of(model);
+  std::vector<double> predicted;
+  for (std::size_t i = 0; i < members.size(); ++i)
+    predicted.push_back(all[members[i]].held_back.predicted[step.place(places[i])]);
+  const double actual = all[members.front()].held_back.actual[step.place(places.front())];
+  return std::abs(actual - parts.mean(members, predicted).value_or(predicted.front()));
+}
+
 // Every row to predict looks at every group.
 constexpr std::size_t most_groups = 200;
 
-std::vector<HeldBackTogether> held_back_together(const Model& model, const Parts& parts, const Step& step) {
-  std::map<std::int64_t, RowWithItsMembers> rows;
+std::vector<HeldBackTogether> held_back_by_each(const Model& model) {
+  std::vector<HeldBackTogether> all;
   const std::span<const Model> members = members_of(model);
   for (std::size_t m = 0; m < members.size(); ++m) {
-    const HeldBackRows& own = members[m].held_back;
-    for (std::size_t i = 0; i < own.rows.size(); ++i) {
-      RowWithItsMembers& row = rows[own.rows[i]];
-      row.actual = own.actual[step.place(i)];
-      row.predicted.push_back(own.predicted[step.place(i)]);
-      row.members.push_back(m);
-    }
+    if (members[m].held_back.rows.empty()) continue;
+    all.push_back({{m}, std::vector<std::size_t>(members[m].held_back.rows.size())});
+    std::iota(all.back().rows.begin(), all.back().rows.end(), std::size_t{0});
   }
-  std::map<std::vector<std::size_t>, std::vector<double>> groups;
-  for (const auto& [number, row] : rows)
-    if (const auto mean = parts.mean(row.members, row.predicted))
-      groups[row.members].push_back(std::abs(row.actual - *mean));
-  if (groups.size() > most_groups && model.parts.empty()) return held_back_by_each(model, step);
+  return all;
+}
+
+std::vector<HeldBackTogether> held_back_together(const Model& model, const Parts& parts) {
+  std::map<std::vector<std::size_t>, std::vector<std::size_t>> groups;
+  for (const RowOfMembers& row : rows_held_back(model, parts)) {
+    std::vector<std::size_t>& places = groups[row.members];
+    places.insert(places.end(), row.places.begin(), row.places.end());
+  }
+  if (groups.size() > most_groups && model.parts.empty()) return held_back_by_each(model);
   std::vector<HeldBackTogether> together;
-  for (auto& [by, errors] : groups) {
-    std::sort(errors.begin(), errors.end());
-    together.push_back({by, std::move(errors)});
-  }
+  for (auto& [by, places] : groups) together.push_back({by, std::move(places)});
   return together;
+}
+
+// The errors of each step are its own.
+void find_errors(const Model& model, const Parts& parts, const Step& step,
+                 std::vector<HeldBackTogether>& groups) {
+  for (HeldBackTogether& group : groups) {
+    const std::size_t width = group.members.size();
+    group.errors.clear();
+    for (std::size_t first = 0; first < group.rows.size(); first += width)
+      group.errors.push_back(
+          error_of(model, parts, step, group.members, std::span(group.rows).subspan(first, width)));
+    std::sort(group.errors.begin(), group.errors.end());
+  }
 }
 
 // The rank-th smallest, from 1, of all centers[g] + groups[g].errors[i]. They are as many as training rows,
@@ -162,12 +194,6 @@ std::size_t error_count(const std::vector<HeldBackTogether>& groups) {
   return count;
 }
 
-// Of the row that bounds the share, among this many; beyond them where they are too few.
-std::size_t rank_of(double share, std::size_t rows) {
-  const double exact = share * static_cast<double>(rows + 1);
-  return static_cast<std::size_t>(std::ceil(exact - 1e-9));  // 0.9 of 10 rows is no 9.000000000000002
-}
-
 using PredictedByMember = std::vector<std::vector<double>>;
 
 void bound(const Step& step, const std::vector<HeldBackTogether>& groups, const Parts& parts, double share,
@@ -196,6 +222,21 @@ void bound(const Step& step, const std::vector<HeldBackTogether>& groups, const 
 }
 
 }  // namespace
+
+std::size_t rank_of(double share, std::size_t rows) {
+  const double exact = share * static_cast<double>(rows + 1);
+  return static_cast<std::size_t>(std::ceil(exact - 1e-9));  // 0.9 of 10 rows is no 9.000000000000002
+}
+
+std::vector<double> held_back_errors(const Model& model) {
+  const auto steps = static_cast<std::size_t>(model.preparation.steps());
+  const Parts parts(model);
+  std::vector<double> errors;
+  for (const RowOfMembers& row : rows_held_back(model, parts))
+    for (std::size_t number = 0; number < steps; ++number)
+      errors.push_back(error_of(model, parts, {number, steps}, row.members, row.places));
+  return errors;
+}
 
 std::string problem_with_intervals(const Model& model, double share) {
   if (!(share > 0 && share < 1)) return fmt::format("{} is not a share between 0 and 1", share);
@@ -239,9 +280,11 @@ Intervals predict_intervals(const Model& model, const Table& table, double share
                       std::vector<double>(predicted.front().size())};
   const auto steps = static_cast<std::size_t>(model.preparation.steps());
   const Parts parts(model);
+  std::vector<HeldBackTogether> groups = held_back_together(model, parts);
   for (std::size_t number = 0; number < steps; ++number) {
     const Step step{number, steps};
-    bound(step, held_back_together(model, parts, step), parts, share, predicted, table.rows(), intervals);
+    find_errors(model, parts, step, groups);
+    bound(step, groups, parts, share, predicted, table.rows(), intervals);
   }
   return intervals;
 }

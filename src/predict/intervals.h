@@ -22,6 +22,14 @@ std::string basis_of_intervals(const Model& model);
 // and its validation rows this is split conformal prediction. Refuses where there is a problem.
 Intervals predict_intervals(const Model& model, const Table& table, double share);
 
+// Of the row that bounds the share, among this many in order of size, from 1; beyond them where they are too
+// few.
+std::size_t rank_of(double share, std::size_t rows);
+
+// How far the model was off about the rows that were held back from its training, [rows, steps] in their
+// order; of an ensemble, those members together that held a row back.
+std::vector<double> held_back_errors(const Model& model);
+
 // The share of the rows whose actual value lies in its interval; those that are NaN do not count.
 double coverage_of(const Intervals& intervals, const std::vector<double>& actual);
 

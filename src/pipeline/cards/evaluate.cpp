@@ -9,6 +9,7 @@
 #include "pipeline/cards/cards.h"
 #include "predict/importance.h"
 #include "predict/intervals.h"
+#include "predict/updated_intervals.h"
 
 namespace stoker::cards {
 namespace {
@@ -69,9 +70,14 @@ constexpr double promised_coverage = 0.9;
 // Of an ensemble, how many of the values lie in the intervals that were to hold 90 % of them.
 void add_coverage(const Model& model, const Table& table, Evaluation& evaluation) {
   if (!problem_with_intervals(model, promised_coverage).empty()) return;
-  const Intervals intervals = predict_intervals(model, table, promised_coverage);
+  const std::vector<double> actual = target_numbers_or_nan(table, evaluation.target);
   evaluation.metrics.emplace_back("coverage_of_90",
-                                  coverage_of(intervals, target_numbers_or_nan(table, evaluation.target)));
+                                  coverage_of(predict_intervals(model, table, promised_coverage), actual));
+  if (!table.windows || !table.time_order) return;
+  // Of a forecast, also as it is for who knows every answer by the time that it is due.
+  evaluation.metrics.emplace_back(
+      "coverage_of_90_updated",
+      coverage_of(predict_updated_intervals(model, table, table, promised_coverage), actual));
 }
 
 PortValues evaluate_model(const CardContext& context) {

@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "data/time_order.h"
+#include "data/windows.h"
+#include "predict/intervals.h"
+#include "predict/real_coefficients.h"
+#include "predict/updated_intervals.h"
+#include "train/fit.h"
+#include "train/listeners.h"
+#include "train/tables.h"
+
+namespace stoker {
+namespace {
+
+// A walk that rises, whose steps are as large as `noise` says of each moment.
+Table walk(int rows, double (*noise)(int moment), double jump_at_end = 0) {
+  const RandomKey key = random_key(11, Purpose::sample, 0);
+  std::string csv = "x\n";
+  double level = 0;
+  for (int i = 0; i < rows; ++i) {
+    level += 0.3 + noise(i) * normal(key, static_cast<std::uint32_t>(i));
+    csv += fmt::format("{}\n", level + (i == rows - 1 ? jump_at_end : 0));
+  }
+  WindowsConfig config;
+  config.length = 3;
+  config.horizon = 2;
+  config.target_column = "x";
+  config.layout = WindowLayout::columns;
+  return frame_series(test::table_from_csv(csv), config, FramedRows::to_learn, no_notes());
+}
+
+double even(int) {
+  return 1;
+}
+double growing(int moment) {
+  return moment < 600 ? 1 : 3;
+}
+
+Model fitted(const Table& training, const ModelSpec& spec, RelativeTo relative_to) {
+  FitRequest request{training, spec, {}, {}, {}, false};
+  request.preparation.target_column = "x";
+  request.preparation.relative_to = relative_to;
+  if (!spec.is_solved()) request.config.device = "cpu";
+  test::RecordingListener listener;
+  return fit(request, listener, {}).model;
+}
+
+Table part(const Table& table, std::int64_t first, std::int64_t last) {
+  std::vector<std::int64_t> rows;
+  for (std::int64_t row = first; row < last; ++row) rows.push_back(row);
+  return take_rows(table, rows);
+}
+
+// The last value is among the columns, so that least squares find the same plane either way.
+TEST(MovingLevel, RelativeAnswersAreTheSameToLeastSquares) {
+  const Table table = walk(200, even);
+  const ModelSpec spec = test::spec_of("linear_regression");
+  const Model plain = fitted(part(table, 0, 150), spec, RelativeTo::none);
+  const Model relative = fitted(part(table, 0, 150), spec, RelativeTo::last);
+  ASSERT_TRUE(relative.preparation.is_relative());
+  const Table later = part(table, 150, table.rows());
+  const std::vector<double> one = predict(plain, later).values;
+  const std::vector<double> other = predict(relative, later).values;
+  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(one[i], other[i], 1e-6);
+  const auto of_plain = coefficients_in_real_units(plain);
+  const auto of_relative = coefficients_in_real_units(relative);
+  ASSERT_EQ(of_plain.size(), of_relative.size());
+  for (std::size_t i = 0; i < of_plain.size(); ++i) {
+    EXPECT_EQ(of_plain[i].feature, of_relative[i].feature);
+    EXPECT_NEAR(of_plain[i].value, of_relative[i].value, 1e-6);
+  }
+}
+
+// A level that no row of the training has reached is beyond what a network can tell by itself.
+TEST(MovingLevel, ANetworkFollowsItBeyondTheTraining) {
+  const Table table = walk(400, even);
+  const ModelSpec spec = test::small_network();
+  const Table later = part(table, 300, table.rows());
+  const auto mean_error = [&](RelativeTo relative_to) {
+    const Model model = fitted(part(table, 0, 290), spec, relative_to);
+    const std::vector<double> predicted = predict(model, later).values;
+    const std::vector<double> actual = model.preparation.real_targets(later);
+    double sum = 0;
+    for (std::size_t i = 0; i < actual.size(); ++i) sum += std::abs(actual[i] - predicted[i]);
+    return sum / static_cast<double>(actual.size());
+  };
+  const double relative = mean_error(RelativeTo::last);
+  EXPECT_LT(relative, 2.5);  // two steps of a walk are off by 1.1 on average
+  EXPECT_LT(relative, mean_error(RelativeTo::none));
+}
+
+// With errors of the first 500 windows as those of rows that were held back.
+Model with_held_back(const Table& table) {
+  Model model = fitted(part(table, 0, 300), test::spec_of("linear_regression"), RelativeTo::last);
+  const Table held_back = part(table, 300, 500);
+  for (std::int64_t row = 300; row < 500; ++row) model.held_back.rows.push_back(row);
+  model.held_back.actual = model.preparation.real_targets(held_back);
+  model.held_back.predicted = predict(model, held_back).values;
+  return model;
+}
+
+TEST(MovingLevel, UpdatedIntervalsFollowErrorsThatGrow) {
+  const Table table = walk(1400, growing);
+  const Model model = with_held_back(table);
+  const Table later = part(table, 500, table.rows());
+  const std::vector<double> actual = model.preparation.real_targets(later);
+  EXPECT_LT(coverage_of(predict_intervals(model, later, 0.9), actual), 0.7);
+  EXPECT_NEAR(coverage_of(predict_updated_intervals(model, later, later, 0.9), actual), 0.9, 0.04);
+}
+
+TEST(MovingLevel, UpdatedIntervalsKnowNoAnswerBeforeItsTime) {
+  const Table table = walk(700, growing);
+  const Table changed = walk(700, growing, 1e6);
+  const Model model = with_held_back(table);
+  const Table later = part(table, 600, table.rows());
+  const Table other = part(changed, 600, changed.rows());
+  const Intervals intervals = predict_updated_intervals(model, later, later, 0.9);
+  // The last value is the answer of the last window alone, and all other windows end before it.
+  EXPECT_EQ(predict_updated_intervals(model, other, other, 0.9).upper, intervals.upper);
+  // Without answers, the held-back rows are all that there is: the latest 100 of them.
+  const Intervals first = predict_updated_intervals(model, later, part(table, 0, 0), 0.9);
+  EXPECT_EQ(first.upper.front(), intervals.upper.front());
+  EXPECT_NE(first.upper.back(), intervals.upper.back());
+  std::vector<double> errors;
+  for (std::size_t i = 100; i < 200; ++i)
+    errors.push_back(std::abs(model.held_back.actual[i] - model.held_back.predicted[i]));
+  std::sort(errors.begin(), errors.end());
+  EXPECT_NEAR(first.upper.front() - predict(model, later).values.front(), errors[90], 1e-9);  // 0.9 * 101
+  EXPECT_EQ(errors_that_count(0.9), 100U);
+  EXPECT_EQ(errors_that_count(0.99), 1000U);
+}
+
+}  // namespace
+}  // namespace stoker
