@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t wide_panel = tile_panels * panel;
 
-// On a Neoverse-N1 160 rows and more go through panels at 19.1 to 19.6 thousand million multiply-adds a
+// On a Neoverse-N1 160 rows and more go through panels at 18.9 to 19.6 thousand million multiply-adds a
 // second and through LibTorch at 14.8 to 17.9; on x86 panels were only compared with few rows.
 #if defined(__aarch64__)
 constexpr bool panels_suit_many_rows = true;
