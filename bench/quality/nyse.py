@@ -33,7 +33,7 @@ def first_test_window(rows):
     return max(row["date"] for row in rows if row["train"] == "TRUE")
 
 
-def by_stoker(program, path, rows, model, seed):
+def by_stoker(program, path, rows, model, seed, relative_to):
     columns = NUMBERS + (["day_of_week"] if model == "non_linear" else [])
     layout = "windows" if model == "recurrent" else "columns"
     cards = {
@@ -44,7 +44,7 @@ def by_stoker(program, path, rows, model, seed):
         "split": {"type": "data_split", "inputs": {"dataset": "windows.dataset"},
                   "config": {"test_from": first_test_window(rows)}},
         "train": {"type": "train", "inputs": {"train_dataset": "split.train_dataset", "model_spec": "model.model_spec"},
-                  "config": {"target_column": "log_volume", "device": "cpu"}},
+                  "config": {"target_column": "log_volume", "relative_to": relative_to, "device": "cpu"}},
         "evaluate": {"type": "evaluate", "inputs": {"trained_model": "train.trained_model",
                                                     "test_dataset": "split.test_dataset"}}}
     if model == "autoregression":
@@ -95,6 +95,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("data", type=pathlib.Path)
+    parser.add_argument("--relative-to", default="none", help="of Stoker's models: none, last, auto")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--model", nargs="+", default=["autoregression", "recurrent", "non_linear"])
     options = parser.parse_args()
@@ -102,7 +103,7 @@ def main():
     rows, lines = read(options.data), []
     for model in options.model:
         for seed in range(1 if model == "autoregression" else options.seeds):
-            for by, r2 in (("stoker", by_stoker(options.program, options.data, rows, model, seed)),
+            for by, r2 in (("stoker", by_stoker(options.program, options.data, rows, model, seed, options.relative_to)),
                            ("torch", by_torch(rows, model, seed))):
                 lines.append({"table": "nyse", "model": model, "by": by, "seed": seed, "r2": r2})
                 print(json.dumps(lines[-1]), flush=True)

@@ -71,6 +71,105 @@ TEST(TrainOnASeries, AsksForTheNextRowUnlessToldOtherwise) {
   EXPECT_THAT(newest_document(place), AllOf(HasSubstr("horizon: 1"), Not(HasSubstr("type: data_split"))));
 }
 
+// A level that rises all the time, with a wave on it.
+std::string rising_days(int days) {
+  std::string csv = "day,level\n";
+  for (int day = 0; day < days; ++day)
+    csv += fmt::format("{},{:.4f}\n", day, 3.0 * day + 4 * std::sin(two_pi * day / 7));
+  return csv;
+}
+
+TEST(AMovingLevel, IsToldFromTheLastValueWhereThatIsNearer) {
+  const Workplace place;
+  place.write("days.csv", rising_days(300));
+  const auto trained = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"train",
+                                   "days.csv",
+                                   "--target",
+                                   "level",
+                                   "--windows",
+                                   "7",
+                                   "--time-column",
+                                   "day",
+                                   "--model",
+                                   "neural_network",
+                                   "--hidden-layers",
+                                   "16",
+                                   "--epochs",
+                                   "30",
+                                   "--validation-ratio",
+                                   "0.2",
+                                   "--device",
+                                   "cpu",
+                                   "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return place.stoker(words);
+  };
+  const Finished chosen = trained({});
+  ASSERT_EQ(chosen.code, 0) << chosen.errors;
+  EXPECT_THAT(chosen.errors, HasSubstr("'level' is learnt relative to the last value of each window"));
+  const auto metrics = nlohmann::json::parse(chosen.output).at("evaluations").at("evaluate").at("metrics");
+  EXPECT_GT(metrics.at("r2").get<double>(), 0.98);
+  EXPECT_TRUE(metrics.contains("coverage_of_90_updated"));
+  // What comes after the end is told in the target's own unit, from the model folder alone.
+  const Finished forecast = place.stoker({"predict", "latest", "days.csv", "--json"});
+  ASSERT_EQ(forecast.code, 0) << forecast.errors;
+  EXPECT_NEAR(nlohmann::json::parse(forecast.output).at("predictions").at(0).get<double>(), 900, 12);
+  const Finished as_it_is = trained({"--relative-to", "none"});
+  ASSERT_EQ(as_it_is.code, 0) << as_it_is.errors;
+  EXPECT_LT(nlohmann::json::parse(as_it_is.output).at("evaluations").at("evaluate").at("metrics").at("r2"),
+            metrics.at("r2"));
+  const Finished refused = trained({"--relative-to", "last", "--answer", "direction"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("relative_to is for the answers ahead and path"));
+}
+
+TEST(AMovingLevel, HasIntervalsThatFollowWhatIsKnown) {
+  const Workplace place;
+  place.write("days.csv", rising_days(300));
+  const Finished trained = place.stoker({"train",
+                                         "days.csv",
+                                         "--target",
+                                         "level",
+                                         "--windows",
+                                         "7",
+                                         "--time-column",
+                                         "day",
+                                         "--model",
+                                         "neural_network",
+                                         "--hidden-layers",
+                                         "16",
+                                         "--epochs",
+                                         "5",
+                                         "--validation-ratio",
+                                         "0.2",
+                                         "--device",
+                                         "cpu",
+                                         "--test-from",
+                                         "240",
+                                         "--quiet"});
+  ASSERT_EQ(trained.code, 0) << trained.errors;
+  const auto predicted = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"predict", "latest", "days.csv", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return place.stoker(words);
+  };
+  const Finished updated = predicted({"--every-window", "--interval", "90", "--new-from", "240"});
+  ASSERT_EQ(updated.code, 0) << updated.errors;
+  EXPECT_THAT(updated.errors, HasSubstr("the latest 100 errors known when it ends"));
+  const auto json = nlohmann::json::parse(updated.output);
+  const auto plain = nlohmann::json::parse(predicted({"--every-window", "--interval", "90"}).output);
+  EXPECT_EQ(json.at("predictions"), plain.at("predictions"));
+  EXPECT_EQ(json.at("upper").size(), 294U);
+  EXPECT_NE(json.at("upper").back(), plain.at("upper").back());
+  for (const std::vector<std::string>& wrong : std::vector<std::vector<std::string>>{
+           {"--new-from", "240"}, {"--every-window", "--interval", "90", "--new-from", "soon"}}) {
+    const Finished refused = predicted(wrong);
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(refused.errors, HasSubstr("--new-from"));
+  }
+}
+
 TEST(TrainOnASeries, RefusesFlagsThatDoNotGoTogether) {
   const Workplace place;
   place.write("towns.csv", hours_of_towns(48));
