@@ -1,0 +1,66 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/stop.h"
+
+namespace stoker::database {
+
+struct PGconn;
+struct PGresult;
+
+// One connection to PostgreSQL in a read-only transaction that sees one state of the database, from the
+// beginning to the end of its life. Every text of SQL is sent by the extended protocol, which takes one
+// statement alone: a second one behind it cannot end the transaction.
+class PostgresConnection {
+ public:
+  // `address` is postgres://…, or keywords and values, or empty: then libpq's own variables say it all.
+  // `snapshot` is that of another connection whose state is to be seen. Throws where there is no connection;
+  // nobody learns a password from any of the errors.
+  PostgresConnection(const std::string& address, const std::string& snapshot, const StopSignal& stop);
+
+  using TextRow = std::vector<std::optional<std::string>>;
+  std::vector<TextRow> rows_of(const std::string& text, const std::vector<std::string>& parameters = {});
+
+  struct Column {
+    std::string name;
+    unsigned type = 0;  // by its number in the catalogue
+  };
+  // Of a statement that is parsed and not carried out.
+  std::vector<Column> columns_of(const std::string& text);
+
+  // Each message of COPY … TO STDOUT in turn.
+  void copy(const std::string& text, const std::function<void(std::string_view message)>& take);
+
+  std::string snapshot();  // for other connections, while this one lives
+
+ private:
+  struct EndsConnection {
+    void operator()(PGconn* connection) const;
+  };
+  struct ClearsResult {
+    void operator()(PGresult* result) const;
+  };
+  using Result = std::unique_ptr<PGresult, ClearsResult>;
+
+  void connect(const std::string& address);
+  void send(const std::string& text, const std::vector<std::string>& parameters);
+  void wait_for_input();
+  void heed_stop();
+  Result next_result();
+  Result only_result();  // and refuses an error
+  void refuse_error(const PGresult* result) const;
+  [[noreturn]] void refuse_lost() const;
+  std::string without_secrets(std::string message) const;
+
+  const StopSignal& stop_;
+  std::vector<std::string> secrets_;
+  std::unique_ptr<PGconn, EndsConnection> connection_;
+};
+
+}  // namespace stoker::database
