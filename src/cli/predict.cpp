@@ -244,7 +244,8 @@ Action declare_predict(CLI::App& app) {
   const auto command = std::make_shared<PredictCommand>();
   app.add_option("MODEL", command->model, "Model folder, run folder, id of a run, or latest")->required();
   app.add_option("DATA", command->data,
-                 "File, - (standard input), URL or sample:NAME with the columns that the model needs")
+                 "File, - (standard input), URL, name of a variable that holds the address of a database, or "
+                 "sample:NAME, with the columns that the model needs")
       ->required();
   app.add_option("--output,--out", command->output,
                  "File to write: .csv, .tsv, .parquet, .arrow, .feather; without it, CSV is printed");

@@ -64,7 +64,10 @@ ExitCode show(const PreviewCommand& command) {
 
 Action declare_preview(CLI::App& app) {
   const auto command = std::make_shared<PreviewCommand>();
-  app.add_option("DATA", command->data, "File, - (standard input), URL or sample:NAME")->required();
+  app.add_option("DATA", command->data,
+                 "File, - (standard input), URL, name of a variable that holds the address of a database, or "
+                 "sample:NAME")
+      ->required();
   app.add_option("--rows", command->rows, "Rows to show, at most 100")
       ->check(CLI::Range(0, 100))
       ->capture_default_str();

@@ -13,7 +13,7 @@
 namespace stoker::cli {
 
 config::Fields reading_settings(SourceConfig& source) {
-  constexpr std::array<std::string_view, 4> where{"source", "path", "url", "sample_name"};
+  constexpr std::array<std::string_view, 5> where{"source", "path", "url", "sample_name", "uri"};
   config::Fields settings = fields(source);
   std::erase_if(settings, [&](const config::Field& field) {
     return std::find(where.begin(), where.end(), field.name) != where.end();

@@ -27,10 +27,14 @@ std::uintmax_t most_bytes_of(const SourceConfig& source) {
   return is_packed ? quickly_unpacked_bytes : quickly_read_bytes;
 }
 
+bool is_far_away(const SourceConfig& source) {
+  return source.source == SourceKind::url || source.source == SourceKind::postgres;
+}
+
 // Opening reads a file once, to know its content again.
 bool is_quickly_opened(const SourceConfig& source) {
   if (source.source == SourceKind::sample) return source.sample_rows.value_or(0) <= quickly_made_rows;
-  if (source.source == SourceKind::url || source.path == standard_input_path) return true;
+  if (is_far_away(source) || source.path == standard_input_path) return true;
   std::error_code error;
   return std::filesystem::file_size(source.path, error) <= most_bytes_of(source) && !error;
 }
@@ -68,6 +72,7 @@ std::optional<TableShape> look_at_table(const SourceConfig& source, const std::s
   try {
     const Source opened = Source::open(source, std::filesystem::current_path(), &stop);
     is_open = true;
+    opened.leave_rows();
     if (opened.bytes() > most_bytes_of(source)) return std::nullopt;
     const std::optional<Table> start = look == Look::at_first_rows ? opened.first_rows() : std::nullopt;
     Table table = start ? *start : opened.read();
@@ -86,7 +91,7 @@ std::optional<TableShape> look_at_table(const SourceConfig& source, const std::s
     return shape;
   } catch (const Error& error) {
     // Nobody wants to wait for the same address a second time.
-    if (error.code() == ExitCode::interrupted || (source.source == SourceKind::url && !is_open)) throw;
+    if (error.code() == ExitCode::interrupted || (is_far_away(source) && !is_open)) throw;
     return std::nullopt;
   }
 }

@@ -146,6 +146,7 @@ config::Value load_card(const std::string& data, const config::Value& reading) {
   settings.set("source", std::string(config::name_of(source.source)));
   if (!source.path.empty()) settings.set("path", source.path);
   if (!source.url.empty()) settings.set("url", source.url);
+  if (!source.uri.empty()) settings.set("uri", source.uri);
   if (source.source == SourceKind::sample) {
     settings.set("sample_name", std::string(config::name_of(source.sample_name)));
   }
@@ -250,6 +251,11 @@ config::Value evaluate_card() {
 
 std::string document_name(const TrainCommand& command) {
   if (!command.name.empty()) return command.name;
+  if (Source::config_for(command.data).source == SourceKind::postgres) {  // nothing of its address
+    const config::Value* table = command.load.find("table");
+    const auto* named = table == nullptr ? nullptr : table->get_if<std::string>();
+    return (named == nullptr ? "query" : *named) + "-" + command.model;
+  }
   const std::string location = command.data.substr(0, command.data.find_first_of("?#"));
   std::string stem = location.starts_with("sample:") ? location.substr(7)
                                                      : std::filesystem::path(location).filename().string();
@@ -353,7 +359,10 @@ ExitCode train(const TrainCommand& command) {
 
 Action declare_train(CLI::App& app) {
   const auto command = std::make_shared<TrainCommand>();
-  app.add_option("DATA", command->data, "File, - (standard input), URL or sample:NAME")->required();
+  app.add_option("DATA", command->data,
+                 "File, - (standard input), URL, name of a variable that holds the address of a database, or "
+                 "sample:NAME")
+      ->required();
   app.add_option("--target", command->target, "Column to predict")->required();
   app.add_option("--model", command->model, "One of " + join(model_names(), ", "))->capture_default_str();
   app.add_option("--name", command->name, "Name of the run; from the data and the model if not given");

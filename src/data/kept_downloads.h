@@ -23,6 +23,10 @@ class KeptDownloads {
 
   static std::optional<Downloaded> find(const std::string& address);
   static void keep(const std::string& address, const Downloaded& downloaded);  // where one lives
+
+  // Rows of a database are handed over once, so that nobody holds them longer than they are used.
+  static void keep_rows(const std::string& key, std::shared_ptr<const void> rows);
+  static std::shared_ptr<const void> take_rows(const std::string& key);  // null where there are none
 };
 
 }  // namespace stoker

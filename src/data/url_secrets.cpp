@@ -74,7 +74,23 @@ std::string as_variable(std::string text) {
   return text;
 }
 
-std::string value_of(const std::string& name, const std::string& url) {
+// Each ${NAME} as `value_of` gives it.
+std::string with_variables(const std::string& text, const std::string& shown,
+                           const std::function<std::string(const std::string& name)>& value_of) {
+  std::string expanded;
+  std::size_t done = 0;
+  for (std::size_t begin = text.find("${"); begin != std::string::npos; begin = text.find("${", done)) {
+    const std::size_t end = text.find('}', begin);
+    const std::string name = end == std::string::npos ? "" : text.substr(begin + 2, end - begin - 2);
+    if (name.empty() || !std::all_of(name.begin(), name.end(), is_name_character))
+      refuse("the address {} has a ${{ that does not name an environment variable; write ${{NAME}}", shown);
+    expanded += text.substr(done, begin - done) + value_of(name);
+    done = end + 1;
+  }
+  return expanded + text.substr(done);
+}
+
+std::string value_in_url(const std::string& name, const std::string& url) {
   const char* value = std::getenv(name.c_str());
   if (value == nullptr || *value == '\0') {
     refuse(
@@ -86,6 +102,20 @@ std::string value_of(const std::string& name, const std::string& url) {
   if (!std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; }))
     refuse("the environment variable {} holds characters that an address must write as %XX", name);
   return text;
+}
+
+std::string value_in_uri(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  if (value == nullptr || *value == '\0')
+    refuse("uri needs the environment variable {}, which is not set; set it to the address of the database",
+           name);
+  return value;
+}
+
+// What stands between `begin` and the next blank or `&` is a secret, unless it is a variable.
+bool is_told(std::string_view text, std::size_t begin) {
+  const std::string_view value = text.substr(begin, text.find_first_of(" &", begin) - begin);
+  return !value.empty() && !is_variable(value);
 }
 
 }  // namespace
@@ -108,18 +138,30 @@ std::string kept_url(const std::string& url, const std::string& card) {
 }
 
 std::string expanded_url(const std::string& url) {
-  std::string expanded;
-  std::size_t done = 0;
-  for (std::size_t begin = url.find("${"); begin != std::string::npos; begin = url.find("${", done)) {
-    const std::size_t end = url.find('}', begin);
-    const std::string name = end == std::string::npos ? "" : url.substr(begin + 2, end - begin - 2);
-    if (name.empty() || !std::all_of(name.begin(), name.end(), is_name_character))
-      refuse("the address {} has a ${{ that does not name an environment variable; write ${{NAME}}",
-             shown_url(url));
-    expanded += url.substr(done, begin - done) + value_of(name, url);
-    done = end + 1;
+  return with_variables(url, shown_url(url),
+                        [&](const std::string& name) { return value_in_url(name, url); });
+}
+
+std::string expanded_uri(const std::string& uri) {
+  return with_variables(uri, "in uri", value_in_uri);
+}
+
+bool has_password(const std::string& uri) {
+  const Parts parts = parts_of(uri);
+  const std::size_t at = parts.authority.rfind('@');
+  const std::size_t colon = parts.authority.find(':');
+  if (!parts.scheme.empty() && at != std::string::npos && colon < at) {
+    const std::string_view password = std::string_view(parts.authority).substr(colon + 1, at - colon - 1);
+    if (!password.empty() && !is_variable(password)) return true;
   }
-  return expanded + url.substr(done);
+  for (std::size_t found = uri.find("password"); found != std::string::npos;
+       found = uri.find("password", found + 1)) {
+    const std::size_t equals = uri.find_first_not_of(' ', found + 8);
+    if (equals == std::string::npos || uri[equals] != '=') continue;
+    const std::size_t value = uri.find_first_not_of(' ', equals + 1);
+    if (value != std::string::npos && is_told(uri, value)) return true;
+  }
+  return false;
 }
 
 }  // namespace stoker

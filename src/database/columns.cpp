@@ -60,6 +60,7 @@ std::size_t bytes_of(ValueType type) {
     case ValueType::date:
       return 4;
     case ValueType::text:
+    case ValueType::nothing:
       return 0;
     default:
       return 8;
@@ -96,6 +97,14 @@ void Pages::resize(std::size_t bytes) {
 std::int64_t Rows::rows() const {
   std::int64_t sum = 0;
   for (const Block& block : blocks) sum += block.rows;
+  return sum;
+}
+
+std::uint64_t bytes_of(const Rows& rows) {
+  std::uint64_t sum = 0;
+  for (const Block& block : rows.blocks)
+    for (const ColumnValues& values : block.columns)
+      sum += values.values.size() + values.text.size() + values.present.size();
   return sum;
 }
 

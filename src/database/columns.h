@@ -22,10 +22,11 @@ enum class ValueType : std::uint8_t {
   time,        // int64, microseconds since midnight
   moment,      // int64, microseconds since 1970, of no zone
   utc_moment,  // the same, in UTC
-  text
+  text,
+  nothing  // where no value has shown what they are
 };
 
-std::size_t bytes_of(ValueType type);  // of one value; 0 of text
+std::size_t bytes_of(ValueType type);  // of one value; 0 of text and nothing
 
 // Whole pages of memory that grow without being copied, and go back to the system when they are freed.
 class Pages {
@@ -132,6 +133,8 @@ class RowWriter {
 // Arrays must have one shape in all blocks; blocks with nothing but missing arrays get that of the others.
 // Throws RowProblem.
 void settle_shapes(Rows& rows);
+
+std::uint64_t bytes_of(const Rows& rows);  // in memory
 
 // SHA-256 of names, types and values, whatever the blocks are.
 std::string hash_of(const Rows& rows);

@@ -71,11 +71,12 @@ FoundTable find_table(PostgresConnection& connection, const std::string& table) 
     return {rows[0].at(0).value(), kind == "r" || kind == "m", whole_number(rows[0].at(2))};
   }
   const std::vector<std::string> names = visible_tables(connection);
-  refuse("the database has no table '{}'{}{}", table, did_you_mean(table, names),
-         names.empty()
-             ? "; it has none that can be seen"
-             : fmt::format("; it has {}",
-                           join(std::span(names).first(std::min<std::size_t>(names.size(), 20)), ", ")));
+  const std::string meant = did_you_mean(table, names);
+  if (!meant.empty() || names.empty()) refuse("the database has no table '{}'{}", table, meant);
+  constexpr std::size_t most_shown = 20;
+  refuse("the database has no table '{}'; it has {}{}", table,
+         join(std::span(names).first(std::min(names.size(), most_shown)), ", "),
+         names.size() > most_shown ? ", …" : "");
 }
 
 [[noreturn]] void refuse_type(PostgresConnection& connection, const PostgresConnection::Column& column) {

@@ -246,7 +246,9 @@ void PostgresConnection::copy(const std::string& text,
   }
   constexpr int ended = -1;
   constexpr int failed = -2;
-  for (;;) {
+  constexpr unsigned messages_between_looks = 1U << 14U;
+  for (unsigned messages = 1;; ++messages) {
+    if (messages % messages_between_looks == 0) heed_stop();
     char* message = nullptr;
     const int size = pq().copy_data(connection_.get(), &message, 1);
     const std::unique_ptr<char, void (*)(void*)> frees(message, pq().free_memory);

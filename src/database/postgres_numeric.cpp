@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-#include "database/postgres_types.h"
+#include "database/big_endian.h"
 
 // Digits of base 10,000, the first of which counts 10,000 to the power of `weight`.
 namespace stoker::database {

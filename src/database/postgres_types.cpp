@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "database/big_endian.h"
 #include "database/postgres_numeric.h"
 
 namespace stoker::database {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,15 +22,5 @@ struct PostgresType {
 
 // By the number that PostgreSQL's catalogue has for a built-in type; none for those that cannot be read.
 std::optional<PostgresType> postgres_type(unsigned oid);
-
-template <class T>
-T big_endian(const char* bytes) {
-  T value = 0;
-  __builtin_memcpy(&value, bytes, sizeof(T));
-  if constexpr (sizeof(T) == 2) return static_cast<T>(__builtin_bswap16(static_cast<std::uint16_t>(value)));
-  if constexpr (sizeof(T) == 4) return static_cast<T>(__builtin_bswap32(static_cast<std::uint32_t>(value)));
-  if constexpr (sizeof(T) == 8) return static_cast<T>(__builtin_bswap64(static_cast<std::uint64_t>(value)));
-  return value;
-}
 
 }  // namespace stoker::database

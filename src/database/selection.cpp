@@ -42,8 +42,9 @@ std::string select_text(const std::string& rows, const std::vector<std::string>&
 void refuse_missing_columns(const Selection& selection, const std::vector<std::string>& there) {
   for (const std::string& name : selection.columns) {
     if (std::ranges::find(there, name) != there.end()) continue;
-    refuse("the {} has no column '{}'{}; it has {}", shown_selection(selection), name,
-           did_you_mean(name, there), join(there, ", "));
+    const std::string meant = did_you_mean(name, there);
+    if (!meant.empty()) refuse("the {} has no column '{}'{}", shown_selection(selection), name, meant);
+    refuse("the {} has no column '{}'; it has {}", shown_selection(selection), name, join(there, ", "));
   }
 }
 

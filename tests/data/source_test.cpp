@@ -62,9 +62,9 @@ TEST(Source, RefusesAFormatThatNothingTells) {
 
 TEST(Source, RefusesToOpenWithoutItsPlace) {
   SourceConfig config;
-  EXPECT_THAT(refusal([&] { Source::open(config, "."); }), HasSubstr("path is not set"));
+  EXPECT_THAT(refusal([&] { Source::open(config, "."); }), HasSubstr("path: missing"));
   config.source = SourceKind::url;
-  EXPECT_THAT(refusal([&] { Source::open(config, "."); }), HasSubstr("url is not set"));
+  EXPECT_THAT(refusal([&] { Source::open(config, "."); }), HasSubstr("url: missing"));
   EXPECT_THAT(refusal([] { Source::config_for("sample:friedmann"); }), HasSubstr("did you mean friedman"));
 }
 

@@ -78,7 +78,7 @@ pid_t start_program(const std::vector<std::string>& words, const fs::path& log) 
   ::_exit(127);
 }
 
-std::string content_of(const fs::path& file) {
+std::string log_text(const fs::path& file) {
   std::ifstream stream(file);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
@@ -109,7 +109,7 @@ void PostgresCluster::make(const fs::path& programs) {
                                     folder_ / "log");
   int status = 0;
   ::waitpid(child, &status, 0);
-  if (status != 0) throw std::runtime_error("initdb failed: " + content_of(folder_ / "log"));
+  if (status != 0) throw std::runtime_error("initdb failed: " + log_text(folder_ / "log"));
 }
 
 void PostgresCluster::begin(const fs::path& programs) {
@@ -126,7 +126,7 @@ void PostgresCluster::begin(const fs::path& programs) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
   }
-  throw std::runtime_error("PostgreSQL does not start: " + content_of(folder_ / "log"));
+  throw std::runtime_error("PostgreSQL does not start: " + log_text(folder_ / "log"));
 }
 
 PostgresCluster::~PostgresCluster() {

@@ -1,6 +1,5 @@
 #include "base/error.h"
 #include "data/source.h"
-#include "data/url_secrets.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
 
@@ -10,20 +9,8 @@ namespace {
 config::Value check_load(const config::Value& config, const std::string& path,
                          config::Diagnostics& diagnostics) {
   const auto settings = config::read<SourceConfig>(config, path, diagnostics);
-  const bool reads_file = settings.source == SourceKind::csv || settings.source == SourceKind::file;
-  if (reads_file && settings.path.empty()) {
-    diagnostics.add(line_of(config, "path"), path + ".path",
-                    "missing; source " + std::string(config::name_of(settings.source)) +
-                        " needs a file to read (source: sample does not)");
-  }
-  if (settings.source == SourceKind::url && settings.url.empty()) {
-    diagnostics.add(line_of(config, "url"), path + ".url", "missing; source url needs an address to read");
-  }
-  if (has_credentials(settings.url)) {
-    diagnostics.add(line_of(config, "url"), path + ".url",
-                    "contains a user name or password, which is not accepted; put what the address needs "
-                    "into its query as ${NAME}, an environment variable");
-  }
+  for (const SettingProblem& each : problems_with(settings))
+    diagnostics.add(line_of(config, each.setting), path + "." + each.setting, each.problem);
   try {
     date_forms_of(settings);
   } catch (const Error& error) {
@@ -56,12 +43,8 @@ std::optional<Table> first_rows(const Outside& outside) {
   return static_cast<const Source*>(outside.opened.get())->first_rows();
 }
 
-std::string source_name(const config::Value& config) {
-  const auto settings = settings_of<SourceConfig>(config);
-  if (settings.source == SourceKind::sample)
-    return "sample " + std::string(config::name_of(settings.sample_name));
-  return settings.source == SourceKind::url ? settings.url.substr(0, settings.url.find_first_of("?#"))
-                                            : settings.path;
+std::string name_of_source(const config::Value& config) {
+  return source_name(settings_of<SourceConfig>(config));
 }
 
 }  // namespace
@@ -70,18 +53,21 @@ CardType data_load() {
   return {.name = "data_load",
           .version = 5,
           .title = "Load data",
-          .help = "Reads a table from a file, a URL or a built-in sample. Column types are inferred.",
+          .help =
+              "Reads a table from a file, a URL, a database or a built-in sample. Column types are inferred "
+              "where the source has none.",
           .inputs = {},
           .outputs = {{"dataset", PortType::table, "The rows as they were read"}},
           .file_settings = {"path"},
           .address_settings = {"url"},
+          .passing_settings = {"uri", "partitions", "partition_column"},
           .describe = described<SourceConfig>,
           .check = check_load,
           .look_outside = look_outside,
           .run = load,
           .read_as_text = read_as_text,
           .first_rows = first_rows,
-          .source_name = source_name};
+          .source_name = name_of_source};
 }
 
 }  // namespace stoker::cards

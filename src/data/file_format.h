@@ -1,0 +1,17 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "data/source_config.h"
+
+namespace stoker {
+
+std::string lower_case(std::string text);
+
+// What is asked for, else what the ending of the name, or the content of the file, tells. Refuses what tells
+// nothing.
+SourceFormat told_format(SourceFormat asked, const std::filesystem::path& name,
+                         const std::filesystem::path& file);
+
+}  // namespace stoker

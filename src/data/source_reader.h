@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/notes.h"
+#include "base/stop.h"
+#include "data/source_config.h"
+#include "data/table.h"
+
+// A kind of source is a file with a reader, and a line of the table in source.cpp.
+namespace stoker {
+
+// What was opened of one source. What becomes of the types of its columns is no matter of the kind.
+class SourceReader {
+ public:
+  virtual ~SourceReader() = default;
+
+  virtual std::string fingerprint() const = 0;
+  virtual const std::string& description() const = 0;
+  // `text_columns` are to be left as the text they are, where types are told by the look of the values.
+  virtual Table read(const std::vector<std::string>& text_columns, const Notes& notes) const = 0;
+  virtual std::optional<Table> first_rows(const std::vector<std::string>& text_columns) const;
+  virtual std::uintmax_t bytes() const { return 0; }
+  virtual bool infers_types() const { return false; }
+  // For the next who opens the same source while a KeptDownloads lives.
+  virtual void leave_rows() const {}
+  // Of the table in its final types.
+  virtual void warn_of_types(const Table& table, const Notes& notes) const;
+  // An error as people know its source.
+  virtual std::string renamed(const std::string& message) const { return message; }
+};
+
+using OpenedSource = std::unique_ptr<const SourceReader>;
+
+// Settings that only some kinds read, and what is wrong with them.
+using SourceProblems = std::vector<SettingProblem>;
+
+struct SourceOfKind {
+  SourceKind kind;
+  OpenedSource (*open)(const SourceConfig& config, const std::filesystem::path& base, const StopSignal* stop);
+  void (*check)(const SourceConfig& config, SourceProblems& problems);
+  std::string (*name)(const SourceConfig& config);
+  // Of the settings that not every kind has, those that this one has.
+  std::vector<std::string> own_settings = {};
+};
+
+SourceOfKind sample_source();
+SourceOfKind file_source(SourceKind kind);  // csv or file
+SourceOfKind url_source();
+SourceOfKind postgres_source();
+SourceOfKind sqlite_source();
+SourceOfKind hdf5_source();
+
+}  // namespace stoker

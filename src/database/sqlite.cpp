@@ -1,0 +1,208 @@
+#include "database/sqlite.h"
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "database/loose_columns.h"
+#include "database/sqlite_library.h"
+
+namespace stoker::database {
+namespace {
+
+constexpr int patience = 3000;  // milliseconds for somebody who writes
+constexpr int operations_between_looks = 100'000;
+
+const SqliteLibrary& sqlite() {
+  return sqlite_library();
+}
+
+class SqliteFile {
+ public:
+  SqliteFile(std::filesystem::path path, const StopSignal* stop) : path_(std::move(path)), stop_(stop) {
+    sqlite3* opened = nullptr;
+    const int code = sqlite().open(path_.c_str(), &opened,
+                                   sqlite_code::open_read_only | sqlite_code::open_without_mutex, nullptr);
+    database_.reset(opened);
+    if (code != sqlite_code::ok) refuse_error(code);
+    sqlite().busy_timeout(opened, patience);
+    sqlite().progress_handler(opened, operations_between_looks, is_stopped, this);
+    // A file from elsewhere may hold a schema made to be harmful.
+    for (const char* caution : {"PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON"})
+      step(prepared(caution).get());
+  }
+
+  using Statement = std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)>;
+
+  Statement prepared(const std::string& text) {
+    sqlite3_stmt* statement = nullptr;
+    const char* rest = nullptr;
+    const int code =
+        sqlite().prepare(database_.get(), text.c_str(), static_cast<int>(text.size() + 1), &statement, &rest);
+    Statement owned(statement, sqlite().finalize);
+    if (code != sqlite_code::ok) refuse_error(code);
+    if (rest != nullptr && *rest != '\0') refuse_second_statement(rest);
+    return owned;
+  }
+
+  // For one row more; false at the end.
+  bool step(sqlite3_stmt* statement) {
+    const int code = sqlite().step(statement);
+    if (code == sqlite_code::row) return true;
+    if (code != sqlite_code::done) refuse_error(code);
+    return false;
+  }
+
+ private:
+  struct Closes {
+    void operator()(sqlite3* database) const { sqlite().close(database); }
+  };
+
+  static int is_stopped(void* file) {
+    const StopSignal* stop = static_cast<const SqliteFile*>(file)->stop_;
+    return stop != nullptr && stop->reason() != StopReason::none ? 1 : 0;
+  }
+
+  // Blanks and comments may follow.
+  void refuse_second_statement(const char* rest) {
+    sqlite3_stmt* second = nullptr;
+    const int code = sqlite().prepare(database_.get(), rest, -1, &second, nullptr);
+    const Statement owned(second, sqlite().finalize);
+    if (code != sqlite_code::ok || second != nullptr)
+      refuse("the query holds more than one statement; it must be one SELECT");
+  }
+
+  [[noreturn]] void refuse_error(int code) const {
+    const int kind = code & 0xff;  // the rest tells more
+    const std::string reason = database_ == nullptr ? "out of memory" : sqlite().error(database_.get());
+    if (kind == sqlite_code::no_memory) throw OutOfMemory("out of memory while an SQLite file was read");
+    if (kind == sqlite_code::interrupted) {
+      if (stop_ != nullptr && stop_->reason() == StopReason::time_limit)
+        fail("reading from SQLite did not finish in the time allowed");
+      throw Error(ExitCode::interrupted, "reading from SQLite was interrupted");
+    }
+    if (kind == sqlite_code::busy || kind == sqlite_code::locked)
+      throw Error(
+          ExitCode::wrong_request,
+          fmt::format("'{}' is locked: another program writes to it; run again when that has finished",
+                      path_.string()),
+          Cause::machine);
+    if (kind == sqlite_code::corrupt || kind == sqlite_code::no_database)
+      refuse("'{}' is not an SQLite database, or is damaged: {}", path_.string(), reason);
+    if (kind == sqlite_code::cannot_open) refuse("'{}' cannot be opened: {}", path_.string(), reason);
+    refuse("SQLite refused the request: {}", reason);
+  }
+
+  std::filesystem::path path_;
+  const StopSignal* stop_;
+  std::unique_ptr<sqlite3, Closes> database_;
+};
+
+std::string text_at(sqlite3_stmt* statement, int column) {
+  const auto* text = reinterpret_cast<const char*>(sqlite().text(statement, column));
+  return text == nullptr ? ""
+                         : std::string(text, static_cast<std::size_t>(sqlite().bytes(statement, column)));
+}
+
+std::vector<std::string> tables_of(SqliteFile& file) {
+  const SqliteFile::Statement statement = file.prepared(
+      "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE "
+      "'\\' "
+      "ORDER BY name");
+  std::vector<std::string> names;
+  while (file.step(statement.get())) names.push_back(text_at(statement.get(), 0));
+  return names;
+}
+
+// Names of SQL do not tell capital letters from small ones.
+bool is_same_name(const std::string& one, const std::string& other) {
+  return std::ranges::equal(
+      one, other, [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+}
+
+std::string find_table(SqliteFile& file, const std::string& asked) {
+  const std::vector<std::string> tables = tables_of(file);
+  if (tables.empty()) refuse("the database has no tables");
+  if (asked.empty() && tables.size() == 1) return tables.front();
+  if (asked.empty())
+    refuse("the database has several tables; set table (--table) to one of {}", join(tables, ", "));
+  for (const std::string& table : tables)
+    if (is_same_name(table, asked)) return table;
+  const std::string meant = did_you_mean(asked, tables);
+  if (!meant.empty()) refuse("the database has no table '{}'{}", asked, meant);
+  refuse("the database has no table '{}'; it has {}", asked, join(tables, ", "));
+}
+
+std::vector<std::string> names_of(sqlite3_stmt* statement) {
+  std::vector<std::string> names;
+  for (int c = 0; c < sqlite().columns(statement); ++c) names.emplace_back(sqlite().name(statement, c));
+  return names;
+}
+
+SqliteFile::Statement selected(SqliteFile& file, Selection selection) {
+  const std::string query = statement_of(selection.query);
+  if (query.empty()) selection.table = find_table(file, selection.table);
+  const std::string rows = query.empty() ? quoted_name(selection.table) : "(\n" + query + "\n) AS selected";
+  // A query by itself first: what is one whole statement alone cannot close the brackets around it.
+  SqliteFile::Statement all = file.prepared(query.empty() ? "SELECT * FROM " + rows : query);
+  if (all == nullptr || sqlite().columns(all.get()) == 0)
+    refuse("the query gives no columns; it must be one SELECT");
+  if (sqlite().is_read_only(all.get()) == 0) refuse("the query would write; it must be one SELECT");
+  refuse_missing_columns(selection, names_of(all.get()));
+  if (selection.columns.empty() && selection.where.empty()) return all;
+  return file.prepared(select_text(rows, selection.columns, {selection.where}));
+}
+
+std::vector<bool> declared_booleans(sqlite3_stmt* statement) {
+  std::vector<bool> booleans;
+  for (int c = 0; c < sqlite().columns(statement); ++c) {
+    const char* type = sqlite().declared_type(statement, c);
+    booleans.push_back(type != nullptr && is_same_name(std::string(type).substr(0, 4), "bool"));
+  }
+  return booleans;
+}
+
+void take_value(sqlite3_stmt* statement, int c, LooseColumns& columns) {
+  const auto column = static_cast<std::size_t>(c);
+  switch (sqlite().type(statement, c)) {
+    case sqlite_code::integer:
+      return columns.put_integer(column, sqlite().integer(statement, c));
+    case sqlite_code::real:
+      return columns.put_real(column, sqlite().real(statement, c));
+    case sqlite_code::text: {
+      const auto* text = reinterpret_cast<const char*>(sqlite().text(statement, c));
+      if (text == nullptr) throw OutOfMemory("out of memory while an SQLite file was read");
+      return columns.put_text(column, {text, static_cast<std::size_t>(sqlite().bytes(statement, c))});
+    }
+    case sqlite_code::blob:
+      throw RowProblem{columns.rows(),
+                       fmt::format("column '{}' holds bytes (a BLOB), which cannot be read; leave "
+                                   "it out with columns",
+                                   sqlite().name(statement, c))};
+    default:
+      return columns.put_missing(column);
+  }
+}
+
+}  // namespace
+
+Rows read_sqlite(const std::filesystem::path& file, const Selection& selection, const StopSignal* stop) {
+  SqliteFile database(file, stop);
+  const SqliteFile::Statement statement = selected(database, selection);
+  LooseColumns columns(names_of(statement.get()));
+  const int count = sqlite().columns(statement.get());
+  try {
+    while (database.step(statement.get())) {
+      for (int c = 0; c < count; ++c) take_value(statement.get(), c, columns);
+      columns.end_row();
+    }
+  } catch (const RowProblem& problem) {
+    refuse("row {}: {}", problem.row + 1, problem.message);
+  }
+  return columns.finish(declared_booleans(statement.get()));
+}
+
+}  // namespace stoker::database

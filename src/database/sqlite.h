@@ -1,0 +1,16 @@
+#pragma once
+
+#include <filesystem>
+
+#include "base/stop.h"
+#include "database/columns.h"
+#include "database/selection.h"
+
+namespace stoker::database {
+
+// All rows of the selection of an SQLite file, which is opened to be read alone; of a file of one table, that
+// table where the selection names none. Refuses a query that is not one SELECT, tables and columns that are
+// not there, bytes, a file that is damaged or that somebody else writes to.
+Rows read_sqlite(const std::filesystem::path& file, const Selection& selection, const StopSignal* stop);
+
+}  // namespace stoker::database

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+
+// The few functions of SQLite that are used, declared here: building needs no header of it, and what reads no
+// SQLite does not need the library.
+namespace stoker::database {
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace sqlite_code {
+constexpr int ok = 0;
+constexpr int busy = 5;
+constexpr int locked = 6;
+constexpr int no_memory = 7;
+constexpr int interrupted = 9;
+constexpr int corrupt = 11;
+constexpr int cannot_open = 14;
+constexpr int no_database = 26;
+constexpr int row = 100;
+constexpr int done = 101;
+constexpr int open_read_only = 1;
+constexpr int open_without_mutex = 0x8000;
+constexpr int integer = 1;
+constexpr int real = 2;
+constexpr int text = 3;
+constexpr int blob = 4;
+}  // namespace sqlite_code
+
+struct SqliteLibrary {
+  int (*open)(const char* path, sqlite3**, int flags, const char* system);
+  int (*close)(sqlite3*);
+  int (*busy_timeout)(sqlite3*, int milliseconds);
+  void (*progress_handler)(sqlite3*, int operations, int (*ask)(void*), void* payload);
+  const char* (*error)(sqlite3*);
+  int (*prepare)(sqlite3*, const char* text, int bytes, sqlite3_stmt**, const char** rest);
+  int (*step)(sqlite3_stmt*);
+  int (*finalize)(sqlite3_stmt*);
+  int (*is_read_only)(sqlite3_stmt*);
+  int (*columns)(sqlite3_stmt*);
+  const char* (*name)(sqlite3_stmt*, int column);
+  const char* (*declared_type)(sqlite3_stmt*, int column);
+  int (*type)(sqlite3_stmt*, int column);
+  std::int64_t (*integer)(sqlite3_stmt*, int column);
+  double (*real)(sqlite3_stmt*, int column);
+  const unsigned char* (*text)(sqlite3_stmt*, int column);
+  int (*bytes)(sqlite3_stmt*, int column);
+};
+
+// Refuses where it is not installed.
+const SqliteLibrary& sqlite_library();
+
+}  // namespace stoker::database

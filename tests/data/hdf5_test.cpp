@@ -1,0 +1,141 @@
+// Files are written by libhdf5 itself, by functions that the reader does not use.
+#include <optional>
+
+#include <arrow/table.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/shared_library.h"
+#include "data/fixtures.h"
+#include "data/hdf5_library.h"
+
+namespace stoker {
+namespace {
+
+using hdf5::Id;
+using hdf5::Size;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class Hdf5Writer {
+ public:
+  explicit Hdf5Writer(const std::filesystem::path& path)
+      : library_(
+            {"libhdf5_serial.so.103", "libhdf5.so.103", "libhdf5.so.200", "libhdf5.so.310", "libhdf5.so"},
+            "a test", "libhdf5-103-1") {
+    library_.find("H5Screate_simple", space_);
+    library_.find("H5Dcreate2", create_);
+    library_.find("H5Dwrite", write_);
+    library_.find("H5Gcreate2", group_);
+    library_.find("H5Tcopy", copy_);
+    library_.find("H5Tset_size", set_size_);
+    Id (*make)(const char*, unsigned, Id, Id) = nullptr;
+    library_.find("H5Fcreate", make);
+    file_ = make(path.c_str(), 2, 0, 0);  // H5F_ACC_TRUNC
+  }
+  Hdf5Writer(const Hdf5Writer&) = delete;
+  Hdf5Writer& operator=(const Hdf5Writer&) = delete;
+  ~Hdf5Writer() { hdf5::library().close_file(file_); }
+
+  Id type(const char* name) const { return *static_cast<const Id*>(library_.find_variable(name)); }
+  Id text(std::size_t size) const {
+    const Id made = copy_(type("H5T_C_S1_g"));
+    set_size_(made, size);
+    return made;
+  }
+  void group(const char* name) const { hdf5::library().close_object(group_(file_, name, 0, 0, 0)); }
+  void add(const char* path, std::vector<Size> sizes, Id of, const void* values) const {
+    const Id space = space_(static_cast<int>(sizes.size()), sizes.data(), nullptr);
+    const Id dataset = create_(file_, path, of, space, 0, 0, 0);
+    if (values != nullptr) write_(dataset, of, 0, 0, 0, values);
+    hdf5::library().close_object(dataset);
+    hdf5::library().close_space(space);
+  }
+
+ private:
+  SharedLibrary library_;
+  Id (*space_)(int, const Size*, const Size*) = nullptr;
+  Id (*create_)(Id, const char*, Id, Id, Id, Id, Id) = nullptr;
+  int (*write_)(Id, Id, Id, Id, Id, const void*) = nullptr;
+  Id (*group_)(Id, const char*, Id, Id, Id) = nullptr;
+  Id (*copy_)(Id) = nullptr;
+  int (*set_size_)(Id, std::size_t) = nullptr;
+  Id file_ = -1;
+};
+
+class Hdf5 : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      hdf5::library();
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+  SourceConfig config(std::vector<std::string> datasets = {}) const {
+    SourceConfig made = Source::config_for(file().string());
+    made.datasets = std::move(datasets);
+    return made;
+  }
+  std::filesystem::path file() const { return folder_.path() / "rows.h5"; }
+  std::string refusal_of(std::vector<std::string> datasets = {}) const {
+    return refusal([&] { Source::open(config(std::move(datasets)), ".").read(); });
+  }
+
+ private:
+  TestFolder folder_;
+};
+
+TEST_F(Hdf5, MakesAColumnOfEachDataset) {
+  {
+    const Hdf5Writer writer(file());
+    const std::vector<float> x{1, 2, 3, 4, 5, 6};
+    const std::vector<std::uint32_t> y{7, 4'000'000'000};
+    const std::vector<double> z{0.1, -2};
+    const std::vector<const char*> long_texts{"first", "second"};
+    writer.add("x", {2, 3}, writer.type("H5T_NATIVE_FLOAT_g"), x.data());
+    writer.add("y", {2}, writer.type("H5T_NATIVE_UINT32_g"), y.data());
+    writer.group("more");
+    writer.add("more/z", {2}, writer.type("H5T_IEEE_F64LE_g"), z.data());
+    writer.add("more/name", {2}, writer.text(4), "abc\0abcd");
+    writer.add("more/words", {2}, writer.text(static_cast<std::size_t>(-1)), long_texts.data());
+  }
+  EXPECT_EQ(config().source, SourceKind::hdf5);
+  const Table root = Source::open(config(), ".").read();
+  EXPECT_THAT(root.column_names(), ElementsAre("x_0", "x_1", "x_2", "y"));
+  EXPECT_THAT(preview(root).first_rows[1], ElementsAre("4", "5", "6", "4000000000"));
+  const Table named = Source::open(config({"/more/z", "more/name", "more/words", "y"}), ".").read();
+  EXPECT_THAT(named.column_names(), ElementsAre("z", "name", "words", "y"));
+  EXPECT_THAT(preview(named).first_rows[0], ElementsAre("0.1", "abc", "first", "7"));
+  EXPECT_THAT(preview(named).first_rows[1], ElementsAre("-2", "abcd", "second", "4000000000"));
+}
+
+TEST_F(Hdf5, RefusesWhatMakesNoTable) {
+  {
+    const Hdf5Writer writer(file());
+    const std::vector<double> numbers(6, 1.0);
+    const std::vector<std::uint64_t> large{~std::uint64_t{0}};
+    writer.add("two", {2}, writer.type("H5T_NATIVE_DOUBLE_g"), numbers.data());
+    writer.add("three", {3}, writer.type("H5T_NATIVE_DOUBLE_g"), numbers.data());
+    writer.add("one", {}, writer.type("H5T_NATIVE_DOUBLE_g"), numbers.data());
+    writer.add("none", {0}, writer.type("H5T_NATIVE_DOUBLE_g"), nullptr);
+    writer.add("large", {1}, writer.type("H5T_NATIVE_UINT64_g"), large.data());
+    writer.add("promise", {1U << 30U, 4096}, writer.type("H5T_NATIVE_DOUBLE_g"), nullptr);
+    writer.group("group");
+  }
+  EXPECT_THAT(refusal_of({"two", "three"}),
+              AllOf(HasSubstr("'three' has 3 rows"), HasSubstr("'two' has 2 rows")));
+  EXPECT_THAT(refusal_of({"nothing"}), HasSubstr("no dataset 'nothing'"));
+  EXPECT_THAT(refusal_of({"group"}), HasSubstr("no dataset 'group'"));
+  EXPECT_THAT(refusal_of({"one"}), HasSubstr("0 dimensions"));
+  EXPECT_THAT(refusal_of({"none"}), HasSubstr("is empty"));
+  EXPECT_THAT(refusal_of({"large"}), HasSubstr("above 9223372036854775806"));
+  EXPECT_THAT(refusal_of({"promise"}), HasSubstr("times the file"));
+  EXPECT_THAT(refusal_of({"/"}), HasSubstr("not the path of a dataset"));
+  std::filesystem::resize_file(file(), 100);
+  EXPECT_THAT(refusal_of({"two"}), HasSubstr("is damaged"));
+}
+
+}  // namespace
+}  // namespace stoker

@@ -1,0 +1,187 @@
+#include "database/sqlite.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/shared_library.h"
+#include "database/sqlite_library.h"
+
+namespace stoker::database {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr int read_write_create = 2 | 4;
+
+// A file that statements are carried out on, by the library itself.
+class SqliteWriter {
+ public:
+  explicit SqliteWriter(const std::filesystem::path& file) {
+    sqlite_library().open(file.c_str(), &database_, read_write_create, nullptr);
+  }
+  SqliteWriter(const SqliteWriter&) = delete;
+  SqliteWriter& operator=(const SqliteWriter&) = delete;
+  ~SqliteWriter() { sqlite_library().close(database_); }
+  void run(const std::string& statement) const {
+    sqlite3_stmt* prepared = nullptr;
+    sqlite_library().prepare(database_, statement.c_str(), -1, &prepared, nullptr);
+    const int code = sqlite_library().step(prepared);
+    sqlite_library().finalize(prepared);
+    if (code != sqlite_code::done && code != sqlite_code::row)
+      throw std::runtime_error(statement + ": " + sqlite_library().error(database_));
+  }
+
+ private:
+  sqlite3* database_ = nullptr;
+};
+
+class Sqlite : public ::testing::Test {
+ protected:
+  std::filesystem::path file() const { return folder_.path() / "rows.sqlite"; }
+  void run(const std::string& statement) const { SqliteWriter(file()).run(statement); }
+  Rows read(const Selection& selection) const { return read_sqlite(file(), selection, nullptr); }
+  std::string refusal_of(const Selection& selection) const {
+    try {
+      read(selection);
+    } catch (const Error& error) {
+      return error.code() == ExitCode::wrong_request ? error.what() : "not a wrong request";
+    }
+    return "";
+  }
+  template <class T>
+  static T at(const Rows& rows, std::size_t column, std::int64_t row) {
+    return reinterpret_cast<const T*>(rows.blocks.at(0).columns.at(column).values.data())[row];
+  }
+  static std::string text_at(const Rows& rows, std::size_t column, std::int64_t row) {
+    const auto* text = reinterpret_cast<const char*>(rows.blocks.at(0).columns.at(column).text.data());
+    return {text + at<std::int32_t>(rows, column, row), text + at<std::int32_t>(rows, column, row + 1)};
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+TEST_F(Sqlite, TellsTypesByTheValues) {
+  run("CREATE TABLE t (a INTEGER, b NUMERIC, c TEXT, d BOOLEAN, e, f BOOLEAN)");
+  run("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000) INSERT INTO t SELECT "
+      "i, "
+      "CASE WHEN i = 3500 THEN 0.5 ELSE i END, 'w' || i, i % 2, NULL, i FROM n");
+  const Rows rows = read({});
+  ASSERT_EQ(rows.rows(), 4000);
+  EXPECT_EQ(rows.forms[0].type, ValueType::int64);
+  EXPECT_EQ(at<std::int64_t>(rows, 0, 3999), 4000);
+  EXPECT_EQ(rows.forms[1].type, ValueType::float64);
+  EXPECT_EQ(at<double>(rows, 1, 3499), 0.5);
+  EXPECT_EQ(at<double>(rows, 1, 7), 8.0);
+  EXPECT_EQ(at<double>(rows, 1, 3999), 4000.0);
+  EXPECT_EQ(text_at(rows, 2, 2999), "w3000");
+  EXPECT_EQ(rows.forms[3].type, ValueType::boolean);
+  EXPECT_EQ(at<std::uint8_t>(rows, 3, 2), 1);
+  EXPECT_EQ(rows.forms[4].type, ValueType::nothing);
+  EXPECT_EQ(rows.forms[5].type, ValueType::int64) << "4000 is no boolean";
+}
+
+TEST_F(Sqlite, MakesTextOfNumbersAmongText) {
+  run("CREATE TABLE t (a)");
+  for (const char* value : {"7", "NULL", "2.5", "'n/a'", "9007199254740993", "''", "NULL", "0.1"})
+    run(std::string("INSERT INTO t VALUES (") + value + ")");
+  const Rows rows = read({});
+  ASSERT_EQ(rows.forms[0].type, ValueType::text);
+  EXPECT_EQ(text_at(rows, 0, 0), "7");
+  EXPECT_EQ(text_at(rows, 0, 2), "2.5");
+  EXPECT_EQ(text_at(rows, 0, 3), "n/a");
+  EXPECT_EQ(text_at(rows, 0, 4), "9007199254740993");
+  EXPECT_EQ(text_at(rows, 0, 7), "0.1");
+  EXPECT_EQ(rows.blocks[0].columns[0].missing, 2);
+  EXPECT_EQ(rows.blocks[0].columns[0].present.data()[0], std::byte{0b10111101});
+}
+
+TEST_F(Sqlite, ReadsSomeColumnsAndRows) {
+  run("CREATE TABLE \"two words\" (a, b, c)");
+  run("INSERT INTO \"two words\" VALUES (1, 2, 3), (4, 5, 6)");
+  const Rows rows = read({.table = "TWO words", .columns = {"c", "a"}, .where = "b > 2 -- five"});
+  EXPECT_EQ(rows.rows(), 1);
+  EXPECT_EQ(at<std::int64_t>(rows, 0, 0), 6);
+  EXPECT_EQ(read({.query = "SELECT a + b AS s FROM \"two words\"; -- the end", .where = "s > 4"}).rows(), 1);
+}
+
+TEST_F(Sqlite, RefusesWhatIsNotThere) {
+  run("CREATE TABLE wells (depth)");
+  EXPECT_THAT(refusal_of({.table = "well"}), HasSubstr("no table 'well'; did you mean wells?"));
+  EXPECT_THAT(refusal_of({.columns = {"dept"}}), HasSubstr("no column 'dept'; did you mean depth?"));
+  EXPECT_THAT(refusal_of({.query = "SELEC 1"}), HasSubstr("syntax error"));
+  run("CREATE TABLE pumps (power)");
+  EXPECT_THAT(refusal_of({}), AllOf(HasSubstr("several tables"), HasSubstr("pumps, wells")));
+  run("INSERT INTO wells VALUES (1), (x'00ff')");
+  EXPECT_THAT(refusal_of({.table = "wells"}), HasSubstr("row 2: column 'depth' holds bytes"));
+}
+
+TEST_F(Sqlite, LetsNoQueryWrite) {
+  run("CREATE TABLE guarded (a)");
+  const std::string other = (file().parent_path() / "other.sqlite").string();
+  for (const std::string& query :
+       {std::string("INSERT INTO guarded VALUES (1)"),
+        std::string("INSERT INTO guarded VALUES (1) RETURNING a"),
+        std::string("SELECT 1 AS a; DELETE FROM guarded"), std::string("SELECT 1 AS a; junk"),
+        std::string("ATTACH '" + other + "' AS o"), std::string("VACUUM INTO '" + other + "'"),
+        std::string("SELECT 1 AS a) ; DROP TABLE guarded; --"), std::string("BEGIN"), std::string(""),
+        std::string("CREATE TABLE made (a)")}) {
+    EXPECT_NE(refusal_of({.query = query.empty() ? ";" : query, .columns = {"a"}}), "") << query;
+    EXPECT_NE(refusal_of({.query = query.empty() ? "--" : query}), "") << query;
+  }
+  EXPECT_EQ(read({}).rows(), 0);
+  EXPECT_FALSE(std::filesystem::exists(other));
+}
+
+TEST_F(Sqlite, RefusesAFileThatIsLockedOrDamaged) {
+  run("CREATE TABLE t (a)");
+  run("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) INSERT INTO t SELECT "
+      "i FROM n");
+  {
+    const SqliteWriter writer(file());
+    writer.run("BEGIN EXCLUSIVE");
+    EXPECT_THAT(refusal_of({}), HasSubstr("is locked"));
+  }
+  EXPECT_EQ(read({}).rows(), 20000);
+  std::fstream damaged(file(), std::ios::binary | std::ios::in | std::ios::out);
+  damaged.seekp(8192);
+  damaged << std::string(40000, '\x5a');
+  damaged.close();
+  EXPECT_THAT(refusal_of({}), HasSubstr("is damaged"));
+  std::ofstream(file(), std::ios::binary) << "SQLite format 3 and nothing of it" << std::string(2000, ' ');
+  EXPECT_THAT(refusal_of({}), HasSubstr("is not an SQLite database"));
+}
+
+TEST_F(Sqlite, StopsWhenItIsInterrupted) {
+  run("CREATE TABLE t (a)");
+  StopSignal stop;
+  stop.interrupt();
+  try {
+    read_sqlite(
+        file(),
+        {.query = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n"},
+        &stop);
+    FAIL() << "it goes on for ever";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::interrupted);
+  }
+}
+
+TEST(SharedLibraries, ThatAreMissingAreNamedWithTheirPackage) {
+  try {
+    const SharedLibrary none({"libnothing_of_the_kind.so.7"}, "source nothing", "libnothing7");
+    FAIL() << "there is none";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::wrong_request);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("source nothing"), HasSubstr("apt install libnothing7")));
+  }
+}
+
+}  // namespace
+}  // namespace stoker::database
