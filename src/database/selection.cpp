@@ -22,6 +22,7 @@ std::string shown_selection(const Selection& selection) {
 
 std::string statement_of(const std::string& query) {
   const std::size_t last = query.find_last_not_of(" \t\r\n;");
+  if (last == std::string::npos && !query.empty()) refuse("the query is empty; it must be one SELECT");
   return last == std::string::npos ? "" : query.substr(0, last + 1);
 }
 

@@ -34,7 +34,9 @@ class Databases : public RunningPostgres {
     EXPECT_THAT(text, AllOf(Not(HasSubstr("Sesame")), Not(HasSubstr("0pen")))) << where;
   }
   static void expect_no_secret_below(const Workplace& place) {
-    for (const std::string& file : files_below(place.folder())) expect_no_secret(place.read(file), file);
+    for (const std::string& file : files_below(place.folder())) {
+      if (std::filesystem::is_regular_file(place.folder() / file)) expect_no_secret(place.read(file), file);
+    }
   }
 };
 
@@ -71,8 +73,8 @@ TEST_F(Databases, AreReadAgainAndTheRestIsReusedWhileRowsAreTheSame) {
     const Finished finished = place.stoker(words);
     EXPECT_EQ(finished.code, 0) << finished.errors;
     int count = 0;
-    for (const auto& card : nlohmann::json::parse(finished.output).at("cards"))
-      count += card.at("reused").get<bool>();
+    const auto json = nlohmann::json::parse(finished.output);
+    for (const auto& card : json.at("cards")) count += card.at("reused").get<bool>();
     return count;
   };
   EXPECT_EQ(reused({}), 0);

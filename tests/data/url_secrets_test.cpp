@@ -70,7 +70,7 @@ TEST(UrlSecrets, AreInNoMessageOfADownload) {
                                            HasSubstr("404"), Not(HasSubstr("Sesame"))));
   unsetenv("STOKER_TEST_TOKEN");
   EXPECT_THAT(refusal([] { Source::open(Source::config_for("http://me:Sesame@localhost/x.csv"), "."); }),
-              AllOf(HasSubstr("password is not accepted"), Not(HasSubstr("Sesame"))));
+              AllOf(HasSubstr("password, which is not accepted"), Not(HasSubstr("Sesame"))));
 }
 
 }  // namespace
