@@ -22,8 +22,8 @@ std::string quoted_name(const std::string& name);
 // For people: "table wells", "query".
 std::string shown_selection(const Selection& selection);
 
-// The query without blanks and semicolons at its end: with them it is still one statement. Refuses one of nothing
-// else; without a query there is no statement.
+// The query without blanks and semicolons at its end: with them it is still one statement. Refuses one of
+// nothing else; without a query there is no statement.
 std::string statement_of(const std::string& query);
 
 // SELECT of some of the columns that `rows` has, which is a table or a query in brackets. The condition

@@ -293,7 +293,8 @@ TEST(RelativeAnswers, RefuseWhatHasNoLastValue) {
   };
   EXPECT_THAT(refusal([&] { Preparation::fit(table_of(rising(9)), wanted, Scaling::none, no_notes()); }),
               HasSubstr("relative_to is for windows of a series"));
-  EXPECT_THAT(refusal_of(windows_over(with_a_jump(40, 20), Answer::direction)), HasSubstr("answer: direction"));
+  EXPECT_THAT(refusal_of(windows_over(with_a_jump(40, 20), Answer::direction)),
+              HasSubstr("answer: direction"));
   WindowsConfig config;
   config.length = 3;
   config.horizon = 1;

@@ -108,7 +108,8 @@ TEST_F(Sqlite, ReadsSomeColumnsAndRows) {
   const Rows rows = read({.table = "TWO words", .columns = {"c", "a"}, .where = "b > 2 -- five"});
   EXPECT_EQ(rows.rows(), 1);
   EXPECT_EQ(at<std::int64_t>(rows, 0, 0), 6);
-  EXPECT_EQ(read({.query = "SELECT a + b AS s FROM \"two words\" -- the end\n;", .where = "s > 4"}).rows(), 1);
+  EXPECT_EQ(read({.query = "SELECT a + b AS s FROM \"two words\" -- the end\n;", .where = "s > 4"}).rows(),
+            1);
 }
 
 TEST_F(Sqlite, RefusesWhatIsNotThere) {
