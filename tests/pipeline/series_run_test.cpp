@@ -232,7 +232,7 @@ TEST_F(SeriesRun, ReadsSlowerTablesOfAForecastAsInTheTraining) {
     return read_file(summary.folder / "predictions-forecast.csv", 1U << 16);
   };
   const std::string expected = forecast("all.csv");
-  EXPECT_THAT(expected, HasSubstr("prediction\n8."));  // the fourth, known once the fifth has begun
+  EXPECT_THAT(expected, HasSubstr("\"prediction\"\n8."));  // the fourth, known once the fifth has begun
   EXPECT_EQ(forecast("few.csv"), expected);
 }
 
