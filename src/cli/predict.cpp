@@ -156,15 +156,15 @@ std::vector<Table> read_tables(const PredictCommand& command, const Model& model
 }
 
 // Of every window, by what is known when it ends where the command says from when on the series is new.
-Intervals intervals_of(const PredictCommand& command, const Model& model, const Table& series,
+Intervals intervals_of(const PredictCommand& command, const Model& model, const std::vector<Table>& given,
                        const Table& windows) {
   const double share = *command.interval / 100;
   if (command.new_from.empty()) {
     tell("note: the intervals rest on " + basis_of_intervals(model));
     return predict_intervals(model, windows, share);
   }
-  const Table answered =
-      rows_to_predict(model, series, FramedRows::to_learn, no_notes(), read_slower(command, model));
+  const Table answered = rows_to_predict(model, given.front(), FramedRows::to_learn, no_notes(),
+                                         {given.begin() + 1, given.end()});
   const std::vector<std::int64_t> are_new = rows_from_time(answered, "", command.new_from, "--new-from");
   tell(
       fmt::format("note: the intervals of each window rest on the latest {} errors known when it ends, of {} "
@@ -207,9 +207,7 @@ ExitCode predict_and_show(const PredictCommand& command) {
       gaps_in(has_windows(input) ? covered_moments(input).moments : input, model.preparation);
   if (!gaps.empty()) tell("note: " + gaps_text(gaps));
   std::optional<Intervals> intervals;
-  if (command.interval) {
-    intervals = intervals_of(command, model, given, input);
-  }
+  if (command.interval) intervals = intervals_of(command, model, given, input);
   const auto table = [&] {
     const Table& before = command.include_features ? input : times_and_groups(input);
     const Table plain = predictions_table(predictions, before, true, prediction_name);
