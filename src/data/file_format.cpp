@@ -60,6 +60,8 @@ SourceFormat format_by_content(const fs::path& file) {
   std::array<char, 6> start{};
   std::ifstream(file, std::ios::binary).read(start.data(), start.size());
   const std::string_view bytes(start.data(), start.size());
+  if (bytes == "SQLite") refuse("'{}' is an SQLite database; set source to sqlite", file.string());
+  if (bytes.starts_with("\x89HDF")) refuse("'{}' is an HDF5 file; set source to hdf5", file.string());
   if (bytes.starts_with("PAR1")) return SourceFormat::parquet;
   if (bytes == "ARROW1") return SourceFormat::arrow;
   if (bytes == "\x93NUMPY") return SourceFormat::npy;

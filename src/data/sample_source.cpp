@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "base/hash.h"
 #include "data/samples.h"
 #include "data/source_reader.h"

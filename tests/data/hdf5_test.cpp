@@ -102,6 +102,9 @@ TEST_F(Hdf5, MakesAColumnOfEachDataset) {
     writer.add("more/words", {2}, writer.text(static_cast<std::size_t>(-1)), long_texts.data());
   }
   EXPECT_EQ(config().source, SourceKind::hdf5);
+  SourceConfig plain = config();
+  plain.source = SourceKind::file;
+  EXPECT_THAT(refusal([&] { Source::open(plain, "."); }), HasSubstr("set source to hdf5"));
   const Table root = Source::open(config(), ".").read();
   EXPECT_THAT(root.column_names(), ElementsAre("x_0", "x_1", "x_2", "y"));
   EXPECT_THAT(preview(root).first_rows[1], ElementsAre("4", "5", "6", "4000000000"));
