@@ -34,7 +34,7 @@ void LossScaling::take_out_of(at::Tensor& gradients) {
 }
 
 void LossScaling::leave_out_of(at::Tensor& update_number) const {
-  update_number.sub_(left_out_.view({})).clamp_min_(1);
+  update_number.sub_(left_out_.select(0, 0)).clamp_min_(1);
 }
 
 // A run that has stopped early is replayed to the end of its chunk.

@@ -121,9 +121,9 @@ TEST_F(ModelFolder, OfAnotherProgramOrVersionIsRefused) {
   describe(json::array());
   EXPECT_THAT(refusal_to_load(), HasSubstr("does not describe a Stoker model"));
   json changed = whole;
-  changed["version"] = 6;
+  changed["version"] = 7;
   describe(changed);
-  EXPECT_THAT(refusal_to_load(), HasSubstr("version 6"));
+  EXPECT_THAT(refusal_to_load(), HasSubstr("version 7"));
   for (const char* key : {"type", "task", "preparation", "version", "network"}) {
     changed = whole;
     changed.erase(key);
