@@ -63,6 +63,30 @@ TEST_F(Scaling, StaysAsItIsOnceTrainingHasStopped) {
   EXPECT_EQ(scaling_.skipped().const_data_ptr<float>()[0], 1);
 }
 
+TEST_F(Scaling, CountsNoStepThatItLeftOutAsAnUpdate) {
+  const auto number_of = [&](float step) {
+    at::Tensor number = at::full({}, step, floats_on(Device::cpu()));
+    scaling_.leave_out_of(number);
+    return number.const_data_ptr<float>()[0];
+  };
+  EXPECT_EQ(number_of(1), 1);
+  step(NAN);
+  step(1);
+  step(NAN);
+  EXPECT_EQ(number_of(4), 2);
+  EXPECT_EQ(number_of(1), 1) << "an optimiser that began anew";
+  NamedArrays state;
+  scaling_.append_to(state);
+  scaling_.restore(state);
+  EXPECT_EQ(number_of(4), 2);
+  state.pop_back();  // as earlier versions kept it
+  scaling_.restore(state);
+  EXPECT_EQ(number_of(4), 4);
+  stopped_.fill_(1);
+  step(NAN);
+  EXPECT_EQ(number_of(4), 4) << "nothing is trained any more";
+}
+
 TEST_F(Scaling, IsPartOfTheState) {
   step(NAN);
   for (int i = 0; i < 7; ++i) step(1);
