@@ -191,17 +191,34 @@ void warn_of_times_apart(const TimedRows& faster, const TimedRows& slower, const
                     name, is_before ? "earlier than the first row" : "later than the last row"));
 }
 
+// How long a slower row usually lasts: the median of what lies between one and the next.
+std::optional<double> usual_step(const ValueRows& rows, std::span<const Instant> times) {
+  std::vector<double> steps;
+  for (std::size_t i = 1; i < rows.rows.size(); ++i)
+    steps.push_back(between(times[static_cast<std::size_t>(rows.rows[i - 1])],
+                            times[static_cast<std::size_t>(rows.rows[i])]));
+  if (steps.empty()) return std::nullopt;
+  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
+  std::ranges::nth_element(steps, middle);
+  return *middle;
+}
+
 // For each row of a group of the faster table, whatever their order, the row of the slower one that was
-// known.
+// known. The last one has none behind it whose beginning would end it: it ends when it has lasted as long as
+// usual, or the newest bar would be missing from every forecast.
 void match(const ValueRows& faster, std::span<const Instant> faster_times, const ValueRows& slower,
            std::span<const Instant> slower_times, Stamp stamp, std::vector<std::int64_t>& known) {
+  const std::optional<double> step = usual_step(slower, slower_times);
   for (const std::int64_t row : faster.rows) {
     const Instant& now = faster_times[static_cast<std::size_t>(row)];
     const auto not_begun = std::ranges::upper_bound(slower.rows, now, std::less(), [&](std::int64_t each) {
       return slower_times[static_cast<std::size_t>(each)];
     });
     const std::int64_t begun = not_begun - slower.rows.begin();
-    const std::int64_t over = stamp == Stamp::close ? begun : begun - 1;
+    const bool last_is_over =
+        begun == static_cast<std::int64_t>(slower.rows.size()) && step &&
+        between(slower_times[static_cast<std::size_t>(slower.rows.back())], now) >= *step;
+    const std::int64_t over = stamp == Stamp::close || last_is_over ? begun : begun - 1;
     if (over > 0) known[static_cast<std::size_t>(row)] = slower.rows[static_cast<std::size_t>(over - 1)];
   }
 }

@@ -52,8 +52,8 @@ std::vector<std::string> names_of_slower(const SlowerConfig& config, std::size_t
 
 // The faster table with the columns of a slower one (hours beside quarters of an hour) as they were known at
 // the time of each row: those of the newest slower row that is not later. Where a slower row is stamped with
-// its opening, it is known only once the next of its series has begun, whatever the time between them. What
-// was not known yet is missing.
+// its opening, it is known only once the next of its series has begun, whatever the time between them; the
+// last one once it has lasted as long as they usually do. What was not known yet is missing.
 //
 // Each group has the rows of the same group of the slower table, or all of them where that has no such
 // column. The faster rows may have any order. Refuses times of the slower table that do not rise from row to

@@ -1,7 +1,9 @@
 #include "data/join_as_of.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include <arrow/array.h>
 #include <arrow/builder.h>
@@ -47,6 +49,18 @@ TEST(JoinAsOf, GivesTheNewestRowThatIsNotLater) {
   EXPECT_THAT(table.column_names(), ElementsAre("time", "close", "h1_close"));
   EXPECT_THAT(numbers_of(table, "close"), ElementsAre(1, 2, 3, 4, 5, 6, 7));
   EXPECT_THAT(numbers_of(table, "h1_close"), ElementsAre(10, 10, 10, 10, 20, 20, 30));
+}
+
+// At 12:00 the hour of 11:00 is over, though nobody has stamped the next one yet.
+TEST(JoinAsOf, KnowsTheLastRowOnceItHasLastedAsLongAsTheyUsuallyDo) {
+  const AsOf how{.time_column = "time", .group_column = "", .prefix = "h1", .stamp = Stamp::open};
+  const char* const up_to_eleven =
+      "time,close\n2024-01-01 08:00,1\n2024-01-01 09:00,2\n2024-01-01 10:00,10\n2024-01-01 11:00,20\n";
+  EXPECT_THAT(numbers_of(joined(table_of(quarters), table_of(up_to_eleven), how), "h1_close"),
+              ElementsAre(2, 2, 2, 2, 10, 10, 20));
+  const char* const one = "time,close\n2024-01-01 08:00,1\n";
+  EXPECT_THAT(numbers_of(joined(table_of(quarters), table_of(one), how), "h1_close"),
+              ElementsAre(none, none, none, none, none, none, none));
 }
 
 TEST(JoinAsOf, RefusesTimesWithAZoneBesideTimesWithout) {
@@ -259,6 +273,19 @@ RandomSeries random_series(std::uint64_t seed, int rows, int longest_step) {
   return series;
 }
 
+// None of a single row.
+std::optional<int> usual_step(const RandomSeries& series, int group) {
+  std::vector<int> steps;
+  std::optional<int> before;
+  for (std::size_t i = 0; i < series.times.size(); ++i) {
+    if (series.groups[i] != group) continue;
+    if (before) steps.push_back(series.times[i] - *before);
+    before = series.times[i];
+  }
+  std::ranges::sort(steps);
+  return steps.empty() ? std::nullopt : std::optional(steps[steps.size() / 2]);
+}
+
 // Every slower row is looked at for every faster one.
 double known_by_looking_at_all(const RandomSeries& slower, int group, int now, Stamp stamp) {
   int newest = -1;
@@ -267,8 +294,13 @@ double known_by_looking_at_all(const RandomSeries& slower, int group, int now, S
     bool is_known = slower.times[i] <= now;
     if (stamp == Stamp::open) {
       is_known = false;
-      for (std::size_t next = i + 1; next < slower.times.size(); ++next)
+      bool is_last = true;
+      for (std::size_t next = i + 1; next < slower.times.size(); ++next) {
         is_known |= slower.groups[next] == group && slower.times[next] <= now;
+        is_last &= slower.groups[next] != group;
+      }
+      const std::optional<int> step = usual_step(slower, group);
+      is_known |= is_last && step && now - slower.times[i] >= *step;
     }
     if (is_known && (newest < 0 || slower.times[i] > slower.times[static_cast<std::size_t>(newest)]))
       newest = static_cast<int>(i);
