@@ -166,10 +166,10 @@ Intervals intervals_of(const PredictCommand& command, const Model& model, const 
   const Table answered = rows_to_predict(model, given.front(), FramedRows::to_learn, no_notes(),
                                          {given.begin() + 1, given.end()});
   const std::vector<std::int64_t> are_new = rows_from_time(answered, "", command.new_from, "--new-from");
-  tell(
-      fmt::format("note: the intervals of each window rest on the latest {} errors known when it ends, of {} "
-                  "and of the windows from {} on",
-                  errors_that_count(share), basis_of_intervals(model), command.new_from));
+  tell(fmt::format(
+      "note: the intervals of each window rest on the latest {} errors known when it ends: those of "
+      "the windows from {} on, and as long as they are fewer also on {}",
+      errors_that_count(share), command.new_from, basis_of_intervals(model)));
   return predict_updated_intervals(model, windows, take_rows(answered, are_new), share);
 }
 

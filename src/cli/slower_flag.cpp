@@ -57,6 +57,14 @@ bool is_of_columns(const std::string& setting) {
   return std::ranges::find(settings_of_columns, setting) != settings_of_columns.end();
 }
 
+// Which rows of a database are read: of the series, not of what is joined to it.
+constexpr std::array<std::string_view, 6> settings_of_one_table{"table",   "query",      "where",
+                                                                "columns", "partitions", "partition_column"};
+
+bool is_of_one_table(const std::string& setting) {
+  return std::ranges::find(settings_of_one_table, setting) != settings_of_one_table.end();
+}
+
 std::vector<std::string> columns_of(const std::string& data, const config::Value& reading) {
   const Source source = Source::open(source_named(data, reading), std::filesystem::current_path());
   const std::optional<Table> start = source.first_rows();
@@ -115,16 +123,17 @@ void divide(const config::Entry& setting, const std::vector<SlowerFile>& tables,
 
 std::vector<config::Value> readings_of(const std::vector<SlowerFile>& tables, const config::Value& given) {
   const auto* settings = given.get_if<config::Value::Map>();
-  const bool has_any = settings != nullptr && std::ranges::any_of(*settings, [](const config::Entry& each) {
-                         return is_of_columns(each.key);
-                       });
-  if (!has_any || tables.size() < 2) return std::vector<config::Value>(tables.size(), given);
-  config::Value for_all;
+  if (settings == nullptr || tables.size() < 2) return std::vector<config::Value>(tables.size(), given);
+  std::vector<config::Value> readings(tables.size());
   for (const config::Entry& each : *settings)
-    if (!is_of_columns(each.key)) for_all.set(each.key, each.value);
+    for (std::size_t i = 0; i < tables.size(); ++i)
+      if (!is_of_columns(each.key) && (i == 0 || !is_of_one_table(each.key)))
+        readings[i].set(each.key, each.value);
+  const bool has_columns =
+      std::ranges::any_of(*settings, [](const config::Entry& each) { return is_of_columns(each.key); });
+  if (!has_columns) return readings;
   std::vector<std::vector<std::string>> columns;
-  for (const SlowerFile& each : tables) columns.push_back(columns_of(each.data, for_all));
-  std::vector<config::Value> readings(tables.size(), for_all);
+  for (std::size_t i = 0; i < tables.size(); ++i) columns.push_back(columns_of(tables[i].data, readings[i]));
   for (const config::Entry& each : *settings)
     if (is_of_columns(each.key)) divide(each, tables, columns, readings);
   return readings;

@@ -86,6 +86,25 @@ TEST_F(Databases, AreReadAgainAndTheRestIsReusedWhileRowsAreTheSame) {
   expect_no_secret_below(place);
 }
 
+// What says which rows of a database are the series says nothing about the table that is joined to it.
+TEST_F(Databases, LendTheirTableToNoSlowerOne) {
+  run("DROP TABLE IF EXISTS bars");
+  run("CREATE TABLE bars AS SELECT i AS t, (i % 7)::float8 AS x FROM generate_series(1, 200) i");
+  const Workplace place;
+  std::string hours = "t,level\n";
+  for (int i = 0; i <= 200; i += 10) hours += std::to_string(i) + "," + std::to_string(i % 3) + "\n";
+  place.write("hours.csv", hours);
+  const auto train = [&](const std::string& slower) {
+    return place.stoker({"train", "HOUSES_DATABASE", "--table", "bars", "--target", "x", "--windows", "5",
+                         "--time-column", "t", "--slower", slower, "--model", "ridge", "--out", "runs"});
+  };
+  const Finished trained = train("h1=hours.csv");
+  EXPECT_EQ(trained.code, 0) << trained.errors;
+  const Finished refused = train("h1=HOUSES_DATABASE");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("table"));
+}
+
 TEST_F(Databases, RefuseAPasswordThatStandsInTheOpen) {
   const Workplace place;
   const Finished told =
