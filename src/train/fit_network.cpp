@@ -9,6 +9,7 @@
 #include "data/feature_columns.h"
 #include "data/target_column.h"
 #include "data/time_order.h"
+#include "device/cpu_formats.h"
 #include "predict/predictions.h"
 #include "train/checkpoints.h"
 #include "train/choose_batch.h"
@@ -322,6 +323,11 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   refuse_decision_of_task(decision, choice_of(data.preparation.task()), data.preparation.target_column());
   EngineRequest wanted = engine_request(request.spec, data, device, request.config);
   tell_of_batches(training, wanted, notes);
+  if (wanted.precision == Precision::bf16 && !device.is_cuda() && !cpu_multiplies_bf16())
+    notes(
+        Severity::warning,
+        "precision is bf16, but this processor has no instructions for it: every product takes many times as "
+        "long as with fp32");
   refuse_best_of_none(request.config.keep, wanted);
   Checkpoints checkpoints(request.checkpoints, identity_of(wanted), notes, request.config.keep);
   std::optional<Checkpoint> checkpoint = resumed_from(request, checkpoints, notes);

@@ -1,6 +1,7 @@
 
 #include <fmt/format.h>
 
+#include "device/cpu_formats.h"
 #include "expect_error.h"
 #include "listeners.h"
 #include "predict/evaluate.h"
@@ -76,6 +77,21 @@ TEST(FitNetwork, OfAnEnsembleKnowsItsQuantileToo) {
   request.spec.training.loss = LossChoice::mse;
   request.spec.training.quantile = 0.5;
   EXPECT_EQ(fit(request, listener, {}).model.quantile, std::nullopt);
+}
+
+TEST(FitNetwork, WarnsOfBf16WhereTheProcessorDoesNotMultiplyIt) {
+  const Table table = fan();
+  ModelSpec spec = small_network();
+  spec.training.epochs = 1;
+  FitRequest request = request_for(table, spec);
+  request.config.precision = Precision::bf16;
+  request.config.device = "cpu";
+  RecordingListener listener;
+  fit(request, listener, {});
+  if (cpu_multiplies_bf16())
+    EXPECT_THAT(listener.warnings, testing::IsEmpty());
+  else
+    EXPECT_THAT(listener.warnings, testing::Contains(HasSubstr("no instructions for it")));
 }
 
 TEST(FitNetwork, RefusesAQuantileThatItsLossDoesNotHave) {
