@@ -191,8 +191,8 @@ struct EngineMaker {
 }  // namespace stoker
 
 template <>
-inline constexpr std::array<std::string_view, 6> stoker::config::names<stoker::Loss>{
-    "mse", "binary_cross_entropy", "cross_entropy", "huber", "output", "quantile"};
+inline constexpr std::array<std::string_view, 7> stoker::config::names<stoker::Loss>{
+    "mse", "binary_cross_entropy", "cross_entropy", "huber", "output", "quantile", "gaussian"};
 template <>
 inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::Optimizer>{"adam", "adamw",
                                                                                           "sgd", "lion"};

@@ -54,7 +54,8 @@ std::string array_problem(const Dataset& dataset, const ArraySpec& wanted, Devic
 
 ArraySpec targets_of(const LossTerm& term, const Network& network) {
   if (term.kind == Loss::cross_entropy) return {term.targets, Role::targets, DType::int64, {}, {}};
-  return {term.targets, Role::targets, DType::float32, {width_of(term, network)}, {}};
+  const std::int64_t width = width_of(term, network) - (term.kind == Loss::gaussian ? 1 : 0);
+  return {term.targets, Role::targets, DType::float32, {width}, {}};
 }
 
 // Arrays are found by their names.
@@ -85,6 +86,8 @@ std::string loss_problem(const LossTerm& term, const Network& network) {
                        term.first_output + width - 1, network.outputs);
   if ((term.kind == Loss::binary_cross_entropy || term.kind == Loss::output) && width != 1)
     return fmt::format("{} needs a network with one output", config::name_of(term.kind));
+  if (term.kind == Loss::gaussian && width < 2)
+    return "gaussian needs a network that tells a variance behind its numbers";
   const bool has_classes = term.kind == Loss::cross_entropy || term.kind == Loss::binary_cross_entropy;
   if (term.label_smoothing != 0 && !has_classes)
     return fmt::format("label_smoothing is for classes, and the loss {} has none",

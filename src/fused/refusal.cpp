@@ -34,6 +34,7 @@ std::string refusal_of_both(const EngineRequest& request) {
   if (!shape) return fmt::format("it trains multi-layer perceptrons, not {}", request.network.family);
   if (request.losses.size() != 1) return "it trains with a single loss";
   if (request.loss().kind == Loss::output) return "it computes the loss itself";
+  if (request.loss().kind == Loss::gaussian) return "it does not have the gaussian loss";
   if (request.loss().weight != 1) return "it does not support a weighted loss";
   if (request.optimizer.kind == Optimizer::lion) return "it does not have the optimizer lion";
   if (request.weight_average > 0) return "it keeps no moving average of weights";

@@ -13,6 +13,7 @@ enum class Loss : std::uint8_t {
   huber,                 // as mse; beyond huber_delta linear
   output,                // the output itself, [rows, 1]: a loss that the network computes by itself
   quantile,              // as mse; an error below the target counts quantile, one above it 1 - quantile
+  gaussian,              // outputs [rows, n + 1]: n numbers and the logarithm of the variance that each has
 };
 
 }  // namespace stoker

@@ -11,12 +11,12 @@ namespace stoker::kernels {
 // once, at the end of an epoch.
 struct Losses {
   Loss loss = Loss::mse;
-  float shape = 1;                 // huber: its delta; quantile: which one
-  float smoothing = 0;             // of classes: the share of a target that all classes have evenly
-  float factor = 1;                // of the gradients
-  const float* outputs = nullptr;  // [rows, width]
-  const float* float_targets =
-      nullptr;  // mse, huber, quantile: [rows, width]; binary_cross_entropy: [rows, 1]
+  float shape = 1;                       // huber: its delta; quantile: which one
+  float smoothing = 0;                   // of classes: the share of a target that all classes have evenly
+  float factor = 1;                      // of the gradients
+  const float* outputs = nullptr;        // [rows, width]
+  const float* float_targets = nullptr;  // mse, huber, quantile: [rows, width]; gaussian: [rows, width - 1];
+                                         // binary_cross_entropy: [rows, 1]
   const std::int64_t* class_targets = nullptr;  // cross_entropy: [rows]
   const float* row_weights = nullptr;           // [rows], factors of the losses; null: 1 each
   std::int64_t rows = 0;

@@ -50,6 +50,29 @@ STOKER_HOST_DEVICE float quantile_row(const float* outputs, const float* targets
   return loss * per_output;
 }
 
+// The logarithm of a variance is taken as one of these where it lies beyond them, and has no slope there.
+constexpr float most_log_variance = 10;
+
+// Of `width` outputs the last is the logarithm of the variance. The negative logarithm of the likelihood but
+// for a constant, in the mean over the targets, as torch.nn.GaussianNLLLoss has it.
+STOKER_HOST_DEVICE float gaussian_row(const float* outputs, const float* targets, std::int64_t width,
+                                      float scale, float* gradients) {
+  const std::int64_t count = width - 1;
+  const float told = outputs[count];
+  const float log_variance = fminf(fmaxf(told, -most_log_variance), most_log_variance);
+  const float precision = expf(-log_variance);
+  const float per_output = 1.0F / static_cast<float>(count);
+  float squares = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float difference = outputs[i] - targets[i];
+    squares += difference * difference;
+    if (gradients != nullptr) gradients[i] = difference * precision * per_output * scale;
+  }
+  const float weighed = squares * per_output * precision;
+  if (gradients != nullptr) gradients[count] = told == log_variance ? 0.5F * (1.0F - weighed) * scale : 0.0F;
+  return 0.5F * (log_variance + weighed);
+}
+
 // Smoothed, a target of 0 or 1 stands half of that share nearer to the middle.
 STOKER_HOST_DEVICE float binary_row(float logit, float certain, float smoothing, float scale,
                                     float* gradient) {
@@ -115,6 +138,9 @@ STOKER_HOST_DEVICE float loss_of_row(const Losses& work, std::int64_t row) {
     case Loss::quantile:
       loss = quantile_row(outputs, work.float_targets + row * work.width, work.width, work.shape, scale,
                           gradients);
+      break;
+    case Loss::gaussian:
+      loss = gaussian_row(outputs, work.float_targets + row * (work.width - 1), work.width, scale, gradients);
       break;
     case Loss::output:
       loss = *outputs;

@@ -13,6 +13,7 @@
 #include "model/residual_mlp.h"
 #include "model/temporal_mlp.h"
 #include "model/transformer.h"
+#include "model/triangulation.h"
 
 namespace stoker {
 namespace {
@@ -49,6 +50,7 @@ std::vector<Family>& table() {
       transformer(),
       temporal_mlp(),
       cnn1d(),
+      triangulation(),
   };
   return all;
 }
@@ -99,7 +101,8 @@ InputForm form_of(const Family& family, const config::Value& settings) {
 Network network_for(const Family& family, config::Value settings, const Preparation& preparation) {
   const bool many = preparation.task() == Task::multiclass;
   return {std::string(family.name), std::move(settings), preparation.inputs(family.type()),
-          many ? static_cast<std::int64_t>(preparation.classes().size()) : preparation.steps()};
+          many ? static_cast<std::int64_t>(preparation.classes().size())
+               : preparation.steps() + (family.tells_variance ? 1 : 0)};
 }
 
 std::string layout_of(const Network& network) {

@@ -95,6 +95,10 @@ struct Family {
   // side. Null: everything.
   std::string (*layout)(const Network& network) = nullptr;
 
+  // Of numbers: one more output behind them, the logarithm of the variance that each has, in the unit in
+  // which they are trained.
+  bool tells_variance = false;
+
   bool is_solved() const { return solve != nullptr; }
   DType type() const { return is_solved() ? DType::float64 : DType::float32; }  // that it reads features in
 };

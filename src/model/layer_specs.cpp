@@ -41,6 +41,17 @@ void add_batch_norm(const std::string& name, std::int64_t width, ParameterSpecs&
   specs.push_back({.name = name + ".running_variance", .shape = {width}, .value = 1, .is_trained = false});
 }
 
+void add_attention(const std::string& name, std::int64_t width, ParameterSpecs& specs) {
+  refuse_too_large(name + ".in_proj_weight", {3 * width, width});
+  const double plain = 1.0 / std::sqrt(static_cast<double>(width));
+  // After Glorot, over the three projections together; biases begin at 0.
+  const double glorot = std::sqrt(6.0 / (4.0 * static_cast<double>(width)));
+  specs.push_back({.name = name + ".in_proj_weight", .shape = {3 * width, width}, .bound = glorot});
+  specs.push_back({.name = name + ".in_proj_bias", .shape = {3 * width}});
+  specs.push_back({.name = name + ".out_proj.weight", .shape = {width, width}, .bound = plain});
+  specs.push_back({.name = name + ".out_proj.bias", .shape = {width}});
+}
+
 void add_convolution(const std::string& name, std::int64_t inputs, std::int64_t outputs, std::int64_t kernel,
                      ParameterSpecs& specs) {
   refuse_too_large(name, {outputs, inputs, kernel});

@@ -20,6 +20,8 @@ void add_linear(const std::string& name, std::int64_t inputs, std::int64_t outpu
 void add_layer_norm(const std::string& name, std::int64_t width, ParameterSpecs& specs);
 // The same, and the buffers NAME.running_mean and NAME.running_variance.
 void add_batch_norm(const std::string& name, std::int64_t width, ParameterSpecs& specs);
+// NAME.in_proj_weight [3 * width, width] (queries, keys, values) and NAME.in_proj_bias; NAME.out_proj.
+void add_attention(const std::string& name, std::int64_t width, ParameterSpecs& specs);
 // NAME.weight [outputs, inputs, kernel] and NAME.bias.
 void add_convolution(const std::string& name, std::int64_t inputs, std::int64_t outputs, std::int64_t kernel,
                      ParameterSpecs& specs);

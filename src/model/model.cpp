@@ -209,7 +209,9 @@ void refuse_wrong_network(const Model& model) {
   if (const std::string problem = problem_of(model.decision, preparation.task()); !problem.empty())
     refuse("{}", problem);
   const auto classes = static_cast<std::int64_t>(preparation.classes().size());
-  const std::int64_t outputs = preparation.task() == Task::multiclass ? classes : preparation.steps();
+  const std::int64_t outputs = preparation.task() == Task::multiclass
+                                   ? classes
+                                   : preparation.steps() + (family.tells_variance ? 1 : 0);
   const InputForm form = form_of(family, model.network.settings);
   for (const PreparedColumn& column : preparation.columns()) {
     const bool is_embedded = column.kind == PreparedColumn::Kind::embedded;

@@ -1,24 +1,11 @@
 #include "model/transformer.h"
 
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include "base/error.h"
 
 namespace stoker {
 namespace {
-
-void add_attention(const std::string& name, std::int64_t width, ParameterSpecs& specs) {
-  refuse_too_large(name + ".in_proj_weight", {3 * width, width});
-  const double plain = 1.0 / std::sqrt(static_cast<double>(width));
-  // After Glorot, over the three projections together; biases begin at 0.
-  const double glorot = std::sqrt(6.0 / (4.0 * static_cast<double>(width)));
-  specs.push_back({.name = name + ".in_proj_weight", .shape = {3 * width, width}, .bound = glorot});
-  specs.push_back({.name = name + ".in_proj_bias", .shape = {3 * width}});
-  specs.push_back({.name = name + ".out_proj.weight", .shape = {width, width}, .bound = plain});
-  specs.push_back({.name = name + ".out_proj.bias", .shape = {width}});
-}
 
 std::string heads_problem(const TransformerSettings& settings) {
   if (settings.hidden_size % settings.heads == 0) return "";

@@ -7,6 +7,7 @@
 #include "torch/modules/residual_mlp.h"
 #include "torch/modules/temporal_mlp.h"
 #include "torch/modules/transformer.h"
+#include "torch/modules/triangulation.h"
 
 namespace stoker::torch_door {
 namespace {
@@ -24,6 +25,7 @@ std::vector<ModuleMaker>& makers_of_modules() {
                                       {"transformer", make_transformer},
                                       {"temporal_mlp", make_temporal_mlp},
                                       {"cnn1d", make_cnn1d},
+                                      {"triangulation", make_triangulation},
                                       {"neural_network", make_embedded_mlp, has_learning_entrance},
                                       {"deep_neural_network", make_embedded_mlp, has_learning_entrance}};
   return all;

@@ -1,0 +1,89 @@
+#include "model/triangulation.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "model/layer_specs.h"
+
+namespace stoker {
+namespace {
+
+std::string attention_heads_problem(const TriangulationSettings& settings) {
+  if (settings.width % settings.attention_heads == 0) return "";
+  return fmt::format("{} heads do not divide width, which is {}; each head takes an equal part of it",
+                     settings.attention_heads, settings.width);
+}
+
+std::vector<ParameterSpec> triangulation_parameters(const Network& network) {
+  const auto settings = settings_as<TriangulationSettings>(network.settings);
+  if (const std::string problem = attention_heads_problem(settings); !problem.empty())
+    refuse("triangulation: {}", problem);
+  ParameterSpecs specs;
+  add_linear("receiver.inner", set_shape(network).columns, settings.receiver_width, specs);
+  add_linear("receiver.outer", settings.receiver_width, settings.width, specs);
+  add_attention("attention", settings.width, specs);
+  add_layer_norm("norm", settings.width, specs);
+  add_linear("head.inner", 4 * settings.width, settings.head_width, specs);
+  add_linear("head.outer", settings.head_width, network.outputs, specs);
+  return specs;
+}
+
+void check_triangulation(const config::Value& settings, const std::string& path, const config::Value* written,
+                         config::Diagnostics& diagnostics) {
+  const std::string problem = attention_heads_problem(settings_as<TriangulationSettings>(settings));
+  if (!problem.empty()) add_setting_error("attention_heads", problem, path, written, diagnostics);
+}
+
+InputForm form_of_sets(const config::Value& settings) {
+  InputForm form = Scaling::standard;
+  form.members_of_set = settings_as<TriangulationSettings>(settings).max_receivers;
+  return form;
+}
+
+// The numbers and their variance are one loss.
+std::vector<LossTerm> gaussian_loss(const Network&, const LossTerm& of_task) {
+  if (of_task.kind != Loss::mse)
+    refuse(
+        "triangulation learns how sure it is of its answers, which needs a loss of its own: leave loss at "
+        "auto");
+  LossTerm term;
+  term.kind = Loss::gaussian;
+  return {term};
+}
+
+// Each receiver goes through the layers before the head, is compared with each, and takes from each.
+std::int64_t triangulation_multiply_adds(const Network& network) {
+  const auto settings = settings_as<TriangulationSettings>(network.settings);
+  const SetShape set = set_shape(network);
+  const std::int64_t of_member = settings.receiver_width * (set.columns + settings.width) +
+                                 settings.width * (4 * settings.width + 2 * set.members);
+  return set.members * of_member + settings.head_width * (4 * settings.width + network.outputs);
+}
+
+}  // namespace
+
+SetShape set_shape(const Network& network) {
+  const std::vector<ArraySpec>& inputs = network.inputs;
+  const bool is_set = inputs.size() == 2 && inputs[0].shape.size() == 2 && inputs[1].role == Role::mask &&
+                      inputs[1].shape == Shape{inputs[0].shape[0]};
+  if (!is_set)
+    refuse(
+        "{} reads a set of receivers in each row: columns of arrays, such as arrays: keep reads from a "
+        "database",
+        network.family);
+  return {inputs[0].shape[0], inputs[0].shape[1]};
+}
+
+Family triangulation() {
+  return {.name = "triangulation",
+          .describe = config::described<TriangulationSettings>,
+          .check = check_triangulation,
+          .targets = Targets::numbers,
+          .parameters = triangulation_parameters,
+          .losses = gaussian_loss,
+          .form = form_of_sets,
+          .multiply_adds = triangulation_multiply_adds,
+          .tells_variance = true};
+}
+
+}  // namespace stoker
