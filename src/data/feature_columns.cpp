@@ -16,11 +16,13 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "data/array_columns.h"
 #include "data/column_scale.h"
 #include "data/column_values.h"
 #include "data/date_columns.h"
 #include "data/date_parts.h"
 #include "data/row_numbers.h"
+#include "data/set_columns.h"
 #include "data/target_column.h"
 #include "data/windows.h"
 
@@ -36,6 +38,7 @@ std::vector<std::string> wanted_columns(const Table& training, const Preparation
     std::vector<std::string> names = training.column_names();
     for (const std::string& part : target_parts(training, config.target_column)) std::erase(names, part);
     std::erase(names, config.weight_column);
+    for (const std::string& part : array_parts(training, config.mask_column)) std::erase(names, part);
     // Of rows made of series: what a window knows of its time and group stands in its columns of the past.
     if (training.windows) {
       std::erase(names, training.windows->config.time_column);
@@ -62,7 +65,7 @@ std::vector<std::string> wanted_columns(const Table& training, const Preparation
 
 // As numbers: classes by their order.
 std::vector<double> target_by_row(const Table& training, const PreparationConfig& config) {
-  const auto column = training.column(config.target_column);
+  const auto column = training.column(target_parts(training, config.target_column).front());
   if (is_numeric(kind_of(*column->type()))) return target_numbers_or_nan(training, config.target_column);
   const TextValues texts = read_texts(column);
   const std::set<std::string_view> distinct(texts.values.begin(), texts.values.end());
@@ -345,8 +348,9 @@ class Learner {
 }  // namespace
 
 std::vector<std::string> choose_features(const Table& training, const PreparationConfig& config,
-                                         const Notes& notes) {
+                                         const InputForm& wanted, const Notes& notes) {
   if (!config.feature_columns.empty()) return config.feature_columns;
+  if (wanted.members_of_set > 0) return {find_set(training, config, wanted).members};
   const Notes what_is_left_out = [&](Severity severity, const std::string& message) {
     if (severity == Severity::warning) notes(severity, message);
   };
@@ -360,6 +364,8 @@ std::vector<std::string> choose_features(const Table& training, const Preparatio
 
 std::vector<PreparedColumn> learn_columns(const Table& training, const PreparationConfig& config,
                                           const InputForm& form, const Notes& notes) {
+  if (form.members_of_set > 0)
+    return learn_set(training, find_set(training, config, form), config, form.scaling, notes);
   if (!form.reads_windows) return Learner(training, config, form, notes).learn();
   // By the moments that windows show of the series, not by what comes after them. The target's own past is
   // a feature like any other.

@@ -1,6 +1,7 @@
 #include "data/preparation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/error.h"
@@ -51,6 +52,8 @@ Preparation Preparation::fit(const Table& training, const PreparationConfig& con
   if (training.rows() == 0) refuse("there are no rows to train on");
   refuse_other_form(training, form);
   refuse_other_target(training, config.target_column);
+  if (!config.mask_column.empty() && form.members_of_set == 0)
+    refuse("mask_column is for models that read sets, which this one does not");
   if (!config.weight_column.empty()) {
     column_position(training, config.weight_column);
     if (config.weight_column == config.target_column)
@@ -65,8 +68,8 @@ Preparation Preparation::fit(const Table& training, const PreparationConfig& con
   if (const auto learnt = learn_relative_answers(training, config, target.task, notes)) {
     result.unknown_base_ = learnt->unknown_base;
     if (of_target != Scaling::none) {
-      target.shift = learnt->differences.mean;
-      target.scale = learnt->differences.scale;
+      target.shifts = {learnt->differences.mean};
+      target.scales = {learnt->differences.scale};
     }
   }
   result.task_ = target.task;
@@ -74,8 +77,14 @@ Preparation Preparation::fit(const Table& training, const PreparationConfig& con
   result.target_column_ = config.target_column;
   result.target_date_form_ = date_form_of(training, config.target_column);
   result.classes_ = std::move(target.classes);
-  result.target_shift_ = target.shift;
-  result.target_scale_ = target.scale;
+  if (form.one_target_scale) {
+    const double squares =
+        std::inner_product(target.scales.begin(), target.scales.end(), target.scales.begin(), 0.0);
+    std::ranges::fill(target.scales, std::sqrt(squares / static_cast<double>(target.scales.size())));
+  }
+  result.target_shifts_ = std::move(target.shifts);
+  result.target_scales_ = std::move(target.scales);
+  if (form.members_of_set > 0) result.set_ = find_set(training, config, form);
   result.columns_ = learn_columns(training, config, wanted, notes);
   result.steps_ = static_cast<std::int64_t>(target_parts(training, config.target_column).size());
   refuse_statistics_of_path(result.columns_, result.steps_);
@@ -174,6 +183,7 @@ std::vector<std::string> Preparation::feature_names() const {
 }
 
 std::vector<ArraySpec> Preparation::inputs(DType type) const {
+  if (set_) return set_inputs(*set_, type);
   if (reads_windows()) return {{"window", Role::features, type, {windows_->length, feature_count()}, {}}};
   std::vector<ArraySpec> specs;
   const auto numbers =

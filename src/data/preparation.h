@@ -12,6 +12,7 @@
 #include "data/dataset.h"
 #include "data/date_columns.h"
 #include "data/preparation_config.h"
+#include "data/set_columns.h"
 #include "data/table.h"
 #include "data/windows_config.h"
 
@@ -29,7 +30,7 @@ class Preparation {
 
   // The arrays that rows are prepared as, for a model that reads float32 or float64: "numbers" that are
   // embedded, "features" that stand as they are, "categories" by number; those of them that there are. Of
-  // windows one, "window": the columns of each moment.
+  // windows one, "window": the columns of each moment. Of sets "members" and "present" (set_columns.h).
   std::vector<ArraySpec> inputs(DType type) const;
   // The rows as inputs() says; refuses a table without a needed column, naming it. With targets: [rows,
   // steps] of the same type, scaled, for regression; [rows] int64 for classes. Of windows, the series is laid
@@ -57,8 +58,9 @@ class Preparation {
   DateForms date_forms() const;  // those of the dates it met, the target's too, for Source::read
   std::vector<std::string> feature_names() const;  // one per prepared column of numbers
   std::int64_t feature_count() const;
-  double target_shift() const { return target_shift_; }
-  double target_scale() const { return target_scale_; }
+  // Of a number of each row; those of a path have one of each in common.
+  double target_shift(std::size_t step = 0) const { return target_shifts_[step % target_shifts_.size()]; }
+  double target_scale(std::size_t step = 0) const { return target_scales_[step % target_scales_.size()]; }
   std::int64_t steps() const { return steps_; }  // numbers that are predicted for each row
   // Whether a model tells by how much answers differ from the last known value of their window. Then rows are
   // prepared with these values, an array of Role::base, and the shift and scale are those of the differences.
@@ -66,6 +68,10 @@ class Preparation {
   // With which a series becomes rows like those that it was fitted to; null where these were none of a
   // series.
   const WindowsConfig* windows() const { return windows_ ? &*windows_ : nullptr; }
+  // Which columns hold the set of each row; null where rows are no sets.
+  const SetColumns* set() const { return set_ ? &*set_ : nullptr; }
+  // Whether a row is answered with an array of the table, and not with steps of a series.
+  bool answers_array() const { return steps_ > 1 && !windows_; }
   bool reads_windows() const { return windows_ && windows_->layout == WindowLayout::windows; }
 
   nlohmann::json to_json() const;
@@ -85,13 +91,14 @@ class Preparation {
   std::string target_date_form_;  // in which a target of dates was written
   std::vector<std::string> classes_;
   std::vector<PreparedColumn> columns_;
-  double target_shift_ = 0;
-  double target_scale_ = 1;
+  std::vector<double> target_shifts_ = {0};  // one, or one for each step
+  std::vector<double> target_scales_ = {1};
   std::int64_t steps_ = 1;
   // The mean of the answers in training, for a window in which no value is known; none where answers are told
   // as they are.
   std::optional<double> unknown_base_;
   std::optional<WindowsConfig> windows_;
+  std::optional<SetColumns> set_;
   std::string time_form_;        // in which the times of a series were written
   DateForms slower_time_forms_;  // and those of its slower tables, by the names that they would have in it
 };

@@ -298,10 +298,14 @@ void lay_array(const Laid& laid, const Table& table, const OwnRows* own, Array& 
 }
 
 template <class T>
-Array scaled_targets(const std::vector<double>& real, std::int64_t steps, double shift, double scale) {
+Array scaled_targets(const std::vector<double>& real, const Preparation& preparation) {
+  const std::int64_t steps = preparation.steps();
   Array targets(dtype_of<T>(), {static_cast<std::int64_t>(real.size()) / steps, steps});
-  std::transform(real.begin(), real.end(), targets.as<T>().begin(),
-                 [&](double x) { return static_cast<T>((x - shift) / scale); });
+  const std::span<T> laid = targets.as<T>();
+  for (std::size_t i = 0; i < real.size(); ++i) {
+    const std::size_t step = i % static_cast<std::size_t>(steps);
+    laid[i] = static_cast<T>((real[i] - preparation.target_shift(step)) / preparation.target_scale(step));
+  }
   return targets;
 }
 
@@ -367,6 +371,10 @@ Dataset Preparation::lay_rows(const Table& table, DType type, const OwnRows* own
   if (reads_windows()) return lay_windows(table, type);
   refuse_absent(columns_, table);
   Dataset dataset;
+  if (set_) {
+    lay_set(table, *set_, columns_, missing_values_, type, dataset);
+    return dataset;
+  }
   std::vector<ColumnFeed> met;
   for (const ArraySpec& spec : inputs(type)) {
     Array array(spec.type, {table.rows(), spec.shape.front()});
@@ -390,8 +398,8 @@ void Preparation::add_targets(const Table& table, DType type, Dataset& dataset) 
   } else {
     std::vector<double> answers = real_targets(table);
     subtract_bases(dataset, answers);
-    targets = type == DType::float32 ? scaled_targets<float>(answers, steps_, target_shift_, target_scale_)
-                                     : scaled_targets<double>(answers, steps_, target_shift_, target_scale_);
+    targets = type == DType::float32 ? scaled_targets<float>(answers, *this)
+                                     : scaled_targets<double>(answers, *this);
   }
   dataset.arrays.push_back({"targets", Role::targets, std::move(targets)});
 }

@@ -27,6 +27,8 @@ struct InputForm {
   bool reads_windows = false;      // of a series: the rows of a window one behind the other
   // Above 0: reads sets, and has room for so many members; a column of arrays holds a set in each row.
   std::int64_t members_of_set = 0;
+  bool one_target_scale =
+      false;  // the numbers that it predicts for a row are of one kind, and share a variance
 };
 
 }  // namespace stoker
@@ -62,6 +64,7 @@ struct PreparationConfig {
   Scaling scaling = Scaling::automatic;
   bool scale_target = true;
   RelativeTo relative_to = RelativeTo::none;
+  std::string mask_column;    // of a set; empty: members are absent where all their values are missing
   std::string weight_column;  // empty: all rows weigh the same
   ClassWeighting class_weights;
   // No setting: all classes that may come up, where the rows that are trained on need not have each of them;
@@ -71,11 +74,14 @@ struct PreparationConfig {
 
 inline config::Fields fields(PreparationConfig& c) {
   config::Fields all{
-      config::field("target_column", c.target_column, "Column to predict")
+      config::field("target_column", c.target_column,
+                    "Column to predict, or an array of numbers, which stands in columns NAME_0, NAME_1, …")
           .required()
           .not_empty()
           .changes_conditions(),
-      config::field("feature_columns", c.feature_columns, "Columns to predict from; empty: all others"),
+      config::field("feature_columns", c.feature_columns,
+                    "Columns to predict from; empty: all others. Models that read sets: the array, which "
+                    "stands in columns NAME_0_0, NAME_0_1, …; empty: the only one that there is"),
       config::field(
           "task", c.task,
           "What is predicted; auto: classes for text, for booleans and for whole numbers with at most 20 "
@@ -115,6 +121,9 @@ inline config::Fields fields(PreparationConfig& c) {
           "where the answers of the rows to train on lie nearer to that value than to their mean, else "
           "none")
           .changes_loss(),
+      config::field("mask_column", c.mask_column,
+                    "Models that read sets: array of one number for each member of the set, 0 where it is "
+                    "absent; empty: a member is absent where all its values are missing"),
       config::field("weight_column", c.weight_column,
                     "Column that says how much each row counts in the loss; not a feature unless "
                     "feature_columns names it; empty: all rows count the same")

@@ -213,6 +213,31 @@ std::vector<PreparedColumn> columns_from(const json& list) {
   return columns;
 }
 
+std::int64_t whole_number_of(const json& map, const char* name, std::int64_t most) {
+  const json& value = member(map, name);
+  if (!value.is_number_integer() || value.get<std::int64_t>() < 1 || value.get<std::int64_t>() > most)
+    refuse_part(name, fmt::format("should be a whole number from 1 to {}", most));
+  return value.get<std::int64_t>();
+}
+
+// The columns are those that learn_set() makes.
+SetColumns set_from(const json& map, const std::vector<PreparedColumn>& columns) {
+  SetColumns set;
+  set.members = text_of(map, "members");
+  set.mask = text_of(map, "mask");
+  set.count = whole_number_of(map, "count", most_set_members);
+  set.width = whole_number_of(map, "width", most_set_members);
+  set.room = whole_number_of(map, "room", most_set_members);
+  const std::int64_t of_member = set.width + (set.mask.empty() ? 0 : 1);
+  const bool fits = static_cast<std::int64_t>(columns.size()) == set.count * of_member;
+  const auto is_number = [](const PreparedColumn& column) {
+    return column.kind == Kind::number && column.part == DatePart::none && !column.is_apart;
+  };
+  if (!fits || !std::ranges::all_of(columns, is_number))
+    refuse_part("set", "does not fit the columns of the model");
+  return set;
+}
+
 // Settings that a series to come is framed by; whatever is wrong with them is wrong with the model.
 WindowsConfig windows_from(const json& map) {
   if (!map.is_object()) refuse_part("windows", "should be a map of settings");
@@ -230,8 +255,12 @@ nlohmann::json Preparation::to_json() const {
   json target{{"name", target_column_}};
   if (!target_date_form_.empty()) target["date_form"] = target_date_form_;
   if (task_ == Task::regression) {
-    target["shift"] = target_shift_;
-    target["scale"] = target_scale_;
+    target["shift"] = target_shifts_.front();
+    target["scale"] = target_scales_.front();
+    if (answers_array()) {
+      target["shifts"] = target_shifts_;
+      target["scales"] = target_scales_;
+    }
     if (unknown_base_) {
       target["relative_to"] = config::name_of(RelativeTo::last);
       target["unknown_base"] = *unknown_base_;
@@ -245,6 +274,12 @@ nlohmann::json Preparation::to_json() const {
               {"missing_values", config::name_of(missing_values_)},
               {"target", std::move(target)},
               {"columns", std::move(columns)}};
+  if (set_)
+    result["set"] = {{"members", set_->members},
+                     {"mask", set_->mask},
+                     {"count", set_->count},
+                     {"width", set_->width},
+                     {"room", set_->room}};
   if (windows_) result["windows"] = config::to_json(config::write(*windows_));
   if (!time_form_.empty()) result["time_form"] = time_form_;
   if (!slower_time_forms_.empty()) result["slower_time_forms"] = slower_time_forms_;
@@ -259,8 +294,17 @@ Preparation Preparation::from_json(const nlohmann::json& json) {
   result.target_column_ = text_of(target, "name");
   if (target.contains("date_form")) result.target_date_form_ = DateForm(text_of(target, "date_form")).text();
   if (result.task_ == Task::regression) {
-    result.target_shift_ = number_of(target, "shift");
-    result.target_scale_ = scale_of(target);
+    result.target_shifts_ = {number_of(target, "shift")};
+    result.target_scales_ = {scale_of(target)};
+    if (target.contains("shifts")) {
+      result.target_shifts_ = numbers_of(target, "shifts");
+      result.target_scales_ = numbers_of(target, "scales");
+      result.steps_ = static_cast<std::int64_t>(result.target_shifts_.size());
+      const bool all_above_0 =
+          std::ranges::all_of(result.target_scales_, [](double each) { return each > 0; });
+      if (result.steps_ < 2 || result.target_scales_.size() != result.target_shifts_.size() || !all_above_0)
+        refuse_part("scales", "should be one above 0 for each of several numbers");
+    }
     if (target.contains("relative_to")) {
       if (text_of(target, "relative_to") != config::name_of(RelativeTo::last))
         refuse_part("relative_to", "should be last");
@@ -275,6 +319,13 @@ Preparation Preparation::from_json(const nlohmann::json& json) {
   result.columns_ = columns_from(member(json, "columns"));
   for (const PreparedColumn& column : result.columns_)
     refuse_strange_statistics(column, result.classes_.size());
+  if (json.contains("set")) {
+    result.set_ = set_from(json.at("set"), result.columns_);
+    if (json.contains("windows") || result.task_ != Task::regression)
+      refuse_part("set", "is for plain rows that are answered with numbers");
+  }
+  if (json.contains("windows") && result.steps_ > 1)
+    refuse_part("shifts", "are for an array, but the model reads windows");
   if (!json.contains("windows") && result.unknown_base_)
     refuse_part("relative_to", "is for windows, and the model reads none");
   if (!json.contains("windows")) return result;

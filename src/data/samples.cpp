@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "data/market_sample.h"
+#include "data/reception_sample.h"
 #include "data/sample_table.h"
 
 namespace stoker {
@@ -100,6 +101,7 @@ Table blobs(std::int64_t rows, std::uint64_t seed) {
 
 std::int64_t usual_rows(SampleName name) {
   if (name == SampleName::smc_windows) return 80'000;
+  if (name == SampleName::uhf_mixed) return 4'030;
   return name == SampleName::boston_housing ? 50'000 : 20'000;
 }
 
@@ -114,6 +116,8 @@ Table make_sample(SampleName name, std::int64_t rows, std::uint64_t seed) {
       return blobs(rows, seed);
     case SampleName::smc_windows:
       return make_market(rows, seed);
+    case SampleName::uhf_mixed:
+      return make_receptions(rows, seed);
   }
   fail("sample {} has no maker", static_cast<int>(name));
 }

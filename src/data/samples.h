@@ -9,13 +9,13 @@
 
 namespace stoker {
 
-enum class SampleName { boston_housing, friedman, blobs, smc_windows };
+enum class SampleName { boston_housing, friedman, blobs, smc_windows, uhf_mixed };
 
 }  // namespace stoker
 
 template <>
-inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::SampleName>{
-    "boston_housing", "friedman", "blobs", "smc_windows"};
+inline constexpr std::array<std::string_view, 5> stoker::config::names<stoker::SampleName>{
+    "boston_housing", "friedman", "blobs", "smc_windows", "uhf_mixed"};
 
 namespace stoker {
 

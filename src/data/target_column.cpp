@@ -151,8 +151,8 @@ LearntTarget learn_regression(const std::vector<double>& numbers, const std::str
                                          number_text(numbers.front())));
   }
   if (scaling != Scaling::none) {
-    target.shift = found.mean;
-    target.scale = found.scale;
+    target.shifts = {found.mean};
+    target.scales = {found.scale};
   }
   return target;
 }
@@ -205,13 +205,32 @@ std::vector<double> read_parts(const std::vector<std::string>& parts, const Read
   return all;
 }
 
+// An array of numbers may hold as many quantities, each of a size of its own.
+LearntTarget learn_array(const std::vector<double>& numbers, std::size_t parts,
+                         const PreparationConfig& config, Scaling scaling, const Notes& notes) {
+  LearntTarget target;
+  target.shifts.clear();
+  target.scales.clear();
+  for (std::size_t part = 0; part < parts; ++part) {
+    std::vector<double> own;
+    for (std::size_t i = part; i < numbers.size(); i += parts) own.push_back(numbers[i]);
+    const LearntTarget learnt =
+        learn_regression(own, fmt::format("{}_{}", config.target_column, part), scaling, notes);
+    target.shifts.push_back(learnt.shifts.front());
+    target.scales.push_back(learnt.scales.front());
+  }
+  return target;
+}
+
 LearntTarget learn_path(const Table& training, const PreparationConfig& config, Scaling scaling,
                         const Notes& notes) {
   if (config.task != TaskChoice::automatic && config.task != TaskChoice::regression)
-    refuse("task is {}, but the answers of '{}' are the values of several steps ahead, which are quantities",
+    refuse("task is {}, but the answers of '{}' are several numbers for each row, which are quantities",
            config::name_of(config.task), config.target_column);
-  return learn_regression(target_numbers(training, config.target_column), config.target_column, scaling,
-                          notes);
+  const std::vector<double> numbers = target_numbers(training, config.target_column);
+  if (!training.windows)
+    return learn_array(numbers, target_parts(training, config.target_column).size(), config, scaling, notes);
+  return learn_regression(numbers, config.target_column, scaling, notes);
 }
 
 }  // namespace

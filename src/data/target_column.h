@@ -14,8 +14,9 @@ namespace stoker {
 struct LearntTarget {
   Task task = Task::regression;
   std::vector<std::string> classes;
-  double shift = 0;
-  double scale = 1;
+  // One of each, or of an array of numbers one for each of them.
+  std::vector<double> shifts = {0};
+  std::vector<double> scales = {1};
 };
 LearntTarget learn_target(const Table& training, const PreparationConfig& config, Scaling scaling,
                           const Notes& notes);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "data/array_columns.h"
 #include "data/carry_forward.h"
 #include "data/column_values.h"
 #include "data/kept_columns.h"
@@ -304,8 +305,11 @@ CoveredMoments covered_moments(const Table& table) {
 }
 
 std::vector<std::string> target_parts(const Table& table, const std::string& target) {
-  if (!table.windows || target != table.windows->config.target_column) return {target};
-  return answer_columns(table.windows->config);
+  if (table.windows && target == table.windows->config.target_column)
+    return answer_columns(table.windows->config);
+  if (table.has_column(target)) return {target};
+  std::vector<std::string> parts = array_parts(table, target);
+  return parts.empty() ? std::vector{target} : parts;
 }
 
 }  // namespace stoker

@@ -98,6 +98,9 @@ struct Family {
   // Of numbers: one more output behind them, the logarithm of the variance that each has, in the unit in
   // which they are trained.
   bool tells_variance = false;
+  // Changes parameters so that each variance is so many times what it was, and nothing else. Of families that
+  // tell one.
+  void (*scale_variances)(const Network& network, double factor, NamedArrays& parameters) = nullptr;
 
   bool is_solved() const { return solve != nullptr; }
   DType type() const { return is_solved() ? DType::float64 : DType::float32; }  // that it reads features in

@@ -1,5 +1,7 @@
 #include "model/triangulation.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -37,6 +39,7 @@ void check_triangulation(const config::Value& settings, const std::string& path,
 InputForm form_of_sets(const config::Value& settings) {
   InputForm form = Scaling::standard;
   form.members_of_set = settings_as<TriangulationSettings>(settings).max_receivers;
+  form.one_target_scale = true;
   return form;
 }
 
@@ -58,6 +61,16 @@ std::int64_t triangulation_multiply_adds(const Network& network) {
   const std::int64_t of_member = settings.receiver_width * (set.columns + settings.width) +
                                  settings.width * (4 * settings.width + 2 * set.members);
   return set.members * of_member + settings.head_width * (4 * settings.width + network.outputs);
+}
+
+// The last output is the logarithm of the variance.
+void scale_variances_told(const Network& network, double factor, NamedArrays& parameters) {
+  for (NamedArray& each : parameters) {
+    if (each.name != "head.outer.bias") continue;
+    each.array = each.array.clone();
+    each.array.as<float>()[static_cast<std::size_t>(network.outputs) - 1] +=
+        static_cast<float>(std::log(factor));
+  }
 }
 
 }  // namespace
@@ -83,7 +96,8 @@ Family triangulation() {
           .losses = gaussian_loss,
           .form = form_of_sets,
           .multiply_adds = triangulation_multiply_adds,
-          .tells_variance = true};
+          .tells_variance = true,
+          .scale_variances = scale_variances_told};
 }
 
 }  // namespace stoker

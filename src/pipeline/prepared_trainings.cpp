@@ -217,8 +217,9 @@ void PreparedTrainings::settle_features(PreparedTraining& training, const Table&
     settings.feature_columns = found->second;
     return;
   }
-  settings.feature_columns = choose_features(table, settings, notes_);
-  learn_columns(table, settings, form_of(family_of(training.spec), training.spec.settings), notes_);
+  const InputForm form = form_of(family_of(training.spec), training.spec.settings);
+  settings.feature_columns = choose_features(table, settings, form, notes_);
+  learn_columns(table, settings, form, notes_);
   features_.emplace(key, settings.feature_columns);
 }
 

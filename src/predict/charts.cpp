@@ -17,6 +17,7 @@ constexpr const char* classes_kind = "predicted_classes";
 constexpr const char* confusion_kind = "confusion_matrix";
 constexpr const char* scores_kind = "class_scores";
 constexpr const char* calibration_kind = "calibration";
+constexpr const char* map_kind = "position_map";
 constexpr const char* importance_kind = "column_importance";
 
 json written(const PredictedAgainstActual& chart) {
@@ -47,6 +48,15 @@ json written(const ColumnImportance& chart) {
 json written(const Calibration& chart) {
   return {{"kind", calibration_kind},   {"class", chart.of_class}, {"predicted", chart.predicted},
           {"observed", chart.observed}, {"rows", chart.rows},      {"expected_error", chart.expected_error}};
+}
+
+json written(const PositionMap& chart) {
+  return {{"kind", map_kind},
+          {"actual_x", chart.actual_x},
+          {"actual_y", chart.actual_y},
+          {"predicted_x", chart.predicted_x},
+          {"predicted_y", chart.predicted_y},
+          {"radius", chart.radius}};
 }
 
 template <class Rows>
@@ -109,6 +119,20 @@ Calibration calibration_from(const json& value) {
   return calibration;
 }
 
+PositionMap map_from(const json& value) {
+  PositionMap map;
+  map.actual_x = numbers_from(value.at("actual_x"));
+  map.actual_y = numbers_from(value.at("actual_y"));
+  map.predicted_x = numbers_from(value.at("predicted_x"));
+  map.predicted_y = numbers_from(value.at("predicted_y"));
+  map.radius = numbers_from(value.at("radius"));
+  const std::size_t rows = map.actual_x.size();
+  if (map.actual_y.size() != rows || map.predicted_x.size() != rows || map.predicted_y.size() != rows ||
+      (!map.radius.empty() && map.radius.size() != rows))
+    refuse("the lists of its map are of unequal length");
+  return map;
+}
+
 }  // namespace
 
 json confusion_rows(const ConfusionMatrix& matrix) {
@@ -159,6 +183,7 @@ Chart chart_from_json(const json& value) {
   if (kind == scores_kind) return scores_from(value);
   if (kind == importance_kind) return importance_from(value);
   if (kind == calibration_kind) return calibration_from(value);
+  if (kind == map_kind) return map_from(value);
   refuse("it has a chart of an unknown kind, '{}'", kind.substr(0, 100));
 }
 

@@ -56,8 +56,19 @@ struct Calibration {
   double expected_error = 0;       // mean distance of the two over all rows (expected calibration error)
 };
 
+// Places of at most 200 rows, evenly spaced over all.
+struct PositionMap {
+  std::vector<double> actual_x;
+  std::vector<double> actual_y;
+  std::vector<double> predicted_x;
+  std::vector<double> predicted_y;
+  // Of the circle around what is predicted that is to hold 68 % of such rows; none of models that do not tell
+  // it.
+  std::vector<double> radius;
+};
+
 using Chart = std::variant<PredictedAgainstActual, PredictedClasses, ConfusionMatrix, ClassScores,
-                           ColumnImportance, Calibration>;
+                           ColumnImportance, Calibration, PositionMap>;
 
 // {"kind": "confusion_matrix", …}
 nlohmann::json to_json(const Chart& chart);

@@ -15,6 +15,7 @@
 #include "data/windows.h"
 #include "predict/calibration.h"
 #include "predict/certainty.h"
+#include "predict/positions.h"
 #include "predict/predictions.h"
 
 namespace stoker {
@@ -270,11 +271,16 @@ std::optional<Baseline> baseline_of_last_values(const Table& table, const std::v
 void evaluate_numbers(const Model& model, const Table& table, const Notes& notes,
                       std::span<const Metric> wanted, bool judged, Evaluation& evaluation) {
   const std::vector<double> actual = target_numbers_or_nan(table, evaluation.target);
-  const std::vector<double> predicted = predict(model, table).values;
+  const Predictions predictions = predict(model, table);
+  const std::vector<double>& predicted = predictions.values;
   const MeasuredRows rows = measured_numbers(actual, predicted);
   const auto steps = static_cast<std::size_t>(model.preparation.steps());
   measure(rows, wanted, evaluation);
-  evaluation.by_step = measured_steps(actual, predicted, steps, wanted);
+  if (model.preparation.answers_array()) {
+    add_positions(actual, predictions, evaluation);
+  } else {
+    evaluation.by_step = measured_steps(actual, predicted, steps, wanted);
+  }
   evaluation.charts.emplace_back(PredictedAgainstActual{even_sample(actual), even_sample(predicted)});
   if (!judged) return;
   add_certainty(rows, wanted, drawn_at_once(table, model.preparation.steps()), evaluation);

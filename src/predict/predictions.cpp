@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "data/arrow_result.h"
 #include "data/relative_answers.h"
+#include "kernels/row_losses.h"
 #include "model/sigmoid.h"
 #include "model/workers.h"
 #include "predict/decide.h"
@@ -146,6 +147,8 @@ NamedColumns prediction_columns(const Predictions& predictions, const std::strin
     const auto steps = static_cast<std::size_t>(predictions.steps);
     for (std::size_t step = 0; step < steps; ++step)
       add_steps(name, predictions.values, step, steps, of_steps);
+    if (!predictions.deviations.empty())
+      of_steps.emplace_back("deviation", numbers(predictions.deviations, 0, 1));
     return of_steps;
   }
   NamedColumns columns{{name, names_of_classes(predictions)}};
@@ -176,6 +179,52 @@ Table with_columns(const Table& table, const NamedColumns& added) {
   return {arrow::Table::Make(arrow::schema(fields), columns, table.rows())};
 }
 
+// What a single model says of numbers, in real units.
+struct ToldNumbers {
+  std::vector<double> values;     // [rows, steps]
+  std::vector<double> variances;  // [rows], of each of them; none of models that do not tell it
+};
+
+ToldNumbers told_numbers(const Model& model, const Dataset& data) {
+  const Preparation& preparation = model.preparation;
+  const std::vector<double> outputs = outputs_of(model, data, 0, data.rows());
+  const auto steps = static_cast<std::size_t>(preparation.steps());
+  const auto width = static_cast<std::size_t>(model.network.outputs);
+  ToldNumbers told;
+  told.values.reserve(outputs.size() / width * steps);
+  for (std::size_t first = 0; first < outputs.size(); first += width) {
+    for (std::size_t step = 0; step < steps; ++step)
+      told.values.push_back(outputs[first + step] * preparation.target_scale(step) +
+                            preparation.target_shift(step));
+    if (width == steps) continue;
+    const double most = kernels::most_log_variance;
+    const double variance = std::exp(std::clamp(outputs[first + steps], -most, most));
+    told.variances.push_back(variance * preparation.target_scale() * preparation.target_scale());
+  }
+  add_bases(data, told.values);
+  return told;
+}
+
+// [rows]: what the members hold for possible around their mean; none where one of them does not tell how sure
+// it is.
+std::vector<double> deviations_around(const Predictions& mean, std::span<const ToldNumbers> members,
+                                      std::span<const double> weights) {
+  const auto steps = static_cast<std::size_t>(mean.steps);
+  std::vector<double> variances(mean.values.size() / steps);
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    const ToldNumbers& told = members[m];
+    if (told.variances.empty()) return {};
+    const double weight = weights.empty() ? 1 / static_cast<double>(members.size()) : weights[m];
+    for (std::size_t i = 0; i < told.values.size(); ++i) {
+      const double apart = told.values[i] - mean.values[i];
+      variances[i / steps] +=
+          weight * (told.variances[i / steps] + apart * apart) / static_cast<double>(steps);
+    }
+  }
+  for (double& each : variances) each = std::sqrt(each);
+  return variances;
+}
+
 // Where all count the same, their sum is divided in the end.
 std::vector<double> weighted(const Model& model, std::size_t member, std::vector<double> values) {
   if (model.weights.empty()) return values;
@@ -186,11 +235,7 @@ std::vector<double> weighted(const Model& model, std::size_t member, std::vector
 }  // namespace
 
 std::vector<double> predict_numbers(const Model& model, const Dataset& data) {
-  std::vector<double> values = outputs_of(model, data, 0, data.rows());
-  for (double& value : values)
-    value = value * model.preparation.target_scale() + model.preparation.target_shift();
-  add_bases(data, values);
-  return values;
+  return told_numbers(model, data).values;
 }
 
 Predictions predict(const Model& model, const Table& table) {
@@ -198,9 +243,14 @@ Predictions predict(const Model& model, const Table& table) {
   Predictions predictions;
   predictions.steps = model.preparation.steps();
   const std::span<const Model> members = members_of(model);
-  for (std::size_t i = 0; i < members.size(); ++i)
-    add_to(predictions.values, weighted(model, i, predict_numbers(members[i], rows_of(members[i], table))));
+  std::vector<ToldNumbers> told;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    told.push_back(told_numbers(members[i], rows_of(members[i], table)));
+    add_to(predictions.values, weighted(model, i, told.back().values));
+    if (told.back().variances.empty()) told.back().values.clear();
+  }
   if (model.weights.empty()) divide_by(members.size(), predictions.values);
+  predictions.deviations = deviations_around(predictions, told, model.weights);
   return predictions;
 }
 

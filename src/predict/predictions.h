@@ -18,7 +18,9 @@ constexpr std::size_t most_classes_with_columns = 1'000;
 // Predictions in real units, in the order of the rows.
 struct Predictions {
   Task task = Task::regression;
-  std::vector<double> values;         // regression: [rows, steps] row-major
+  std::vector<double> values;  // regression: [rows, steps] row-major
+  std::vector<double> deviations =
+      {};                             // regression by models that tell it: [rows], of each number of the row
   std::vector<std::int64_t> classes;  // classification: number of the class
   std::vector<double> probabilities;  // classification: [rows, classes] row-major
   std::vector<std::string> class_names;
@@ -31,7 +33,8 @@ struct Predictions {
   }
 };
 
-// Of an ensemble, the mean of what its members predict: of values, or of probabilities.
+// Of an ensemble, the mean of what its members predict: of values, or of probabilities. Deviations are those
+// of all that the members hold for possible, so that members which disagree are less sure together.
 Predictions predict(const Model& model, const Table& table);
 // Of a regression, by member; a single model is its own only one.
 std::vector<std::vector<double>> predict_with_each_member(const Model& model, const Table& table);
@@ -66,9 +69,9 @@ class PiecesOfPredictions {
 using PredictedRows = std::function<void(const std::function<void(const Predictions& piece)>& take)>;
 
 // As columns: "<target>" is named `prediction`, or prediction_1, prediction_2, … where there are several
-// steps; classification adds probability_<class>, or `probability`, that of the prediction, where the classes
-// are too many. With the input columns in front when asked for; a name that is taken already gets an
-// underscore behind it.
+// steps, with `deviation` behind them where the model tells it; classification adds probability_<class>, or
+// `probability`, that of the prediction, where the classes are too many. With the input columns in front when
+// asked for; a name that is taken already gets an underscore behind it.
 Table predictions_table(const Predictions& predictions, const Table& input, bool include_features,
                         const std::string& prediction_name);
 

@@ -28,8 +28,11 @@ RowsToMeasure::RowsToMeasure(Model model, Dataset data) : model_(std::move(model
     classes_ = class_numbers(data_.targets());
     return;
   }
-  for (const float each : std::as_const(data_).targets().as<float>())
-    actual_.push_back(each * preparation.target_scale() + preparation.target_shift());
+  const auto steps = static_cast<std::size_t>(preparation.steps());
+  for (const float each : std::as_const(data_).targets().as<float>()) {
+    const std::size_t step = actual_.size() % steps;
+    actual_.push_back(each * preparation.target_scale(step) + preparation.target_shift(step));
+  }
   add_bases(data_, actual_);
 }
 

@@ -80,6 +80,7 @@ std::string body_of(const RunContents& contents) {
         "it.</section></noscript>\n";
   body += loss_section(contents);
   body += predictions_section(contents);
+  body += map_section(contents);
   body += steps_section(contents);
   body += class_scores_section(contents);
   body += confusion_section(contents);

@@ -14,6 +14,7 @@ GnuplotPicture loss_picture(const LossCurve& curve, const std::string& run);
 std::optional<GnuplotPicture> training_picture(const LossCurve& curve, const std::string& run);
 GnuplotPicture predicted_picture(const Evaluation& evaluation, const std::string& run);
 GnuplotPicture residuals_picture(const Evaluation& evaluation, const std::string& run);
+GnuplotPicture map_picture(const Evaluation& evaluation, const std::string& run);  // of one that has a map
 GnuplotPicture confusion_picture(const Evaluation& evaluation, const std::string& run);
 
 }  // namespace stoker

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "report/drawn_map.h"
 #include "report/pictures.h"
 #include "report/report.h"
 
@@ -35,6 +36,8 @@ void draw_evaluation(Drawer& drawer, const CardEvaluation& each, const std::stri
                 file_name("predicted_vs_actual", each.card, several));
     drawer.draw(residuals_picture(each.evaluation, run), file_name("residuals", each.card, several));
   }
+  if (drawn_map(each.evaluation))
+    drawer.draw(map_picture(each.evaluation, run), file_name("map", each.card, several));
   const auto* matrix = each.evaluation.chart<ConfusionMatrix>();
   if (matrix == nullptr) return;
   // An image of one cell is none to gnuplot; thousands of classes do not show on 800 lines.

@@ -25,6 +25,7 @@ std::string document_section(const RunContents& contents);
 std::string metrics_section(const RunContents& contents);
 std::string loss_section(const RunContents& contents);
 std::string predictions_section(const RunContents& contents);
+std::string map_section(const RunContents& contents);
 std::string steps_section(const RunContents& contents);
 std::string confusion_section(const RunContents& contents);
 std::string class_scores_section(const RunContents& contents);

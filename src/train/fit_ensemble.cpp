@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "predict/out_of_fold.h"
 #include "predict/predictions.h"
+#include "train/calibrate_deviations.h"
 #include "train/choose_batch.h"
 #include "train/choose_decision.h"
 #include "train/chosen_batches.h"
@@ -275,6 +276,7 @@ class EnsembleTraining {
     if (trained.model.preparation.classes() != common_.preparation.classes())
       refuse("ensemble: a class is missing from the rows that member {} of {} is trained on", number + 1,
              trained_.size());
+    calibrate_deviations(held_back, trained.model);
     trained.model.held_back = held_back_by(trained.model, held_back, common_.rows[number].second);
     trained_[number] = std::move(trained);
     time_spent_.keep();

@@ -11,6 +11,7 @@
 #include "data/time_order.h"
 #include "device/cpu_formats.h"
 #include "predict/predictions.h"
+#include "train/calibrate_deviations.h"
 #include "train/checkpoints.h"
 #include "train/choose_batch.h"
 #include "train/choose_decision.h"
@@ -121,7 +122,7 @@ PreparedData prepare_with_validation(const FitRequest& request, const TrainingSe
   if (config.validation_ratio == 0) return prepare(table, nullptr, request.preparation, form, notes);
   // Which row has which class must be known before rows are set aside.
   PreparationConfig settings = request.preparation;
-  settings.feature_columns = choose_features(table, settings, notes);
+  settings.feature_columns = choose_features(table, settings, form, notes);
   const std::vector<std::int64_t> classes = classes_of(table, settings, notes);
   SplitRows rows = validation_rows(table, classes, config);
   if (const std::string purged = purge_text(rows); !purged.empty())
@@ -362,6 +363,15 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   result.learning_rate = plan.config.learning_rate;
   result.model.quantile = quantile_of(training);
   decide(decision, predicted_rows(to_decide_by, result.model.parameters), notes, result);
+  if (const auto chosen = calibrate_deviations(
+          held_back.empty() ? request.training : take_rows(request.training, held_back), result.model)) {
+    result.chosen.push_back(*chosen);
+    if (held_back.empty())
+      notes(Severity::warning,
+            "how sure the model is was measured on rows that it was trained on, because none are held back; "
+            "set "
+            "validation_ratio, for example to 0.1");
+  }
   result.engine = maker.name;
   result.device = device.name();
   result.placement = placement;

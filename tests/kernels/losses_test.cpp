@@ -27,7 +27,11 @@ struct Rows {
   std::vector<float> gradients;
   float stopped = 0;
 
-  explicit Rows(Loss kind) : loss(kind), width(kind == Loss::cross_entropy ? 3 : 1) {
+  explicit Rows(Loss kind)
+      : loss(kind),
+        width(kind == Loss::cross_entropy ? 3
+              : kind == Loss::gaussian    ? 2
+                                          : 1) {
     for (int i = 0; i < 4 * width; ++i) outputs.push_back(static_cast<float>(2 * std::sin(3.0 * i + 1)));
     gradients.resize(outputs.size());
   }
@@ -57,8 +61,8 @@ struct Rows {
   }
 };
 
-const std::vector<Loss> every_loss{Loss::mse, Loss::binary_cross_entropy, Loss::cross_entropy, Loss::huber,
-                                   Loss::quantile};
+const std::vector<Loss> every_loss{
+    Loss::mse, Loss::binary_cross_entropy, Loss::cross_entropy, Loss::huber, Loss::quantile, Loss::gaussian};
 
 TEST(Losses, AreThoseOfTheTextbook) {
   Rows mse(Loss::mse);
@@ -113,6 +117,27 @@ TEST(Losses, OfAQuantileCountWhatLiesAboveAndBelowItDifferently) {
   EXPECT_NEAR(rows.sums[3], 0.1 * 5, 1e-6);
   EXPECT_NEAR(rows.gradients[2], -0.9 / 4, 1e-6);
   EXPECT_NEAR(rows.gradients[3], 0.1 / 4, 1e-6);
+}
+
+TEST(Losses, OfAGaussianAreThoseOfTorch) {
+  // torch.nn.GaussianNLLLoss of two numbers that share a variance, the last of the outputs its logarithm.
+  Rows rows(Loss::gaussian);
+  rows.width = 3;
+  rows.outputs = {0.5F, 1, 0, 1, 1, std::log(4.0F), 0, 0, 12, 0, 0, -11};
+  rows.targets = {0.5F, 1, 0, 3, 2, 0, 0.5F, 0};
+  rows.gradients.assign(12, 7);
+  rows.mean();
+  EXPECT_NEAR(rows.sums[0], 0, 1e-6);
+  EXPECT_NEAR(rows.gradients[2], 0.5 / 4, 1e-6);
+  EXPECT_NEAR(rows.sums[1], 0.5 * (std::log(4.0) + (1 + 4) / 2.0 / 4), 1e-6);
+  EXPECT_NEAR(rows.gradients[3], 1.0 / 4 / 2 / 4, 1e-6);
+  EXPECT_NEAR(rows.gradients[4], -2.0 / 4 / 2 / 4, 1e-6);
+  EXPECT_NEAR(rows.gradients[5], 0.5 * (1 - 2.5 / 4) / 4, 1e-6);
+  // Beyond 10 a logarithm counts as 10 and has no slope.
+  EXPECT_NEAR(rows.sums[2], 0.5 * (10 + 2 * std::exp(-10.0)), 1e-6);
+  EXPECT_EQ(rows.gradients[8], 0);
+  EXPECT_NEAR(rows.sums[3], 0.5 * (-10 + 0.125 * std::exp(10.0)), 1e-3);
+  EXPECT_EQ(rows.gradients[11], 0);
 }
 
 TEST(Losses, AreMultipliedByTheWeightsOfTheirRows) {

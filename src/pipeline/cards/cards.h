@@ -6,6 +6,7 @@
 namespace stoker::cards {
 
 CardType data_load();
+CardType data_filter();
 CardType join_as_of();
 CardType data_split();
 CardType windows();

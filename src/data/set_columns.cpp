@@ -1,0 +1,272 @@
+#include "data/set_columns.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+
+#include <arrow/chunked_array.h>
+#include <arrow/type.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "data/array_columns.h"
+#include "data/column_scale.h"
+#include "data/column_values.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::size_t rows_of_set_block = 512;
+
+std::size_t size_of(std::int64_t number) {
+  return static_cast<std::size_t>(number);
+}
+
+NumberReader reader_of(const Table& table, const std::string& name) {
+  const auto values = table.column(name);
+  const ColumnKind kind = kind_of(*values->type());
+  if (!is_numeric(kind) && kind != ColumnKind::empty)
+    refuse("column '{}' is part of a set, which is made of numbers, but its type is {}", name,
+           values->type()->ToString());
+  return NumberReader(values);
+}
+
+// All columns of a set, a block of rows at a time.
+class SetReader {
+ public:
+  SetReader(const Table& table, const SetColumns& set) : table_(table), set_(set) {
+    const ArrayOfRows array{set.members, set.count, set.width};
+    for (std::int64_t member = 0; member < set.count; ++member)
+      for (std::int64_t column = 0; column < set.width; ++column)
+        readers_.push_back(reader_of(table, array.column(member, column)));
+    for (std::int64_t member = 0; !set.mask.empty() && member < set.count; ++member)
+      readers_.push_back(reader_of(table, fmt::format("{}_{}", set.mask, member)));
+    values_.resize(readers_.size() * rows_of_set_block);
+  }
+
+  // False behind the last row.
+  bool next() {
+    first_ += static_cast<std::int64_t>(rows_);
+    rows_ = std::min(rows_of_set_block, size_of(table_.rows() - first_));
+    for (std::size_t i = 0; i < readers_.size() && rows_ > 0; ++i)
+      readers_[i].read(std::span(values_).subspan(i * rows_of_set_block, rows_));
+    return rows_ > 0;
+  }
+  std::size_t rows() const { return rows_; }
+  std::int64_t first_row() const { return first_; }
+
+  double value(std::size_t row, std::int64_t member, std::int64_t column) const {
+    return values_[size_of(member * set_.width + column) * rows_of_set_block + row];
+  }
+  bool is_present(std::size_t row, std::int64_t member) const {
+    if (!set_.mask.empty()) {
+      const double mask = values_[size_of(set_.count * set_.width + member) * rows_of_set_block + row];
+      return !std::isnan(mask) && mask != 0;
+    }
+    for (std::int64_t column = 0; column < set_.width; ++column)
+      if (!std::isnan(value(row, member, column))) return true;
+    return false;
+  }
+
+ private:
+  const Table& table_;
+  const SetColumns& set_;
+  std::vector<NumberReader> readers_;
+  std::vector<double> values_;
+  std::int64_t first_ = 0;
+  std::size_t rows_ = 0;
+};
+
+std::string name_of_set(const Table& table, const PreparationConfig& config) {
+  if (config.feature_columns.size() > 1)
+    refuse("the model reads one set in each row, but feature_columns names {} columns; name the array alone",
+           config.feature_columns.size());
+  if (!config.feature_columns.empty()) return config.feature_columns.front();
+  const std::vector<std::string> names = names_of_arrays_of_rows(table);
+  if (names.size() > 1)
+    refuse(
+        "the table has several arrays that could be the set to predict from: {}; name one in feature_columns",
+        join(names, ", "));
+  if (names.empty())
+    refuse(
+        "the model reads a set in each row, an array with a row for each member, which stands in columns "
+        "named "
+        "NAME_0_0, NAME_0_1, …; the table has none");
+  return names.front();
+}
+
+// What the values of one place are like over all members that are present.
+struct QuantityOfMembers {
+  std::vector<double> known;
+  std::int64_t missing = 0;
+};
+
+struct MetInSets {
+  std::vector<QuantityOfMembers> quantities;
+  std::int64_t rows_with_too_many = 0;
+};
+
+MetInSets read_sets(const Table& training, const SetColumns& set) {
+  MetInSets met;
+  met.quantities.resize(size_of(set.width));
+  SetReader reader(training, set);
+  while (reader.next()) {
+    for (std::size_t row = 0; row < reader.rows(); ++row) {
+      std::int64_t present = 0;
+      for (std::int64_t member = 0; member < set.count; ++member) {
+        if (!reader.is_present(row, member) || ++present > set.room) continue;
+        for (std::int64_t column = 0; column < set.width; ++column) {
+          const double value = reader.value(row, member, column);
+          QuantityOfMembers& quantity = met.quantities[size_of(column)];
+          if (std::isinf(value))
+            refuse("column '{}_{}_{}' is infinite in row {}: correct the value", set.members, member, column,
+                   training.row_number(reader.first_row() + static_cast<std::int64_t>(row)));
+          if (std::isnan(value)) {
+            ++quantity.missing;
+          } else {
+            quantity.known.push_back(value);
+          }
+        }
+      }
+      met.rows_with_too_many += present > set.room ? 1 : 0;
+    }
+  }
+  return met;
+}
+
+double middle_of(std::vector<double> numbers) {
+  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  return *middle;
+}
+
+template <class T>
+void lay_values(const Table& table, const SetColumns& set, const std::vector<PreparedColumn>& columns,
+                Missing missing_values, std::span<T> members, std::span<T> present) {
+  SetReader reader(table, set);
+  while (reader.next()) {
+    for (std::size_t row = 0; row < reader.rows(); ++row) {
+      const std::int64_t number = reader.first_row() + static_cast<std::int64_t>(row);
+      std::int64_t laid = 0;
+      for (std::int64_t member = 0; member < set.count; ++member) {
+        if (!reader.is_present(row, member)) continue;
+        // In its place where all have one.
+        const std::int64_t place = set.count <= set.room ? member : laid;
+        if (place >= set.room) break;
+        ++laid;
+        present[size_of(number * set.room + place)] = 1;
+        for (std::int64_t column = 0; column < set.width; ++column) {
+          const PreparedColumn& prepared = columns[size_of(member * set.width + column)];
+          double value = reader.value(row, member, column);
+          if (std::isnan(value)) {
+            if (missing_values == Missing::refuse)
+              refuse("column '{}' is missing in row {}, which missing_values: refuse does not allow",
+                     prepared.name, table.row_number(number));
+            value = prepared.fill;
+          }
+          const T told = static_cast<T>(scaled(prepared, value));
+          if (!std::isfinite(told))
+            refuse("column '{}' is infinite in row {}, or too large", prepared.name,
+                   table.row_number(number));
+          members[size_of((number * set.room + place) * set.width + column)] = told;
+        }
+      }
+      if (laid == 0)
+        refuse(
+            "row {} has no member of '{}' that is present: there is nothing to predict from; leave such rows "
+            "out",
+            table.row_number(number), set.members);
+    }
+  }
+}
+
+}  // namespace
+
+SetColumns find_set(const Table& table, const PreparationConfig& config, const InputForm& form) {
+  const std::string name = name_of_set(table, config);
+  const auto array = array_of_rows(table, name);
+  if (!array)
+    refuse(
+        "'{}' is no array with a row for each member, which would stand in columns named {}_0_0, {}_0_1, …{}",
+        name, name, name, did_you_mean(name, names_of_arrays_of_rows(table)));
+  if (array->rows > most_set_members)
+    refuse("the array '{}' has {} members; the maximum is {}", name, array->rows, most_set_members);
+  const SetColumns set{name, config.mask_column, array->rows, array->columns, form.members_of_set};
+  if (!set.mask.empty()) {
+    const std::size_t places = array_parts(table, set.mask).size();
+    if (places != size_of(set.count))
+      refuse("mask_column is '{}', which has {} ({}_0, {}_1, …), but the set '{}' has {}", set.mask,
+             counted(places, "column"), set.mask, set.mask, set.members,
+             counted(static_cast<std::size_t>(set.count), "member"));
+  }
+  return set;
+}
+
+std::vector<PreparedColumn> learn_set(const Table& training, const SetColumns& set,
+                                      const PreparationConfig& config, Scaling scaling, const Notes& notes) {
+  MetInSets met = read_sets(training, set);
+  if (met.rows_with_too_many > 0)
+    notes(Severity::warning,
+          fmt::format(
+              "{} of {} rows have more than {} members of '{}' that are present; the first {} of each count",
+              met.rows_with_too_many, training.rows(), set.room, set.members, set.room));
+  std::vector<PreparedColumn> quantities;
+  for (std::int64_t column = 0; column < set.width; ++column) {
+    QuantityOfMembers& quantity = met.quantities[size_of(column)];
+    PreparedColumn prepared;
+    prepared.name = fmt::format("{}_…_{}", set.members, column);
+    if (quantity.known.empty())
+      refuse("value {} of the members of '{}' is missing in every row to train on", column, set.members);
+    if (quantity.missing > 0 && config.missing_values == Missing::refuse)
+      refuse(
+          "value {} of the members of '{}' is missing {} times, which missing_values: refuse does not allow",
+          column, set.members, quantity.missing);
+    prepared.fill = middle_of(quantity.known);
+    if (quantity.missing > 0)
+      notes(Severity::info,
+            fmt::format("value {} of the members of '{}': {} of {} are missing, filled with the median {}",
+                        column, set.members, quantity.missing,
+                        quantity.known.size() + size_of(quantity.missing), number_text(prepared.fill)));
+    learn_scale(prepared, quantity.known, scaling);
+    quantities.push_back(std::move(prepared));
+  }
+  std::vector<PreparedColumn> columns;
+  const ArrayOfRows array{set.members, set.count, set.width};
+  for (std::int64_t member = 0; member < set.count; ++member) {
+    for (std::int64_t column = 0; column < set.width; ++column) {
+      columns.push_back(quantities[size_of(column)]);
+      columns.back().name = array.column(member, column);
+    }
+  }
+  for (std::int64_t member = 0; !set.mask.empty() && member < set.count; ++member) {
+    columns.emplace_back();
+    columns.back().name = fmt::format("{}_{}", set.mask, member);
+  }
+  return columns;
+}
+
+std::vector<ArraySpec> set_inputs(const SetColumns& set, DType type) {
+  return {{"members", Role::features, type, {set.room, set.width}, {}},
+          {"present", Role::mask, type, {set.room}, {}}};
+}
+
+void lay_set(const Table& table, const SetColumns& set, const std::vector<PreparedColumn>& columns,
+             Missing missing_values, DType type, Dataset& dataset) {
+  Array members(type, {table.rows(), set.room, set.width});
+  Array present(type, {table.rows(), set.room});
+  const auto lay = [&]<class T>(T) {
+    std::ranges::fill(members.as<T>(), T{0});
+    std::ranges::fill(present.as<T>(), T{0});
+    lay_values<T>(table, set, columns, missing_values, members.as<T>(), present.as<T>());
+  };
+  if (type == DType::float32) {
+    lay(float{});
+  } else {
+    lay(double{});
+  }
+  dataset.arrays.push_back({"members", Role::features, std::move(members)});
+  dataset.arrays.push_back({"present", Role::mask, std::move(present)});
+}
+
+}  // namespace stoker

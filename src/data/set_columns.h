@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/notes.h"
+#include "data/dataset.h"
+#include "data/preparation_config.h"
+#include "data/table.h"
+
+// A set in each row, such as what several receivers heard: an array with a row for each member, any of which
+// may be absent.
+namespace stoker {
+
+struct SetColumns {
+  std::string members;  // the array of two dimensions
+  std::string mask;  // an array of one, 0 where a member is absent; empty: where all its values are missing
+  std::int64_t count = 0;  // members in the table
+  std::int64_t width = 0;  // values of each
+  std::int64_t room =
+      0;  // members that the model has room for; of more that are present, the first ones count
+};
+
+constexpr std::int64_t most_set_members = 65'536;
+
+// Refuses a table without such an array, or with several to choose from.
+SetColumns find_set(const Table& table, const PreparationConfig& config, const InputForm& form);
+
+// A column for each value of each member, one member behind the other, then those of the mask. Values that
+// stand at the same place of every member are one quantity, and are scaled as one, by members that are
+// present.
+std::vector<PreparedColumn> learn_set(const Table& training, const SetColumns& set,
+                                      const PreparationConfig& config, Scaling scaling, const Notes& notes);
+
+std::vector<ArraySpec> set_inputs(const SetColumns& set, DType type);
+// "members" [rows, room, width], 0 where one is absent, and "present" [rows, room]. Refuses a row without
+// any.
+void lay_set(const Table& table, const SetColumns& set, const std::vector<PreparedColumn>& columns,
+             Missing missing_values, DType type, Dataset& dataset);
+
+}  // namespace stoker
