@@ -142,6 +142,28 @@ ExitCode run_linear(const BenchOptions& options) {
   return ExitCode::done;
 }
 
+// A subcommand with options of its own.
+CLI::App* add_load(CLI::App& app, LoadOptions& options) {
+  CLI::App* load = app.add_subcommand("load", "Rows of a file to a tensor of 32-bit floats on the device");
+  load->add_option("--rows", options.rows, "Rows of the file")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}))
+      ->capture_default_str();
+  load->add_option("--columns", options.columns, "Columns of numbers")
+      ->check(CLI::Range(std::int64_t{2}, std::int64_t{10'000}))
+      ->capture_default_str();
+  load->add_option("--format", options.formats, "csv, parquet or arrow; may be repeated")
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"csv", "parquet", "arrow"}))
+      ->capture_default_str();
+  load->add_option("--device", options.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
+  load->add_option("--seconds", options.seconds, "Length of each of the 7 windows whose median is reported")
+      ->check(CLI::Range(0.2, 600.0))
+      ->capture_default_str();
+  load->add_flag("--peers", options.peers, "Also measure pandas and pyarrow and report the ratios");
+  load->add_flag("--json", options.json, "Print one JSON object per measurement, each on its own line");
+  return load;
+}
+
 }  // namespace
 
 Action declare_bench(CLI::App& app) {
@@ -162,6 +184,8 @@ Action declare_bench(CLI::App& app) {
   add_w1_flags(*w1, *options);
   add_shared_flags(*w1, *options);
   add_shared_flags(*linear, *options);
+  const auto of_loads = std::make_shared<LoadOptions>();
+  CLI::App* load = add_load(app, *of_loads);
   app.require_subcommand(1);
   app.footer(
       "Examples:\n"
@@ -170,8 +194,13 @@ Action declare_bench(CLI::App& app) {
       "  stoker bench w1 --device cpu --models 32\n"
       "  stoker bench w1 --device cuda --hidden 1024,1024,1024 --engine fused --engine graph\n"
       "  stoker bench w2 --batch 16 --batch 256 --device cpu --peers\n"
-      "  stoker bench linear --peers");
+      "  stoker bench linear --peers\n"
+      "  stoker bench load --rows 2000000 --columns 20 --format csv --peers");
   return [=] {
+    if (load->parsed()) {
+      bench_load(*of_loads);
+      return ExitCode::done;
+    }
     if (w1->parsed()) return run_w1(*options);
     if (w2->parsed()) return run_sequences("w2", "lstm", *of_sequences);
     if (w3->parsed()) return run_sequences("w3", "transformer", *of_sequences);

@@ -80,4 +80,16 @@ void bench_sequences(const std::string& workload, const std::string& family, con
 // linear_regression, ridge, lasso, lasso_cv on the same table in memory. One line per model.
 void bench_linear(const BenchOptions& options, Comparison& comparison);
 
+// From a file to a tensor on the device, by format.
+struct LoadOptions {
+  std::int64_t rows = 500'000;
+  std::int64_t columns = 14;
+  std::vector<std::string> formats{"csv", "parquet", "arrow"};
+  std::string device = "cpu";
+  double seconds = 0.25;  // of a window
+  bool peers = false;
+  bool json = false;
+};
+void bench_load(const LoadOptions& options);
+
 }  // namespace stoker::cli

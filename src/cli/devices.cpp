@@ -1,11 +1,16 @@
+#include <chrono>
+#include <thread>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "device/device.h"
+#include "device/gpu_meter.h"
 
 namespace stoker::cli {
 namespace {
@@ -42,15 +47,64 @@ std::string as_text(const DeviceList& list) {
   return text;
 }
 
+struct DevicesFlags {
+  bool json = false;
+  bool watches = false;
+  double every = 1;
+  std::int64_t times = 0;
+};
+
+nlohmann::json reading_json(std::size_t number, const GpuMeter& meter) {
+  const GpuReading reading = meter.read();
+  return {{"gpu", number},
+          {"model", meter.name()},
+          {"busy", reading.busy},
+          {"watts", reading.watts},
+          {"megahertz", reading.megahertz},
+          {"celsius", reading.celsius},
+          {"used_bytes", reading.used_bytes},
+          {"total_bytes", reading.total_bytes}};
+}
+
+std::string reading_text(std::size_t number, const GpuMeter& meter) {
+  const GpuReading reading = meter.read();
+  return fmt::format("{}  {}  busy {:3.0f} %  {:4.0f} W  {:5.0f} MHz  {:3.0f} °C  {} of {}\n", number,
+                     meter.name(), 100 * reading.busy, reading.watts, reading.megahertz, reading.celsius,
+                     human_bytes(reading.used_bytes), human_bytes(reading.total_bytes));
+}
+
+// Until it has been done so often, or somebody stops it.
+ExitCode watch_gpus(const DevicesFlags& flags) {
+  std::string none_because;
+  const auto meters = gpu_meters(none_because);
+  if (meters.empty()) refuse("there is no GPU to watch: {}", none_because);
+  if (!flags.json)
+    print(
+        "Busy is the share of time in which at least one multiprocessor had work, as the driver counts "
+        "it.\n");
+  for (std::int64_t time = 0; flags.times == 0 || time < flags.times; ++time) {
+    if (time > 0) std::this_thread::sleep_for(std::chrono::duration<double>(flags.every));
+    for (std::size_t i = 0; i < meters.size(); ++i)
+      print(flags.json ? reading_json(i, *meters[i]).dump() + "\n" : reading_text(i, *meters[i]));
+  }
+  return ExitCode::done;
+}
+
 }  // namespace
 
 Action declare_devices(CLI::App& app) {
-  const auto json = std::make_shared<bool>(false);
-  app.add_flag("--json", *json, "Print one JSON object");
-  app.footer("Example:\n  stoker devices");
-  return [json] {
+  const auto flags = std::make_shared<DevicesFlags>();
+  app.add_flag("--json", flags->json, "Print one JSON object; with --watch one for each line");
+  app.add_flag("--watch", flags->watches, "Tell every second what each GPU does, until Ctrl-C");
+  app.add_option("--every", flags->every, "With --watch: seconds between two lines")
+      ->check(CLI::Range(0.1, 3600.0));
+  app.add_option("--times", flags->times, "With --watch: lines of each GPU; 0: until Ctrl-C")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000}));
+  app.footer("Example:\n  stoker devices\n  stoker devices --watch");
+  return [flags] {
+    if (flags->watches) return watch_gpus(*flags);
     const DeviceList list = list_devices();
-    if (*json) {
+    if (flags->json) {
       print_json(as_json(list));
     } else {
       print(as_text(list));

@@ -107,6 +107,8 @@ std::string ProgressView::training_line(std::int64_t step, std::int64_t total_st
     line +=
         fmt::format("  {} steps/s  {} left", rate_text(steps_per_second), human_seconds(std::max(0.0, left)));
   }
+  // As its driver counts it: with one multiprocessor at work it is.
+  if (gpu_) line += fmt::format("  GPU busy {:.0f} %, {:.0f} W", 100 * gpu_->busy, gpu_->watts);
   return line;
 }
 

@@ -23,6 +23,7 @@ class ProgressView : public RunListener {
   void epoch_finished(const EpochReport& report) override;
   void advanced(std::int64_t step, std::int64_t total_steps, double steps_per_second) override;
   void ensemble_advanced(const EnsembleStanding& standing) override { standing_ = standing; }
+  void gpu_seen(const GpuReading& reading) override { gpu_ = reading; }
   void note(Severity severity, const std::string& message) override;
 
  private:
@@ -36,6 +37,7 @@ class ProgressView : public RunListener {
   std::int64_t total_epochs_ = 0;
   std::optional<EpochRecord> last_epoch_;
   std::optional<EnsembleStanding> standing_;
+  std::optional<GpuReading> gpu_;
   std::chrono::steady_clock::time_point last_plain_line_;
 };
 

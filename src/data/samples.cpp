@@ -122,4 +122,15 @@ Table make_sample(SampleName name, std::int64_t rows, std::uint64_t seed) {
   fail("sample {} has no maker", static_cast<int>(name));
 }
 
+Table make_numbers(std::int64_t rows, std::int64_t columns) {
+  SampleTable table;
+  for (std::int64_t c = 0; c < columns; ++c) {
+    const RandomKey key = sample_key(42, static_cast<std::uint64_t>(c));
+    table.add(fmt::format("c{}", c), make_column(rows, [&](std::uint32_t row) {
+                return static_cast<double>(random_bits(key, row) % 2'000'000) / 1e4 - 100;
+              }));
+  }
+  return table.finish();
+}
+
 }  // namespace stoker

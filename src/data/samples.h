@@ -24,5 +24,7 @@ inline constexpr int samples_version = 1;
 
 std::int64_t usual_rows(SampleName name);
 Table make_sample(SampleName name, std::int64_t rows, std::uint64_t seed);
+// Columns c0, c1, … of numbers between -100 and 100 with four decimals, as measurements have them.
+Table make_numbers(std::int64_t rows, std::int64_t columns);
 
 }  // namespace stoker

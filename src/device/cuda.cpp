@@ -1,5 +1,7 @@
 #include "device/cuda.h"
 
+#include <array>
+
 #include <cuda_runtime_api.h>
 
 #include "base/error.h"
@@ -48,6 +50,15 @@ std::vector<DeviceInfo> devices(std::string& none_because) {
   for (int index = 0; index < count; ++index) found.push_back(describe(index, driver));
   check(cudaSetDevice(0), "choosing a GPU");
   return found;
+}
+
+std::string bus_place(int device) {
+  std::array<char, 32> place{};
+  if (cudaDeviceGetPCIBusId(place.data(), static_cast<int>(place.size()), device) != cudaSuccess) {
+    cudaGetLastError();
+    return "";
+  }
+  return place.data();
 }
 
 std::byte* allocate(std::size_t bytes, int device) {

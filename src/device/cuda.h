@@ -13,6 +13,9 @@ namespace stoker::cuda {
 // GPUs, or an empty list and the reason.
 std::vector<DeviceInfo> devices(std::string& none_because);
 
+// Where a GPU stands on the bus, "0000:0F:00.0"; empty where that is not known.
+std::string bus_place(int device);
+
 std::byte* allocate(std::size_t bytes, int device);  // throws OutOfMemory
 void release(std::byte* pointer, int device) noexcept;
 std::byte* allocate_pinned(std::size_t bytes);  // throws OutOfMemory

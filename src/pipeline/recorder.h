@@ -32,6 +32,10 @@ class Recorder : public TrainingListener {
     heard_of_training_ = true;
     listener_.ensemble_advanced(standing);
   }
+  void gpu_seen(const GpuReading& reading) override {
+    folder_.gpu_seen(card_, reading);
+    listener_.gpu_seen(reading);
+  }
   void note(Severity severity, const std::string& message) override {
     notes_.emplace_back(severity, message);
     record(severity, message);

@@ -234,6 +234,16 @@ void RunFolder::epoch_finished(const std::string& card, const EpochReport& epoch
   event("epoch_finished", details);
 }
 
+void RunFolder::gpu_seen(const std::string& card, const GpuReading& reading) {
+  const std::lock_guard lock(mutex_);
+  event("gpu", {{"card", card},
+                {"busy", reading.busy},
+                {"watts", reading.watts},
+                {"megahertz", reading.megahertz},
+                {"celsius", reading.celsius},
+                {"used_bytes", reading.used_bytes}});
+}
+
 void RunFolder::note(const std::string& card, Severity severity, const std::string& message) {
   const std::lock_guard lock(mutex_);
   const bool is_warning = severity == Severity::warning;

@@ -44,6 +44,7 @@ class RunFolder {
   void card_started(const Card& card);
   void card_finished(const Card& card, const CardOutcome& outcome);
   void epoch_finished(const std::string& card, const EpochReport& epoch);
+  void gpu_seen(const std::string& card, const GpuReading& reading);
   void note(const std::string& card, Severity severity, const std::string& message);
 
   // What cards put out, as files that people look for.

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "predict/metrics.h"
 #include "report/sections.h"
+#include "train/verdict.h"
 
 namespace stoker {
 namespace {
@@ -75,6 +76,15 @@ std::string walk_forward_table(const WalkForwardResult& result) {
       head, rows);
 }
 
+// NVML's words are larger than what they mean.
+std::string gpu_text(const GpuUse& use) {
+  return fmt::format(
+      "busy {:.0f} % of the time (at least one multiprocessor had work), {:.0f} W and {} MHz on average, {} "
+      "in use at "
+      "most, by all processes",
+      100 * use.busy, use.watts, count_text(std::llround(use.megahertz)), human_bytes(use.most_bytes));
+}
+
 std::string training_table(const RunRecord::Training& training) {
   std::string rows = fact("Model", training.model_type);
   if (training.members > 0) rows += fact("Members", count_text(training.members));
@@ -102,6 +112,9 @@ std::string training_table(const RunRecord::Training& training) {
   if (steps.computing_share > 0)
     rows += fact("Computing", fmt::format("{:.1f} % of the time between first and last step",
                                           100 * steps.computing_share));
+  if (steps.computing_share > 0 && training.device.starts_with("cuda"))
+    rows += fact("Use of the GPU", verdict_on(time_shares(steps.computing_share, 0)));
+  if (steps.gpu.readings > 0) rows += fact("The GPU by its driver", gpu_text(steps.gpu));
   if (training.steps > 0 && training.seconds > 0)
     rows += fact("Steps per second",
                  count_text(std::llround(static_cast<double>(training.steps) / training.seconds)));

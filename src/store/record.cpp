@@ -138,6 +138,14 @@ RunRecord::Training::Steps steps_from(const RecordPart& part) {
     steps.adjustments.push_back(RecordPart::text_of(entry, place));
   });
   if (part.has("computing_share")) steps.computing_share = part.number("computing_share");
+  if (part.has("gpu")) {
+    const RecordPart gpu(part.at("gpu"), [&] { return part.place_of("gpu"); });
+    steps.gpu.readings = gpu.whole("readings", 0, 0);
+    steps.gpu.busy = gpu.number("busy");
+    steps.gpu.watts = gpu.number("watts");
+    steps.gpu.megahertz = gpu.number("megahertz");
+    steps.gpu.most_bytes = bytes(gpu, "most_bytes");
+  }
   if (!part.has("device_memory")) return steps;
   const RecordPart memory(part.at("device_memory"), [&] { return part.place_of("device_memory"); });
   steps.allocated_bytes = bytes(memory, "allocated");
@@ -156,6 +164,12 @@ void add_steps(const RunRecord::Training::Steps& steps, json& line) {
     line["device_memory"] = {
         {"allocated", steps.allocated_bytes}, {"reserved", steps.reserved_bytes}, {"peak", steps.peak_bytes}};
   if (steps.computing_share > 0) line["computing_share"] = steps.computing_share;
+  if (steps.gpu.readings > 0)
+    line["gpu"] = {{"readings", steps.gpu.readings},
+                   {"busy", steps.gpu.busy},
+                   {"watts", steps.gpu.watts},
+                   {"megahertz", steps.gpu.megahertz},
+                   {"most_bytes", steps.gpu.most_bytes}};
 }
 
 RunRecord::Training training_from(const RecordPart& part) {

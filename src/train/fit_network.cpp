@@ -23,6 +23,7 @@
 #include "train/metric_stopping.h"
 #include "train/phases.h"
 #include "train/validation.h"
+#include "train/watch_gpu.h"
 #include "train/weigh_rows.h"
 
 namespace stoker {
@@ -351,14 +352,16 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
     request.batches->settle(request.config.engine, notes, wanted, plan);
   else if (chooses_batch)
     settle_batch(checkpoint, making(maker, std::nullopt), notes, plan, wanted);
+  WatchedTraining watched(device, listener);
   TrainingOutcome outcome = train_in_phases(wanted, making(maker, std::move(stopping)), plan,
-                                            std::move(checkpoint), checkpoints, listener, stop);
+                                            std::move(checkpoint), checkpoints, watched, stop);
   if (outcome.end == TrainingEnd::time_limit)
     notes(Severity::warning,
           fmt::format("the time limit was reached after {} of {} epochs; the best model so far is kept",
                       outcome.progress.epochs.size(), training.epochs));
   FitResult result = result_of(std::move(outcome), std::move(wanted.network), std::move(data.preparation));
   result.model.computed_on = wanted.device;
+  result.gpu = watched.use();
   result.batch_size = wanted.batch_size;
   result.learning_rate = plan.config.learning_rate;
   result.model.quantile = quantile_of(training);

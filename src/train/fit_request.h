@@ -214,6 +214,7 @@ struct FitResult {
   std::int64_t batch_size = 0;            // rows of a step; 0: there were no steps
   double learning_rate = 0;               // after it was fitted to a batch that was chosen
   std::vector<std::string> adjustments;   // what was changed on the way so that it could go on, for people
+  GpuUse gpu = {};                        // while it trained; without readings where nobody told
   MemoryUse memory;                       // of the device; 0 where nobody knows
   std::optional<Solution> solution;       // of a family that is solved
   std::vector<ChosenNumber> chosen;       // on rows held back from training

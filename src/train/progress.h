@@ -11,6 +11,7 @@
 
 #include "base/stop.h"
 #include "config/field.h"
+#include "device/gpu_meter.h"
 #include "train/epoch_report.h"
 
 namespace stoker {
@@ -86,6 +87,8 @@ class TrainingListener {
   virtual void advanced(std::int64_t step, std::int64_t total_steps, double steps_per_second) = 0;
   // Of an ensemble, in place of its members' epochs; before advanced(), whose steps are those of all members.
   virtual void ensemble_advanced(const EnsembleStanding&) {}
+  // Every few seconds, of a training on a GPU whose driver tells; before advanced().
+  virtual void gpu_seen(const GpuReading&) {}
   virtual void note(Severity severity, const std::string& message) = 0;
 };
 
