@@ -59,9 +59,9 @@ void add_w1_flags(CLI::App& app, BenchOptions& options) {
       ->check(CLI::Range(0, 4096));
 }
 
-void add_sequence_flags(CLI::App& app, BenchOptions& options) {
+void add_sequence_flags(CLI::App& app, BenchOptions& options, std::int64_t rows) {
   options.batches = {256};
-  add_training_flags(app, options, bench_windows);
+  add_training_flags(app, options, rows);
   app.add_option("--threads", options.threads, "Of the CPU, that the training may use; 0: as many as pay")
       ->check(CLI::Range(0, 4096));
 }
@@ -121,10 +121,12 @@ ExitCode run_w1(const BenchOptions& options) {
   return ExitCode::done;
 }
 
-ExitCode run_sequences(const std::string& workload, const std::string& family, const BenchOptions& options) {
+// Measures a workload and, behind each of its batch sizes, its peers.
+template <class Bench>
+ExitCode run_beside_peers(const std::string& workload, const BenchOptions& options, const Bench& bench) {
   refuse_falling_steps(options);
   Comparison comparison(options.json);
-  bench_sequences(workload, family, options, comparison, [&](std::int64_t batch, Device device) {
+  bench(comparison, [&](std::int64_t batch, Device device) {
     if (!options.peers) return;
     run_peers(workload + "_",
               {"--batch", fmt::format("{}", batch), "--device", device.is_cuda() ? "cuda" : "cpu",
@@ -133,6 +135,18 @@ ExitCode run_sequences(const std::string& workload, const std::string& family, c
               comparison);
   });
   return ExitCode::done;
+}
+
+ExitCode run_sequences(const std::string& workload, const std::string& family, const BenchOptions& options) {
+  return run_beside_peers(workload, options, [&](Comparison& comparison, const auto& after_batch) {
+    bench_sequences(workload, family, options, comparison, after_batch);
+  });
+}
+
+ExitCode run_w4(const BenchOptions& options) {
+  return run_beside_peers("w4", options, [&](Comparison& comparison, const auto& after_batch) {
+    bench_w4(options, comparison, after_batch);
+  });
 }
 
 ExitCode run_linear(const BenchOptions& options) {
@@ -169,6 +183,7 @@ CLI::App* add_load(CLI::App& app, LoadOptions& options) {
 Action declare_bench(CLI::App& app) {
   const auto options = std::make_shared<BenchOptions>();
   const auto of_sequences = std::make_shared<BenchOptions>();
+  const auto of_sets = std::make_shared<BenchOptions>();
   CLI::App* w1 = app.add_subcommand(
       "w1", "Training steps of a tabular network: 40,000 × 13 → [128, 64, 32] → 1, ReLU, Adam, MSE");
   CLI::App* linear =
@@ -177,10 +192,15 @@ Action declare_bench(CLI::App& app) {
       "w2", "Training steps of an LSTM: 76,792 windows of 20 × 29, 3 classes, two layers of 2 × 128, AdamW");
   CLI::App* w3 = app.add_subcommand(
       "w3", "Training steps of a transformer on the same windows: three layers of 128, 8 heads, AdamW");
+  CLI::App* w4 = app.add_subcommand(
+      "w4",
+      "Training steps of a triangulation: 3,224 sets of up to 10 receivers × 6 → 2 and a variance, Adam");
   for (CLI::App* each : {w2, w3}) {
-    add_sequence_flags(*each, *of_sequences);
+    add_sequence_flags(*each, *of_sequences, bench_windows);
     add_shared_flags(*each, *of_sequences);
   }
+  add_sequence_flags(*w4, *of_sets, bench_receptions);
+  add_shared_flags(*w4, *of_sets);
   add_w1_flags(*w1, *options);
   add_shared_flags(*w1, *options);
   add_shared_flags(*linear, *options);
@@ -194,6 +214,7 @@ Action declare_bench(CLI::App& app) {
       "  stoker bench w1 --device cpu --models 32\n"
       "  stoker bench w1 --device cuda --hidden 1024,1024,1024 --engine fused --engine graph\n"
       "  stoker bench w2 --batch 16 --batch 256 --device cpu --peers\n"
+      "  stoker bench w4 --device cuda --engine fused --engine graph --peers\n"
       "  stoker bench linear --peers\n"
       "  stoker bench load --rows 2000000 --columns 20 --format csv --peers");
   return [=] {
@@ -204,6 +225,7 @@ Action declare_bench(CLI::App& app) {
     if (w1->parsed()) return run_w1(*options);
     if (w2->parsed()) return run_sequences("w2", "lstm", *of_sequences);
     if (w3->parsed()) return run_sequences("w3", "transformer", *of_sequences);
+    if (w4->parsed()) return run_w4(*of_sets);
     return run_linear(*options);
   };
 }

@@ -30,6 +30,8 @@ constexpr std::int64_t bench_rows = 40'000;
 constexpr std::int64_t bench_columns = 13;
 // Windows of the synthetic series that w2 and w3 are measured on.
 constexpr std::int64_t bench_windows = 76'792;
+// Rows of the synthetic receptions that w4 is measured on.
+constexpr std::int64_t bench_receptions = 3'224;
 
 // Measures the training steps of one workload. Made before its data is placed: what memory is used is counted
 // from there on.
@@ -76,6 +78,11 @@ std::vector<ManyLine> bench_w1_many(const BenchOptions& options);
 void bench_sequences(const std::string& workload, const std::string& family, const BenchOptions& options,
                      Comparison& comparison,
                      const std::function<void(std::int64_t batch, Device device)>& after_batch);
+
+// triangulation as it is by default, over 3,224 receptions by up to 10 receivers with 6 columns, 2 targets,
+// with Adam 1e-3 and the gaussian loss. One line per batch size and engine, then `after_batch`.
+void bench_w4(const BenchOptions& options, Comparison& comparison,
+              const std::function<void(std::int64_t batch, Device device)>& after_batch);
 
 // linear_regression, ridge, lasso, lasso_cv on the same table in memory. One line per model.
 void bench_linear(const BenchOptions& options, Comparison& comparison);

@@ -1,0 +1,5 @@
+"""w4, a triangulation over sets of receivers, in PyTorch with torch.compile, the step captured as a CUDA graph."""
+import sets
+
+if __name__ == "__main__":
+    sets.run_captured("torch compile + CUDA graph", compiled=True)
