@@ -17,12 +17,12 @@ namespace fs = std::filesystem;
 // From the file to an array of 32-bit floats where the engine reads it.
 BenchLine measure_load(const fs::path& file, const LoadOptions& options, Device device) {
   const SourceConfig config = Source::config_for(file.string());
-  PreparationConfig columns;
-  columns.target_column = "c0";
-  columns.task = TaskChoice::regression;
-  columns.scale_target = false;
+  PreparationConfig wanted;
+  wanted.target_column = "c0";
+  wanted.task = TaskChoice::regression;
+  wanted.scale_target = false;
   const Preparation preparation =
-      Preparation::fit(Source::open(config, ".").read(), columns, Scaling::none, no_notes());
+      Preparation::fit(Source::open(config, ".").read(), wanted, Scaling::none, no_notes());
   const Measured measured = measure(
       [&](std::int64_t loads) {
         for (std::int64_t i = 0; i < loads; ++i) {

@@ -34,7 +34,7 @@ std::string nvml_file() {
 
 class Nvml {
  public:
-  Nvml() : library_({nvml_file()}, "Reading what a GPU does", "the NVIDIA driver") {
+  Nvml() : library_({nvml_file()}, "Reading what a GPU does", "libnvidia-ml1") {
     library_.find("nvmlInit_v2", init_);
     library_.find("nvmlDeviceGetCount_v2", count_);
     library_.find("nvmlDeviceGetHandleByIndex_v2", by_index_);

@@ -9,7 +9,7 @@ namespace stoker {
 namespace {
 
 std::vector<std::unique_ptr<GpuMeter>> planted_meters() {
-  setenv("STOKER_NVML", STOKER_BINARY_DIR "/tests/device/libplanted_nvml.so", 1);
+  setenv("STOKER_NVML", STOKER_BINARY_DIR "/libplanted_nvml.so", 1);
   std::string none_because;
   return gpu_meters(none_because);
 }
