@@ -13,10 +13,12 @@
 namespace stoker::fused {
 namespace {
 
-// The engines read the first array of a role, where it lies, whatever its name.
+bool has_windows(const Dataset& dataset) {
+  return std::ranges::any_of(dataset.arrays, &DatasetArray::has_windows);
+}
+
+// The engines of multi-layer perceptrons read the first array of a role, where it lies, whatever its name.
 std::string reading_problem(const EngineRequest& request, const Dataset& dataset) {
-  for (const DatasetArray& each : dataset.arrays)
-    if (each.has_windows()) return "it does not read windows of a series";
   const auto is_first = [&](const std::string& name, Role role) {
     return &dataset.find(name)->array == dataset.find(role);
   };
@@ -29,12 +31,9 @@ std::string reading_problem(const EngineRequest& request, const Dataset& dataset
 
 }  // namespace
 
-std::string refusal_of_both(const EngineRequest& request) {
-  const std::optional<MlpShape> shape = mlp_shape(request.network);
-  if (!shape) return fmt::format("it trains multi-layer perceptrons, not {}", request.network.family);
+std::string refusal_of_any(const EngineRequest& request) {
   if (request.losses.size() != 1) return "it trains with a single loss";
   if (request.loss().kind == Loss::output) return "it computes the loss itself";
-  if (request.loss().kind == Loss::gaussian) return "it does not have the gaussian loss";
   if (request.loss().weight != 1) return "it does not support a weighted loss";
   if (request.optimizer.kind == Optimizer::lion) return "it does not have the optimizer lion";
   if (request.weight_average > 0) return "it keeps no moving average of weights";
@@ -42,6 +41,19 @@ std::string refusal_of_both(const EngineRequest& request) {
   if (request.first_update != 0) return "its optimiser begins with the first step";
   if (request.order.is_sharded()) return "it does not support shards";
   if (request.order.ranks != 1 || request.collective != nullptr) return "it trains in a single process";
+  if (width_of(request.loss(), request.network) != request.network.outputs)
+    return "it compares all outputs with the targets";
+  std::string problem = request_problem(request);
+  if (problem.empty() && (has_windows(request.training) || has_windows(request.validation)))
+    problem = "it does not read windows of a series";
+  return problem;
+}
+
+std::string refusal_of_both(const EngineRequest& request) {
+  const std::optional<MlpShape> shape = mlp_shape(request.network);
+  if (!shape) return fmt::format("it trains multi-layer perceptrons, not {}", request.network.family);
+  if (request.losses.size() == 1 && request.loss().kind == Loss::gaussian)
+    return "it does not have the gaussian loss";
   const std::vector<ArraySpec>& inputs = request.network.inputs;
   const auto is_row = [](const ArraySpec& input) {
     const DType type = input.sizes.empty() ? DType::float32 : DType::int64;
@@ -49,9 +61,7 @@ std::string refusal_of_both(const EngineRequest& request) {
   };
   if (!std::ranges::all_of(inputs, is_row) || (shape->entrance.is_plain() && inputs.size() != 1))
     return "it reads one row of 32-bit floats";
-  if (width_of(request.loss(), request.network) != request.network.outputs)
-    return "it compares all outputs with the targets";
-  std::string problem = request_problem(request);
+  std::string problem = refusal_of_any(request);
   if (problem.empty()) problem = reading_problem(request, request.training);
   if (problem.empty() && request.validation.rows() > 0)
     problem = reading_problem(request, request.validation);

@@ -6,7 +6,10 @@
 
 namespace stoker::fused {
 
-// Why neither of the fused engines trains this, or "".
+// Why no fused engine trains this, whatever its network, or "".
+std::string refusal_of_any(const EngineRequest& request);
+
+// Why neither of those of multi-layer perceptrons does.
 std::string refusal_of_both(const EngineRequest& request);
 
 }  // namespace stoker::fused

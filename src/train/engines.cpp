@@ -67,21 +67,21 @@ bool is_sequence_on_gpu(const EngineRequest& request) {
 // One name, three engines: the request's device says which, and on a GPU its network. The kernels of
 // sequences stand in a frame of LibTorch's.
 EngineMaker fused_maker() {
-  return {fused_name,
-          [](const EngineRequest& request) {
-            if (is_sequence_on_gpu(request)) return engine_for(fused_name, request).refusal(request);
-            return request.device.is_cuda() ? fused::cuda_refusal(request)
-                                            : fused_cpu::maker().refusal(request);
-          },
-          [](const EngineRequest& request) {
-            if (is_sequence_on_gpu(request)) return engine_for(fused_name, request).make(request);
-            return request.device.is_cuda() ? fused::make_cuda(request) : fused_cpu::maker().make(request);
-          },
-          fused::make_cuda_group,
-          [](const EngineRequest& request) {
-            return is_sequence_on_gpu(request) ? std::string() : fused::slower_alone(request);
-          },
-          [](const EngineRequest& request) { return !is_sequence_on_gpu(request); }};
+  return {
+      fused_name,
+      [](const EngineRequest& request) {
+        if (is_sequence_on_gpu(request)) return engine_for(fused_name, request).refusal(request);
+        return request.device.is_cuda() ? fused::cuda_refusal(request) : fused_cpu::maker().refusal(request);
+      },
+      [](const EngineRequest& request) {
+        if (is_sequence_on_gpu(request)) return engine_for(fused_name, request).make(request);
+        return request.device.is_cuda() ? fused::make_cuda(request) : fused_cpu::maker().make(request);
+      },
+      fused::make_cuda_group,
+      [](const EngineRequest& request) {
+        return is_sequence_on_gpu(request) ? std::string() : fused::slower_alone(request);
+      },
+      [](const EngineRequest& request) { return !is_sequence_on_gpu(request) && fused::can_group(request); }};
 }
 
 constexpr std::string_view graph = "graph";

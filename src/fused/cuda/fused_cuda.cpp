@@ -6,6 +6,8 @@
 #include "fused/cuda/device_memory.h"
 #include "fused/cuda/group.h"
 #include "fused/cuda/own_stream.h"
+#include "fused/cuda/sets/plan.h"
+#include "fused/cuda/sets/set_engine.h"
 #include "fused/refusal.h"
 
 namespace stoker::fused {
@@ -53,6 +55,7 @@ std::string range_problem(const EngineRequest& request) {
 
 std::string cuda_refusal(const EngineRequest& request) {
   if (!request.device.is_cuda()) return "it needs a GPU";
+  if (sets::reads_sets(request.network)) return sets::refusal(request);
   if (request.training.rows() > std::numeric_limits<std::int32_t>::max())
     return "more than 2,147,483,647 rows";
   // Its automatic is fp16 operands.
@@ -69,7 +72,7 @@ std::string cuda_refusal(const EngineRequest& request) {
 }
 
 std::string slower_alone(const EngineRequest& request) {
-  if (!request.device.is_cuda()) return "";
+  if (!request.device.is_cuda() || sets::reads_sets(request.network)) return "";
   if (is_fast_in_fp32(request, gpu_of(request.device))) return "";
   const std::string_view why = request.precision == Precision::fp32 ? "fp32 operands were requested"
                                : has_large_feature(request)         ? large_feature
@@ -85,7 +88,12 @@ void compile_ahead(std::span<const EngineRequest> group, const StopSignal& stop)
     compile_ahead(*plan, device, stop);
 }
 
+bool can_group(const EngineRequest& request) {
+  return !sets::reads_sets(request.network);
+}
+
 std::unique_ptr<Engine> make_cuda(const EngineRequest& request) {
+  if (sets::reads_sets(request.network)) return sets::make_engine(request);
   return std::make_unique<CudaEngine>(request);
 }
 

@@ -18,6 +18,8 @@ std::string slower_alone(const EngineRequest& request);
 // Compiles the kernel of a group to come, which may be a single model and needs no data yet, from a thread of
 // its own. Gives up when `stop` is set. Nothing to do on the CPU.
 void compile_ahead(std::span<const EngineRequest> group, const StopSignal& stop);
+// Whether models of such a request can share a launch: a network over sets takes a cluster alone.
+bool can_group(const EngineRequest& request);
 std::unique_ptr<Engine> make_cuda(const EngineRequest& request);
 std::unique_ptr<EngineGroup> make_cuda_group(std::span<const EngineRequest> requests);
 

@@ -14,6 +14,10 @@ std::string slower_alone(const EngineRequest&) {
 
 void compile_ahead(std::span<const EngineRequest>, const StopSignal&) {}
 
+bool can_group(const EngineRequest&) {
+  return false;
+}
+
 std::unique_ptr<Engine> make_cuda(const EngineRequest& request) {
   refuse("{}", cuda_refusal(request));
 }
