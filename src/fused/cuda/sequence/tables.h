@@ -28,6 +28,7 @@ class Room {
     T* to = take<T>(static_cast<std::int64_t>(values.size()));
     check(cudaMemcpy(to, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice),
           "copying to the GPU");
+    check(cudaStreamSynchronize(nullptr), "copying to the GPU");  // which cudaMemcpy need not
     return to;
   }
   std::uint64_t bytes() const {
