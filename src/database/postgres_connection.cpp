@@ -1,5 +1,6 @@
 #include "database/postgres_connection.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -34,13 +35,12 @@ std::string in_one_line(std::string_view text) {
   return join(lines, "; ");
 }
 
-// What must not be shown of an address. Refuses what is none, in words of our own: those of libpq repeat it.
-std::vector<std::string> secrets_in(const std::string& address) {
-  std::vector<std::string> secrets;
-  if (const char* password = std::getenv("PGPASSWORD")) secrets.emplace_back(password);
-  if (address.empty()) return secrets;
+using Options = std::unique_ptr<ConnectionOption, void (*)(ConnectionOption*)>;
+
+// Refuses what is no address, in words of our own: those of libpq repeat it.
+Options options_in(const std::string& address) {
   char* error = nullptr;
-  ConnectionOption* const options = pq().parse(address.c_str(), &error);
+  Options options(pq().parse(address.c_str(), &error), pq().free_options);
   if (options == nullptr) {
     pq().free_memory(error);
     refuse(
@@ -48,12 +48,20 @@ std::vector<std::string> secrets_in(const std::string& address) {
         "for "
         "characters such as / @ : in the password");
   }
-  for (const ConnectionOption* option = options; option->keyword != nullptr; ++option) {
+  return options;
+}
+
+// What must not be shown of an address.
+std::vector<std::string> secrets_in(const std::string& address) {
+  std::vector<std::string> secrets;
+  if (const char* password = std::getenv("PGPASSWORD")) secrets.emplace_back(password);
+  if (address.empty()) return secrets;
+  const Options options = options_in(address);
+  for (const ConnectionOption* option = options.get(); option->keyword != nullptr; ++option) {
     const std::string_view keyword = option->keyword;
     const bool is_secret = keyword.find("password") != std::string_view::npos;
     if (is_secret && option->value != nullptr) secrets.emplace_back(option->value);
   }
-  pq().free_options(options);
   secrets.push_back(address);
   return secrets;
 }
@@ -72,6 +80,20 @@ bool is_of_the_moment(const std::string& state) {
 }
 
 }  // namespace
+
+std::string postgres_place(const std::string& address) {
+  static const std::array<std::string_view, 7> telling{"service", "host", "hostaddr", "port",
+                                                       "dbname",  "user", "options"};
+  std::string place;
+  const Options options = options_in(address);
+  for (const ConnectionOption* option = options.get(); option->keyword != nullptr; ++option) {
+    if (std::ranges::find(telling, std::string_view(option->keyword)) == telling.end()) continue;
+    const char* own = option->environment == nullptr ? nullptr : std::getenv(option->environment);
+    const char* value = option->value != nullptr ? option->value : own != nullptr ? own : option->compiled;
+    place += fmt::format("{}={}\n", option->keyword, value == nullptr ? "" : value);
+  }
+  return place;
+}
 
 void PostgresConnection::EndsConnection::operator()(PGconn* connection) const {
   pq().finish(connection);
@@ -95,6 +117,11 @@ PostgresConnection::PostgresConnection(const std::string& address, const std::st
   // each time.
   rows_of("SET LOCAL synchronize_seqscans = off");
   rows_of("SET LOCAL max_parallel_workers_per_gather = 0");
+}
+
+PostgresConnection::PostgresConnection(const std::string& address, const StopSignal& stop)
+    : stop_(stop), secrets_(secrets_in(address)) {
+  connect(address);
 }
 
 void PostgresConnection::connect(const std::string& address) {
@@ -201,9 +228,9 @@ PostgresConnection::Result PostgresConnection::only_result() {
   return first;
 }
 
-void PostgresConnection::send(const std::string& text, const std::vector<std::string>& parameters) {
+void PostgresConnection::send(const std::string& text, const TextRow& parameters) {
   std::vector<const char*> values;
-  for (const std::string& each : parameters) values.push_back(each.c_str());
+  for (const std::optional<std::string>& each : parameters) values.push_back(each ? each->c_str() : nullptr);
   if (pq().send_query(connection_.get(), text.c_str(), static_cast<int>(values.size()), nullptr,
                       values.data(), nullptr, nullptr, 0) == 0)
     refuse_lost();
@@ -211,6 +238,11 @@ void PostgresConnection::send(const std::string& text, const std::vector<std::st
 
 std::vector<PostgresConnection::TextRow> PostgresConnection::rows_of(
     const std::string& text, const std::vector<std::string>& parameters) {
+  return run(text, TextRow(parameters.begin(), parameters.end()));
+}
+
+std::vector<PostgresConnection::TextRow> PostgresConnection::run(const std::string& text,
+                                                                 const TextRow& parameters) {
   send(text, parameters);
   const Result result = only_result();
   std::vector<TextRow> rows;

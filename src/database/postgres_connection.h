@@ -14,9 +14,9 @@ namespace stoker::database {
 struct PGconn;
 struct PGresult;
 
-// One connection to PostgreSQL in a read-only transaction that sees one state of the database, from the
-// beginning to the end of its life. Every text of SQL is sent by the extended protocol, which takes one
-// statement alone: a second one behind it cannot end the transaction.
+// One connection to PostgreSQL; for who reads, in a read-only transaction that sees one state of the database
+// from the beginning to the end of its life. Every text of SQL is sent by the extended protocol, which takes
+// one statement alone: a second one behind it cannot end the transaction.
 class PostgresConnection {
  public:
   // `address` is postgres://…, or keywords and values, or empty: then libpq's own variables say it all.
@@ -24,7 +24,12 @@ class PostgresConnection {
   // nobody learns a password from any of the errors.
   PostgresConnection(const std::string& address, const std::string& snapshot, const StopSignal& stop);
 
+  // For who writes: without a transaction, each statement by itself.
+  PostgresConnection(const std::string& address, const StopSignal& stop);
+
   using TextRow = std::vector<std::optional<std::string>>;
+  // With parameters that may be NULL.
+  std::vector<TextRow> run(const std::string& text, const TextRow& parameters);
   std::vector<TextRow> rows_of(const std::string& text, const std::vector<std::string>& parameters = {});
 
   struct Column {
@@ -49,7 +54,7 @@ class PostgresConnection {
   using Result = std::unique_ptr<PGresult, ClearsResult>;
 
   void connect(const std::string& address);
-  void send(const std::string& text, const std::vector<std::string>& parameters);
+  void send(const std::string& text, const TextRow& parameters);
   void wait_for_input();
   void heed_stop();
   Result next_result();
@@ -62,5 +67,9 @@ class PostgresConnection {
   std::vector<std::string> secrets_;
   std::unique_ptr<PGconn, EndsConnection> connection_;
 };
+
+// Which database an address leads to, by host, port, name, user and the like, with what libpq's own variables
+// add: no password, and nothing that is only of this connection.
+std::string postgres_place(const std::string& address);
 
 }  // namespace stoker::database

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "database/array_text.h"
 #include "database/loose_columns.h"
 #include "database/sqlite_library.h"
 
@@ -156,13 +157,25 @@ SqliteFile::Statement selected(SqliteFile& file, Selection selection) {
   return file.prepared(select_text(rows, selection.columns, {selection.where}));
 }
 
+// "" where there is none, as of an expression.
+std::string declared_type_of(sqlite3_stmt* statement, int column) {
+  const char* type = sqlite().declared_type(statement, column);
+  return type == nullptr ? "" : type;
+}
+
 std::vector<bool> declared_booleans(sqlite3_stmt* statement) {
   std::vector<bool> booleans;
-  for (int c = 0; c < sqlite().columns(statement); ++c) {
-    const char* type = sqlite().declared_type(statement, c);
-    booleans.push_back(type != nullptr && is_same_name(std::string(type).substr(0, 4), "bool"));
-  }
+  for (int c = 0; c < sqlite().columns(statement); ++c)
+    booleans.push_back(is_same_name(declared_type_of(statement, c).substr(0, 4), "bool"));
   return booleans;
+}
+
+void read_declared_arrays(sqlite3_stmt* statement, Rows& rows) {
+  for (int c = 0; c < sqlite().columns(statement); ++c) {
+    const std::string declared = declared_type_of(statement, c);
+    if (is_array_type(declared)) read_array_texts(rows, static_cast<std::size_t>(c), declared);
+  }
+  settle_shapes(rows);
 }
 
 void take_value(sqlite3_stmt* statement, int c, LooseColumns& columns) {
@@ -180,7 +193,8 @@ void take_value(sqlite3_stmt* statement, int c, LooseColumns& columns) {
     case sqlite_code::blob:
       throw RowProblem{columns.rows(),
                        fmt::format("column '{}' holds bytes (a BLOB), which cannot be read; leave "
-                                   "it out with columns",
+                                   "it out with columns, or write arrays as text ([1, 2]) into a column "
+                                   "declared as ARRAY",
                                    sqlite().name(statement, c))};
     default:
       return columns.put_missing(column);
@@ -199,10 +213,12 @@ Rows read_sqlite(const std::filesystem::path& file, const Selection& selection, 
       for (int c = 0; c < count; ++c) take_value(statement.get(), c, columns);
       columns.end_row();
     }
+    Rows rows = columns.finish(declared_booleans(statement.get()));
+    read_declared_arrays(statement.get(), rows);
+    return rows;
   } catch (const RowProblem& problem) {
     refuse("row {}: {}", problem.row + 1, problem.message);
   }
-  return columns.finish(declared_booleans(statement.get()));
 }
 
 }  // namespace stoker::database

@@ -25,6 +25,8 @@ SqliteLibrary load_sqlite_library() {
   library.find("sqlite3_column_double", sqlite.real);
   library.find("sqlite3_column_text", sqlite.text);
   library.find("sqlite3_column_bytes", sqlite.bytes);
+  library.find("sqlite3_bind_text", sqlite.bind_text);
+  library.find("sqlite3_bind_null", sqlite.bind_null);
   return sqlite;
 }
 

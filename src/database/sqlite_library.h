@@ -14,13 +14,18 @@ constexpr int ok = 0;
 constexpr int busy = 5;
 constexpr int locked = 6;
 constexpr int no_memory = 7;
+constexpr int read_only = 8;
 constexpr int interrupted = 9;
+constexpr int input_output = 10;
 constexpr int corrupt = 11;
+constexpr int full = 13;
 constexpr int cannot_open = 14;
 constexpr int no_database = 26;
 constexpr int row = 100;
 constexpr int done = 101;
 constexpr int open_read_only = 1;
+constexpr int open_read_write = 2;
+constexpr int open_create = 4;
 constexpr int open_without_mutex = 0x8000;
 constexpr int integer = 1;
 constexpr int real = 2;
@@ -46,6 +51,9 @@ struct SqliteLibrary {
   double (*real)(sqlite3_stmt*, int column);
   const unsigned char* (*text)(sqlite3_stmt*, int column);
   int (*bytes)(sqlite3_stmt*, int column);
+  // Nobody frees the text: it must live as long as the statement is carried out.
+  int (*bind_text)(sqlite3_stmt*, int parameter, const char* text, int bytes, void (*free)(void*));
+  int (*bind_null)(sqlite3_stmt*, int parameter);
 };
 
 // Refuses where it is not installed.

@@ -6,7 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "database/postgres_connection.h"
 #include "database/running_postgres.h"
+#include "database/writable.h"
 
 namespace stoker::database {
 namespace {
@@ -286,6 +288,41 @@ TEST_F(Postgres, GivesAnEmptyResultItsColumns) {
   const Rows rows = read({.query = "SELECT 1 AS a WHERE false"});
   EXPECT_EQ(rows.rows(), 0);
   EXPECT_EQ(rows.forms.at(0).name, "a");
+}
+
+TEST_F(Postgres, IsWrittenToWithBoundValuesAllOrNothing) {
+  run("DROP TABLE IF EXISTS notes");
+  const std::unique_ptr<WritableDatabase> database = write_postgres(cluster()->local_address());
+  EXPECT_FALSE(database->has_table("notes"));
+  {
+    Transaction all(*database);
+    database->run("CREATE TABLE notes (id BIGINT, text TEXT, list REAL[])");
+    insert_rows(*database, "notes", {"id", "text", "list"},
+                std::vector<WrittenRow>(1'234, {"7", "'); DROP TABLE notes; --", "{{1,2},{NaN,NULL}}"}));
+    insert_rows(*database, "notes", {"id", "text", "list"}, {{std::nullopt, "ä", std::nullopt}});
+    all.commit();
+  }
+  EXPECT_TRUE(database->has_table("notes"));
+  EXPECT_EQ(database->run("SELECT count(*), count(id), max(text) FROM notes").at(0),
+            (WrittenRow{"1235", "1234", "ä"}));
+  {
+    Transaction dropped(*database);
+    database->run("DELETE FROM notes");
+  }
+  EXPECT_EQ(run("SELECT count(*) FROM notes"), "1235");
+  EXPECT_THROW(database->run("SELECT 1; SELECT 2"), Error) << "one statement at a time";
+}
+
+TEST(PostgresPlaces, TellDatabasesApartAndNotPasswords) {
+  const std::string place = postgres_place("postgres://me:Sesame@db.example.org:5433/plant");
+  EXPECT_THAT(place, AllOf(HasSubstr("host=db.example.org"), HasSubstr("port=5433"),
+                           HasSubstr("dbname=plant"), HasSubstr("user=me"), Not(HasSubstr("Sesame"))));
+  EXPECT_EQ(place, postgres_place("postgres://me:other@db.example.org:5433/plant?application_name=x"));
+  EXPECT_NE(place, postgres_place("postgres://me@db.example.org:5433/other"));
+  ::setenv("PGDATABASE", "plant", 1);
+  const std::string by_variable = postgres_place("host=a");
+  ::unsetenv("PGDATABASE");
+  EXPECT_NE(by_variable, postgres_place("host=a"));
 }
 
 }  // namespace

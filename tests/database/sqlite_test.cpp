@@ -1,5 +1,6 @@
 #include "database/sqlite.h"
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -10,6 +11,7 @@
 #include "base/files.h"
 #include "base/shared_library.h"
 #include "database/sqlite_library.h"
+#include "database/writable.h"
 
 namespace stoker::database {
 namespace {
@@ -181,6 +183,89 @@ TEST(SharedLibraries, ThatAreMissingAreNamedWithTheirPackage) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::wrong_request);
     EXPECT_THAT(error.what(), AllOf(HasSubstr("source nothing"), HasSubstr("apt install libnothing7")));
+  }
+}
+
+TEST_F(Sqlite, ReadsTextOfColumnsDeclaredAsArraysAsArrays) {
+  run("CREATE TABLE t (a ARRAY, b real array, c TEXT)");
+  run("INSERT INTO t VALUES ('[[1, 2.5, null], [-3e2, 4, 5]]', '[0.1]', '[1]'), (NULL, ' [ 7 ] ', 'x'), "
+      "('[[1,2,3],[4,NaN,Infinity]]', '[1]', '')");
+  const Rows rows = read({});
+  EXPECT_TRUE(rows.forms[0].is_array && rows.forms[1].is_array);
+  EXPECT_FALSE(rows.forms[2].is_array) << "text stays text";
+  EXPECT_EQ(rows.forms[0].type, ValueType::float64);
+  EXPECT_EQ(rows.forms[1].type, ValueType::float32);
+  const ColumnValues& a = rows.blocks[0].columns[0];
+  EXPECT_EQ(a.shape, (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(a.missing, 1 + 6);
+  EXPECT_EQ(at<double>(rows, 0, 1), 2.5);
+  EXPECT_EQ(at<double>(rows, 0, 3), -300);
+  EXPECT_TRUE(std::isnan(at<double>(rows, 0, 16)));
+  EXPECT_EQ(at<float>(rows, 1, 0), 0.1F);
+  EXPECT_EQ(at<float>(rows, 1, 1), 7);
+}
+
+TEST_F(Sqlite, RefusesArraysThatAreNone) {
+  run("CREATE TABLE t (x ARRAY)");
+  run("INSERT INTO t VALUES ('[1, 2]')");
+  const auto refusal = [&](const std::string& text) {
+    run("DELETE FROM t WHERE rowid > 1");
+    run("INSERT INTO t VALUES ('" + text + "')");
+    return refusal_of({});
+  };
+  EXPECT_THAT(refusal("[1]"), AllOf(HasSubstr("row 2"), HasSubstr("'x'")));
+  EXPECT_THAT(refusal("[1, 2, 3]"), HasSubstr("row 2"));
+  EXPECT_THAT(refusal("[[1, 2]]"), HasSubstr("row 2"));
+  EXPECT_THAT(refusal("[[1, 2], [3]]"), HasSubstr("arrays of 2 and of 1 values"));
+  EXPECT_THAT(refusal("[[1], 2]"), HasSubstr("numbers where others hold arrays"));
+  EXPECT_THAT(refusal("[1, [2]]"), HasSubstr("arrays where others hold numbers"));
+  EXPECT_THAT(refusal("[1, 2"), HasSubstr("cut short"));
+  EXPECT_THAT(refusal("[1,"), HasSubstr("cut short"));
+  EXPECT_THAT(refusal("["), HasSubstr("cut short"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("empty array"));
+  EXPECT_THAT(refusal("[[], []]"), HasSubstr("empty array"));
+  EXPECT_THAT(refusal(""), HasSubstr("not an array"));
+  EXPECT_THAT(refusal("1, 2"), HasSubstr("not an array"));
+  EXPECT_THAT(refusal("[1, 2] [3]"), HasSubstr("more than one"));
+  EXPECT_THAT(refusal("[1, \"2\"]"), HasSubstr("something else than numbers"));
+  EXPECT_THAT(refusal("[1, true]"), HasSubstr("something else than numbers"));
+  EXPECT_THAT(refusal("[1 2]"), HasSubstr("not an array of numbers"));
+  EXPECT_THAT(refusal("[1, 1e999]"), HasSubstr("too large"));
+  EXPECT_THAT(refusal(std::string(100'000, '[')), HasSubstr("more than 8 dimensions"));
+  run("DELETE FROM t");
+  run("INSERT INTO t VALUES (7)");
+  EXPECT_THAT(refusal_of({}), HasSubstr("declared as ARRAY and holds numbers"));
+}
+
+TEST_F(Sqlite, IsWrittenToWithBoundValuesAllOrNothing) {
+  const std::unique_ptr<WritableDatabase> database = write_sqlite(file());
+  EXPECT_FALSE(database->has_table("notes"));
+  {
+    Transaction all(*database);
+    database->run("CREATE TABLE notes (id INTEGER, text TEXT)");
+    insert_rows(*database, "notes", {"id", "text"},
+                std::vector<WrittenRow>(1'234, {"7", "'); DROP TABLE notes; --"}));
+    insert_rows(*database, "notes", {"id", "text"}, {{std::nullopt, "ä"}});
+    all.commit();
+  }
+  EXPECT_TRUE(database->has_table("Notes"));
+  EXPECT_EQ(database->run("SELECT count(*), count(id), max(text) FROM notes").at(0),
+            (WrittenRow{"1235", "1234", "ä"}));
+  {
+    Transaction dropped(*database);
+    database->run("DELETE FROM notes");
+  }
+  EXPECT_EQ(database->run("SELECT count(*) FROM notes").at(0).at(0), "1235");
+}
+
+TEST_F(Sqlite, RefusesToWriteToWhatIsDamaged) {
+  std::ofstream(file()) << std::string(5'000, 'x');
+  try {
+    write_sqlite(file())->run("CREATE TABLE t (x)");
+    FAIL() << "it is no database";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::wrong_request);
+    EXPECT_THAT(error.what(), HasSubstr("not an SQLite database, or is damaged"));
   }
 }
 

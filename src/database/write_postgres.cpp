@@ -1,0 +1,34 @@
+#include "base/stop.h"
+#include "database/postgres_connection.h"
+#include "database/writable.h"
+
+namespace stoker::database {
+namespace {
+
+class WritablePostgres : public WritableDatabase {
+ public:
+  explicit WritablePostgres(const std::string& address) : connection_(address, never_) {}
+
+  std::vector<WrittenRow> run(const std::string& statement,
+                              const std::vector<WrittenValue>& parameters) override {
+    return connection_.run(statement, parameters);
+  }
+  void begin() override { run("BEGIN", {}); }
+  bool has_table(const std::string& name) override {
+    return run("SELECT to_regclass(quote_ident($1))", {{name}}).at(0).at(0).has_value();
+  }
+  std::size_t most_parameters() const override { return 65'535; }
+  bool is_postgres() const override { return true; }
+
+ private:
+  StopSignal never_;
+  PostgresConnection connection_;
+};
+
+}  // namespace
+
+std::unique_ptr<WritableDatabase> write_postgres(const std::string& address) {
+  return std::make_unique<WritablePostgres>(address);
+}
+
+}  // namespace stoker::database

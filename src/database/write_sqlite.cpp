@@ -1,0 +1,114 @@
+#include <string_view>
+
+#include "base/error.h"
+#include "database/sqlite_library.h"
+#include "database/writable.h"
+
+namespace stoker::database {
+namespace {
+
+constexpr int patience_of_writers = 5000;  // milliseconds for somebody else who writes
+
+class WritableSqlite : public WritableDatabase {
+ public:
+  explicit WritableSqlite(std::filesystem::path file) : file_(std::move(file)) {
+    sqlite3* opened = nullptr;
+    const int code = sqlite_library().open(
+        file_.c_str(), &opened,
+        sqlite_code::open_read_write | sqlite_code::open_create | sqlite_code::open_without_mutex, nullptr);
+    database_.reset(opened);
+    if (code != sqlite_code::ok) refuse_error(code);
+    sqlite_library().busy_timeout(opened, patience_of_writers);
+    // A file from elsewhere may hold a schema made to be harmful.
+    for (const char* caution : {"PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON"})
+      run(caution, {});
+  }
+
+  std::vector<WrittenRow> run(const std::string& text, const std::vector<WrittenValue>& parameters) override {
+    const SqliteLibrary& sqlite = sqlite_library();
+    sqlite3_stmt* prepared = nullptr;
+    check(
+        sqlite.prepare(database_.get(), text.c_str(), static_cast<int>(text.size() + 1), &prepared, nullptr));
+    const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement(prepared, sqlite.finalize);
+    bind(prepared, parameters);
+    std::vector<WrittenRow> rows;
+    for (;;) {
+      const int code = sqlite.step(prepared);
+      if (code == sqlite_code::done) return rows;
+      if (code != sqlite_code::row) refuse_error(code);
+      rows.push_back(row_of(prepared));
+    }
+  }
+  void begin() override { run("BEGIN IMMEDIATE", {}); }
+  bool has_table(const std::string& name) override {
+    return !run("SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND lower(name) = lower($1)",
+                {{name}})
+                .empty();
+  }
+  std::size_t most_parameters() const override { return 32'000; }
+  bool is_postgres() const override { return false; }
+
+ private:
+  struct Closes {
+    void operator()(sqlite3* database) const { sqlite_library().close(database); }
+  };
+
+  void bind(sqlite3_stmt* statement, const std::vector<WrittenValue>& parameters) {
+    // The texts live as long as the statement: SQLite need not copy them.
+    int at = 1;
+    for (const WrittenValue& value : parameters) {
+      check(value ? sqlite_library().bind_text(statement, at, value->data(), static_cast<int>(value->size()),
+                                               nullptr)
+                  : sqlite_library().bind_null(statement, at));
+      ++at;
+    }
+  }
+
+  static WrittenRow row_of(sqlite3_stmt* statement) {
+    const SqliteLibrary& sqlite = sqlite_library();
+    WrittenRow row;
+    for (int c = 0; c < sqlite.columns(statement); ++c) {
+      row.emplace_back();
+      const auto* text = reinterpret_cast<const char*>(sqlite.text(statement, c));
+      if (text != nullptr)
+        row.back() = std::string(text, static_cast<std::size_t>(sqlite.bytes(statement, c)));
+    }
+    return row;
+  }
+
+  void check(int code) const {
+    if (code != sqlite_code::ok) refuse_error(code);
+  }
+
+  [[noreturn]] void refuse_error(int code) const {
+    const int kind = code & 0xff;
+    const std::string reason =
+        database_ == nullptr ? "out of memory" : sqlite_library().error(database_.get());
+    if (kind == sqlite_code::no_memory) throw OutOfMemory("out of memory while an SQLite file was written");
+    if (kind == sqlite_code::busy || kind == sqlite_code::locked)
+      throw Error(
+          ExitCode::wrong_request,
+          fmt::format("'{}' is locked: another program writes to it; try again when that has finished",
+                      file_.string()),
+          Cause::machine);
+    if (kind == sqlite_code::corrupt || kind == sqlite_code::no_database)
+      refuse("'{}' is not an SQLite database, or is damaged: {}", file_.string(), reason);
+    if (kind == sqlite_code::full || kind == sqlite_code::input_output)
+      throw Error(ExitCode::wrong_request, fmt::format("'{}' cannot be written: {}", file_.string(), reason),
+                  Cause::machine);
+    if (kind == sqlite_code::cannot_open || kind == sqlite_code::read_only)
+      refuse("'{}' cannot be opened to be written: {}", file_.string(), reason);
+    refuse("'{}': SQLite refused the request: {}", file_.string(), reason);
+  }
+
+  std::filesystem::path file_;
+  std::unique_ptr<sqlite3, Closes> database_;
+};
+
+}  // namespace
+
+std::unique_ptr<WritableDatabase> write_sqlite(const std::filesystem::path& file) {
+  return std::make_unique<WritableSqlite>(file);
+}
+
+}  // namespace stoker::database
