@@ -66,6 +66,19 @@ void add_sequence_flags(CLI::App& app, BenchOptions& options, std::int64_t rows)
       ->check(CLI::Range(0, 4096));
 }
 
+void add_cache_flags(CLI::App& app, CacheBenchOptions& options) {
+  app.add_option("--rows", options.rows, "Rows to keep")
+      ->check(CLI::Range(std::int64_t{1'000}, std::int64_t{100'000'000}))
+      ->capture_default_str();
+  app.add_option("--columns", options.columns, "Columns of real numbers of 4 bytes")
+      ->check(CLI::Range(std::int64_t{2}, std::int64_t{256}))
+      ->capture_default_str();
+  app.add_option("--seconds", options.seconds, "Length of each of the 7 windows whose median is reported")
+      ->check(CLI::Range(0.2, 600.0))
+      ->capture_default_str();
+  app.add_flag("--json", options.json, "Print one JSON object");
+}
+
 void refuse_falling_steps(const BenchOptions& options) {
   if (!std::is_sorted(options.steps_before.begin(), options.steps_before.end()))
     refuse(
@@ -206,6 +219,10 @@ Action declare_bench(CLI::App& app) {
   add_shared_flags(*linear, *options);
   const auto of_loads = std::make_shared<LoadOptions>();
   CLI::App* load = add_load(app, *of_loads);
+  const auto of_cache = std::make_shared<CacheBenchOptions>();
+  CLI::App* cache = app.add_subcommand(
+      "cache", "From rows that the cache keeps, mapped into memory, to the array that is trained on");
+  add_cache_flags(*cache, *of_cache);
   app.require_subcommand(1);
   app.footer(
       "Examples:\n"
@@ -216,7 +233,8 @@ Action declare_bench(CLI::App& app) {
       "  stoker bench w2 --batch 16 --batch 256 --device cpu --peers\n"
       "  stoker bench w4 --device cuda --engine fused --engine graph --peers\n"
       "  stoker bench linear --peers\n"
-      "  stoker bench load --rows 2000000 --columns 20 --format csv --peers");
+      "  stoker bench load --rows 2000000 --columns 20 --format csv --peers\n"
+      "  stoker bench cache --rows 1000000 --columns 14");
   return [=] {
     if (load->parsed()) {
       bench_load(*of_loads);
@@ -224,6 +242,7 @@ Action declare_bench(CLI::App& app) {
     }
     if (w1->parsed()) return run_w1(*options);
     if (w2->parsed()) return run_sequences("w2", "lstm", *of_sequences);
+    if (cache->parsed()) return bench_cache(*of_cache);
     if (w3->parsed()) return run_sequences("w3", "transformer", *of_sequences);
     if (w4->parsed()) return run_w4(*of_sets);
     return run_linear(*options);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "cli/bench_line.h"
 #include "engine/engine.h"
 
@@ -98,5 +99,14 @@ struct LoadOptions {
   bool json = false;
 };
 void bench_load(const LoadOptions& options);
+
+// From the file in which the cache keeps rows of real numbers to the array that is trained on.
+struct CacheBenchOptions {
+  std::int64_t rows = 1'000'000;
+  std::int64_t columns = 14;
+  double seconds = 0.5;  // of a window
+  bool json = false;
+};
+ExitCode bench_cache(const CacheBenchOptions& options);
 
 }  // namespace stoker::cli

@@ -19,6 +19,7 @@
 #include <malloc.h>
 
 #include "data/arrow_result.h"
+#include "data/mapped_file.h"
 #include "data/page_memory.h"
 
 namespace stoker {
@@ -73,7 +74,7 @@ class ColumnsWhenAskedFor : public arrow::Table {
   mutable arrow::ChunkedArrayVector all_;
 };
 
-using File = std::shared_ptr<arrow::io::ReadableFile>;
+using File = std::shared_ptr<arrow::io::RandomAccessFile>;
 using Reader = std::shared_ptr<arrow::ipc::RecordBatchFileReader>;
 
 Reader reader_of(const File& file, const std::string& name, std::vector<int> fields) {
@@ -115,8 +116,12 @@ class ColumnsInFile : public ColumnsWhenAskedFor {
     std::vector<int> order;  // a reader leaves them in that of the file
     for (const int position : positions)
       order.push_back(reader->schema()->GetFieldIndex(schema_->field(position)->name()));
-    for (int batch = 0; batch < reader->num_record_batches(); ++batch)
-      take(or_fail(or_fail(reader->ReadRecordBatch(batch), name_)->SelectColumns(order), name_));
+    or_fail(reader->PreBufferMetadata({}), name_);
+    for (int batch = 0; batch < reader->num_record_batches(); ++batch) {
+      const auto rows = or_fail(or_fail(reader->ReadRecordBatch(batch), name_)->SelectColumns(order), name_);
+      or_fail(rows->ValidateFull(), name_ + " is damaged");
+      take(rows);
+    }
   }
 
   arrow::Result<std::shared_ptr<arrow::Table>> RemoveColumn(int i) const override {
@@ -234,7 +239,7 @@ std::shared_ptr<arrow::Table> in_memory(const std::shared_ptr<arrow::Table>& col
 
 std::shared_ptr<arrow::Table> columns_in_file(const std::filesystem::path& path) {
   const std::string name = path.string();
-  File file = or_refuse(arrow::io::ReadableFile::Open(name, page_memory()), name);
+  File file = mapped_file(path);
   const Reader reader = reader_of(file, name, {});
   const std::int64_t rows = or_fail(reader->CountRows(), name);
   std::vector<int> fields(static_cast<std::size_t>(reader->schema()->num_fields()));

@@ -1,18 +1,21 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include <arrow/chunked_array.h>
+#include <arrow/record_batch.h>
 #include <arrow/table.h>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "data/category_slots.h"
-#include "data/column_scale.h"
+#include "data/arrow_result.h"
+#include "data/column_feed.h"
 #include "data/column_values.h"
 #include "data/date_form.h"
 #include "data/date_parts.h"
@@ -25,10 +28,6 @@
 namespace stoker {
 namespace {
 
-// Columns are read one block of rows at a time, so that the block's row-major numbers stay in the nearest
-// cache while one column after the other is laid into them.
-constexpr std::size_t block_rows = 512;
-
 // Columns that come from a file when they are asked for are laid into the rows a few at a time: few enough to
 // take little memory, and as many as keep what is written to a row together.
 constexpr std::size_t columns_at_a_time = 4;
@@ -37,163 +36,6 @@ constexpr std::size_t values_at_a_time = std::size_t{1} << 22;
 std::size_t columns_from_file(std::int64_t rows) {
   const std::size_t fitting = values_at_a_time / std::max<std::size_t>(static_cast<std::size_t>(rows), 1);
   return std::clamp<std::size_t>(fitting, 1, columns_at_a_time);
-}
-
-// One column on its way into the rows: numbers are read block by block, texts were looked up beforehand.
-struct ColumnFeed {
-  const PreparedColumn* column = nullptr;
-  std::optional<NumberReader> numbers;
-  std::vector<std::int32_t> slots;
-  std::vector<double> statistics;  // of each slot, as the model reads them
-  std::int64_t first_feature = 0;  // in the array that it goes to
-  std::int64_t missing = 0;
-  std::int64_t unusable_row = -1;  // infinite, or too large for the type asked for
-};
-
-[[noreturn]] void refuse_text(const std::string& name, const Table& table,
-                              const std::shared_ptr<arrow::ChunkedArray>& values) {
-  const TextValues texts = read_texts(values);
-  std::size_t row = 0;
-  while (row < texts.values.size() && (texts.missing[row] != 0 || number_in(texts.values[row]))) ++row;
-  if (row < texts.values.size() && looks_like_date(texts.values[row])) {
-    refuse(
-        "column '{}' contains text, but held numbers in training: '{}' in row {}, which looks like a date; "
-        "give "
-        "the form of its dates in date_columns when the data is read (--date-columns '{}=%d/%m/%Y')",
-        name, shortened(texts.values[row]), table.row_number(static_cast<std::int64_t>(row)), name);
-  }
-  if (row == texts.values.size()) refuse("column '{}' contains text, but held numbers in training", name);
-  refuse(
-      "column '{}' contains text, but held numbers in training: '{}' in row {}; correct the value, or name "
-      "the column in number_columns when the data is read, so that it counts as missing",
-      name, shortened(texts.values[row]), table.row_number(static_cast<std::int64_t>(row)));
-}
-
-// 1 where the value is missing.
-std::vector<std::int32_t> missing_in(const std::shared_ptr<arrow::ChunkedArray>& values, ColumnKind kind) {
-  std::vector<std::int32_t> flags;
-  if (kind == ColumnKind::text) {
-    const TextValues texts = read_texts(values);
-    flags.assign(texts.missing.begin(), texts.missing.end());
-  } else {
-    for (const double number : read_numbers(*values)) flags.push_back(std::isnan(number) ? 1 : 0);
-  }
-  return flags;
-}
-
-// `own` are given where the rows are those that the statistics were learnt from.
-void feed_statistics(ColumnFeed& feed, const OwnRows* own) {
-  if (own == nullptr) {
-    feed.statistics = statistics_of_slots(*feed.column);
-  } else {
-    feed.statistics = statistics_without_folds(*feed.column, feed.slots, *own);
-    for (std::size_t row = 0; row < feed.slots.size(); ++row)
-      feed.slots[row] = feed.slots[row] * inner_folds + own->folds[row];
-  }
-}
-
-ColumnFeed feed_for(const PreparedColumn& column, const Table& table, const OwnRows* own) {
-  const auto values = table.column(column.name);
-  const ColumnKind kind = kind_of(*values->type());
-  ColumnFeed feed;
-  feed.column = &column;
-  if (kind == ColumnKind::unsupported) {
-    refuse("column '{}' has type {}, which cannot be converted to numbers", column.name,
-           values->type()->ToString());
-  }
-  if (column.kind == PreparedColumn::Kind::missing) {
-    feed.slots = missing_in(values, kind);
-  } else if (column.is_text()) {
-    feed.slots = slots_of(column, values, feed.missing);
-    if (column.kind == PreparedColumn::Kind::target) feed_statistics(feed, own);
-  } else if (kind == ColumnKind::text) {
-    refuse_text(column.name, table, values);
-  } else {
-    feed.numbers.emplace(values);
-  }
-  return feed;
-}
-
-template <class T>
-void lay_numbers(ColumnFeed& feed, std::span<const double> numbers, std::size_t first_row, T* target,
-                 std::int64_t stride) {
-  const PreparedColumn& column = *feed.column;
-  const double factor = 1 / column.scale;
-  const bool is_straight = column.curve == PreparedColumn::Curve::straight;
-  for (std::size_t i = 0; i < numbers.size(); ++i, target += stride) {
-    double number = numbers[i];
-    if (std::isnan(number)) {
-      ++feed.missing;
-      number = column.fill;
-    }
-    number = part_of_date(column.part, number);
-    const T prepared =
-        static_cast<T>(is_straight ? (number - column.shift) * factor : scaled(column, number));
-    if (!std::isfinite(prepared) && feed.unusable_row < 0)
-      feed.unusable_row = static_cast<std::int64_t>(first_row + i);
-    *target = prepared;
-  }
-}
-
-template <class T>
-void lay_one_hot(const PreparedColumn& column, std::span<const std::int32_t> slots, T* target,
-                 std::int64_t stride) {
-  for (const std::int32_t slot : slots) {
-    if (static_cast<std::size_t>(slot) == column.categories.size() && !column.shares.empty()) {
-      std::transform(column.shares.begin(), column.shares.end(), target,
-                     [](double share) { return static_cast<T>(share); });
-    } else {
-      std::fill_n(target, column.width(), T{0});
-      target[slot] = 1;
-    }
-    target += stride;
-  }
-}
-
-template <class T>
-void lay_statistics(ColumnFeed& feed, std::size_t first_row, std::size_t rows, T* target,
-                    std::int64_t stride) {
-  const auto width = static_cast<std::size_t>(feed.column->width());
-  for (std::size_t row = first_row; row < first_row + rows; ++row, target += stride) {
-    const double* of_slot = feed.statistics.data() + static_cast<std::size_t>(feed.slots[row]) * width;
-    for (std::size_t i = 0; i < width; ++i) {
-      target[i] = static_cast<T>(of_slot[i]);
-      if (!std::isfinite(static_cast<double>(target[i])) && feed.unusable_row < 0)
-        feed.unusable_row = static_cast<std::int64_t>(row);
-    }
-  }
-}
-
-template <class T>
-void lay_block(ColumnFeed& feed, std::size_t first_row, std::size_t rows, T* target, std::int64_t stride) {
-  std::array<double, block_rows> buffer;
-  const std::span numbers(buffer.data(), rows);
-  const std::span slots(feed.slots);
-  switch (feed.column->kind) {
-    case PreparedColumn::Kind::number:
-      feed.numbers->read(numbers);
-      return lay_numbers(feed, numbers, first_row, target, stride);
-    case PreparedColumn::Kind::ordinal:
-      std::copy_n(slots.begin() + static_cast<std::ptrdiff_t>(first_row), rows, numbers.begin());
-      return lay_numbers(feed, numbers, first_row, target, stride);
-    case PreparedColumn::Kind::one_hot:
-      return lay_one_hot(*feed.column, slots.subspan(first_row, rows), target, stride);
-    case PreparedColumn::Kind::target:
-      return lay_statistics(feed, first_row, rows, target, stride);
-    case PreparedColumn::Kind::embedded:
-    case PreparedColumn::Kind::missing:
-      for (std::size_t i = 0; i < rows; ++i, target += stride) *target = static_cast<T>(slots[first_row + i]);
-  }
-}
-
-template <class T>
-void lay_columns(std::vector<ColumnFeed>& feeds, std::span<T> features, std::int64_t stride) {
-  const std::size_t rows = features.size() / static_cast<std::size_t>(stride);
-  for (std::size_t first = 0; first < rows; first += block_rows) {
-    const std::size_t count = std::min(block_rows, rows - first);
-    T* block = features.data() + first * static_cast<std::size_t>(stride);
-    for (ColumnFeed& feed : feeds) lay_block(feed, first, count, block + feed.first_feature, stride);
-  }
 }
 
 void refuse_unusable(const std::vector<ColumnFeed>& feeds, const Table& table, Missing missing_values,
@@ -258,11 +100,113 @@ Laid columns_of(const std::vector<PreparedColumn>& columns, const std::string& a
   return laid;
 }
 
+// Whether a piece of rows is enough to lay them: texts where numbers are wanted are told of by the row of the
+// whole.
+bool may_come_in_batches(const Columns& columns, const Table& table, const OwnRows* own) {
+  if (own != nullptr || columns.empty() || !lie_in_one_file(*table.columns)) return false;
+  return std::ranges::all_of(columns, [&](const PreparedColumn* column) {
+    const int position = column_position(table, column->name);
+    const ColumnKind kind = kind_of(*table.columns->schema()->field(position)->type());
+    return kind != ColumnKind::unsupported && (kind != ColumnKind::text || column->is_text());
+  });
+}
+
+// Some rows of all columns, on their way into the whole.
+struct PieceOfRows {
+  Table rows;
+  std::size_t first_row = 0;
+  std::vector<ColumnFeed> feeds = {};
+  std::exception_ptr error = {};
+};
+
+template <class T>
+void lay_piece(const Laid& laid, std::span<T> values, std::size_t width, PieceOfRows& piece) {
+  try {
+    std::int64_t first_feature = 0;
+    for (const PreparedColumn* column : laid.columns) {
+      piece.feeds.push_back(feed_for(*column, piece.rows, nullptr));
+      piece.feeds.back().first_feature = first_feature;
+      first_feature += laid.width(*column);
+    }
+    const auto rows = static_cast<std::size_t>(piece.rows.rows());
+    lay_columns(piece.feeds, values.subspan(piece.first_row * width, rows * width),
+                static_cast<std::int64_t>(width));
+  } catch (...) {
+    piece.error = std::current_exception();
+  }
+}
+
+// Side by side, as far as the system gives threads.
+template <class T>
+void lay_pieces(const Laid& laid, std::span<T> values, std::size_t width, std::vector<PieceOfRows>& pieces) {
+  {
+    std::vector<std::jthread> others;
+    std::size_t own = 1;
+    try {
+      for (; own < pieces.size(); ++own)
+        others.emplace_back([&, own] { lay_piece(laid, values, width, pieces[own]); });
+    } catch (const std::system_error&) {
+      for (; own < pieces.size(); ++own) lay_piece(laid, values, width, pieces[own]);
+    }
+    if (!pieces.empty()) lay_piece(laid, values, width, pieces.front());
+  }
+  for (const PieceOfRows& piece : pieces)
+    if (piece.error) std::rethrow_exception(piece.error);
+}
+
+void add_met(const std::vector<PieceOfRows>& pieces, std::span<ColumnFeed> met) {
+  for (const PieceOfRows& piece : pieces) {
+    for (std::size_t c = 0; c < met.size(); ++c) {
+      met[c].missing += piece.feeds[c].missing;
+      if (met[c].unusable_row < 0 && piece.feeds[c].unusable_row >= 0)
+        met[c].unusable_row = static_cast<std::int64_t>(piece.first_row) + piece.feeds[c].unusable_row;
+    }
+  }
+}
+
+std::vector<int> positions_of(const Columns& columns, const Table& table) {
+  std::vector<int> positions;
+  for (const PreparedColumn* column : columns) {
+    const int position = column_position(table, column->name);
+    if (std::ranges::find(positions, position) == positions.end()) positions.push_back(position);
+  }
+  return positions;
+}
+
+// Columns that lie in a file are mapped a few rows at a time, all of them: what is written is written once,
+// and by several threads.
+template <class T>
+void lay_batches(const Laid& laid, const Table& table, std::span<T> values, std::int64_t stride,
+                 std::vector<ColumnFeed>& met) {
+  constexpr unsigned most_threads = 4;
+  const std::size_t at_once = std::clamp(std::thread::hardware_concurrency(), 1U, most_threads);
+  const auto width = static_cast<std::size_t>(stride);
+  const std::size_t first_met = met.size();
+  for (const PreparedColumn* column : laid.columns) met.emplace_back().column = column;
+  std::vector<PieceOfRows> pieces;
+  const auto lay = [&] {
+    lay_pieces(laid, values, width, pieces);
+    add_met(pieces, std::span(met).subspan(first_met));
+    pieces.clear();
+  };
+  std::size_t done = 0;
+  const auto chosen = chosen_columns(table.columns, positions_of(laid.columns, table));
+  each_batch(*chosen, [&](const std::shared_ptr<arrow::RecordBatch>& batch) {
+    pieces.push_back({{or_fail(arrow::Table::FromRecordBatches({batch}), "reading kept rows")}, done});
+    done += static_cast<std::size_t>(batch->num_rows());
+    if (done * width > values.size()) fail("kept rows are more than they were");
+    if (pieces.size() == at_once) lay();
+  });
+  lay();
+  if (static_cast<std::int64_t>(done) != table.rows()) fail("kept rows are fewer than they were");
+}
+
 // What was met on the way of each column into the rows.
 template <class T>
 void lay_table(const Laid& laid, const Table& table, const OwnRows* own, std::span<T> values,
                std::int64_t stride, std::vector<ColumnFeed>& met) {
   const Columns& columns = laid.columns;
+  if (may_come_in_batches(columns, table, own)) return lay_batches(laid, table, values, stride, met);
   const bool from_file = come_when_asked_for(*table.columns);
   const std::size_t at_a_time =
       from_file ? columns_from_file(table.rows()) : std::max<std::size_t>(columns.size(), 1);

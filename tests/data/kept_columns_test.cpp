@@ -1,6 +1,8 @@
 #include "data/kept_columns.h"
 
 #include <chrono>
+#include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <thread>
 
@@ -16,6 +18,7 @@
 namespace stoker {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr int kept_rows = 3000;
@@ -164,6 +167,43 @@ TEST_F(KeptColumns, AreCopiedFromAFileAFewRowsAtATime) {
   });
   EXPECT_EQ(met, rows);
   EXPECT_LT(most, static_cast<std::int64_t>(4 * rows * sizeof(double) / 2));
+}
+
+// More rows than a batch has, so that several threads lay them.
+TEST_F(KeptColumns, OfSeveralBatchesArePreparedAsThoseInMemory) {
+  constexpr std::int64_t rows = 300'001;
+  std::vector<double> a(rows);
+  std::vector<double> y(rows);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    a[i] = i % 1000 == 7 ? std::nan("") : static_cast<double>(i % 977) / 3;
+    y[i] = static_cast<double>(i % 31);
+  }
+  const auto schema =
+      arrow::schema({arrow::field("a", arrow::float64()), arrow::field("y", arrow::float64())});
+  const auto kept = [&](std::int64_t infinite_row) {
+    std::vector<double> numbers = a;
+    if (infinite_row >= 0) numbers[static_cast<std::size_t>(infinite_row)] = 1e300;
+    const arrow::ArrayVector columns{
+        std::make_shared<arrow::DoubleArray>(rows, arrow::Buffer::FromVector(std::move(numbers))),
+        std::make_shared<arrow::DoubleArray>(rows, arrow::Buffer::FromVector(y))};
+    return Table{arrow::Table::Make(schema, columns)};
+  };
+  PreparationConfig config;
+  config.target_column = "y";
+  const Table table = kept(-1);
+  const Preparation preparation = Preparation::fit(table, config, Scaling::standard, no_notes());
+  write_arrow(table, file());
+  const Dataset from_file = preparation.apply(open_arrow(file(), 1), DType::float32, true);
+  const Dataset from_memory = preparation.apply(table, DType::float32, true);
+  ASSERT_EQ(from_file.bytes(), from_memory.bytes());
+  for (std::size_t i = 0; i < from_memory.arrays.size(); ++i)
+    EXPECT_EQ(0, std::memcmp(from_file.arrays[i].array.data(), from_memory.arrays[i].array.data(),
+                             from_memory.arrays[i].array.bytes()));
+  write_arrow(kept(250'000), file());
+  for (const Table& faulty : {open_arrow(file(), 1), kept(250'000)}) {
+    EXPECT_THAT(refusal([&] { preparation.apply(faulty, DType::float32, true); }),
+                AllOf(HasSubstr("'a'"), HasSubstr("row 250001")));
+  }
 }
 
 TEST_F(KeptColumns, OutliveTheirFilesName) {

@@ -1,0 +1,215 @@
+#include "data/column_feed.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include <arrow/chunked_array.h>
+
+#include "base/error.h"
+#include "data/category_slots.h"
+#include "data/column_scale.h"
+#include "data/date_form.h"
+#include "data/date_parts.h"
+#include "data/target_statistics.h"
+
+namespace stoker {
+namespace {
+
+// Columns are read one block of rows at a time, so that the block's row-major numbers stay in the nearest
+// cache while one column after the other is laid into them.
+constexpr std::size_t block_rows = 512;
+
+[[noreturn]] void refuse_text(const std::string& name, const Table& table,
+                              const std::shared_ptr<arrow::ChunkedArray>& values) {
+  const TextValues texts = read_texts(values);
+  std::size_t row = 0;
+  while (row < texts.values.size() && (texts.missing[row] != 0 || number_in(texts.values[row]))) ++row;
+  if (row < texts.values.size() && looks_like_date(texts.values[row])) {
+    refuse(
+        "column '{}' contains text, but held numbers in training: '{}' in row {}, which looks like a date; "
+        "give "
+        "the form of its dates in date_columns when the data is read (--date-columns '{}=%d/%m/%Y')",
+        name, shortened(texts.values[row]), table.row_number(static_cast<std::int64_t>(row)), name);
+  }
+  if (row == texts.values.size()) refuse("column '{}' contains text, but held numbers in training", name);
+  refuse(
+      "column '{}' contains text, but held numbers in training: '{}' in row {}; correct the value, or name "
+      "the column in number_columns when the data is read, so that it counts as missing",
+      name, shortened(texts.values[row]), table.row_number(static_cast<std::int64_t>(row)));
+}
+
+// 1 where the value is missing.
+std::vector<std::int32_t> missing_in(const std::shared_ptr<arrow::ChunkedArray>& values, ColumnKind kind) {
+  std::vector<std::int32_t> flags;
+  if (kind == ColumnKind::text) {
+    const TextValues texts = read_texts(values);
+    flags.assign(texts.missing.begin(), texts.missing.end());
+  } else {
+    for (const double number : read_numbers(*values)) flags.push_back(std::isnan(number) ? 1 : 0);
+  }
+  return flags;
+}
+
+// `own` are given where the rows are those that the statistics were learnt from.
+void feed_statistics(ColumnFeed& feed, const OwnRows* own) {
+  if (own == nullptr) {
+    feed.statistics = statistics_of_slots(*feed.column);
+  } else {
+    feed.statistics = statistics_without_folds(*feed.column, feed.slots, *own);
+    for (std::size_t row = 0; row < feed.slots.size(); ++row)
+      feed.slots[row] = feed.slots[row] * inner_folds + own->folds[row];
+  }
+}
+
+// What is below it in size becomes a finite number of the type: halfway to the next power of two, a float is
+// rounded up to infinity.
+template <class T>
+constexpr double beyond_all = std::is_same_v<T, float> ? 0x1.ffffffp127
+                                                       : std::numeric_limits<double>::infinity();
+
+// A loop without branches for the columns that most tables have: a shift and a factor. The same numbers as
+// below.
+template <class T>
+void lay_straight(ColumnFeed& feed, std::span<const double> numbers, std::size_t first_row, T* target,
+                  std::int64_t stride) {
+  std::array<T, block_rows> laid;
+  const double fill = feed.column->fill;
+  const double shift = feed.column->shift;
+  const double factor = 1 / feed.column->scale;
+  std::int64_t missing = 0;
+  std::int64_t usable = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const double number = numbers[i];
+    const bool is_missing = std::isnan(number);
+    const double prepared = ((is_missing ? fill : number) - shift) * factor;
+    missing += is_missing ? 1 : 0;
+    usable += std::abs(prepared) < beyond_all<T> ? 1 : 0;
+    laid[i] = static_cast<T>(prepared);
+  }
+  for (std::size_t i = 0; i < numbers.size(); ++i, target += stride) *target = laid[i];
+  feed.missing += missing;
+  if (usable == std::ssize(numbers) || feed.unusable_row >= 0) return;
+  const auto* const unusable = std::find_if(laid.begin(), laid.begin() + std::ssize(numbers),
+                                            [](T number) { return !std::isfinite(number); });
+  feed.unusable_row = static_cast<std::int64_t>(first_row) + (unusable - laid.begin());
+}
+
+template <class T>
+void lay_numbers(ColumnFeed& feed, std::span<const double> numbers, std::size_t first_row, T* target,
+                 std::int64_t stride) {
+  const PreparedColumn& column = *feed.column;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (column.curve == PreparedColumn::Curve::straight && column.part == DatePart::none)
+      return lay_straight(feed, numbers, first_row, target, stride);
+  }
+  const double factor = 1 / column.scale;
+  const bool is_straight = column.curve == PreparedColumn::Curve::straight;
+  for (std::size_t i = 0; i < numbers.size(); ++i, target += stride) {
+    double number = numbers[i];
+    if (std::isnan(number)) {
+      ++feed.missing;
+      number = column.fill;
+    }
+    number = part_of_date(column.part, number);
+    const T prepared =
+        static_cast<T>(is_straight ? (number - column.shift) * factor : scaled(column, number));
+    if (!std::isfinite(prepared) && feed.unusable_row < 0)
+      feed.unusable_row = static_cast<std::int64_t>(first_row + i);
+    *target = prepared;
+  }
+}
+
+template <class T>
+void lay_one_hot(const PreparedColumn& column, std::span<const std::int32_t> slots, T* target,
+                 std::int64_t stride) {
+  for (const std::int32_t slot : slots) {
+    if (static_cast<std::size_t>(slot) == column.categories.size() && !column.shares.empty()) {
+      std::transform(column.shares.begin(), column.shares.end(), target,
+                     [](double share) { return static_cast<T>(share); });
+    } else {
+      std::fill_n(target, column.width(), T{0});
+      target[slot] = 1;
+    }
+    target += stride;
+  }
+}
+
+template <class T>
+void lay_statistics(ColumnFeed& feed, std::size_t first_row, std::size_t rows, T* target,
+                    std::int64_t stride) {
+  const auto width = static_cast<std::size_t>(feed.column->width());
+  for (std::size_t row = first_row; row < first_row + rows; ++row, target += stride) {
+    const double* of_slot = feed.statistics.data() + static_cast<std::size_t>(feed.slots[row]) * width;
+    for (std::size_t i = 0; i < width; ++i) {
+      target[i] = static_cast<T>(of_slot[i]);
+      if (!std::isfinite(static_cast<double>(target[i])) && feed.unusable_row < 0)
+        feed.unusable_row = static_cast<std::int64_t>(row);
+    }
+  }
+}
+
+template <class T>
+void lay_block(ColumnFeed& feed, std::size_t first_row, std::size_t rows, T* target, std::int64_t stride) {
+  std::array<double, block_rows> buffer;
+  const std::span numbers(buffer.data(), rows);
+  const std::span slots(feed.slots);
+  switch (feed.column->kind) {
+    case PreparedColumn::Kind::number:
+      feed.numbers->read(numbers);
+      return lay_numbers(feed, numbers, first_row, target, stride);
+    case PreparedColumn::Kind::ordinal:
+      std::copy_n(slots.begin() + static_cast<std::ptrdiff_t>(first_row), rows, numbers.begin());
+      return lay_numbers(feed, numbers, first_row, target, stride);
+    case PreparedColumn::Kind::one_hot:
+      return lay_one_hot(*feed.column, slots.subspan(first_row, rows), target, stride);
+    case PreparedColumn::Kind::target:
+      return lay_statistics(feed, first_row, rows, target, stride);
+    case PreparedColumn::Kind::embedded:
+    case PreparedColumn::Kind::missing:
+      for (std::size_t i = 0; i < rows; ++i, target += stride) *target = static_cast<T>(slots[first_row + i]);
+  }
+}
+
+}  // namespace
+
+ColumnFeed feed_for(const PreparedColumn& column, const Table& table, const OwnRows* own) {
+  const auto values = table.column(column.name);
+  const ColumnKind kind = kind_of(*values->type());
+  ColumnFeed feed;
+  feed.column = &column;
+  if (kind == ColumnKind::unsupported) {
+    refuse("column '{}' has type {}, which cannot be converted to numbers", column.name,
+           values->type()->ToString());
+  }
+  if (column.kind == PreparedColumn::Kind::missing) {
+    feed.slots = missing_in(values, kind);
+  } else if (column.is_text()) {
+    feed.slots = slots_of(column, values, feed.missing);
+    if (column.kind == PreparedColumn::Kind::target) feed_statistics(feed, own);
+  } else if (kind == ColumnKind::text) {
+    refuse_text(column.name, table, values);
+  } else {
+    feed.numbers.emplace(values);
+  }
+  return feed;
+}
+
+template <class T>
+void lay_columns(std::vector<ColumnFeed>& feeds, std::span<T> features, std::int64_t stride) {
+  const std::size_t rows = features.size() / static_cast<std::size_t>(stride);
+  for (std::size_t first = 0; first < rows; first += block_rows) {
+    const std::size_t count = std::min(block_rows, rows - first);
+    T* block = features.data() + first * static_cast<std::size_t>(stride);
+    for (ColumnFeed& feed : feeds) lay_block(feed, first, count, block + feed.first_feature, stride);
+  }
+}
+
+template void lay_columns(std::vector<ColumnFeed>& feeds, std::span<float> features, std::int64_t stride);
+template void lay_columns(std::vector<ColumnFeed>& feeds, std::span<double> features, std::int64_t stride);
+template void lay_columns(std::vector<ColumnFeed>& feeds, std::span<std::int64_t> features,
+                          std::int64_t stride);
+
+}  // namespace stoker
