@@ -203,4 +203,8 @@ std::string time_stamp_utc() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(now.tv_sec), now.tv_usec / 1000);
 }
 
+std::string moment_utc(std::int64_t seconds) {
+  return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(static_cast<std::time_t>(seconds)));
+}
+
 }  // namespace stoker

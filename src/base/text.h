@@ -33,5 +33,6 @@ std::string counted(std::uint64_t count, std::string_view noun);  // "1 row", "5
 // Local time for people ("2026-11-15_10-20-30") and for records (ISO 8601, UTC, milliseconds).
 std::string time_stamp_for_names();
 std::string time_stamp_utc();
+std::string moment_utc(std::int64_t seconds);  // since 1970: "2026-11-16 21:40:05 UTC"
 
 }  // namespace stoker

@@ -148,10 +148,11 @@ Pieces as_text(const RunSummary& summary) {
   return text;
 }
 
-// What the cache may hold, from the environment: it is shared by all runs of a folder.
-std::uint64_t cache_bytes(std::uint64_t usual) {
+}  // namespace
+
+std::uint64_t cache_limit() {
   const char* text = std::getenv("STOKER_CACHE_GIB");
-  if (text == nullptr || *text == '\0') return usual;
+  if (text == nullptr || *text == '\0') return RunOptions().cache_bytes;
   const std::string_view number(text);
   double gib = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), gib);
@@ -164,11 +165,9 @@ std::uint64_t cache_bytes(std::uint64_t usual) {
   return static_cast<std::uint64_t>(gib * 1073741824.0);
 }
 
-}  // namespace
-
 ExitCode execute(const Document& document, const RunOptions& options, const ShowOptions& show) {
   RunOptions bounded = options;
-  bounded.cache_bytes = cache_bytes(options.cache_bytes);
+  bounded.cache_bytes = cache_limit();
   StopSignal stop;
   RunSummary summary;
   {

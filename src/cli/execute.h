@@ -16,4 +16,8 @@ struct ShowOptions {
 // everything is. The commands run and train end here.
 ExitCode execute(const Document& document, const RunOptions& options, const ShowOptions& show);
 
+// What the cache may hold when a run is over: 4 GiB, or what the environment says (STOKER_CACHE_GIB). It is
+// shared by all runs of a folder.
+std::uint64_t cache_limit();
+
 }  // namespace stoker::cli

@@ -13,7 +13,9 @@
 namespace stoker::cli {
 
 config::Fields reading_settings(SourceConfig& source) {
-  constexpr std::array<std::string_view, 5> where{"source", "path", "url", "sample_name", "uri"};
+  // The refreshing is for documents: a command looks at the rows before it runs, and reads them for that.
+  constexpr std::array<std::string_view, 7> where{"source", "path",    "url",           "sample_name",
+                                                  "uri",    "refresh", "refresh_query"};
   config::Fields settings = fields(source);
   std::erase_if(settings, [&](const config::Field& field) {
     return std::find(where.begin(), where.end(), field.name) != where.end();

@@ -11,6 +11,7 @@
 #include "data/table_files.h"
 #include "data/url_secrets.h"
 #include "database/postgres.h"
+#include "database/postgres_connection.h"
 #include "database/sqlite.h"
 
 // A database has no content to know again but its rows: they are read when the source is opened, and their
@@ -124,6 +125,20 @@ void check_postgres(const SourceConfig& config, SourceProblems& problems) {
          "libpq's password file"});
 }
 
+// The answer of refresh_query is a table like any other, and known by its hash.
+Selection refresh_selection(const SourceConfig& config) {
+  return {.query = config.refresh_query};
+}
+
+std::string postgres_place(const SourceConfig& config, const fs::path&) {
+  return database::postgres_place(expanded_uri(config.uri));
+}
+
+std::string postgres_answer(const SourceConfig& config, const fs::path&, const StopSignal* stop) {
+  return database::hash_of(
+      database::read_postgres(expanded_uri(config.uri), refresh_selection(config), stop));
+}
+
 OpenedSource open_postgres(const SourceConfig& config, const fs::path&, const StopSignal* stop) {
   const Selection selection = selection_of(config);
   // The address is in memory while it is used, and nowhere else.
@@ -145,11 +160,24 @@ void check_sqlite(const SourceConfig& config, SourceProblems& problems) {
   if (config.path.empty()) problems.push_back({"path", "missing; source sqlite needs a file to read"});
 }
 
-OpenedSource open_sqlite(const SourceConfig& config, const fs::path& base, const StopSignal* stop) {
+fs::path sqlite_file(const SourceConfig& config, const fs::path& base) {
   const fs::path file = fs::absolute(base / config.path);
   std::error_code error;
   if (!fs::exists(file, error)) refuse("the file '{}' does not exist", config.path);
   if (!fs::is_regular_file(file, error)) refuse("'{}' is not a file", config.path);
+  return file;
+}
+
+std::string sqlite_place(const SourceConfig& config, const fs::path& base) {
+  return fs::weakly_canonical(sqlite_file(config, base)).string();
+}
+
+std::string sqlite_answer(const SourceConfig& config, const fs::path& base, const StopSignal* stop) {
+  return database::hash_of(database::read_sqlite(sqlite_file(config, base), refresh_selection(config), stop));
+}
+
+OpenedSource open_sqlite(const SourceConfig& config, const fs::path& base, const StopSignal* stop) {
+  const fs::path file = sqlite_file(config, base);
   const auto query = [file, selection = selection_of(config)](const StopSignal* heeded) {
     return database::read_sqlite(file, selection, heeded);
   };
@@ -164,11 +192,20 @@ SourceOfKind postgres_source() {
           open_postgres,
           check_postgres,
           postgres_name,
-          {"uri", "table", "query", "columns", "where", "partitions", "partition_column", "arrays"}};
+          {"uri", "table", "query", "columns", "where", "partitions", "partition_column", "arrays", "refresh",
+           "refresh_query"},
+          postgres_place,
+          postgres_answer};
 }
 
 SourceOfKind sqlite_source() {
-  return {SourceKind::sqlite, open_sqlite, check_sqlite, sqlite_name, {"table", "query", "columns", "where"}};
+  return {SourceKind::sqlite,
+          open_sqlite,
+          check_sqlite,
+          sqlite_name,
+          {"table", "query", "columns", "where", "arrays", "refresh", "refresh_query"},
+          sqlite_place,
+          sqlite_answer};
 }
 
 }  // namespace stoker

@@ -301,8 +301,13 @@ SourceOfKind file_source(SourceKind kind) {
 }
 
 SourceOfKind url_source() {
-  return {SourceKind::url, open_file, check_url,
-          [](const SourceConfig& config) { return config.url.substr(0, config.url.find_first_of("?#")); }};
+  return {SourceKind::url,
+          open_file,
+          check_url,
+          [](const SourceConfig& config) { return config.url.substr(0, config.url.find_first_of("?#")); },
+          {"refresh"},
+          // The settings have the address; what its variables hold is secret.
+          [](const SourceConfig&, const fs::path&) { return std::string(); }};
 }
 
 }  // namespace stoker

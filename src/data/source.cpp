@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
+#include <mutex>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -44,8 +47,60 @@ std::vector<std::pair<std::string, bool>> settings_of_some(const SourceConfig& c
           {"partitions", config.partitions.has_value()},
           {"partition_column", !config.partition_column.empty()},
           {"datasets", !config.datasets.empty()},
-          {"arrays", config.arrays != ArrayChoice::columns}};
+          {"arrays", config.arrays != ArrayChoice::columns},
+          {"refresh", config.refresh != "always"},
+          {"refresh_query", !config.refresh_query.empty()}};
 }
+
+void check_refresh(const SourceConfig& config, SourceProblems& problems) {
+  if (!refresh_age(config.refresh))
+    problems.push_back({"refresh", fmt::format("'{}' is not always, never or an age such as 90s, 15min, 2h, "
+                                               "1d",
+                                               config.refresh)});
+  if (config.refresh != "always" && !config.refresh_query.empty())
+    problems.push_back({"refresh_query", "given together with refresh; remove one of them"});
+}
+
+std::int64_t seconds_since_1970() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
+}
+
+// Rows that are known from before, and fetched again if somebody reads them after all.
+class KnownRowsReader : public SourceReader {
+ public:
+  KnownRowsReader(KnownRows rows, std::function<OpenedSource()> open)
+      : rows_(std::move(rows)), open_(std::move(open)) {}
+
+  std::string fingerprint() const override { return rows_.fingerprint; }
+  const std::string& description() const override { return rows_.name; }
+  bool infers_types() const override { return opened().infers_types(); }
+  std::string renamed(const std::string& message) const override { return opened().renamed(message); }
+  void warn_of_types(const Table& table, const Notes& notes) const override {
+    opened().warn_of_types(table, notes);
+  }
+  Table read(const std::vector<std::string>& text_columns, const Notes& notes) const override {
+    if (opened().fingerprint() != rows_.fingerprint)
+      throw Error(ExitCode::wrong_request,
+                  fmt::format("{}: the rows have changed since they were kept, and must be read again; set "
+                              "refresh to always for one run",
+                              rows_.name),
+                  Cause::machine);
+    return opened().read(text_columns, notes);
+  }
+
+ private:
+  const SourceReader& opened() const {
+    const std::lock_guard lock(mutex_);
+    if (opened_ == nullptr) opened_ = open_();
+    return *opened_;
+  }
+
+  KnownRows rows_;
+  std::function<OpenedSource()> open_;
+  mutable std::mutex mutex_;
+  mutable OpenedSource opened_;
+};
 
 bool is_postgres_address(const std::string& text) {
   const std::string start = lower_case(text.substr(0, 13));
@@ -92,6 +147,7 @@ std::vector<SettingProblem> problems_with(const SourceConfig& config) {
     if (is_given && std::ranges::find(source.own_settings, name) == source.own_settings.end())
       problems.push_back({name, fmt::format("not a setting of source {}", config::name_of(config.source))});
   }
+  check_refresh(config, problems);
   source.check(config, problems);
   return problems;
 }
@@ -117,14 +173,42 @@ DateForms date_forms_of(const SourceConfig& config) {
   return forms;
 }
 
-Source::Source(SourceConfig config, std::shared_ptr<const SourceReader> reader)
-    : config_(std::move(config)), date_columns_(date_forms_of(config_)), reader_(std::move(reader)) {}
+Source::Source(SourceConfig config, std::shared_ptr<const SourceReader> reader, KnownRows rows,
+               bool are_known)
+    : config_(std::move(config)),
+      date_columns_(date_forms_of(config_)),
+      reader_(std::move(reader)),
+      rows_(std::move(rows)),
+      has_known_rows_(are_known) {}
 
-Source Source::open(const SourceConfig& config, const fs::path& base, const StopSignal* stop) {
+Source Source::open(const SourceConfig& config, const fs::path& base, const StopSignal* stop,
+                    const FindKnownRows& find) {
   for (const SettingProblem& problem : problems_with(config))
     refuse("source {}: {}: {}", config::name_of(config.source), problem.setting, problem.problem);
   date_forms_of(config);
-  return {config, source_of(config).open(config, base, stop)};
+  const SourceOfKind& source = source_of(config);
+  KnownRows rows;
+  if (may_know_rows(config) && find != nullptr) {
+    rows.key = key_of_known_rows(config, source.place(config, base));
+    rows.name = source.name(config);
+    const bool asks = !config.refresh_query.empty();
+    // Before the rows: what changes between the two is seen by the next answer.
+    if (asks) rows.answer = source.answer(config, base, stop);
+    const std::int64_t now = seconds_since_1970();
+    const std::optional<KnownRows> known = find(rows.key);
+    if (known && (asks ? known->answer == rows.answer : are_fresh(*known, config.refresh, now))) {
+      const auto open = [config, base, &source] { return source.open(config, base, nullptr); };
+      return {config, std::make_shared<KnownRowsReader>(*known, open), *known, true};
+    }
+    rows.read_at = now;
+  }
+  return {config, source.open(config, base, stop), std::move(rows), false};
+}
+
+KnownRows Source::rows_to_know() const {
+  KnownRows rows = rows_;
+  if (!rows.key.empty()) rows.fingerprint = fingerprint();
+  return rows;
 }
 
 SourceConfig Source::config_for(const std::string& location) {

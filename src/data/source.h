@@ -10,6 +10,7 @@
 #include "base/notes.h"
 #include "base/stop.h"
 #include "data/date_columns.h"
+#include "data/known_rows.h"
 #include "data/source_config.h"
 #include "data/table.h"
 
@@ -31,9 +32,10 @@ std::string source_name(const SourceConfig& config);
 class Source {
  public:
   // Relative paths are taken from `base`. Refuses what is missing or contradictory (source: url without url).
-  // A download heeds an interruption.
+  // A download heeds an interruption. `find` has the rows that are known from before: where `refresh` allows
+  // it, their fingerprint is that of the source, and nothing is fetched unless it is read after all.
   static Source open(const SourceConfig& config, const std::filesystem::path& base,
-                     const StopSignal* stop = nullptr);
+                     const StopSignal* stop = nullptr, const FindKnownRows& find = {});
   // For the command line: a path (of an SQLite or HDF5 file too), - for standard input, a URL, sample:NAME,
   // postgres://…, or the name of an environment variable that holds such an address, as ${NAME} or plainly.
   static SourceConfig config_for(const std::string& location);
@@ -59,9 +61,12 @@ class Source {
   void leave_rows() const;
   // Whether types are told by the look of the values, so that another file may have others.
   bool infers_types() const;
+  // For who keeps the rows: what to know them by the next time. No key where `refresh` asks for nothing.
+  KnownRows rows_to_know() const;
+  bool has_known_rows() const { return has_known_rows_; }  // from before
 
  private:
-  Source(SourceConfig config, std::shared_ptr<const SourceReader> reader);
+  Source(SourceConfig config, std::shared_ptr<const SourceReader> reader, KnownRows rows, bool are_known);
   std::vector<std::string> texts_to_read(const std::vector<std::string>& learnt_as_text,
                                          const DateForms& learnt_dates) const;
   Table in_chosen_types(const Table& table, const std::vector<std::string>& learnt_as_text,
@@ -70,6 +75,8 @@ class Source {
   SourceConfig config_;
   DateForms date_columns_;
   std::shared_ptr<const SourceReader> reader_;
+  KnownRows rows_;
+  bool has_known_rows_ = false;
 };
 
 }  // namespace stoker

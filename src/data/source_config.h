@@ -57,6 +57,8 @@ struct SourceConfig {
   std::string partition_column;
   std::vector<std::string> datasets;
   ArrayChoice arrays = ArrayChoice::columns;
+  std::string refresh = "always";
+  std::string refresh_query;
 };
 
 inline config::Fields fields(SourceConfig& c) {
@@ -141,6 +143,14 @@ inline config::Fields fields(SourceConfig& c) {
           "arrays", c.arrays,
           "What becomes of arrays in the rows of a database and of datasets with several dimensions: "
           "a column for each of their numbers (x_0, x_1, …), or arrays of one shape as they are"),
+      config::field(
+          "refresh", c.refresh,
+          "When the rows of a database or a URL are read again: always (at every run), never (while the "
+          "cache has them), or after an age such as 90s, 15min, 2h, 1d"),
+      config::field("refresh_query", c.refresh_query,
+                    "One SELECT that is quickly answered, such as SELECT max(updated_at) FROM wells: the "
+                    "rows are read again when its answer is another than before they were read")
+          .optional(),
   };
 }
 

@@ -47,6 +47,11 @@ struct SourceOfKind {
   std::string (*name)(const SourceConfig& config);
   // Of the settings that not every kind has, those that this one has.
   std::vector<std::string> own_settings = {};
+  // Of a kind whose rows may be taken for known (known_rows.h): what tells databases apart beside the
+  // settings, without anything secret; and the hash of what refresh_query gives.
+  std::string (*place)(const SourceConfig& config, const std::filesystem::path& base) = nullptr;
+  std::string (*answer)(const SourceConfig& config, const std::filesystem::path& base,
+                        const StopSignal* stop) = nullptr;
 };
 
 SourceOfKind sample_source();

@@ -30,6 +30,14 @@ struct KeptOutputs {
   CardNotes notes;
 };
 
+// An output for people who look at the cache.
+struct CacheEntry {
+  std::string identity;
+  std::string card_type;  // "" where it is damaged
+  std::int64_t used = 0;  // last, in seconds since 1970
+  std::uint64_t bytes = 0;
+};
+
 // Outputs of cards that have run, under the identity of the card: <folder>/ab/ab12…/. An entry is there as a
 // whole or not at all, lists its files with their hashes, and is never replaced unless it is damaged. Whoever
 // uses entries holds a shared lock on <folder>/lock, so that none is removed under a run that goes on. People
@@ -41,6 +49,8 @@ class Cache {
   Cache& operator=(const Cache&) = delete;
   ~Cache();
 
+  const std::filesystem::path& folder() const { return folder_; }
+
   enum class State { absent, whole, damaged };
   State state_of(const std::string& identity, const CardType& type) const;
 
@@ -50,8 +60,12 @@ class Cache {
   std::optional<KeptOutputs> load(const std::string& identity, const CardType& type) const;
 
   // Removes the entries that were not used for longest until the rest is at most this large, and what killed
-  // runs left half written. Leaves everything to the last of several runs that use the cache at a time.
-  void shrink_to(std::uint64_t bytes);
+  // runs left half written. Leaves everything to the last of several runs that use the cache at a time: then
+  // it says no.
+  bool shrink_to(std::uint64_t bytes);
+
+  // Those that were used last come first.
+  std::vector<CacheEntry> entries() const;
 
  private:
   std::filesystem::path entry(const std::string& identity) const;

@@ -1,16 +1,19 @@
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
 #include <fcntl.h>
+#include <nlohmann/json.hpp>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include "base/file_lock.h"
 #include "base/files.h"
 #include "pipeline/cache.h"
+#include "pipeline/known_sources.h"
 
 namespace stoker {
 namespace {
@@ -62,6 +65,17 @@ std::vector<KeptEntry> entries_in(const fs::path& cache) {
   return entries;
 }
 
+std::string type_of_entry(const fs::path& folder) {
+  constexpr std::size_t largest = 1U << 20U;
+  try {
+    return nlohmann::json::parse(read_file(folder / "entry.json", largest)).at("type").get<std::string>();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception&) {
+    return "";
+  }
+}
+
 // Of any machine and version: whoever writes there after all does without it.
 void remove_half_written(const fs::path& cache) {
   std::vector<fs::path> found;
@@ -108,15 +122,34 @@ void Cache::mark_used(const fs::path& entry_folder) const {
   fs::last_write_time(entry_folder / "entry.json", fs::file_time_type::clock::now(), not_ours);
 }
 
-void Cache::shrink_to(std::uint64_t bytes) {
-  if (!holds_lock() || lock_file(lock_, LOCK_EX | LOCK_NB) != 0) return;
+bool Cache::shrink_to(std::uint64_t bytes) {
+  std::error_code none;
+  if (fs::is_directory(folder_, none)) hold();
+  if (!holds_lock() || lock_file(lock_, LOCK_EX | LOCK_NB) != 0) return false;
   try {
     remove_half_written(folder_);
     remove_beyond(folder_, bytes);
+    const KnownSources sources(folder_);
+    for (const KnownSources::Known& known : sources.all())
+      if (!fs::exists(entry(known.entry))) sources.forget(known.rows.key);
   } catch (const fs::filesystem_error& error) {
     if (error.code() != std::errc::no_such_file_or_directory) throw;  // else somebody removes the cache
   }
   lock_file(lock_, LOCK_SH);
+  return true;
+}
+
+std::vector<CacheEntry> Cache::entries() const {
+  std::vector<CacheEntry> listed;
+  std::error_code none;
+  if (!fs::is_directory(folder_, none)) return listed;
+  for (const KeptEntry& each : entries_in(folder_)) {
+    const auto used = std::chrono::file_clock::to_sys(each.used).time_since_epoch();
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(used).count();
+    listed.push_back({each.folder.filename().string(), type_of_entry(each.folder),
+                      std::max<std::int64_t>(0, seconds), each.bytes});
+  }
+  return listed;
 }
 
 }  // namespace stoker

@@ -10,6 +10,7 @@
 
 #include "base/stop.h"
 #include "config/described.h"
+#include "data/known_rows.h"
 #include "pipeline/cards/train_settings.h"
 #include "pipeline/document.h"
 #include "pipeline/port.h"
@@ -21,6 +22,8 @@ namespace stoker {
 struct Outside {
   std::string fingerprint;
   std::shared_ptr<void> opened;  // for run() to go on with, so that nothing is fetched twice
+  KnownRows rows = {};           // for who keeps what is read; no key: it is known by the fingerprint alone
+  bool is_known = false;         // from before, and nothing was fetched
 };
 
 // All that a card sees while it runs.
@@ -61,8 +64,9 @@ struct CardType {
   config::Value (*check)(const config::Value& config, const std::string& path,
                          config::Diagnostics& diagnostics) = nullptr;
   // Null for a card that depends on its settings and inputs alone.
+  // `find` has rows that are known from before, where somebody keeps them.
   Outside (*look_outside)(const config::Value& config, const std::filesystem::path& document_folder,
-                          const StopSignal& stop) = nullptr;
+                          const StopSignal& stop, const FindKnownRows& find) = nullptr;
   PortValues (*run)(const CardContext& context) = nullptr;
   // For a card that infers types: its table once more, with these columns as the text they are. None where
   // there is nothing to infer.

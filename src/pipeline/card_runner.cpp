@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "pipeline/training_card.h"
 
 namespace stoker {
@@ -17,25 +18,48 @@ CardRunner::CardRunner(const Document& document, const std::set<std::string>& ru
       stop_(stop),
       overstayed_(std::move(overstayed)),
       cache_((options.resume ? options.resume->parent_path() : options.out) / ".cache"),
+      known_sources_(cache_.folder()),
       outputs_(document, running),
       inputs_(document, running, outputs_),
       kernels_ahead_(document, running, options.compile_ahead) {}
 
+CardRunner::Look CardRunner::look_at(const Card& card, const StopSignal& stop, const FindKnownRows& find) {
+  Look look;
+  if (card.kind->look_outside != nullptr)
+    look.outside = card.kind->look_outside(card.config, document_.folder, stop, find);
+  look.identity = outputs_.identity_of(card, look.outside.fingerprint);
+  look.kept = kept_outputs(card, look.identity);
+  return look;
+}
+
+// Rows that are known but no longer kept are fetched after all.
+CardRunner::Look CardRunner::look_outside(const Card& card, const StopSignal& stop) {
+  const auto nothing = [](const std::string&) { return std::optional<KnownRows>(); };
+  if (!options_.use_cache) return look_at(card, stop, nothing);
+  Look look = look_at(card, stop, [this](const std::string& key) { return known_sources_.find(key); });
+  if (look.outside.is_known && !look.kept) return look_at(card, stop, nothing);
+  if (look.outside.is_known)
+    recorder_.note(Severity::info,
+                   fmt::format("{} is not read again: its rows are those of {}", look.outside.rows.name,
+                               moment_utc(look.outside.rows.read_at)));
+  return look;
+}
+
 bool CardRunner::run(const Card& card) {
   TimeLimit limit(
       card.time_limit, stop_, [this, &card] { overstayed_(card); }, options_.grace);
-  const Outside outside = card.kind->look_outside == nullptr
-                              ? Outside{}
-                              : card.kind->look_outside(card.config, document_.folder, limit.stop());
-  const std::string identity = outputs_.identity_of(card, outside.fingerprint);
-  std::optional<KeptOutputs> kept = kept_outputs(card, identity);
+  const Look look = look_outside(card, limit.stop());
+  const Outside& outside = look.outside;
+  const std::string& identity = look.identity;
+  const std::optional<KeptOutputs>& kept = look.kept;
   if (kept) recorder_.repeat(kept->notes);
   kernels_ahead_.begin(card, outside, [&](const Card& training) {
     const auto to_come = outputs_.identity_to_come(training, card.id, identity);
     return options_.use_cache && to_come && cache_.state_of(*to_come, *training.kind) == Cache::State::whole;
   });
   inputs_.opened(card.id, outside);
-  PortValues values = kept ? std::move(kept->values) : run_anew(card, identity, outside, limit);
+  PortValues values = kept ? kept->values : run_anew(card, identity, outside, limit);
+  if (!outside.rows.key.empty() && !outside.is_known) known_sources_.keep(outside.rows, identity);
   std::string found_by = identity_of_outputs(identity, *card.kind, values);
   outputs_.add(card.id, std::move(found_by), std::move(values));
   if (!kept) outputs_.leave_in_cache(cache_, Outputs::Tables::rows_of_others, card);

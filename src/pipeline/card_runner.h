@@ -9,6 +9,7 @@
 #include "pipeline/cache.h"
 #include "pipeline/card_inputs.h"
 #include "pipeline/kernels_ahead.h"
+#include "pipeline/known_sources.h"
 #include "pipeline/outputs.h"
 #include "pipeline/recorder.h"
 #include "pipeline/run.h"
@@ -35,6 +36,13 @@ class CardRunner {
   Cache& cache() { return cache_; }
 
  private:
+  struct Look {
+    Outside outside;
+    std::string identity;
+    std::optional<KeptOutputs> kept;
+  };
+  Look look_at(const Card& card, const StopSignal& stop, const FindKnownRows& find);
+  Look look_outside(const Card& card, const StopSignal& stop);
   std::optional<KeptOutputs> kept_outputs(const Card& card, const std::string& identity);
   PortValues run_anew(const Card& card, const std::string& identity, const Outside& outside,
                       TimeLimit& limit);
@@ -47,6 +55,7 @@ class CardRunner {
   const StopSignal& stop_;
   std::function<void(const Card&)> overstayed_;
   Cache cache_;
+  KnownSources known_sources_;
   Outputs outputs_;
   CardInputs inputs_;
   bool has_trained_ = false;

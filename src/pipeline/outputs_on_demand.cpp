@@ -38,7 +38,8 @@ const Outside& OutputsOnDemand::outside_of(const Document& document, const Card&
   const std::string key = card.type + "\n" + config::to_yaml(card.config);
   const auto found = outsides_.find(key);
   if (found != outsides_.end()) return found->second;
-  return outsides_.emplace(key, card.kind->look_outside(card.config, document.folder, stop_)).first->second;
+  return outsides_.emplace(key, card.kind->look_outside(card.config, document.folder, stop_, {}))
+      .first->second;
 }
 
 std::string OutputsOnDemand::identity_of(const Document& document, const Card& card, Identities& known) {

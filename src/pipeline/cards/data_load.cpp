@@ -20,10 +20,10 @@ config::Value check_load(const config::Value& config, const std::string& path,
 }
 
 Outside look_outside(const config::Value& config, const std::filesystem::path& document_folder,
-                     const StopSignal& stop) {
+                     const StopSignal& stop, const FindKnownRows& find) {
   auto source =
-      std::make_shared<Source>(Source::open(settings_of<SourceConfig>(config), document_folder, &stop));
-  return {source->fingerprint(), source};
+      std::make_shared<Source>(Source::open(settings_of<SourceConfig>(config), document_folder, &stop, find));
+  return {source->fingerprint(), source, source->rows_to_know(), source->has_known_rows()};
 }
 
 PortValues load(const CardContext& context) {
@@ -60,7 +60,7 @@ CardType data_load() {
           .outputs = {{"dataset", PortType::table, "The rows as they were read"}},
           .file_settings = {"path"},
           .address_settings = {"url"},
-          .passing_settings = {"uri", "partitions", "partition_column"},
+          .passing_settings = {"uri", "partitions", "partition_column", "refresh", "refresh_query"},
           .describe = described<SourceConfig>,
           .check = check_load,
           .look_outside = look_outside,
