@@ -29,6 +29,7 @@ Action declare_preview(CLI::App& app);
 Action declare_validate(CLI::App& app);
 Action declare_cards(CLI::App& app);
 Action declare_runs(CLI::App& app);
+Action declare_datasets(CLI::App& app);
 Action declare_cache(CLI::App& app);
 Action declare_devices(CLI::App& app);
 Action declare_bench(CLI::App& app);

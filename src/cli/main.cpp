@@ -29,6 +29,7 @@ constexpr std::array commands{
     Command{"validate", "Check a document and report everything that is wrong with it", declare_validate},
     Command{"cards", "List the types of cards, or show one with its settings", declare_cards},
     Command{"runs", "List, show, compare and delete earlier runs", declare_runs},
+    Command{"datasets", "Put datasets on record, check, repair and make them", declare_datasets},
     Command{"cache", "Show and clear what earlier runs have kept for the next", declare_cache},
     Command{"devices", "Show what this machine can train on", declare_devices},
     Command{"bench", "Measure training speed, alone or beside other systems", declare_bench},

@@ -23,6 +23,7 @@
 #include "predict/predictions.h"
 #include "predict/rows_to_predict.h"
 #include "predict/updated_intervals.h"
+#include "store/open_source.h"
 
 namespace stoker::cli {
 namespace {
@@ -147,7 +148,7 @@ std::vector<Table> read_tables(const PredictCommand& command, const Model& model
   std::vector<Table> tables;
   for (std::size_t i = 0; i < given.size(); ++i) {
     const auto& [name, data] = given[i];
-    const Source source = Source::open(source_named(data, readings[i]), std::filesystem::current_path());
+    const Source source = open_source(source_named(data, readings[i]), std::filesystem::current_path());
     tables.push_back(
         i == 0 ? source.read(texts, told_notes(), forms)
                : source.read(names_in_slower(name, texts), told_notes(), forms_in_slower(name, forms)));

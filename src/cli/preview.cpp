@@ -11,6 +11,7 @@
 #include "cli/terminal.h"
 #include "data/source.h"
 #include "data/table.h"
+#include "store/open_source.h"
 
 namespace stoker::cli {
 namespace {
@@ -49,7 +50,7 @@ std::string as_text(const Preview& shown, const std::string& description) {
 
 ExitCode show(const PreviewCommand& command) {
   const Source source =
-      Source::open(source_named(command.data, command.reading), std::filesystem::current_path());
+      open_source(source_named(command.data, command.reading), std::filesystem::current_path());
   Preview shown = preview(source.read({}, told_notes()));
   shown.first_rows.resize(std::min(shown.first_rows.size(), command.rows));
   if (command.json) {

@@ -14,8 +14,8 @@ namespace stoker::cli {
 
 config::Fields reading_settings(SourceConfig& source) {
   // The refreshing is for documents: a command looks at the rows before it runs, and reads them for that.
-  constexpr std::array<std::string_view, 7> where{"source", "path",    "url",           "sample_name",
-                                                  "uri",    "refresh", "refresh_query"};
+  constexpr std::array<std::string_view, 8> where{"source", "path",    "url",           "sample_name",
+                                                  "uri",    "refresh", "refresh_query", "dataset_ids"};
   config::Fields settings = fields(source);
   std::erase_if(settings, [&](const config::Field& field) {
     return std::find(where.begin(), where.end(), field.name) != where.end();

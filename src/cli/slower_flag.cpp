@@ -12,6 +12,7 @@
 #include "cli/reading_settings.h"
 #include "data/join_as_of.h"
 #include "data/source.h"
+#include "store/open_source.h"
 
 namespace stoker::cli {
 
@@ -66,7 +67,7 @@ bool is_of_one_table(const std::string& setting) {
 }
 
 std::vector<std::string> columns_of(const std::string& data, const config::Value& reading) {
-  const Source source = Source::open(source_named(data, reading), std::filesystem::current_path());
+  const Source source = open_source(source_named(data, reading), std::filesystem::current_path());
   const std::optional<Table> start = source.first_rows();
   return (start ? *start : source.read()).column_names();
 }

@@ -11,6 +11,7 @@
 #include "data/preparation.h"
 #include "data/standard_input.h"
 #include "data/windows.h"
+#include "store/open_source.h"
 
 namespace stoker::cli {
 namespace {
@@ -70,7 +71,7 @@ std::optional<TableShape> look_at_table(const SourceConfig& source, const std::s
   const InterruptGuard guard(stop);
   bool is_open = false;
   try {
-    const Source opened = Source::open(source, std::filesystem::current_path(), &stop);
+    const Source opened = open_source(source, std::filesystem::current_path(), &stop);
     is_open = true;
     opened.leave_rows();
     if (opened.bytes() > most_bytes_of(source)) return std::nullopt;

@@ -147,6 +147,8 @@ config::Value load_card(const std::string& data, const config::Value& reading) {
   if (!source.path.empty()) settings.set("path", source.path);
   if (!source.url.empty()) settings.set("url", source.url);
   if (!source.uri.empty()) settings.set("uri", source.uri);
+  if (source.source == SourceKind::datasets)
+    settings.set("dataset_ids", config::Value::List(source.dataset_ids.begin(), source.dataset_ids.end()));
   if (source.source == SourceKind::sample) {
     settings.set("sample_name", std::string(config::name_of(source.sample_name)));
   }
@@ -256,6 +258,8 @@ std::string document_name(const TrainCommand& command) {
     const auto* named = table == nullptr ? nullptr : table->get_if<std::string>();
     return (named == nullptr ? "query" : *named) + "-" + command.model;
   }
+  if (const SourceConfig source = Source::config_for(command.data); source.source == SourceKind::datasets)
+    return join(source.dataset_ids, "-") + "-" + command.model;
   const std::string location = command.data.substr(0, command.data.find_first_of("?#"));
   std::string stem = location.starts_with("sample:") ? location.substr(7)
                                                      : std::filesystem::path(location).filename().string();
@@ -360,8 +364,8 @@ ExitCode train(const TrainCommand& command) {
 Action declare_train(CLI::App& app) {
   const auto command = std::make_shared<TrainCommand>();
   app.add_option("DATA", command->data,
-                 "File, - (standard input), URL, name of a variable that holds the address of a database, or "
-                 "sample:NAME")
+                 "File, - (standard input), URL, name of a variable that holds the address of a database, "
+                 "dataset:ID or sample:NAME")
       ->required();
   app.add_option("--target", command->target, "Column to predict")->required();
   app.add_option("--model", command->model, "One of " + join(model_names(), ", "))->capture_default_str();

@@ -20,14 +20,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::array<SourceOfKind, 7>& sources() {
-  static const std::array<SourceOfKind, 7> all{sample_source(),
+const std::array<SourceOfKind, 8>& sources() {
+  static const std::array<SourceOfKind, 8> all{sample_source(),
                                                file_source(SourceKind::csv),
                                                file_source(SourceKind::file),
                                                url_source(),
                                                postgres_source(),
                                                sqlite_source(),
-                                               hdf5_source()};
+                                               hdf5_source(),
+                                               datasets_source()};
   return all;
 }
 
@@ -49,7 +50,8 @@ std::vector<std::pair<std::string, bool>> settings_of_some(const SourceConfig& c
           {"datasets", !config.datasets.empty()},
           {"arrays", config.arrays != ArrayChoice::columns},
           {"refresh", config.refresh != "always"},
-          {"refresh_query", !config.refresh_query.empty()}};
+          {"refresh_query", !config.refresh_query.empty()},
+          {"dataset_ids", !config.dataset_ids.empty()}};
 }
 
 void check_refresh(const SourceConfig& config, SourceProblems& problems) {
@@ -211,6 +213,10 @@ KnownRows Source::rows_to_know() const {
   return rows;
 }
 
+Source Source::of(const SourceConfig& config, std::shared_ptr<const SourceReader> reader) {
+  return {config, std::move(reader), {}, false};
+}
+
 SourceConfig Source::config_for(const std::string& location) {
   SourceConfig config;
   const std::string start = lower_case(location.substr(0, 8));
@@ -232,6 +238,9 @@ SourceConfig Source::config_for(const std::string& location) {
       refuse("'{}' is not a sample{}; available: {}", name, did_you_mean(name, names), join(names, ", "));
     }
     config.sample_name = static_cast<SampleName>(found - known.begin());
+  } else if (location.starts_with("dataset:")) {
+    config.source = SourceKind::datasets;
+    config.dataset_ids = split_text(location.substr(8), ',');
   } else {
     config.source = kind_of_file(location);
     config.path = location;

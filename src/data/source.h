@@ -36,8 +36,11 @@ class Source {
   // it, their fingerprint is that of the source, and nothing is fetched unless it is read after all.
   static Source open(const SourceConfig& config, const std::filesystem::path& base,
                      const StopSignal* stop = nullptr, const FindKnownRows& find = {});
+  // What somebody else has opened.
+  static Source of(const SourceConfig& config, std::shared_ptr<const SourceReader> reader);
   // For the command line: a path (of an SQLite or HDF5 file too), - for standard input, a URL, sample:NAME,
-  // postgres://…, or the name of an environment variable that holds such an address, as ${NAME} or plainly.
+  // dataset:ID,ID, postgres://…, or the name of an environment variable that holds such an address, as
+  // ${NAME} or plainly.
   static SourceConfig config_for(const std::string& location);
 
   // Changes exactly when the rows may: hash of the content, or of the sample's settings and version.

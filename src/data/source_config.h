@@ -11,7 +11,7 @@
 
 namespace stoker {
 
-enum class SourceKind { sample, csv, file, url, postgres, sqlite, hdf5 };
+enum class SourceKind { sample, csv, file, url, postgres, sqlite, hdf5, datasets };
 // What becomes of a column that holds an array in each row.
 enum class ArrayChoice { columns, keep };
 enum class SourceFormat { automatic, csv, tsv, parquet, arrow, npy, jsonl, arff };
@@ -19,8 +19,8 @@ enum class SourceFormat { automatic, csv, tsv, parquet, arrow, npy, jsonl, arff 
 }  // namespace stoker
 
 template <>
-inline constexpr std::array<std::string_view, 7> stoker::config::names<stoker::SourceKind>{
-    "sample", "csv", "file", "url", "postgres", "sqlite", "hdf5"};
+inline constexpr std::array<std::string_view, 8> stoker::config::names<stoker::SourceKind>{
+    "sample", "csv", "file", "url", "postgres", "sqlite", "hdf5", "datasets"};
 template <>
 inline constexpr std::array<std::string_view, 2> stoker::config::names<stoker::ArrayChoice>{"columns",
                                                                                             "keep"};
@@ -59,6 +59,7 @@ struct SourceConfig {
   ArrayChoice arrays = ArrayChoice::columns;
   std::string refresh = "always";
   std::string refresh_query;
+  std::vector<std::string> dataset_ids;
 };
 
 inline config::Fields fields(SourceConfig& c) {
@@ -66,7 +67,7 @@ inline config::Fields fields(SourceConfig& c) {
       config::field(
           "source", c.source,
           "Where the rows come from: a built-in sample, a file (csv is the same as file), a URL, a database, "
-          "or datasets of an HDF5 file"),
+          "datasets of an HDF5 file, or datasets on record (stoker datasets)"),
       config::field(
           "path", c.path,
           "File to read: csv, tsv, jsonl, arff (also .gz, .zst and .bz2), parquet, arrow/feather, "
@@ -150,6 +151,11 @@ inline config::Fields fields(SourceConfig& c) {
       config::field("refresh_query", c.refresh_query,
                     "One SELECT that is quickly answered, such as SELECT max(updated_at) FROM wells: the "
                     "rows are read again when its answer is another than before they were read")
+          .optional(),
+      config::field(
+          "dataset_ids", c.dataset_ids,
+          "Datasets on record, of source: datasets; of several, the rows of one behind those of the "
+          "other, which must have the same columns")
           .optional(),
   };
 }

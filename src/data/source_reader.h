@@ -60,5 +60,6 @@ SourceOfKind url_source();
 SourceOfKind postgres_source();
 SourceOfKind sqlite_source();
 SourceOfKind hdf5_source();
+SourceOfKind datasets_source();  // their record is somebody else's: joined_datasets.h
 
 }  // namespace stoker

@@ -2,6 +2,7 @@
 #include "data/source.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
+#include "store/open_source.h"
 
 namespace stoker::cards {
 namespace {
@@ -22,7 +23,7 @@ config::Value check_load(const config::Value& config, const std::string& path,
 Outside look_outside(const config::Value& config, const std::filesystem::path& document_folder,
                      const StopSignal& stop, const FindKnownRows& find) {
   auto source =
-      std::make_shared<Source>(Source::open(settings_of<SourceConfig>(config), document_folder, &stop, find));
+      std::make_shared<Source>(open_source(settings_of<SourceConfig>(config), document_folder, &stop, find));
   return {source->fingerprint(), source, source->rows_to_know(), source->has_known_rows()};
 }
 
@@ -54,13 +55,15 @@ CardType data_load() {
           .version = 5,
           .title = "Load data",
           .help =
-              "Reads a table from a file, a URL, a database or a built-in sample. Column types are inferred "
+              "Reads a table from a file, a URL, a database, a built-in sample or datasets on record. Column "
+              "types are inferred "
               "where the source has none.",
           .inputs = {},
           .outputs = {{"dataset", PortType::table, "The rows as they were read"}},
           .file_settings = {"path"},
           .address_settings = {"url"},
-          .passing_settings = {"uri", "partitions", "partition_column", "refresh", "refresh_query"},
+          .passing_settings = {"uri", "partitions", "partition_column", "refresh", "refresh_query",
+                               "dataset_ids"},
           .describe = described<SourceConfig>,
           .check = check_load,
           .look_outside = look_outside,

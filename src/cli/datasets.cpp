@@ -1,0 +1,336 @@
+#include <charconv>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/reading_settings.h"
+#include "cli/terminal.h"
+#include "data/table_to_database.h"
+#include "data/url_secrets.h"
+#include "store/dataset_store.h"
+#include "store/open_source.h"
+
+namespace stoker::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct DatasetsCommand {
+  std::string id;
+  std::string data;
+  config::Value reading;
+  std::string sample = "boston_housing";
+  std::int64_t rows = 0;  // 0: as many as the sample usually has
+  std::uint64_t seed = 42;
+  std::string to;
+  std::string table;
+  std::vector<std::string> ranges;
+  std::string as;
+  std::string output;
+  bool json = false;
+};
+
+nlohmann::json as_json(const DatasetRecord& record) {
+  nlohmann::json columns = nlohmann::json::array();
+  for (const auto& [name, type] : record.columns) columns.push_back({{"name", name}, {"type", type}});
+  nlohmann::json shown{{"id", record.id},
+                       {"source", record.name},
+                       {"rows", record.rows},
+                       {"fingerprint", record.fingerprint},
+                       {"columns", std::move(columns)},
+                       {"added", record.added}};
+  if (!record.cleaned_of.empty()) shown["cleaned_of"] = record.cleaned_of;
+  return shown;
+}
+
+ExitCode list_datasets(const DatasetsCommand& command) {
+  DatasetStore store;
+  const std::vector<DatasetRecord> all = store.all();
+  if (command.json) {
+    nlohmann::json shown{{"store", store.place()}, {"datasets", nlohmann::json::array()}};
+    for (const DatasetRecord& each : all) shown["datasets"].push_back(as_json(each));
+    print_json(shown);
+    return ExitCode::done;
+  }
+  if (all.empty()) {
+    print(fmt::format("no datasets in {}\n", store.place()));
+    return ExitCode::done;
+  }
+  std::vector<std::vector<std::string>> lines{{"dataset", "rows", "columns", "added", "source"}};
+  for (const DatasetRecord& each : all)
+    lines.push_back({each.id, human_count(static_cast<std::uint64_t>(std::max<std::int64_t>(0, each.rows))),
+                     fmt::format("{}", each.columns.size()), each.added.substr(0, 19), each.name});
+  print(aligned(lines));
+  return ExitCode::done;
+}
+
+ExitCode show_dataset(const DatasetsCommand& command) {
+  DatasetStore store;
+  const DatasetRecord record = store.find(command.id);
+  if (command.json) {
+    print_json(as_json(record));
+    return ExitCode::done;
+  }
+  std::vector<std::vector<std::string>> lines{
+      {"dataset", record.id},          {"source", record.name}, {"rows", fmt::format("{}", record.rows)},
+      {"content", record.fingerprint}, {"added", record.added}, {"store", store.place()}};
+  if (!record.cleaned_of.empty()) lines.push_back({"cleaned copy of", record.cleaned_of});
+  std::string text = aligned(lines) + "\nColumns\n";
+  std::vector<std::vector<std::string>> columns;
+  for (const auto& [name, type] : record.columns) columns.push_back({name, type});
+  print(text + aligned(columns, "  "));
+  return ExitCode::done;
+}
+
+void told_added(const DatasetRecord& record, const DatasetStore& store) {
+  print(fmt::format("dataset {}: {} of {} on record in {}\n", record.id,
+                    counted(static_cast<std::uint64_t>(record.rows), "row"), record.name, store.place()));
+}
+
+void refuse_taken(DatasetStore& store, const std::string& id) {
+  refuse_unless_dataset_id(id);
+  if (store.has(id))
+    refuse(
+        "there is a dataset {} already in {}; choose another id, or remove it first (stoker datasets remove "
+        "{})",
+        id, store.place(), id);
+}
+
+ExitCode add_dataset(const DatasetsCommand& command) {
+  DatasetStore store;
+  refuse_taken(store, command.id);
+  const DatasetRecord record =
+      record_of(command.id, source_named(command.data, command.reading), fs::current_path());
+  store.add(record);
+  told_added(record, store);
+  return ExitCode::done;
+}
+
+ExitCode remove_dataset(const DatasetsCommand& command) {
+  DatasetStore store;
+  store.remove(command.id);
+  print(fmt::format("dataset {} is no longer on record; what it was read from stays as it is\n", command.id));
+  return ExitCode::done;
+}
+
+// The rows first, then the record: whoever is killed in between leaves a table that is not on record, or
+// nothing at all.
+ExitCode generate_dataset(const DatasetsCommand& command) {
+  DatasetStore store;
+  refuse_taken(store, command.id);
+  SourceConfig sample = Source::config_for("sample:" + command.sample);
+  if (command.rows > 0) sample.sample_rows = command.rows;
+  sample.sample_seed = command.seed;
+  const Table table = Source::open(sample, fs::current_path()).read();
+  SourceConfig written = Source::config_for(command.to);
+  written.table = command.table.empty() ? command.id : command.table;
+  std::unique_ptr<database::WritableDatabase> database;
+  if (written.source == SourceKind::postgres) {
+    for (const SettingProblem& problem : problems_with(written))
+      refuse("{}: {}", problem.setting, problem.problem);
+    database = database::write_postgres(expanded_uri(written.uri));
+  } else if (written.source == SourceKind::sqlite || !fs::exists(command.to)) {
+    if (written.source == SourceKind::url || written.source == SourceKind::sample)
+      refuse(
+          "--to takes the path of an SQLite file, or the name of a variable with the address of a "
+          "PostgreSQL");
+    written.source = SourceKind::sqlite;
+    database = database::write_sqlite(command.to);
+  } else {
+    refuse("'{}' is not an SQLite file; name one, or a file that is not there yet", command.to);
+  }
+  database::Transaction all(*database);
+  write_to_database(table, *database, written.table);
+  all.commit();
+  database.reset();
+  written.arrays = ArrayChoice::keep;
+  const DatasetRecord record = record_of(command.id, written, fs::current_path());
+  store.add(record);
+  told_added(record, store);
+  return ExitCode::done;
+}
+
+double bound_in(const std::string& text, double otherwise, const std::string& whole) {
+  if (text.empty()) return otherwise;
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size())
+    refuse("--range takes COLUMN=LOWEST:HIGHEST, such as depth=0:11000, found '{}'", whole);
+  return number;
+}
+
+// COLUMN=LOWEST:HIGHEST, either of which may be left out.
+std::map<std::string, ValueRange> ranges_in(const std::vector<std::string>& texts) {
+  std::map<std::string, ValueRange> ranges;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.rfind('=');
+    const std::size_t colon = equals == std::string::npos ? equals : text.find(':', equals);
+    if (colon == std::string::npos || equals == 0)
+      refuse("--range takes COLUMN=LOWEST:HIGHEST, such as depth=0:11000, found '{}'", text);
+    const ValueRange any;
+    ranges[text.substr(0, equals)] = {bound_in(text.substr(equals + 1, colon - equals - 1), any.lowest, text),
+                                      bound_in(text.substr(colon + 1), any.highest, text)};
+  }
+  return ranges;
+}
+
+nlohmann::json as_json(const CheckedDataset& checked) {
+  nlohmann::json shown{
+      {"id", checked.record.id}, {"is_sound", checked.is_sound()}, {"has_changed", checked.has_changed}};
+  if (!checked.table) {
+    shown["unreadable"] = checked.unreadable;
+    return shown;
+  }
+  shown["rows"] = checked.table->rows();
+  shown["rows_with_faults"] = checked.faults.rows.size();
+  shown["faults"] = nlohmann::json::array();
+  for (const TableFault& each : checked.faults.found)
+    shown["faults"].push_back(
+        {{"column", each.column}, {"kind", each.kind}, {"rows", each.rows}, {"first_row", each.first_row}});
+  shown["missing"] = nlohmann::json::object();
+  for (const auto& [name, count] : checked.faults.missing) shown["missing"][name] = count;
+  return shown;
+}
+
+void show_checked(const CheckedDataset& checked) {
+  const DatasetRecord& record = checked.record;
+  if (!checked.table) {
+    print(fmt::format("dataset {} cannot be read whole: {}\n", record.id, checked.unreadable));
+    return;
+  }
+  if (checked.has_changed)
+    print(fmt::format("dataset {} has changed since it was put on record: {} then, {} now\n", record.id,
+                      counted(static_cast<std::uint64_t>(record.rows), "row"),
+                      counted(static_cast<std::uint64_t>(checked.table->rows()), "row")));
+  std::vector<std::vector<std::string>> lines{{"fault", "column", "rows", "first in row"}};
+  for (const TableFault& each : checked.faults.found)
+    lines.push_back({each.kind, each.column.empty() ? "(whole rows)" : each.column,
+                     fmt::format("{}", each.rows), fmt::format("{}", each.first_row)});
+  if (lines.size() > 1) print(aligned(lines));
+  for (const auto& [name, count] : checked.faults.missing)
+    print(fmt::format("note: {} missing in column '{}', which a training can fill in\n",
+                      counted(static_cast<std::uint64_t>(count), "value"), name));
+  print(fmt::format("dataset {}: {} of {} {} faults\n", record.id, checked.faults.rows.size(),
+                    counted(static_cast<std::uint64_t>(checked.table->rows()), "row"),
+                    checked.faults.rows.size() == 1 ? "has" : "have"));
+}
+
+ExitCode validate_dataset(const DatasetsCommand& command) {
+  DatasetStore store;
+  const CheckedDataset checked = check_dataset(store.find(command.id), ranges_in(command.ranges));
+  if (command.json) {
+    print_json(as_json(checked));
+  } else {
+    show_checked(checked);
+  }
+  return checked.is_sound() ? ExitCode::done : ExitCode::wrong_request;
+}
+
+ExitCode repair_dataset(const DatasetsCommand& command) {
+  DatasetStore store;
+  const std::string id = command.as.empty() ? command.id + "-repaired" : command.as;
+  const DatasetRecord original = store.find(command.id);
+  refuse_taken(store, id);
+  const fs::path file =
+      command.output.empty() ? store.folder() / "datasets" / (id + ".arrow") : fs::path(command.output);
+  if (fs::exists(file)) refuse("'{}' is there already; name another file with --output", file.string());
+  const CheckedDataset checked = check_dataset(original, ranges_in(command.ranges));
+  if (!checked.table)
+    refuse("dataset {} cannot be read, so that there is nothing to keep of it: {}", command.id,
+           checked.unreadable);
+  const Table cleaned = without_faults(*checked.table, checked.faults);
+  if (cleaned.rows() == 0) refuse("every row of dataset {} has a fault; no row is left to keep", command.id);
+  if (file.has_parent_path()) make_folder(file.parent_path());
+  write_table(cleaned, file);
+  DatasetRecord record = record_of(id, Source::config_for(file.string()), fs::current_path());
+  record.cleaned_of = command.id;
+  store.add(record);
+  print(fmt::format("removed {} with faults, {} left\n", counted(checked.faults.rows.size(), "row"),
+                    cleaned.rows()));
+  told_added(record, store);
+  return ExitCode::done;
+}
+
+void add_id(CLI::App& app, DatasetsCommand& command) {
+  app.add_option("ID", command.id, "Of the dataset")->required();
+}
+
+void add_ranges(CLI::App& app, DatasetsCommand& command) {
+  app.add_option("--range", command.ranges,
+                 "COLUMN=LOWEST:HIGHEST, what a column may hold; either may be left out; may be repeated")
+      ->allow_extra_args(false);
+}
+
+}  // namespace
+
+Action declare_datasets(CLI::App& app) {
+  const auto command = std::make_shared<DatasetsCommand>();
+  DatasetsCommand& given = *command;
+  std::vector<std::pair<CLI::App*, ExitCode (*)(const DatasetsCommand&)>> parts;
+  const auto part = [&](const char* name, const char* help, ExitCode (*act)(const DatasetsCommand&)) {
+    parts.emplace_back(app.add_subcommand(name, help), act);
+    return parts.back().first;
+  };
+  CLI::App* add = part("add", "Put a file, a URL, a database's table or a sample on record", add_dataset);
+  add_id(*add, given);
+  add->add_option("DATA", given.data, "As `stoker train` takes it")->required();
+  add_reading_flags(*add, given.reading);
+  CLI::App* list = part("list", "List the datasets on record", list_datasets);
+  CLI::App* show = part("show", "Show one with its columns", show_dataset);
+  add_id(*show, given);
+  CLI::App* generate =
+      part("generate", "Write a sample as a new table of a database, and put it on record", generate_dataset);
+  add_id(*generate, given);
+  generate->add_option("--sample", given.sample, "Built-in sample")->capture_default_str();
+  generate->add_option("--rows", given.rows, "Rows of the sample; its usual number if not given")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
+  generate->add_option("--seed", given.seed, "Seed of the sample")->capture_default_str();
+  generate
+      ->add_option("--to", given.to,
+                   "SQLite file, made if it is not there, or name of a variable that holds the address of a "
+                   "PostgreSQL database")
+      ->required();
+  generate->add_option("--table", given.table, "Name of the new table; the id if not given");
+  CLI::App* validate = part("validate",
+                            "Look for NaN, infinite and out-of-range values, duplicate rows and rows "
+                            "that are cut short",
+                            validate_dataset);
+  add_id(*validate, given);
+  add_ranges(*validate, given);
+  CLI::App* repair = part("repair",
+                          "Write a copy without the rows that have faults, and put it on record; the "
+                          "original stays",
+                          repair_dataset);
+  add_id(*repair, given);
+  add_ranges(*repair, given);
+  repair->add_option("--as", given.as,
+                     "Id of the copy; the original's with -repaired behind it if not given");
+  repair->add_option("--output", given.output, "File of the copy; beside the store if not given");
+  CLI::App* remove = part("remove", "Take one off the record; what it is read from stays", remove_dataset);
+  add_id(*remove, given);
+  for (CLI::App* each : {list, show, validate}) each->add_flag("--json", given.json, "Print one JSON object");
+  app.require_subcommand(1);
+  app.footer(
+      "They are kept in runs/store.sqlite, or where STOKER_STORE says: another file, or postgres://….\n"
+      "Examples:\n"
+      "  stoker datasets add wells wells.csv\n"
+      "  stoker datasets generate houses --sample boston_housing --rows 2000 --to houses.sqlite\n"
+      "  stoker datasets validate wells --range depth=0:11000\n"
+      "  stoker train dataset:wells --target flow");
+  return [command, parts] {
+    for (const auto& [app_of_part, act] : parts)
+      if (app_of_part->parsed()) return act(*command);
+    return ExitCode::wrong_request;  // not reached: a part is required
+  };
+}
+
+}  // namespace stoker::cli

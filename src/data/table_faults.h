@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "data/table.h"
+
+namespace stoker {
+
+// What a column may hold.
+struct ValueRange {
+  double lowest = -std::numeric_limits<double>::infinity();
+  double highest = std::numeric_limits<double>::infinity();
+};
+
+// One kind of fault in one column, or in whole rows.
+struct TableFault {
+  std::string column;  // "" of whole rows
+  std::string kind;    // "nan", "infinite", "out of range", "cut short", "duplicate"
+  std::int64_t rows = 0;
+  std::int64_t first_row = 0;  // counted from 1
+};
+
+struct TableFaults {
+  std::vector<TableFault> found;
+  std::vector<std::int64_t> rows;  // with any fault, counted from 0; of equal ones all but the first
+  std::vector<std::pair<std::string, std::int64_t>> missing;  // values of each column; they are no fault
+};
+
+// Numbers that are NaN, infinite or out of range (of `ranges`, and of what 32-bit numbers hold); rows that
+// stand there before; arrays of which nothing is there while other rows have theirs. Refuses a range for a
+// column that is not there or holds no numbers.
+TableFaults find_faults(const Table& table, const std::map<std::string, ValueRange>& ranges);
+
+// The rows without any fault.
+Table without_faults(const Table& table, const TableFaults& faults);
+
+}  // namespace stoker

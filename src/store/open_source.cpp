@@ -1,0 +1,83 @@
+#include "store/open_source.h"
+
+#include <array>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "data/joined_datasets.h"
+#include "data/standard_input.h"
+#include "data/url_secrets.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+
+Source open_recorded(const DatasetRecord& dataset, const StopSignal* stop) {
+  try {
+    return Source::open(dataset.source, fs::path("/"), stop);
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("dataset {}: {}", dataset.id, error.what()), error.cause());
+  }
+}
+
+}  // namespace
+
+Source open_source(const SourceConfig& config, const fs::path& base, const StopSignal* stop,
+                   const FindKnownRows& find) {
+  if (config.source != SourceKind::datasets) return Source::open(config, base, stop, find);
+  for (const SettingProblem& problem : problems_with(config))
+    refuse("source datasets: {}: {}", problem.setting, problem.problem);
+  DatasetStore store;
+  std::vector<OpenedDataset> datasets;
+  for (const std::string& id : config.dataset_ids) {
+    const DatasetRecord record = store.find(id);
+    datasets.push_back({id, open_recorded(record, stop), record.fingerprint});
+  }
+  return Source::of(config, joined_datasets(std::move(datasets)));
+}
+
+DatasetRecord record_of(const std::string& id, const SourceConfig& given, const fs::path& base) {
+  if (given.source == SourceKind::datasets)
+    refuse("a dataset is put on record by what it is read from, not by other datasets");
+  DatasetRecord record;
+  record.id = id;
+  record.source = given;
+  if (given.path == standard_input_path)
+    refuse("standard input is gone once it is read; put it into a file first");
+  if (!given.path.empty())
+    record.source.path = fs::weakly_canonical(fs::absolute(base / given.path)).string();
+  if (!given.url.empty()) record.source.url = kept_url(given.url, id);
+  const Source source = Source::open(given, base);
+  record.name = source_name(record.source);
+  record.fingerprint = source.fingerprint();
+  const Table table = source.read();
+  record.rows = table.rows();
+  for (const Preview::Column& column : preview(table).columns)
+    record.columns.emplace_back(column.name, column.type);
+  record.added = time_stamp_utc();
+  return record;
+}
+
+CheckedDataset check_dataset(const DatasetRecord& record, const std::map<std::string, ValueRange>& ranges) {
+  CheckedDataset checked;
+  checked.record = record;
+  try {
+    const Source source = open_recorded(record, nullptr);
+    checked.has_changed = source.fingerprint() != record.fingerprint;
+    checked.table = source.read();
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& error) {
+    // A machine that is short of something says nothing about the rows.
+    if (error.code() != ExitCode::wrong_request || error.cause() == Cause::machine) throw;
+    checked.unreadable = error.what();
+    return checked;
+  }
+  checked.faults = find_faults(*checked.table, ranges);
+  return checked;
+}
+
+}  // namespace stoker
