@@ -1,16 +1,11 @@
 #include "fused/cpu/fused_cpu_engine.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
-#include <thread>
 
 #include "base/error.h"
 #include "base/random.h"
-#include "device/flush_to_zero.h"
 #include "engine/class_numbers.h"
-#include "fused/cpu/layout.h"
 
 namespace stoker::fused_cpu {
 namespace {
@@ -19,10 +14,6 @@ namespace {
 constexpr std::int64_t most_rows_at_once = 128;
 // What the values of a slice may take of the cache in larger batches.
 constexpr std::int64_t slice_bytes = 160 * 1024;
-constexpr std::int64_t most_benches = 16;
-constexpr std::int64_t most_gradient_bytes = 256 << 20;
-// Multiply-adds of a step that are worth another thread: some 200 µs.
-constexpr std::int64_t work_per_thread = 4'000'000;
 
 std::int64_t rows_per_slice(const Network& network, std::int64_t batch) {
   if (batch <= most_rows_at_once) return padded(batch, row_block);
@@ -32,22 +23,12 @@ std::int64_t rows_per_slice(const Network& network, std::int64_t batch) {
   return std::clamp<std::int64_t>(fitting, 2 * row_block, most_rows_at_once);
 }
 
-std::int64_t rows_in_batch(const EngineRequest& request) {
-  return std::min(request.batch_size, request.training.rows());
-}
-
-// Partial sums of a batch's gradients: a number that follows from the request alone, not from the machine.
-std::int64_t bench_count(const Network& network, std::int64_t slices) {
-  const std::int64_t fitting = most_gradient_bytes / (4 * network.size);
-  return std::min(slices, std::clamp<std::int64_t>(fitting, 1, most_benches));
-}
-
-int threads_for(const EngineRequest& request, const Network& network, int wanted) {
-  const std::int64_t worth = 3 * rows_in_batch(request) * network.size / work_per_thread;
-  const auto cores = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
-  const std::int64_t slices = (rows_in_batch(request) + most_rows_at_once - 1) / most_rows_at_once;
-  if (slices == 1) return 1;
-  return wanted > 0 ? wanted : static_cast<int>(std::clamp<std::int64_t>(worth, 1, std::min(cores, slices)));
+Slices slices_of(const EngineRequest& request, const Network& network) {
+  const std::int64_t batch = std::min(request.batch_size, request.training.rows());
+  return {.rows = rows_per_slice(network, batch),
+          .can_update = true,
+          .multiply_adds = network.size,
+          .most_threads = (batch + most_rows_at_once - 1) / most_rows_at_once};
 }
 
 void check_class_numbers(const EngineRequest& request) {
@@ -65,61 +46,62 @@ Array edges_of(const MlpShape& shape, const NamedArrays& parameters) {
   return find_array(parameters, "entrance.edges");
 }
 
-float* floats(Array& array) {
-  return static_cast<float*>(array.data());
-}
-
 }  // namespace
 
 FusedCpuEngine::FusedCpuEngine(const EngineRequest& request, const Kernels& kernels, int threads)
-    : request_(request),
-      shape_(mlp_shape(request.network).value()),
-      kernels_(kernels),
-      laid_(network_of(shape_)),
-      network_(laid_.network),
+    : FusedCpuEngine(request, mlp_shape(request.network).value(),
+                     network_of(mlp_shape(request.network).value()), kernels, threads) {}
+
+FusedCpuEngine::FusedCpuEngine(const EngineRequest& request, const MlpShape& shape, LaidNetwork laid,
+                               const Kernels& kernels, int threads)
+    : FramedEngine(request, kernels, laid.network, slices_of(request, laid.network), threads),
+      shape_(shape),
+      laid_(std::move(laid)),
       edges_(edges_of(shape_, request.initial_parameters)),
       training_rows_(shape_.entrance, request_.training),
       validation_rows_(shape_.entrance, request_.validation),
-      slice_rows_(rows_per_slice(network_, rows_in_batch(request))),
-      has_validation_(request.validation.rows() > 0),
-      best_loss_(std::numeric_limits<double>::infinity()),
-      pool_(threads_for(request, network_, threads)) {
+      benches_(static_cast<std::size_t>(bench_count())),
+      dropout_(dropout_leaving_out(shape.dropout)),
+      losses_(losses_of(network_.layers[network_.layer_count - 1].outputs)) {
   check_class_numbers(request);
   make_buffers();
-  make_benches();
-  make_losses();
-}
-
-void FusedCpuEngine::make_buffers() {
-  parameters_ = zeros(network_.size);
-  pack(shape_, laid_, request_.initial_parameters, "", parameters_);
-  network_.parameters = floats(parameters_);
   if (!edges_.empty()) learnt_.edges = floats(edges_);
   for (const std::int64_t place : laid_.entrance.categories)
     learnt_.categories.push_back(network_.parameters + place);
-  if (request_.optimizer.has_first_moment()) {
-    first_moment_ = zeros(network_.size);
-    network_.first_moment = floats(first_moment_);
-  }
-  if (request_.optimizer.has_second_moment()) {
-    second_moment_ = zeros(network_.size);
-    network_.second_moment = floats(second_moment_);
-  }
-  best_parameters_ = parameters_.clone();
-  transposed_ = zeros(transposed_size(network_));
-  network_.transposed = floats(transposed_);
-  kernels_.transpose(network_);
+  for (Bench& bench : benches_) make_bench(bench);
+  validation_sums_.resize(static_cast<std::size_t>(slices_.rows));
 }
 
-void FusedCpuEngine::make_benches() {
-  const std::int64_t batch = rows_in_batch(request_);
-  benches_.resize(static_cast<std::size_t>(bench_count(network_, (batch + slice_rows_ - 1) / slice_rows_)));
-  for (Bench& bench : benches_) make_bench(bench);
+void FusedCpuEngine::pack_named(const NamedArrays& arrays, const std::string& prefix, Array& flat) const {
+  pack(shape_, laid_, arrays, prefix, flat);
+}
+
+void FusedCpuEngine::append_named(const Array& flat, const std::string& prefix, NamedArrays& arrays) const {
+  append_unpacked(shape_, laid_, flat, prefix, arrays);
+}
+
+void FusedCpuEngine::append_fixed(const std::string& prefix, NamedArrays& arrays) const {
+  if (!edges_.empty()) arrays.push_back({prefix + "entrance.edges", edges_});
+}
+
+// Where the rows are the same, so are the edges.
+void FusedCpuEngine::check_fixed(const NamedArrays& state) const {
+  if (edges_.empty()) return;
+  const std::string name = "parameters.entrance.edges";
+  const Array& kept = find_array(state, name);
+  if (kept.type() != DType::float32 || kept.shape() != edges_.shape())
+    refuse("the array '{}' of the saved state does not fit this training: it belongs to another one", name);
+  if (!std::ranges::equal(kept.as<float>(), edges_.as<float>()))
+    refuse("the bins of the saved state are not those of the training rows: it belongs to another training");
+}
+
+float* FusedCpuEngine::gradients_of(std::int64_t bench) {
+  return bench_at(bench).space.gradients;
 }
 
 void FusedCpuEngine::make_bench(Bench& bench) {
   const auto buffer = [&](std::int64_t width) {
-    bench.buffers.push_back(zeros(padded(slice_rows_ * width, panel)));
+    bench.buffers.push_back(zeros(padded(slices_.rows * width, panel)));
     return floats(bench.buffers.back());
   };
   bench.space.active[0] = buffer(network_.layers[0].inputs);
@@ -130,14 +112,14 @@ void FusedCpuEngine::make_bench(Bench& bench) {
     bench.space.slopes[i] = shape_.activation == Activation::relu ? nullptr : buffer(width);
   }
   if (!network_.entrance.is_plain) {
-    bench.entered.emplace(shape_.entrance, network_, slice_rows_);
+    bench.entered.emplace(shape_.entrance, network_, slices_.rows);
     bench.entered->show(bench.space);
   }
-  if (rows_in_batch(request_) > slice_rows_ || request_.optimizer.max_grad_norm > 0 || bench.entered) {
+  if (keeps_gradients() || bench.entered) {
     bench.gradients = zeros(network_.size);
     bench.space.gradients = floats(bench.gradients);
   }
-  const auto rows = static_cast<std::size_t>(slice_rows_);
+  const auto rows = static_cast<std::size_t>(slices_.rows);
   if (request_.loss().kind == Loss::cross_entropy) {
     bench.class_targets.resize(rows);
   } else {
@@ -146,64 +128,19 @@ void FusedCpuEngine::make_bench(Bench& bench) {
   if (request_.training.find(Role::weights) != nullptr) bench.row_weights.resize(rows);
 }
 
-void FusedCpuEngine::make_losses() {
-  const Layer& last = network_.layers[network_.layer_count - 1];
-  losses_.loss = request_.loss().kind;
-  losses_.shape = static_cast<float>(request_.loss().shape());
-  losses_.smoothing = static_cast<float>(request_.loss().label_smoothing);
-  losses_.width = last.width;
-  losses_.stride = last.outputs;
-  losses_.stopped = &stopped_;
-  row_sums_.resize(static_cast<std::size_t>(request_.batch_size));
-  validation_sums_.resize(static_cast<std::size_t>(slice_rows_));
-  dropout_.threshold = dropout_threshold(static_cast<float>(shape_.dropout));
-  dropout_.is_on = dropout_.threshold > 0;
-  dropout_.scale = 1.0F / (1.0F - static_cast<float>(shape_.dropout));
-}
-
-std::int64_t FusedCpuEngine::batch_rows(std::int64_t step) const {
-  const std::int64_t first = step % request_.steps_per_epoch() * request_.batch_size;
-  return std::min(request_.batch_size, request_.training.rows() - first);
-}
-
-Dropout FusedCpuEngine::dropout_of(std::int64_t step) const {
-  Dropout dropout = dropout_;
-  if (!dropout.is_on) return dropout;
+void FusedCpuEngine::begin_step(std::int64_t step) {
+  if (!dropout_.is_on) return;
   for (int i = 0; i + 1 < network_.layer_count; ++i) {
     const RandomKey key =
         dropout_key(request_.seed, static_cast<std::uint64_t>(step), static_cast<std::uint32_t>(i));
-    dropout.key_first[i] = key.first;
-    dropout.key_second[i] = key.second;
+    dropout_.key_first[i] = key.first;
+    dropout_.key_second[i] = key.second;
   }
-  return dropout;
 }
 
-Update FusedCpuEngine::update_of(std::int64_t step, float rate) const {
-  const OptimizerSettings& s = request_.optimizer;
-  Update update;
-  update.decays = s.weight_decay > 0;
-  update.decay = static_cast<float>(s.weight_decay);
-  if (s.kind == Optimizer::sgd) {
-    update.kind = s.momentum > 0 ? Update::Kind::momentum : Update::Kind::sgd;
-    update.first_keep = static_cast<float>(s.momentum);
-    update.rate = -rate;
-    return update;
-  }
-  // torch divides both moments by their bias corrections; here the second one's is taken out of the root.
-  const auto number = static_cast<double>(step + 1);
-  const double first_bias = 1 - std::pow(s.beta1, number);
-  const double second_bias = std::sqrt(1 - std::pow(s.beta2, number));
-  update.kind = s.kind == Optimizer::adam ? Update::Kind::adam : Update::Kind::adamw;
-  update.first_keep = static_cast<float>(1 - s.beta1);
-  update.second_take = static_cast<float>(1 - s.beta2);
-  update.rate = static_cast<float>(-rate * second_bias / first_bias);
-  update.epsilon = static_cast<float>(s.epsilon * second_bias);
-  if (s.kind == Optimizer::adamw) update.decay = static_cast<float>(1 - rate * s.weight_decay);
-  return update;
-}
-
-void FusedCpuEngine::run_slice(Bench& bench, std::int64_t first, std::int64_t count, std::int64_t rows,
+void FusedCpuEngine::run_slice(std::int64_t number, std::int64_t first, std::int64_t count, std::int64_t rows,
                                Gradients what, const Update& update) {
+  Bench& bench = bench_at(number);
   bench.space.rows = padded(count, row_block);
   bench.dropout = dropout_;
   bench.dropout.first_row = static_cast<std::uint32_t>(first);
@@ -233,110 +170,6 @@ void FusedCpuEngine::update_entrance(Bench& bench, std::int64_t count, Gradients
   sum_categories(shape_.entrance, network_, laid_.entrance, count, *bench.entered, bench.space, adds);
   if (what == Gradients::updated)
     kernels_.update_from(network_, network_.entrance.begin, bench.space.gradients, update);
-}
-
-// Gradients of the batch to the first bench.
-void FusedCpuEngine::sum_slices(std::int64_t rows) {
-  const std::int64_t slices = (rows + slice_rows_ - 1) / slice_rows_;
-  const std::int64_t used = std::min(slices, static_cast<std::int64_t>(benches_.size()));
-  auto work = [&](std::int64_t number) {
-    Bench& bench = benches_[static_cast<std::size_t>(number)];
-    for (std::int64_t slice = number * slices / used; slice < (number + 1) * slices / used; ++slice) {
-      const std::int64_t first = slice * slice_rows_;
-      const std::int64_t count = std::min(slice_rows_, rows - first);
-      gather(bench, first, count);
-      run_slice(bench, first, count, rows,
-                slice == number * slices / used ? Gradients::stored : Gradients::added, {});
-    }
-  };
-  pool_.share(used, work);
-  for (std::int64_t i = 1; i < used; ++i)
-    kernels_.add(benches_[0].space.gradients, benches_[static_cast<std::size_t>(i)].space.gradients,
-                 network_.size);
-}
-
-// As torch.nn.utils.clip_grad_norm_.
-void FusedCpuEngine::clip(Update& update) {
-  const double limit = request_.optimizer.max_grad_norm;
-  if (limit <= 0) return;
-  const double norm = std::sqrt(kernels_.squared_norm(benches_[0].space.gradients, network_.size));
-  gradient_norms_ += norm;
-  const auto factor = static_cast<float>(limit / (norm + 1e-6));
-  update.gradient_scale = factor > 1 ? 1 : factor;  // a NaN stays
-}
-
-void FusedCpuEngine::run_step(float rate) {
-  const std::int64_t step = counters_.step;
-  const std::int64_t rows = batch_rows(step);
-  choose_rows(step);
-  if (rows <= slice_rows_) fetch_rows<3>();
-  dropout_ = dropout_of(step);
-  Update update = update_of(step, rate);
-  if (rows <= slice_rows_ && request_.optimizer.max_grad_norm <= 0) {
-    gather(benches_[0], 0, rows);
-    choose_rows(step + 1);
-    run_slice(benches_[0], 0, rows, rows, Gradients::updated, update);
-  } else {
-    sum_slices(rows);
-    choose_rows(step + 1);
-    clip(update);
-    kernels_.update(network_, benches_[0].space.gradients, update);
-  }
-  counters_.current_step = step;
-  counters_.step = step + 1;
-}
-
-kernels::EndEpoch FusedCpuEngine::end_epoch_work() {
-  kernels::EndEpoch end;
-  end.row_sums = row_sums_.data();
-  end.row_sum_count = static_cast<std::int64_t>(row_sums_.size());
-  end.rows = request_.training.rows();
-  if (has_validation_) {
-    end.validation_sums = validation_sums_.data();
-    end.validation_sum_count = static_cast<std::int64_t>(validation_sums_.size());
-    end.validation_rows = request_.validation.rows();
-  }
-  end.steps_per_epoch = request_.steps_per_epoch();
-  end.patience = request_.patience;
-  end.min_delta = request_.min_delta;
-  end.counters = &counters_;
-  end.lines = &line_;
-  end.line_capacity = 1;
-  end.best_loss = &best_loss_;
-  end.stopped = &stopped_;
-  end.parameters = floats(parameters_);
-  end.best_parameters = floats(best_parameters_);
-  end.parameter_count = network_.size;
-  return end;
-}
-
-void FusedCpuEngine::end_epoch(ChunkResult& result) {
-  if (has_validation_) validate();
-  counters_.record_count = 0;
-  kernels::end_epoch(end_epoch_work());
-  EpochRecord record;
-  record.epoch = line_.epoch;
-  record.train_loss = line_.train_loss;
-  if (has_validation_) record.validation_loss = line_.validation_loss;
-  record.is_best = line_.is_best != 0;
-  const double norms = std::exchange(gradient_norms_, 0);
-  if (request_.optimizer.max_grad_norm > 0 && !std::isnan(norms))
-    record.gradient_norm = norms / static_cast<double>(request_.steps_per_epoch());
-  result.finished_epochs.push_back(record);
-}
-
-ChunkResult FusedCpuEngine::run(const Chunk& chunk) {
-  const FlushToZero flushed;
-  ChunkResult result;
-  if (stopped_ == 0 && chunk.first_step != counters_.step)
-    fail("a chunk that begins with step {} cannot follow step {}", chunk.first_step, counters_.step);
-  for (const float rate : chunk.learning_rates) {
-    if (stopped_ != 0) break;
-    run_step(rate);
-    if (counters_.step % request_.steps_per_epoch() == 0) end_epoch(result);
-  }
-  result.stopped_early = stopped_ != 0;
-  return result;
 }
 
 EngineMaker maker() {

@@ -1,23 +1,22 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
-#include "fused/cpu/fused_cpu_engine.h"
-#include "fused/cpu/layout.h"
+#include "fused/cpu/framed_engine.h"
 
 // What an engine gives and takes of itself.
 namespace stoker::fused_cpu {
 
-NamedArrays FusedCpuEngine::state() const {
+NamedArrays FramedEngine::state() const {
   NamedArrays state;
-  append_unpacked(shape_, laid_, parameters_, "parameters.", state);
-  if (!edges_.empty()) state.push_back({"parameters.entrance.edges", edges_});
-  if (network_.first_moment != nullptr) append_unpacked(shape_, laid_, first_moment_, "first_moment.", state);
-  if (network_.second_moment != nullptr)
-    append_unpacked(shape_, laid_, second_moment_, "second_moment.", state);
+  append_named(parameters_, "parameters.", state);
+  append_fixed("parameters.", state);
+  if (network_.first_moment != nullptr) append_named(first_moment_, "first_moment.", state);
+  if (network_.second_moment != nullptr) append_named(second_moment_, "second_moment.", state);
   if (has_validation_) {
-    append_unpacked(shape_, laid_, best_parameters_, "best_parameters.", state);
+    append_named(best_parameters_, "best_parameters.", state);
     state.push_back({"best_validation_loss", Array::from<double>(std::array{best_loss_}, {1})});
   }
   const std::array<std::int64_t, 3> numbers{counters_.step, counters_.since_best, stopped_ != 0 ? 1 : 0};
@@ -28,25 +27,19 @@ NamedArrays FusedCpuEngine::state() const {
   return state;
 }
 
-void FusedCpuEngine::restore(const NamedArrays& state) {
+void FramedEngine::restore(const NamedArrays& state) {
   const auto checked = [&](const std::string& name, DType type, const Shape& shape) -> const Array& {
     const Array& array = find_array(state, name);
     if (array.type() != type || array.shape() != shape)
       refuse("the array '{}' of the saved state does not fit this training: it belongs to another one", name);
     return array;
   };
-  pack(shape_, laid_, state, "parameters.", parameters_);
-  // Where the rows are the same, so are these.
-  if (!edges_.empty()) {
-    const Array& kept = checked("parameters.entrance.edges", DType::float32, edges_.shape());
-    if (!std::ranges::equal(kept.as<float>(), std::as_const(edges_).as<float>()))
-      refuse(
-          "the bins of the saved state are not those of the training rows: it belongs to another training");
-  }
-  if (network_.first_moment != nullptr) pack(shape_, laid_, state, "first_moment.", first_moment_);
-  if (network_.second_moment != nullptr) pack(shape_, laid_, state, "second_moment.", second_moment_);
+  pack_named(state, "parameters.", parameters_);
+  check_fixed(state);
+  if (network_.first_moment != nullptr) pack_named(state, "first_moment.", first_moment_);
+  if (network_.second_moment != nullptr) pack_named(state, "second_moment.", second_moment_);
   if (has_validation_) {
-    pack(shape_, laid_, state, "best_parameters.", best_parameters_);
+    pack_named(state, "best_parameters.", best_parameters_);
     best_loss_ = checked("best_validation_loss", DType::float64, {1}).as<double>()[0];
   }
   const auto numbers = checked("counters", DType::int64, {3}).as<std::int64_t>();
@@ -65,19 +58,19 @@ void FusedCpuEngine::restore(const NamedArrays& state) {
   kernels_.transpose(network_);
 }
 
-NamedArrays FusedCpuEngine::parameters() const {
+NamedArrays FramedEngine::parameters() const {
   NamedArrays arrays;
-  append_unpacked(shape_, laid_, parameters_, "", arrays);
-  if (!edges_.empty()) arrays.push_back({"entrance.edges", edges_});
+  append_named(parameters_, "", arrays);
+  append_fixed("", arrays);
   return arrays;
 }
 
-NamedArrays FusedCpuEngine::best_parameters() const {
+NamedArrays FramedEngine::best_parameters() const {
   // A run without validation has no best; nor has one whose every validation loss was not a number.
   const bool has_best = has_validation_ && std::isfinite(best_loss_);
   NamedArrays arrays;
-  append_unpacked(shape_, laid_, has_best ? best_parameters_ : parameters_, "", arrays);
-  if (!edges_.empty()) arrays.push_back({"entrance.edges", edges_});
+  append_named(has_best ? best_parameters_ : parameters_, "", arrays);
+  append_fixed("", arrays);
   return arrays;
 }
 
