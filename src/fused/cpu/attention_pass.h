@@ -46,7 +46,17 @@ STOKER_INLINE void multiply_columns(std::int64_t rows, std::int64_t depth, LeftS
   };
   while (row + most <= rows) next(Number<most>{});
   if (most > 4 && row + 4 <= rows) next(Number<4>{});
-  while (row < rows) next(Number<1>{});
+  // Together: one row alone has too few sums to keep the multipliers busy.
+  switch (rows - row) {
+    case 3:
+      return next(Number<3>{});
+    case 2:
+      return next(Number<2>{});
+    case 1:
+      return next(Number<1>{});
+    default:
+      return;
+  }
 }
 
 // out [rows, columns] = left [rows, depth] * right [depth, columns], the columns whole vectors.

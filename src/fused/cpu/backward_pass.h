@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 
 #include "fused/cpu/neon_adam.h"
 #include "fused/cpu/optimizers.h"
@@ -62,20 +63,29 @@ void deltas_below(const Network& network, const Workspace& space, float scale, i
   });
 }
 
-// Deltas of the first layer's inputs, which no activation stands before.
-void deltas_of_inputs(const Network& network, const Workspace& space) {
-  const Layer& layer = network.layers[0];
+// Calls use(tile, first row, first column) with the deltas of what entered a layer, tile by tile.
+template <class Use>
+STOKER_INLINE void for_each_delta(const Network& network, const Workspace& space, int number, Use use) {
+  const Layer& layer = network.layers[number];
   for_columns(layer.inputs, [&](auto panels, std::int64_t column) {
     const float* weights = network.transposed + layer.transposed + column * layer.outputs;
     for_rows(space.rows, [&](auto rows, std::int64_t row) {
       Tile<rows.value, panels.value> tile;
       clear(tile);
-      multiply_rows(tile, space.deltas[0] + row * layer.outputs, layer.outputs, weights,
+      multiply_rows(tile, space.deltas[number] + row * layer.outputs, layer.outputs, weights,
                     panel * layer.outputs, layer.width);
-      for (int r = 0; r < rows.value; ++r)
-        for (int q = 0; q < panels.value * panel_vectors; ++q)
-          store(space.input_deltas + (row + r) * layer.inputs + column + lanes * q, tile.sums[r][q]);
+      use(tile, row, column);
     });
+  });
+}
+
+// Deltas of a layer's inputs, which no activation stands before.
+void deltas_of_inputs(const Network& network, const Workspace& space, int number, float* below) {
+  const std::int64_t stride = network.layers[number].inputs;
+  for_each_delta(network, space, number, [&](const auto& tile, std::int64_t row, std::int64_t column) {
+    for (int r = 0; r < static_cast<int>(std::size(tile.sums)); ++r)
+      for (int q = 0; q < static_cast<int>(std::size(tile.sums[0])); ++q)
+        store(below + (row + r) * stride + column + lanes * q, tile.sums[r][q]);
   });
 }
 
@@ -189,23 +199,26 @@ void update_weights(const Network& network, const Workspace& space, const Update
   for (int row = 0; row < gradient_rows; row += 4) transpose_rows(network, waiting, row);
 }
 
+// Tiles of padding alone are left out: their sums stay the zeros that they began as.
 void sum_weights(const Network& network, const Workspace& space, bool adds, int number) {
   const Layer& layer = network.layers[number];
+  const std::int64_t inputs = padded(layer.depth, gradient_rows);
   for (std::int64_t column = 0; column < layer.outputs; column += panel) {
-    for (std::int64_t k = 0; k < layer.inputs; k += gradient_rows) {
-      float* sums = space.gradients + place_of(network, layer, false, k, column).weights;
+    for (std::int64_t k = 0; k < inputs; k += gradient_rows) {
       Tile<gradient_rows, 1> tile;
       clear(tile);
-      if (adds) {
-        for (int r = 0; r < gradient_rows; ++r)
-          for (int q = 0; q < panel_vectors; ++q) tile.sums[r][q] = load(sums + r * panel + lanes * q);
-      }
       const float* left = space.active[number] + k;
       const float* right = space.deltas[number] + column;
       for (std::int64_t row = 0; row < space.rows; ++row) {
         add_outer(tile, left, right);
-        left += layer.inputs;
-        right += layer.outputs;
+        left = next_row(left, layer.inputs);
+        right = next_row(right, layer.outputs);
+      }
+      // What was there is added last: a tile that began with it would lie in memory, not in registers.
+      float* sums = space.gradients + place_of(network, layer, false, k, column).weights;
+      if (adds) {
+        for (int r = 0; r < gradient_rows; ++r)
+          for (int q = 0; q < panel_vectors; ++q) tile.sums[r][q] += load(sums + r * panel + lanes * q);
       }
       keep_tile(tile, sums);
     }
@@ -329,7 +342,7 @@ void backward(const Network& network, const Workspace& space, const Dropout& dro
         deltas_below<true, false>(network, space, 1.0F, number);
       }
     } else if (!network.entrance.is_plain) {
-      deltas_of_inputs(network, space);
+      deltas_of_inputs(network, space, 0, space.input_deltas);
     }
     if (what == Gradients::updated) {
       with_kind(update, [&]<Update::Kind kind, bool decays>(Chosen<kind, decays>) {

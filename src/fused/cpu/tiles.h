@@ -112,34 +112,45 @@ STOKER_INLINE const float* next_row(const float* row, std::int64_t stride) {
   return row;
 }
 
+#if defined(__aarch64__)
+// Eight multiplications in one piece, of two vectors of the right side: left to itself, the compiler copies
+// sums from register to register. Which vectors is part of the type, since a loop over them would have the
+// tile lie in memory.
+template <int q>
+STOKER_INLINE void add_outer_pair(Tile<4, 1>& tile, V factors, const float* right) {
+  const V one = load(right + lanes * q);
+  const V other = load(right + lanes * (q + 1));
+  asm("fmla %0.4s, %8.4s, %10.s[0]\n\t"
+      "fmla %1.4s, %8.4s, %10.s[1]\n\t"
+      "fmla %2.4s, %8.4s, %10.s[2]\n\t"
+      "fmla %3.4s, %8.4s, %10.s[3]\n\t"
+      "fmla %4.4s, %9.4s, %10.s[0]\n\t"
+      "fmla %5.4s, %9.4s, %10.s[1]\n\t"
+      "fmla %6.4s, %9.4s, %10.s[2]\n\t"
+      "fmla %7.4s, %9.4s, %10.s[3]"
+      : "+w"(tile.sums[0][q]), "+w"(tile.sums[1][q]), "+w"(tile.sums[2][q]), "+w"(tile.sums[3][q]),
+        "+w"(tile.sums[0][q + 1]), "+w"(tile.sums[1][q + 1]), "+w"(tile.sums[2][q + 1]),
+        "+w"(tile.sums[3][q + 1])
+      : "w"(one), "w"(other), "w"(factors));
+}
+
+// tile += left^T * right for one row of each: left [4], right [16]
+STOKER_INLINE void add_outer(Tile<4, 1>& tile, const float* left, const float* right) {
+  const V factors = load(left);
+  add_outer_pair<0>(tile, factors, right);
+  add_outer_pair<2>(tile, factors, right);
+}
+#else
 // tile += left^T * right for one row of each: left [rows], right [panels * 16]
 template <int rows, int panels>
 STOKER_INLINE void add_outer(Tile<rows, panels>& tile, const float* left, const float* right) {
   constexpr int vectors = panels * panel_vectors;
   V d[vectors];
   for (int q = 0; q < vectors; ++q) d[q] = load(right + lanes * q);
-#if defined(__aarch64__)
-  // Eight multiplications in one piece: left to itself, the compiler copies sums from register to register.
-  const V factors = load(left);
-  for (int q = 0; q < 4; q += 2) {
-    asm("fmla %0.4s, %8.4s, %10.s[0]\n\t"
-        "fmla %1.4s, %8.4s, %10.s[1]\n\t"
-        "fmla %2.4s, %8.4s, %10.s[2]\n\t"
-        "fmla %3.4s, %8.4s, %10.s[3]\n\t"
-        "fmla %4.4s, %9.4s, %10.s[0]\n\t"
-        "fmla %5.4s, %9.4s, %10.s[1]\n\t"
-        "fmla %6.4s, %9.4s, %10.s[2]\n\t"
-        "fmla %7.4s, %9.4s, %10.s[3]"
-        : "+w"(tile.sums[0][q]), "+w"(tile.sums[1][q]), "+w"(tile.sums[2][q]), "+w"(tile.sums[3][q]),
-          "+w"(tile.sums[0][q + 1]), "+w"(tile.sums[1][q + 1]), "+w"(tile.sums[2][q + 1]),
-          "+w"(tile.sums[3][q + 1])
-        : "w"(d[q]), "w"(d[q + 1]), "w"(factors));
-  }
-#else
   for (int r = 0; r < rows; ++r)
     for (int q = 0; q < vectors; ++q) tile.sums[r][q] += left[r] * d[q];
-#endif
 }
+#endif
 
 template <int rows, int panels>
 STOKER_INLINE void clear(Tile<rows, panels>& tile) {
