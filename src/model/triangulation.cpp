@@ -73,7 +73,19 @@ void scale_variances_told(const Network& network, double factor, NamedArrays& pa
   }
 }
 
+Array outputs_of_triangulation(const Network& network, const NamedArrays& parameters, const Dataset& data,
+                               std::int64_t first, std::int64_t count) {
+  return triangulation_outputs(triangulation_shape(network).value(), network, parameters, data, first, count);
+}
+
 }  // namespace
+
+std::optional<TriangulationShape> triangulation_shape(const Network& network) {
+  const Family* family = find_family(network.family);
+  if (family == nullptr || family->outputs != outputs_of_triangulation) return std::nullopt;
+  return TriangulationShape{set_shape(network), settings_as<TriangulationSettings>(network.settings),
+                            network.outputs};
+}
 
 SetShape set_shape(const Network& network) {
   const std::vector<ArraySpec>& inputs = network.inputs;
@@ -93,6 +105,7 @@ Family triangulation() {
           .check = check_triangulation,
           .targets = Targets::numbers,
           .parameters = triangulation_parameters,
+          .outputs = outputs_of_triangulation,
           .losses = gaussian_loss,
           .form = form_of_sets,
           .multiply_adds = triangulation_multiply_adds,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "config/field.h"
 #include "model/family.h"
@@ -49,6 +50,21 @@ struct SetShape {
 // Refuses a network that reads something else.
 SetShape set_shape(const Network& network);
 
+// A network of the family; none of another one.
+struct TriangulationShape {
+  SetShape set;
+  TriangulationSettings settings;
+  std::int64_t outputs = 1;
+};
+std::optional<TriangulationShape> triangulation_shape(const Network& network);
+// [count, outputs] of the rows from `first` on.
+Array triangulation_outputs(const TriangulationShape& shape, const Network& network,
+                            const NamedArrays& parameters, const Dataset& data, std::int64_t first,
+                            std::int64_t count);
+
+// Added to scores and values of receivers that are absent, in place of minus infinity, with which a row that
+// has no receiver would not be a number.
+constexpr double far_below = -1e4;
 // Added to a variance before its root is taken: a single receiver has none, where the root has no slope.
 constexpr double least_set_variance = 1e-6;
 

@@ -21,9 +21,6 @@
 namespace stoker::torch_door {
 namespace {
 
-// In place of minus infinity, with which a row that has no receiver would not be a number.
-constexpr double far_below = -1e4;
-
 class Triangulation : public Module {
  public:
   Triangulation(const Network& network, const Parameters& parameters)
