@@ -77,19 +77,25 @@ STOKER_INLINE void decide_even(const DropoutKey& key, std::uint32_t element, Kee
 #endif
 }
 
-// The same from any element, for layers of an odd width, at twice the work.
+STOKER_INLINE Keep above(U values, std::uint16_t last) {
+#if defined(__AVX512F__)
+  return _mm512_cmpgt_epu32_mask(reinterpret_cast<__m512i>(values), _mm512_set1_epi32(last));
+#else
+  return values > static_cast<std::uint32_t>(last);
+#endif
+}
+
+// Which of any elements are kept, a hash for each.
+STOKER_INLINE Keep decide_each(const DropoutKey& key, U elements) {
+  const U bits = hashed((elements >> 1) * golden + key.first, key.second);
+  return above((bits >> ((elements & 1U) << 4)) & 0xffffU, key.last);
+}
+
+// Of those of `panels` panels from any element, for layers of an odd width, at twice the work.
 template <int panels>
 STOKER_INLINE void decide_any(const DropoutKey& key, std::uint32_t element, Keep* keep) {
-  for (int i = 0; i < panels * panel / lanes; ++i) {
-    const U elements = counted<U, lanes>(1) + (element + static_cast<std::uint32_t>(i * lanes));
-    const U bits = hashed((elements >> 1) * golden + key.first, key.second);
-    const U half = (bits >> ((elements & 1U) << 4)) & 0xffffU;
-#if defined(__AVX512F__)
-    keep[i] = _mm512_cmpgt_epu32_mask(reinterpret_cast<__m512i>(half), _mm512_set1_epi32(key.last));
-#else
-    keep[i] = half > static_cast<std::uint32_t>(key.last);
-#endif
-  }
+  for (int i = 0; i < panels * panel / lanes; ++i)
+    keep[i] = decide_each(key, counted<U, lanes>(1) + (element + static_cast<std::uint32_t>(i * lanes)));
 }
 
 }  // namespace

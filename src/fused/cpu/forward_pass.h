@@ -18,7 +18,8 @@ struct Outlet {
   float* active;
   float* slopes;
   DropoutKey key;
-  std::uint32_t first_row;  // of the slice in its batch
+  std::uint32_t first_row;       // of the slice in its batch
+  const std::uint32_t* numbers;  // of the rows in the batch, where they do not follow each other
   float scale;
 };
 
@@ -32,6 +33,7 @@ STOKER_INLINE Outlet outlet_of(const Network& network, const Workspace& space, c
           {dropout.key_first[number], dropout.key_second[number],
            static_cast<std::uint16_t>(dropout.threshold - 1)},
           dropout.first_row,
+          dropout.numbers,
           dropout.scale};
 }
 
@@ -42,7 +44,8 @@ STOKER_INLINE void put_row(const V* sums, const Outlet& outlet, std::int64_t row
   const std::int64_t place = row * outlet.stride + column;
   [[maybe_unused]] Keep keep[vectors];
   if constexpr (drops) {
-    const auto element = static_cast<std::uint32_t>((outlet.first_row + row) * outlet.width + column);
+    const std::int64_t number = outlet.numbers == nullptr ? outlet.first_row + row : outlet.numbers[row];
+    const auto element = static_cast<std::uint32_t>(number * outlet.width + column);
     if (outlet.width % 2 == 0) {
       decide_even<panels>(outlet.key, element, keep);
     } else {

@@ -14,7 +14,6 @@
 namespace stoker::fused_cpu {
 namespace {
 
-constexpr std::int64_t most_benches = 16;
 constexpr std::int64_t most_gradient_bytes = 256 << 20;
 // Multiply-adds of a step that are worth another thread: some 200 µs.
 constexpr std::int64_t work_per_thread = 4'000'000;
@@ -45,7 +44,7 @@ int FramedEngine::threads_for(const EngineRequest& request, const Slices& slices
 std::int64_t FramedEngine::bench_count() const {
   const std::int64_t slices = (batch_rows() + slices_.rows - 1) / slices_.rows;
   const std::int64_t fitting = most_gradient_bytes / (4 * network_.size);
-  return std::min(slices, std::clamp<std::int64_t>(fitting, 1, most_benches));
+  return std::min(slices, std::clamp<std::int64_t>(fitting, 1, slices_.most_benches));
 }
 
 bool FramedEngine::keeps_gradients() const {

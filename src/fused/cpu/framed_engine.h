@@ -25,6 +25,7 @@ inline float* floats(Array& array) {
 struct Slices {
   std::int64_t rows = 0;           // of each, a multiple of row_block
   bool can_update = false;         // a batch of one slice changes the weights on its way back
+  std::int64_t most_benches = 16;  // that sum up slices of their own
   std::int64_t multiply_adds = 0;  // of a row on its way forward
   std::int64_t most_threads = 1;   // that could share a batch
 };

@@ -7,19 +7,9 @@
 namespace stoker::fused_cpu {
 namespace {
 
-std::string weight_name(int layer) {
-  return fmt::format("layers.{}.weight", layer);
-}
-std::string bias_name(int layer) {
-  return fmt::format("layers.{}.bias", layer);
-}
-
-const Array& checked(const NamedArrays& arrays, const std::string& name, const Shape& shape) {
-  const Array& array = find_array(arrays, name);
-  if (array.type() != DType::float32 || array.shape() != shape) {
-    refuse("the array '{}' does not fit this network: it belongs to another one", name);
-  }
-  return array;
+NamedLayer named_layer(const MlpShape& shape, int number) {
+  return {fmt::format("layers.{}.weight", number), fmt::format("layers.{}.bias", number),
+          shape.layer_inputs(static_cast<std::size_t>(number))};
 }
 
 std::size_t place_of(const Layer& layer, std::int64_t output, std::int64_t input) {
@@ -30,10 +20,14 @@ std::size_t place_of(const Layer& layer, std::int64_t output, std::int64_t input
 
 // Calls use(place in the flat buffer, place in the named array) for each weight of a layer.
 template <class Use>
-void for_each_weight(const Layer& layer, const Shape& shape, Use use) {
+void for_each_weight(const Layer& layer, const NamedLayer& named, Use use) {
+  const std::int64_t section = named.section > 0 ? named.section : named.inputs;
   std::size_t index = 0;
-  for (std::int64_t output = 0; output < shape[0]; ++output)
-    for (std::int64_t input = 0; input < shape[1]; ++input) use(place_of(layer, output, input), index++);
+  for (std::int64_t output = 0; output < layer.width; ++output)
+    for (std::int64_t input = 0; input < named.inputs; ++input) {
+      const std::int64_t entered = input / section * padded(section, panel) + input % section;
+      use(place_of(layer, output, entered), index++);
+    }
 }
 
 }  // namespace
@@ -67,38 +61,50 @@ std::int64_t transposed_size(const Network& network) {
   return last.transposed + (last.is_single() ? 0 : last.weight_count());
 }
 
+const Array& fitting_array(const NamedArrays& arrays, const std::string& name, const Shape& shape) {
+  const Array& array = find_array(arrays, name);
+  if (array.type() != DType::float32 || array.shape() != shape)
+    refuse("the array '{}' does not fit this network: it belongs to another one", name);
+  return array;
+}
+
+void pack_layer(const Layer& layer, const NamedLayer& named, const NamedArrays& arrays,
+                const std::string& prefix, Array& flat) {
+  const auto values = flat.as<float>();
+  const auto weights = fitting_array(arrays, prefix + named.weight, {layer.width, named.inputs}).as<float>();
+  const auto biases = fitting_array(arrays, prefix + named.bias, {layer.width}).as<float>();
+  for_each_weight(layer, named,
+                  [&](std::size_t place, std::size_t index) { values[place] = weights[index]; });
+  std::ranges::copy(biases, values.begin() + layer.biases);
+}
+
+void append_unpacked_layer(const Layer& layer, const NamedLayer& named, const Array& flat,
+                           const std::string& prefix, NamedArrays& arrays) {
+  const auto values = flat.as<float>();
+  Array weights(DType::float32, {layer.width, named.inputs});
+  Array biases(DType::float32, {layer.width});
+  const auto weight_values = weights.as<float>();
+  for_each_weight(layer, named,
+                  [&](std::size_t place, std::size_t index) { weight_values[index] = values[place]; });
+  std::copy_n(values.begin() + layer.biases, layer.width, biases.as<float>().begin());
+  arrays.push_back({prefix + named.weight, std::move(weights)});
+  arrays.push_back({prefix + named.bias, std::move(biases)});
+}
+
 void pack(const MlpShape& shape, const LaidNetwork& laid, const NamedArrays& arrays,
           const std::string& prefix, Array& flat) {
   const Network& network = laid.network;
   pack_entrance(shape.entrance, network, laid.entrance, arrays, prefix, flat);
-  const auto values = flat.as<float>();
-  for (int i = 0; i < network.layer_count; ++i) {
-    const Layer& layer = network.layers[i];
-    const Shape weight_shape{layer.width, shape.layer_inputs(static_cast<std::size_t>(i))};
-    const auto weights = checked(arrays, prefix + weight_name(i), weight_shape).as<float>();
-    const auto biases = checked(arrays, prefix + bias_name(i), {layer.width}).as<float>();
-    for_each_weight(layer, weight_shape,
-                    [&](std::size_t place, std::size_t index) { values[place] = weights[index]; });
-    std::ranges::copy(biases, values.begin() + layer.biases);
-  }
+  for (int i = 0; i < network.layer_count; ++i)
+    pack_layer(network.layers[i], named_layer(shape, i), arrays, prefix, flat);
 }
 
 void append_unpacked(const MlpShape& shape, const LaidNetwork& laid, const Array& flat,
                      const std::string& prefix, NamedArrays& arrays) {
   const Network& network = laid.network;
   append_unpacked_entrance(shape.entrance, network, laid.entrance, flat, prefix, arrays);
-  const auto values = flat.as<float>();
-  for (int i = 0; i < network.layer_count; ++i) {
-    const Layer& layer = network.layers[i];
-    Array weights(DType::float32, {layer.width, shape.layer_inputs(static_cast<std::size_t>(i))});
-    Array biases(DType::float32, {layer.width});
-    const auto weight_values = weights.as<float>();
-    for_each_weight(layer, weights.shape(),
-                    [&](std::size_t place, std::size_t index) { weight_values[index] = values[place]; });
-    std::copy_n(values.begin() + layer.biases, layer.width, biases.as<float>().begin());
-    arrays.push_back({prefix + weight_name(i), std::move(weights)});
-    arrays.push_back({prefix + bias_name(i), std::move(biases)});
-  }
+  for (int i = 0; i < network.layer_count; ++i)
+    append_unpacked_layer(network.layers[i], named_layer(shape, i), flat, prefix, arrays);
 }
 
 }  // namespace stoker::fused_cpu

@@ -1,9 +1,11 @@
 #include "fused/refusal.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "fused/cpu/fused_cpu_engine.h"
+#include "fused/cpu/sets/set_engine.h"
 
 namespace stoker::fused_cpu {
 namespace {
@@ -32,6 +34,10 @@ std::string refusal(const EngineRequest& request) {
   if (request.device.is_cuda()) return "it trains on a CPU";
   if (request.precision != Precision::automatic && request.precision != Precision::fp32)
     return fmt::format("it computes in fp32, not in {}", config::name_of(request.precision));
+  if (const std::optional<TriangulationShape> sets = triangulation_shape(request.network)) {
+    const std::string problem = fused::refusal_of_any(request);
+    return problem.empty() ? set_refusal(request, *sets) : problem;
+  }
   const std::string problem = fused::refusal_of_both(request);
   return problem.empty() ? shape_problem(mlp_shape(request.network).value()) : problem;
 }

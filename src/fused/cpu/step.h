@@ -92,7 +92,8 @@ struct Dropout {
   bool is_on = false;
   std::uint32_t threshold = 1;  // of 65536; at least 1
   float scale = 1;
-  std::uint32_t first_row = 0;  // of the slice in its batch
+  std::uint32_t first_row = 0;             // of the slice in its batch
+  const std::uint32_t* numbers = nullptr;  // of its rows in the batch, where they do not follow each other
   std::uint32_t key_first[most_layers];
   std::uint32_t key_second[most_layers];
 };
@@ -110,6 +111,16 @@ struct Update {
 };
 
 enum class Gradients { updated, stored, added };
+
+// Networks over sets, see sets/set_step.h.
+struct SetNetwork;
+struct SetSlice;
+struct SetKernels {
+  // Inputs to outputs of the head; with dropout where training.
+  void (*forward)(const SetNetwork& sets, const SetSlice& slice, const Dropout& dropout, bool is_training);
+  // The last layer's deltas to all gradients, stored or added.
+  void (*backward)(const SetNetwork& sets, const SetSlice& slice, const Dropout& dropout, bool adds);
+};
 
 // The kernels of one instruction set.
 struct Kernels {
@@ -138,6 +149,7 @@ struct Kernels {
   void (*multiply_panels)(const PanelProduct& work);
   bool panels_suit_many_rows;  // faster by panels than by LibTorch, whatever the number of rows
   TokenKernels tokens;
+  SetKernels sets;
 };
 
 const Kernels& kernels_baseline();

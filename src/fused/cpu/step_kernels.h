@@ -8,6 +8,7 @@
 #include "fused/cpu/lstm_pass.h"
 #include "fused/cpu/optimizers.h"
 #include "fused/cpu/panel_pass.h"
+#include "fused/cpu/sets/set_pass.h"
 #include "fused/cpu/step.h"
 #include "fused/cpu/tiles.h"
 #include "fused/cpu/token_pass.h"
@@ -84,7 +85,8 @@ constexpr Kernels kernels_named(const char* name) {
           multiply_by_panels,
           panels_suit_many_rows,
           {norm_token_rows, norm_token_rows_back, join_token_rows, bend_token_rows, scale_token_rows,
-           attend_in_window, attend_in_window_back}};
+           attend_in_window, attend_in_window_back},
+          {forward_sets, backward_sets}};
 }
 
 }  // namespace
