@@ -88,16 +88,30 @@ struct Block {
   }
 
   // ---- weights from device memory, or from the blocks that have updated them
-  __device__ __forceinline__ void settle(int four, float4 values) const {
-    if (four >= tile_floats / 4) {
-      *reinterpret_cast<float4*>(shared + vectors_at + (four * 4 - tile_floats) * 4) = values;
-      return;
-    }
-    const Place at = place(four);
-    const Matrix of = matrix(at.part);
-    char* to = shared + of.at + (at.row * of.pitch() + at.column) * 2;
+  template <int Part>
+  __device__ __forceinline__ void settle_tile(int tile, float4 values) const {
+    constexpr Matrix of = matrix(Part);
+    const int within = tile - of.tile;
+    const int row = within / of.across() * tile_rows + group, column = within % of.across() * 8 + 2 * pair;
+    char* to = shared + of.at + (row * of.pitch() + column) * 2;
     *reinterpret_cast<Word*>(to) = pack(values.x, values.y);
     *reinterpret_cast<Word*>(to + 8 * of.pitch() * 2) = pack(values.z, values.w);
+  }
+  // Four that belong to this lane: `four` is a multiple of 32 and its number.
+  __device__ __forceinline__ void settle(int four, float4 values) const {
+    const int tile = four / 32;
+    if (tile >= tiles)
+      *reinterpret_cast<float4*>(shared + vectors_at + (four * 4 - tile_floats) * 4) = values;
+    else if (tile >= matrix(head).tile)
+      settle_tile<head>(tile, values);
+    else if (tile >= matrix(first).tile)
+      settle_tile<first>(tile, values);
+    else if (tile >= matrix(attended).tile)
+      settle_tile<attended>(tile, values);
+    else if (tile >= matrix(outer).tile)
+      settle_tile<outer>(tile, values);
+    else
+      settle_tile<projections>(tile, values);
   }
   // And clears what rows that a block does not have would leave as it was.
   __device__ __forceinline__ void load_weights(const float* from) const {

@@ -153,7 +153,8 @@ constexpr int statistics_at =
 constexpr int norm_parts_at = statistics_at + block_rows * learned * 4;  // gradients of each row's norm
 constexpr int outbox_at = norm_parts_at + block_rows * 2 * width * 4;    // new weights of this block
 constexpr int squares_at = round_up(outbox_at + share * 4, 16);  // of its gradients, and of its warps'
-constexpr int tokens_at = squares_at + (4 + warps) * 4;
+constexpr int next_rows_at = squares_at + (4 + warps) * 4;       // of the dataset, one a warp; -1: none
+constexpr int tokens_at = next_rows_at + warps * 4;
 static_assert(tokens_at % 16 == 0 && pooled_at % 16 == 0 && head_delta_at % 16 == 0 && outbox_at % 16 == 0);
 
 // Values of the members, fp16 [tokens, pitch] each. Gradients lie in the same place: they are made in
@@ -190,8 +191,8 @@ constexpr int token_bytes(const Sizes& sizes) {
 constexpr int shared_bytes(const Sizes& sizes) {
   return tokens_at + (token_bytes(sizes) > parameters * 4 ? token_bytes(sizes) : parameters * 4);
 }
-constexpr int most_shared_bytes = 232'448;
-static_assert(shared_bytes({10, 6, 3}) <= most_shared_bytes &&
-              shared_bytes({16, 16, 4}) <= most_shared_bytes);
+// What a launch may ask for, whatever its sizes: ten members take most, and a block may have that.
+constexpr int most_shared_bytes = shared_bytes({10, most_columns, most_outputs});
+static_assert(most_shared_bytes <= 232'448 && shared_bytes({16, 16, 4}) <= most_shared_bytes);
 
 }  // namespace stoker::fused::sets

@@ -45,7 +45,7 @@ cudaLaunchConfig_t cluster_launch(const Sizes& sizes, cudaLaunchAttribute& attri
 }  // namespace
 
 kernels::LaunchError prepare_kernels(const Sizes& sizes) {
-  const int bytes = shared_bytes(sizes);
+  constexpr int bytes = most_shared_bytes;  // one limit for all: another engine may have other sizes
   cudaError_t status = cudaFuncSetAttribute(train_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
   if (status == cudaSuccess)
     status = cudaFuncSetAttribute(train_kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);

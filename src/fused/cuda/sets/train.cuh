@@ -53,13 +53,18 @@ struct Trainer : WithGradients {
     const std::int64_t left = work.rows.rows - work.first_position - step * work.batch_size;
     return left < work.batch_size ? left : work.batch_size;
   }
-  __device__ __forceinline__ Fetched fetch_row(int step, int round) const {
-    const std::int64_t place = first_row(round) + warp;
-    const bool is_there = has_row() && step < work.step_count && place < rows_of_step(step);
+  // The rows that the warps of the block have in a round, found by the lanes of one warp.
+  __device__ __forceinline__ void find_rows(int step, int round) const {
+    const std::int64_t place = first_row(round) + lane;
+    const bool is_there = lane < sizes.rows() && step < work.step_count && place < rows_of_step(step);
     const std::int64_t position = work.first_position + step * work.batch_size + place;
     const std::int64_t row =
-        is_there ? row_at(RowOrder(), work.seed, work.rows.rows, work.epoch, position) : 0;
-    return fetch(work.rows, row, is_there);
+        is_there ? row_at(RowOrder(), work.seed, work.rows.rows, work.epoch, position) : -1;
+    if (lane < warps) reinterpret_cast<int*>(shared + next_rows_at)[lane] = static_cast<int>(row);
+  }
+  __device__ __forceinline__ Fetched fetch_row() const {
+    const int row = reinterpret_cast<const int*>(shared + next_rows_at)[warp];
+    return fetch(work.rows, row, row >= 0);
   }
 
   __device__ __forceinline__ void update(float& value, float& first, float& second, float gradient,
@@ -104,9 +109,11 @@ struct Trainer : WithGradients {
     find_place();
     float2 gradient{0, 0};
     if (updates()) {
+      // From the own block on, so that not all read the same one at a time; of a parameter, always so.
       uint2 found[team];
 #pragma unroll
-      for (int i = 0; i < team; ++i) found[i] = load_pair_from_block(base + tokens_at + own_pair() * 8, i);
+      for (int i = 0; i < team; ++i)
+        found[i] = load_pair_from_block(base + tokens_at + own_pair() * 8, (rank + i) % team);
 #pragma unroll
       for (int i = 0; i < team; ++i) {
         gradient.x += __uint_as_float(found[i].x);
@@ -131,13 +138,13 @@ struct Trainer : WithGradients {
     float4 fresh[turns];
 #pragma unroll
     for (int turn = 0; turn < turns; ++turn) {
-      const int four = thread + turn * threads;
+      const int four = thread + (turn + rank / 2) % turns * threads;
       if (four < fours)
         fresh[turn] = load_from_block(base + outbox_at + four % of_block * 16, four / of_block);
     }
 #pragma unroll
     for (int turn = 0; turn < turns; ++turn) {
-      const int four = thread + turn * threads;
+      const int four = thread + (turn + rank / 2) % turns * threads;
       if (four < fours) settle(four, fresh[turn]);
     }
     __syncthreads();
@@ -148,7 +155,9 @@ struct Trainer : WithGradients {
     find_place();
     if (has_row()) go_through_members(row, first_row(round) + warp);
     __syncthreads();
+    const bool is_last = round == work.rounds - 1;
     head_layer(first_row(round));
+    if (warp == warps - 1) find_rows(is_last ? step + 1 : step, is_last ? 0 : round + 1);
     __syncthreads();
     if (has_row()) loss_sum += static_cast<double>(judge(row));
     __syncthreads();
@@ -157,8 +166,7 @@ struct Trainer : WithGradients {
     find_place();
     if (has_row()) go_back_through_members();
     find_place();
-    const bool is_last = round == work.rounds - 1;
-    row = fetch_row(is_last ? step + 1 : step, is_last ? 0 : round + 1);
+    row = fetch_row();
     __syncthreads();
     const Gradients made = make_gradients();
     __syncthreads();
@@ -169,7 +177,9 @@ struct Trainer : WithGradients {
 
   __device__ __forceinline__ void run() {
     load_state();
-    Fetched row = fetch_row(0, 0);
+    if (warp == 0) find_rows(0, 0);
+    __syncthreads();
+    Fetched row = fetch_row();
 #pragma unroll 1
     for (int step = 0; step < work.step_count; ++step) {
       dropping.take_step(work.seed, work.first_step + step);
