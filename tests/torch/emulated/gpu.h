@@ -261,6 +261,9 @@ inline void __syncthreads() {
 inline float __expf(float x) {
   return std::exp(x);
 }
+inline float __fdividef(float one, float by) {
+  return one / by;
+}
 inline float rsqrtf(float x) {
   return 1.0F / std::sqrt(x);
 }

@@ -85,13 +85,13 @@ struct Backward : Forward {
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         const float mean = statistics[i], largest = statistics[width + i];
-        const float by_deviation = slopes[2 * width + i] / statistics[2 * width + i];
+        const float by_deviation = __fdividef(slopes[2 * width + i], statistics[2 * width + i]);
         const float values[2] = {known(j, i, weight, bias), known(j, 2 + i, weight, bias)};
         const bool is_largest[2] = {values[0] + kept.absence[0] == largest,
                                     values[1] + kept.absence[1] == largest};
         const int count = __popc(__ballot_sync(~0U, is_largest[0]) & column_lanes) +
                           __popc(__ballot_sync(~0U, is_largest[1]) & column_lanes);
-        const float by_largest = slopes[width + i] / static_cast<float>(max(count, 1));
+        const float by_largest = __fdividef(slopes[width + i], static_cast<float>(max(count, 1)));
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           const float by_mean = fmaf(by_deviation, values[half] - mean, slopes[i]);
@@ -104,23 +104,19 @@ struct Backward : Forward {
 
   // Before the norm, in the same place.
   __device__ __forceinline__ void undo_norm(float (&deltas)[4][4]) const {
-    float sums[2] = {}, products[2] = {};
-    float* gradients = floats(norm_parts_at) + warp * 2 * width;
+    float sums[2] = {}, products[2] = {}, by_weight[8], by_bias[8];
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const int j = i / 2, k = i % 2;
+      by_bias[i] = deltas[j][k] + deltas[j][2 + k];
+      by_weight[i] = deltas[j][k] * kept.normal[j][k] + deltas[j][2 + k] * kept.normal[j][2 + k];
+    }
+    float* gradients = floats(norm_parts_at) + warp * 2 * width + joined_column();
+    gradients[0] = sums_of_columns(by_weight, group);
+    gradients[width] = sums_of_columns(by_bias, group);
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      const int column = 8 * j + 2 * pair;
-      const float2 weight = vector_pair(norm_weight + column);
-      float by_weight[2], by_bias[2];
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        by_bias[i] = sum_of_column(deltas[j][i] + deltas[j][2 + i]);
-        by_weight[i] =
-            sum_of_column(deltas[j][i] * kept.normal[j][i] + deltas[j][2 + i] * kept.normal[j][2 + i]);
-      }
-      if (group == j) {
-        *reinterpret_cast<float2*>(gradients + column) = {by_weight[0], by_weight[1]};
-        *reinterpret_cast<float2*>(gradients + width + column) = {by_bias[0], by_bias[1]};
-      }
+      const float2 weight = vector_pair(norm_weight + 8 * j + 2 * pair);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         deltas[j][i] *= i % 2 == 0 ? weight.x : weight.y;

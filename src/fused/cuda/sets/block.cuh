@@ -39,7 +39,7 @@ struct Block {
   // Once more at the start of every part of a step, because of anew().
   __device__ __forceinline__ void find_place() {
     thread = anew(static_cast<int>(threadIdx.x));
-    warp = thread / 32;
+    warp = __shfl_sync(~0U, thread / 32, 0);  // the compiler sees that it is the same for all lanes
     lane = thread % 32;
     group = lane / 4;
     pair = lane % 4;
@@ -67,6 +67,10 @@ struct Block {
   __device__ __forceinline__ Word take(int values, int half, int column) const {
     return has_slot(half) ? *token_word(values, half, column) : 0U;
   }
+
+  // The column, of 32, that this lane has of what joined_of_columns() makes of columns 8 * tile + 2 * pair + i,
+  // numbered 2 * tile + i.
+  __device__ __forceinline__ int joined_column() const { return group / 2 * 8 + 2 * pair + group % 2; }
 
   // ---- weights as the second operand: b[0], b[1] for 16 inputs, b[2], b[3] for the 16 behind them
   // Of outputs 8 * tile ..., of 32 inputs from `input` on: what goes forward.
@@ -153,19 +157,17 @@ struct Dropping {
   }
   // Bits of elements 2 * pair and the next one: what is below the threshold is dropped.
   __device__ __forceinline__ void drop_pair(int layer, std::uint32_t index, float& one, float& other) const {
-    if (threshold == 0) return;
     const std::uint32_t bits = random_bits(keys[layer], index);
     one = dropped(bits, 0, threshold) ? 0.0F : one * scale;
     other = dropped(bits, 1, threshold) ? 0.0F : other * scale;
   }
-  // Whether `element` and the next one are dropped, in bits 0 and 1.
-  __device__ __forceinline__ unsigned two_dropped(int layer, std::uint32_t element) const {
-    if (threshold == 0) return 0;
-    const std::uint32_t bits = random_bits(keys[layer], element / 2);
-    if (element % 2 == 0)
-      return (dropped(bits, 0, threshold) ? 1U : 0U) | (dropped(bits, 1, threshold) ? 2U : 0U);
-    const std::uint32_t next = random_bits(keys[layer], element / 2 + 1);
-    return (dropped(bits, 1, threshold) ? 1U : 0U) | (dropped(next, 0, threshold) ? 2U : 0U);
+  // Whether `element` and the next one are dropped, in bits 0 and 1. Where rows are of odd length, they may
+  // be of two hashes.
+  __device__ __forceinline__ unsigned two_dropped(int layer, std::uint32_t element, bool is_odd) const {
+    std::uint32_t bits = random_bits(keys[layer], element / 2);
+    if (is_odd && element % 2 != 0)
+      bits = bits >> 16 | random_bits(keys[layer], element / 2 + 1) << 16;
+    return (dropped(bits, 0, threshold) ? 1U : 0U) | (dropped(bits, 1, threshold) ? 2U : 0U);
   }
 };
 
@@ -174,19 +176,36 @@ __device__ __forceinline__ float sum_of_row(float value) {
   value += __shfl_xor_sync(~0U, value, 1);
   return value + __shfl_xor_sync(~0U, value, 2);
 }
-// Over the eight lanes that share a column.
-__device__ __forceinline__ float sum_of_column(float value) {
+// Eight numbers over the eight lanes that share columns: lane `group` gets what number `group` comes to, which
+// takes seven shuffles where each number for itself would take 24.
+template <class Join>
+__device__ __forceinline__ float joined_of_columns(const float (&numbers)[8], int group, Join&& join) {
+  float four[4], two[2];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const bool is_upper = (group & 4) != 0;
+    const float given = is_upper ? numbers[i] : numbers[4 + i];
+    four[i] = join(is_upper ? numbers[4 + i] : numbers[i], __shfl_xor_sync(~0U, given, 16));
+  }
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const bool is_upper = (group & 2) != 0;
+    two[i] = join(is_upper ? four[2 + i] : four[i], __shfl_xor_sync(~0U, is_upper ? four[i] : four[2 + i], 8));
+  }
+  const bool is_upper = (group & 1) != 0;
+  return join(is_upper ? two[1] : two[0], __shfl_xor_sync(~0U, is_upper ? two[0] : two[1], 4));
+}
+__device__ __forceinline__ float sums_of_columns(const float (&numbers)[8], int group) {
+  return joined_of_columns(numbers, group, [](float one, float other) { return one + other; });
+}
+__device__ __forceinline__ float largest_of_columns(const float (&numbers)[8], int group) {
+  return joined_of_columns(numbers, group, [](float one, float other) { return fmaxf(one, other); });
+}
+__device__ __forceinline__ float sum_of_warp(float value) {
+  value = sum_of_row(value);
   value += __shfl_xor_sync(~0U, value, 4);
   value += __shfl_xor_sync(~0U, value, 8);
   return value + __shfl_xor_sync(~0U, value, 16);
-}
-__device__ __forceinline__ float largest_of_column(float value) {
-  value = fmaxf(value, __shfl_xor_sync(~0U, value, 4));
-  value = fmaxf(value, __shfl_xor_sync(~0U, value, 8));
-  return fmaxf(value, __shfl_xor_sync(~0U, value, 16));
-}
-__device__ __forceinline__ float sum_of_warp(float value) {
-  return sum_of_column(sum_of_row(value));
 }
 
 }  // namespace stoker::fused::sets

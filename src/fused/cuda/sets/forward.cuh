@@ -115,13 +115,13 @@ struct Forward : Block {
       float sum = 0;
 #pragma unroll
       for (int i = 0; i < 4; ++i) sum += values[i] = __expf(values[i] - most);
-      const float inverse = 1.0F / sum_of_row(sum);
+      const float inverse = __fdividef(1.0F, sum_of_row(sum));
 #pragma unroll
       for (int k = 0; k < 2; ++k) {
         const float one = values[2 * k] * inverse, other = values[2 * k + 1] * inverse;
         const std::int64_t before = (batch_row * heads + head_number) * members + group + 8 * half;
-        const unsigned gone =
-            dropping.two_dropped(1, static_cast<std::uint32_t>(before * members + 2 * pair + 8 * k));
+        const unsigned gone = dropping.two_dropped(
+            1, static_cast<std::uint32_t>(before * members + 2 * pair + 8 * k), members % 2 != 0);
         kept.share[head_number][2 * k + half] = pack(one, other) | (gone & 1U) << 15 | (gone & 2U) << 30;
         left[2 * k + half] = pack((gone & 1U) != 0 ? 0.0F : one * dropping.scale,
                                   (gone & 2U) != 0 ? 0.0F : other * dropping.scale);
@@ -195,32 +195,39 @@ struct Forward : Block {
 
   // What the members that are present have in common.
   __device__ __forceinline__ void pool() const {
-    const float inverse = 1.0F / fmaxf(kept.count, 1.0F);
+    const float inverse = __fdividef(1.0F, fmaxf(kept.count, 1.0F));
     const float of_all = kept.count / static_cast<float>(sizes.members);
-    float* statistics = floats(statistics_at) + warp * learned;
-    auto* out = reinterpret_cast<Word*>(shared + pooled_at + warp * pooled_pitch * 2);
+    float one[8], other[8], sums[8], most[8];
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      const int column = 8 * j + 2 * pair;
+    for (int i = 0; i < 8; ++i) {
+      const int column = i / 2 * 8 + 2 * pair;
       const float2 weight = vector_pair(norm_weight + column), bias = vector_pair(norm_bias + column);
-      float mean[2], largest[2], deviation[2];
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        const float one = known(j, i, weight, bias), other = known(j, 2 + i, weight, bias);
-        mean[i] = sum_of_column(one * kept.present[0] + other * kept.present[1]) * inverse;
-        largest[i] = largest_of_column(fmaxf(one + kept.absence[0], other + kept.absence[1]));
-        const float near = (one - mean[i]) * kept.present[0], away = (other - mean[i]) * kept.present[1];
-        deviation[i] = sqrtf(fmaf(sum_of_column(near * near + away * away), inverse, least_variance));
-      }
-      if (group != j) continue;  // all lanes of a column have them
-      *reinterpret_cast<float2*>(statistics + column) = {mean[0], mean[1]};
-      *reinterpret_cast<float2*>(statistics + width + column) = {largest[0], largest[1]};
-      *reinterpret_cast<float2*>(statistics + 2 * width + column) = {deviation[0], deviation[1]};
-      out[column / 2] = pack(mean[0], mean[1]);
-      out[(width + column) / 2] = pack(largest[0], largest[1]);
-      out[(2 * width + column) / 2] = pack(deviation[0], deviation[1]);
-      out[(3 * width + column) / 2] = pack(of_all, of_all);
+      one[i] = known(i / 2, i % 2, weight, bias);
+      other[i] = known(i / 2, 2 + i % 2, weight, bias);
+      sums[i] = one[i] * kept.present[0] + other[i] * kept.present[1];
+      most[i] = fmaxf(one[i] + kept.absence[0], other[i] + kept.absence[1]);
     }
+    const float mean = sums_of_columns(sums, group) * inverse;
+    const float largest = largest_of_columns(most, group);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const float of_column = __shfl_sync(~0U, mean, 4 * i + pair);
+      const float near = (one[i] - of_column) * kept.present[0];
+      const float away = (other[i] - of_column) * kept.present[1];
+      sums[i] = near * near + away * away;
+    }
+    const float deviation = sqrtf(fmaf(sums_of_columns(sums, group), inverse, least_variance));
+    const int column = joined_column();
+    float* statistics = floats(statistics_at) + warp * learned + column;
+    statistics[0] = mean;
+    statistics[width] = largest;
+    statistics[2 * width] = deviation;
+    auto* out = reinterpret_cast<std::uint16_t*>(shared + pooled_at) + warp * pooled_pitch + column;
+    const Word first_two = pack(mean, largest), last_two = pack(deviation, of_all);
+    out[0] = static_cast<std::uint16_t>(first_two);
+    out[width] = static_cast<std::uint16_t>(first_two >> 16);
+    out[2 * width] = static_cast<std::uint16_t>(last_two);
+    out[3 * width] = static_cast<std::uint16_t>(last_two >> 16);
   }
 
   // Row `warp` of the block up to what is pooled. `batch_row` is its place in the whole batch.

@@ -100,36 +100,52 @@ struct WithGradients : Backward {
     return out;
   }
 
-  // To shared memory, or to device memory between the rounds of a batch; `earlier` are those of the rounds
-  // before, null in the first.
-  __device__ __forceinline__ void settle_gradients(const Gradients& made, const float* earlier,
-                                                   float* to) const {
-    const auto settle_four = [&](int tile, const float(&c)[4]) {
-      float4 four = make_float4(c[0], c[1], c[2], c[3]);
-      if (earlier != nullptr) {
-        const float4 before = reinterpret_cast<const float4*>(earlier)[tile * 32 + lane];
-        four = make_float4(four.x + before.x, four.y + before.y, four.z + before.z, four.w + before.w);
-      }
-      reinterpret_cast<float4*>(to)[tile * 32 + lane] = four;
-    };
-    const auto settle_one = [&](int vector_at, float value) {
-      const int at = tile_floats + vector_at;
-      to[at] = earlier != nullptr ? earlier[at] + value : value;
-    };
-    const auto settle_bias = [&](const Unit& unit, const float(&c)[4]) {
+  // Gives each of them to `four` (a tile and this lane's part of it) or `one` (a place of the vectors).
+  template <class Four, class One>
+  __device__ __forceinline__ void settle_gradients(const Gradients& made, Four&& four, One&& one) const {
+    const auto settle_bias = [&](const Unit& unit, const float (&c)[4]) {
       if (unit.column != 0 || pair != 0) return;
-      settle_one(bias_of(unit.part) + unit.row * 16 + group, c[0]);
-      settle_one(bias_of(unit.part) + unit.row * 16 + group + 8, c[2]);
+      one(bias_of(unit.part) + unit.row * 16 + group, c[0]);
+      one(bias_of(unit.part) + unit.row * 16 + group + 8, c[2]);
     };
     const Unit unit = unit_of(warp), head_unit = head_unit_of(warp);
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      if (i < unit.count) settle_four(unit.tile() + i, made.tiles[i]);
-      settle_four(head_unit.tile() + i, made.head_tiles[i]);
+      if (i < unit.count) four(unit.tile() + i, made.tiles[i]);
+      four(head_unit.tile() + i, made.head_tiles[i]);
     }
     settle_bias(unit, made.bias);
     settle_bias(head_unit, made.head_bias);
-    if (single_place() >= 0) settle_one(single_place(), made.single);
+    if (single_place() >= 0) one(single_place(), made.single);
+  }
+
+  // Over what lies in shared memory.
+  __device__ __forceinline__ void lay_out(const Gradients& made) const {
+    settle_gradients(
+        made,
+        [&](int tile, const float (&c)[4]) {
+          reinterpret_cast<float4*>(shared + tokens_at)[tile * 32 + lane] =
+              make_float4(c[0], c[1], c[2], c[3]);
+        },
+        [&](int at, float value) { floats(tokens_at)[tile_floats + at] = value; });
+  }
+
+  // Of one of several rounds: added up in device memory, and from there to shared memory after the last.
+  __device__ __forceinline__ void add_up(const Gradients& made, float* unfinished, bool is_first,
+                                         bool is_last) const {
+    const auto add = [&](int at, float value) {
+      const float sum = is_first ? value : unfinished[at] + value;
+      if (is_last)
+        floats(tokens_at)[at] = sum;
+      else
+        unfinished[at] = sum;
+    };
+    settle_gradients(
+        made,
+        [&](int tile, const float (&c)[4]) {
+          for (int i = 0; i < 4; ++i) add((tile * 32 + lane) * 4 + i, c[i]);
+        },
+        [&](int at, float value) { add(tile_floats + at, value); });
   }
 };
 

@@ -171,8 +171,10 @@ struct Trainer : WithGradients {
     const Gradients made = make_gradients();
     __syncthreads();
     find_place();
-    float* unfinished = work.unfinished + rank * parameters;
-    settle_gradients(made, round == 0 ? nullptr : unfinished, is_last ? floats(tokens_at) : unfinished);
+    if (work.rounds == 1)
+      lay_out(made);
+    else
+      add_up(made, work.unfinished + rank * parameters, round == 0, is_last);
   }
 
   __device__ __forceinline__ void run() {
