@@ -99,8 +99,8 @@ void copy(void* target, const void* source, std::size_t bytes, int device) {
   if (bytes == 0) return;
   check(cudaSetDevice(device), "choosing a GPU");
   check(cudaMemcpy(target, source, bytes, cudaMemcpyDefault), "copying");
-  // From pageable memory it comes back when the bytes are on their way, and engines have streams that do not wait
-  // for this one: on a GPU that several processes share, a kernel would read what was there before.
+  // From pageable memory it comes back when the bytes are on their way, and engines have streams that do not
+  // wait for this one: on a GPU that several processes share, a kernel would read what was there before.
   check(cudaStreamSynchronize(cudaStreamLegacy), "copying");
 }
 

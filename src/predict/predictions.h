@@ -18,14 +18,15 @@ constexpr std::size_t most_classes_with_columns = 1'000;
 // Predictions in real units, in the order of the rows.
 struct Predictions {
   Task task = Task::regression;
-  std::vector<double> values;  // regression: [rows, steps] row-major
-  std::vector<double> deviations =
-      {};                             // regression by models that tell it: [rows], of each number of the row
+  std::vector<double> values;         // regression: [rows, steps] row-major
+  {};                                 // regression by models that tell it: [rows], of each number of the row
   std::vector<std::int64_t> classes;  // classification: number of the class
   std::vector<double> probabilities;  // classification: [rows, classes] row-major
   std::vector<std::string> class_names;
   std::vector<double> of_predicted = {};  // [rows], of the predicted class, where those of all are too many
   std::int64_t steps = 1;                 // regression: numbers that are predicted for each row
+  // [rows], of each number of the row, where the model tells it.
+  std::vector<double> deviations = {};
   bool has_columns() const { return class_names.size() <= most_classes_with_columns; }
   std::int64_t rows() const {
     return task == Task::regression ? static_cast<std::int64_t>(values.size()) / steps

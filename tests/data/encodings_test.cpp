@@ -178,7 +178,8 @@ TEST(Features, OfYearsStayAndThoseOfIdentifiersDoNot) {
   for (int i = 0; i < 120; ++i)
     csv += fmt::format("{},{},{}\n", 1900 + i, ids(static_cast<std::uint64_t>(i)),
                        0.3 * i + normal(key, static_cast<std::uint32_t>(i)));
-  EXPECT_THAT(choose_features(table_of(csv), predicting("y"), Scaling::none, no_notes()), ElementsAre("year"));
+  EXPECT_THAT(choose_features(table_of(csv), predicting("y"), Scaling::none, no_notes()),
+              ElementsAre("year"));
 }
 
 TEST(Target, OfZerosAndOnesWithAFractionHoldsClasses) {

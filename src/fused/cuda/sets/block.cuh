@@ -68,8 +68,8 @@ struct Block {
     return has_slot(half) ? *token_word(values, half, column) : 0U;
   }
 
-  // The column, of 32, that this lane has of what joined_of_columns() makes of columns 8 * tile + 2 * pair + i,
-  // numbered 2 * tile + i.
+  // The column, of 32, that this lane has of what joined_of_columns() makes of columns 8 * tile + 2 * pair +
+  // i, numbered 2 * tile + i.
   __device__ __forceinline__ int joined_column() const { return group / 2 * 8 + 2 * pair + group % 2; }
 
   // ---- weights as the second operand: b[0], b[1] for 16 inputs, b[2], b[3] for the 16 behind them
@@ -165,8 +165,7 @@ struct Dropping {
   // be of two hashes.
   __device__ __forceinline__ unsigned two_dropped(int layer, std::uint32_t element, bool is_odd) const {
     std::uint32_t bits = random_bits(keys[layer], element / 2);
-    if (is_odd && element % 2 != 0)
-      bits = bits >> 16 | random_bits(keys[layer], element / 2 + 1) << 16;
+    if (is_odd && element % 2 != 0) bits = bits >> 16 | random_bits(keys[layer], element / 2 + 1) << 16;
     return (dropped(bits, 0, threshold) ? 1U : 0U) | (dropped(bits, 1, threshold) ? 2U : 0U);
   }
 };
@@ -176,8 +175,8 @@ __device__ __forceinline__ float sum_of_row(float value) {
   value += __shfl_xor_sync(~0U, value, 1);
   return value + __shfl_xor_sync(~0U, value, 2);
 }
-// Eight numbers over the eight lanes that share columns: lane `group` gets what number `group` comes to, which
-// takes seven shuffles where each number for itself would take 24.
+// Eight numbers over the eight lanes that share columns: lane `group` gets what number `group` comes to,
+// which takes seven shuffles where each number for itself would take 24.
 template <class Join>
 __device__ __forceinline__ float joined_of_columns(const float (&numbers)[8], int group, Join&& join) {
   float four[4], two[2];
@@ -190,7 +189,8 @@ __device__ __forceinline__ float joined_of_columns(const float (&numbers)[8], in
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     const bool is_upper = (group & 2) != 0;
-    two[i] = join(is_upper ? four[2 + i] : four[i], __shfl_xor_sync(~0U, is_upper ? four[i] : four[2 + i], 8));
+    two[i] =
+        join(is_upper ? four[2 + i] : four[i], __shfl_xor_sync(~0U, is_upper ? four[i] : four[2 + i], 8));
   }
   const bool is_upper = (group & 1) != 0;
   return join(is_upper ? two[1] : two[0], __shfl_xor_sync(~0U, is_upper ? two[0] : two[1], 4));

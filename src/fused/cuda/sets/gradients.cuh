@@ -103,7 +103,7 @@ struct WithGradients : Backward {
   // Gives each of them to `four` (a tile and this lane's part of it) or `one` (a place of the vectors).
   template <class Four, class One>
   __device__ __forceinline__ void settle_gradients(const Gradients& made, Four&& four, One&& one) const {
-    const auto settle_bias = [&](const Unit& unit, const float (&c)[4]) {
+    const auto settle_bias = [&](const Unit& unit, const float(&c)[4]) {
       if (unit.column != 0 || pair != 0) return;
       one(bias_of(unit.part) + unit.row * 16 + group, c[0]);
       one(bias_of(unit.part) + unit.row * 16 + group + 8, c[2]);
@@ -123,7 +123,7 @@ struct WithGradients : Backward {
   __device__ __forceinline__ void lay_out(const Gradients& made) const {
     settle_gradients(
         made,
-        [&](int tile, const float (&c)[4]) {
+        [&](int tile, const float(&c)[4]) {
           reinterpret_cast<float4*>(shared + tokens_at)[tile * 32 + lane] =
               make_float4(c[0], c[1], c[2], c[3]);
         },
@@ -142,7 +142,7 @@ struct WithGradients : Backward {
     };
     settle_gradients(
         made,
-        [&](int tile, const float (&c)[4]) {
+        [&](int tile, const float(&c)[4]) {
           for (int i = 0; i < 4; ++i) add((tile * 32 + lane) * 4 + i, c[i]);
         },
         [&](int at, float value) { add(tile_floats + at, value); });
