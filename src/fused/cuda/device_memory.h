@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -41,8 +42,12 @@ Array device_memory(std::size_t count, Device device, Stream stream) {
   return array;
 }
 
+// By upload(), so far, of all engines together.
+inline std::atomic<std::int64_t> upload_count{0};
+
 template <class T>
 void upload(Array& array, std::size_t offset, const T* values, std::size_t count, Stream stream) {
+  ++upload_count;
   check(cudaMemcpyAsync(pointer<T>(array, offset), values, count * sizeof(T), cudaMemcpyHostToDevice, stream),
         "copying to the GPU");
 }

@@ -92,6 +92,10 @@ bool can_group(const EngineRequest& request) {
   return !sets::reads_sets(request.network);
 }
 
+std::int64_t copies_to_gpu() {
+  return upload_count;
+}
+
 std::unique_ptr<Engine> make_cuda(const EngineRequest& request) {
   if (sets::reads_sets(request.network)) return sets::make_engine(request);
   return std::make_unique<CudaEngine>(request);

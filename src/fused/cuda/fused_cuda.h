@@ -20,6 +20,8 @@ std::string slower_alone(const EngineRequest& request);
 void compile_ahead(std::span<const EngineRequest> group, const StopSignal& stop);
 // Whether models of such a request can share a launch: a network over sets takes a cluster alone.
 bool can_group(const EngineRequest& request);
+// Copies from the host to a GPU that its engines have made so far: no step may need one.
+std::int64_t copies_to_gpu();
 std::unique_ptr<Engine> make_cuda(const EngineRequest& request);
 std::unique_ptr<EngineGroup> make_cuda_group(std::span<const EngineRequest> requests);
 

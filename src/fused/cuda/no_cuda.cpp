@@ -18,6 +18,10 @@ bool can_group(const EngineRequest&) {
   return false;
 }
 
+std::int64_t copies_to_gpu() {
+  return 0;
+}
+
 std::unique_ptr<Engine> make_cuda(const EngineRequest& request) {
   refuse("{}", cuda_refusal(request));
 }
