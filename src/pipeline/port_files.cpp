@@ -13,6 +13,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t largest_json = 1U << 30;
+// A table of the cache that is larger is mapped into memory instead of read.
+constexpr std::uint64_t mapped_table_bytes = std::uint64_t{16} << 20U;
 
 void write_json(const json& value, const std::filesystem::path& path) {
   // Names of columns may hold any bytes.
@@ -62,7 +64,7 @@ PortValue read_port_value(const Port& port, const std::filesystem::path& folder)
   const std::filesystem::path path = folder / port_file_name(port);
   switch (port.type) {
     case PortType::table:
-      return open_arrow(path);
+      return open_arrow(path, mapped_table_bytes);
     case PortType::model:
       return std::make_shared<const Model>(load_model(path));
     case PortType::model_spec:

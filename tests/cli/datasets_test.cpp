@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/mount.h>
 
 #include "cli/program.h"
 #include "database/running_postgres.h"
@@ -238,6 +239,30 @@ TEST_F(Datasets, OfAStoreThatIsDamagedOrLockedAreRefused) {
   EXPECT_THAT(refusal({"datasets", "list"}), HasSubstr("not an SQLite database, or is damaged"));
   ::setenv("STOKER_STORE", "mysql://nobody", 1);
   EXPECT_THAT(refusal({"datasets", "list"}), HasSubstr("STOKER_STORE"));
+}
+
+TEST_F(Datasets, OnAFullDiskAreLeftAsTheyWere) {
+  const fs::path disk = place_.folder() / "runs";
+  fs::create_directory(disk);
+  if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=64k") != 0)
+    GTEST_SKIP() << "mounting a tmpfs is not allowed here";
+  place_.write("a.csv", "x,y\n1,2\n");
+  done({"datasets", "add", "a", "a.csv"});
+  {
+    std::ofstream filler(disk / "filler", std::ios::binary);
+    while (filler.write("x", 1).flush()) {
+    }
+  }
+  std::string wide;
+  for (int c = 0; c < 3'000; ++c) wide += (c == 0 ? "column_" : ",column_") + std::to_string(c);
+  place_.write("wide.csv", wide + "\n" + std::string(2'999, ',') + "1\n");
+  EXPECT_EQ(stoker({"datasets", "add", "wide", "wide.csv"}).code, 2);
+  EXPECT_EQ(stoker({"datasets", "repair", "a"}).code, 2);
+  fs::remove(disk / "filler");
+  EXPECT_EQ(count(), 1U);
+  for (const std::string& file : files_below(disk)) EXPECT_THAT(file, Not(HasSubstr(".partial-")));
+  done({"datasets", "repair", "a"});
+  ::umount2(disk.c_str(), MNT_DETACH);
 }
 
 // Whenever it is killed, the store has the old state or the new one.

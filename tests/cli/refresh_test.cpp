@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/mount.h>
 
 #include "cli/program.h"
 #include "database/running_postgres.h"
@@ -188,6 +189,23 @@ TEST_F(Refresh, ShowsAndClearsTheCache) {
   EXPECT_TRUE(known().empty());
   EXPECT_FALSE(is_reused());
   EXPECT_EQ(place_.stoker({"cache", "clear", "--keep-gib", "-1"}).code, 2);
+}
+
+TEST_F(Refresh, OnAFullDiskLeavesNothingHalfWritten) {
+  run("INSERT INTO wells SELECT i, i * 0.5, i FROM generate_series(51, 40000) i");
+  const fs::path disk = place_.folder() / "runs";
+  fs::create_directory(disk);
+  if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=256k") != 0)
+    GTEST_SKIP() << "mounting a tmpfs is not allowed here";
+  write_document("refresh: never");
+  const Finished full = place_.stoker({"run", "wells.yaml", "--out", "runs"});
+  EXPECT_EQ(full.code, 2);
+  EXPECT_THAT(full.errors, HasSubstr("No space left"));
+  for (const std::string& file : files_below(disk)) EXPECT_THAT(file, Not(HasSubstr(".partial-")));
+  EXPECT_TRUE(known().empty()) << "nothing that leads to rows that are not there";
+  ::umount2(disk.c_str(), MNT_DETACH);
+  EXPECT_FALSE(is_reused());
+  EXPECT_TRUE(is_reused());
 }
 
 // Whenever it is killed, what is there afterwards is the old state or the new one.
