@@ -28,7 +28,7 @@ void begin_step(const BeginStep& work) {
   const std::int64_t first = step % work.steps_per_epoch * work.batch_size + work.first_row;
   const EpochOrder order(work.order, work.seed, work.rows, epoch);
   for (std::int64_t row = 0; row < work.batch_rows; ++row) {
-    const std::int64_t chosen = order(std::min(first + row, work.epoch_rows - 1));
+    const std::int64_t chosen = work.slots.place_of(order(std::min(first + row, work.epoch_rows - 1)));
     for (int i = 0; i < work.gather_count; ++i) copy_row(work.gathers[i], row, chosen);
   }
   const std::int64_t rate = std::clamp<std::int64_t>(step - counters.rate_origin, 0,

@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(threads) begin_step_kernel(BeginStep work) {
     std::int64_t position =
         step % work.steps_per_epoch * work.batch_size + work.first_row + block_row + threadIdx.x;
     if (position >= work.epoch_rows) position = work.epoch_rows - 1;
-    chosen[threadIdx.x] = row_at(work.order, work.seed, work.rows, epoch, position);
+    chosen[threadIdx.x] = work.slots.place_of(row_at(work.order, work.seed, work.rows, epoch, position));
   }
   __syncthreads();
   for (int i = 0; i < work.gather_count; ++i) gather(work.gathers[i], chosen, count, block_row);

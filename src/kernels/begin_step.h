@@ -34,6 +34,7 @@ struct BeginStep {
   Gather gathers[most_gathers];
   int gather_count = 0;
   RowOrder order;
+  ShardSlots slots;
   std::uint64_t seed = 0;
   std::int64_t rows = 0;        // of the dataset
   std::int64_t epoch_rows = 0;  // of them, those that this process sees in an epoch

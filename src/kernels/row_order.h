@@ -29,14 +29,18 @@ class EpochOrder {
         outer_(random_key(seed, Purpose::shuffle, epoch_),
                order.is_sharded() ? rows_ / static_cast<std::uint64_t>(order.rows_per_shard) : rows_) {}
 
+  // The shard whose turn it is, of an order that has shards.
+  STOKER_HOST_DEVICE std::int64_t shard_at(std::int64_t turn) const {
+    const auto whole = static_cast<std::int64_t>(rows_) / order_.rows_per_shard;
+    return turn < whole ? static_cast<std::int64_t>(outer_(static_cast<std::uint64_t>(turn))) : whole;
+  }
+
   // The row at a position of what this process sees of the epoch.
   STOKER_HOST_DEVICE std::int64_t operator()(std::int64_t position) const {
     const auto place = static_cast<std::uint64_t>(position * order_.ranks + order_.rank);
     if (!order_.is_sharded()) return static_cast<std::int64_t>(outer_(place));
     const auto size = static_cast<std::uint64_t>(order_.rows_per_shard);
-    const std::uint64_t whole = rows_ / size;
-    const std::uint64_t turn = place / size;
-    const std::uint64_t shard = turn < whole ? outer_(turn) : whole;
+    const auto shard = static_cast<std::uint64_t>(shard_at(static_cast<std::int64_t>(place / size)));
     const std::uint64_t first = shard * size;
     const std::uint64_t left = rows_ - first;
     const RandomKey within = random_key(seed_, Purpose::shard, epoch_ | (shard << 32));
@@ -49,6 +53,19 @@ class EpochOrder {
   std::uint64_t rows_;
   std::uint64_t epoch_;
   Permutation outer_;  // of shards, or of all rows
+};
+
+// Some shards of a dataset, each in a slot of a buffer that holds only so many. What is in the table changes
+// while others train: whoever reads a row has seen to it that its shard is there.
+struct ShardSlots {
+  const std::int32_t* of_shard = nullptr;  // where the gathers read it; null: all rows lie in their order
+  std::int64_t rows_per_shard = 0;
+
+  STOKER_HOST_DEVICE std::int64_t place_of(std::int64_t row) const {
+    if (of_shard == nullptr) return row;
+    const std::int64_t shard = row / rows_per_shard;
+    return of_shard[shard] * rows_per_shard + (row - shard * rows_per_shard);
+  }
 };
 
 STOKER_HOST_DEVICE std::int64_t row_at(const RowOrder& order, std::uint64_t seed, std::int64_t rows,

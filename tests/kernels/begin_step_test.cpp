@@ -96,6 +96,45 @@ TEST(BeginStep, SeesEveryRowOnceInAnEpoch) {
   }
 }
 
+// Shards of 10 rows in a buffer of three, as they come up: the batches are those of all rows in their order.
+TEST(BeginStep, FindsRowsInTheSlotsOfTheirShards) {
+  constexpr std::int64_t size = 10, slots = 3, shards = 4;
+  Training all;
+  Training some;
+  std::vector<float> features(slots * size * Training::columns, -2);
+  std::vector<std::int64_t> classes(slots * size, -2);
+  std::vector<std::int32_t> slot_of(shards, 0);
+  std::int64_t loaded = 0;
+  for (std::int64_t step = 0; step < 3 * Training::steps; ++step) {
+    const std::int64_t within = step % Training::steps;
+    const EpochOrder order({size, 0, 1}, 9, Training::rows, step / Training::steps);
+    const std::int64_t last = std::min((within + 1) * Training::batch, Training::rows) - 1;
+    for (; loaded <= step / Training::steps * shards + last / size; ++loaded) {
+      const std::int64_t shard = order.shard_at(loaded % shards);
+      slot_of[static_cast<std::size_t>(shard)] = static_cast<std::int32_t>(loaded % slots);
+      for (std::int64_t row = 0; row < std::min(size, Training::rows - shard * size); ++row) {
+        const auto from = static_cast<std::size_t>(shard * size + row);
+        const auto to = static_cast<std::size_t>(loaded % slots * size + row);
+        classes[to] = all.classes[from];
+        for (std::size_t i = 0; i < Training::columns; ++i)
+          features[to * Training::columns + i] = all.features[from * Training::columns + i];
+      }
+    }
+    const std::int64_t rows = std::min(Training::batch, Training::rows - within * Training::batch);
+    BeginStep expected = all.work(rows);
+    BeginStep work = some.work(rows);
+    expected.gather_count = work.gather_count = 2;
+    expected.order = work.order = {size, 0, 1};
+    work.gathers[0].source = features.data();
+    work.gathers[1].source = classes.data();
+    work.slots = {slot_of.data(), size};
+    kernels::begin_step(expected);
+    kernels::begin_step(work);
+    EXPECT_EQ(some.batch_classes, all.batch_classes) << step;
+    EXPECT_EQ(some.batch_features, all.batch_features) << step;
+  }
+}
+
 TEST(RowOrder, KeepsTheRowsOfAShardTogetherAndShufflesBoth) {
   const RowOrder order{10, 0, 1};
   std::set<std::int64_t> first_shards;
@@ -193,11 +232,22 @@ TEST(BeginStep, DoesOnTheGpuWhatItDoesOnTheCpu) {
       Training expected;
       Training actual;
       TrainingThere there(actual, *gpu, memory);
+      // Whatever is in a slot: here all slots hold the first rows.
+      std::vector<std::int32_t> slots(Training::rows, 0);
+      test::DeviceCopy table(*gpu);
+      const std::int32_t* slots_there = nullptr;
+      table.send(slots_there, slots, Memory::device);
       for (int step = 0; step < 12; ++step) {
         BeginStep work = expected.work(step % Training::steps == 4 ? 5 : Training::batch);
         work.order = there.work.order = order;
         work.epoch_rows = there.work.epoch_rows = Training::rows / order.ranks;
         there.work.batch_rows = work.batch_rows;
+        if (order.is_sharded() && step % 2 == 1) {
+          work.slots = {slots.data(), order.rows_per_shard};
+          there.work.slots = {slots_there, order.rows_per_shard};
+        } else {
+          there.work.slots = {};
+        }
         kernels::begin_step(there.work, {*gpu, nullptr});
         kernels::begin_step(work);
         there.fetch();
