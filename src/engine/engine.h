@@ -57,6 +57,9 @@ struct EngineRequest {
   std::vector<std::string> unfrozen;  // the parameters that are trained; none named: all
   std::int64_t first_update = 0;      // the step with which its optimiser begins, the moments being 0
   RowOrder order;
+  // Of an order with shards: how many lie in the device's memory at a time, and the training rows may be in
+  // any memory of the host. 0: the engine reads the training rows where they are.
+  std::int64_t window_slots = 0;
   Collective* collective = nullptr;  // null: one process
   Precision precision = Precision::automatic;
   OptimizerSettings optimizer;

@@ -65,7 +65,7 @@ std::string name_problem(const Dataset& dataset) {
   return "";
 }
 
-std::string dataset_problem(const EngineRequest& request, const Dataset& dataset) {
+std::string dataset_problem(const EngineRequest& request, const Dataset& dataset, Device reader) {
   if (std::string problem = name_problem(dataset); !problem.empty()) return problem;
   std::vector<ArraySpec> wanted = request.network.inputs;
   for (const LossTerm& term : request.losses)
@@ -73,9 +73,25 @@ std::string dataset_problem(const EngineRequest& request, const Dataset& dataset
   for (const DatasetArray& each : dataset.arrays)
     if (each.role == Role::weights) wanted.push_back({each.name, Role::weights, DType::float32, {}, {}});
   for (const ArraySpec& each : wanted) {
-    std::string problem = array_problem(dataset, each, request.device);
+    std::string problem = array_problem(dataset, each, reader);
     if (!problem.empty()) return problem;
   }
+  return "";
+}
+
+// The shards that a batch reads must be there together, and rows in them lie one behind the other.
+std::string window_problem(const EngineRequest& request) {
+  if (request.window_slots == 0) return "";
+  const std::int64_t size = request.order.rows_per_shard;
+  if (!request.order.is_sharded() || request.window_slots < 2)
+    return fmt::format("there cannot be a window of {} shards of {} rows", request.window_slots, size);
+  if (request.order.ranks != 1) return "a window is for one process";
+  if (std::min(request.batch_size, request.rows_per_epoch()) > size)
+    return fmt::format("a batch of {} rows is larger than a shard of {}", request.batch_size, size);
+  for (const DatasetArray& each : request.training.arrays)
+    if (each.has_windows())
+      return fmt::format("the {} are windows of a series, which overlap and cannot be cut into shards",
+                         each.name);
   return "";
 }
 
@@ -141,9 +157,12 @@ std::string request_problem(const EngineRequest& request) {
     if (problem.empty()) problem = loss_problem(term, request.network);
   if (problem.empty()) problem = overlap_problem(request);
   if (problem.empty()) problem = unfrozen_problem(request);
-  if (problem.empty()) problem = dataset_problem(request, request.training);
+  if (problem.empty()) problem = window_problem(request);
+  // What passes through a window is copied by the host.
+  const Device reader = request.window_slots > 0 ? Device::cpu() : request.device;
+  if (problem.empty()) problem = dataset_problem(request, request.training, reader);
   if (problem.empty() && request.validation.rows() > 0)
-    problem = dataset_problem(request, request.validation);
+    problem = dataset_problem(request, request.validation, request.device);
   return problem;
 }
 

@@ -46,12 +46,12 @@ Arrays inputs_of(const Network& network, const Dataset& dataset) {
   return arrays;
 }
 
-Batch::Batch(const EngineRequest& request) : size_(request.part_rows()), device_(request.device) {
-  const Dataset& data = request.training;
-  for (const DatasetArray* input : inputs_of(request.network, data)) inputs_.push_back(add(*input));
+Batch::Batch(const EngineRequest& request, const Dataset& rows)
+    : size_(request.part_rows()), device_(request.device) {
+  for (const DatasetArray* input : inputs_of(request.network, rows)) inputs_.push_back(add(*input));
   for (const LossTerm& term : request.losses)
-    targets_.push_back(term.kind == Loss::output ? at::Tensor() : add(array_named(data, term.targets)));
-  for (const DatasetArray& each : data.arrays)
+    targets_.push_back(term.kind == Loss::output ? at::Tensor() : add(array_named(rows, term.targets)));
+  for (const DatasetArray& each : rows.arrays)
     if (each.role == Role::weights && !weights_.defined()) weights_ = add(each);
 }
 

@@ -25,7 +25,8 @@ struct Rows {
 // The rows of a step, or of a part of one, gathered to where a captured step finds them again.
 class Batch {
  public:
-  explicit Batch(const EngineRequest& request);
+  // `rows` are the training rows, or slots for some of them.
+  Batch(const EngineRequest& request, const Dataset& rows);
 
   void gather_in(kernels::BeginStep& begin) const;
   Rows first_rows(std::int64_t count) const;

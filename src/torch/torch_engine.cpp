@@ -132,7 +132,9 @@ void TorchEngine::make_tensors() {
   if (losses_->are_several())
     loss_lines_ = at::zeros({most_epochs + 1, 2 * static_cast<std::int64_t>(request_.losses.size())},
                             doubles_on(device));
-  batch_.emplace(request_);
+  if (request_.window_slots > 0)
+    window_.emplace(request_, stream_ ? std::optional(stream_->get()) : std::nullopt);
+  batch_.emplace(request_, window_ ? window_->slots() : request_.training);
 }
 
 bool TorchEngine::pads(LastBatch last_batch) const {
@@ -186,6 +188,7 @@ kernels::BeginStep TorchEngine::begin_step_of(std::int64_t rows) const {
   kernels::BeginStep begin;
   batch_->gather_in(begin);
   begin.order = request_.order;
+  if (window_) begin.slots = window_->places();
   begin.seed = request_.seed;
   begin.rows = request_.training.rows();
   begin.epoch_rows = request_.rows_per_epoch();
@@ -360,10 +363,12 @@ void TorchEngine::run_steps(std::int64_t count) {
       pads_last_batch_ ? per_epoch : request_.rows_per_epoch() / request_.batch_size;
   while (count > 0) {
     const std::int64_t full_left = full_batches - next_step_ % per_epoch;
-    const std::int64_t times = full_left > 0 ? std::min(count, full_left) : 1;
+    std::int64_t times = full_left > 0 ? std::min(count, full_left) : 1;
+    if (window_) times = window_->before(next_step_, times);
     const std::int64_t times_now = run_piece(full_left > 0 ? Piece::full_batch : Piece::last_batch, times);
     count -= times_now;
     next_step_ += times_now;
+    if (window_) window_->after(next_step_);
     if (next_step_ % per_epoch != 0) continue;
     runner_->run(Piece::epoch_end, 1);
     profile_.interrupt();

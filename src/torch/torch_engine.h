@@ -24,6 +24,7 @@
 #include "torch/parameters.h"
 #include "torch/rows.h"
 #include "torch/runner.h"
+#include "torch/sliding_window.h"
 #include "torch/step.h"
 #include "torch/step_profile.h"
 #include "torch/tensors.h"
@@ -123,8 +124,9 @@ class TorchEngine : public Engine {
   at::Tensor rates_;
   at::Tensor learning_rate_;
   at::Tensor update_number_;
-  at::Tensor lines_;       // kernels::EpochLine
-  at::Tensor loss_lines_;  // of several losses: one line per epoch, as `lines_`
+  at::Tensor lines_;                     // kernels::EpochLine
+  at::Tensor loss_lines_;                // of several losses: one line per epoch, as `lines_`
+  std::optional<SlidingWindow> window_;  // where not all training rows lie on the device
   std::optional<Batch> batch_;
 
   std::unique_ptr<Trainee> trainee_;
