@@ -16,6 +16,7 @@
 #include "predict/metrics.h"
 #include "train/choose_decision.h"
 #include "train/folds.h"
+#include "train/place_data.h"
 
 namespace stoker {
 namespace {
@@ -82,6 +83,22 @@ void refuse_if_too_large(const PreparedTraining& training, std::uint64_t memory)
   if (least > memory)
     refuse("{} weights take at least {}, but there are {} of memory in total", count, human_bytes(least),
            human_bytes(memory));
+}
+
+// What a fold has to say of it are the same things as of all, in other numbers.
+void place_rows(const PreparedTraining& training, const Notes& notes, PreparedRows& rows) {
+  EngineRequest request;
+  request.device = training.device;
+  request.training = rows.data.training;
+  request.validation = rows.data.validation;
+  place_shared(
+      training.settings.fit.placement,
+      [&](Severity severity, const std::string& message) {
+        if (severity == Severity::warning) notes(severity, message);
+      },
+      request);
+  rows.placed_training = std::move(request.training);
+  rows.placed_validation = std::move(request.validation);
 }
 
 std::optional<MetricStopping> stopping_of(const PreparedTraining& training) {
@@ -188,8 +205,7 @@ PreparedRows PreparedTrainings::make_rows(const PreparedTraining& training, cons
   };
   made.data = stoker::prepare(made.training, &made.validation, settled,
                               form_of(family_of(training.spec), training.spec.settings), of_fold);
-  made.placed_validation = place(made.data.validation, training.device, notes_).dataset;
-  made.placed_training = place(made.data.training, training.device, notes_).dataset;
+  place_rows(training, notes_, made);
   return made;
 }
 

@@ -19,6 +19,7 @@
 #include "train/fit_solved.h"
 #include "train/folds.h"
 #include "train/last_checkpoints.h"
+#include "train/place_data.h"
 #include "train/side_by_side.h"
 #include "train/time_spent.h"
 #include "train/trained_member.h"
@@ -202,7 +203,8 @@ class EnsembleTraining {
     member.identity = identity_of(member.request);
     member.stopping = metric_stopping(spec.training, member.request.network, data.preparation,
                                       data.validation, given_decision(request_.config.decision));
-    prepared.placement = place_data(member.request, no_notes());
+    prepared.placement =
+        place_member(request_.config.placement, request_.config.engine, member.request, member.identity);
     const bool chooses_batch = spec.training.batch_size == automatic_batch;
     if (chooses_batch) member.request.batch_size = rows_of_given_rate;  // until it is chosen
     member.plan = {.config = spec.training,

@@ -22,6 +22,7 @@
 #include "train/loop.h"
 #include "train/metric_stopping.h"
 #include "train/phases.h"
+#include "train/place_data.h"
 #include "train/validation.h"
 #include "train/watch_gpu.h"
 #include "train/weigh_rows.h"
@@ -150,10 +151,6 @@ Loss loss_of(Task task, LossChoice choice) {
                                           : Loss::mse;
 }
 
-std::string placement_name(Memory memory) {
-  return memory == Memory::device ? "device" : memory == Memory::pinned ? "pinned" : "host";
-}
-
 }  // namespace
 
 EngineRequest request_without_data(const ModelSpec& spec, const Preparation& preparation, Device device) {
@@ -200,16 +197,6 @@ EngineRequest engine_request(const ModelSpec& spec, const PreparedData& data, De
   request.validation = data.validation;
   request.initial_parameters = initial_parameters(request.network, request.seed, &request.training);
   return request;
-}
-
-std::string place_data(EngineRequest& request, const Notes& notes) {
-  const Traced traced(TraceKind::training, "placing the data");
-  // Validation first: every epoch reads all of it, and it is the smaller part.
-  if (!request.validation.arrays.empty())
-    request.validation = place(request.validation, request.device, notes).dataset;
-  Placement placement = place(request.training, request.device, notes);
-  request.training = std::move(placement.dataset);
-  return placement_name(placement.memory);
 }
 
 namespace {
@@ -337,13 +324,18 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   std::optional<MetricStopping> stopping =
       metric_stopping(training, wanted.network, data.preparation, data.validation, given_decision(decision));
   std::optional<RowsToMeasure> to_decide_by = rows_to_decide_by(decision, wanted.network, data);
-  const std::string placement = place_data(wanted, notes);
-  data.training = {};  // the placed copy is the one that is used
   const bool chooses_batch = training.batch_size == automatic_batch;
+  const std::optional<std::string> resumed = checkpoint ? std::optional(checkpoint->engine) : std::nullopt;
+  // Where rows can lie depends on the engine, and the engine on how they are read.
+  const PlacementChoice placement =
+      place_data(wanted,
+                 {request.config.placement, asking_engines(request.config.engine, resumed),
+                  checkpoint ? std::optional(checkpoint->progress.rows_per_shard) : std::nullopt},
+                 notes);
+  data.training = {};  // the placed copy is the one that is used
   if (chooses_batch) wanted.batch_size = batch_sizes_to_try(wanted.training.rows()).front();
-  const EngineMaker& maker = choose_engine(engines(), request.config.engine,
-                                           checkpoint ? std::optional(checkpoint->engine) : std::nullopt,
-                                           most_demanding_phase(wanted));
+  const EngineMaker& maker =
+      choose_engine(engines(), request.config.engine, resumed, most_demanding_phase(wanted));
   TrainingPlan plan = plan_of(training, request.config, wanted);
   LastCheckpoints own_last;
   plan.last_checkpoints = request.last_checkpoints == nullptr ? &own_last : request.last_checkpoints;
@@ -377,7 +369,7 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   }
   result.engine = maker.name;
   result.device = device.name();
-  result.placement = placement;
+  result.placement = config::name_of(placement);
   keep_validation_errors(request.training, data.validation, std::move(held_back), result.model);
   result.checkpoints.last_seconds += own_last.wait();
   return result;

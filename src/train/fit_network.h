@@ -38,8 +38,6 @@ PreparedData prepare(const Table& training, const Table* validation, const Prepa
 EngineRequest request_without_data(const ModelSpec& spec, const Preparation& preparation, Device device);
 EngineRequest engine_request(const ModelSpec& spec, const PreparedData& data, Device device,
                              const FitConfig& config = {});
-// Returns where the training rows lie.
-std::string place_data(EngineRequest& request, const Notes& notes);
 
 // fit() of a family that is trained by gradients; opens the torch door.
 FitResult fit_network(const FitRequest& request, TrainingListener& listener, const Notes& notes,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/field.h"
+#include "data/plan_placement.h"
 #include "data/preparation.h"
 #include "data/table.h"
 #include "engine/engine.h"
@@ -116,6 +117,7 @@ struct FitConfig {
   EngineChoice engine = EngineChoice::automatic;
   Precision precision = Precision::automatic;
   bool deterministic = false;
+  PlacementConfig placement;
   double time_limit = 0;           // seconds; 0: none
   double checkpoint_seconds = 30;  // between two checkpoints; 0: after every chunk
   CheckpointsToKeep keep;
@@ -178,6 +180,7 @@ inline config::Fields fields(FitConfig& c) {
                                 "past, block by block")
           .changes_conditions(),
   };
+  for (config::Field& each : fields(c.placement)) all.push_back(std::move(each));
   for (config::Field& each : fields(c.decision)) all.push_back(std::move(each));
   return all;
 }
@@ -203,7 +206,7 @@ struct FitResult {
   TrainingEnd end = TrainingEnd::finished;
   std::string engine;     // "fused", "graph", "eager", or the method of a linear solver
   std::string device;     // "cpu", "cuda:0"
-  std::string placement;  // "host", "pinned", "device"
+  std::string placement;  // as the setting of that name, "host" on the CPU
   std::vector<EpochReport> epochs;
   std::int64_t best_epoch = -1;
   std::int64_t steps = 0;

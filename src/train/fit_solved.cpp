@@ -23,6 +23,9 @@ void say_what_is_not_used(const FitConfig& config, std::string_view type, const 
   if (config.engine != EngineChoice::automatic)
     notes(Severity::info,
           fmt::format("{} needs no engine; engine {} is not used", type, config::name_of(config.engine)));
+  if (config.placement.placement != PlacementChoice::automatic)
+    notes(Severity::info, fmt::format("{} is solved where the rows are; placement {} is not used", type,
+                                      config::name_of(config.placement.placement)));
 }
 
 template <class Whole>

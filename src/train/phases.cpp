@@ -50,7 +50,9 @@ kernels::Statistics statistics_of(const StatisticsPhase& phase, const EngineRequ
       fail("there is no mask '{}' for the input '{}'", phase.mask, phase.input);
     work.mask = floats_of(*mask);
   }
-  kernels::Statistics found = kernels::statistics(work, {request.device, nullptr});
+  // What passes through a window may lie where a GPU does not read it.
+  const Device reader = input->array.memory() == Memory::host ? Device::cpu() : request.device;
+  kernels::Statistics found = kernels::statistics(work, {reader, nullptr});
   if (found.rows == 0)
     refuse("no value of '{}' counts: '{}' is 0 in every training row", phase.input, phase.mask);
   return found;
@@ -78,6 +80,7 @@ class PhasedTraining {
       refuse("epochs is {}, but the phases before the last one of {} take {}; set more", plan.config.epochs,
              request.network.family, before);
     progress_.chosen_batch = plan.chosen_batch;
+    progress_.rows_per_shard = request.order.rows_per_shard;
     set_up_engine();
   }
 

@@ -41,10 +41,12 @@ Progress progress_from(const json& value) {
     progress.checkpoints.seconds = number_from_json(value.at("checkpoints").at("seconds"));
   }
   for (const json& epoch : value.at("epochs")) progress.epochs.push_back(epoch_from_json(epoch, 0));
-  // Earlier versions had neither.
+  // Earlier versions had none of these.
   progress.chosen_batch = value.value("chosen_batch", std::int64_t{0});
+  progress.rows_per_shard = value.value("rows_per_shard", std::int64_t{0});
   if (value.contains("adjustments")) progress.adjustments = adjustments_from(value.at("adjustments"));
-  if (progress.next_step < 0 || progress.chosen_batch < 0 || progress.epochs_since_best < 0)
+  if (progress.next_step < 0 || progress.chosen_batch < 0 || progress.rows_per_shard < 0 ||
+      progress.epochs_since_best < 0)
     refuse("the progress of a training has a negative count");
   return progress;
 }
@@ -67,6 +69,7 @@ json Progress::to_json() const {
       {"checkpoints", {{"taken", checkpoints.taken}, {"seconds", number_to_json(checkpoints.seconds)}}},
       {"epochs", std::move(list)},
       {"chosen_batch", chosen_batch},
+      {"rows_per_shard", rows_per_shard},
       {"adjustments", adjustments_to_json(adjustments)}};
 }
 

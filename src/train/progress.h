@@ -57,7 +57,8 @@ struct Progress {
   bool stopped_early = false;
   CheckpointCost checkpoints;  // over all sittings
   std::vector<EpochReport> epochs;
-  std::int64_t chosen_batch = 0;  // rows, where batch_size was to be chosen; else 0
+  std::int64_t chosen_batch = 0;    // rows, where batch_size was to be chosen; else 0
+  std::int64_t rows_per_shard = 0;  // of the order that rows are shuffled in; 0: all together
   Adjustments adjustments;
 
   // Every number comes back bit for bit. from_json refuses what is no progress.

@@ -116,6 +116,14 @@ TEST(Document, ChecksRulesBetweenSettings) {
   pipeline.train = "target_column: MEDV, device: gpu";
   EXPECT_THAT(refusal_of(pipeline.text()), HasSubstr("cards.train.config.device: 'gpu' is not a device"));
   pipeline = {};
+  pipeline.train = "target_column: MEDV, placement: window, preload_to_gpu: true";
+  EXPECT_THAT(refusal_of(pipeline.text()),
+              HasSubstr("cards.train.config.preload_to_gpu: preload_to_gpu is true, but placement window"));
+  pipeline.train = "target_column: MEDV, placement: window, preload_to_gpu: false, gpu_memory_fraction: 1";
+  EXPECT_EQ(refusal_of(pipeline.text()), "");
+  pipeline.train = "target_column: MEDV, gpu_memory_fraction: 0";
+  EXPECT_THAT(refusal_of(pipeline.text()), HasSubstr("cards.train.config.gpu_memory_fraction: the number 0"));
+  pipeline = {};
   pipeline.train = "target_column: MEDV, feature_columns: [RM, MEDV]";
   EXPECT_THAT(refusal_of(pipeline.text()), HasSubstr("contains the target column MEDV"));
 }

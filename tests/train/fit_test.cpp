@@ -71,7 +71,7 @@ TEST(FitNetwork, TakesTheFusedEngineAndTheDevicesMemoryOnAGpu) {
   const FitResult result = fit(request, listener, StopSignal{});
   EXPECT_EQ(result.engine, "fused");
   EXPECT_EQ(result.device, "cuda:0");
-  EXPECT_EQ(result.placement, "device");
+  EXPECT_EQ(result.placement, "vram");
   EXPECT_GT(evaluate(result.model, sample(SampleName::friedman, 1000, 2)).metric("r2").value(), 0.9);
 }
 

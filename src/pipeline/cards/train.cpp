@@ -39,6 +39,8 @@ config::Value check_training(const config::Value& config, const std::string& pat
     diagnostics.add(line_of(config, "ensemble"), path + ".ensemble.variants", problem);
   if (const std::string problem = problem_of(settings.fit.decision); !problem.empty())
     diagnostics.add(line_of(config, "threshold_metric"), path + ".threshold_metric", problem);
+  if (const std::string problem = problem_of(settings.fit.placement); !problem.empty())
+    diagnostics.add(line_of(config, "preload_to_gpu"), path + ".preload_to_gpu", problem);
   for (const std::string& column : settings.preparation.feature_columns) {
     if (column != settings.preparation.target_column) continue;
     diagnostics.add(line_of(config, "feature_columns"), path + ".feature_columns",

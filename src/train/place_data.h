@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/notes.h"
+#include "data/plan_placement.h"
+#include "engine/engine.h"
+#include "train/checkpoints.h"
+
+namespace stoker {
+
+// Why nothing can train such a request, whose rows pass through a window; "": something can.
+using NoWindow = std::function<std::string(const EngineRequest& request)>;
+
+struct PlacementWishes {
+  PlacementConfig config;
+  NoWindow no_window;  // asked only where one may be needed: LibTorch takes a while to open
+  // Of a training that goes on: the shards of its order, 0 for none.
+  std::optional<std::int64_t> rows_per_shard = std::nullopt;
+};
+
+// By the engines: the one that is chosen, that a checkpoint was made by, or any.
+NoWindow asking_engines(EngineChoice choice, const std::optional<std::string>& resumed);
+
+// Lays the rows of a request where its device reads them, as they fit, and says so in one line. What does not
+// fit goes one level down, also where memory turns out to be less than it looked. Rows that are shuffled by
+// shards are mixed once before, so that a shard is like the whole whatever the order of the file. Returns
+// where the training rows are.
+PlacementChoice place_data(EngineRequest& request, const PlacementWishes& wishes, const Notes& notes);
+
+// Of a member of an ensemble; a window has to be asked for by name. Its shards become part of the identity.
+std::string place_member(const PlacementConfig& config, EngineChoice choice, EngineRequest& request,
+                         Identity& identity);
+
+// Of rows that the candidates of a sweep share: no window, which is for one network.
+void place_shared(const PlacementConfig& config, const Notes& notes, EngineRequest& request);
+
+}  // namespace stoker
