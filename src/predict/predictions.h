@@ -19,7 +19,6 @@ constexpr std::size_t most_classes_with_columns = 1'000;
 struct Predictions {
   Task task = Task::regression;
   std::vector<double> values;         // regression: [rows, steps] row-major
-  {};                                 // regression by models that tell it: [rows], of each number of the row
   std::vector<std::int64_t> classes;  // classification: number of the class
   std::vector<double> probabilities;  // classification: [rows, classes] row-major
   std::vector<std::string> class_names;
