@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <arrow/chunked_array.h>
+#include <arrow/type.h>
 
 #include "base/error.h"
 #include "data/category_slots.h"
