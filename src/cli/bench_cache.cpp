@@ -94,8 +94,8 @@ ExitCode bench_cache(const CacheBenchOptions& options) {
                "\n");
     return ExitCode::done;
   }
-  print(aligned({{"rows", human_count(static_cast<std::uint64_t>(options.rows))},
-                 {"columns", human_count(static_cast<std::uint64_t>(options.columns))},
+  print(aligned({{"table", fmt::format("{} of {}", counted(static_cast<std::uint64_t>(options.rows), "row"),
+                                       counted(static_cast<std::uint64_t>(options.columns), "column"))},
                  {"tensor", human_bytes(tensor)},
                  {"from the mapped file to the tensor",
                   fmt::format("{} ({:.0f} % between windows)", human_seconds(measured.seconds_per_unit),

@@ -81,8 +81,12 @@ ExitCode show_dataset(const DatasetsCommand& command) {
     return ExitCode::done;
   }
   std::vector<std::vector<std::string>> lines{
-      {"dataset", record.id},          {"source", record.name}, {"rows", fmt::format("{}", record.rows)},
-      {"content", record.fingerprint}, {"added", record.added}, {"store", store.place()}};
+      {"dataset", record.id},
+      {"source", record.name},
+      {"size", counted(static_cast<std::uint64_t>(std::max<std::int64_t>(0, record.rows)), "row")},
+      {"content", record.fingerprint},
+      {"added", record.added},
+      {"store", store.place()}};
   if (!record.cleaned_of.empty()) lines.push_back({"cleaned copy of", record.cleaned_of});
   std::string text = aligned(lines) + "\nColumns\n";
   std::vector<std::vector<std::string>> columns;
@@ -242,7 +246,9 @@ ExitCode repair_dataset(const DatasetsCommand& command) {
   refuse_taken(store, id);
   const fs::path file =
       command.output.empty() ? store.folder() / "datasets" / (id + ".arrow") : fs::path(command.output);
-  if (fs::exists(file)) refuse("'{}' is there already; name another file with --output", file.string());
+  // Beside the store, one that is not on record was left by a process that was killed.
+  if (!command.output.empty() && fs::exists(file))
+    refuse("'{}' is there already; name another file with --output", file.string());
   const CheckedDataset checked = check_dataset(original, ranges_in(command.ranges));
   if (!checked.table)
     refuse("dataset {} cannot be read, so that there is nothing to keep of it: {}", command.id,

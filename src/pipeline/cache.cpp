@@ -80,7 +80,8 @@ bool are_as_listed(const fs::path& folder, const json& listed) {
     const auto told = listed.find(name);
     if (told == listed.end() || !told->is_string()) return false;
     const auto& hash = told->get_ref<const std::string&>();
-    if (hash != (hash.starts_with(quick_sign) ? quick_hash_of_file(file) : sha256_of_file(file))) return false;
+    if (hash != (hash.starts_with(quick_sign) ? quick_hash_of_file(file) : sha256_of_file(file)))
+      return false;
     ++found;
   }
   return found == listed.size();
