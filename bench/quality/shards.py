@@ -17,6 +17,11 @@ ORDERS = ["shuffled", "as in the file", "sorted by target"]
 found = collections.defaultdict(list)
 
 
+def told(values):
+    error = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else float("nan")
+    return f"{statistics.mean(values):.4g} +- {error:.2g} (standard error)"
+
+
 def arrange(path, target, order, seed):
     with open(path, newline="") as file:
         header, *rows = csv.reader(file)
@@ -66,5 +71,9 @@ def measure(program, folder, name, seed, flags):
 if __name__ == "__main__":
     splits.measure_all(measure, "regression", 5)
     for (name, key), values in found.items():
-        error = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else float("nan")
-        print(f"{name}: {key}: {statistics.mean(values):.4g} +- {error:.2g} (standard error, {len(values)} splits)")
+        print(f"{name}: {key}: {told(values)}, {len(values)} splits")
+    for name in {name for name, _ in found}:
+        for order in ORDERS:
+            pairs = zip(found[name, f"{order}, together"], found[name, f"{order}, by shards"])
+            above = [100 * (shards / together - 1) for together, shards in pairs]
+            print(f"{name}: {order}: by shards {told(above)} % above together")

@@ -93,7 +93,9 @@ std::string plan_window(const PlacementConfig& config, const PlacementFacts& fac
   if (std::string problem = no_window(facts); !problem.empty()) return problem;
   const std::uint64_t allowed = allowed_bytes(config, facts);
   const bool has_validation_there = facts.validation_bytes <= allowed / 2;
-  const Cut cut = cut_for(facts, allowed - (has_validation_there ? facts.validation_bytes : 0));
+  const std::uint64_t room = allowed - (has_validation_there ? facts.validation_bytes : 0);
+  // Shards that are yet to be cut leave half of it to the network: larger ones train no better.
+  const Cut cut = cut_for(facts, facts.rows_per_shard ? room : room / 2);
   if (cut.slots == 0)
     return fmt::format("{} shards of {} samples do not fit: only {}", fewest_slots,
                        human_count(static_cast<std::uint64_t>(

@@ -59,8 +59,8 @@ TEST(PlanPlacement, GoesDownToAWindowAndThenToPinnedMemory) {
   EXPECT_EQ(plan.training, Memory::pinned);
   EXPECT_EQ(plan.validation, Memory::device);
   EXPECT_EQ(plan.slots, 3);
-  // What the validation rows leave of 8 GB, in three parts of 24,000 bytes a row.
-  EXPECT_NEAR(static_cast<double>(plan.rows_per_shard), 5.6e9 / 3 / 24'000, 2);
+  // Half of what the validation rows leave of 8 GB, in three parts of 24,000 bytes a row.
+  EXPECT_NEAR(static_cast<double>(plan.rows_per_shard), 5.6e9 / 2 / 3 / 24'000, 2);
   EXPECT_THAT(plan.fallback,
               AllOf(HasSubstr("take 22.4 GiB"), HasSubstr("7.5 GiB of cuda:0 may be used"),
                     HasSubstr("gpu_memory_fraction 0.9 of 9.3 GiB, of which 953.7 MiB are taken")));
@@ -190,8 +190,8 @@ TEST(PlanPlacement, IsToldInOneLine) {
   facts = facts_of(24 * giga);
   EXPECT_EQ(
       text_of(plan_placement({}, facts), facts),
-      "1,000,000 training samples (22.4 GiB) pass through VRAM from pinned memory, 3 shards of 77,777 at a "
-      "time, 100,000 validation samples in VRAM: 7.5 GiB of 9.3 GiB");
+      "1,000,000 training samples (22.4 GiB) pass through VRAM from pinned memory, 3 shards of 38,888 at a "
+      "time, 100,000 validation samples in VRAM: 4.8 GiB of 9.3 GiB");
   EXPECT_EQ(
       text_of(plan_placement(wanting(PlacementChoice::pinned), facts), facts),
       "1,000,000 training samples (22.4 GiB) pinned in the host's memory, 100,000 validation samples in "
