@@ -54,6 +54,10 @@ class Preparation {
   const std::vector<std::string>& classes() const { return classes_; }
   const std::vector<PreparedColumn>& columns() const { return columns_; }
   std::vector<std::string> column_names() const;  // of the table, each once, though it may become several
+  // As feature_columns would name them: of a set its array alone.
+  std::vector<std::string> chosen_features() const {
+    return set_ ? std::vector{set_->members} : column_names();
+  }
   std::vector<std::string> text_columns() const;  // those learnt as texts, for Source::read
   DateForms date_forms() const;  // those of the dates it met, the target's too, for Source::read
   std::vector<std::string> feature_names() const;  // one per prepared column of numbers

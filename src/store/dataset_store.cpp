@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "data/file_format.h"
+#include "data/samples.h"
 #include "data/url_secrets.h"
 #include "database/writable.h"
 
@@ -203,6 +204,20 @@ bool DatasetStore::has(const std::string& id) {
   return database != nullptr && !database->run("SELECT 1 FROM stoker_datasets WHERE id = $1", {id}).empty();
 }
 
+namespace {
+
+// Who names a sample wants its rows, which have to be put somewhere first.
+std::string hint_of_sample(const std::string& id) {
+  const auto& samples = config::names<SampleName>;
+  if (std::ranges::find(samples, id) == samples.end()) return "";
+  return fmt::format(
+      "; it is the name of a sample, which this puts there: stoker datasets generate {0} --sample {0} "
+      "--to {0}.sqlite",
+      id);
+}
+
+}  // namespace
+
 DatasetRecord DatasetStore::find(const std::string& id) {
   if (WritableDatabase* database = to_read()) {
     const auto rows = database->run(std::string(select_datasets) + " WHERE id = $1", {id});
@@ -211,8 +226,11 @@ DatasetRecord DatasetStore::find(const std::string& id) {
     for (const WrittenRow& row : database->run("SELECT id FROM stoker_datasets ORDER BY id"))
       ids.push_back(row.at(0).value_or(""));
     if (!ids.empty())
-      refuse("there is no dataset '{}' in {}{}", printable(id), place_, did_you_mean(id, ids));
+      refuse("there is no dataset '{}' in {}{}{}", printable(id), place_, did_you_mean(id, ids),
+             hint_of_sample(id));
   }
+  if (const std::string hint = hint_of_sample(id); !hint.empty())
+    refuse("there is no dataset '{}' in {}{}", id, place_, hint);
   refuse("there is no dataset '{}': {} has none yet; put one on record with: stoker datasets add ID DATA",
          printable(id), place_);
 }

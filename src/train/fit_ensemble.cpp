@@ -68,7 +68,7 @@ Common settle(const FitRequest& request, const Notes& notes) {
     if (each.preparation.relative_to == RelativeTo::automatic)
       each.preparation.relative_to = common.preparation.is_relative() ? RelativeTo::last : RelativeTo::none;
     if (request.training.time_order) each.preparation.classes = common.preparation.classes();
-    each.preparation.feature_columns = common.preparation.column_names();
+    each.preparation.feature_columns = common.preparation.chosen_features();
   }
   common.rows = rows_of_members(request.training, classes_by_row(request.training, common.preparation),
                                 request.config.ensemble, request.spec.training.seed);
