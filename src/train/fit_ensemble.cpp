@@ -203,8 +203,8 @@ class EnsembleTraining {
     member.identity = identity_of(member.request);
     member.stopping = metric_stopping(spec.training, member.request.network, data.preparation,
                                       data.validation, given_decision(request_.config.decision));
-    prepared.placement =
-        place_member(request_.config.placement, request_.config.engine, member.request, member.identity);
+    prepared.placement = place_member(request_.config, number == 0 ? &progress_.of_member(0) : nullptr,
+                                      member.request, member.identity);
     const bool chooses_batch = spec.training.batch_size == automatic_batch;
     if (chooses_batch) member.request.batch_size = rows_of_given_rate;  // until it is chosen
     member.plan = {.config = spec.training,

@@ -198,12 +198,16 @@ NoWindow asking_engines(EngineChoice choice, const std::optional<std::string>& r
   };
 }
 
-std::string place_member(const PlacementConfig& config, EngineChoice choice, EngineRequest& request,
+std::string place_member(const FitConfig& config, TrainingListener* listener, EngineRequest& request,
                          Identity& identity) {
-  const bool is_asked_for = config.placement != PlacementChoice::automatic;
-  const PlacementChoice placement =
-      place_data(request, {config, is_asked_for ? asking_engines(choice, std::nullopt) : no_window_for_many},
-                 no_notes());
+  const bool is_asked_for = config.placement.placement != PlacementChoice::automatic;
+  const Notes notes = [listener](Severity severity, const std::string& message) {
+    if (listener != nullptr) listener->note(severity, "each member: " + message);
+  };
+  const PlacementChoice placement = place_data(
+      request,
+      {config.placement, is_asked_for ? asking_engines(config.engine, std::nullopt) : no_window_for_many},
+      notes);
   if (request.order.is_sharded())
     identity.emplace_back("rows_per_shard", fmt::format("{}", request.order.rows_per_shard));
   return std::string(config::name_of(placement));

@@ -9,6 +9,7 @@
 #include "data/plan_placement.h"
 #include "engine/engine.h"
 #include "train/checkpoints.h"
+#include "train/fit_request.h"
 
 namespace stoker {
 
@@ -31,8 +32,9 @@ NoWindow asking_engines(EngineChoice choice, const std::optional<std::string>& r
 // where the training rows are.
 PlacementChoice place_data(EngineRequest& request, const PlacementWishes& wishes, const Notes& notes);
 
-// Of a member of an ensemble; a window has to be asked for by name. Its shards become part of the identity.
-std::string place_member(const PlacementConfig& config, EngineChoice choice, EngineRequest& request,
+// Of a member of an ensemble; a window has to be asked for by name, and its shards become part of the
+// identity. `listener` is told for all members; null: another one was.
+std::string place_member(const FitConfig& config, TrainingListener* listener, EngineRequest& request,
                          Identity& identity);
 
 // Of rows that the candidates of a sweep share: no window, which is for one network.

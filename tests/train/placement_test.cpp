@@ -138,7 +138,9 @@ TEST_F(PlacementOfTraining, GoesForTheMembersOfAnEnsembleThatAskForIt) {
   ensemble.spec.training.validation_ratio = 0;
   ensemble.spec.training.epochs = 5;
   ensemble.config.ensemble.folds = 2;
-  const FitResult result = fit_quietly(ensemble);
+  RecordingListener listener;
+  const FitResult result = fit(ensemble, listener, StopSignal{});
+  EXPECT_THAT(listener.infos, Contains(HasSubstr("each member: 500 training samples")));
   EXPECT_EQ(result.placement, "window");
   EXPECT_EQ(result.engine, "eager");
   EXPECT_EQ(result.model.members.size(), 2U);
