@@ -97,10 +97,6 @@ ExitCode show_cache(const CacheCommand& command) {
 ExitCode clear_cache(const CacheCommand& command) {
   Cache cache(command.folder());
   const std::vector<CacheEntry> before = cache.entries();
-  if (before.empty()) {
-    print(fmt::format("nothing in {}\n", command.folder().string()));
-    return ExitCode::done;
-  }
   if (!cache.shrink_to(static_cast<std::uint64_t>(command.keep_gib * bytes_of_gib)))
     throw Error(
         ExitCode::wrong_request,

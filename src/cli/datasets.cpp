@@ -100,6 +100,21 @@ void told_added(const DatasetRecord& record, const DatasetStore& store) {
                     counted(static_cast<std::uint64_t>(record.rows), "row"), record.name, store.place()));
 }
 
+// A slip in an address must neither become a file of that name nor be repeated: it may hold a password.
+void refuse_what_is_no_place(const std::string& to) {
+  const bool is_reference = to.starts_with("${");
+  const bool looks_like_variable =
+      !to.empty() && to.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string::npos;
+  if (fs::exists(to)) return;
+  if (is_reference || (looks_like_variable && std::getenv(to.c_str()) == nullptr))
+    refuse("--to: the environment variable {} is not set; it should hold postgres://…",
+           is_reference ? to.substr(2, to.find('}') - 2) : to);
+  if (to.find('=') != std::string::npos)
+    refuse(
+        "--to takes the path of an SQLite file, or the name of a variable with the address of a PostgreSQL "
+        "(postgres://…), not the parts of an address");
+}
+
 void refuse_taken(DatasetStore& store, const std::string& id) {
   refuse_unless_dataset_id(id);
   if (store.has(id))
@@ -135,6 +150,7 @@ ExitCode generate_dataset(const DatasetsCommand& command) {
   if (command.rows > 0) sample.sample_rows = command.rows;
   sample.sample_seed = command.seed;
   const Table table = Source::open(sample, fs::current_path()).read();
+  refuse_what_is_no_place(command.to);
   SourceConfig written = Source::config_for(command.to);
   written.table = command.table.empty() ? command.id : command.table;
   std::unique_ptr<database::WritableDatabase> database;
@@ -142,8 +158,8 @@ ExitCode generate_dataset(const DatasetsCommand& command) {
     for (const SettingProblem& problem : problems_with(written))
       refuse("{}: {}", problem.setting, problem.problem);
     database = database::write_postgres(expanded_uri(written.uri));
-  } else if (written.source == SourceKind::sqlite || !fs::exists(command.to)) {
-    if (written.source == SourceKind::url || written.source == SourceKind::sample)
+  } else if (written.source == SourceKind::sqlite || !fs::exists(command.to) || fs::is_empty(command.to)) {
+    if (written.source != SourceKind::file && written.source != SourceKind::sqlite)
       refuse(
           "--to takes the path of an SQLite file, or the name of a variable with the address of a "
           "PostgreSQL");
@@ -244,11 +260,12 @@ ExitCode repair_dataset(const DatasetsCommand& command) {
   const std::string id = command.as.empty() ? command.id + "-repaired" : command.as;
   const DatasetRecord original = store.find(command.id);
   refuse_taken(store, id);
-  const fs::path file =
+  fs::path file =
       command.output.empty() ? store.folder() / "datasets" / (id + ".arrow") : fs::path(command.output);
-  // Beside the store, one that is not on record was left by a process that was killed.
-  if (!command.output.empty() && fs::exists(file))
-    refuse("'{}' is there already; name another file with --output", file.string());
+  // A file of that name may be what another dataset is read from, or what a process that was killed has left.
+  for (int number = 2; command.output.empty() && fs::exists(file); ++number)
+    file.replace_filename(fmt::format("{}-{}.arrow", id, number));
+  if (fs::exists(file)) refuse("'{}' is there already; name another file with --output", file.string());
   const CheckedDataset checked = check_dataset(original, ranges_in(command.ranges));
   if (!checked.table)
     refuse("dataset {} cannot be read, so that there is nothing to keep of it: {}", command.id,

@@ -301,13 +301,14 @@ SourceOfKind file_source(SourceKind kind) {
 }
 
 SourceOfKind url_source() {
-  return {SourceKind::url,
-          open_file,
-          check_url,
-          [](const SourceConfig& config) { return config.url.substr(0, config.url.find_first_of("?#")); },
-          {"refresh"},
-          // The settings have the address; what its variables hold is secret.
-          [](const SourceConfig&, const fs::path&) { return std::string(); }};
+  return {
+      SourceKind::url,
+      open_file,
+      check_url,
+      [](const SourceConfig& config) { return config.url.substr(0, config.url.find_first_of("?#")); },
+      {"refresh"},
+      // The settings have the address; what its variables hold is secret, and yet makes it another one.
+      [](const SourceConfig& config, const fs::path&) { return sha256_of_text(expanded_url(config.url)); }};
 }
 
 }  // namespace stoker

@@ -31,7 +31,7 @@ class JoinedReader : public SourceReader {
 
   std::string fingerprint() const override {
     std::string all;
-    for (const OpenedDataset& each : datasets_) all += each.source.fingerprint() + "\n";
+    for (const OpenedDataset& each : datasets_) all += each.source.fingerprint() + " " + each.reading + "\n";
     return sha256_of_text(all);
   }
   const std::string& description() const override { return description_; }

@@ -13,6 +13,7 @@ struct OpenedDataset {
   std::string id;
   Source source;
   std::string recorded_fingerprint;  // of its content when it was put on record
+  std::string reading;  // the settings that it is read with, which make other rows of the same content
 };
 
 // The rows of all of them, one dataset behind the other. Reading refuses datasets with other columns than the

@@ -37,12 +37,26 @@ std::string in_one_line(std::string_view text) {
 
 using Options = std::unique_ptr<ConnectionOption, void (*)(ConnectionOption*)>;
 
+// A password with / or @ in it ends where nobody meant it to, and its rest is taken for a host or a port,
+// which libpq would show.
+bool is_cut_by_password(const ConnectionOption* options) {
+  for (const ConnectionOption* option = options; option->keyword != nullptr; ++option) {
+    if (option->value == nullptr) continue;
+    const std::string_view keyword = option->keyword;
+    const std::string_view value = option->value;
+    if (keyword == "host" && value.find('@') != std::string_view::npos) return true;
+    if (keyword == "port" && value.find_first_not_of("0123456789,") != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 // Refuses what is no address, in words of our own: those of libpq repeat it.
 Options options_in(const std::string& address) {
   char* error = nullptr;
   Options options(pq().parse(address.c_str(), &error), pq().free_options);
-  if (options == nullptr) {
-    pq().free_memory(error);
+  const bool is_address = options != nullptr && !is_cut_by_password(options.get());
+  if (!is_address) {
+    if (options == nullptr) pq().free_memory(error);
     refuse(
         "uri is not an address of PostgreSQL; write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with %XX "
         "for "

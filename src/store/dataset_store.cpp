@@ -109,7 +109,9 @@ DatasetStore::DatasetStore() {
     place_ = "the PostgreSQL of STOKER_STORE";
     return;
   }
-  if (where.find("://") != std::string::npos)
+  // Parts of an address are no file, and may hold a password.
+  const bool is_address = where.find('=') != std::string::npos && !fs::exists(where);
+  if (is_address || where.find("://") != std::string::npos)
     refuse("STOKER_STORE is neither postgres://… nor the path of a file");
   file_ = where.empty() ? fs::path("runs") / "store.sqlite" : fs::path(where);
   place_ = file_.string();

@@ -1,6 +1,9 @@
 #include "store/open_source.h"
 
+#include <algorithm>
 #include <array>
+
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -23,6 +26,21 @@ Source open_recorded(const DatasetRecord& dataset, const StopSignal* stop) {
   }
 }
 
+// All but where the content lies and how fast it comes.
+std::string reading_settings(const SourceConfig& source) {
+  nlohmann::json settings = config::to_json(config::write(source));
+  for (const char* name : {"path", "url", "uri", "partitions"}) settings.erase(name);
+  return settings.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// Each of its rows would be there twice, and one of them might be tested on that another was trained on.
+void refuse_twice(const std::vector<std::string>& ids) {
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (std::find(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(i), ids[i]) !=
+        ids.begin() + static_cast<std::ptrdiff_t>(i))
+      refuse("dataset_ids names '{}' twice", printable(ids[i]));
+}
+
 }  // namespace
 
 Source open_source(const SourceConfig& config, const fs::path& base, const StopSignal* stop,
@@ -30,11 +48,13 @@ Source open_source(const SourceConfig& config, const fs::path& base, const StopS
   if (config.source != SourceKind::datasets) return Source::open(config, base, stop, find);
   for (const SettingProblem& problem : problems_with(config))
     refuse("source datasets: {}: {}", problem.setting, problem.problem);
+  refuse_twice(config.dataset_ids);
   DatasetStore store;
   std::vector<OpenedDataset> datasets;
   for (const std::string& id : config.dataset_ids) {
     const DatasetRecord record = store.find(id);
-    datasets.push_back({id, open_recorded(record, stop), record.fingerprint});
+    datasets.push_back(
+        {id, open_recorded(record, stop), record.fingerprint, reading_settings(record.source)});
   }
   return Source::of(config, joined_datasets(std::move(datasets)));
 }

@@ -91,6 +91,53 @@ TEST_F(Datasets, AreTrainedOnByTheirIds) {
   EXPECT_THAT(refusal({"validate", "none.yaml"}), HasSubstr("dataset_ids: missing"));
 }
 
+// The content is the same, and the cache has read it before.
+TEST_F(Datasets, AreReadAsTheirRecordsSay) {
+  std::string rows = "zip,y\n";
+  for (int i = 0; i < 60; ++i) rows += fmt::format("{:05},{}\n", 1000 + i % 4, i % 7);
+  place_.write("codes.csv", rows);
+  done({"datasets", "add", "numbers", "codes.csv"});
+  done({"datasets", "add", "texts", "codes.csv", "--text-columns", "zip"});
+  const auto coefficients = [&](const char* data) {
+    const json run = told(
+        {"train", data, "--target", "y", "--model", "ridge", "--task", "regression", "--json", "--quiet"});
+    const json record = json::parse(place_.read(fs::path(run.at("run").get<std::string>()) / "run.json"));
+    return record.at("trainings").at(0).at("coefficients").size();
+  };
+  EXPECT_EQ(coefficients("dataset:numbers"), 2U);
+  EXPECT_GT(coefficients("dataset:texts"), 4U);
+  EXPECT_EQ(coefficients("dataset:numbers"), 2U);
+  EXPECT_THAT(refusal({"preview", "dataset:numbers,numbers"}), HasSubstr("names 'numbers' twice"));
+}
+
+TEST_F(Datasets, NeverRepeatAnAddressNorMakeAFileOfIt) {
+  for (const char* address :
+       {"postgresql://me:hun/ter2@127.0.0.1:1/x", "postgresql://me:hunt@ter2@127.0.0.1:1/x",
+        "postgresql://me:hunt:er2/@127.0.0.1:1/x", "host=localhost password=hunter2"}) {
+    ::setenv("STOKER_STORE", address, 1);
+    EXPECT_THAT(refusal({"datasets", "list"}), AllOf(Not(HasSubstr("hun")), Not(HasSubstr("er2"))))
+        << address;
+  }
+  ::unsetenv("STOKER_STORE");
+  for (const char* to : {"NO_SUCH_VARIABLE", "${NO_SUCH_VARIABLE}"})
+    EXPECT_THAT(refusal({"datasets", "generate", "houses", "--rows", "20", "--to", to}),
+                HasSubstr("NO_SUCH_VARIABLE is not set"));
+  EXPECT_THAT(refusal({"datasets", "generate", "houses", "--rows", "20", "--to", "host=db password=hunter2"}),
+              Not(HasSubstr("hunter2")));
+  EXPECT_TRUE(files_below(place_.folder()).empty());
+}
+
+TEST_F(Datasets, AreRepairedIntoAFileThatNobodyHas) {
+  place_.write("houses.csv", "a,y\n1,1\n2,2\n2,2\n3,3\n");
+  done({"datasets", "add", "houses", "houses.csv"});
+  done({"datasets", "repair", "houses"});
+  done({"datasets", "remove", "houses-repaired"});
+  done({"datasets", "add", "kept", "runs/datasets/houses-repaired.arrow"});
+  done({"datasets", "repair", "houses", "--range", "a=3:"});
+  EXPECT_EQ(told({"datasets", "validate", "kept", "--json"}).at("rows"), 3);
+  EXPECT_EQ(told({"datasets", "show", "houses-repaired", "--json"}).at("rows"), 1);
+}
+
 TEST_F(Datasets, OfOtherColumnsAreNotJoined) {
   place_.write("a.csv", "x,y,z\n1,2,a\n3,4,b\n");
   place_.write("swapped.csv", "z,y,x\nq,2.5,1\n");
