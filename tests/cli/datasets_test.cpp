@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -101,7 +102,8 @@ TEST_F(Datasets, AreReadAsTheirRecordsSay) {
   const auto coefficients = [&](const char* data) {
     const json run = told(
         {"train", data, "--target", "y", "--model", "ridge", "--task", "regression", "--json", "--quiet"});
-    const json record = json::parse(place_.read(fs::path(run.at("run").get<std::string>()) / "run.json"));
+    const json record =
+        json::parse(place_.read(fs::path("runs") / run.at("run").get<std::string>() / "run.json"));
     return record.at("trainings").at(0).at("coefficients").size();
   };
   EXPECT_EQ(coefficients("dataset:numbers"), 2U);
