@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "data/set_columns.h"
 
 namespace stoker {
 namespace {
@@ -22,7 +23,8 @@ std::optional<std::int64_t> take_place(std::string_view& name) {
   std::int64_t place = 0;
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), place);
   const bool is_plain = digits.size() == 1 || (!digits.empty() && digits.front() != '0');
-  if (read.ec != std::errc() || read.ptr != digits.data() + digits.size() || !is_plain || place < 0)
+  if (read.ec != std::errc() || read.ptr != digits.data() + digits.size() || !is_plain || place < 0 ||
+      place > most_set_members)
     return std::nullopt;
   name = name.substr(0, before);
   return place;
@@ -59,6 +61,14 @@ std::vector<std::string> array_parts(const Table& table, const std::string& name
   std::vector<std::string> parts;
   for (std::string part = name + "_0"; names.contains(part); part = fmt::format("{}_{}", name, parts.size()))
     parts.push_back(part);
+  if (parts.empty()) return parts;
+  for (const std::string& column : all) {
+    std::string_view rest = column;
+    const auto place = take_place(rest);
+    if (place && rest == name && *place >= static_cast<std::int64_t>(parts.size()))
+      refuse("the array '{}' has a column '{}', but there is no column '{}_{}'", name, column, name,
+             parts.size());
+  }
   return parts;
 }
 

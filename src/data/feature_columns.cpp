@@ -55,9 +55,12 @@ std::vector<std::string> wanted_columns(const Table& training, const Preparation
     return names;
   }
   std::unordered_set<std::string> seen;
+  const std::vector<std::string> answers =
+      training.windows ? std::vector{config.target_column} : target_parts(training, config.target_column);
   for (const std::string& name : config.feature_columns) {
     column_position(training, name);
-    if (name == config.target_column) refuse("feature_columns names the target_column '{}'", name);
+    if (std::ranges::find(answers, name) != answers.end())
+      refuse("feature_columns names the target_column '{}'", name);
     if (!seen.insert(name).second) refuse("feature_columns names '{}' twice", name);
   }
   return config.feature_columns;

@@ -13,6 +13,7 @@
 #include "data/array_columns.h"
 #include "data/column_scale.h"
 #include "data/column_values.h"
+#include "data/windows.h"
 
 namespace stoker {
 namespace {
@@ -181,6 +182,21 @@ void lay_values(const Table& table, const SetColumns& set, const std::vector<Pre
   }
 }
 
+// A model would read the answer from them.
+void refuse_answers_among(const SetColumns& set, const ArrayOfRows& array,
+                          const std::vector<std::string>& answers) {
+  for (const std::string& answer : answers) {
+    bool is_part = false;
+    for (std::int64_t member = 0; member < set.count; ++member) {
+      is_part = is_part || (!set.mask.empty() && answer == fmt::format("{}_{}", set.mask, member));
+      for (std::int64_t column = 0; column < set.width; ++column)
+        is_part = is_part || answer == array.column(member, column);
+    }
+    if (is_part)
+      refuse("column '{}' is to be predicted, but it is part of the set that is predicted from", answer);
+  }
+}
+
 }  // namespace
 
 SetColumns find_set(const Table& table, const PreparationConfig& config, const InputForm& form) {
@@ -193,6 +209,7 @@ SetColumns find_set(const Table& table, const PreparationConfig& config, const I
   if (array->rows > most_set_members)
     refuse("the array '{}' has {} members; the maximum is {}", name, array->rows, most_set_members);
   const SetColumns set{name, config.mask_column, array->rows, array->columns, form.members_of_set};
+  refuse_answers_among(set, *array, target_parts(table, config.target_column));
   if (!set.mask.empty()) {
     const std::size_t places = array_parts(table, set.mask).size();
     if (places != size_of(set.count))

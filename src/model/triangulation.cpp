@@ -45,6 +45,8 @@ InputForm form_of_sets(const config::Value& settings) {
 
 // The numbers and their variance are one loss.
 std::vector<LossTerm> gaussian_loss(const Network&, const LossTerm& of_task) {
+  if (of_task.kind == Loss::binary_cross_entropy || of_task.kind == Loss::cross_entropy)
+    refuse("triangulation predicts numbers, but the target is taken for classes: set task to regression");
   if (of_task.kind != Loss::mse)
     refuse(
         "triangulation learns how sure it is of its answers, which needs a loss of its own: leave loss at "

@@ -273,12 +273,19 @@ void evaluate_numbers(const Model& model, const Table& table, const Notes& notes
   const std::vector<double> actual = target_numbers_or_nan(table, evaluation.target);
   const Predictions predictions = predict(model, table);
   const std::vector<double>& predicted = predictions.values;
-  const MeasuredRows rows = measured_numbers(actual, predicted);
+  std::vector<double> centred_actual, centred_predicted;
+  if (model.preparation.answers_array()) {
+    centred_actual = actual;
+    centred_predicted = predicted;
+    centre_arrays(model.preparation, centred_actual, centred_predicted);
+  }
+  const MeasuredRows rows = centred_actual.empty() ? measured_numbers(actual, predicted)
+                                                   : measured_numbers(centred_actual, centred_predicted);
   const auto steps = static_cast<std::size_t>(model.preparation.steps());
   measure(rows, wanted, evaluation);
-  if (model.preparation.answers_array()) {
-    add_positions(actual, predictions, evaluation);
-  } else {
+  const bool is_place = model.preparation.answers_array();
+  if (is_place || !predictions.deviations.empty()) add_positions(actual, predictions, evaluation);
+  if (!is_place) {
     evaluation.by_step = measured_steps(actual, predicted, steps, wanted);
   }
   evaluation.charts.emplace_back(PredictedAgainstActual{even_sample(actual), even_sample(predicted)});

@@ -13,6 +13,7 @@
 #include "data/target_column.h"
 #include "data/windows.h"
 #include "predict/even_rows.h"
+#include "predict/positions.h"
 #include "predict/predictions.h"
 
 namespace stoker {
@@ -123,8 +124,12 @@ class Scorer {
   }
 
   double score(const Table& table) const {
-    if (model_.preparation.task() == Task::regression)
-      return metric_.compute(measured_numbers(numbers_, predict(model_, table).values));
+    if (model_.preparation.task() == Task::regression) {
+      std::vector<double> actual = numbers_;
+      std::vector<double> predicted = predict(model_, table).values;
+      centre_arrays(model_.preparation, actual, predicted);
+      return metric_.compute(measured_numbers(actual, predicted));
+    }
     PiecesOfPredictions pieces(model_, table);
     const ClassRows rows = class_rows(classes_, class_count_, [&](const auto& take) { pieces.each(take); });
     return metric_.compute({{}, {}, &rows});

@@ -41,7 +41,23 @@ PositionMap map_of(const std::vector<double>& actual, const Predictions& predict
 
 }  // namespace
 
+void centre_arrays(const Preparation& preparation, std::vector<double>& actual,
+                   std::vector<double>& predicted) {
+  if (!preparation.answers_array() || actual.empty()) return;
+  const auto steps = static_cast<std::size_t>(preparation.steps());
+  for (std::size_t step = 0; step < steps; ++step) {
+    double mean = 0;
+    for (std::size_t i = step; i < actual.size(); i += steps)
+      mean += actual[i] * static_cast<double>(steps) / static_cast<double>(actual.size());
+    for (std::size_t i = step; i < actual.size(); i += steps) {
+      actual[i] -= mean;
+      predicted[i] -= mean;
+    }
+  }
+}
+
 double squared_radius(double share, std::int64_t numbers) {
+  if (numbers == 1) return share < 0.8 ? 0.988946 : 3.841459;
   if (numbers == 2) return -2 * std::log(1 - share);
   // Wilson and Hilferty (1931): the cube root of a chi-squared number is nearly normal.
   const double deviations = share < 0.8 ? 0.467699 : 1.644854;  // that a normal number is below so often

@@ -7,6 +7,12 @@
 
 namespace stoker {
 
+// Numbers of an array that each row is answered with have no mean in common, to which all of them could be
+// compared. What is measured of them together is right when the mean of each of them is taken away from both
+// sides; nothing is done to rows that are answered otherwise.
+void centre_arrays(const Preparation& preparation, std::vector<double>& actual,
+                   std::vector<double>& predicted);
+
 // Squared distance from the middle of a normal distribution, in variances, within which that share (0.68 or
 // 0.95) lies; of so many numbers with a variance each.
 double squared_radius(double share, std::int64_t numbers);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "data/relative_answers.h"
+#include "predict/positions.h"
 
 namespace stoker {
 namespace {
@@ -58,8 +59,12 @@ Predictions RowsToMeasure::predict(NamedArrays parameters) {
 
 double RowsToMeasure::measure(const Metric& metric, NamedArrays parameters) {
   model_.parameters = std::move(parameters);
-  if (task() == Task::regression)
-    return metric.compute(measured_numbers(actual_, predict_numbers(model_, data_)));
+  if (task() == Task::regression) {
+    std::vector<double> actual = actual_;
+    std::vector<double> predicted = predict_numbers(model_, data_);
+    centre_arrays(model_.preparation, actual, predicted);
+    return metric.compute(measured_numbers(actual, predicted));
+  }
   PiecesOfPredictions pieces(model_, data_);
   const ClassRows rows =
       class_rows(classes_, model_.preparation.classes().size(), [&](const auto& take) { pieces.each(take); });

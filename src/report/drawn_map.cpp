@@ -44,6 +44,8 @@ std::optional<DrawnMap> drawn_map(const Evaluation& evaluation) {
   }
   if (map.places.empty()) return std::nullopt;
   frame(map);
+  // Places that differ by less than their own rounding show nothing.
+  if (map.side < 1e-9 * std::max(std::abs(map.left), std::abs(map.bottom))) return std::nullopt;
   return map;
 }
 

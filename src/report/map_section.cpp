@@ -13,6 +13,7 @@ namespace {
 
 constexpr double pixels_of_map = 640;
 constexpr double margin_of_map = 56;  // for the numbers along the left and the lower edge
+constexpr int most_grid_lines = 50;
 constexpr double longest_circle = 4 * pixels_of_map;
 
 // The largest of 1, 2 and 5 times a power of ten that gives at least four lines.
@@ -27,7 +28,9 @@ std::string grid_of(const DrawnMap& map, double per_unit) {
   std::string lines;
   const double step = step_of_grid(map.side);
   const auto along = [&](double from, bool is_upright) {
-    for (double value = std::ceil(from / step) * step; value <= from + map.side; value += step) {
+    const double first = std::ceil(from / step) * step;
+    for (int line = 0; line < most_grid_lines && first + line * step <= from + map.side; ++line) {
+      const double value = first + line * step;
       const double at = (value - from) * per_unit;
       const std::string label = fmt::format("{:.6g}", std::abs(value) < step / 1e6 ? 0.0 : value);
       if (is_upright) {

@@ -358,8 +358,9 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   result.learning_rate = plan.config.learning_rate;
   result.model.quantile = quantile_of(training);
   decide(decision, predicted_rows(to_decide_by, result.model.parameters), notes, result);
-  if (const auto chosen = calibrate_deviations(
+  if (auto chosen = calibrate_deviations(
           held_back.empty() ? request.training : take_rows(request.training, held_back), result.model)) {
+    if (held_back.empty()) chosen->metric.clear();  // which tells of rows held back
     result.chosen.push_back(*chosen);
     if (held_back.empty())
       notes(Severity::warning,

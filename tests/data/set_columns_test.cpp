@@ -128,6 +128,12 @@ TEST(Sets, ThatCannotBeReadAreRefusedWithTheReason) {
   config.mask_column = "of";
   EXPECT_THAT(said(sets, config), HasSubstr("'of', which has 0 columns"));
   config = config_of_sets();
+  for (const char* answer : {"r_0_1", "on"}) {
+    config.target_column = answer;
+    EXPECT_THAT(said(sets, config), HasSubstr("is part of the set that is predicted from")) << answer;
+  }
+  config = config_of_sets();
+  EXPECT_THAT(said("r_0_0,r_9223372036854775807_0,on_0,p_0,p_1\n1,1,1,3,4\n2,2,1,4,5\n", config), "");
   config.feature_columns = {"s"};
   EXPECT_THAT(said(sets, config), HasSubstr("'s' is no array"));
   config = config_of_sets();
@@ -144,7 +150,8 @@ TEST(Sets, ThatCannotBeReadAreRefusedWithTheReason) {
 
 TEST(Arrays, AreFoundByTheNumbersOfTheirColumns) {
   const Table table = table_of("a_0,a_1,a_3,b_0_0,b_0_1,year_2024_1,c_00,c_0_\n1,2,3,4,5,6,7,8\n");
-  EXPECT_THAT(array_parts(table, "a"), ElementsAre("a_0", "a_1"));
+  EXPECT_THAT(refusal([&] { array_parts(table, "a"); }), HasSubstr("'a_3', but there is no column 'a_2'"));
+  EXPECT_THAT(array_parts(table, "b_0"), ElementsAre("b_0_0", "b_0_1"));
   EXPECT_THAT(array_parts(table, "c"), IsEmpty());
   EXPECT_THAT(names_of_arrays_of_rows(table), ElementsAre("b"));
 }

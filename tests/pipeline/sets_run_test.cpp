@@ -90,11 +90,39 @@ TEST(SetsRun, AnEnsembleIsLessSureWhereItsMembersDisagree) {
   }
 }
 
+// Numbers of several kinds have no mean in common: a model that knows nothing is as good as the mean of each.
+TEST(SetsRun, MeasuresArraysByTheMeanOfEachNumber) {
+  const TemporaryFolder folder;
+  std::string rows = "a,y_0,y_1\n";
+  for (int i = 0; i < 80; ++i)
+    rows += fmt::format("{},{},{}\n", i * 37 % 17, 5'000'000 + i * 13 % 7, 400 + i * 29 % 11);
+  write_file(folder.path() / "rows.csv", rows);
+  const std::string text =
+      "version: 1\nname: arrays\ncards:\n"
+      "  load: { type: data_load, config: { source: file, path: rows.csv } }\n"
+      "  split: { type: data_split, inputs: { dataset: load.dataset } }\n"
+      "  model: { type: model_define_gpu, config: { model_type: neural_network, hidden_layers: [4], epochs: "
+      "1 } }\n"
+      "  train: { type: train_gpu, inputs: { train_dataset: split.train_dataset, model_spec: "
+      "model.model_spec }, "
+      "config: { target_column: y } }\n"
+      "  evaluate: { type: evaluate, inputs: { trained_model: train.trained_model, test_dataset: "
+      "split.test_dataset } }\n";
+  const Document document =
+      read_document(config::parse_document(text, "arrays.yaml"), "arrays.yaml", folder.path());
+  const Evaluation evaluation =
+      run_watched(document, options_in(folder.path())).summary.evaluations.at(0).second;
+  EXPECT_LT(evaluation.metric("r2").value(), 0.9);
+  for (const auto& [name, value] : evaluation.baseline.value().metrics)
+    EXPECT_TRUE(name != "rmse" || value < 5) << value;
+}
+
 TEST(SetsRun, RefusesWhatItCannotLearn) {
   EXPECT_THAT(refusal_of(receptions(", loss: huber")), HasSubstr("leave loss at auto"));
   EXPECT_THAT(refusal_of(receptions("", ", feature_columns: [snr_db]")), HasSubstr("'snr_db' is no array"));
   EXPECT_THAT(refusal_of(receptions("", "", "max_gdop: 0")), HasSubstr("no row is left"));
   EXPECT_THAT(refusal_of(receptions("", "", "where: [nothing > 1]")), HasSubstr("nothing"));
+  EXPECT_THAT(refusal_of(receptions("", ", task: multiclass")), HasSubstr("task"));
   const auto problems = [](const std::string& text) {
     try {
       document_of(text);
