@@ -30,7 +30,7 @@ void insert_rows(WritableDatabase& database, const std::string& table,
                  const std::vector<std::string>& columns, const std::vector<WrittenRow>& rows) {
   const std::size_t width = columns.size();
   constexpr std::size_t most_rows = 500;
-  const std::size_t at_once = std::clamp<std::size_t>(database.most_parameters() / width, 1, most_rows);
+  const std::size_t at_once = std::clamp<std::size_t>(database.parameters_at_once() / width, 1, most_rows);
   if (width > database.most_parameters())
     refuse("a table of {} columns is more than a database takes in one statement", width);
   std::vector<std::string> names;

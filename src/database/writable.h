@@ -24,6 +24,8 @@ class WritableDatabase {
   virtual void begin() = 0;
   virtual bool has_table(const std::string& name) = 0;
   virtual std::size_t most_parameters() const = 0;  // of one statement
+  // Beyond which a statement takes longer than two of half the size.
+  virtual std::size_t parameters_at_once() const { return most_parameters(); }
   virtual bool is_postgres() const = 0;
 };
 

@@ -45,8 +45,9 @@ class WritableSqlite : public WritableDatabase {
                 {{name}})
                 .empty();
   }
-  // It may have 32,766, but looks each up among all before it.
-  std::size_t most_parameters() const override { return 2'000; }
+  std::size_t most_parameters() const override { return 32'000; }
+  // It looks each up among all before it.
+  std::size_t parameters_at_once() const override { return 300; }
   bool is_postgres() const override { return false; }
 
  private:
