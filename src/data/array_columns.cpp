@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "data/set_columns.h"
 
 namespace stoker {
 namespace {
@@ -24,7 +23,7 @@ std::optional<std::int64_t> take_place(std::string_view& name) {
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), place);
   const bool is_plain = digits.size() == 1 || (!digits.empty() && digits.front() != '0');
   if (read.ec != std::errc() || read.ptr != digits.data() + digits.size() || !is_plain || place < 0 ||
-      place > most_set_members)
+      place > most_array_places)
     return std::nullopt;
   name = name.substr(0, before);
   return place;

@@ -11,6 +11,8 @@
 // 0 on, NAME_0, NAME_1, … or NAME_0_0, NAME_0_1, …, as arrays of a database are read.
 namespace stoker {
 
+constexpr std::int64_t most_array_places = 65'536;  // in each of its dimensions
+
 // Those of an array of one dimension, in order; none where the table has no such array.
 std::vector<std::string> array_parts(const Table& table, const std::string& name);
 

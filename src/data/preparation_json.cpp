@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "data/array_columns.h"
 #include "data/date_form.h"
 #include "data/date_parts.h"
 #include "data/preparation.h"
@@ -225,9 +226,9 @@ SetColumns set_from(const json& map, const std::vector<PreparedColumn>& columns)
   SetColumns set;
   set.members = text_of(map, "members");
   set.mask = text_of(map, "mask");
-  set.count = whole_number_of(map, "count", most_set_members);
-  set.width = whole_number_of(map, "width", most_set_members);
-  set.room = whole_number_of(map, "room", most_set_members);
+  set.count = whole_number_of(map, "count", most_array_places);
+  set.width = whole_number_of(map, "width", most_array_places);
+  set.room = whole_number_of(map, "room", most_array_places);
   const std::int64_t of_member = set.width + (set.mask.empty() ? 0 : 1);
   const bool fits = static_cast<std::int64_t>(columns.size()) == set.count * of_member;
   const auto is_number = [](const PreparedColumn& column) {

@@ -206,8 +206,8 @@ SetColumns find_set(const Table& table, const PreparationConfig& config, const I
     refuse(
         "'{}' is no array with a row for each member, which would stand in columns named {}_0_0, {}_0_1, …{}",
         name, name, name, did_you_mean(name, names_of_arrays_of_rows(table)));
-  if (array->rows > most_set_members)
-    refuse("the array '{}' has {} members; the maximum is {}", name, array->rows, most_set_members);
+  if (array->rows > most_array_places)
+    refuse("the array '{}' has {} members; the maximum is {}", name, array->rows, most_array_places);
   const SetColumns set{name, config.mask_column, array->rows, array->columns, form.members_of_set};
   refuse_answers_among(set, *array, target_parts(table, config.target_column));
   if (!set.mask.empty()) {

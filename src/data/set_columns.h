@@ -22,8 +22,6 @@ struct SetColumns {
       0;  // members that the model has room for; of more that are present, the first ones count
 };
 
-constexpr std::int64_t most_set_members = 65'536;
-
 // Refuses a table without such an array, or with several to choose from.
 SetColumns find_set(const Table& table, const PreparationConfig& config, const InputForm& form);
 
