@@ -1,0 +1,121 @@
+#include "store/records.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "data/file_format.h"
+#include "data/url_secrets.h"
+#include "database/writable.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+using database::Transaction;
+using database::WritableDatabase;
+
+// Each brings the tables from one version to the next.
+constexpr std::array<const char*, 2> migrations{
+    "CREATE TABLE stoker_datasets (id TEXT PRIMARY KEY, source TEXT NOT NULL, name TEXT NOT NULL, rows "
+    "BIGINT NOT "
+    "NULL, fingerprint TEXT NOT NULL, columns TEXT NOT NULL, added TEXT NOT NULL)",
+    "ALTER TABLE stoker_datasets ADD COLUMN cleaned_of TEXT"};
+constexpr const char* schema_table = "stoker_schema";
+// Of the lock by which those who would change the tables of PostgreSQL wait for each other.
+constexpr const char* lock_schema = "SELECT pg_advisory_xact_lock(7165427)";
+
+std::int64_t version_in_text(const std::optional<std::string>& text) {
+  std::int64_t number = 0;
+  if (text) std::from_chars(text->data(), text->data() + text->size(), number);
+  return number;
+}
+
+std::int64_t schema_version(WritableDatabase& database) {
+  if (!database.has_table(schema_table)) return 0;
+  const auto rows = database.run("SELECT max(version) FROM stoker_schema");
+  return rows.empty() ? 0 : std::max<std::int64_t>(0, version_in_text(rows[0].at(0)));
+}
+
+}  // namespace
+
+Records::Records() {
+  const char* told = std::getenv("STOKER_STORE");
+  std::string where = told == nullptr ? "" : told;
+  if (where.starts_with("sqlite:")) where.erase(0, std::string_view("sqlite:").size());
+  const std::string start = lower_case(where.substr(0, 13));
+  if (start.starts_with("postgres://") || start.starts_with("postgresql://")) {
+    address_ = expanded_uri(where);
+    place_ = "the PostgreSQL of STOKER_STORE";
+    return;
+  }
+  // Parts of an address are no file, and may hold a password.
+  const bool is_address = where.find('=') != std::string::npos && !fs::exists(where);
+  if (is_address || where.find("://") != std::string::npos)
+    refuse("STOKER_STORE is neither postgres://… nor the path of a file");
+  file_ = where.empty() ? fs::path("runs") / "store.sqlite" : fs::path(where);
+  place_ = file_.string();
+}
+
+Records::~Records() = default;
+
+fs::path Records::folder() const {
+  return address_.empty() ? file_.parent_path() : fs::path("runs");
+}
+
+WritableDatabase* Records::to_read() {
+  std::error_code none;
+  if (database_ == nullptr && address_.empty() && !fs::exists(file_, none)) return nullptr;
+  return &to_write();
+}
+
+WritableDatabase& Records::to_write() {
+  if (database_ == nullptr) open();
+  return *database_;
+}
+
+void Records::open() {
+  if (address_.empty()) {
+    if (file_.has_parent_path()) make_folder(file_.parent_path());
+    database_ = database::write_sqlite(file_);
+  } else {
+    database_ = database::write_postgres(address_);
+  }
+  bring_up_to_date();
+}
+
+// In one transaction: whoever is killed in between leaves the tables as they were.
+void Records::bring_up_to_date() {
+  constexpr auto newest = static_cast<std::int64_t>(migrations.size());
+  if (schema_version(*database_) < newest) {
+    Transaction all(*database_);
+    if (database_->is_postgres()) database_->run(lock_schema);
+    const std::int64_t version = schema_version(*database_);  // others may have done it meanwhile
+    if (!database_->has_table(schema_table))
+      database_->run("CREATE TABLE stoker_schema (version BIGINT NOT NULL)");
+    for (std::int64_t next = version; next < newest; ++next)
+      database_->run(migrations.at(static_cast<std::size_t>(next)));
+    if (version < newest) {
+      database_->run("DELETE FROM stoker_schema");
+      database_->run("INSERT INTO stoker_schema VALUES ($1)", {{std::to_string(newest)}});
+    }
+    all.commit();
+  }
+  const std::int64_t version = schema_version(*database_);
+  if (version > newest) {
+    database_.reset();
+    refuse(
+        "{} was written by a newer version of stoker (its tables have version {}, this one knows {}); use "
+        "that version, or another store (STOKER_STORE)",
+        place_, version, newest);
+  }
+}
+
+}  // namespace stoker

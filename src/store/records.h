@@ -1,0 +1,41 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace stoker::database {
+class WritableDatabase;
+}
+
+namespace stoker {
+
+// The database that everything on record lies in: the SQLite file runs/store.sqlite of the current folder, or
+// what STOKER_STORE says, a file or postgres://…. Its tables carry a version; those of an earlier one are
+// brought up to date when it is opened, those of a later one are refused.
+class Records {
+ public:
+  Records();
+  Records(const Records&) = delete;
+  Records& operator=(const Records&) = delete;
+  ~Records();
+
+  database::WritableDatabase& to_write();
+  // Null where nothing was ever recorded.
+  database::WritableDatabase* to_read();
+
+  const std::string& place() const { return place_; }  // for people
+  // For files that belong to what is on record; beside its file, or runs where it is no file.
+  std::filesystem::path folder() const;
+
+ private:
+  void open();
+  void bring_up_to_date();
+
+  std::string address_;         // of PostgreSQL
+  std::filesystem::path file_;  // else
+  std::string place_;
+  std::unique_ptr<database::WritableDatabase> database_;
+};
+
+}  // namespace stoker
