@@ -14,6 +14,7 @@
 #include "cli/evaluation_view.h"
 #include "cli/interrupt.h"
 #include "cli/profile_view.h"
+#include "cli/progress_file.h"
 #include "cli/progress_view.h"
 #include "cli/terminal.h"
 #include "cli/walk_forward_view.h"
@@ -173,7 +174,8 @@ ExitCode execute(const Document& document, const RunOptions& options, const Show
   {
     const InterruptGuard guard(stop);
     ProgressView view(document, show.quiet);
-    summary = run_pipeline(document, bounded, view, stop);
+    ProgressFile file(show.progress_file, view);
+    summary = run_pipeline(document, bounded, file, stop);
   }
   if (show.json) {
     print_json(as_json(document, summary));

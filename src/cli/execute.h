@@ -10,6 +10,7 @@ namespace stoker::cli {
 struct ShowOptions {
   bool json = false;
   bool quiet = false;
+  std::string progress_file;  // see progress_file.h; empty: none
 };
 
 // Runs the document under the eyes of a person who may press Ctrl-C, then prints the results and where

@@ -22,7 +22,9 @@ namespace stoker {
 struct RunOptions {
   std::filesystem::path out = "runs";           // run folders and the cache live here
   std::optional<std::filesystem::path> resume;  // an earlier run folder to go on with
-  std::string only;                             // run this card and what it needs
+  // The name of the folder in `out`. A run of that name that is there already goes on. Empty: one is made up.
+  std::string folder_name;
+  std::string only;  // run this card and what it needs
   bool use_cache = true;
   bool profile = false;                                // profile.json says where the time went
   std::uint64_t cache_bytes = std::uint64_t{4} << 30;  // what the cache may hold when the run is over

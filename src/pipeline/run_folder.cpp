@@ -1,6 +1,7 @@
 #include "pipeline/run_folder.h"
 
 #include <algorithm>
+#include <fstream>
 
 #include <nlohmann/json.hpp>
 
@@ -40,7 +41,12 @@ std::string name_for_folder(const std::string& name) {
 
 // The number of a second run in one second stands before the name: behind it, one run's whole name would be
 // the beginning of another's, and a beginning is enough to name a run.
-fs::path committed_under_free_name(AtomicFolder& made, const fs::path& out, const std::string& name) {
+fs::path committed_under_free_name(AtomicFolder& made, const fs::path& out, const std::string& name,
+                                   const std::string& folder_name) {
+  if (!folder_name.empty()) {
+    if (made.commit_if_free(out / folder_name)) return out / folder_name;
+    refuse("there is a folder {} already, and it is no run", (out / folder_name).string());
+  }
   const std::string time = time_stamp_for_names();
   for (int number = 1;; ++number) {
     const std::string moment = number == 1 ? time : fmt::format("{}-{}", time, number);
@@ -118,6 +124,20 @@ void clear_half_made_below(const fs::path& folder) {
   }
 }
 
+// The last epoch of each card. A line that a killed process cut short is passed over.
+std::map<std::string, std::int64_t> epochs_told_in(const fs::path& events) {
+  std::map<std::string, std::int64_t> told;
+  std::ifstream file(events);
+  for (std::string line; std::getline(file, line);) {
+    if (line.find("\"epoch_finished\"") == std::string::npos) continue;
+    const json event = json::parse(line, nullptr, false);
+    if (!event.is_object() || event.value("event", "") != "epoch_finished") continue;
+    std::int64_t& last = told[event.value("card", "")];
+    last = std::max(last, event.value("epoch", std::int64_t{0}));
+  }
+  return told;
+}
+
 RunLock lock_to_work_on(const fs::path& folder) {
   std::optional<RunLock> lock = RunLock::take(folder);
   if (!lock)
@@ -128,7 +148,8 @@ RunLock lock_to_work_on(const fs::path& folder) {
 }  // namespace
 
 std::unique_ptr<RunFolder> RunFolder::make(const fs::path& out, const Document& document,
-                                           const std::vector<TextFile>& more) {
+                                           const std::vector<TextFile>& more,
+                                           const std::string& folder_name) {
   const bool out_was_there = fs::exists(out);
   make_folder(out);
   clear_half_made(out);
@@ -140,7 +161,7 @@ std::unique_ptr<RunFolder> RunFolder::make(const fs::path& out, const Document& 
     for (const auto& [name, text] : more) write_file(made.folder() / name, text);
     write_file(RunPaths{made.folder()}.document(), document.to_yaml());
     write_record({made.folder()}, record);
-    folder = committed_under_free_name(made, out, document.name);
+    folder = committed_under_free_name(made, out, document.name, folder_name);
     std::unique_ptr<RunFolder> run(new RunFolder(folder, std::move(lock), document, std::move(record)));
     run->begin_sitting("run_started", document.name);
     run->made_out_ = !out_was_there;
@@ -166,6 +187,7 @@ std::unique_ptr<RunFolder> RunFolder::reopen(const fs::path& folder, const Docum
   clear_half_made_below(folder);
   write_file(RunPaths{folder}.document(), document.to_yaml());
   std::unique_ptr<RunFolder> run(new RunFolder(folder, std::move(lock), document, std::move(earlier)));
+  run->told_epochs_ = epochs_told_in(run->paths_.events());
   run->begin_sitting("run_resumed", document.name);
   return run;
 }
@@ -229,6 +251,10 @@ void RunFolder::epoch_finished(const std::string& card, const EpochReport& epoch
   const std::lock_guard lock(mutex_);
   metrics_->add(card, epoch);
   if (const auto board = tensorboard_.find(card); board != tensorboard_.end()) board->second.add(epoch);
+  // What is trained again from a checkpoint on ends in the same numbers, and has been told.
+  std::int64_t& told = told_epochs_[card];
+  if (epoch_number(epoch) <= told) return;
+  told = epoch_number(epoch);
   json details = epoch_event(epoch);
   details["card"] = card;
   event("epoch_finished", details);

@@ -31,9 +31,10 @@ class RunFolder {
 
   // <out>/<time>_<name>, with a number before the name when that is taken. It comes to be with its document
   // and with its record at once, so that a run that is listed can be resumed; `more` are documents beside
-  // them. Leaves nothing behind when it cannot be made.
+  // them. Leaves nothing behind when it cannot be made. A name that is given must be free.
   static std::unique_ptr<RunFolder> make(const std::filesystem::path& out, const Document& document,
-                                         const std::vector<TextFile>& more = {});
+                                         const std::vector<TextFile>& more = {},
+                                         const std::string& folder_name = "");
   // An earlier run to go on with. Refuses another document and a run that is still going on.
   static std::unique_ptr<RunFolder> reopen(const std::filesystem::path& folder, const Document& document);
 
@@ -87,6 +88,7 @@ class RunFolder {
   bool made_out_ = false;
   std::string first_with_model_;  // the card whose model is in model/
   std::optional<AppendedFile> events_;
+  std::map<std::string, std::int64_t> told_epochs_;  // by card, the last that an earlier sitting told of
   std::optional<MetricsFile> metrics_;
   std::map<std::string, TensorBoardFile> tensorboard_;  // by card, of those that asked for it
 };

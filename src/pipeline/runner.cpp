@@ -28,7 +28,9 @@ std::set<std::string> cards_to_run(const Document& document, const std::string& 
 
 std::unique_ptr<RunFolder> folder_for(const Document& document, const RunOptions& options) {
   if (options.resume) return RunFolder::reopen(*options.resume, document);
-  return RunFolder::make(options.out, document);
+  if (!options.folder_name.empty() && exists(RunPaths{options.out / options.folder_name}.record()))
+    return RunFolder::reopen(options.out / options.folder_name, document);
+  return RunFolder::make(options.out, document, {}, options.folder_name);
 }
 
 // A run from its first card to its end, whatever that is.

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "pipeline/run.h"
+
+namespace stoker::cli {
+
+// Passes on what it hears of a run, and writes how far it is into a file for a program that watches: the
+// card, the step, the epoch, the last loss, the rate and the time left. At most once a second while steps go
+// on, and at once with the first of them. The file is renamed into place and not synced: it is of no use
+// later.
+class ProgressFile : public RunListener {
+ public:
+  // Without a path it passes on alone.
+  ProgressFile(std::filesystem::path path, RunListener& next) : path_(std::move(path)), next_(next) {}
+
+  void run_started(const std::filesystem::path& folder) override;
+  void card_started(const Card& card) override;
+  void card_finished(const Card& card, const CardOutcome& outcome) override;
+  void epoch_finished(const EpochReport& report) override;
+  void advanced(std::int64_t step, std::int64_t total_steps, double steps_per_second) override;
+  void ensemble_advanced(const EnsembleStanding& standing) override;
+  void gpu_seen(const GpuReading& reading) override;
+  void note(Severity severity, const std::string& message) override { next_.note(severity, message); }
+
+ private:
+  void write();
+
+  std::filesystem::path path_;
+  RunListener& next_;
+  std::string card_;
+  std::int64_t step_ = 0;
+  std::int64_t total_steps_ = 0;
+  double steps_per_second_ = 0;
+  std::optional<EpochReport> epoch_;
+  std::optional<EnsembleStanding> standing_;
+  std::optional<GpuReading> gpu_;
+  std::optional<std::chrono::steady_clock::time_point> written_;
+};
+
+}  // namespace stoker::cli
