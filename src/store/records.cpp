@@ -23,11 +23,40 @@ using database::Transaction;
 using database::WritableDatabase;
 
 // Each brings the tables from one version to the next.
-constexpr std::array<const char*, 2> migrations{
+constexpr std::array<const char*, 12> migrations{
     "CREATE TABLE stoker_datasets (id TEXT PRIMARY KEY, source TEXT NOT NULL, name TEXT NOT NULL, rows "
     "BIGINT NOT "
     "NULL, fingerprint TEXT NOT NULL, columns TEXT NOT NULL, added TEXT NOT NULL)",
-    "ALTER TABLE stoker_datasets ADD COLUMN cleaned_of TEXT"};
+    "ALTER TABLE stoker_datasets ADD COLUMN cleaned_of TEXT",
+    "CREATE TABLE stoker_jobs (id TEXT PRIMARY KEY, number BIGINT NOT NULL UNIQUE, name TEXT NOT NULL, state "
+    "TEXT "
+    "NOT NULL, asked TEXT, kind TEXT NOT NULL, priority BIGINT NOT NULL, device TEXT NOT NULL, slot TEXT, "
+    "time_limit TEXT NOT NULL, document TEXT NOT NULL, request TEXT NOT NULL, notes TEXT NOT NULL, owner "
+    "TEXT NOT "
+    "NULL, attempts BIGINT NOT NULL, reason TEXT, run TEXT NOT NULL, continues TEXT, summary TEXT, created "
+    "TEXT "
+    "NOT NULL, started TEXT, ended TEXT)",
+    "CREATE INDEX stoker_jobs_by_state ON stoker_jobs (state, number)",
+    "CREATE TABLE stoker_job_events (job TEXT NOT NULL, number BIGINT NOT NULL, time TEXT NOT NULL, kind "
+    "TEXT NOT "
+    "NULL, details TEXT NOT NULL, PRIMARY KEY (job, number))",
+    "CREATE TABLE stoker_tokens (id TEXT PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, hash TEXT NOT "
+    "NULL "
+    "UNIQUE, created TEXT NOT NULL, expires TEXT, revoked TEXT)",
+    "CREATE TABLE stoker_sessions (hash TEXT PRIMARY KEY, token TEXT NOT NULL, csrf_hash TEXT NOT NULL, "
+    "created "
+    "TEXT NOT NULL, expires TEXT NOT NULL)",
+    "CREATE TABLE stoker_projects (id TEXT PRIMARY KEY, name TEXT NOT NULL, created TEXT NOT NULL)",
+    "CREATE TABLE stoker_documents (id TEXT PRIMARY KEY, project TEXT NOT NULL, name TEXT NOT NULL, version "
+    "BIGINT "
+    "NOT NULL, created TEXT NOT NULL, changed TEXT NOT NULL, removed TEXT)",
+    "CREATE TABLE stoker_document_versions (document TEXT NOT NULL, version BIGINT NOT NULL, content TEXT "
+    "NOT NULL, "
+    "author TEXT NOT NULL, time TEXT NOT NULL, note TEXT NOT NULL, PRIMARY KEY (document, version))",
+    "CREATE TABLE stoker_models (id TEXT PRIMARY KEY, name TEXT NOT NULL, folder TEXT NOT NULL, job TEXT, "
+    "bytes "
+    "BIGINT NOT NULL, facts TEXT NOT NULL, created TEXT NOT NULL)",
+    "CREATE TABLE stoker_deployments (name TEXT PRIMARY KEY, model TEXT NOT NULL, deployed TEXT NOT NULL)"};
 constexpr const char* schema_table = "stoker_schema";
 // Of the lock by which those who would change the tables of PostgreSQL wait for each other.
 constexpr const char* lock_schema = "SELECT pg_advisory_xact_lock(7165427)";
