@@ -32,6 +32,8 @@ Action declare_runs(CLI::App& app);
 Action declare_datasets(CLI::App& app);
 Action declare_cache(CLI::App& app);
 Action declare_devices(CLI::App& app);
+Action declare_serve(CLI::App& app);
+Action declare_tokens(CLI::App& app);
 Action declare_bench(CLI::App& app);
 
 }  // namespace stoker::cli

@@ -30,6 +30,8 @@ constexpr std::array commands{
     Command{"cards", "List the types of cards, or show one with its settings", declare_cards},
     Command{"runs", "List, show, compare and delete earlier runs", declare_runs},
     Command{"datasets", "Put datasets on record, check, repair and make them", declare_datasets},
+    Command{"serve", "Run training jobs for programs and people elsewhere, over HTTP", declare_serve},
+    Command{"tokens", "Make, list and revoke the tokens of the service", declare_tokens},
     Command{"cache", "Show and clear what earlier runs have kept for the next", declare_cache},
     Command{"devices", "Show what this machine can train on", declare_devices},
     Command{"bench", "Measure training speed, alone or beside other systems", declare_bench},

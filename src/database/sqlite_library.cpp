@@ -27,6 +27,7 @@ SqliteLibrary load_sqlite_library() {
   library.find("sqlite3_column_bytes", sqlite.bytes);
   library.find("sqlite3_bind_text", sqlite.bind_text);
   library.find("sqlite3_bind_null", sqlite.bind_null);
+  library.find("sqlite3_bind_parameter_index", sqlite.parameter_index);
   return sqlite;
 }
 

@@ -54,6 +54,7 @@ struct SqliteLibrary {
   // Nobody frees the text: it must live as long as the statement is carried out.
   int (*bind_text)(sqlite3_stmt*, int parameter, const char* text, int bytes, void (*free)(void*));
   int (*bind_null)(sqlite3_stmt*, int parameter);
+  int (*parameter_index)(sqlite3_stmt*, const char* name);  // 0: the statement has none of that name
 };
 
 // Refuses where it is not installed.

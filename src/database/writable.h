@@ -17,7 +17,8 @@ class WritableDatabase {
  public:
   virtual ~WritableDatabase() = default;
 
-  // Carries out one statement, whose parameters are $1, $2, … in this order, and gives its rows as text.
+  // Carries out one statement, whose parameters are $1, $2, … (more than 32 in the order in which they stand
+  // in it), and gives its rows as text.
   virtual std::vector<WrittenRow> run(const std::string& statement,
                                       const std::vector<WrittenValue>& parameters = {}) = 0;
   // Others who write wait from here until the end of the transaction, for a while.

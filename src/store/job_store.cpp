@@ -157,6 +157,7 @@ bool has_ended(JobState state) {
 }
 
 void JobStore::add(JobRecord& job) {
+  const auto held = records_.hold();
   WritableDatabase& database = records_.to_write();
   Transaction all(database);
   // Others who add a job wait: in SQLite from the beginning of the transaction on, here from the lock on.
@@ -172,6 +173,7 @@ void JobStore::add(JobRecord& job) {
 }
 
 std::optional<JobRecord> JobStore::find(const std::string& id) {
+  const auto held = records_.hold();
   const auto rows =
       records_.to_write().run(fmt::format("SELECT {} FROM stoker_jobs WHERE id = $1", job_columns), {id});
   if (rows.empty()) return std::nullopt;
@@ -179,6 +181,7 @@ std::optional<JobRecord> JobStore::find(const std::string& id) {
 }
 
 std::vector<JobRecord> JobStore::list(const JobFilter& filter) {
+  const auto held = records_.hold();
   const Condition condition = condition_of(filter);
   std::vector<JobRecord> jobs;
   for (const WrittenRow& row : records_.to_write().run(
@@ -190,6 +193,7 @@ std::vector<JobRecord> JobStore::list(const JobFilter& filter) {
 }
 
 std::int64_t JobStore::count(const JobFilter& filter) {
+  const auto held = records_.hold();
   JobFilter any_page = filter;
   any_page.before.reset();
   const Condition condition = condition_of(any_page);
@@ -200,6 +204,7 @@ std::int64_t JobStore::count(const JobFilter& filter) {
 }
 
 std::vector<JobRecord> JobStore::in_state(JobState state) {
+  const auto held = records_.hold();
   std::vector<JobRecord> jobs;
   for (const WrittenRow& row : records_.to_write().run(
            fmt::format("SELECT {} FROM stoker_jobs WHERE state = $1 ORDER BY number", job_columns),
@@ -209,6 +214,7 @@ std::vector<JobRecord> JobStore::in_state(JobState state) {
 }
 
 std::vector<std::pair<JobState, std::int64_t>> JobStore::counts() {
+  const auto held = records_.hold();
   std::vector<std::pair<JobState, std::int64_t>> counts;
   for (const WrittenRow& row :
        records_.to_write().run("SELECT state, count(*) FROM stoker_jobs GROUP BY state ORDER BY state"))
@@ -218,6 +224,7 @@ std::vector<std::pair<JobState, std::int64_t>> JobStore::counts() {
 
 std::optional<JobRecord> JobStore::change(const std::string& id, const std::string& event,
                                           const Change& change) {
+  const auto held = records_.hold();
   WritableDatabase& database = records_.to_write();
   Transaction all(database);
   const std::string lock = database.is_postgres() ? " FOR UPDATE" : "";
@@ -244,6 +251,7 @@ std::optional<JobRecord> JobStore::change(const std::string& id, const std::stri
 }
 
 void JobStore::remove(const std::string& id) {
+  const auto held = records_.hold();
   WritableDatabase& database = records_.to_write();
   Transaction all(database);
   database.run("DELETE FROM stoker_job_events WHERE job = $1", {id});
@@ -260,12 +268,14 @@ void JobStore::append_event(const std::string& id, const std::string& kind, cons
 }
 
 void JobStore::add_event(const std::string& id, const std::string& kind, const json& details) {
+  const auto held = records_.hold();
   Transaction all(records_.to_write());
   append_event(id, kind, details);
   all.commit();
 }
 
 std::vector<JobEvent> JobStore::events(const std::string& id, std::int64_t after, std::int64_t limit) {
+  const auto held = records_.hold();
   std::vector<JobEvent> events;
   for (const WrittenRow& row : records_.to_write().run(
            fmt::format(
@@ -279,6 +289,7 @@ std::vector<JobEvent> JobStore::events(const std::string& id, std::int64_t after
 }
 
 std::int64_t JobStore::last_event(const std::string& id) {
+  const auto held = records_.hold();
   return whole_in(records_.to_write()
                       .run("SELECT coalesce(max(number), 0) FROM stoker_job_events WHERE job = $1", {id})
                       .at(0)

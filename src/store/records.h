@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <string>
 
 namespace stoker::database {
@@ -24,6 +25,9 @@ class Records {
   // Null where nothing was ever recorded.
   database::WritableDatabase* to_read();
 
+  // For who is not the only thread: what is done while it is held, others wait for.
+  std::unique_lock<std::recursive_mutex> hold() { return std::unique_lock(mutex_); }
+
   const std::string& place() const { return place_; }  // for people
   // For files that belong to what is on record; beside its file, or runs where it is no file.
   std::filesystem::path folder() const;
@@ -36,6 +40,7 @@ class Records {
   std::filesystem::path file_;  // else
   std::string place_;
   std::unique_ptr<database::WritableDatabase> database_;
+  std::recursive_mutex mutex_;
 };
 
 }  // namespace stoker

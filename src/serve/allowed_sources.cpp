@@ -1,0 +1,56 @@
+#include "serve/allowed_sources.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "pipeline/card.h"
+
+namespace stoker::serve {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_at(const config::Value& settings, const std::string& name) {
+  const config::Value* found = settings.find(name);
+  const auto* text = found == nullptr ? nullptr : found->get_if<std::string>();
+  return text == nullptr ? "" : *text;
+}
+
+}  // namespace
+
+fs::path AllowedPath::operator()(const std::string& path) const {
+  std::error_code none;
+  const fs::path root = fs::weakly_canonical(data, none);
+  const fs::path whole =
+      fs::weakly_canonical(fs::path(path).is_absolute() ? fs::path(path) : data / path, none);
+  const auto [end, rest] = std::mismatch(root.begin(), root.end(), whole.begin(), whole.end());
+  if (none || end != root.end())
+    refuse("'{}' is not in the data folder of the service: upload the file, or put it on record as a dataset",
+           printable(path));
+  const fs::path inside = whole.lexically_relative(root);
+  // Records, tokens and the like are there too.
+  const std::string first = inside.empty() ? "" : inside.begin()->string();
+  if (first != "uploads" && first != "datasets" && first != "runs" && first != "models")
+    refuse("'{}' is no file that documents may read", printable(path));
+  return whole;
+}
+
+void refuse_sources_not_allowed(const Document& document, const ServiceConfig& config) {
+  const AllowedPath allowed{config.data};
+  for (const Card& card : document.cards) {
+    const std::string source = text_at(card.config, "source");
+    for (const std::string& setting : card.kind->file_settings)
+      if (const std::string path = text_at(card.config, setting); !path.empty()) allowed(path);
+    if (source == "url" && !config.allows_urls)
+      refuse("card {}: this service fetches nothing from addresses; its operator can allow it (--allow-urls)",
+             card.id);
+    if (source == "postgres" && !config.allows_databases)
+      refuse(
+          "card {}: this service reads no databases by their address; its operator can allow it "
+          "(--allow-databases)",
+          card.id);
+  }
+}
+
+}  // namespace stoker::serve

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "serve/http.h"
+
+namespace stoker::serve {
+
+struct ServerLimits {
+  std::size_t connections = 1'000;
+  std::size_t connections_of_an_address = 400;
+  std::uint32_t header_bytes = 16 * 1024;
+  std::chrono::seconds header_time{10};  // from the first byte on; a slow client does not hold a connection
+  std::chrono::seconds idle_time{60};    // between two requests
+  std::chrono::seconds body_time{30};    // and a second more for each 64 KiB of it
+  std::chrono::seconds write_time{30};   // in which nothing of an answer could be sent
+};
+
+struct ServerConfig {
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 8000;          // 0: any that is free
+  std::filesystem::path certificate;  // with the key: encrypted connections alone
+  std::filesystem::path key;
+  int workers = 4;  // threads that answer
+  ServerLimits limits;
+};
+
+// HTTP/1.1 with connections that are kept, on one thread; answers are made on others.
+class HttpServer {
+ public:
+  // Listens from here on; refuses an address that cannot be had.
+  HttpServer(const ServerConfig& config, Site& site);
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+  ~HttpServer();
+
+  std::uint16_t port() const;
+  std::size_t connections() const;
+  // Serves until stop() is called, from any thread; then lets answers that are under way come to an end.
+  void serve();
+  void stop();
+
+ private:
+  class Inside;
+  std::unique_ptr<Inside> inside_;
+};
+
+}  // namespace stoker::serve

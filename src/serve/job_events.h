@@ -1,0 +1,51 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "serve/http.h"
+#include "serve/job_queue.h"
+
+namespace stoker::serve {
+
+// How much of a job somebody has heard: of its states, of what its run tells, of its log.
+struct EventPlace {
+  std::int64_t state = 0;      // the number of the last event of its record
+  std::int64_t run_bytes = 0;  // of events.jsonl
+  std::int64_t log_bytes = 0;  // of log.txt
+  std::string text() const;    // as an event's id: "3-1024-80"
+  static std::optional<EventPlace> from(std::string_view text);
+};
+
+// What happens to a job, as server-sent events: `state`, those of its run by their names, `log`, and
+// `progress` at most once a second. All but the last have an id, from which a listener that was cut off goes
+// on without a gap, in another process of the service too: it says where in the files and records the
+// listener is.
+class JobEvents : public Stream {
+ public:
+  JobEvents(std::string id, EventPlace place, JobQueue& queue, JobStore& jobs);
+  bool more(std::string& text) override;
+
+ private:
+  void add_states(std::string& text);
+  bool add_run(std::string& text);  // false: there is more
+  bool add_log(std::string& text);
+  void add_progress(std::string& text);
+  void add(std::string& text, std::string_view name, const std::string& data) const;
+
+  std::string id_;
+  EventPlace place_;
+  JobQueue& queue_;
+  JobStore& jobs_;
+  std::filesystem::path run_events_;
+  std::filesystem::path log_;
+  std::filesystem::path progress_;
+  bool is_over_ = false;
+  std::filesystem::file_time_type progress_time_ = {};
+};
+
+}  // namespace stoker::serve

@@ -1,0 +1,100 @@
+#include "serve/job_outcome.h"
+
+#include <csignal>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "store/runs.h"
+
+namespace stoker::serve {
+namespace {
+
+constexpr std::size_t lines_of_reason = 5;
+
+std::string end_of_process(int status) {
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    if (signal == SIGKILL)
+      return "its process was killed (SIGKILL), most likely because the machine had no memory left";
+    return fmt::format("its process crashed: {}", strsignal(signal));
+  }
+  return fmt::format("its process ended with exit code {}", WEXITSTATUS(status));
+}
+
+std::string with_last_lines(const std::string& what, const JobFolder& folder) {
+  const std::string said = last_lines(folder.log(), lines_of_reason);
+  return said.empty() ? what : what + "; its last words:\n" + said;
+}
+
+nlohmann::json summary_of(const RunRecord& record) {
+  nlohmann::json summary{{"seconds", record.seconds},
+                         {"results", nlohmann::json::array()},
+                         {"trainings", nlohmann::json::array()},
+                         {"warnings", record.warnings}};
+  for (const RunRecord::Result& result : record.results) {
+    nlohmann::json metrics = nlohmann::json::object();
+    for (const auto& [name, value] : result.metrics) metrics[name] = number_to_json(value);
+    summary["results"].push_back(
+        {{"card", result.card}, {"rows", result.rows}, {"metrics", std::move(metrics)}});
+  }
+  for (const RunRecord::Training& training : record.trainings)
+    summary["trainings"].push_back({{"card", training.card},
+                                    {"model_type", training.model_type},
+                                    {"engine", training.engine},
+                                    {"device", training.device},
+                                    {"placement", training.placement},
+                                    {"epochs", training.epochs},
+                                    {"best_epoch", training.best_epoch},
+                                    {"parameters", training.parameters},
+                                    {"seconds", training.seconds},
+                                    {"end", training.end}});
+  return summary;
+}
+
+std::optional<RunRecord> record_in(const std::filesystem::path& run_folder) {
+  try {
+    if (!exists(RunPaths{run_folder}.record())) return std::nullopt;
+    return read_record({run_folder});
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// Nobody here stopped it.
+JobOutcome without_being_asked(const JobRecord& job, const EndOfProcess& end, const JobFolder& folder,
+                               const std::optional<RunRecord>& record, int most_attempts) {
+  if (record && record->status == RunStatus::failed) return {JobState::failed, record->error, {}};
+  const bool said_wrong = end.status && WIFEXITED(*end.status) && WEXITSTATUS(*end.status) != 0 &&
+                          WEXITSTATUS(*end.status) != static_cast<int>(ExitCode::interrupted);
+  const bool crashed = end.status && WIFSIGNALED(*end.status);
+  if (said_wrong || crashed)
+    return {JobState::failed, with_last_lines(end_of_process(*end.status), folder), {}};
+  if (job.attempts >= most_attempts)
+    return {
+        JobState::failed,
+        with_last_lines(fmt::format("its process was gone without a word {} times", job.attempts), folder),
+        {}};
+  return {JobState::queued, "", {}};
+}
+
+}  // namespace
+
+JobOutcome outcome_of(const JobRecord& job, const EndOfProcess& end, const std::filesystem::path& run_folder,
+                      const JobFolder& folder, int most_attempts) {
+  const std::optional<RunRecord> record = record_in(run_folder);
+  if (record && record->status == RunStatus::finished) return {JobState::completed, "", summary_of(*record)};
+  if (job.asked == JobWish::cancel) return {JobState::cancelled, "", {}};
+  if (!end.why_stopped.empty()) return {JobState::failed, with_last_lines(end.why_stopped, folder), {}};
+  if (record && record->status == RunStatus::failed) return {JobState::failed, record->error, {}};
+  if (job.asked == JobWish::pause)
+    return {JobState::paused,
+            end.was_forced ? "it did not stop by itself, and goes on from its last checkpoint" : "",
+            {}};
+  return without_being_asked(job, end, folder, record, most_attempts);
+}
+
+}  // namespace stoker::serve

@@ -1,0 +1,372 @@
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "pipeline/document.h"
+#include "pipeline/training_card.h"
+#include "serve/allowed_sources.h"
+#include "serve/job_document.h"
+#include "serve/job_events.h"
+#include "serve/service.h"
+#include "store/dataset_store.h"
+
+namespace stoker::serve {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+JobRecord job_named(Service& service, const std::string& id) {
+  auto job = service.jobs().find(id);
+  if (!job) throw NotFound(fmt::format("there is no job '{}'", printable(id)));
+  return std::move(*job);
+}
+
+json progress_of(Service& service, const JobRecord& job) {
+  if (job.state != JobState::running) return nullptr;
+  std::ifstream file(service.queue().folder_of(job.id).progress());
+  std::string line;
+  if (!std::getline(file, line)) return nullptr;
+  json progress = json::parse(line, nullptr, false);
+  return progress.is_discarded() ? json() : progress;
+}
+
+json shown(Service& service, const JobRecord& job, bool whole) {
+  json view{{"id", job.id},
+            {"job_name", job.name},
+            {"state", config::name_of(job.state)},
+            {"kind", config::name_of(job.kind)},
+            {"priority", job.priority},
+            {"device", job.device},
+            {"owner", job.owner},
+            {"created", job.created},
+            {"run", job.run}};
+  if (job.asked != JobWish::none) view["asked"] = config::name_of(job.asked);
+  if (!job.slot.empty()) view["slot"] = job.slot;
+  if (!job.started.empty()) view["started"] = job.started;
+  if (!job.ended.empty()) view["ended"] = job.ended;
+  if (!job.reason.empty()) view["reason"] = job.reason;
+  if (job.time_limit > 0) view["time_limit"] = job.time_limit;
+  if (!job.continues.empty()) view["continues"] = job.continues;
+  if (!job.notes.empty()) view["notes"] = job.notes;
+  if (!job.summary.is_null()) view["summary"] = job.summary;
+  if (!whole) return view;
+  if (const std::string waits = service.queue().waiting_for(job); !waits.empty()) view["waits_for"] = waits;
+  if (json progress = progress_of(service, job); !progress.is_null()) view["progress"] = std::move(progress);
+  view["attempts"] = job.attempts;
+  view["document"] = job.document;
+  view["request"] = job.request;
+  return view;
+}
+
+std::vector<std::string> columns_of(const std::vector<std::string>& dataset_ids) {
+  DatasetStore store;
+  std::vector<std::string> columns;
+  for (const std::string& id : dataset_ids)
+    for (const auto& [name, type] : store.find(id).columns) columns.push_back(name);
+  return columns;
+}
+
+struct JobRequest {
+  std::string job_name;
+  config::Value config;
+  config::Value document;
+  std::int64_t priority = 0;
+  double time_limit = 0;
+  std::string card;
+};
+
+config::Fields fields(JobRequest& r) {
+  return {
+      config::field("job_name", r.job_name, "For people"),
+      config::field("config", r.config, "Settings of a training"),
+      config::field("document", r.document, "A whole document, in place of config"),
+      config::field("priority", r.priority, "Jobs with more are started first").within(-1000, 1000),
+      config::field("time_limit", r.time_limit, "Seconds after which it is stopped; 0: none").at_least(0),
+      config::field("card", r.card, "Run this card of the document and what it needs"),
+  };
+}
+
+// A document as text (YAML or JSON) or as a map.
+config::Value document_in(const config::Value& given) {
+  if (const auto* text = given.get_if<std::string>()) return config::parse_document(*text, "document");
+  return given;
+}
+
+std::string device_of(const Document& document) {
+  std::set<std::string> devices;
+  for (const Card& card : document.cards)
+    if (trains(card))
+      if (const config::Value* device = card.config.find("device"))
+        if (const auto* text = device->get_if<std::string>()) devices.insert(*text);
+  if (devices.contains("cuda")) return "cuda";
+  return devices.contains("auto") ? "auto" : "cpu";
+}
+
+std::string name_in_run_folder(const std::string& name) {
+  std::string plain;
+  for (const char c : name.substr(0, 40)) plain += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '-';
+  return plain;
+}
+
+JobRecord job_of(Service& service, const Call& call) {
+  const config::Value body = call.body();
+  config::Diagnostics diagnostics("body");
+  const auto request = config::read<JobRequest>(body, "", diagnostics);
+  diagnostics.refuse_if_any();
+  if (request.config.is_null() == request.document.is_null())
+    refuse("a job takes either config, the settings of a training, or document, a whole pipeline");
+  JobRecord job;
+  job.id = random_id();
+  job.owner = call.caller.name;
+  job.priority = request.priority;
+  job.time_limit = request.time_limit;
+  job.request = config::to_json(body);
+  job.created = time_stamp_utc();
+  config::Value value;
+  if (request.document.is_null()) {
+    config::Diagnostics of_config("config");
+    const auto settings = config::read<TrainingSettings>(request.config, "config", of_config);
+    of_config.refuse_if_any();
+    job.notes = of_config.notes();
+    const std::string name = request.job_name.empty() ? "training" : request.job_name;
+    value = document_of(settings, name, columns_of(settings.dataset_ids), job.notes);
+  } else {
+    value = document_in(request.document);
+  }
+  if (!request.card.empty()) {
+    job.kind = JobKind::card;
+    constexpr double seconds_of_a_card = 600;
+    if (job.time_limit == 0) job.time_limit = seconds_of_a_card;
+  }
+  const Document document = read_document(value, "document", service.config().data);
+  refuse_sources_not_allowed(document, service.config());
+  if (!request.card.empty()) card_named(document, request.card);
+  job.notes.insert(job.notes.end(), document.notes.begin(), document.notes.end());
+  job.name = request.job_name.empty() ? document.name : request.job_name;
+  job.document = document.to_yaml();
+  job.device = device_of(document);
+  job.run =
+      fmt::format("{}_{}_{}", time_stamp_for_names(), name_in_run_folder(job.name), job.id.substr(0, 8));
+  return job;
+}
+
+std::vector<JobState> states_in(const std::string& text) {
+  std::vector<JobState> states;
+  if (text.empty()) return states;
+  const auto& names = config::names<JobState>;
+  for (const std::string& name : split_text(text, ',')) {
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end())
+      throw HttpError(400, fmt::format("state: there is no state '{}'; they are {}", printable(name),
+                                       join(std::vector<std::string>(names.begin(), names.end()), ", ")));
+    states.push_back(static_cast<JobState>(found - names.begin()));
+  }
+  return states;
+}
+
+Response list_jobs(Service& service, Call& call) {
+  JobFilter filter;
+  filter.states = states_in(call.text("state"));
+  filter.name_contains = call.text("name");
+  filter.owner = call.text("owner");
+  filter.dataset = call.text("dataset");
+  constexpr std::int64_t most_jobs_of_a_page = 500;
+  filter.limit = call.number("limit", 50, 1, most_jobs_of_a_page);
+  if (call.request.query.contains("before")) filter.before = call.number("before", 0, 0, INT64_MAX);
+  json jobs = json::array();
+  std::int64_t last = 0;
+  for (const JobRecord& job : service.jobs().list(filter)) {
+    jobs.push_back(shown(service, job, false));
+    last = job.number;
+  }
+  json answer{{"total", service.jobs().count(filter)}};
+  if (jobs.size() == static_cast<std::size_t>(filter.limit) && last > 1) answer["next"] = last;
+  answer["jobs"] = std::move(jobs);
+  return json_response(answer);
+}
+
+Response events_of(Service& service, Call& call) {
+  const JobRecord job = job_named(service, call.part("id"));
+  const std::string_view last = call.request.header("last-event-id");
+  const std::string from = last.empty() ? call.text("from") : std::string(last);
+  const auto place = from.empty() ? EventPlace() : EventPlace::from(from);
+  if (!place) throw HttpError(400, "Last-Event-ID is not the id of an event of a job");
+  Response response;
+  response.type = "text/event-stream";
+  response.stream = std::make_unique<JobEvents>(job.id, *place, service.queue(), service.jobs());
+  return response;
+}
+
+Response metrics_of(Service& service, Call& call) {
+  const JobRecord job = job_named(service, call.part("id"));
+  const fs::path file = RunPaths{service.queue().run_folder_of(job)}.metrics();
+  json epochs = json::array();
+  std::ifstream lines(file);
+  std::string line;
+  std::getline(lines, line);  // the names
+  while (std::getline(lines, line)) {
+    try {
+      const auto [card, epoch] = epoch_from_line(line);
+      json each = epoch_event(epoch);
+      each["card"] = card;
+      epochs.push_back(std::move(each));
+    } catch (const Error&) {
+      continue;  // cut short by a process that was killed
+    }
+  }
+  return json_response({{"id", job.id}, {"epochs", std::move(epochs)}});
+}
+
+Response log_of(Service& service, Call& call) {
+  const JobRecord job = job_named(service, call.part("id"));
+  Response response;
+  response.type = "text/plain; charset=utf-8";
+  response.body = last_lines(service.queue().folder_of(job.id).log(),
+                             static_cast<std::size_t>(call.number("lines", 200, 1, 100'000)));
+  return response;
+}
+
+Response remove_job(Service& service, Call& call) {
+  const auto freed = service.queue().remove(call.part("id"));
+  if (!freed) return json_response({{"id", call.part("id")}, {"state", "running"}, {"asked", "delete"}}, 202);
+  return json_response({{"id", call.part("id")}, {"freed_bytes", *freed}, {"freed", human_bytes(*freed)}});
+}
+
+}  // namespace
+
+std::vector<Route> job_routes(Service& service) {
+  const std::string base = "/api/training/jobs";
+  const auto on_job = [&](JobRecord (JobQueue::*what)(const std::string&)) {
+    return [&service, what](Call& call) {
+      return json_response(shown(service, (service.queue().*what)(call.part("id")), true), 202);
+    };
+  };
+  JobRequest usual;
+  const json body = config::json_schema(fields(usual));
+  return {
+      {"POST",
+       base,
+       "createJob",
+       "Put a training job into the queue",
+       Access::user,
+       [&service](Call& call) {
+         JobRecord job = job_of(service, call);
+         service.queue().submit(job);
+         return json_response(shown(service, job, true), 201);
+       },
+       {},
+       body,
+       {"application/json"},
+       {{201, "The job"}, {400, "No JSON"}, {422, "What is wrong with it"}}},
+      {"GET",
+       base,
+       "listJobs",
+       "List jobs, newest first",
+       Access::viewer,
+       [&service](Call& call) { return list_jobs(service, call); },
+       {{"state", "States, separated by commas"},
+        {"name", "Part of the name"},
+        {"owner", "Name of the token that asked for it"},
+        {"dataset", "An id that it reads"},
+        {"limit", "At most so many", {{"type", "integer"}, {"minimum", 1}, {"maximum", 500}}},
+        {"before", "`next` of the page before", {{"type", "integer"}, {"minimum", 0}}}},
+       nullptr,
+       {},
+       {{200, "Jobs"}, {400, "A parameter is wrong"}}},
+      {"GET",
+       base + "/{id}",
+       "showJob",
+       "Show a job",
+       Access::viewer,
+       [&service](Call& call) {
+         return json_response(shown(service, job_named(service, call.part("id")), true));
+       },
+       {},
+       nullptr,
+       {},
+       {{200, "The job"}, {404, "There is none"}}},
+      {"DELETE",
+       base + "/{id}",
+       "deleteJob",
+       "Delete a job with its files",
+       Access::user,
+       [&service](Call& call) { return remove_job(service, call); },
+       {},
+       nullptr,
+       {},
+       {{200, "What was freed"}, {202, "It ends first"}, {404, "There is none"}, {409, "Not now"}}},
+      {"POST",
+       base + "/{id}/cancel",
+       "cancelJob",
+       "Cancel a job",
+       Access::user,
+       on_job(&JobQueue::cancel),
+       {},
+       nullptr,
+       {},
+       {{202, "The job"}, {404, "There is none"}, {409, "Its state does not allow it"}}},
+      {"POST",
+       base + "/{id}/pause",
+       "pauseJob",
+       "Pause a job: a checkpoint, then its process ends",
+       Access::user,
+       on_job(&JobQueue::pause),
+       {},
+       nullptr,
+       {},
+       {{202, "The job"}, {404, "There is none"}, {409, "Its state does not allow it"}}},
+      {"POST",
+       base + "/{id}/resume",
+       "resumeJob",
+       "Go on with a job from its checkpoint",
+       Access::user,
+       on_job(&JobQueue::resume),
+       {},
+       nullptr,
+       {},
+       {{202, "The job"}, {404, "There is none"}, {409, "Its state does not allow it"}}},
+      {"GET",
+       base + "/{id}/metrics",
+       "jobMetrics",
+       "Losses and rates, epoch by epoch",
+       Access::viewer,
+       [&service](Call& call) { return metrics_of(service, call); },
+       {},
+       nullptr,
+       {},
+       {{200, "Epochs"}, {404, "There is none"}}},
+      {"GET",
+       base + "/{id}/log",
+       "jobLog",
+       "The last lines of what its process said",
+       Access::viewer,
+       [&service](Call& call) { return log_of(service, call); },
+       {{"lines", "At most so many", {{"type", "integer"}, {"minimum", 1}, {"maximum", 100000}}}},
+       nullptr,
+       {},
+       {{200, "Lines", {{"type", "string"}}, "text/plain"},
+        {400, "A parameter is wrong"},
+        {404, "There is none"}}},
+      {"GET",
+       base + "/{id}/events",
+       "jobEvents",
+       "What happens to it, as server-sent events",
+       Access::viewer,
+       [&service](Call& call) { return events_of(service, call); },
+       {{"Last-Event-ID", "Go on behind this event", {{"type", "string"}}, "header"},
+        {"from", "The same, where no header can be set"}},
+       nullptr,
+       {},
+       {{200, "Events", {{"type", "string"}}, "text/event-stream"},
+        {400, "No such event"},
+        {404, "There is none"}}},
+  };
+}
+
+}  // namespace stoker::serve

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "serve/http.h"
+#include "serve/job_queue.h"
+#include "serve/route.h"
+#include "store/job_store.h"
+#include "store/records.h"
+#include "store/token_store.h"
+
+namespace stoker::serve {
+
+struct ServiceConfig {
+  std::filesystem::path data;     // everything that the service keeps; absolute
+  std::filesystem::path program;  // stoker itself, absolute
+  int processor_slots = 1;
+  std::chrono::seconds grace{30};
+  std::chrono::seconds hang_after{600};
+  bool allows_urls = false;       // sources that are fetched from an address
+  bool allows_databases = false;  // sources that are read from a server
+  int requests_per_second = 500;  // of a token, or of an address without one; 0: any number
+};
+
+// What happened and who did it, a line each, in audit.jsonl of the data folder. No secrets.
+class AuditLog {
+ public:
+  explicit AuditLog(const std::filesystem::path& file);
+  void write(const std::string& what, const Caller& who, const std::string& address,
+             const nlohmann::json& details);
+
+ private:
+  std::mutex mutex_;
+  std::ofstream file_;
+};
+
+// So many requests a second of each, and as many at once as pile up in two seconds.
+class RateLimit {
+ public:
+  explicit RateLimit(int per_second) : per_second_(per_second) {}
+  bool allows(const std::string& who);
+
+ private:
+  struct Bucket {
+    double tokens = 0;
+    std::chrono::steady_clock::time_point filled;
+  };
+  double per_second_;
+  std::mutex mutex_;
+  std::map<std::string, Bucket> buckets_;
+};
+
+// The whole service behind its HTTP server.
+class Service : public Site {
+ public:
+  // Takes the data folder for itself; refuses one that another service has.
+  explicit Service(ServiceConfig config);
+  ~Service() override;
+
+  // Returns the first token, where one had to be made: it is shown once.
+  std::optional<std::string> start();
+  void stop();
+
+  std::optional<Response> refuse_early(const Request& head, Reception& reception) override;
+  Response answer(Request& request) override;
+  Response answer_to_malformed(int status, const std::string& why, const std::string& address) override;
+
+  const ServiceConfig& config() const { return config_; }
+  Records& records() { return records_; }
+  JobStore& jobs() { return jobs_; }
+  JobQueue& queue() { return queue_; }
+  TokenStore& tokens() { return tokens_; }
+  AuditLog& audit() { return audit_; }
+  const Routes& routes() const { return routes_; }
+
+ private:
+  struct Held;  // the lock on the data folder
+  std::optional<Caller> caller_of(const Request& request, bool& has_session);
+  void put_sample_on_record();
+  Response finished(Response response) const;
+
+  ServiceConfig config_;
+  std::unique_ptr<Held> held_;
+  Records records_;
+  JobStore jobs_;
+  TokenStore tokens_;
+  JobQueue queue_;
+  AuditLog audit_;
+  RateLimit rate_;
+  Routes routes_;
+  std::mutex known_mutex_;
+  struct Known {
+    TokenRecord token;
+    std::chrono::steady_clock::time_point until;
+  };
+  std::map<std::string, Known> known_;  // tokens seen a moment ago, by their hashes
+};
+
+// The routes, one file for each kind of thing.
+std::vector<Route> job_routes(Service& service);
+std::vector<Route> system_routes(Service& service);
+
+// The OpenAPI document of all routes.
+nlohmann::json openapi_of(const Routes& routes);
+
+// "Bearer …", or empty.
+std::string bearer_token(const Request& request);
+
+}  // namespace stoker::serve

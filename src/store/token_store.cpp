@@ -1,0 +1,177 @@
+#include "store/token_store.h"
+
+#include <ctime>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "database/writable.h"
+
+namespace stoker {
+namespace {
+
+using database::Transaction;
+using database::WrittenRow;
+using database::WrittenValue;
+
+constexpr const char* token_columns = "id, name, role, hash, created, expires, revoked";
+
+TokenRecord token_in(const WrittenRow& row) {
+  TokenRecord token;
+  token.id = row.at(0).value_or("");
+  token.name = row.at(1).value_or("");
+  for (std::size_t i = 0; i < config::names<UserRole>.size(); ++i)
+    if (row.at(2).value_or("") == config::names<UserRole>[i]) token.role = static_cast<UserRole>(i);
+  token.hash = row.at(3).value_or("");
+  token.created = row.at(4).value_or("");
+  token.expires = row.at(5).value_or("");
+  token.revoked = row.at(6).value_or("");
+  return token;
+}
+
+bool is_good(const TokenRecord& token) {
+  return token.revoked.empty() && (token.expires.empty() || token.expires > time_stamp_utc());
+}
+
+std::string hexadecimal_of(const unsigned char* bytes, std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += fmt::format("{:02x}", bytes[i]);
+  return text;
+}
+
+template <std::size_t count>
+std::array<unsigned char, count> random_bytes() {
+  std::array<unsigned char, count> bytes{};
+  if (RAND_bytes(bytes.data(), static_cast<int>(count)) != 1)
+    fail("the system gives no random numbers, without which no token can be made");
+  return bytes;
+}
+
+}  // namespace
+
+std::string time_stamp_in(double seconds) {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.000Z",
+                     fmt::gmtime(std::time(nullptr) + static_cast<std::time_t>(seconds)));
+}
+
+std::string random_secret() {
+  const auto bytes = random_bytes<32>();
+  return hexadecimal_of(bytes.data(), bytes.size());
+}
+
+std::string random_id() {
+  auto bytes = random_bytes<16>();
+  bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0F) | 0x40);
+  bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3F) | 0x80);
+  const std::string hex = hexadecimal_of(bytes.data(), bytes.size());
+  return fmt::format("{}-{}-{}-{}-{}", hex.substr(0, 8), hex.substr(8, 4), hex.substr(12, 4),
+                     hex.substr(16, 4), hex.substr(20));
+}
+
+std::string hash_of_secret(std::string_view secret) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int length = 0;
+  if (EVP_Digest(secret.data(), secret.size(), digest.data(), &length, EVP_sha256(), nullptr) != 1)
+    fail("a hash could not be computed");
+  return hexadecimal_of(digest.data(), length);
+}
+
+std::string TokenStore::create(const std::string& name, UserRole role, const std::string& expires) {
+  const auto held = records_.hold();
+  const std::string secret = "stk_" + random_secret();
+  Transaction all(records_.to_write());
+  records_.to_write().run(
+      "INSERT INTO stoker_tokens (id, name, role, hash, created, expires) VALUES ($1, $2, $3, $4, $5, $6)",
+      {random_id(), name, std::string(config::name_of(role)), hash_of_secret(secret), time_stamp_utc(),
+       expires.empty() ? std::nullopt : WrittenValue(expires)});
+  all.commit();
+  return secret;
+}
+
+std::vector<TokenRecord> TokenStore::all() {
+  const auto held = records_.hold();
+  std::vector<TokenRecord> tokens;
+  for (const WrittenRow& row : records_.to_write().run(
+           fmt::format("SELECT {} FROM stoker_tokens ORDER BY created, id", token_columns)))
+    tokens.push_back(token_in(row));
+  return tokens;
+}
+
+void TokenStore::revoke(const std::string& id) {
+  const auto held = records_.hold();
+  std::vector<std::string> names;
+  std::vector<TokenRecord> found;
+  for (const TokenRecord& token : all()) {
+    if (token.id == id || token.name == id) found.push_back(token);
+    if (token.revoked.empty()) names.push_back(token.name);
+  }
+  if (found.empty()) refuse("there is no token '{}'{}", printable(id), did_you_mean(id, names));
+  Transaction all(records_.to_write());
+  for (const TokenRecord& token : found) {
+    records_.to_write().run("UPDATE stoker_tokens SET revoked = $2 WHERE id = $1 AND revoked IS NULL",
+                            {token.id, time_stamp_utc()});
+    records_.to_write().run("DELETE FROM stoker_sessions WHERE token = $1", {token.id});
+  }
+  all.commit();
+}
+
+std::optional<TokenRecord> TokenStore::find(const std::string& token) {
+  const auto held = records_.hold();
+  const auto rows = records_.to_write().run(
+      fmt::format("SELECT {} FROM stoker_tokens WHERE hash = $1", token_columns), {hash_of_secret(token)});
+  if (rows.empty()) return std::nullopt;
+  TokenRecord found = token_in(rows.front());
+  if (!is_good(found)) return std::nullopt;
+  return found;
+}
+
+std::optional<TokenRecord> TokenStore::find_by_id(const std::string& id) {
+  const auto held = records_.hold();
+  const auto rows =
+      records_.to_write().run(fmt::format("SELECT {} FROM stoker_tokens WHERE id = $1", token_columns), {id});
+  if (rows.empty()) return std::nullopt;
+  TokenRecord found = token_in(rows.front());
+  if (!is_good(found)) return std::nullopt;
+  return found;
+}
+
+void TokenStore::add_session(const SessionRecord& session) {
+  const auto held = records_.hold();
+  Transaction all(records_.to_write());
+  records_.to_write().run(
+      "INSERT INTO stoker_sessions (hash, token, csrf_hash, created, expires) VALUES ($1, $2, $3, $4, $5)",
+      {session.hash, session.token, session.csrf_hash, session.created, session.expires});
+  all.commit();
+}
+
+std::optional<SessionRecord> TokenStore::find_session(const std::string& hash) {
+  const auto held = records_.hold();
+  const auto rows = records_.to_write().run(
+      "SELECT hash, token, csrf_hash, created, expires FROM stoker_sessions WHERE hash = $1", {hash});
+  if (rows.empty()) return std::nullopt;
+  const WrittenRow& row = rows.front();
+  SessionRecord session{row.at(0).value_or(""), row.at(1).value_or(""), row.at(2).value_or(""),
+                        row.at(3).value_or(""), row.at(4).value_or("")};
+  if (session.expires <= time_stamp_utc()) return std::nullopt;
+  return session;
+}
+
+void TokenStore::remove_session(const std::string& hash) {
+  const auto held = records_.hold();
+  Transaction all(records_.to_write());
+  records_.to_write().run("DELETE FROM stoker_sessions WHERE hash = $1", {hash});
+  all.commit();
+}
+
+void TokenStore::remove_expired_sessions() {
+  const auto held = records_.hold();
+  Transaction all(records_.to_write());
+  records_.to_write().run("DELETE FROM stoker_sessions WHERE expires <= $1", {time_stamp_utc()});
+  all.commit();
+}
+
+}  // namespace stoker

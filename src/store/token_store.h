@@ -1,0 +1,73 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/field.h"
+#include "store/records.h"
+
+namespace stoker {
+
+// What somebody with a token may do: look; also start, stop and change things; also see to tokens.
+enum class UserRole { viewer, user, admin };
+
+}  // namespace stoker
+
+template <>
+inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::UserRole>{"viewer", "user",
+                                                                                         "admin"};
+
+namespace stoker {
+
+struct TokenRecord {
+  std::string id;
+  std::string name;
+  UserRole role = UserRole::user;
+  std::string hash;  // SHA-256: a token has 256 random bits, which nobody guesses from it
+  std::string created;
+  std::string expires;  // empty: never
+  std::string revoked;  // empty: it is good
+};
+
+struct SessionRecord {
+  std::string hash;  // of what the cookie holds
+  std::string token;
+  std::string csrf_hash;
+  std::string created;
+  std::string expires;
+};
+
+// Who may use the service. Tokens and sessions are kept as hashes alone.
+class TokenStore {
+ public:
+  explicit TokenStore(Records& records) : records_(records) {}
+
+  // Returns the token, which cannot be had again.
+  std::string create(const std::string& name, UserRole role, const std::string& expires = "");
+  std::vector<TokenRecord> all();
+  // By id or name. Sessions that were opened with it end too. Refuses one that is not there.
+  void revoke(const std::string& id);
+  // By the token itself, if it is good.
+  std::optional<TokenRecord> find(const std::string& token);
+  std::optional<TokenRecord> find_by_id(const std::string& id);
+
+  void add_session(const SessionRecord& session);
+  std::optional<SessionRecord> find_session(const std::string& hash);
+  void remove_session(const std::string& hash);
+  void remove_expired_sessions();
+
+ private:
+  Records& records_;
+};
+
+// When it will be so many seconds later, as time_stamp_utc() has it.
+std::string time_stamp_in(double seconds);
+// 256 bits of the system's randomness, as text that is safe in an address and a header.
+std::string random_secret();
+std::string random_id();  // a UUID, version 4
+std::string hash_of_secret(std::string_view secret);
+
+}  // namespace stoker
