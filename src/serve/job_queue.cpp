@@ -54,6 +54,7 @@ JobQueue::~JobQueue() {
 
 void JobQueue::start() {
   find_again();
+  is_woken_ = true;
   worker_ = std::thread([this] { work(); });
 }
 

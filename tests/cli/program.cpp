@@ -78,6 +78,10 @@ Finished Program::wait() {
           content_of(errors_)};
 }
 
+std::string Program::output_so_far() const {
+  return content_of(output_);
+}
+
 std::string Program::errors_so_far() const {
   return content_of(errors_);
 }

@@ -25,6 +25,7 @@ class Program {
 
   void send(int signal) const;
   Finished wait();
+  std::string output_so_far() const;
   std::string errors_so_far() const;
 
  private:

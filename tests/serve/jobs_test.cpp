@@ -1,0 +1,78 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "serve/running_service.h"
+
+namespace stoker::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+// As it is printed in the guide that it comes from.
+constexpr const char* job_of_the_guide = R"({
+    "job_name": "GPU Cache Test - UHF Mixed",
+    "config": {
+      "dataset_ids": ["29b7b2f4-eb9b-4e22-a77f-c03f0c4ca876"],
+      "batch_size": 256,
+      "epochs": 3,
+      "learning_rate": 0.001,
+      "preload_to_gpu": true,
+      "accelerator": "auto"
+    }
+  })";
+
+TEST(ServiceJobs, OfTheGuideRunsToTheEnd) {
+  const RunningService service;
+  const HttpAnswer made =
+      service.ask("POST", "/api/training/jobs", job_of_the_guide, {{"Content-Type", "application/json"}});
+  ASSERT_EQ(made.status, 201) << made.body;
+  const json job = service.wait_for_job(made.json()["id"], {"completed", "failed"});
+  EXPECT_EQ(job["state"], "completed") << job.dump(1);
+  EXPECT_EQ(job["summary"]["trainings"][0]["model_type"], "triangulation");
+  EXPECT_TRUE(job["summary"]["results"][0]["metrics"].contains("distance_p68"));
+}
+
+std::vector<int> epochs_in(const std::string& events) {
+  std::vector<int> epochs;
+  for (std::size_t at = events.find("event: epoch_finished"); at != std::string::npos;
+       at = events.find("event: epoch_finished", at + 1)) {
+    const std::size_t data = events.find("data: ", at) + 6;
+    epochs.push_back(json::parse(events.substr(data, events.find('\n', data) - data))["epoch"]);
+  }
+  return epochs;
+}
+
+std::vector<int> numbers_to(int last) {
+  std::vector<int> numbers;
+  for (int i = 1; i <= last; ++i) numbers.push_back(i);
+  return numbers;
+}
+
+TEST(ServiceJobs, GoOnWhereTheyWereWhenTheServiceAndTheirProcessesAreKilled) {
+  RunningService service;
+  constexpr int epochs = 400;
+  const std::string id = service.post("/api/training/jobs", small_training(epochs)).json()["id"];
+  service.wait_for_job(id, {"running"});
+  service.kill();
+  service.start();
+  EXPECT_THAT(service.get("/api/training/jobs/" + id).json()["state"].get<std::string>(),
+              testing::AnyOf("running", "completed"));
+  const json job = service.wait_for_job(id, {"completed", "failed"});
+  EXPECT_EQ(job["state"], "completed") << job.dump(1);
+  const HttpAnswer events = service.get("/api/training/jobs/" + id + "/events");
+  EXPECT_EQ(epochs_in(events.body), numbers_to(epochs));
+}
+
+TEST(ServiceJobs, AreRefusedWithEverythingThatIsWrong) {
+  const RunningService service;
+  json wrong = small_training(3);
+  wrong["document"]["cards"]["model"]["config"]["epoch"] = 3;
+  const HttpAnswer answer = service.post("/api/training/jobs", wrong);
+  EXPECT_EQ(answer.status, 422);
+  EXPECT_THAT(answer.body, HasSubstr("did you mean epochs"));
+  EXPECT_EQ(service.get("/api/training/jobs").json()["total"], 0);
+}
+
+}  // namespace
+}  // namespace stoker::test
