@@ -108,8 +108,7 @@ class ColumnsInFile : public ColumnsWhenAskedFor {
   }
 
   // Some of the columns, in the order of these positions.
-  void each_batch(const std::vector<int>& positions,
-                  const std::function<void(const std::shared_ptr<arrow::RecordBatch>&)>& take) const {
+  std::function<std::shared_ptr<arrow::RecordBatch>()> batches(const std::vector<int>& positions) const {
     std::vector<int> wanted;
     for (const int position : positions) wanted.push_back(fields_.at(static_cast<std::size_t>(position)));
     const Reader reader = reader_of(file_, name_, wanted);
@@ -117,11 +116,12 @@ class ColumnsInFile : public ColumnsWhenAskedFor {
     for (const int position : positions)
       order.push_back(reader->schema()->GetFieldIndex(schema_->field(position)->name()));
     or_fail(reader->PreBufferMetadata({}), name_);
-    for (int batch = 0; batch < reader->num_record_batches(); ++batch) {
-      const auto rows = or_fail(or_fail(reader->ReadRecordBatch(batch), name_)->SelectColumns(order), name_);
-      or_fail(rows->ValidateFull(), name_ + " is damaged");
-      take(rows);
-    }
+    return [reader, order, name = name_, next = 0]() mutable -> std::shared_ptr<arrow::RecordBatch> {
+      if (next == reader->num_record_batches()) return nullptr;
+      const auto rows = or_fail(or_fail(reader->ReadRecordBatch(next++), name)->SelectColumns(order), name);
+      or_fail(rows->ValidateFull(), name + " is damaged");
+      return rows;
+    };
   }
 
   arrow::Result<std::shared_ptr<arrow::Table>> RemoveColumn(int i) const override {
@@ -275,12 +275,17 @@ bool lie_in_one_file(const arrow::Table& columns) {
   return file_of(columns) != nullptr;
 }
 
-void each_batch(const arrow::Table& columns,
-                const std::function<void(const std::shared_ptr<arrow::RecordBatch>&)>& take) {
+std::function<std::shared_ptr<arrow::RecordBatch>()> batches_of(const arrow::Table& columns) {
   const auto* chosen = dynamic_cast<const ChosenColumns*>(&columns);
   std::vector<int> positions(static_cast<std::size_t>(columns.num_columns()));
   std::iota(positions.begin(), positions.end(), 0);
-  file_of(columns)->each_batch(chosen == nullptr ? positions : chosen->positions(), take);
+  return file_of(columns)->batches(chosen == nullptr ? positions : chosen->positions());
+}
+
+void each_batch(const arrow::Table& columns,
+                const std::function<void(const std::shared_ptr<arrow::RecordBatch>&)>& take) {
+  const auto next = batches_of(columns);
+  while (const std::shared_ptr<arrow::RecordBatch> batch = next()) take(batch);
 }
 
 std::shared_ptr<arrow::Table> selected_rows(std::shared_ptr<arrow::Table> columns,

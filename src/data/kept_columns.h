@@ -47,7 +47,9 @@ std::shared_ptr<arrow::Table> ranges_of_rows(const std::shared_ptr<arrow::Table>
 
 // Whether they are columns of one file, all rows of it.
 bool lie_in_one_file(const arrow::Table& columns);
-// Hands out the rows of such columns piece by piece, so that they are not all in memory.
+// Rows of such columns piece by piece, so that they are not all in memory: the next one at each call, null
+// behind the last.
+std::function<std::shared_ptr<arrow::RecordBatch>()> batches_of(const arrow::Table& columns);
 void each_batch(const arrow::Table& columns,
                 const std::function<void(const std::shared_ptr<arrow::RecordBatch>&)>& take);
 
