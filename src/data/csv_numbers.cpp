@@ -38,14 +38,27 @@ struct NumberBlock {
   std::vector<std::uint8_t> real;                      // whether a column has a number that is not whole
 };
 
-// Text of the file from `begin` on, with padding behind it.
-std::vector<char> read_text(const File& file, std::int64_t begin, std::int64_t size) {
-  std::vector<char> text(static_cast<std::size_t>(size) + padding);
-  const std::int64_t read = or_refuse(file->ReadAt(begin, size, text.data()), "reading rows");
-  text.resize(static_cast<std::size_t>(read));
-  text.resize(static_cast<std::size_t>(read) + padding, '\0');
-  return text;
-}
+// Room for the text of one block after the other.
+class BlockText {
+ public:
+  explicit BlockText(std::int64_t most)
+      : most_(most),
+        text_(std::make_unique_for_overwrite<char[]>(static_cast<std::size_t>(most) + padding)) {}
+
+  // Text of the file from `begin` on, with padding behind it; of at most `most` characters. Gives their
+  // number.
+  std::size_t read(const File& file, std::int64_t begin, std::int64_t size) {
+    const auto length = static_cast<std::size_t>(
+        or_refuse(file->ReadAt(begin, std::min(size, most_), text_.get()), "reading rows"));
+    std::fill_n(text_.get() + length, padding, '\0');
+    return length;
+  }
+  char* data() { return text_.get(); }
+
+ private:
+  std::int64_t most_;
+  std::unique_ptr<char[]> text_;
+};
 
 struct CsvHeader {
   std::vector<std::string> names;
@@ -72,8 +85,9 @@ std::optional<std::string> header_name(std::string_view line, std::size_t& at, c
 }
 
 std::optional<CsvHeader> read_header(const File& file, const CsvDialect& dialect) {
-  const std::vector<char> text = read_text(file, 0, longest_row);
-  std::string_view view(text.data(), text.size() - padding);
+  BlockText text(longest_row);
+  const std::size_t length = text.read(file, 0, longest_row);
+  const std::string_view view(text.data(), length);
   const std::size_t line_end = view.find('\n');
   if (line_end == std::string_view::npos) return std::nullopt;
   std::string_view line = view.substr(0, line_end);
@@ -195,10 +209,11 @@ class NumberFile {
  private:
   void parse_blocks() {
     try {
+      BlockText text(block_bytes + 1 + reach_);
       while (!gave_up_) {
         const std::size_t next = next_block_++;
         if (next >= blocks_.size()) return;
-        if (!parse_block(next)) gave_up_ = true;
+        if (!parse_block(next, text)) gave_up_ = true;
       }
     } catch (...) {
       const std::lock_guard lock(error_mutex_);
@@ -207,15 +222,16 @@ class NumberFile {
     }
   }
 
-  bool parse_block(std::size_t index) {
+  bool parse_block(std::size_t index, BlockText& text) {
     const std::int64_t begin = header_.end + static_cast<std::int64_t>(index) * block_bytes;
     const std::int64_t own = std::min(block_bytes, size_ - begin);
     const std::int64_t before = index == 0 ? 0 : 1;  // the first block begins with a row
-    std::vector<char> text = read_text(file_, begin - before, own + before + reach_);
-    std::size_t length = text.size() - padding;
-    if (begin - before + static_cast<std::int64_t>(length) == size_ && text[length - 1] != '\n')
-      text[length++] = '\n';
-    const char* const first = text.data();
+    std::size_t length = text.read(file_, begin - before, own + before + reach_);
+    char* const own_text = text.data();
+    if (begin - before + static_cast<std::int64_t>(length) == size_ && length > 0 &&
+        own_text[length - 1] != '\n')
+      own_text[length++] = '\n';
+    const char* const first = own_text;
     const char* const last = first + length;
     const char* const start = index == 0 ? first : std::find(first, last, '\n') + 1;
     const char* const end = std::find(

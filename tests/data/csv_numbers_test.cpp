@@ -141,5 +141,23 @@ TEST(PlainNumber, IsRoundedToTheNearestDouble) {
   EXPECT_GT(parsed, 100'000);
 }
 
+// More digits than a double has, and numbers that lie halfway between two of them.
+TEST(PlainNumber, OfManyDigitsIsRoundedToTheNearestAndHalfwayToTheEven) {
+  for (const std::string text :
+       {"9007199254740993.0", "9007199254740995.00", "9007199254740992.9999", "-9007199254740993.0",
+        "4503599627370496.5", "4503599627370497.5", "4503599627370497.50001", "12.345600000000005",
+        "0.1234567890123456789", "1234567890.123456789", "9999999999999999999e-27", "1.7976931348623157",
+        "0.000000000000000000000000001", "9223372036854775807.0", "0.30000000000000004"}) {
+    double expected = 0;
+    std::from_chars(text.data(), text.data() + text.size(), expected);
+    std::string padded = text + ",";
+    padded.resize(padded.size() + 16);
+    double found = 0;
+    bool real = false;
+    EXPECT_EQ(parse_plain_number(padded.data(), found, real), padded.data() + text.size()) << text;
+    EXPECT_EQ(found, expected) << text;
+  }
+}
+
 }  // namespace
 }  // namespace stoker
