@@ -32,11 +32,15 @@ FileStamp stamp_of(const std::filesystem::path& path) {
           nanoseconds(status.st_ctim)};
 }
 
+bool would_show_writes(const FileStamp& stamp) {
+  return stamp.changed < wall_clock() - coarsest_tick.count();
+}
+
 HashedFile::HashedFile(std::filesystem::path path) : path_(std::move(path)) {
   constexpr int tries = 3;
   for (int attempt = 0; attempt < tries; ++attempt) {
     stamp_ = stamp_of(path_);
-    times_tell_ = stamp_.changed < wall_clock() - coarsest_tick.count();
+    times_tell_ = would_show_writes(stamp_);
     sha256_ = sha256_of_file(path_);
     if (stamp_of(path_) == stamp_) return;
   }

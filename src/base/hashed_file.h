@@ -16,6 +16,9 @@ struct FileStamp {
   bool operator==(const FileStamp&) const = default;
 };
 FileStamp stamp_of(const std::filesystem::path& path);
+// Whether a write from now on would be seen by another stamp. Not so of a file that was written just before:
+// both may fall into the same tick of the file system's clock.
+bool would_show_writes(const FileStamp& stamp);
 
 // The hash of a file's content together with what tells whether the file is still the one that was hashed.
 class HashedFile {
@@ -23,8 +26,8 @@ class HashedFile {
   // Refuses a file that goes on changing while it is hashed.
   explicit HashedFile(std::filesystem::path path);
   const std::string& sha256() const { return sha256_; }
-  // Whether nobody has written to the file since. One that was written just before it was hashed may have
-  // been written to in the same tick of the file system's clock; it is hashed again.
+  const FileStamp& stamp() const { return stamp_; }
+  // Whether nobody has written to the file since. One whose stamp does not show writes is hashed again.
   bool is_untouched() const;
 
  private:

@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 
 #include <arrow/table.h>
 
@@ -108,7 +109,7 @@ class FileReader : public SourceReader {
     }
   }
 
-  std::string fingerprint() const override { return fingerprint_; }
+  std::string fingerprint() const override;
   const std::string& description() const override { return description_; }
   Table read(const std::vector<std::string>& text_columns, const Notes& notes) const override;
   std::optional<Table> first_rows(const std::vector<std::string>& text_columns) const override;
@@ -135,16 +136,20 @@ class FileReader : public SourceReader {
   void unpack_archive();
   void look_at_file();
   Table read_rows(const std::vector<std::string>& text_columns) const;
-  Table read_hashed_rows(const std::vector<std::string>& text_columns) const;
+  Table read_hashed_rows(const HashedFile& hashed, const std::vector<std::string>& text_columns) const;
+  Table read_same_rows(const std::vector<std::string>& text_columns) const;
+  std::optional<HashedFile> hashed_before() const;
+  [[noreturn]] void refuse_written() const;
 
   SourceConfig config_;
   fs::path name_;  // whose ending may tell the format
   fs::path file_;
-  std::optional<HashedFile> hashed_;
-  std::shared_ptr<const void> keeps_file_;  // of a file that is nowhere else
+  FileStamp opened_;  // the file as it was when it was looked at
+  mutable std::mutex mutex_;
+  mutable std::optional<HashedFile> hashed_;  // once somebody has asked for it
+  std::shared_ptr<const void> keeps_file_;    // of a file that is nowhere else
   CsvDialect dialect_;
   std::vector<Found> found_;  // about the dialect
-  std::string fingerprint_;
   std::string description_;
 };
 
@@ -192,9 +197,13 @@ void FileReader::unpack_archive() {
 
 void FileReader::look_at_file() {
   refuse_unless_file(file_);
+  opened_ = stamp_of(file_);
+  if (!would_show_writes(opened_)) {
+    hashed_.emplace(file_);
+    opened_ = hashed_->stamp();
+  }
   config_.format = told_format(config_.format, name_, file_);
   const char delimiter = told_delimiter(config_);
-  hashed_.emplace(file_);
   dialect_.delimiter = config_.format == SourceFormat::tsv ? '\t' : ',';
   if (is_text_of_rows(config_.format)) {
     const Notes keep = [this](Severity severity, const std::string& message) {
@@ -206,7 +215,35 @@ void FileReader::look_at_file() {
                             keep);
     dialect_.missing_words = config_.missing_words;
   }
-  fingerprint_ = content_fingerprint(*hashed_, config_.format, dialect_);
+}
+
+void FileReader::refuse_written() const {
+  throw Error(
+      ExitCode::wrong_request,
+      fmt::format("'{}' was written to after it was opened; run again when it is complete", description_),
+      Cause::machine);
+}
+
+// Hashing costs as much as reading some formats does, so it waits for somebody who asks.
+std::string FileReader::fingerprint() const {
+  const std::lock_guard lock(mutex_);
+  try {
+    if (!hashed_) {
+      HashedFile now(file_);
+      if (now.stamp() != opened_) refuse_written();
+      hashed_.emplace(std::move(now));
+    }
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& error) {
+    throw Error(error.code(), renamed(error.what()), error.cause());
+  }
+  return content_fingerprint(*hashed_, config_.format, dialect_);
+}
+
+std::optional<HashedFile> FileReader::hashed_before() const {
+  const std::lock_guard lock(mutex_);
+  return hashed_;
 }
 
 std::uintmax_t FileReader::bytes() const {
@@ -249,9 +286,10 @@ Table FileReader::read_rows(const std::vector<std::string>& text_columns) const 
 
 // The fingerprint stands for these rows wherever they are kept, so they must be of the very bytes that were
 // hashed. A file that was only touched, or written anew with the same content, is read once more.
-Table FileReader::read_hashed_rows(const std::vector<std::string>& text_columns) const {
+Table FileReader::read_hashed_rows(const HashedFile& hashed,
+                                   const std::vector<std::string>& text_columns) const {
   constexpr int tries = 3;
-  HashedFile seen = *hashed_;
+  HashedFile seen = hashed;
   for (int attempt = 0; attempt < tries; ++attempt) {
     try {
       const Table table = read_rows(text_columns);
@@ -261,17 +299,27 @@ Table FileReader::read_hashed_rows(const std::vector<std::string>& text_columns)
     }
     refuse_unless_file(file_);
     seen = HashedFile(file_);
-    if (seen.sha256() != hashed_->sha256()) break;
+    if (seen.sha256() != hashed.sha256()) break;
   }
-  throw Error(
-      ExitCode::wrong_request,
-      fmt::format("'{}' was written to after it was opened; run again when it is complete", description_),
-      Cause::machine);
+  refuse_written();
+}
+
+// Of a file that nobody has asked the fingerprint of: its stamp tells whether it is still the one that was
+// looked at.
+Table FileReader::read_same_rows(const std::vector<std::string>& text_columns) const {
+  try {
+    const Table table = read_rows(text_columns);
+    if (stamp_of(file_) == opened_) return table;
+  } catch (const Error&) {
+    if (stamp_of(file_) == opened_) throw;
+  }
+  refuse_written();
 }
 
 Table FileReader::read(const std::vector<std::string>& text_columns, const Notes& notes) const {
   for (const Found& found : found_) notes(found.severity, found.message);
-  const Table table = read_hashed_rows(text_columns);
+  const std::optional<HashedFile> hashed = hashed_before();
+  const Table table = hashed ? read_hashed_rows(*hashed, text_columns) : read_same_rows(text_columns);
   return is_text_of_rows(config_.format) ? with_missing_words(table, dialect_.numbers, text_columns, notes)
                                          : table;
 }
