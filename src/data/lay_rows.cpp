@@ -1,6 +1,7 @@
 #include "data/lay_rows.h"
 
 #include <algorithm>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -83,11 +84,15 @@ NextPiece pieces_of_file(const std::shared_ptr<arrow::Table>& columns) {
 // it should not be too small either.
 constexpr std::int64_t rows_of_a_piece = std::int64_t{1} << 15;
 
-NextPiece pieces_of_memory(std::shared_ptr<arrow::Table> columns) {
-  return [columns = std::move(columns), done = std::int64_t{0}]() mutable -> std::optional<PieceOfRows> {
-    if (done >= columns->num_rows()) return std::nullopt;
-    PieceOfRows piece{{columns->Slice(done, rows_of_a_piece)}, static_cast<std::size_t>(done)};
-    done += rows_of_a_piece;
+// All of them at once, so that each holds nothing but its own chunks: these are freed when it has been laid.
+NextPiece pieces_of_memory(const std::shared_ptr<arrow::Table>& columns) {
+  auto pieces = std::make_shared<std::deque<PieceOfRows>>();
+  for (std::int64_t done = 0; done < columns->num_rows(); done += rows_of_a_piece)
+    pieces->push_back({{columns->Slice(done, rows_of_a_piece)}, static_cast<std::size_t>(done)});
+  return [pieces]() -> std::optional<PieceOfRows> {
+    if (pieces->empty()) return std::nullopt;
+    PieceOfRows piece = std::move(pieces->front());
+    pieces->pop_front();
     return piece;
   };
 }
@@ -172,33 +177,37 @@ std::size_t threads_for(std::int64_t rows, std::int64_t width) {
 }
 
 template <class T>
-void lay_in_pieces(const LaidColumns& laid, const Table& table, std::span<T> values, std::int64_t stride,
-                   std::vector<ColumnFeed>& met) {
+void lay_in_pieces(const LaidColumns& laid, Table& table, std::span<T> values, std::int64_t stride,
+                   std::vector<ColumnFeed>& met, bool lets_go) {
+  const std::int64_t rows = table.rows();
   // Of columns that come one by one, some at a time; of others all at once.
   const bool is_file = lie_in_one_file(*table.columns);
   const bool come_singly = !is_file && come_when_asked_for(*table.columns);
-  const std::size_t at_a_time = come_singly ? columns_from_file(table.rows()) : laid.columns.size();
+  const std::size_t at_a_time = come_singly ? columns_from_file(rows) : laid.columns.size();
   std::int64_t first_feature = 0;
   for (std::size_t first = 0; first < laid.columns.size(); first += at_a_time) {
     const std::size_t end = std::min(first + at_a_time, laid.columns.size());
     LaidColumns some{{laid.columns.begin() + static_cast<std::ptrdiff_t>(first),
                       laid.columns.begin() + static_cast<std::ptrdiff_t>(end)},
                      laid.width};
-    const auto columns = chosen_columns(table.columns, positions_of(some.columns, table));
+    auto columns = chosen_columns(table.columns, positions_of(some.columns, table));
+    if (lets_go && end == laid.columns.size()) table.columns.reset();
+    NextPiece next = is_file ? pieces_of_file(columns) : pieces_of_memory(in_memory(columns));
+    columns.reset();
     const std::size_t first_met = met.size();
     for (const PreparedColumn* column : some.columns) met.emplace_back().column = column;
     PieceLayer<T>(some, first_feature, values, static_cast<std::size_t>(stride),
-                  std::span(met).subspan(first_met),
-                  is_file ? pieces_of_file(columns) : pieces_of_memory(in_memory(columns)))
-        .lay(threads_for(table.rows(), std::ssize(some.columns)));
+                  std::span(met).subspan(first_met), std::move(next))
+        .lay(threads_for(rows, std::ssize(some.columns)));
     for (const PreparedColumn* column : some.columns) first_feature += laid.width(*column);
   }
 }
 
 template <class T>
-void lay_whole(const LaidColumns& laid, const Table& table, const OwnRows* own, std::span<T> values,
-               std::int64_t stride, std::vector<ColumnFeed>& met) {
-  if (may_come_in_pieces(laid.columns, table, own)) return lay_in_pieces(laid, table, values, stride, met);
+void lay_whole(const LaidColumns& laid, Table& table, const OwnRows* own, std::span<T> values,
+               std::int64_t stride, std::vector<ColumnFeed>& met, bool lets_go) {
+  if (may_come_in_pieces(laid.columns, table, own))
+    return lay_in_pieces(laid, table, values, stride, met, lets_go);
   const Columns& columns = laid.columns;
   const bool from_file = come_when_asked_for(*table.columns);
   const std::size_t at_a_time =
@@ -223,16 +232,16 @@ void lay_whole(const LaidColumns& laid, const Table& table, const OwnRows* own, 
 
 }  // namespace
 
-void lay_rows_of(const LaidColumns& laid, const Table& table, const OwnRows* own, Array& array,
-                 std::vector<ColumnFeed>& met) {
+void lay_rows_of(const LaidColumns& laid, Table& table, const OwnRows* own, Array& array,
+                 std::vector<ColumnFeed>& met, bool lets_go) {
   const std::int64_t stride = array.dimension(1);
   switch (array.type()) {
     case DType::float32:
-      return lay_whole(laid, table, own, array.as<float>(), stride, met);
+      return lay_whole(laid, table, own, array.as<float>(), stride, met, lets_go);
     case DType::float64:
-      return lay_whole(laid, table, own, array.as<double>(), stride, met);
+      return lay_whole(laid, table, own, array.as<double>(), stride, met, lets_go);
     default:
-      return lay_whole(laid, table, own, array.as<std::int64_t>(), stride, met);
+      return lay_whole(laid, table, own, array.as<std::int64_t>(), stride, met, lets_go);
   }
 }
 

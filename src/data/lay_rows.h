@@ -19,7 +19,8 @@ struct LaidColumns {
 
 // All rows into `array`, pieces of them by several threads at once. Adds what was met on the way of each
 // column to `met`. `own` are given where the rows are those that statistics of the target were learnt from.
-void lay_rows_of(const LaidColumns& laid, const Table& table, const OwnRows* own, Array& array,
-                 std::vector<ColumnFeed>& met);
+// Where nobody needs the columns any more, those of `table` are let go as rows of them are laid.
+void lay_rows_of(const LaidColumns& laid, Table& table, const OwnRows* own, Array& array,
+                 std::vector<ColumnFeed>& met, bool lets_go);
 
 }  // namespace stoker

@@ -34,8 +34,9 @@ class Preparation {
   std::vector<ArraySpec> inputs(DType type) const;
   // The rows as inputs() says; refuses a table without a needed column, naming it. With targets: [rows,
   // steps] of the same type, scaled, for regression; [rows] int64 for classes. Of windows, the series is laid
-  // once, and of it only what these rows cover.
-  Dataset apply(const Table& table, DType type, bool with_targets) const;
+  // once, and of it only what these rows cover. Who gives the table away, and holds nothing of it elsewhere,
+  // has rows that were laid freed while others are still to be.
+  Dataset apply(Table table, DType type, bool with_targets) const;
   // The rows that it was fitted to, with targets. A statistic of the target is here one of other rows than
   // the row's own: a model would else learn to read the answer from it.
   Dataset apply_to_training(const Table& training, DType type) const;
@@ -84,7 +85,7 @@ class Preparation {
  private:
   RowTargets row_targets(const Table& table) const;
   std::string name_in_file(const PreparedColumn& column) const;  // of a series, before it becomes windows
-  Dataset lay_rows(const Table& table, DType type, const OwnRows* own) const;
+  Dataset lay_rows(Table& table, DType type, const OwnRows* own) const;
   Dataset lay_windows(const Table& table, DType type) const;
   void add_bases(const Table& table, Dataset& dataset) const;
   void add_targets(const Table& table, DType type, Dataset& dataset) const;

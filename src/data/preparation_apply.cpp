@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -106,17 +107,21 @@ std::vector<std::string> Preparation::text_columns() const {
   return names;
 }
 
-Dataset Preparation::apply(const Table& table, DType type, bool with_targets) const {
+// What is read of single columns comes before the rows are laid, which may take the table away.
+Dataset Preparation::apply(Table table, DType type, bool with_targets) const {
+  Dataset others;
+  add_bases(table, others);
+  if (with_targets) add_targets(table, type, others);
   Dataset dataset = lay_rows(table, type, nullptr);
-  add_bases(table, dataset);
-  if (with_targets) add_targets(table, type, dataset);
+  std::ranges::move(others.arrays, std::back_inserter(dataset.arrays));
   return dataset;
 }
 
 Dataset Preparation::apply_to_training(const Table& training, DType type) const {
   if (!has_target_statistics(columns_)) return apply(training, type, true);
   const OwnRows own = own_rows(training, row_targets(training));
-  Dataset dataset = lay_rows(training, type, &own);
+  Table rows = training;
+  Dataset dataset = lay_rows(rows, type, &own);
   add_bases(training, dataset);
   add_targets(training, type, dataset);
   return dataset;
@@ -136,14 +141,14 @@ Dataset Preparation::lay_windows(const Table& table, DType type) const {
   refuse_absent(columns_, covered.moments);
   Array series(type, {covered.moments.rows(), feature_count()});
   std::vector<ColumnFeed> met;
-  lay_rows_of(columns_of(columns_, "features"), covered.moments, nullptr, series, met);
+  lay_rows_of(columns_of(columns_, "features"), covered.moments, nullptr, series, met, false);
   refuse_unusable(met, covered.moments, missing_values_, type);
   Dataset dataset;
   dataset.arrays.push_back({"window", Role::features, std::move(series), std::move(covered.starts), length});
   return dataset;
 }
 
-Dataset Preparation::lay_rows(const Table& table, DType type, const OwnRows* own) const {
+Dataset Preparation::lay_rows(Table& table, DType type, const OwnRows* own) const {
   if (type != DType::float32 && type != DType::float64) fail("features were requested as {}", name_of(type));
   if (reads_windows()) return lay_windows(table, type);
   refuse_absent(columns_, table);
@@ -153,9 +158,11 @@ Dataset Preparation::lay_rows(const Table& table, DType type, const OwnRows* own
     return dataset;
   }
   std::vector<ColumnFeed> met;
-  for (const ArraySpec& spec : inputs(type)) {
+  const std::vector<ArraySpec> specs = inputs(type);
+  for (const ArraySpec& spec : specs) {
     Array array(spec.type, {table.rows(), spec.shape.front()});
-    lay_rows_of(columns_of(columns_, spec.name), table, own, array, met);
+    const bool is_last = &spec == &specs.back();
+    lay_rows_of(columns_of(columns_, spec.name), table, own, array, met, is_last);
     dataset.arrays.push_back({spec.name, spec.role, std::move(array)});
   }
   refuse_unusable(met, table, missing_values_, type);
