@@ -1,96 +1,88 @@
-#!/usr/bin/env python3
-"""Rows of PostgreSQL to a table in memory: Stoker beside ConnectorX and pandas.read_sql, in one run.
-
-    DATABASE_URL=postgresql://me@localhost/x bench/peers/load_postgres.py [--rows 1000000] [--rounds 3] [--stoker build/stoker]
-
-Needs pandas, sqlalchemy, psycopg2-binary and connectorx, and a database in which a table stoker_bench_load may be made:
-14 columns of float4, made where it is missing or has another number of rows. Stoker's time is that of the whole process
-(`stoker preview`), start and end included; the others' is that of the call alone.
-"""
+"""What others take from a table of PostgreSQL to rows of 32-bit floats, for `stoker bench load --format postgres`:
+pandas.read_sql, ConnectorX by one connection and by two, and a query for each batch, one SELECT of its rows by their
+keys. One JSON object per line. Needs pandas, pyarrow, sqlalchemy, psycopg2-binary and connectorx."""
 import argparse
 import json
 import os
-import statistics
-import subprocess
-import sys
+import random
+import re
 import time
 
 import connectorx
+import numpy
 import pandas
+import psycopg2
+import pyarrow
 import sqlalchemy
 
-TABLE = "stoker_bench_load"
-COLUMNS = 14
+from loading import from_arrow, from_pandas, measure_apart
+
+BATCH = 256
 
 
-def made_table(engine, rows):
-    with engine.begin() as connection:
-        there = connection.execute(sqlalchemy.text(f"SELECT to_regclass('{TABLE}')")).scalar()
-        if there and connection.execute(sqlalchemy.text(f"SELECT count(*) FROM {TABLE}")).scalar() == rows:
-            return
-        values = ", ".join(f"random()::float4 AS c{i}" for i in range(COLUMNS))
-        connection.execute(sqlalchemy.text(f"DROP TABLE IF EXISTS {TABLE}"))
-        connection.execute(sqlalchemy.text(f"CREATE TABLE {TABLE} AS SELECT {values} FROM generate_series(1, {rows})"))
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.execute(sqlalchemy.text(f"VACUUM ANALYZE {TABLE}"))
+def expanded(address):
+    """${NAME} is an environment variable, as in the settings of a source."""
+    address = re.sub(r"\$\{(\w+)\}", lambda found: os.environ[found[1]], address)
+    return "postgresql://" + address.split("://", 1)[1]
 
 
-# A process counts the memory of the one that it was forked from, and this one is large: a small one stands between.
-LAUNCHER = """
-import json, resource, subprocess, sys, time
-begin = time.perf_counter()
-finished = subprocess.run(sys.argv[1:], check=True, capture_output=True, text=True)
-seconds = time.perf_counter() - begin
-peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
-print(json.dumps([seconds, json.loads(finished.stdout)["rows"], peak]))
-"""
+def read_with_pandas(address, query):
+    engine = sqlalchemy.create_engine(address.replace("postgresql://", "postgresql+psycopg2://"))
+    try:
+        return from_pandas(pandas.read_sql(query, engine))
+    finally:
+        engine.dispose()
 
 
-def stoker(program, connections):
-    words = [program, "preview", "DATABASE_URL", "--table", TABLE, "--rows", "0", "--partitions", str(connections), "--json"]
-    return json.loads(subprocess.run([sys.executable, "-c", LAUNCHER, *words], check=True, capture_output=True).stdout)
-
-
-def timed(work):
-    begin = time.perf_counter()
-    rows = work()
-    return time.perf_counter() - begin, rows
+def read_by_batches(address, query, rows, seconds):
+    """Batches of an epoch in random order, for as long as a window; what all of them would take."""
+    connection = psycopg2.connect(address)
+    cursor = connection.cursor()
+    keys = list(range(1, rows + 1))
+    random.Random(42).shuffle(keys)
+    batches = [keys[first:first + BATCH] for first in range(0, min(rows, 4000 * BATCH), BATCH)]
+    done, start, processor_start = 0, time.perf_counter(), time.process_time()
+    while done == 0 or time.perf_counter() - start < seconds:
+        batch = batches[done % len(batches)]
+        cursor.execute(query + " WHERE id = ANY(%s)", (batch,))
+        assert numpy.array(cursor.fetchall(), numpy.float32).shape[0] == len(batch)
+        done += 1
+    taken, processor = time.perf_counter() - start, time.process_time() - processor_start
+    connection.close()
+    return taken / done * rows / BATCH, processor / done * rows / BATCH
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--stoker", default="build/stoker")
-    given = parser.parse_args()
-    address = os.environ["DATABASE_URL"]
-    plain = "postgresql://" + address.split("://", 1)[1]
-    engine = sqlalchemy.create_engine(plain.replace("postgresql://", "postgresql+psycopg2://"))
-    made_table(engine, given.rows)
-    with engine.connect() as connection:
-        pages = connection.execute(sqlalchemy.text(f"SELECT pg_relation_size('{TABLE}') / 8192")).scalar()
-    whole = f"SELECT * FROM {TABLE}"
-    halves = [f"{whole} WHERE ctid < '({pages // 2},0)'", f"{whole} WHERE ctid >= '({pages // 2},0)'"]
-    times, peak = {}, 0
-    for _ in range(given.rounds):
-        for name, work in {
-            "stoker, 2 connections": lambda: stoker(given.stoker, 2),
-            "stoker, 1 connection": lambda: stoker(given.stoker, 1),
-            "ConnectorX, 2 connections": lambda: timed(lambda: connectorx.read_sql(plain, halves, return_type="arrow").num_rows),
-            "ConnectorX, 1 connection": lambda: timed(lambda: connectorx.read_sql(plain, whole, return_type="arrow").num_rows),
-            "pandas.read_sql": lambda: timed(lambda: len(pandas.read_sql(whole, engine))),
-        }.items():
-            seconds, rows, *memory = work()
-            assert rows == given.rows, (name, rows)
-            times.setdefault(name, []).append(seconds)
-            peak = max([peak, *memory])
-    best = statistics.median(times["stoker, 2 connections"])
-    print(f"{given.rows} x {COLUMNS} float4, median of {given.rounds}")
-    for name, each in times.items():
-        middle = statistics.median(each)
-        print(f"{name:28}{middle:8.2f} s   {middle / best:6.2f} x")
-    tensor = given.rows * COLUMNS * 4
-    print(f"peak memory of stoker {peak / 1e6:.0f} MB, {peak / tensor:.2f} x the {tensor / 1e6:.0f} MB of the tensor")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--uri", required=True)
+    parser.add_argument("--table", required=True)
+    parser.add_argument("--columns", type=int, required=True)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--seconds", type=float, default=0.5)
+    given = parser.parse_known_args()[0]
+    address = expanded(given.uri)
+    query = f"SELECT {', '.join(f'c{c}' for c in range(given.columns))} FROM {given.table}"
+    connection = psycopg2.connect(address)
+    cursor = connection.cursor()
+    cursor.execute(f"SELECT count(*), pg_relation_size(%s) / 8192 FROM {given.table}", (given.table,))
+    rows, pages = cursor.fetchone()
+    connection.close()
+    halves = [f"{query} WHERE ctid < '({pages // 2},0)'", f"{query} WHERE ctid >= '({pages // 2},0)'"]
+    versions = {"pandas": pandas.__version__, "pyarrow": pyarrow.__version__, "connectorx": connectorx.__version__,
+                "sqlalchemy": sqlalchemy.__version__, "psycopg2": psycopg2.__version__.split()[0]}
+
+    def with_connectorx(queries):
+        return from_arrow(connectorx.read_sql(address, queries, return_type="arrow"))
+
+    for name, read in {"ConnectorX, 2 connections": lambda: with_connectorx(halves),
+                       "ConnectorX, 1 connection": lambda: with_connectorx(query),
+                       "pandas.read_sql": lambda: read_with_pandas(address, query)}.items():
+        measure_apart("postgres", rows, name, read, given, versions)
+    taken, processor = read_by_batches(address, query, rows, max(1, given.seconds))
+    print(json.dumps({
+        "workload": "load postgres", "batch": rows, "engine": f"a query per batch of {BATCH}", "device": "cpu",
+        "precision": "fp32", "us_per_step": 1e6 * taken, "processor_us_per_step": 1e6 * processor,
+        "samples_per_s": rows / taken, "versions": versions}), flush=True)
 
 
 if __name__ == "__main__":

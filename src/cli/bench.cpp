@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/bench_sources.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
 
@@ -171,22 +172,31 @@ ExitCode run_linear(const BenchOptions& options) {
 
 // A subcommand with options of its own.
 CLI::App* add_load(CLI::App& app, LoadOptions& options) {
-  CLI::App* load = app.add_subcommand("load", "Rows of a file to a tensor of 32-bit floats on the device");
-  load->add_option("--rows", options.rows, "Rows of the file")
+  CLI::App* load =
+      app.add_subcommand("load", "Rows of a file or a database to a tensor of 32-bit floats on the device");
+  load->add_option("--rows", options.rows, "Rows to load")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}))
       ->capture_default_str();
   load->add_option("--columns", options.columns, "Columns of numbers")
       ->check(CLI::Range(std::int64_t{2}, std::int64_t{10'000}))
       ->capture_default_str();
-  load->add_option("--format", options.formats, "csv, parquet or arrow; may be repeated")
+  load->add_option("--format", options.formats,
+                   "csv, parquet, arrow, hdf5, sqlite or postgres; may be repeated")
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({"csv", "parquet", "arrow"}))
+      ->check(CLI::IsMember(load_formats()))
+      ->capture_default_str();
+  load->add_option(
+          "--uri", options.uri,
+          "Of postgres: address of a database in which a table may be made for the measurement, best as "
+          "${NAME} of an environment variable")
       ->capture_default_str();
   load->add_option("--device", options.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
   load->add_option("--seconds", options.seconds, "Length of each of the 7 windows whose median is reported")
       ->check(CLI::Range(0.2, 600.0))
       ->capture_default_str();
-  load->add_flag("--peers", options.peers, "Also measure pandas and pyarrow and report the ratios");
+  load->add_flag("--peers", options.peers,
+                 "Also measure pandas, pyarrow, h5py and ConnectorX, each where it can read the format, and "
+                 "report the ratios");
   load->add_flag("--json", options.json, "Print one JSON object per measurement, each on its own line");
   return load;
 }
@@ -234,6 +244,7 @@ Action declare_bench(CLI::App& app) {
       "  stoker bench w4 --device cuda --engine fused --engine graph --peers\n"
       "  stoker bench linear --peers\n"
       "  stoker bench load --rows 2000000 --columns 20 --format csv --peers\n"
+      "  stoker bench load --format postgres --rows 1000000 --uri '${DATABASE_URL}' --peers\n"
       "  stoker bench cache --rows 1000000 --columns 14");
   return [=] {
     if (load->parsed()) {

@@ -88,13 +88,15 @@ void bench_w4(const BenchOptions& options, Comparison& comparison,
 // linear_regression, ridge, lasso, lasso_cv on the same table in memory. One line per model.
 void bench_linear(const BenchOptions& options, Comparison& comparison);
 
-// From a file to a tensor on the device, by format.
+// From a file or a database to a tensor on the device, by format. Each window is measured in a process of its
+// own, and those of the peers between them.
 struct LoadOptions {
   std::int64_t rows = 500'000;
   std::int64_t columns = 14;
   std::vector<std::string> formats{"csv", "parquet", "arrow"};
   std::string device = "cpu";
-  double seconds = 0.25;  // of a window
+  std::string uri = "${DATABASE_URL}";  // of postgres
+  double seconds = 0.25;                // of a window
   bool peers = false;
   bool json = false;
 };

@@ -58,17 +58,17 @@ bool read_bench_line(const std::string& text, BenchLine& line) {
 namespace {
 
 // Padded to what their columns may need, since rows are printed one by one.
-const std::vector<std::string> columns{"× stoker",
-                                       "µs/step   ",
-                                       "spread",
-                                       "× by CPU",
-                                       "CPU µs    ",
-                                       "CPU spread",
-                                       "batch",
-                                       "workload              ",
-                                       "engine                               ",
-                                       "device",
-                                       "precision"};
+const std::vector<std::string> headings{"× stoker",
+                                        "µs/step   ",
+                                        "spread",
+                                        "× by CPU",
+                                        "CPU µs    ",
+                                        "CPU spread",
+                                        "batch",
+                                        "workload              ",
+                                        "engine                               ",
+                                        "device",
+                                        "precision"};
 
 std::vector<std::string> row_of(const BenchLine& line, const BenchLine& first) {
   const auto ratio = [](double one, double other) {
@@ -92,13 +92,14 @@ std::vector<std::string> row_of(const BenchLine& line, const BenchLine& first) {
 }  // namespace
 
 void Comparison::show(const BenchLine& line) {
+  if (is_silent_) return;
   if (as_json_) return print_data(to_json(line).dump() + "\n");
-  if (firsts_.empty()) print(aligned({columns}));
+  if (firsts_.empty()) print(aligned({headings}));
   auto first = std::find_if(firsts_.begin(), firsts_.end(), [&](const BenchLine& other) {
     return other.workload == line.workload && other.batch == line.batch;
   });
   if (first == firsts_.end()) first = firsts_.insert(firsts_.end(), line);
-  const std::string both = aligned({columns, row_of(line, *first)});
+  const std::string both = aligned({headings, row_of(line, *first)});
   print(both.substr(both.find('\n') + 1));
 }
 

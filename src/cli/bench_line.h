@@ -35,16 +35,25 @@ bool read_bench_line(const std::string& text, BenchLine& line);
 class Comparison {
  public:
   explicit Comparison(bool as_json) : as_json_(as_json) {}
+  // For who wants the lines and shows them elsewhere.
+  static Comparison silent() {
+    Comparison none(false);
+    none.is_silent_ = true;
+    return none;
+  }
   void show(const BenchLine& line);
 
  private:
   bool as_json_;
+  bool is_silent_ = false;
   std::vector<BenchLine> firsts_;  // of each workload and batch
 };
 
 // Runs those scripts of bench/peers/ whose names begin with `prefix`, with the first of these Pythons that
-// has their packages: $STOKER_PYTHON, that of .venv, the system's; and shows what each has measured. A script
-// that cannot run (its packages are missing) is told about.
+// has their packages: $STOKER_PYTHON, that of .venv, the system's; and gives, or shows, what each has
+// measured. What is measured is told about, and a script that cannot run (its packages are missing).
+std::vector<BenchLine> lines_of_peers(const std::string& prefix, const std::vector<std::string>& arguments,
+                                      bool tells = true);
 void run_peers(const std::string& prefix, const std::vector<std::string>& arguments, Comparison& comparison);
 
 }  // namespace stoker::cli

@@ -113,9 +113,9 @@ Finished run_and_read(const std::vector<std::string>& words) {
 }
 
 std::vector<BenchLine> run_peer(const fs::path& script, const std::vector<std::string>& python,
-                                const std::vector<std::string>& arguments) {
+                                const std::vector<std::string>& arguments, bool tells) {
   const std::string name = script.filename().string();
-  tell(fmt::format("measuring {} {} …", name, join(arguments, " ")));
+  if (tells) tell(fmt::format("measuring {} {} …", name, join(arguments, " ")));
   std::string reason;
   for (const std::string& interpreter : python) {
     std::vector<std::string> words{interpreter, script.string()};
@@ -128,23 +128,35 @@ std::vector<BenchLine> run_peer(const fs::path& script, const std::vector<std::s
     if (finished.done) return lines;
     if (reason.empty()) reason = finished.last_error;
   }
-  tell(fmt::format("  left out: {}", reason.empty() ? "it could not be run" : reason));
+  if (tells) tell(fmt::format("  left out: {}", reason.empty() ? "it could not be run" : reason));
   return {};
 }
 
-}  // namespace
-
-void run_peers(const std::string& prefix, const std::vector<std::string>& arguments, Comparison& comparison) {
-  const fs::path root = repository();
+std::vector<fs::path> peers_named(const std::string& prefix) {
   std::vector<fs::path> scripts;
-  for (const auto& entry : fs::directory_iterator(root / "bench" / "peers")) {
+  for (const auto& entry : fs::directory_iterator(repository() / "bench" / "peers")) {
     const std::string name = entry.path().filename().string();
     if (name.starts_with(prefix) && is_peer(entry.path())) scripts.push_back(entry.path());
   }
   std::sort(scripts.begin(), scripts.end());
-  for (const fs::path& script : scripts) {
-    for (const BenchLine& line : run_peer(script, pythons(root), arguments)) comparison.show(line);
-  }
+  return scripts;
+}
+
+}  // namespace
+
+std::vector<BenchLine> lines_of_peers(const std::string& prefix, const std::vector<std::string>& arguments,
+                                      bool tells) {
+  std::vector<BenchLine> lines;
+  for (const fs::path& script : peers_named(prefix))
+    for (BenchLine& line : run_peer(script, pythons(repository()), arguments, tells))
+      lines.push_back(std::move(line));
+  return lines;
+}
+
+void run_peers(const std::string& prefix, const std::vector<std::string>& arguments, Comparison& comparison) {
+  for (const fs::path& script : peers_named(prefix))
+    for (const BenchLine& line : run_peer(script, pythons(repository()), arguments, true))
+      comparison.show(line);
 }
 
 }  // namespace stoker::cli

@@ -8,6 +8,19 @@
 #include "base/elapsed.h"
 
 namespace stoker::cli {
+
+double processor_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+MedianAndSpread median_and_spread(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  const double median = times[times.size() / 2];
+  return {median, (times.back() - times.front()) / median};
+}
+
 namespace {
 
 constexpr int windows = 7;
@@ -17,29 +30,12 @@ struct Taken {
   double processor_seconds;
 };
 
-double processor_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 Taken time_of(const std::function<void(std::int64_t)>& work, std::int64_t units) {
   const Moment start = now();
   const double processor_start = processor_seconds();
   work(units);
   const double processor = processor_seconds() - processor_start;
   return {seconds_since(start), processor};
-}
-
-struct Summary {
-  double median;
-  double spread;
-};
-
-Summary summary_of(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  const double median = times[times.size() / 2];
-  return {median, (times.back() - times.front()) / median};
 }
 
 // Units that take at least this long, found by doubling; warms everything up on the way.
@@ -70,8 +66,8 @@ Measured measure(const std::function<void(std::int64_t units)>& work, double win
     times.push_back(taken.seconds / static_cast<double>(units));
     processor_times.push_back(taken.processor_seconds / static_cast<double>(units));
   }
-  const Summary clock = summary_of(times);
-  const Summary processor = summary_of(processor_times);
+  const MedianAndSpread clock = median_and_spread(times);
+  const MedianAndSpread processor = median_and_spread(processor_times);
   return {clock.median, clock.spread, processor.median, processor.spread};
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace stoker::cli {
 
@@ -19,5 +20,14 @@ struct Measured {
 // Warms up, finds how many units fill a window, then measures at least 5 windows of at least
 // `window_seconds`. `work(units)` does that many units and comes back when they are done.
 Measured measure(const std::function<void(std::int64_t units)>& work, double window_seconds);
+
+// Of the processor, since the process began, all threads together.
+double processor_seconds();
+
+struct MedianAndSpread {
+  double median;
+  double spread;
+};
+MedianAndSpread median_and_spread(std::vector<double> times);
 
 }  // namespace stoker::cli
