@@ -11,6 +11,23 @@
 #include "config/flags.h"
 
 namespace stoker::cli {
+namespace {
+
+// Not among the flags of the help: who knows them from documents is told why they are none.
+void refuse_refresh_flags(CLI::App& app) {
+  for (const char* flag : {"--refresh", "--refresh-query"}) {
+    const CLI::callback_t refuse_flag = [flag](const CLI::results_t&) -> bool {
+      refuse(
+          "{} is for documents, as a setting of data_load that stoker run and stoker sweep obey; this "
+          "command "
+          "looks at the rows before it uses them, and reads them each time",
+          flag);
+    };
+    app.add_option(flag, refuse_flag)->group("");
+  }
+}
+
+}  // namespace
 
 config::Fields reading_settings(SourceConfig& source) {
   // The refreshing is for documents: a command looks at the rows before it runs, and reads them for that.
@@ -27,6 +44,7 @@ void add_reading_flags(CLI::App& app, config::Value& given) {
   SourceConfig usual;
   const config::Fields settings = reading_settings(usual);
   config::add_flags(app, settings, given);
+  refuse_refresh_flags(app);
   const auto dates = std::ranges::find(settings, "date_columns", &config::Field::name);
   const CLI::callback_t take = [&given, name = dates->name](const CLI::results_t& texts) {
     config::Value forms(config::Value::Map{});

@@ -38,10 +38,7 @@ CardRunner::Look CardRunner::look_outside(const Card& card, const StopSignal& st
   if (!options_.use_cache) return look_at(card, stop, nothing);
   Look look = look_at(card, stop, [this](const std::string& key) { return known_sources_.find(key); });
   if (look.outside.is_known && !look.kept) return look_at(card, stop, nothing);
-  if (look.outside.is_known)
-    recorder_.note(Severity::info,
-                   fmt::format("{} is not read again: its rows are those of {}", look.outside.rows.name,
-                               moment_utc(look.outside.rows.read_at)));
+  if (look.outside.is_known) recorder_.note(Severity::info, text_of_known_rows(look.outside.rows));
   return look;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "base/without_sync.h"
 
 namespace stoker {
@@ -24,6 +25,10 @@ bool is_key(const std::string& name) {
 }
 
 }  // namespace
+
+std::string text_of_known_rows(const KnownRows& rows) {
+  return fmt::format("{} is not read again: its rows are those of {}", rows.name, moment_utc(rows.read_at));
+}
 
 std::optional<KnownSources::Known> KnownSources::read(const std::string& key) const {
   if (!is_key(key)) return std::nullopt;

@@ -9,6 +9,9 @@
 
 namespace stoker {
 
+// For people, where rows of the cache stand for those of a source.
+std::string text_of_known_rows(const KnownRows& rows);
+
 // What is known of rows that the cache keeps of databases and addresses, each source a file beside the
 // entries: <cache>/sources/<key>.json. One that is damaged is as good as none: the rows are read again.
 class KnownSources {

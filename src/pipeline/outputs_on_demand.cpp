@@ -2,6 +2,7 @@
 
 #include "data/windows.h"
 #include "pipeline/cache.h"
+#include "pipeline/known_sources.h"
 
 namespace stoker {
 namespace {
@@ -11,10 +12,15 @@ class SaysNotes : public TrainingListener {
   explicit SaysNotes(const Notes& notes) : notes_(notes) {}
   void epoch_finished(const EpochReport&) override {}
   void advanced(std::int64_t, std::int64_t, double) override {}
-  void note(Severity severity, const std::string& message) override { notes_(severity, message); }
+  void note(Severity severity, const std::string& message) override {
+    heard_.emplace_back(severity, message);
+    notes_(severity, message);
+  }
+  const CardNotes& heard() const { return heard_; }
 
  private:
   const Notes& notes_;
+  CardNotes heard_;
 };
 
 std::uint64_t bytes_of(const PortValues& values) {
@@ -38,8 +44,30 @@ const Outside& OutputsOnDemand::outside_of(const Document& document, const Card&
   const std::string key = card.type + "\n" + config::to_yaml(card.config);
   const auto found = outsides_.find(key);
   if (found != outsides_.end()) return found->second;
-  return outsides_.emplace(key, card.kind->look_outside(card.config, document.folder, stop_, {}))
-      .first->second;
+  return outsides_.emplace(key, looked_outside(document, card)).first->second;
+}
+
+// As a run does it: rows that are known but no longer kept are fetched after all.
+Outside OutputsOnDemand::looked_outside(const Document& document, const Card& card) const {
+  const KnownSources sources(cache_);
+  Outside outside = card.kind->look_outside(card.config, document.folder, stop_,
+                                            [&](const std::string& key) { return sources.find(key); });
+  if (!outside.is_known) return outside;
+  const std::string identity = identity_of_card(card, {}, outside.fingerprint);
+  if (Cache(cache_).state_of(identity, *card.kind) != Cache::State::whole)
+    return card.kind->look_outside(card.config, document.folder, stop_,
+                                   [](const std::string&) { return std::optional<KnownRows>(); });
+  notes_(Severity::info, text_of_known_rows(outside.rows));
+  return outside;
+}
+
+std::optional<PortValues> OutputsOnDemand::known_values(const Card& card, const Outside& outside,
+                                                        const std::string& identity) const {
+  if (!outside.is_known) return std::nullopt;
+  std::optional<KeptOutputs> kept = Cache(cache_).load(identity, *card.kind);
+  if (!kept) return std::nullopt;
+  for (const auto& [severity, message] : kept->notes) notes_(severity, message);
+  return std::move(kept->values);
 }
 
 std::string OutputsOnDemand::identity_of(const Document& document, const Card& card, Identities& known) {
@@ -75,7 +103,13 @@ std::shared_ptr<const PortValues> OutputsOnDemand::outputs_of(const Document& do
                             .resume = false,
                             .listener = listener,
                             .stop = stop_};
-  PortValues values = card.kind->run(context);
+  const Outside& outside = context.outside;
+  std::optional<PortValues> known_before = known_values(card, outside, identity);
+  PortValues values = known_before ? std::move(*known_before) : card.kind->run(context);
+  if (!outside.rows.key.empty() && !outside.is_known) {
+    Cache(cache_).keep(identity, *card.kind, values, listener.heard());
+    KnownSources(cache_).keep(outside.rows, identity);
+  }
   const std::uint64_t bytes = bytes_of(values);
   return kept_.add(identity, std::move(values), bytes);
 }

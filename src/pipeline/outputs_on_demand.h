@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/notes.h"
 #include "base/stop.h"
@@ -18,8 +21,10 @@ namespace stoker {
 // wanted after all.
 class OutputsOnDemand {
  public:
-  // Both must live as long.
-  OutputsOnDemand(const Notes& notes, const StopSignal& stop) : notes_(notes), stop_(stop) {}
+  // Notes and stop must live as long. `cache` is the folder where rows are kept of sources that say when they
+  // are to be read again (`refresh`).
+  OutputsOnDemand(const Notes& notes, const StopSignal& stop, std::filesystem::path cache)
+      : notes_(notes), stop_(stop), cache_(std::move(cache)) {}
 
   PortValue value_at(const Document& document, const Connection& connection);
   // What that value depends on.
@@ -34,9 +39,14 @@ class OutputsOnDemand {
   using Identities = std::map<std::string, std::string>;
   std::string identity_of(const Document& document, const Card& card, Identities& known);
   std::shared_ptr<const PortValues> outputs_of(const Document& document, const Card& card, Identities& known);
+  Outside looked_outside(const Document& document, const Card& card) const;
+  // The values of a source whose rows are known from before; none where they are to be read.
+  std::optional<PortValues> known_values(const Card& card, const Outside& outside,
+                                         const std::string& identity) const;
 
   const Notes& notes_;
   const StopSignal& stop_;
+  std::filesystem::path cache_;
   std::map<std::string, Outside> outsides_;
   Kept<PortValues> kept_;
 };

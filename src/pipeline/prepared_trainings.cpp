@@ -129,8 +129,9 @@ void refuse_metric(const std::string& metric, TaskChoice choice) {
 
 }  // namespace
 
-PreparedTrainings::PreparedTrainings(const SweepDocument& sweep, Notes notes, const StopSignal& stop)
-    : sweep_(sweep), outputs_(notes_, stop) {
+PreparedTrainings::PreparedTrainings(const SweepDocument& sweep, const std::filesystem::path& cache,
+                                     Notes notes, const StopSignal& stop)
+    : sweep_(sweep), outputs_(notes_, stop, cache) {
   // Every candidate meets the same peculiarities of the data; one is enough to tell.
   notes_ = [this, notes = std::move(notes)](Severity severity, const std::string& message) {
     if (said_.insert(message).second) notes(severity, message);

@@ -47,7 +47,9 @@ struct PreparedTraining {
 // several threads.
 class PreparedTrainings {
  public:
-  PreparedTrainings(const SweepDocument& sweep, Notes notes, const StopSignal& stop);
+  // `cache` is the folder of the cache, for rows of sources that say when they are to be read again.
+  PreparedTrainings(const SweepDocument& sweep, const std::filesystem::path& cache, Notes notes,
+                    const StopSignal& stop);
 
   // Reads the rows to train on, which all candidates share: what goes wrong there is no candidate's fault.
   void load();

@@ -60,8 +60,8 @@ std::optional<Error> own_failure(Work work) {
 
 }  // namespace
 
-Search::Search(const SweepDocument& sweep, fs::path checkpoints, int threads, Results& results, Notes notes,
-               const StopSignal& stop)
+Search::Search(const SweepDocument& sweep, fs::path checkpoints, const fs::path& cache, int threads,
+               Results& results, Notes notes, const StopSignal& stop)
     : sweep_(sweep),
       checkpoints_(std::move(checkpoints)),
       threads_(threads > 0 ? threads : std::max(1, cpu_cores())),
@@ -69,7 +69,7 @@ Search::Search(const SweepDocument& sweep, fs::path checkpoints, int threads, Re
       notes_(std::move(notes)),
       warnings_(notes_),
       listener_("a candidate", warnings_),
-      prepared_(sweep, notes_, stop_),
+      prepared_(sweep, cache, notes_, stop_),
       batches_(checkpoints_, true),
       candidates_(candidates_of(sweep)),
       rungs_(rungs_for(sweep, candidates_)),

@@ -21,8 +21,8 @@ namespace stoker {
 // Trains the candidates of a sweep, rung by rung.
 class Search {
  public:
-  Search(const SweepDocument& sweep, std::filesystem::path checkpoints, int threads, Results& results,
-         Notes notes, const StopSignal& stop);
+  Search(const SweepDocument& sweep, std::filesystem::path checkpoints, const std::filesystem::path& cache,
+         int threads, Results& results, Notes notes, const StopSignal& stop);
 
   const std::vector<Candidate>& candidates() const { return candidates_; }
   std::int64_t trainings() const;  // of all rungs

@@ -94,7 +94,7 @@ class Sweep {
         folder_(folder_for(sweep, options)),
         results_(folder_->paths().folder / "results.jsonl", identity_of(sweep)),
         search_(
-            sweep, folder_->paths().checkpoints(), options.threads, results_,
+            sweep, folder_->paths().checkpoints(), cache_of_runs(), options.threads, results_,
             [this](Severity severity, const std::string& message) { note(severity, message); },
             search_stop_) {
     search_stop_.heed(stop);
@@ -254,12 +254,18 @@ class Sweep {
     summary_.final_run = last.folder;
   }
 
+  // Where the winner's run is made.
+  fs::path folder_of_runs() const {
+    const fs::path out = options_.resume ? folder().parent_path() : options_.out;
+    return out.empty() ? fs::path(".") : out;
+  }
+  fs::path cache_of_runs() const { return folder_of_runs() / ".cache"; }
+
   // Goes on with an earlier run of the same winner.
   RunSummary run_winner(const Document& document, const std::optional<RefittedIn>& earlier,
                         RunListener& watching, const std::function<void(const fs::path&)>& started) {
     RunOptions options;
-    options.out = options_.resume ? folder().parent_path() : options_.out;
-    if (options.out.empty()) options.out = ".";
+    options.out = folder_of_runs();
     if (earlier && earlier->first == summary_.winner && fs::exists(RunPaths{earlier->second}.record()))
       options.resume = earlier->second;
     RefitListener listener(watching, said_, [&](const fs::path& run) { started(fs::absolute(run)); });
