@@ -1,5 +1,8 @@
 // Training and predicting from databases with the real program: what reaches the run folder and the words.
 #include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -131,6 +134,70 @@ TEST_F(Databases, LeaveNothingHalfMadeWhereTheyFail) {
   const Finished refused = place.stoker({"train", "HOUSES_DATABASE", "--table", "houses", "--target", "y"});
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.errors, AllOf(HasSubstr("no connection to PostgreSQL"), Not(HasSubstr("Wrong"))));
+}
+
+std::vector<nlohmann::json> measured_lines(const Finished& finished) {
+  std::vector<nlohmann::json> lines;
+  std::istringstream all(finished.output);
+  for (std::string line; std::getline(all, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+void expect_measured(const nlohmann::json& line, const std::string& workload, int rows) {
+  EXPECT_EQ(line.at("workload"), workload);
+  EXPECT_EQ(line.at("engine"), "stoker");
+  EXPECT_EQ(line.at("batch"), rows);
+  EXPECT_GT(line.at("us_per_step"), 0);
+  EXPECT_GT(line.at("processor_us_per_step"), 0);
+  EXPECT_GT(line.at("samples_per_s"), 0);
+}
+
+TEST(BenchLoad, MeasuresEveryKindOfFile) {
+  const Workplace place;
+  const Finished finished =
+      place.stoker({"bench", "load", "--rows", "2000", "--columns", "3", "--seconds", "0.2", "--format",
+                    "csv", "--format", "parquet", "--format", "arrow", "--format", "sqlite", "--json"});
+  ASSERT_EQ(finished.code, 0) << finished.errors;
+  const std::vector<nlohmann::json> lines = measured_lines(finished);
+  ASSERT_EQ(lines.size(), 4U);
+  int at = 0;
+  for (const char* format : {"csv", "parquet", "arrow", "sqlite"})
+    expect_measured(lines[static_cast<std::size_t>(at++)], std::string("load ") + format, 2000);
+  const Finished hdf5 = place.stoker({"bench", "load", "--rows", "2000", "--columns", "3", "--seconds", "0.2",
+                                      "--format", "hdf5", "--json"});
+  if (hdf5.code == 2) {
+    EXPECT_THAT(hdf5.errors, HasSubstr("libhdf5"));
+  } else {
+    ASSERT_EQ(hdf5.code, 0) << hdf5.errors;
+    expect_measured(measured_lines(hdf5).at(0), "load hdf5", 2000);
+  }
+  EXPECT_EQ(place.stoker({"bench", "load", "--format", "xls"}).code, 2);
+}
+
+TEST_F(Databases, BenchLoadMakesATableOfItsOwnAndLeavesNothing) {
+  const Workplace place;
+  const std::vector<std::string> words{
+      "bench",     "load", "--format",  "postgres", "--uri", "${HOUSES_DATABASE}", "--rows", "2000",
+      "--columns", "3",    "--seconds", "0.2",      "--json"};
+  const Finished finished = place.stoker(words);
+  ASSERT_EQ(finished.code, 0) << finished.errors;
+  expect_measured(measured_lines(finished).at(0), "load postgres", 2000);
+  expect_no_secret(finished.output + finished.errors, "words");
+  EXPECT_EQ(run("SELECT to_regclass('stoker_bench_load')"), "");
+  run("CREATE TABLE stoker_bench_load AS SELECT 7 AS a");
+  const Finished taken = place.stoker(words);
+  EXPECT_EQ(taken.code, 2);
+  EXPECT_THAT(taken.errors, HasSubstr("DROP TABLE stoker_bench_load"));
+  EXPECT_EQ(run("SELECT a FROM stoker_bench_load"), "7");
+  run("DROP TABLE stoker_bench_load");
+  const Finished nowhere =
+      place.stoker({"bench", "load", "--format", "postgres", "--uri", "${NO_SUCH_DATABASE}"});
+  EXPECT_EQ(nowhere.code, 2);
+  EXPECT_THAT(nowhere.errors, HasSubstr("NO_SUCH_DATABASE"));
+  const Finished open_password =
+      place.stoker({"bench", "load", "--format", "postgres", "--uri", "postgres://me:secret@localhost/x"});
+  EXPECT_EQ(open_password.code, 2);
+  EXPECT_THAT(open_password.errors, AllOf(HasSubstr("password"), Not(HasSubstr("secret@"))));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -170,6 +171,69 @@ TEST_F(Refresh, IsCheckedBeforeAnythingIsRead) {
   const Finished file = place_.stoker({"validate", "file.yaml"});
   EXPECT_EQ(file.code, 2);
   EXPECT_THAT(file.errors, HasSubstr("not a setting of source csv"));
+}
+
+// The search and the winner's run read the same rows, whoever read them first.
+TEST_F(Refresh, HoldsForASweepToo) {
+  const auto sweep = [&](const std::string& settings) {
+    place_.write(
+        "sweep.yaml",
+        "version: 1\nname: wells\ncards:\n  load:\n    type: data_load\n    config: {source: postgres, "
+        "uri: \"${WELLS_DATABASE}\", table: wells" +
+            settings +
+            "}\n  model: {type: model_define, config: {model_type: ridge, hyperparameters: {alpha: {grid: "
+            "[0.1, 10]}}}}\n"
+            "  train:\n    type: train\n    inputs: {train_dataset: load.dataset, model_spec: "
+            "model.model_spec}\n    config: {target_column: flow}\n");
+    const Finished finished =
+        place_.stoker({"sweep", "sweep.yaml", "--set", "sweep.folds=2", "--out", "runs"});
+    EXPECT_EQ(finished.code, 0) << finished.errors;
+    std::string trials;
+    for (const auto& each : fs::directory_iterator(place_.folder() / "runs"))
+      if (fs::exists(each.path() / "trials.csv")) {
+        std::istringstream lines(place_.read(each.path() / "trials.csv"));
+        std::string line;
+        for (int i = 0; i < 2; ++i) std::getline(lines, line);
+        trials = line;
+        fs::remove_all(each);
+      }
+    told_ = finished.errors;
+    return trials.substr(0, trials.rfind(','));
+  };
+  const auto score = [&](const std::string& settings) {
+    const std::vector<std::string> cells = [&] {
+      std::vector<std::string> found;
+      std::istringstream line(sweep(settings));
+      for (std::string cell; std::getline(line, cell, ',');) found.push_back(cell);
+      return found;
+    }();
+    return cells.size() > 2 ? cells[2] : std::string();
+  };
+  const std::string first = score(", refresh: never");
+  EXPECT_EQ(known().size(), 1U) << "the search keeps what it has read";
+  EXPECT_THAT(told_, HasSubstr("not read again")) << "the winner's run takes it";
+  run("UPDATE wells SET flow = flow * 10");
+  EXPECT_EQ(score(", refresh: never"), first);
+  EXPECT_THAT(told_, AllOf(HasSubstr("table wells"), HasSubstr("not read again")));
+  EXPECT_NE(score(""), first) << "read again, and the rows are others";
+  for (const auto& each : fs::directory_iterator(place_.folder() / "runs/.cache"))
+    if (each.path().filename() != "sources" && each.path().filename() != "lock") fs::remove_all(each);
+  EXPECT_NE(score(", refresh: never"), first) << "what is not kept any more is read";
+  expect_no_secret();
+}
+
+TEST_F(Refresh, IsRefusedWithItsReasonWhereACommandReadsRowsEachTime) {
+  for (const char* command : {"train", "preview"})
+    for (const std::vector<std::string>& flag :
+         {std::vector<std::string>{"--refresh", "2h"}, {"--refresh-query", "SELECT 1"}}) {
+      const Finished finished =
+          place_.stoker({command, "WELLS_DATABASE", "--table", "wells", flag[0], flag[1]});
+      EXPECT_EQ(finished.code, 2);
+      EXPECT_THAT(finished.errors, AllOf(HasSubstr(flag[0] + " is for documents"), HasSubstr("each time")));
+    }
+  const Finished predicted = place_.stoker({"predict", "latest", "WELLS_DATABASE", "--refresh", "never"});
+  EXPECT_EQ(predicted.code, 2);
+  EXPECT_THAT(predicted.errors, HasSubstr("--refresh is for documents"));
 }
 
 TEST_F(Refresh, ShowsAndClearsTheCache) {
