@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "device/cuda.h"
+#include "device/row_memory.h"
 
 namespace stoker {
 namespace {
@@ -78,6 +79,21 @@ const char* name_of(DType type) {
 Array::Array(DType type, Shape shape, Memory memory, Device device)
     : type_(type), memory_(memory), device_(device), shape_(std::move(shape)) {
   storage_ = allocate(static_cast<std::size_t>(product(shape_)) * size_of(type_), memory_, device_);
+}
+
+Array Array::for_rows(DType type, Shape shape) {
+  constexpr std::size_t least_bytes = std::size_t{64} << 10U;  // less is not worth pages of its own
+  const std::size_t bytes = static_cast<std::size_t>(product(shape)) * size_of(type);
+  if (bytes < least_bytes) return {type, std::move(shape)};
+  Array array;
+  array.type_ = type;
+  array.shape_ = std::move(shape);
+  array.storage_ = memory_for_rows(bytes);
+  return array;
+}
+
+bool Array::lies_in_file() const {
+  return memory_ == Memory::host && stoker::lies_in_file(storage_.get());
 }
 
 std::int64_t Array::size() const {

@@ -49,6 +49,9 @@ class Array {
   Array() = default;
   // Uninitialised, aligned to 64 bytes. Throws OutOfMemory.
   Array(DType type, Shape shape, Memory memory = Memory::host, Device device = Device::cpu());
+  // Of the host, with a place for each row of a table: in a file where memory does not hold it
+  // (row_memory.h). Uninitialised. Throws OutOfMemory.
+  static Array for_rows(DType type, Shape shape);
   template <class T>
   static Array from(std::span<const T> values, Shape shape) {
     Array array(dtype_of<T>(), std::move(shape));
@@ -64,6 +67,7 @@ class Array {
   Memory memory() const { return memory_; }
   Device device() const { return device_; }
   bool empty() const { return size() == 0; }
+  bool lies_in_file() const;  // of memory that was made for rows
 
   void* data() { return storage_.get(); }
   const void* data() const { return storage_.get(); }

@@ -1,0 +1,146 @@
+#include "device/row_memory.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "device/array.h"
+#include "device/host_memory.h"
+
+namespace stoker {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20U;
+
+// The memory of the host as small as a test makes it.
+class LimitOfMemory {
+ public:
+  explicit LimitOfMemory(const char* bytes) {
+    setenv("STOKER_MEMORY_LIMIT", bytes, 1);
+    memory_for_all_rows();  // which looks anew
+  }
+  LimitOfMemory(const LimitOfMemory&) = delete;
+  LimitOfMemory& operator=(const LimitOfMemory&) = delete;
+  ~LimitOfMemory() {
+    unsetenv("STOKER_MEMORY_LIMIT");
+    memory_for_all_rows();
+  }
+};
+
+TEST(RowMemory, LiesInAFileBeyondHalfOfWhatTheHostHas) {
+  const LimitOfMemory limit("8388608");
+  EXPECT_EQ(memory_for_all_rows(), 4 * mebibyte);
+  const auto first = memory_for_rows(3 * mebibyte);
+  const auto second = memory_for_rows(3 * mebibyte);
+  EXPECT_FALSE(lies_in_file(first.get()));
+  EXPECT_TRUE(lies_in_file(second.get()));
+  const auto third = memory_for_rows(mebibyte);
+  EXPECT_FALSE(lies_in_file(third.get())) << "there is room for a smaller one";
+}
+
+TEST(RowMemory, HasRoomAgainForWhatWasGivenBack) {
+  const LimitOfMemory limit("8388608");
+  auto first = memory_for_rows(3 * mebibyte);
+  EXPECT_TRUE(lies_in_file(memory_for_rows(3 * mebibyte).get()));
+  first.reset();
+  EXPECT_FALSE(lies_in_file(memory_for_rows(3 * mebibyte).get()));
+}
+
+TEST(RowMemory, KeepsWhatIsWrittenIntoAFile) {
+  const LimitOfMemory limit("1048576");
+  Array rows = Array::for_rows(DType::int32, {1000, 1000});
+  ASSERT_TRUE(rows.lies_in_file());
+  EXPECT_EQ(rows.memory(), Memory::host);
+  for (std::int32_t i = 0; std::int32_t & each : rows.as<std::int32_t>()) each = i++;
+  const Array copy = rows.clone();
+  EXPECT_FALSE(copy.lies_in_file());
+  EXPECT_EQ(std::memcmp(copy.data(), rows.data(), rows.bytes()), 0);
+  EXPECT_EQ(copy.as<std::int32_t>()[999'999], 999'999);
+}
+
+TEST(RowMemory, LeavesNothingInItsFolder) {
+  const TemporaryFolder folder;
+  keep_rows_in(folder.path() / "not" / "there yet");
+  const LimitOfMemory limit("1048576");
+  const auto block = memory_for_rows(2 * mebibyte);
+  EXPECT_TRUE(lies_in_file(block.get()));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  keep_rows_in({});
+}
+
+// A file that may not grow is what a full disk is.
+TEST(RowMemory, SaysWhatToDoWhereTheDiskHasNoRoom) {
+  const LimitOfMemory limit("1048576");
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit usual{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);
+  const rlimit small{mebibyte, usual.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  std::string message;
+  try {
+    memory_for_rows(std::size_t{8} << 30U);
+  } catch (const OutOfMemory& error) {
+    message = error.what();
+  }
+  setrlimit(RLIMIT_FSIZE, &usual);
+  std::signal(SIGXFSZ, before);
+  EXPECT_THAT(message, AllOf(HasSubstr("a file of 8.0 GiB cannot be had in"), HasSubstr("free space")));
+}
+
+TEST(RowMemory, RefusesALimitThatIsNoNumber) {
+  setenv("STOKER_MEMORY_LIMIT", "lots", 1);
+  std::string message;
+  try {
+    keep_rows_in({});
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  unsetenv("STOKER_MEMORY_LIMIT");
+  EXPECT_EQ(message, "STOKER_MEMORY_LIMIT is 'lots'; it must be a number of bytes");
+}
+
+TEST(RoomInControlGroups, IsTheSmallestOfAllLevels) {
+  const TemporaryFolder folder;
+  const auto& root = folder.path();
+  write_file(root / "process", "0::/outer/inner\n");
+  std::filesystem::create_directories(root / "outer" / "inner");
+  EXPECT_EQ(room_in_control_groups(root / "process", root), std::nullopt);
+  write_file(root / "outer" / "memory.max", "1000\n");
+  write_file(root / "outer" / "memory.current", "700\n");
+  write_file(root / "outer" / "memory.stat", "anon 500\ninactive_file 150\nactive_file 50\n");
+  write_file(root / "outer" / "inner" / "memory.max", "max\n");
+  EXPECT_EQ(room_in_control_groups(root / "process", root), 500U) << "files that are kept count as free";
+  write_file(root / "outer" / "inner" / "memory.max", "400\n");
+  write_file(root / "outer" / "inner" / "memory.current", "500\n");
+  EXPECT_EQ(room_in_control_groups(root / "process", root), 0U);
+}
+
+TEST(RoomInControlGroups, IsReadOfTheFirstVersionToo) {
+  const TemporaryFolder folder;
+  const auto& root = folder.path();
+  write_file(root / "process", "5:cpu,cpuacct:/a\n4:memory:/a\n");
+  std::filesystem::create_directories(root / "memory" / "a");
+  write_file(root / "memory" / "memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(room_in_control_groups(root / "process", root), std::nullopt) << "which stands for no limit";
+  write_file(root / "memory" / "a" / "memory.limit_in_bytes", "1000\n");
+  write_file(root / "memory" / "a" / "memory.usage_in_bytes", "900\n");
+  write_file(root / "memory" / "a" / "memory.stat", "total_inactive_file 100\ntotal_active_file 0\n");
+  EXPECT_EQ(room_in_control_groups(root / "process", root), 200U);
+}
+
+TEST(FreeHostMemory, IsSomeOfThisMachine) {
+  EXPECT_GT(free_host_memory(), mebibyte);
+}
+
+}  // namespace
+}  // namespace stoker
