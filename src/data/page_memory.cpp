@@ -4,13 +4,14 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <string>
 
 #include <arrow/memory_pool.h>
 #include <arrow/status.h>
-#include <sys/mman.h>
 
 #include "data/reading_memory.h"
+#include "device/row_memory.h"
 
 namespace stoker {
 namespace {
@@ -28,13 +29,12 @@ class PageMemory : public arrow::MemoryPool {
     if (!is_mapped(size, alignment)) {
       ARROW_RETURN_NOT_OK(small_->Allocate(size, alignment, out));
     } else {
-      void* const pages = ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      if (pages == MAP_FAILED) {
+      try {
+        *out = reinterpret_cast<std::uint8_t*>(take_memory_for_rows(static_cast<std::size_t>(size)));
+      } catch (const std::exception& error) {
         note_that_memory_ran_out();
-        return arrow::Status::OutOfMemory("no memory for ", size, " bytes");
+        return arrow::Status::OutOfMemory(error.what());
       }
-      *out = static_cast<std::uint8_t*>(pages);
     }
     count(size);
     return arrow::Status::OK();
@@ -52,7 +52,7 @@ class PageMemory : public arrow::MemoryPool {
 
   void Free(std::uint8_t* place, std::int64_t size, std::int64_t alignment) override {
     if (is_mapped(size, alignment)) {
-      ::munmap(place, static_cast<std::size_t>(size));
+      give_back_memory_for_rows(reinterpret_cast<std::byte*>(place), static_cast<std::size_t>(size));
     } else {
       small_->Free(place, size, alignment);
     }

@@ -6,7 +6,7 @@ class MemoryPool;
 
 namespace stoker {
 
-// Arrow's usual memory, for reading files.
+// Arrow's usual memory, for reading files; where the host has not enough, in a file (device/row_memory.h).
 arrow::MemoryPool* reading_memory();
 
 // Where memory runs out, Arrow mostly says so and sometimes aborts the program; then this tells why. Pools of

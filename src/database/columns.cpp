@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "device/row_memory.h"
 
 namespace stoker::database {
 namespace {
@@ -68,16 +69,34 @@ std::size_t bytes_of(ValueType type) {
 }
 
 Pages::Pages(Pages&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      in_file_(std::exchange(other.in_file_, 0)) {}
 
 Pages& Pages::operator=(Pages&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(in_file_, other.in_file_);
   return *this;
 }
 
 Pages::~Pages() {
-  if (data_ != nullptr) ::munmap(data_, size_);
+  if (in_file_ > 0) {
+    give_back_memory_for_rows(data_, in_file_);
+  } else if (data_ != nullptr) {
+    ::munmap(data_, size_);
+    discount_memory_for_rows(size_);
+  }
+}
+
+// With what it had; a file gives zeros.
+void Pages::move_to_file(std::size_t bytes) {
+  Pages moved;
+  moved.data_ = take_memory_for_rows(bytes);
+  moved.size_ = bytes;
+  moved.in_file_ = bytes;
+  if (size_ > 0) std::memcpy(moved.data_, data_, size_);
+  *this = std::move(moved);
 }
 
 void Pages::resize(std::size_t bytes) {
@@ -86,10 +105,21 @@ void Pages::resize(std::size_t bytes) {
     Pages gone(std::move(*this));
     return;
   }
+  if (in_file_ > 0 && bytes <= in_file_) {
+    if (bytes > size_) std::memset(data_ + size_, 0, bytes - size_);
+    size_ = bytes;
+    return;
+  }
+  const std::size_t more = bytes > size_ ? bytes - size_ : 0;
+  if (in_file_ > 0 || !count_memory_for_rows(more)) return move_to_file(bytes);
   void* const pages = data_ == nullptr
                           ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
                           : ::mremap(data_, size_, bytes, MREMAP_MAYMOVE);
-  if (pages == MAP_FAILED) run_out(bytes);
+  if (pages == MAP_FAILED) {
+    discount_memory_for_rows(more);
+    run_out(bytes);
+  }
+  if (bytes < size_) discount_memory_for_rows(size_ - bytes);
   data_ = static_cast<std::byte*>(pages);
   size_ = bytes;
 }

@@ -28,7 +28,8 @@ enum class ValueType : std::uint8_t {
 
 std::size_t bytes_of(ValueType type);  // of one value; 0 of text and nothing
 
-// Whole pages of memory that grow without being copied, and go back to the system when they are freed.
+// Whole pages of memory that grow without being copied, and go back to the system when they are freed. Where
+// the host has not enough, pages of a file (device/row_memory.h).
 class Pages {
  public:
   Pages() = default;
@@ -43,8 +44,11 @@ class Pages {
   void resize(std::size_t bytes);  // what is new is zero
 
  private:
+  void move_to_file(std::size_t bytes);
+
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
+  std::size_t in_file_ = 0;  // bytes that a file has for it; 0: it lies in memory
 };
 
 struct ColumnForm {
