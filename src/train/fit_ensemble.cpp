@@ -367,41 +367,6 @@ class EnsembleTraining {
                        without == 1 ? "it" : "them", without == 1 ? "its" : "their"));
   }
 
-  // Of each epoch, the mean over those members that were still trained in it.
-  static std::vector<EpochReport> mean_epochs(const std::vector<TrainedMember>& members) {
-    std::vector<EpochReport> mean;
-    std::vector<double> counts;
-    for (const TrainedMember& member : members) {
-      for (std::size_t i = 0; i < member.epochs.size(); ++i) {
-        const EpochReport& own = member.epochs[i];
-        if (i == mean.size()) {
-          mean.emplace_back().record.epoch = static_cast<std::int64_t>(i);
-          counts.push_back(0);
-        }
-        EpochReport& sum = mean[i];
-        counts[i] += 1;
-        sum.record.train_loss += own.record.train_loss;
-        if (own.record.validation_loss)
-          sum.record.validation_loss = sum.record.validation_loss.value_or(0) + *own.record.validation_loss;
-        sum.learning_rate += own.learning_rate;
-        sum.seconds += own.seconds;
-        sum.rows_per_second += own.rows_per_second;
-        sum.memory_bytes = std::max(sum.memory_bytes, own.memory_bytes);
-        if (own.record.gradient_norm)
-          sum.record.gradient_norm = sum.record.gradient_norm.value_or(0) + *own.record.gradient_norm;
-      }
-    }
-    for (std::size_t i = 0; i < mean.size(); ++i) {
-      EpochRecord& record = mean[i].record;
-      record.train_loss /= counts[i];
-      if (record.validation_loss) *record.validation_loss /= counts[i];
-      if (record.gradient_norm) *record.gradient_norm /= counts[i];
-      for (double* each : {&mean[i].learning_rate, &mean[i].seconds, &mean[i].rows_per_second})
-        *each /= counts[i];
-    }
-    return mean;
-  }
-
   const FitRequest& request_;
   const Notes& notes_;
   Common common_;

@@ -27,4 +27,7 @@ struct TrainedMember {
 // As the first member took its steps, and what any of them changed on its way.
 void tell_of_steps(const std::vector<TrainedMember>& members, FitResult& result);
 
+// Of each epoch, the mean over those members that were still trained in it.
+std::vector<EpochReport> mean_epochs(const std::vector<TrainedMember>& members);
+
 }  // namespace stoker
