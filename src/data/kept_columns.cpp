@@ -18,12 +18,16 @@
 #include <arrow/table.h>
 #include <malloc.h>
 
+#include "base/error.h"
 #include "data/arrow_result.h"
 #include "data/mapped_file.h"
 #include "data/page_memory.h"
+#include "data/reading_memory.h"
 
 namespace stoker {
 namespace {
+
+using NextBatch = std::function<std::shared_ptr<arrow::RecordBatch>()>;
 
 // What Arrow asks of a table beside single columns is answered by one that is whole in memory.
 class ColumnsWhenAskedFor : public arrow::Table {
@@ -31,6 +35,13 @@ class ColumnsWhenAskedFor : public arrow::Table {
   ColumnsWhenAskedFor(std::shared_ptr<arrow::Schema> schema, std::int64_t rows) {
     schema_ = std::move(schema);
     num_rows_ = rows;
+  }
+
+  // Whether batches() can be asked.
+  virtual bool has_batches() const { return false; }
+  // Some of the columns, in the order of these positions. These columns must live as long as what is returned.
+  virtual NextBatch batches(const std::vector<int>& /*positions*/) const {
+    fail("columns that do not lie in one file were to come piece by piece");
   }
 
   std::shared_ptr<arrow::Table> whole() const {
@@ -107,8 +118,8 @@ class ColumnsInFile : public ColumnsWhenAskedFor {
     return values;
   }
 
-  // Some of the columns, in the order of these positions.
-  std::function<std::shared_ptr<arrow::RecordBatch>()> batches(const std::vector<int>& positions) const {
+  bool has_batches() const override { return true; }
+  NextBatch batches(const std::vector<int>& positions) const override {
     std::vector<int> wanted;
     for (const int position : positions) wanted.push_back(fields_.at(static_cast<std::size_t>(position)));
     const Reader reader = reader_of(file_, name_, wanted);
@@ -158,24 +169,28 @@ class ChosenColumns : public ColumnsWhenAskedFor {
     for (const int each : among_these) positions.push_back(positions_.at(static_cast<std::size_t>(each)));
     return std::make_shared<ChosenColumns>(columns_, std::move(schema), std::move(positions));
   }
-  const ColumnsInFile* whole_in_file() const { return dynamic_cast<const ColumnsInFile*>(columns_.get()); }
-  const std::vector<int>& positions() const { return positions_; }
+  bool has_batches() const override { return come_in_batches(*columns_); }
+  NextBatch batches(const std::vector<int>& positions) const override {
+    std::vector<int> of_all;
+    for (const int each : positions) of_all.push_back(positions_.at(static_cast<std::size_t>(each)));
+    return static_cast<const ColumnsWhenAskedFor&>(*columns_).batches(of_all);
+  }
 
  private:
   std::shared_ptr<arrow::Table> columns_;
   std::vector<int> positions_;
 };
 
-// Null where they lie elsewhere.
-const ColumnsInFile* file_of(const arrow::Table& columns) {
-  const auto* chosen = dynamic_cast<const ChosenColumns*>(&columns);
-  return chosen == nullptr ? dynamic_cast<const ColumnsInFile*>(&columns) : chosen->whole_in_file();
-}
-
 std::int64_t rows_of_ranges(const std::vector<RangeOfRows>& ranges) {
   std::int64_t rows = 0;
   for (const RangeOfRows& each : ranges) rows += each.size();
   return rows;
+}
+
+bool are_in_order(const std::vector<RangeOfRows>& ranges) {
+  for (std::size_t i = 1; i < ranges.size(); ++i)
+    if (ranges[i].begin < ranges[i - 1].end) return false;
+  return true;
 }
 
 class RangesOfRows : public ColumnsWhenAskedFor {
@@ -193,6 +208,33 @@ class RangesOfRows : public ColumnsWhenAskedFor {
     return std::make_shared<arrow::ChunkedArray>(std::move(chunks), all->type());
   }
 
+  bool has_batches() const override { return come_in_batches(*columns_) && are_in_order(ranges_); }
+  NextBatch batches(const std::vector<int>& positions) const override {
+    return [this, all = static_cast<const ColumnsWhenAskedFor&>(*columns_).batches(positions),
+            next = ranges_.begin(), batch = std::shared_ptr<arrow::RecordBatch>(),
+            first = std::int64_t{0}]() mutable -> std::shared_ptr<arrow::RecordBatch> {
+      while (next != ranges_.end()) {
+        const std::int64_t end = first + (batch == nullptr ? 0 : batch->num_rows());
+        if (batch == nullptr || next->begin >= end) {  // it begins behind this batch
+          first = end;
+          if (batch = all(); batch == nullptr) return nullptr;
+          continue;
+        }
+        const std::int64_t begin = std::max(next->begin, first);
+        const auto rows = batch->Slice(begin - first, std::min(next->end, end) - begin);
+        if (next->end > end) {  // it goes on in the next
+          first = end;
+          batch = all();
+          if (batch == nullptr) return rows->num_rows() > 0 ? rows : nullptr;
+        } else {
+          ++next;
+        }
+        if (rows->num_rows() > 0) return rows;
+      }
+      return nullptr;
+    };
+  }
+
  private:
   std::shared_ptr<arrow::Table> columns_;
   std::vector<RangeOfRows> ranges_;
@@ -208,12 +250,35 @@ class SelectedRows : public ColumnsWhenAskedFor {
   std::shared_ptr<arrow::ChunkedArray> column(int i) const override {
     const auto indices = std::make_shared<arrow::Int64Array>(num_rows_, arrow::Buffer::Wrap(*rows_));
     // Small columns come from where Arrow has the rest.
-    arrow::compute::ExecContext memory(come_when_asked_for(*columns_) ? page_memory()
-                                                                      : arrow::default_memory_pool());
+    arrow::compute::ExecContext memory(come_when_asked_for(*columns_) ? page_memory() : reading_memory());
     return or_fail(arrow::compute::Take(columns_->column(i), arrow::Datum(indices),
                                         arrow::compute::TakeOptions::NoBoundsCheck(), &memory),
                    "taking rows of a table")
         .chunked_array();
+  }
+
+  bool has_batches() const override { return come_in_batches(*columns_) && std::ranges::is_sorted(*rows_); }
+  NextBatch batches(const std::vector<int>& positions) const override {
+    return [this, all = static_cast<const ColumnsWhenAskedFor&>(*columns_).batches(positions),
+            next = rows_->begin(), first = std::int64_t{0}]() mutable -> std::shared_ptr<arrow::RecordBatch> {
+      std::vector<std::int64_t> chosen;
+      while (next != rows_->end()) {
+        const auto batch = all();
+        if (batch == nullptr) return nullptr;
+        for (; next != rows_->end() && *next < first + batch->num_rows(); ++next)
+          chosen.push_back(*next - first);
+        first += batch->num_rows();
+        if (chosen.empty()) continue;
+        const auto indices =
+            std::make_shared<arrow::Int64Array>(std::ssize(chosen), arrow::Buffer::Wrap(chosen));
+        arrow::compute::ExecContext memory(page_memory());
+        return or_fail(arrow::compute::Take(batch, arrow::Datum(indices),
+                                            arrow::compute::TakeOptions::NoBoundsCheck(), &memory),
+                       "taking rows of a table")
+            .record_batch();
+      }
+      return nullptr;
+    };
   }
 
  private:
@@ -271,15 +336,17 @@ std::shared_ptr<arrow::Table> ranges_of_rows(const std::shared_ptr<arrow::Table>
   return selected_rows(columns, std::move(rows));
 }
 
-bool lie_in_one_file(const arrow::Table& columns) {
-  return file_of(columns) != nullptr;
+bool come_in_batches(const arrow::Table& columns) {
+  const auto* kept = dynamic_cast<const ColumnsWhenAskedFor*>(&columns);
+  return kept != nullptr && kept->has_batches();
 }
 
-std::function<std::shared_ptr<arrow::RecordBatch>()> batches_of(const arrow::Table& columns) {
-  const auto* chosen = dynamic_cast<const ChosenColumns*>(&columns);
+NextBatch batches_of(const arrow::Table& columns) {
   std::vector<int> positions(static_cast<std::size_t>(columns.num_columns()));
   std::iota(positions.begin(), positions.end(), 0);
-  return file_of(columns)->batches(chosen == nullptr ? positions : chosen->positions());
+  const auto* kept = dynamic_cast<const ColumnsWhenAskedFor*>(&columns);
+  if (kept == nullptr) fail("columns that lie in memory were to come piece by piece");
+  return kept->batches(positions);
 }
 
 void each_batch(const arrow::Table& columns,

@@ -45,10 +45,10 @@ struct RangeOfRows {
 std::shared_ptr<arrow::Table> ranges_of_rows(const std::shared_ptr<arrow::Table>& columns,
                                              std::vector<RangeOfRows> ranges);
 
-// Whether they are columns of one file, all rows of it.
-bool lie_in_one_file(const arrow::Table& columns);
+// Whether they are rows of one file in its order, all of them or some.
+bool come_in_batches(const arrow::Table& columns);
 // Rows of such columns piece by piece, so that they are not all in memory: the next one at each call, null
-// behind the last.
+// behind the last. The columns must live as long.
 std::function<std::shared_ptr<arrow::RecordBatch>()> batches_of(const arrow::Table& columns);
 void each_batch(const arrow::Table& columns,
                 const std::function<void(const std::shared_ptr<arrow::RecordBatch>&)>& take);

@@ -178,11 +178,12 @@ std::size_t threads_for(std::int64_t rows, std::int64_t width) {
 
 template <class T>
 void lay_in_pieces(const LaidColumns& laid, Table& table, std::span<T> values, std::int64_t stride,
-                   std::vector<ColumnFeed>& met, bool lets_go) {
+                   std::vector<ColumnFeed>& met, bool lets_go, bool lies_in_file) {
   const std::int64_t rows = table.rows();
-  // Of columns that come one by one, some at a time; of others all at once.
-  const bool is_file = lie_in_one_file(*table.columns);
-  const bool come_singly = !is_file && come_when_asked_for(*table.columns);
+  // Of columns that come one by one, some at a time; of others all at once. Rows that lie in a file are written
+  // once, all columns of them: a few at a time, the whole file would come and go for each few.
+  const bool is_file = come_in_batches(*table.columns);
+  const bool come_singly = !is_file && come_when_asked_for(*table.columns) && !lies_in_file;
   const std::size_t at_a_time = come_singly ? columns_from_file(rows) : laid.columns.size();
   std::int64_t first_feature = 0;
   for (std::size_t first = 0; first < laid.columns.size(); first += at_a_time) {
@@ -205,11 +206,11 @@ void lay_in_pieces(const LaidColumns& laid, Table& table, std::span<T> values, s
 
 template <class T>
 void lay_whole(const LaidColumns& laid, Table& table, const OwnRows* own, std::span<T> values,
-               std::int64_t stride, std::vector<ColumnFeed>& met, bool lets_go) {
+               std::int64_t stride, std::vector<ColumnFeed>& met, bool lets_go, bool lies_in_file) {
   if (may_come_in_pieces(laid.columns, table, own))
-    return lay_in_pieces(laid, table, values, stride, met, lets_go);
+    return lay_in_pieces(laid, table, values, stride, met, lets_go, lies_in_file);
   const Columns& columns = laid.columns;
-  const bool from_file = come_when_asked_for(*table.columns);
+  const bool from_file = come_when_asked_for(*table.columns) && !lies_in_file;
   const std::size_t at_a_time =
       from_file ? columns_from_file(table.rows()) : std::max<std::size_t>(columns.size(), 1);
   std::int64_t first_feature = 0;
@@ -235,13 +236,14 @@ void lay_whole(const LaidColumns& laid, Table& table, const OwnRows* own, std::s
 void lay_rows_of(const LaidColumns& laid, Table& table, const OwnRows* own, Array& array,
                  std::vector<ColumnFeed>& met, bool lets_go) {
   const std::int64_t stride = array.dimension(1);
+  const bool lies_in_file = array.lies_in_file();
   switch (array.type()) {
     case DType::float32:
-      return lay_whole(laid, table, own, array.as<float>(), stride, met, lets_go);
+      return lay_whole(laid, table, own, array.as<float>(), stride, met, lets_go, lies_in_file);
     case DType::float64:
-      return lay_whole(laid, table, own, array.as<double>(), stride, met, lets_go);
+      return lay_whole(laid, table, own, array.as<double>(), stride, met, lets_go, lies_in_file);
     default:
-      return lay_whole(laid, table, own, array.as<std::int64_t>(), stride, met, lets_go);
+      return lay_whole(laid, table, own, array.as<std::int64_t>(), stride, met, lets_go, lies_in_file);
   }
 }
 

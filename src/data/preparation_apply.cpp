@@ -76,7 +76,7 @@ LaidColumns columns_of(const std::vector<PreparedColumn>& columns, const std::st
 template <class T>
 Array scaled_targets(const std::vector<double>& real, const Preparation& preparation) {
   const std::int64_t steps = preparation.steps();
-  Array targets(dtype_of<T>(), {static_cast<std::int64_t>(real.size()) / steps, steps});
+  Array targets = Array::for_rows(dtype_of<T>(), {static_cast<std::int64_t>(real.size()) / steps, steps});
   const std::span<T> laid = targets.as<T>();
   for (std::size_t step = 0; step < static_cast<std::size_t>(steps); ++step) {
     const double shift = preparation.target_shift(step);
@@ -139,7 +139,7 @@ Dataset Preparation::lay_windows(const Table& table, DType type) const {
            table.windows->config.length);
   CoveredMoments covered = covered_moments(table);
   refuse_absent(columns_, covered.moments);
-  Array series(type, {covered.moments.rows(), feature_count()});
+  Array series = Array::for_rows(type, {covered.moments.rows(), feature_count()});
   std::vector<ColumnFeed> met;
   lay_rows_of(columns_of(columns_, "features"), covered.moments, nullptr, series, met, false);
   refuse_unusable(met, covered.moments, missing_values_, type);
@@ -160,7 +160,7 @@ Dataset Preparation::lay_rows(Table& table, DType type, const OwnRows* own) cons
   std::vector<ColumnFeed> met;
   const std::vector<ArraySpec> specs = inputs(type);
   for (const ArraySpec& spec : specs) {
-    Array array(spec.type, {table.rows(), spec.shape.front()});
+    Array array = Array::for_rows(spec.type, {table.rows(), spec.shape.front()});
     const bool is_last = &spec == &specs.back();
     lay_rows_of(columns_of(columns_, spec.name), table, own, array, met, is_last);
     dataset.arrays.push_back({spec.name, spec.role, std::move(array)});
@@ -178,7 +178,9 @@ void Preparation::add_bases(const Table& table, Dataset& dataset) const {
 void Preparation::add_targets(const Table& table, DType type, Dataset& dataset) const {
   Array targets;
   if (task_ != Task::regression) {
-    targets = Array::from<std::int64_t>(class_targets(table), {table.rows()});
+    const std::vector<std::int64_t> classes = class_targets(table);
+    targets = Array::for_rows(DType::int64, {table.rows()});
+    targets.copy_from_host(classes.data(), targets.bytes());
   } else {
     std::vector<double> answers = real_targets(table);
     subtract_bases(dataset, answers);

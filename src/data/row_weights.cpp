@@ -43,7 +43,7 @@ Array row_weights(const Table& table, const std::string& column, std::span<const
            factors.empty()  ? fmt::format("weight_column '{}' gives", column)
            : column.empty() ? std::string("class_weights gives")
                             : fmt::format("weight_column '{}' and class_weights together give", column));
-  Array weights(DType::float32, {table.rows()});
+  Array weights = Array::for_rows(DType::float32, {table.rows()});
   for (std::size_t row = 0; row < numbers.size(); ++row)
     weights.as<float>()[row] = static_cast<float>(numbers[row] / mean);
   return weights;

@@ -270,8 +270,8 @@ std::vector<ArraySpec> set_inputs(const SetColumns& set, DType type) {
 
 void lay_set(const Table& table, const SetColumns& set, const std::vector<PreparedColumn>& columns,
              Missing missing_values, DType type, Dataset& dataset) {
-  Array members(type, {table.rows(), set.room, set.width});
-  Array present(type, {table.rows(), set.room});
+  Array members = Array::for_rows(type, {table.rows(), set.room, set.width});
+  Array present = Array::for_rows(type, {table.rows(), set.room});
   const auto lay = [&]<class T>(T) {
     std::ranges::fill(members.as<T>(), T{0});
     std::ranges::fill(present.as<T>(), T{0});

@@ -101,6 +101,10 @@ arrow::Status write_ipc(const arrow::Table& columns, const std::shared_ptr<Atomi
 constexpr const char* rows_key = "stoker.source_rows";
 constexpr const char* group_key = "stoker.group_column";
 
+std::shared_ptr<arrow::Field> rows_field() {
+  return arrow::field(rows_key, arrow::int64());
+}
+
 arrow::Result<std::shared_ptr<arrow::Table>> with_origin(const Table& table) {
   const auto metadata = std::make_shared<arrow::KeyValueMetadata>();
   std::shared_ptr<arrow::Table> columns = in_memory(table.columns);
@@ -108,9 +112,8 @@ arrow::Result<std::shared_ptr<arrow::Table>> with_origin(const Table& table) {
   if (table.source_rows) {
     const auto rows = std::make_shared<arrow::Int64Array>(
         table.rows(), arrow::Buffer::FromVector(table.source_rows->laid_out()));
-    ARROW_ASSIGN_OR_RAISE(columns,
-                          columns->AddColumn(columns->num_columns(), arrow::field(rows_key, arrow::int64()),
-                                             std::make_shared<arrow::ChunkedArray>(rows)));
+    ARROW_ASSIGN_OR_RAISE(columns, columns->AddColumn(columns->num_columns(), rows_field(),
+                                                      std::make_shared<arrow::ChunkedArray>(rows)));
     metadata->Append(rows_key, "last column");
   }
   if (!table.group_column.empty()) metadata->Append(group_key, table.group_column);
@@ -160,13 +163,14 @@ arrow::Status write_parquet(const Table& table, const std::shared_ptr<AtomicOutp
 
 // Not mapped into memory: someone may change or cut the file while its columns are in use.
 std::shared_ptr<arrow::io::ReadableFile> open_file(const std::filesystem::path& path) {
-  return or_refuse(arrow::io::ReadableFile::Open(path.string()), path.string());
+  return or_refuse(arrow::io::ReadableFile::Open(path.string(), reading_memory()), path.string());
 }
 
 arrow::Result<std::shared_ptr<arrow::Table>> read_ipc(
     const std::shared_ptr<arrow::io::RandomAccessFile>& file, bool use_threads) {
   auto options = arrow::ipc::IpcReadOptions::Defaults();
   options.use_threads = use_threads;
+  options.memory_pool = reading_memory();
   ARROW_ASSIGN_OR_RAISE(const auto magic, file->Read(6));
   ARROW_RETURN_NOT_OK(file->Seek(0));
   if (magic->ToString() == "ARROW1") {
@@ -205,15 +209,32 @@ Table validated(std::shared_ptr<arrow::Table> columns, const std::string& name) 
 
 namespace {
 
-// A table that lies in a file and has nothing to be kept beside its columns goes from there piece by piece.
+// A table whose rows lie in a file goes from there piece by piece.
 bool write_from_file(const Table& table, const std::filesystem::path& path) {
-  if (table.source_rows || table.windows || !table.group_column.empty()) return false;
-  if (!lie_in_one_file(*table.columns)) return false;
+  if (table.windows || !come_in_batches(*table.columns)) return false;
+  const std::vector<std::int64_t> rows =
+      table.source_rows ? table.source_rows->laid_out() : std::vector<std::int64_t>();
   write_atomically(path, [&](const auto& output) -> arrow::Status {
-    ARROW_ASSIGN_OR_RAISE(const auto writer, arrow::ipc::MakeFileWriter(output, table.columns->schema()));
+    std::shared_ptr<arrow::Schema> schema = table.columns->schema();
+    const auto metadata = std::make_shared<arrow::KeyValueMetadata>();
+    if (table.source_rows) {
+      ARROW_ASSIGN_OR_RAISE(schema, schema->AddField(schema->num_fields(), rows_field()));
+      metadata->Append(rows_key, "last column");
+    }
+    if (!table.group_column.empty()) metadata->Append(group_key, table.group_column);
+    ARROW_ASSIGN_OR_RAISE(
+        const auto writer,
+        arrow::ipc::MakeFileWriter(output, schema->WithMetadata(metadata->size() > 0 ? metadata : nullptr)));
+    const auto numbers = std::make_shared<arrow::Int64Array>(std::ssize(rows), arrow::Buffer::Wrap(rows));
+    std::int64_t first = 0;
     arrow::Status status;
-    each_batch(*table.columns, [&](const std::shared_ptr<arrow::RecordBatch>& batch) {
+    each_batch(*table.columns, [&](std::shared_ptr<arrow::RecordBatch> batch) {
+      const std::int64_t count = batch->num_rows();
+      if (status.ok() && table.source_rows)
+        status =
+            batch->AddColumn(batch->num_columns(), rows_field(), numbers->Slice(first, count)).Value(&batch);
       if (status.ok()) status = writer->WriteRecordBatch(*batch);
+      first += count;
     });
     ARROW_RETURN_NOT_OK(status);
     return writer->Close();

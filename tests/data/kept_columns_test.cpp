@@ -128,7 +128,7 @@ TEST_F(KeptColumns, ChosenAmongChosenOnesStillLieInTheFile) {
     return Table{chosen_columns(chosen_columns(table.columns, {0, 3, 5}), {2, 0})};
   };
   const Table from_file = chosen(in_file_);
-  ASSERT_TRUE(lie_in_one_file(*from_file.columns));
+  ASSERT_TRUE(come_in_batches(*from_file.columns));
   const std::filesystem::path path = folder_.path() / "chosen.arrow";
   write_arrow(from_file, path);
   expect_same(read_arrow(path), chosen(in_memory_));
