@@ -60,6 +60,7 @@ struct EngineRequest {
   // Of an order with shards: how many lie in the device's memory at a time, and the training rows may be in
   // any memory of the host. 0: the engine reads the training rows where they are.
   std::int64_t window_slots = 0;
+  Dataset slots;                     // room for them there; without arrays an engine makes its own
   Collective* collective = nullptr;  // null: one process
   Precision precision = Precision::automatic;
   OptimizerSettings optimizer;
@@ -120,6 +121,7 @@ struct ChunkResult {
   bool stopped_early = false;
   // False: numbers were not finite, which a precision of more range may have been able to hold.
   bool is_sound = true;
+  double waiting_seconds = 0;  // of the chunk's time: for training rows that were still on their way
 };
 
 // Of a device, in bytes.

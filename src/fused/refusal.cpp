@@ -39,7 +39,8 @@ std::string refusal_of_any(const EngineRequest& request) {
   if (request.weight_average > 0) return "it keeps no moving average of weights";
   if (!request.unfrozen.empty()) return "it trains all parameters, but some are frozen";
   if (request.first_update != 0) return "its optimiser begins with the first step";
-  if (request.order.is_sharded()) return "it does not support shards";
+  if (request.order.is_sharded() && (request.device.is_cuda() || request.window_slots > 0))
+    return "it reads all rows where they lie, and not through a window";
   if (request.order.ranks != 1 || request.collective != nullptr) return "it trains in a single process";
   if (width_of(request.loss(), request.network) != request.network.outputs)
     return "it compares all outputs with the targets";

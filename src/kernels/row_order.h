@@ -43,8 +43,13 @@ class EpochOrder {
     const auto shard = static_cast<std::uint64_t>(shard_at(static_cast<std::int64_t>(place / size)));
     const std::uint64_t first = shard * size;
     const std::uint64_t left = rows_ - first;
-    const RandomKey within = random_key(seed_, Purpose::shard, epoch_ | (shard << 32));
-    return static_cast<std::int64_t>(first + Permutation(within, left < size ? left : size)(place % size));
+    const Permutation within(key_of(static_cast<std::int64_t>(shard)), left < size ? left : size);
+    return static_cast<std::int64_t>(first + within(place % size));
+  }
+
+  // Of the permutation of a shard's rows.
+  STOKER_HOST_DEVICE RandomKey key_of(std::int64_t shard) const {
+    return random_key(seed_, Purpose::shard, epoch_ | (static_cast<std::uint64_t>(shard) << 32));
   }
 
  private:

@@ -86,6 +86,7 @@ void add_steps(json& report, const FitResult& result) {
                              {"reserved", result.memory.reserved},
                              {"peak", result.memory.peak}};
   if (result.computing_share > 0) report["computing_share"] = result.computing_share;
+  if (result.waiting_share > 0) report["waiting_share"] = result.waiting_share;
   if (result.gpu.readings > 0)
     report["gpu"] = {{"readings", result.gpu.readings},
                      {"busy", result.gpu.busy},
@@ -97,15 +98,12 @@ void add_steps(json& report, const FitResult& result) {
 RunRecord::Training::Steps steps_of(const json& report) {
   if (!report.contains("batch_size")) return {};
   const json& memory = report.at("device_memory");
-  RunRecord::Training::Steps steps{report.at("precision").get<std::string>(),
-                                   report.at("batch_size").get<std::int64_t>(),
-                                   report.at("learning_rate").get<double>(),
-                                   report.at("adjustments").get<std::vector<std::string>>(),
-                                   memory.at("allocated").get<std::uint64_t>(),
-                                   memory.at("reserved").get<std::uint64_t>(),
-                                   memory.at("peak").get<std::uint64_t>(),
-                                   report.value("computing_share", 0.0),
-                                   {}};
+  RunRecord::Training::Steps steps{
+      report.at("precision").get<std::string>(),   report.at("batch_size").get<std::int64_t>(),
+      report.at("learning_rate").get<double>(),    report.at("adjustments").get<std::vector<std::string>>(),
+      memory.at("allocated").get<std::uint64_t>(), memory.at("reserved").get<std::uint64_t>(),
+      memory.at("peak").get<std::uint64_t>(),      report.value("computing_share", 0.0),
+      report.value("waiting_share", 0.0),          {}};
   if (report.contains("gpu")) {
     const json& gpu = report.at("gpu");
     steps.gpu = {gpu.at("readings").get<std::int64_t>(), gpu.at("busy").get<double>(),

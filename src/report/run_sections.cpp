@@ -111,9 +111,14 @@ std::string training_table(const RunRecord::Training& training) {
   rows += fact("Training time", human_seconds(training.seconds));
   if (steps.computing_share > 0)
     rows += fact("Computing", fmt::format("{:.1f} % of the time between first and last step",
-                                          100 * steps.computing_share));
-  if (steps.computing_share > 0 && training.device.starts_with("cuda"))
-    rows += fact("Use of the GPU", verdict_on(time_shares(steps.computing_share, 0)));
+                                          100 * (steps.computing_share - steps.waiting_share)));
+  const bool is_on_gpu = training.device.starts_with("cuda");
+  if (steps.waiting_share > 0)
+    rows += fact("Waiting for data",
+                 fmt::format("{:.1f} % of the time between first and last step", 100 * steps.waiting_share));
+  if (steps.computing_share > 0 && (is_on_gpu || steps.waiting_share > 0))
+    rows += fact(is_on_gpu ? "Use of the GPU" : "Use of the CPU",
+                 verdict_on(time_shares(steps.computing_share, steps.waiting_share), is_on_gpu));
   if (steps.gpu.readings > 0) rows += fact("The GPU by its driver", gpu_text(steps.gpu));
   if (training.steps > 0 && training.seconds > 0)
     rows += fact("Steps per second",

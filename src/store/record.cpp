@@ -138,6 +138,7 @@ RunRecord::Training::Steps steps_from(const RecordPart& part) {
     steps.adjustments.push_back(RecordPart::text_of(entry, place));
   });
   if (part.has("computing_share")) steps.computing_share = part.number("computing_share");
+  if (part.has("waiting_share")) steps.waiting_share = part.number("waiting_share");
   if (part.has("gpu")) {
     const RecordPart gpu(part.at("gpu"), [&] { return part.place_of("gpu"); });
     steps.gpu.readings = gpu.whole("readings", 0, 0);
@@ -164,6 +165,7 @@ void add_steps(const RunRecord::Training::Steps& steps, json& line) {
     line["device_memory"] = {
         {"allocated", steps.allocated_bytes}, {"reserved", steps.reserved_bytes}, {"peak", steps.peak_bytes}};
   if (steps.computing_share > 0) line["computing_share"] = steps.computing_share;
+  if (steps.waiting_share > 0) line["waiting_share"] = steps.waiting_share;
   if (steps.gpu.readings > 0)
     line["gpu"] = {{"readings", steps.gpu.readings},
                    {"busy", steps.gpu.busy},

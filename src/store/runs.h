@@ -99,6 +99,7 @@ struct RunRecord {
       std::uint64_t reserved_bytes = 0;
       std::uint64_t peak_bytes = 0;
       double computing_share = 0;  // of the training's time, that in which steps and validation ran
+      double waiting_share = 0;    // part of it: for rows that were on their way to them
       GpuUse gpu = {};             // as its driver told; without readings where it did not
     };
     Steps steps_taken = {};

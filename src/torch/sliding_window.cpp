@@ -39,7 +39,10 @@ SlidingWindow::SlidingWindow(const EngineRequest& request, const std::optional<c
   const std::int64_t rows = rows_per_shard_ * request.window_slots;
   for (const DatasetArray& each : rows_.arrays) {
     DatasetArray slots = each;
-    slots.array = room_for_rows(each.array, rows, stream_ ? Memory::device : Memory::host, device);
+    const DatasetArray* given = request.slots.find(each.name);
+    slots.array = given != nullptr
+                      ? given->array
+                      : room_for_rows(each.array, rows, stream_ ? Memory::device : Memory::host, device);
     // What warms up a captured step may read a slot that has no shard yet.
     view_of(slots.array).zero_();
     slots_.arrays.push_back(std::move(slots));
@@ -49,6 +52,7 @@ SlidingWindow::SlidingWindow(const EngineRequest& request, const std::optional<c
   slot_numbers_ = at::arange(static_cast<std::int64_t>(slot_count_), whole_numbers);
   if (!stream_) return;
   copies_.emplace(torch_device(device));
+  clock_ = gpu::make_clock();
   for (Slot& each : events_) {
     each.loaded.emplace(c10::DeviceType::CUDA);
     each.released.emplace(c10::DeviceType::CUDA);
@@ -83,15 +87,29 @@ std::int64_t SlidingWindow::before(std::int64_t step, std::int64_t most) {
   }
   release_until(turns.first);
   while (next_ <= turns.last) load(next_++);
-  if (stream_)
+  if (stream_) {
+    clock_->mark();
     for (std::int64_t turn = turns.first; turn <= turns.last; ++turn)
       events_[slot_of(turn)].loaded->block(*stream_);
+    clock_->mark();
+  }
   return turns_.steps_alike(step, most);
 }
 
 void SlidingWindow::after(std::int64_t next) {
   release_until(turns_.of_step(next).first);
+  const bool loads = next_ < first_ + static_cast<std::int64_t>(slot_count_);
+  if (clock_ && loads) clock_->mark();
   while (next_ < first_ + static_cast<std::int64_t>(slot_count_)) load(next_++);
+  if (clock_ && loads) clock_->mark();
+}
+
+double SlidingWindow::take_waiting() {
+  if (!clock_) return 0;
+  const std::vector<double> moments = clock_->take();
+  double seconds = 0;
+  for (std::size_t i = 1; i < moments.size(); i += 2) seconds += moments[i] - moments[i - 1];
+  return seconds;
 }
 
 void SlidingWindow::release_until(std::int64_t turn) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -35,6 +36,9 @@ class SlidingWindow {
   std::int64_t before(std::int64_t step, std::int64_t most);
   // When they are, and `next` follows: what no step reads any more makes room.
   void after(std::int64_t next);
+  // Seconds that the engine's stream had nothing to do since this was last asked, because a shard was on its
+  // way to the device or the host had yet to fill a buffer. When the device has been waited for.
+  double take_waiting();
 
  private:
   struct Slot {
@@ -61,8 +65,9 @@ class SlidingWindow {
   at::Tensor slot_numbers_;   // int32 [slots]: what is written into the table, without asking the host
   std::vector<Slot> events_;
   std::vector<Buffer> buffers_;
-  std::int64_t first_ = 0;  // turns before it are read no more
-  std::int64_t next_ = 0;   // the one to load next
+  std::unique_ptr<DeviceClock> clock_;  // marks by twos: before and after what the stream may wait for
+  std::int64_t first_ = 0;              // turns before it are read no more
+  std::int64_t next_ = 0;               // the one to load next
 };
 
 }  // namespace stoker::torch_door

@@ -1,22 +1,18 @@
 #include "torch/torch_engine.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <cstring>
 #include <initializer_list>
 #include <limits>
 #include <optional>
 
 #include <ATen/Context.h>
-#include <ATen/ops/all.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/div.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/full.h>
-#include <ATen/ops/isfinite.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
@@ -34,9 +30,6 @@ namespace {
 // the trainer's chunks of about 100 ms stay far below.
 constexpr std::int64_t most_steps = 65'536;
 constexpr std::int64_t most_epochs = 4'096;
-
-constexpr std::int64_t counter_words = sizeof(kernels::StepCounters) / sizeof(std::int64_t);
-constexpr std::int64_t line_words = sizeof(kernels::EpochLine) / sizeof(std::int64_t);
 
 bool is_named(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -73,6 +66,7 @@ TorchEngine::TorchEngine(const EngineRequest& request, Kind kind, LastBatch last
       buffers_from_(ParameterLayout(parameters_of(request, {Part::trained, Part::frozen})).size()),
       // Gradients that are written out are written for fp32.
       records_gradients_(!has_kernels_ && (has_module(request.network) || has_16_bits(precision_))),
+      shards_(request_),
       profile_(request.device.is_cuda() && Trace::current() != nullptr ? gpu::make_clock() : nullptr) {
   // The kernels keep little between the layers.
   if (has_kernels_) request_.accumulation_steps = 1;
@@ -364,7 +358,7 @@ void TorchEngine::run_steps(std::int64_t count) {
   while (count > 0) {
     const std::int64_t full_left = full_batches - next_step_ % per_epoch;
     std::int64_t times = full_left > 0 ? std::min(count, full_left) : 1;
-    if (window_) times = window_->before(next_step_, times);
+    times = window_ ? window_->before(next_step_, times) : shards_.before(next_step_, times);
     const std::int64_t times_now = run_piece(full_left > 0 ? Piece::full_batch : Piece::last_batch, times);
     count -= times_now;
     next_step_ += times_now;
@@ -375,73 +369,6 @@ void TorchEngine::run_steps(std::int64_t count) {
     // Looking costs nothing on the CPU. A GPU is not waited for: after stopping, its steps change nothing.
     if (!place_.device.is_cuda() && has_stopped()) return;
   }
-}
-
-void TorchEngine::collect(ChunkResult& result) {
-  const kernels::StepCounters counters = host_counters();
-  next_step_ = counters.step;
-  profile_.collect();
-  if (counters.record_count > 0) {
-    const at::Tensor host = lines_.narrow(0, 0, counters.record_count).to(at::kCPU);
-    at::Tensor losses;
-    if (loss_lines_.defined()) losses = loss_lines_.narrow(0, 0, counters.record_count).to(at::kCPU);
-    for (std::int64_t i = 0; i < counters.record_count; ++i) {
-      kernels::EpochLine line;
-      std::memcpy(static_cast<void*>(&line), host.const_data_ptr<std::int64_t>() + i * line_words,
-                  sizeof line);
-      EpochRecord record;
-      record.epoch = line.epoch;
-      record.train_loss = line.train_loss;
-      if (validation_) record.validation_loss = line.validation_loss;
-      record.is_best = line.is_best != 0;
-      if (norms_) record.gradient_norm = norms_->of_line(i);
-      if (losses.defined()) record.values = loss_values(losses.const_data_ptr<double>() + i * losses.size(1));
-      result.finished_epochs.push_back(record);
-    }
-  }
-  result.stopped_early = has_stopped();
-  if (precision_ != Precision::fp32 && !is_sound(result)) result.is_sound = false;
-}
-
-// A weight that is not finite shows in the loss of the next step.
-bool TorchEngine::is_sound(const ChunkResult& result) const {
-  const bool are_finite = std::all_of(result.finished_epochs.begin(), result.finished_epochs.end(),
-                                      [](const EpochRecord& each) { return std::isfinite(each.train_loss); });
-  return are_finite && at::all(at::isfinite(losses_->sums())).item<bool>() &&
-         (!scaling_ || scaling_->is_enough());
-}
-
-// Of one line of loss_lines_.
-std::vector<NamedValue> TorchEngine::loss_values(const double* means) const {
-  std::vector<NamedValue> values;
-  const std::size_t count = request_.losses.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::string& name = request_.losses[i].name;
-    values.push_back({"train_" + name, means[i]});
-    if (validation_) values.push_back({"validation_" + name, means[count + i]});
-  }
-  return values;
-}
-
-bool TorchEngine::has_stopped() const {
-  return stopped_.to(at::kCPU).const_data_ptr<float>()[0] != 0;
-}
-
-const kernels::StepCounters* TorchEngine::device_counters() const {
-  return reinterpret_cast<const kernels::StepCounters*>(counters_.const_data_ptr());
-}
-
-kernels::StepCounters TorchEngine::host_counters() const {
-  kernels::StepCounters counters;
-  const at::Tensor host = counters_.to(at::kCPU);
-  std::memcpy(static_cast<void*>(&counters), host.const_data_ptr(), sizeof counters);
-  return counters;
-}
-
-void TorchEngine::set_counters(const kernels::StepCounters& counters) {
-  at::Tensor host = at::empty({counter_words}, integers_on(Device::cpu()));
-  std::memcpy(host.mutable_data_ptr(), &counters, sizeof counters);
-  counters_.copy_(host);
 }
 
 }  // namespace stoker::torch_door

@@ -14,6 +14,7 @@
 #include <c10/core/StreamGuard.h>
 
 #include "engine/engine.h"
+#include "engine/shards_ahead.h"
 #include "kernels/begin_step.h"
 #include "kernels/end_epoch.h"
 #include "torch/gpu.h"
@@ -88,6 +89,8 @@ class TorchEngine : public Engine {
   bool is_sound(const ChunkResult& result) const;
   at::Tensor parameters_given_out() const;
   bool has_stopped() const;  // waits for the device
+  static constexpr std::int64_t counter_words = sizeof(kernels::StepCounters) / sizeof(std::int64_t);
+  static constexpr std::int64_t line_words = sizeof(kernels::EpochLine) / sizeof(std::int64_t);
   const kernels::StepCounters* device_counters() const;
   kernels::StepCounters host_counters() const;
   void set_counters(const kernels::StepCounters& counters);
@@ -127,6 +130,7 @@ class TorchEngine : public Engine {
   at::Tensor lines_;                     // kernels::EpochLine
   at::Tensor loss_lines_;                // of several losses: one line per epoch, as `lines_`
   std::optional<SlidingWindow> window_;  // where not all training rows lie on the device
+  ShardsAhead shards_;                   // where they lie in a file, on the CPU
   std::optional<Batch> batch_;
 
   std::unique_ptr<Trainee> trainee_;

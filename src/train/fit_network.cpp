@@ -24,6 +24,7 @@
 #include "train/phases.h"
 #include "train/place_data.h"
 #include "train/validation.h"
+#include "train/verdict.h"
 #include "train/watch_gpu.h"
 #include "train/weigh_rows.h"
 
@@ -35,7 +36,7 @@ void make_binary_targets_floats(Dataset& dataset) {
   for (DatasetArray& part : dataset.arrays) {
     if (part.role != Role::targets) continue;
     const std::span<const std::int64_t> classes = std::as_const(part.array).as<std::int64_t>();
-    Array floats(DType::float32, {part.array.dimension(0), 1});
+    Array floats = Array::for_rows(DType::float32, {part.array.dimension(0), 1});
     std::copy(classes.begin(), classes.end(), floats.as<float>().begin());
     part.array = std::move(floats);
   }
@@ -291,6 +292,7 @@ FitResult result_of(TrainingOutcome outcome, Network network, Preparation prepar
   result.steps = outcome.progress.next_step;
   result.seconds = outcome.progress.seconds;
   result.computing_share = outcome.progress.computing_share();
+  result.waiting_share = outcome.progress.waiting_share();
   result.checkpoints = outcome.progress.checkpoints;
   result.epochs = std::move(outcome.progress.epochs);
   result.adjustments = std::move(outcome.progress.adjustments.said);
@@ -352,6 +354,8 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
           fmt::format("the time limit was reached after {} of {} epochs; the best model so far is kept",
                       outcome.progress.epochs.size(), training.epochs));
   FitResult result = result_of(std::move(outcome), std::move(wanted.network), std::move(data.preparation));
+  const TimeShares shares = time_shares(result.computing_share, result.waiting_share);
+  if (waited_for_data(shares)) notes(Severity::warning, verdict_on(shares, device.is_cuda()));
   result.model.computed_on = wanted.device;
   result.gpu = watched.use();
   result.batch_size = wanted.batch_size;

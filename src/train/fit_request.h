@@ -212,6 +212,7 @@ struct FitResult {
   std::int64_t steps = 0;
   double seconds = 0;                     // of training alone
   double computing_share = 0;             // of the time that its loop took; 0: not known
+  double waiting_share = 0;               // part of it: for rows that were on their way
   CheckpointCost checkpoints = {};        // of all members together, where there are several
   Precision precision = Precision::fp32;  // that it ended with
   std::int64_t batch_size = 0;            // rows of a step; 0: there were no steps

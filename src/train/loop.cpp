@@ -113,6 +113,7 @@ void record(const TrainingPlan& plan, const Chunk& chunk, const ChunkResult& res
   progress.unfinished_epoch_seconds += static_cast<double>(end - step) * step_seconds;
   progress.next_step = end;
   progress.seconds += seconds;
+  progress.waiting_seconds += std::min(result.waiting_seconds, seconds);
   progress.stopped_early = result.stopped_early;
 }
 

@@ -35,6 +35,8 @@ Progress progress_from(const json& value) {
   progress.seconds = number_from_json(value.at("seconds"));
   progress.unfinished_epoch_seconds = number_from_json(value.at("unfinished_epoch_seconds"));
   if (value.contains("loop_seconds")) progress.loop_seconds = number_from_json(value.at("loop_seconds"));
+  if (value.contains("waiting_seconds"))
+    progress.waiting_seconds = number_from_json(value.at("waiting_seconds"));
   progress.stopped_early = value.at("stopped_early").get<bool>();
   if (value.contains("checkpoints")) {
     progress.checkpoints.taken = value.at("checkpoints").at("taken").get<std::int64_t>();
@@ -65,6 +67,7 @@ json Progress::to_json() const {
       {"seconds", number_to_json(seconds)},
       {"unfinished_epoch_seconds", number_to_json(unfinished_epoch_seconds)},
       {"loop_seconds", number_to_json(loop_seconds)},
+      {"waiting_seconds", number_to_json(waiting_seconds)},
       {"stopped_early", stopped_early},
       {"checkpoints", {{"taken", checkpoints.taken}, {"seconds", number_to_json(checkpoints.seconds)}}},
       {"epochs", std::move(list)},

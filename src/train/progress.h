@@ -54,6 +54,7 @@ struct Progress {
   double seconds = 0;                   // trained, over all sittings
   double unfinished_epoch_seconds = 0;  // of them, spent on the epoch that next_step lies in
   double loop_seconds = 0;              // with all that is done between two chunks of steps; 0: not known
+  double waiting_seconds = 0;           // of the trained ones: for rows that were on their way
   bool stopped_early = false;
   CheckpointCost checkpoints;  // over all sittings
   std::vector<EpochReport> epochs;
@@ -70,6 +71,8 @@ struct Progress {
   double computing_share() const {
     return loop_seconds > 0 && loop_seconds >= seconds ? seconds / loop_seconds : 0;
   }
+  // Of the loop's time as well, and part of the computing share: that in which steps waited for their rows.
+  double waiting_share() const { return loop_seconds > 0 ? waiting_seconds / loop_seconds : 0; }
 };
 
 // How far an ensemble has come.

@@ -18,12 +18,22 @@ TimeShares time_shares(double computing, double waiting_for_data) {
   return {computing - data, data, std::max(0.0, 1 - computing)};
 }
 
-std::string verdict_on(const TimeShares& shares) {
+bool waited_for_data(const TimeShares& shares) {
+  return shares.computing < good_share && shares.waiting_for_data > 0 &&
+         shares.waiting_for_data >= shares.waiting_for_host;
+}
+
+std::string verdict_on(const TimeShares& shares, bool is_on_gpu) {
   const char* word = shares.computing >= good_share ? "good" : shares.computing >= fair_share ? "OK" : "bad";
   std::string text = fmt::format("{}: {:.0f} % of the time between first and last step was computing", word,
                                  100 * shares.computing);
   if (shares.computing >= good_share) return text;
-  if (shares.waiting_for_data >= shares.waiting_for_host)
+  if (waited_for_data(shares) && !is_on_gpu)
+    return text + fmt::format(
+                      "; {:.0f} % was waiting for rows that came from a file: give it more memory, a faster "
+                      "disk or fewer columns",
+                      100 * shares.waiting_for_data);
+  if (waited_for_data(shares))
     return text +
            fmt::format(
                "; {:.0f} % was waiting for data on its way to the device: place it in VRAM, or make its rows "

@@ -30,7 +30,8 @@ FramedEngine::FramedEngine(const EngineRequest& request, const Kernels& kernels,
       has_validation_(request.validation.rows() > 0),
       row_sums_(static_cast<std::size_t>(request.batch_size)),
       pool_(threads_for(request, slices, threads)),
-      best_loss_(std::numeric_limits<double>::infinity()) {}
+      best_loss_(std::numeric_limits<double>::infinity()),
+      shards_(request_) {}
 
 int FramedEngine::threads_for(const EngineRequest& request, const Slices& slices, int wanted) {
   if (slices.most_threads == 1) return 1;
@@ -99,10 +100,29 @@ void FramedEngine::order_rows(std::int64_t epoch, std::int64_t first) {
   const std::int64_t rows = request_.training.rows();
   const std::int64_t steps = std::max<std::int64_t>(1, ordered_at_once / request_.batch_size);
   order_.resize(static_cast<std::size_t>(std::min(steps * request_.batch_size, rows - first)));
-  const RandomKey key = random_key(request_.seed, Purpose::shuffle, static_cast<std::uint64_t>(epoch));
-  permuted_rows(key, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(first), order_);
   order_epoch_ = epoch;
   order_first_ = first;
+  if (request_.order.is_sharded()) return order_by_shards(epoch, first);
+  const RandomKey key = random_key(request_.seed, Purpose::shuffle, static_cast<std::uint64_t>(epoch));
+  permuted_rows(key, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(first), order_);
+}
+
+// As row_at() has it, a stretch of a shard at a time.
+void FramedEngine::order_by_shards(std::int64_t epoch, std::int64_t first) {
+  const std::int64_t size = request_.order.rows_per_shard;
+  const std::int64_t rows = request_.training.rows();
+  const EpochOrder order(request_.order, request_.seed, rows, epoch);
+  for (std::span<std::int64_t> left(order_); !left.empty();) {
+    const std::int64_t shard = order.shard_at(first / size);
+    const std::int64_t of_shard = std::min(size, rows - shard * size);
+    const std::int64_t begin = first % size;
+    const auto stretch = left.first(static_cast<std::size_t>(std::min(std::ssize(left), of_shard - begin)));
+    permuted_rows(order.key_of(shard), static_cast<std::uint64_t>(of_shard),
+                  static_cast<std::uint64_t>(begin), stretch);
+    for (std::int64_t& row : stretch) row += shard * size;
+    first += std::ssize(stretch);
+    left = left.subspan(stretch.size());
+  }
 }
 
 // Which rows a step takes; called for the next step while this one runs, so that they are on their way to the
@@ -239,10 +259,12 @@ ChunkResult FramedEngine::run(const Chunk& chunk) {
     fail("a chunk that begins with step {} cannot follow step {}", chunk.first_step, counters_.step);
   for (const float rate : chunk.learning_rates) {
     if (stopped_ != 0) break;
+    shards_.before(counters_.step, 1);
     run_step(rate);
     if (counters_.step % request_.steps_per_epoch() == 0) end_epoch(result);
   }
   result.stopped_early = stopped_ != 0;
+  result.waiting_seconds = shards_.take_waiting();
   return result;
 }
 

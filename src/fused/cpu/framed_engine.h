@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/shards_ahead.h"
 #include "fused/cpu/step.h"
 #include "fused/cpu/worker_pool.h"
 #include "fused/cpu/zeros.h"
@@ -94,6 +95,7 @@ class FramedEngine : public Engine {
   static int threads_for(const EngineRequest& request, const Slices& slices, int wanted);
   void run_step(float rate);
   void order_rows(std::int64_t epoch, std::int64_t first);
+  void order_by_shards(std::int64_t epoch, std::int64_t first);
   void choose_rows(std::int64_t step);
   std::int64_t rows_of_step(std::int64_t step) const;
   void sum_slices(std::int64_t rows);
@@ -118,6 +120,7 @@ class FramedEngine : public Engine {
   std::int64_t order_first_ = 0;  // their place in the epoch
   std::int64_t chosen_step_ = -1;
   kernels::EpochLine line_;
+  ShardsAhead shards_;
 };
 
 // A row of a table; rows are short, and a call of memcpy costs more than they do.
