@@ -71,8 +71,18 @@ Cut cut_for(const PlacementFacts& facts, std::uint64_t room) {
 }
 
 std::string no_window(const PlacementFacts& facts) {
+  if (facts.window_has_failed)
+    return fmt::format("its shards could not be had of the memory of {}", facts.device.name());
   if (!facts.no_window.empty() || facts.rows_per_shard != 0) return facts.no_window;
   return "the training that goes on has shuffled its rows all together so far";
+}
+
+// A shard at a time is read at random, so that it has to fit into memory while the others need not.
+std::int64_t rows_from_file(const PlacementFacts& facts) {
+  const double of_row = static_cast<double>(facts.training_bytes) /
+                        static_cast<double>(std::max<std::int64_t>(facts.training_rows, 1));
+  const auto fitting = static_cast<std::int64_t>(static_cast<double>(facts.host_bytes) / of_row);
+  return std::max(std::min(rows_of_choice(facts), fitting), std::min(facts.batch_rows, facts.training_rows));
 }
 
 PlacementPlan on_the_cpu(const PlacementConfig& config, const PlacementFacts& facts) {
@@ -81,10 +91,18 @@ PlacementPlan on_the_cpu(const PlacementConfig& config, const PlacementFacts& fa
            config::name_of(config.placement));
   PlacementPlan plan;
   plan.rows_per_shard = facts.rows_per_shard.value_or(0);
-  if (config.placement != PlacementChoice::window) return plan;
-  if (const std::string problem = no_window(facts); !problem.empty()) refuse("placement window: {}", problem);
+  const bool is_wanted = config.placement == PlacementChoice::window;
+  if (!is_wanted && (config.placement == PlacementChoice::host || !facts.rows_lie_in_file)) return plan;
+  const std::string problem = no_window(facts);
+  if (!problem.empty() && is_wanted) refuse("placement window: {}", problem);
+  if (!problem.empty()) {
+    plan.fallback =
+        fmt::format("they are read from all over the file, which takes long: no window: {}", problem);
+    return plan;
+  }
   plan.placement = PlacementChoice::window;
-  if (!facts.rows_per_shard) plan.rows_per_shard = rows_of_choice(facts);
+  if (!facts.rows_per_shard)
+    plan.rows_per_shard = facts.rows_lie_in_file ? rows_from_file(facts) : rows_of_choice(facts);
   return plan;
 }
 
@@ -102,7 +120,7 @@ std::string plan_window(const PlacementConfig& config, const PlacementFacts& fac
                            facts.rows_per_shard.value_or(std::min(facts.batch_rows, facts.training_rows)))),
                        room_text(config, facts));
   plan.placement = PlacementChoice::window;
-  plan.training = Memory::pinned;
+  plan.training = facts.rows_lie_in_file ? Memory::host : Memory::pinned;
   plan.validation = has_validation_there ? Memory::device : Memory::pinned;
   plan.rows_per_shard = cut.rows_per_shard;
   plan.slots = cut.slots;
@@ -127,6 +145,11 @@ std::string told_samples(std::int64_t rows, std::string_view kind) {
                      rows == 1 ? "sample" : "samples");
 }
 
+const char* name_of_place(const PlacementFacts& facts, Memory memory) {
+  if (memory == Memory::pinned) return "pinned in the host's memory";
+  return facts.rows_lie_in_file ? "in a mapped file, larger than memory" : "in the host's memory";
+}
+
 std::string validation_text(const PlacementPlan& plan, const PlacementFacts& facts) {
   if (facts.validation_rows == 0) return "";
   const char* place = plan.validation == Memory::device   ? "in VRAM"
@@ -141,13 +164,14 @@ std::string training_text(const PlacementPlan& plan, const PlacementFacts& facts
   if (plan.slots > 0)
     return fmt::format("{} ({}) pass through VRAM from {}, {} shards of {} at a time", rows,
                        human_bytes(facts.training_bytes),
-                       plan.training == Memory::pinned ? "pinned memory" : "ordinary memory", plan.slots,
-                       shard);
+                       plan.training == Memory::pinned ? "pinned memory"
+                       : facts.rows_lie_in_file        ? "a mapped file"
+                                                       : "ordinary memory",
+                       plan.slots, shard);
   const std::string order = plan.rows_per_shard > 0 ? fmt::format(", in shards of {}", shard) : "";
   if (plan.training == Memory::device) return rows + " in VRAM" + order;
   return fmt::format("{} ({}) {}{}", rows, human_bytes(facts.training_bytes),
-                     plan.training == Memory::pinned ? "pinned in the host's memory" : "in the host's memory",
-                     order);
+                     name_of_place(facts, plan.training), order);
 }
 
 }  // namespace
@@ -190,6 +214,23 @@ PlacementPlan plan_placement(const PlacementConfig& config, const PlacementFacts
   }
   plan_pinned(config, facts, plan);
   return plan;
+}
+
+PlacementPlan plan_below(const PlacementConfig& config, const PlacementFacts& facts,
+                         const PlacementPlan& failed, const std::string& error) {
+  if (failed.placement == PlacementChoice::vram || facts.window_has_failed) {
+    // Pinned memory is the last level, and it was tried.
+    if (failed.placement != PlacementChoice::pinned) return plan_placement(config, facts);
+  } else if (failed.slots > 0 && failed.training == Memory::pinned) {
+    PlacementPlan plan = failed;
+    plan.training = Memory::host;
+    plan.fallback += fmt::format("{}{}", plan.fallback.empty() ? "" : "; ", error);
+    return plan;
+  }
+  throw OutOfMemory(fmt::format(
+      "{}: the training rows ({}) fit nowhere that {} reads them; end what else uses the memory, raise "
+      "gpu_memory_fraction, set a smaller batch_size, or train on fewer rows",
+      error, human_bytes(facts.training_bytes), facts.device.name()));
 }
 
 std::string text_of(const PlacementPlan& plan, const PlacementFacts& facts) {

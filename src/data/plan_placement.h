@@ -62,6 +62,8 @@ struct PlacementFacts {
   std::uint64_t training_bytes = 0;
   std::int64_t validation_rows = 0;
   std::uint64_t validation_bytes = 0;
+  bool rows_lie_in_file = false;  // those to train on: memory does not hold them (device/row_memory.h)
+  std::uint64_t host_bytes = 0;   // that memory has for rows
   Device device;
   std::uint64_t free_bytes = 0;  // of a GPU
   std::uint64_t total_bytes = 0;
@@ -69,7 +71,8 @@ struct PlacementFacts {
   std::string no_window;        // why these rows cannot be read through a window; "": they can
   // Of a training that goes on: the shards of its order, 0 for none. None: it begins.
   std::optional<std::int64_t> rows_per_shard;
-  bool vram_has_failed = false;  // it looked as if there were room, and there was none
+  bool vram_has_failed = false;    // it looked as if there were room, and there was none
+  bool window_has_failed = false;  // the same of its shards
 };
 
 struct PlacementPlan {
@@ -83,6 +86,12 @@ struct PlacementPlan {
 
 // Refuses, with the numbers, what was asked for by name and is not possible.
 PlacementPlan plan_placement(const PlacementConfig& config, const PlacementFacts& facts);
+
+// One level down, when memory for a plan could not be had as `error` says: all rows in VRAM become a window,
+// what passes through one comes from ordinary memory, a window whose shards did not fit becomes pinned
+// memory. Throws OutOfMemory, with what to do, where there is no level below.
+PlacementPlan plan_below(const PlacementConfig& config, const PlacementFacts& facts,
+                         const PlacementPlan& failed, const std::string& error);
 
 // "3,224 training and 806 validation samples in VRAM: 1.1 MiB of 139.8 GiB"
 std::string text_of(const PlacementPlan& plan, const PlacementFacts& facts);

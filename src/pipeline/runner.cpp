@@ -9,6 +9,7 @@
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/trace.h"
+#include "device/row_memory.h"
 #include "pipeline/card_runner.h"
 #include "pipeline/graph.h"
 #include "pipeline/keep_outputs.h"
@@ -51,6 +52,7 @@ class Run {
 
   RunSummary whole() {
     try {
+      throwing_errors([this] { keep_rows_in(cards_.cache().folder()); });
       listener_.run_started(folder_->paths().folder);
       for (const std::string& note : document_.notes) recorder_.note(Severity::info, note);
       if (folder_->was_finished()) recorder_.note(Severity::info, "this run had already finished");

@@ -1,17 +1,15 @@
 #include "train/place_data.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
-#include <cstring>
-#include <string_view>
 #include <utility>
 
 #include "base/error.h"
-#include "base/random.h"
 #include "base/trace.h"
 #include "device/device.h"
+#include "device/host_memory.h"
+#include "device/row_memory.h"
 #include "train/choose_batch.h"
+#include "train/deal_rows.h"
 #include "train/engines.h"
 #include "train/phases.h"
 
@@ -21,24 +19,13 @@ namespace {
 // Bytes that a GPU is taken to have, so that a large dataset can be tried out with a small one.
 constexpr const char* limit_variable = "STOKER_VRAM_LIMIT";
 
-std::optional<std::uint64_t> limit_of_vram() {
-  const char* given = std::getenv(limit_variable);
-  if (given == nullptr || *given == '\0') return std::nullopt;
-  const std::string_view text = given;
-  std::uint64_t bytes = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
-  if (error != std::errc() || end != text.data() + text.size() || bytes == 0)
-    refuse("{} is '{}'; it must be a number of bytes", limit_variable, text);
-  return bytes;
-}
-
 void look_at_memory(PlacementFacts& facts) {
   for (const DeviceInfo& info : list_devices().devices) {
     if (info.device != facts.device) continue;
     facts.free_bytes = info.free_bytes;
     facts.total_bytes = info.total_bytes;
   }
-  if (const auto limit = limit_of_vram()) {
+  if (const auto limit = bytes_in_environment(limit_variable)) {
     facts.total_bytes = std::min(facts.total_bytes, *limit);
     facts.free_bytes = std::min(facts.free_bytes, *limit);
   }
@@ -66,7 +53,7 @@ std::string why_no_window(const EngineRequest& request, const PlacementWishes& w
   EngineRequest probe = request;
   probe.validation = {};
   probe.order.rows_per_shard = std::max<std::int64_t>(request.training.rows(), 1);
-  probe.window_slots = 2;
+  probe.window_slots = request.device.is_cuda() ? 2 : 0;  // a CPU reads shards where they lie
   probe.batch_size = largest_batch_of(request);
   return wishes.no_window(probe);
 }
@@ -79,8 +66,10 @@ PlacementPlan planned(const EngineRequest& request, const PlacementWishes& wishe
       wanted == PlacementChoice::window || (wanted == PlacementChoice::host && facts.device.is_cuda());
   facts.no_window = names_window ? why_no_window(request, wishes) : "it is not needed";
   PlacementPlan plan = plan_placement(wishes.config, facts);
-  if (names_window || wanted != PlacementChoice::automatic || plan.placement != PlacementChoice::pinned)
-    return plan;
+  // Neither the first choice of a GPU, nor memory of the host.
+  const bool asks = plan.placement == PlacementChoice::pinned ||
+                    (plan.placement == PlacementChoice::host && facts.rows_lie_in_file);
+  if (names_window || wanted != PlacementChoice::automatic || !asks) return plan;
   facts.no_window = why_no_window(request, wishes);
   return plan_placement(wishes.config, facts);
 }
@@ -94,36 +83,44 @@ Dataset copied_to(const Dataset& dataset, Memory memory, Device device) {
   return copy;
 }
 
-// In an order of its own, the same for every epoch and sitting. Copied in the host's memory.
-Dataset mixed(const Dataset& dataset, std::uint64_t seed, Memory memory) {
-  constexpr std::uint64_t once = ~std::uint64_t{0};  // in place of an epoch and a shard
-  Dataset copy = dataset;
-  for (DatasetArray& each : copy.arrays) each.array = Array(each.array.type(), each.array.shape(), memory);
-  const auto rows = static_cast<std::uint64_t>(dataset.rows());
-  const Permutation order(random_key(seed, Purpose::shard, once), rows);
-  for (std::uint64_t row = 0; row < rows; ++row) {
-    const std::uint64_t from = order(row);
-    for (std::size_t i = 0; i < copy.arrays.size(); ++i) {
-      const std::size_t bytes = dataset.arrays[i].array.bytes() / rows;
-      std::memcpy(static_cast<std::byte*>(copy.arrays[i].array.data()) + row * bytes,
-                  static_cast<const std::byte*>(dataset.arrays[i].array.data()) + from * bytes, bytes);
-    }
+bool lie_in_file(const Dataset& dataset) {
+  return std::ranges::any_of(dataset.arrays,
+                             [](const DatasetArray& each) { return each.array.lies_in_file(); });
+}
+
+// Of a window, on the device.
+Dataset room_for_slots(const Dataset& training, const PlacementPlan& plan, Device device) {
+  Dataset slots;
+  for (const DatasetArray& each : training.arrays) {
+    Shape shape = each.array.shape();
+    shape.front() = plan.slots * plan.rows_per_shard;
+    slots.arrays.push_back(
+        {each.name, each.role, Array(each.array.type(), std::move(shape), Memory::device, device)});
   }
-  return copy;
+  return slots;
 }
 
 struct PlacedRows {
   Dataset training;
   Dataset validation;
+  Dataset slots;
 };
 
 // Validation rows do not keep training rows from where they are faster.
-PlacedRows placed(const EngineRequest& request, PlacementPlan& plan, const Notes& notes) {
+PlacedRows placed(const EngineRequest& request, PlacementPlan& plan, PlacementFacts& facts,
+                  const Notes& notes) {
   PlacedRows rows;
+  try {
+    if (plan.slots > 0) rows.slots = room_for_slots(request.training, plan, request.device);
+  } catch (const OutOfMemory&) {
+    facts.window_has_failed = true;
+    throw;
+  }
   const Memory on_host = plan.training == Memory::pinned ? Memory::pinned : Memory::host;
-  rows.training =
-      copied_to(plan.rows_per_shard > 0 ? mixed(request.training, request.seed, on_host) : request.training,
-                plan.training, request.device);
+  rows.training = copied_to(plan.rows_per_shard > 0
+                                ? deal_rows(request.training, request.seed, plan.rows_per_shard, on_host)
+                                : request.training,
+                            plan.training, request.device);
   try {
     rows.validation = copied_to(request.validation, plan.validation, request.device);
   } catch (const OutOfMemory& error) {
@@ -136,22 +133,19 @@ PlacedRows placed(const EngineRequest& request, PlacementPlan& plan, const Notes
   return rows;
 }
 
-// Without what failed: VRAM becomes a window, and a window copies from where the rows are.
 PlacedRows placed_where_it_fits(const EngineRequest& request, const PlacementWishes& wishes,
                                 PlacementFacts& facts, PlacementPlan& plan, const Notes& notes) {
   for (;;) {
     try {
-      return placed(request, plan, notes);
+      return placed(request, plan, facts, notes);
     } catch (const OutOfMemory& error) {
+      if (!request.device.is_cuda()) throw;
+      look_at_memory(facts);
       if (plan.placement == PlacementChoice::vram) {
         facts.vram_has_failed = true;
-        look_at_memory(facts);
         plan = planned(request, wishes, facts);
-      } else if (plan.slots > 0 && plan.training == Memory::pinned) {
-        plan.training = Memory::host;
-        plan.fallback = error.what();
       } else {
-        throw;
+        plan = plan_below(wishes.config, facts, plan, error.what());
       }
     }
   }
@@ -169,14 +163,19 @@ PlacementChoice place_data(EngineRequest& request, const PlacementWishes& wishes
   facts.device = request.device;
   facts.batch_rows = largest_batch_of(request);
   facts.rows_per_shard = wishes.rows_per_shard;
+  facts.rows_lie_in_file = lie_in_file(request.training);
+  facts.host_bytes = memory_for_all_rows();
   if (facts.device.is_cuda()) look_at_memory(facts);
   PlacementPlan plan = planned(request, wishes, facts);
   PlacedRows rows = placed_where_it_fits(request, wishes, facts, plan, notes);
+  facts.rows_lie_in_file = lie_in_file(rows.training);
   request.training = std::move(rows.training);
   request.validation = std::move(rows.validation);
   request.order.rows_per_shard = plan.rows_per_shard;
   request.window_slots = plan.slots;
-  if (facts.device.is_cuda() || wishes.config.placement != PlacementChoice::automatic) {
+  request.slots = std::move(rows.slots);
+  if (facts.device.is_cuda() || facts.rows_lie_in_file ||
+      wishes.config.placement != PlacementChoice::automatic) {
     const std::string text = text_of(plan, facts);
     if (plan.fallback.empty())
       notes(Severity::info, text);

@@ -52,6 +52,61 @@ TEST(PlanPlacement, TakesVramWhereAllRowsFit) {
   EXPECT_EQ(plan.validation, Memory::pinned);
 }
 
+TEST(PlanPlacement, GoesOneLevelDownFromWhatCouldNotBeHad) {
+  PlacementFacts facts = facts_of(24 * giga);
+  const PlacementPlan window = plan_placement({}, facts);
+  const PlacementPlan ordinary = plan_below({}, facts, window, "24 GB could not be pinned");
+  EXPECT_EQ(ordinary.placement, PlacementChoice::window);
+  EXPECT_EQ(ordinary.training, Memory::host);
+  EXPECT_THAT(ordinary.fallback,
+              AllOf(HasSubstr("the training rows take"), HasSubstr("could not be pinned")));
+  facts.window_has_failed = true;
+  const PlacementPlan pinned = plan_below({}, facts, window, "out of memory");
+  EXPECT_EQ(pinned.placement, PlacementChoice::pinned);
+  EXPECT_EQ(pinned.slots, 0);
+  EXPECT_EQ(pinned.rows_per_shard, 0);
+  EXPECT_THAT(text_of(pinned, facts), HasSubstr("pinned in the host's memory"));
+  EXPECT_THAT(pinned.fallback, HasSubstr("its shards could not be had of the memory of cuda:0"));
+  std::string message;
+  try {
+    plan_below({}, facts, pinned, "24 GB could not be pinned");
+  } catch (const OutOfMemory& error) {
+    message = error.what();
+  }
+  EXPECT_THAT(message, AllOf(HasSubstr("24 GB could not be pinned"), HasSubstr("fit nowhere"),
+                             HasSubstr("gpu_memory_fraction")));
+}
+
+TEST(PlanPlacement, RefusesAWindowByNameWhoseShardsCouldNotBeHad) {
+  PlacementFacts facts = facts_of(24 * giga);
+  const PlacementConfig config = wanting(PlacementChoice::window);
+  const PlacementPlan window = plan_placement(config, facts);
+  facts.window_has_failed = true;
+  EXPECT_THAT(refusal([&] { plan_below(config, facts, window, "out of memory"); }),
+              HasSubstr("placement window: its shards could not be had"));
+}
+
+TEST(PlanPlacement, ReadsRowsThatLieInAFileThroughAWindow) {
+  PlacementFacts facts = facts_of(24 * giga);
+  facts.rows_lie_in_file = true;
+  facts.host_bytes = giga;
+  PlacementPlan plan = plan_placement({}, facts);
+  EXPECT_EQ(plan.placement, PlacementChoice::window);
+  EXPECT_EQ(plan.training, Memory::host) << "what does not fit into memory cannot be pinned";
+  EXPECT_THAT(text_of(plan, facts), HasSubstr("pass through VRAM from a mapped file"));
+  facts.device = Device::cpu();
+  plan = plan_placement({}, facts);
+  EXPECT_EQ(plan.placement, PlacementChoice::window);
+  EXPECT_EQ(plan.slots, 0);
+  EXPECT_EQ(plan.rows_per_shard, 41'666) << "1 GB of rows of 24 kB";
+  facts.host_bytes = 10 * giga;
+  EXPECT_EQ(plan_placement({}, facts).rows_per_shard, 125'000) << "no more than an eighth";
+  facts.no_window = "there is none";
+  plan = plan_placement({}, facts);
+  EXPECT_EQ(plan.placement, PlacementChoice::host);
+  EXPECT_THAT(plan.fallback, HasSubstr("no window: there is none"));
+}
+
 TEST(PlanPlacement, GoesDownToAWindowAndThenToPinnedMemory) {
   PlacementFacts facts = facts_of(24 * giga);
   PlacementPlan plan = plan_placement({}, facts);

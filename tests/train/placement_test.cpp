@@ -4,9 +4,11 @@
 #include <numeric>
 #include <vector>
 
+#include "device/row_memory.h"
 #include "expect_error.h"
 #include "listeners.h"
 #include "tables.h"
+#include "train/deal_rows.h"
 #include "train/fit.h"
 #include "train/place_data.h"
 
@@ -83,15 +85,25 @@ TEST_F(PlacementOfTraining, ShufflesByShardsInAWindowAndLearnsAllTheSame) {
   RecordingListener listener;
   const FitResult window = fit(request(PlacementChoice::window), listener, StopSignal{});
   EXPECT_EQ(window.placement, "window");
-  EXPECT_EQ(window.engine, "eager") << "the fused engine takes no shards";
+  EXPECT_EQ(window.engine, "fused");
   EXPECT_THAT(listener.infos, Contains(HasSubstr("in shards of 100")));
   EXPECT_THAT(listener.warnings, IsEmpty());
-  FitRequest together = request(PlacementChoice::automatic);
-  together.config.engine = EngineChoice::eager;
-  const FitResult plain = fit_quietly(together);
+  const FitResult plain = fit_quietly(request(PlacementChoice::automatic));
   EXPECT_FALSE(have_the_bits_of(window.model.parameters, plain.model.parameters));
   EXPECT_NEAR(*window.epochs.back().record.validation_loss, *plain.epochs.back().record.validation_loss,
               0.05);
+}
+
+TEST_F(PlacementOfTraining, HasTheSameOrderOfShardsInEveryEngine) {
+  FitRequest made = request(PlacementChoice::window);
+  made.spec.training.epochs = 3;
+  const FitResult fused = fit_quietly(made);
+  made.config.engine = EngineChoice::eager;
+  const FitResult eager = fit_quietly(made);
+  EXPECT_EQ(fused.engine, "fused");
+  EXPECT_EQ(eager.engine, "eager");
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_NEAR(fused.epochs[i].record.train_loss, eager.epochs[i].record.train_loss, 1e-5);
 }
 
 TEST_F(PlacementOfTraining, GoesOnInTheOrderOfTheShards) {
@@ -124,10 +136,6 @@ TEST_F(PlacementOfTraining, RefusesAWindowOfATrainingThatBeganWithoutOne) {
 
 TEST_F(PlacementOfTraining, RefusesWhatCannotBe) {
   EXPECT_THAT(refusal_of_placement(request(PlacementChoice::vram)), HasSubstr("needs an NVIDIA GPU"));
-  FitRequest fused = request(PlacementChoice::window);
-  fused.config.engine = EngineChoice::fused;
-  EXPECT_THAT(refusal_of_placement(fused),
-              HasSubstr("placement window: engine fused: it does not support shards"));
   FitRequest contradiction = request(PlacementChoice::window);
   contradiction.config.placement.preload_to_gpu = true;
   EXPECT_THAT(refusal_of_placement(contradiction), HasSubstr("preload_to_gpu is true"));
@@ -142,7 +150,7 @@ TEST_F(PlacementOfTraining, GoesForTheMembersOfAnEnsembleThatAskForIt) {
   const FitResult result = fit(ensemble, listener, StopSignal{});
   EXPECT_THAT(listener.infos, Contains(HasSubstr("each member: 500 training samples")));
   EXPECT_EQ(result.placement, "window");
-  EXPECT_EQ(result.engine, "eager");
+  EXPECT_EQ(result.engine, "fused");
   EXPECT_EQ(result.model.members.size(), 2U);
 }
 
@@ -175,6 +183,91 @@ TEST(PlaceData, MixesRowsThatAreShuffledByShards) {
   EXPECT_GE(*most, 700) << "of the last";
   std::sort(order.begin(), order.end());
   for (std::size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], static_cast<float>(i));
+}
+
+// The memory of the host as small as a test makes it.
+class LimitOfMemory {
+ public:
+  explicit LimitOfMemory(const char* bytes) {
+    setenv("STOKER_MEMORY_LIMIT", bytes, 1);
+    memory_for_all_rows();  // which looks anew
+  }
+  LimitOfMemory(const LimitOfMemory&) = delete;
+  LimitOfMemory& operator=(const LimitOfMemory&) = delete;
+  ~LimitOfMemory() {
+    unsetenv("STOKER_MEMORY_LIMIT");
+    memory_for_all_rows();
+  }
+};
+
+// 32,000 rows of 44 bytes, of which an eighth fits into half of the limit.
+class RowsLargerThanMemory : public PlacementOfTraining, public testing::WithParamInterface<EngineChoice> {
+ protected:
+  RowsLargerThanMemory() {
+    table_ = sample(SampleName::friedman, 40'000);
+    spec_.training.epochs = 2;
+    spec_.training.batch_size = 256;
+  }
+  static constexpr const char* limit = "400000";
+};
+
+TEST_P(RowsLargerThanMemory, AreTrainedOnInAWindowWithTheSameResult) {
+  FitRequest made = request(PlacementChoice::window);
+  made.config.engine = GetParam();
+  const FitResult in_memory = fit_quietly(made);
+  EXPECT_EQ(in_memory.waiting_share, 0);
+  made.config.placement.placement = PlacementChoice::automatic;
+  const LimitOfMemory small(limit);
+  RecordingListener listener;
+  const FitResult from_file = fit(made, listener, StopSignal{});
+  EXPECT_EQ(from_file.placement, "window");
+  EXPECT_GT(from_file.waiting_share, 0);
+  EXPECT_THAT(listener.infos, Contains(HasSubstr("32,000 training samples (1.3 MiB) in a mapped file, larger "
+                                                 "than memory, in shards of 4,000")));
+  EXPECT_TRUE(have_the_bits_of(from_file.model.parameters, in_memory.model.parameters));
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, RowsLargerThanMemory,
+                         testing::Values(EngineChoice::fused, EngineChoice::eager),
+                         [](const auto& each) { return std::string(config::name_of(each.param)); });
+
+TEST_F(PlacementOfTraining, CutsShardsThatFitIntoMemory) {
+  table_ = sample(SampleName::friedman, 40'000);
+  spec_.training.epochs = 1;
+  const LimitOfMemory small("200000");
+  RecordingListener listener;
+  fit(request(PlacementChoice::automatic), listener, StopSignal{});
+  EXPECT_THAT(listener.infos, Contains(HasSubstr("in shards of 2,272")));
+}
+
+TEST_F(PlacementOfTraining, SaysThatItTakesLongWhereRowsFromAFileHaveNoWindow) {
+  table_ = sample(SampleName::friedman, 40'000);
+  spec_.training.validation_ratio = 0;
+  spec_.training.epochs = 1;
+  FitRequest ensemble = request(PlacementChoice::automatic);
+  ensemble.config.ensemble.folds = 2;
+  const LimitOfMemory small("200000");
+  RecordingListener listener;
+  const FitResult result = fit(ensemble, listener, StopSignal{});
+  EXPECT_EQ(result.placement, "host");
+  EXPECT_THAT(listener.warnings, Contains(HasSubstr("read from all over the file, which takes long")));
+}
+
+TEST(DealRows, HasOneOrderInMemoryAndInFiles) {
+  constexpr std::int64_t rows = 50'000;
+  Array numbers(DType::int64, {rows});
+  std::iota(numbers.as<std::int64_t>().begin(), numbers.as<std::int64_t>().end(), 0);
+  Dataset dataset;
+  dataset.arrays = {{"numbers", Role::features, numbers}};
+  const Dataset dealt = deal_rows(dataset, 7, 6000, Memory::host);
+  const auto order = dealt.features().as<std::int64_t>();
+  for (std::size_t i = 1; i < order.size(); ++i)
+    EXPECT_TRUE(i % 6000 == 0 || order[i - 1] < order[i]) << "a shard keeps the order of the rows";
+  const LimitOfMemory small("100000");
+  const Dataset in_file = deal_rows(dataset, 7, 6000, Memory::host);
+  EXPECT_FALSE(dealt.features().lies_in_file());
+  EXPECT_TRUE(in_file.features().lies_in_file());
+  EXPECT_EQ(std::memcmp(order.data(), in_file.features().data(), rows * sizeof(std::int64_t)), 0);
 }
 
 // The memory of a GPU as small as the data makes it.
