@@ -148,7 +148,7 @@ std::vector<Table> read_tables(const PredictCommand& command, const Model& model
   std::vector<Table> tables;
   for (std::size_t i = 0; i < given.size(); ++i) {
     const auto& [name, data] = given[i];
-    const Source source = open_source(source_named(data, readings[i]), std::filesystem::current_path());
+    const Source source = opened_source(data, readings[i]);
     tables.push_back(
         i == 0 ? source.read(texts, told_notes(), forms)
                : source.read(names_in_slower(name, texts), told_notes(), forms_in_slower(name, forms)));

@@ -49,8 +49,7 @@ std::string as_text(const Preview& shown, const std::string& description) {
 }
 
 ExitCode show(const PreviewCommand& command) {
-  const Source source =
-      open_source(source_named(command.data, command.reading), std::filesystem::current_path());
+  const Source source = opened_source(command.data, command.reading);
   Preview shown = preview(source.read({}, told_notes()));
   shown.first_rows.resize(std::min(shown.first_rows.size(), command.rows));
   if (command.json) {

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "cli/terminal.h"
 #include "config/flags.h"
+#include "store/open_source.h"
 
 namespace stoker::cli {
 namespace {
@@ -76,6 +77,12 @@ Notes told_notes() {
     const bool is_warning = severity == Severity::warning;
     tell({{is_warning ? "warning: " : "note: ", is_warning ? Colour::yellow : Colour::grey}, {message}});
   };
+}
+
+Source opened_source(const std::string& data, const config::Value& given) {
+  Source source = open_source(source_named(data, given), std::filesystem::current_path());
+  for (const std::string& warning : source.warnings()) told_notes()(Severity::warning, warning);
+  return source;
 }
 
 }  // namespace stoker::cli

@@ -24,4 +24,7 @@ SourceConfig source_named(const std::string& data, const config::Value& given);
 // What is found while a table is read goes to standard error.
 Notes told_notes();
 
+// Opens DATA of a command from the current folder, and tells what is to be told of it.
+Source opened_source(const std::string& data, const config::Value& given);
+
 }  // namespace stoker::cli

@@ -1,6 +1,8 @@
 #include "data/joined_datasets.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include <arrow/chunked_array.h>
 #include <arrow/compute/api.h>
@@ -51,16 +53,21 @@ class JoinedReader : public SourceReader {
     std::vector<Table> tables;
     std::vector<std::string> names;
     for (const OpenedDataset& each : datasets_) {
-      if (each.source.fingerprint() != each.recorded_fingerprint)
-        notes(
-            Severity::warning,
-            fmt::format("dataset {} has changed since it was put on record; look at it with: stoker datasets "
-                        "validate {}",
-                        each.id, each.id));
       names.push_back("dataset " + each.id);
       tables.push_back(each.source.read(text_columns, notes));
     }
     return joined_rows(tables, names);
+  }
+  // The rows may be kept from a time when the record was another, so this is asked of each run anew.
+  std::vector<std::string> warnings() const override {
+    std::vector<std::string> changed;
+    for (const OpenedDataset& each : datasets_)
+      if (each.source.fingerprint() != each.recorded_fingerprint)
+        changed.push_back(
+            fmt::format("dataset {} has changed since it was put on record; look at it with: stoker datasets "
+                        "validate {}",
+                        each.id, each.id));
+    return changed;
   }
   std::optional<Table> first_rows(const std::vector<std::string>&) const override {
     return datasets_.front().source.first_rows();
@@ -115,6 +122,39 @@ arrow::FieldVector joined_fields(const std::vector<Table>& tables, const std::ve
   return fields;
 }
 
+// How a file is read stands in the record of its dataset; types may still be chosen for what comes of it.
+void refuse_other_reading(const SourceConfig& config, SourceProblems& problems) {
+  const SourceConfig usual;
+  const std::array<std::pair<const char*, bool>, 9> given{{{"path", !config.path.empty()},
+                                                           {"url", !config.url.empty()},
+                                                           {"sample_rows", config.sample_rows.has_value()},
+                                                           {"format", config.format != usual.format},
+                                                           {"delimiter", !config.delimiter.empty()},
+                                                           {"decimal", config.decimal != usual.decimal},
+                                                           {"thousands", config.thousands != usual.thousands},
+                                                           {"header", config.header != usual.header},
+                                                           {"missing_words", !config.missing_words.empty()}}};
+  for (const auto& [name, is_given] : given)
+    if (is_given)
+      problems.push_back({name,
+                          "a dataset is read as its record says; put it on record with this setting (stoker "
+                          "datasets add), and leave it out here"});
+}
+
+// Whole numbers that stand beside real ones become such, which hold them exactly up to 2^53.
+std::shared_ptr<arrow::ChunkedArray> in_joined_type(const std::shared_ptr<arrow::ChunkedArray>& values,
+                                                    const arrow::Field& field, const std::string& name) {
+  const auto converted = arrow::compute::Cast(values, field.type());
+  fail_for_machine(converted.status(), "joining datasets");
+  if (!converted.ok())
+    refuse(
+        "column '{}' of {} has whole numbers beyond 9007199254740992 (2^53), which would not stay the same "
+        "among the real numbers that another dataset has in it; read it as text in all of them "
+        "(--text-columns {}, or text_columns), or give it one type in their files",
+        field.name(), name, field.name());
+  return converted->chunked_array();
+}
+
 }  // namespace
 
 Table joined_rows(const std::vector<Table>& tables, const std::vector<std::string>& names) {
@@ -128,7 +168,7 @@ Table joined_rows(const std::vector<Table>& tables, const std::vector<std::strin
     for (const Table& table : tables) {
       auto values = table.columns->column(column_position(table, field->name()));
       if (!values->type()->Equals(*field->type()))
-        values = or_fail(arrow::compute::Cast(values, field->type()), "joining datasets").chunked_array();
+        values = in_joined_type(values, *field, names[static_cast<std::size_t>(&table - tables.data())]);
       std::ranges::copy(values->chunks(), std::back_inserter(chunks));
     }
     columns.push_back(std::make_shared<arrow::ChunkedArray>(std::move(chunks), field->type()));
@@ -147,6 +187,7 @@ SourceOfKind datasets_source() {
   const auto check = [](const SourceConfig& config, SourceProblems& problems) {
     if (config.dataset_ids.empty())
       problems.push_back({"dataset_ids", "missing; source datasets needs the ids of one or more datasets"});
+    refuse_other_reading(config, problems);
   };
   return {SourceKind::datasets, open, check, datasets_name, {"dataset_ids"}};
 }

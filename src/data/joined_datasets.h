@@ -17,7 +17,7 @@ struct OpenedDataset {
 };
 
 // The rows of all of them, one dataset behind the other. Reading refuses datasets with other columns than the
-// first, by the name of the column, and warns of those whose content is another than on record.
+// first, by the name of the column; warnings() names those whose content is another than on record.
 OpenedSource joined_datasets(std::vector<OpenedDataset> datasets);
 
 // Rows of several tables one behind the other; `names` are theirs, for people. Columns are taken by their

@@ -256,6 +256,10 @@ const std::string& Source::description() const {
   return reader_->description();
 }
 
+std::vector<std::string> Source::warnings() const {
+  return reader_->warnings();
+}
+
 bool Source::infers_types() const {
   return reader_->infers_types();
 }

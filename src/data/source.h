@@ -55,6 +55,9 @@ class Source {
   // Refuses a file whose content is not the one that the fingerprint was taken of.
   Table read(const std::vector<std::string>& text_columns = {}, const Notes& notes = no_notes(),
              const DateForms& date_forms = {}) const;
+  // What is to be told whenever the source is used, whether it is read or its rows are kept from before:
+  // read() does not tell it, since what it tells is kept with the rows.
+  std::vector<std::string> warnings() const;
   // A thousand rows or so from the start, quickly, for a look at what read() will give. None where only
   // reading all tells: Parquet, Arrow and npy.
   std::optional<Table> first_rows() const;

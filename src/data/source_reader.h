@@ -29,6 +29,8 @@ class SourceReader {
   virtual bool infers_types() const { return false; }
   // For the next who opens the same source while a KeptDownloads lives.
   virtual void leave_rows() const {}
+  // What is to be told at every run, whoever has kept the rows; read() does not tell it.
+  virtual std::vector<std::string> warnings() const { return {}; }
   // Of the table in its final types.
   virtual void warn_of_types(const Table& table, const Notes& notes) const;
   // An error as people know its source.

@@ -24,6 +24,8 @@ struct Outside {
   std::shared_ptr<void> opened;  // for run() to go on with, so that nothing is fetched twice
   KnownRows rows = {};           // for who keeps what is read; no key: it is known by the fingerprint alone
   bool is_known = false;         // from before, and nothing was fetched
+  // To be told at every run, even where the output is kept from before.
+  std::vector<std::string> warnings = {};
 };
 
 // All that a card sees while it runs.

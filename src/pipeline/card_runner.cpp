@@ -47,6 +47,7 @@ bool CardRunner::run(const Card& card) {
       card.time_limit, stop_, [this, &card] { overstayed_(card); }, options_.grace);
   const Look look = look_outside(card, limit.stop());
   const Outside& outside = look.outside;
+  for (const std::string& warning : outside.warnings) recorder_.note(Severity::warning, warning);
   const std::string& identity = look.identity;
   const std::optional<KeptOutputs>& kept = look.kept;
   if (kept) recorder_.repeat(kept->notes);

@@ -44,7 +44,9 @@ const Outside& OutputsOnDemand::outside_of(const Document& document, const Card&
   const std::string key = card.type + "\n" + config::to_yaml(card.config);
   const auto found = outsides_.find(key);
   if (found != outsides_.end()) return found->second;
-  return outsides_.emplace(key, looked_outside(document, card)).first->second;
+  Outside outside = looked_outside(document, card);
+  for (const std::string& warning : outside.warnings) notes_(Severity::warning, warning);
+  return outsides_.emplace(key, std::move(outside)).first->second;
 }
 
 // As a run does it: rows that are known but no longer kept are fetched after all.

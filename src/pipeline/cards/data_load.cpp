@@ -24,7 +24,8 @@ Outside look_outside(const config::Value& config, const std::filesystem::path& d
                      const StopSignal& stop, const FindKnownRows& find) {
   auto source =
       std::make_shared<Source>(open_source(settings_of<SourceConfig>(config), document_folder, &stop, find));
-  return {source->fingerprint(), source, source->rows_to_know(), source->has_known_rows()};
+  return {source->fingerprint(), source, source->rows_to_know(), source->has_known_rows(),
+          source->warnings()};
 }
 
 PortValues load(const CardContext& context) {
