@@ -16,6 +16,7 @@
 #include "cli/terminal.h"
 #include "data/table_to_database.h"
 #include "data/url_secrets.h"
+#include "database/selection.h"
 #include "store/dataset_store.h"
 #include "store/open_source.h"
 
@@ -54,15 +55,20 @@ nlohmann::json as_json(const DatasetRecord& record) {
 
 ExitCode list_datasets(const DatasetsCommand& command) {
   DatasetStore store;
-  const std::vector<DatasetRecord> all = store.all();
+  const auto [all, damaged] = store.all();
+  for (const DamagedRecord& each : damaged)
+    told_notes()(Severity::warning, fmt::format("{}; take it off the record with: stoker datasets remove {}",
+                                                each.problem, each.id));
   if (command.json) {
     nlohmann::json shown{{"store", store.place()}, {"datasets", nlohmann::json::array()}};
     for (const DatasetRecord& each : all) shown["datasets"].push_back(as_json(each));
+    for (const DamagedRecord& each : damaged)
+      shown["damaged"].push_back({{"id", each.id}, {"problem", each.problem}});
     print_json(shown);
     return ExitCode::done;
   }
   if (all.empty()) {
-    print(fmt::format("no datasets in {}\n", store.place()));
+    print(fmt::format("no {}datasets in {}\n", damaged.empty() ? "" : "other ", store.place()));
     return ExitCode::done;
   }
   std::vector<std::vector<std::string>> lines{{"dataset", "rows", "columns", "added", "source"}};
@@ -115,18 +121,9 @@ void refuse_what_is_no_place(const std::string& to) {
         "(postgres://…), not the parts of an address");
 }
 
-void refuse_taken(DatasetStore& store, const std::string& id) {
-  refuse_unless_dataset_id(id);
-  if (store.has(id))
-    refuse(
-        "there is a dataset {} already in {}; choose another id, or remove it first (stoker datasets remove "
-        "{})",
-        id, store.place(), id);
-}
-
 ExitCode add_dataset(const DatasetsCommand& command) {
   DatasetStore store;
-  refuse_taken(store, command.id);
+  store.refuse_taken(command.id);
   const DatasetRecord record =
       record_of(command.id, source_named(command.data, command.reading), fs::current_path());
   store.add(record);
@@ -141,39 +138,65 @@ ExitCode remove_dataset(const DatasetsCommand& command) {
   return ExitCode::done;
 }
 
-// The rows first, then the record: whoever is killed in between leaves a table that is not on record, or
-// nothing at all.
+// Where the rows of a generated dataset go: --to and --table as settings of a source.
+SourceConfig place_to_write(const DatasetsCommand& command) {
+  refuse_what_is_no_place(command.to);
+  SourceConfig place = Source::config_for(command.to);
+  place.table = command.table.empty() ? command.id : command.table;
+  place.arrays = ArrayChoice::keep;
+  if (place.source == SourceKind::postgres) {
+    for (const SettingProblem& problem : problems_with(place))
+      refuse("{}: {}", problem.setting, problem.problem);
+    return place;
+  }
+  if (place.source != SourceKind::file && place.source != SourceKind::sqlite)
+    refuse(
+        "--to takes the path of an SQLite file, or the name of a variable with the address of a PostgreSQL");
+  if (place.source == SourceKind::file && fs::exists(command.to) && !fs::is_empty(command.to))
+    refuse("'{}' is not an SQLite file; name one, or a file that is not there yet", command.to);
+  place.source = SourceKind::sqlite;
+  return place;
+}
+
+// All or nothing. A table that the same command has made before, and was killed before it could put it on
+// record, is the one that is wanted.
+void write_rows(const Table& rows, const SourceConfig& place, const std::string& origin) {
+  const auto database = place.source == SourceKind::postgres
+                            ? database::write_postgres(expanded_uri(place.uri, "--to"), "--to")
+                            : database::write_sqlite(place.path);
+  database::Transaction all(*database);
+  // Who would make a table of the same name waits.
+  if (database->is_postgres())
+    database->run("SELECT pg_advisory_xact_lock(hashtext('stoker ' || $1))", {{place.table}});
+  if (!database->has_table(place.table) || origin_of_table(*database, place.table) != origin) {
+    write_to_database(rows, *database, place.table, origin);
+    all.commit();
+    return;
+  }
+  const auto count = database->run("SELECT count(*) FROM " + database::quoted_name(place.table));
+  if (count.at(0).at(0) != std::to_string(rows.rows()))
+    refuse(
+        "the database has a table '{}' already, of {} rows in place of {}; name another with --table, or "
+        "remove it first",
+        place.table, count.at(0).at(0).value_or("no"), rows.rows());
+  told_notes()(Severity::info, fmt::format("the table '{}' is there already, made by the same command; it is "
+                                           "put on record as it is",
+                                           place.table));
+}
+
+// The rows first, then the record: whoever is killed in between leaves a table that the next try finds again.
 ExitCode generate_dataset(const DatasetsCommand& command) {
   DatasetStore store;
-  refuse_taken(store, command.id);
+  store.refuse_taken(command.id);
   SourceConfig sample = Source::config_for("sample:" + command.sample);
   if (command.rows > 0) sample.sample_rows = command.rows;
   sample.sample_seed = command.seed;
   const Table table = Source::open(sample, fs::current_path()).read();
-  refuse_what_is_no_place(command.to);
-  SourceConfig written = Source::config_for(command.to);
-  written.table = command.table.empty() ? command.id : command.table;
-  std::unique_ptr<database::WritableDatabase> database;
-  if (written.source == SourceKind::postgres) {
-    for (const SettingProblem& problem : problems_with(written))
-      refuse("{}: {}", problem.setting, problem.problem);
-    database = database::write_postgres(expanded_uri(written.uri));
-  } else if (written.source == SourceKind::sqlite || !fs::exists(command.to) || fs::is_empty(command.to)) {
-    if (written.source != SourceKind::file && written.source != SourceKind::sqlite)
-      refuse(
-          "--to takes the path of an SQLite file, or the name of a variable with the address of a "
-          "PostgreSQL");
-    written.source = SourceKind::sqlite;
-    database = database::write_sqlite(command.to);
-  } else {
-    refuse("'{}' is not an SQLite file; name one, or a file that is not there yet", command.to);
-  }
-  database::Transaction all(*database);
-  write_to_database(table, *database, written.table);
-  all.commit();
-  database.reset();
-  written.arrays = ArrayChoice::keep;
-  const DatasetRecord record = record_of(command.id, written, fs::current_path());
+  const SourceConfig place = place_to_write(command);
+  write_rows(table, place,
+             fmt::format("stoker datasets generate {} --sample {} --rows {} --seed {}", command.id,
+                         command.sample, table.rows(), command.seed));
+  const DatasetRecord record = record_of(command.id, place, fs::current_path());
   store.add(record);
   told_added(record, store);
   return ExitCode::done;
@@ -259,7 +282,7 @@ ExitCode repair_dataset(const DatasetsCommand& command) {
   DatasetStore store;
   const std::string id = command.as.empty() ? command.id + "-repaired" : command.as;
   const DatasetRecord original = store.find(command.id);
-  refuse_taken(store, id);
+  store.refuse_taken(id);
   fs::path file =
       command.output.empty() ? store.folder() / "datasets" / (id + ".arrow") : fs::path(command.output);
   // A file of that name may be what another dataset is read from, or what a process that was killed has left.

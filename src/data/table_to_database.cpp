@@ -22,6 +22,9 @@ namespace {
 using database::WrittenRow;
 using database::WrittenValue;
 
+constexpr std::string_view comment_begin = "/* ";
+constexpr std::string_view comment_end = " */";
+
 // How values of one database are written.
 struct Spelling {
   bool is_postgres = false;
@@ -133,9 +136,10 @@ WrittenValue written_value(const arrow::Array& array, std::int64_t row, const Sp
   return text;
 }
 
-void make_table(const arrow::Table& columns, database::WritableDatabase& database, const std::string& name) {
-  if (database.has_table(name))
-    refuse("the database has a table '{}' already; name another with --table, or remove it first", name);
+// The origin stands in a comment, in PostgreSQL one on the table, in SQLite one inside of its declaration,
+// which the file keeps as it was written.
+void make_table(const arrow::Table& columns, database::WritableDatabase& database, const std::string& name,
+                const std::string& origin) {
   std::vector<std::string> declared;
   for (const auto& field : columns.schema()->fields()) {
     const std::string type = declared_type(*field->type(), database.is_postgres());
@@ -144,14 +148,44 @@ void make_table(const arrow::Table& columns, database::WritableDatabase& databas
              field->type()->ToString());
     declared.push_back(database::quoted_name(field->name()) + " " + type);
   }
-  database.run("CREATE TABLE " + database::quoted_name(name) + " (" + join(declared, ", ") + ")");
+  const std::string text = join(declared, ", ");
+  if (!database.is_postgres()) {
+    database.run(fmt::format("CREATE TABLE {} ({}{}{} {})", database::quoted_name(name), comment_begin,
+                             origin, comment_end, text));
+    return;
+  }
+  database.run(fmt::format("CREATE TABLE {} ({})", database::quoted_name(name), text));
+  database.run(fmt::format("COMMENT ON TABLE {} IS '{}'", database::quoted_name(name), origin));
+}
+
+void refuse_unless_plain(const std::string& origin) {
+  if (origin.find_first_of("'*/\\") != std::string::npos)
+    fail("the origin of a table has a character that ends a comment: {}", origin);
 }
 
 }  // namespace
 
-void write_to_database(const Table& table, database::WritableDatabase& database, const std::string& name) {
+std::string origin_of_table(database::WritableDatabase& database, const std::string& name) {
+  const auto found =
+      database.run(database.is_postgres()
+                       ? "SELECT obj_description(to_regclass(quote_ident($1)), 'pg_class')"
+                       : "SELECT sql FROM sqlite_master WHERE type = 'table' AND lower(name) = lower($1)",
+                   {{name}});
+  const std::string text = found.empty() ? "" : found[0].at(0).value_or("");
+  if (database.is_postgres()) return text;
+  const std::size_t begin = text.find(comment_begin);
+  const std::size_t end = text.find(comment_end, begin);
+  if (end == std::string::npos) return "";
+  return text.substr(begin + comment_begin.size(), end - begin - comment_begin.size());
+}
+
+void write_to_database(const Table& table, database::WritableDatabase& database, const std::string& name,
+                       const std::string& origin) {
+  refuse_unless_plain(origin);
+  if (database.has_table(name))
+    refuse("the database has a table '{}' already; name another with --table, or remove it first", name);
   const std::shared_ptr<arrow::Table> columns = in_memory(table.columns);
-  make_table(*columns, database, name);
+  make_table(*columns, database, name, origin);
   const Spelling spelling{database.is_postgres()};
   constexpr std::int64_t rows_at_a_time = 4'096;
   arrow::TableBatchReader reader(*columns);

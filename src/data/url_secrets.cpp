@@ -104,11 +104,13 @@ std::string value_in_url(const std::string& name, const std::string& url) {
   return text;
 }
 
-std::string value_in_uri(const std::string& name) {
+std::string value_in_uri(const std::string& name, const std::string& called) {
   const char* value = std::getenv(name.c_str());
   if (value == nullptr || *value == '\0')
-    refuse("uri needs the environment variable {}, which is not set; set it to the address of the database",
-           name);
+    refuse(
+        "{} needs the environment variable {}, which is not set; set it to the address of the database, "
+        "or to the part of it that it stands for",
+        called, name);
   return value;
 }
 
@@ -142,8 +144,9 @@ std::string expanded_url(const std::string& url) {
                         [&](const std::string& name) { return value_in_url(name, url); });
 }
 
-std::string expanded_uri(const std::string& uri) {
-  return with_variables(uri, "in uri", value_in_uri);
+std::string expanded_uri(const std::string& uri, const std::string& called) {
+  return with_variables(uri, "in " + called,
+                        [&](const std::string& name) { return value_in_uri(name, called); });
 }
 
 bool has_password(const std::string& uri) {

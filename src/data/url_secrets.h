@@ -21,8 +21,9 @@ std::string expanded_url(const std::string& url);
 // Whether it has a name or a password in front of the host.
 bool has_credentials(const std::string& url);
 
-// The address of a database, with the values of its variables. Refuses one that is not set.
-std::string expanded_uri(const std::string& uri);
+// The address of a database, with the values of its variables. Refuses one that is not set; `called` is what
+// the address was given as.
+std::string expanded_uri(const std::string& uri, const std::string& called = "uri");
 
 // Whether the address of a database, or its keywords and values, have a password that stands there as it is.
 bool has_password(const std::string& uri);

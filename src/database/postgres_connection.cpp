@@ -50,27 +50,30 @@ bool is_cut_by_password(const ConnectionOption* options) {
   return false;
 }
 
-// Refuses what is no address, in words of our own: those of libpq repeat it.
-Options options_in(const std::string& address) {
+constexpr const char* name_of_setting = "uri";
+
+// Refuses what is no address, in words of our own: those of libpq repeat it. `called` is what it was given
+// as.
+Options options_in(const std::string& address, const std::string& called) {
   char* error = nullptr;
   Options options(pq().parse(address.c_str(), &error), pq().free_options);
   const bool is_address = options != nullptr && !is_cut_by_password(options.get());
   if (!is_address) {
     if (options == nullptr) pq().free_memory(error);
     refuse(
-        "uri is not an address of PostgreSQL; write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with %XX "
-        "for "
-        "characters such as / @ : in the password");
+        "{} is not an address of PostgreSQL; write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with %XX for "
+        "characters such as / @ : in the password",
+        called);
   }
   return options;
 }
 
 // What must not be shown of an address.
-std::vector<std::string> secrets_in(const std::string& address) {
+std::vector<std::string> secrets_in(const std::string& address, const std::string& called) {
   std::vector<std::string> secrets;
   if (const char* password = std::getenv("PGPASSWORD")) secrets.emplace_back(password);
   if (address.empty()) return secrets;
-  const Options options = options_in(address);
+  const Options options = options_in(address, called);
   for (const ConnectionOption* option = options.get(); option->keyword != nullptr; ++option) {
     const std::string_view keyword = option->keyword;
     const bool is_secret = keyword.find("password") != std::string_view::npos;
@@ -99,7 +102,7 @@ std::string postgres_place(const std::string& address) {
   static const std::array<std::string_view, 7> telling{"service", "host", "hostaddr", "port",
                                                        "dbname",  "user", "options"};
   std::string place;
-  const Options options = options_in(address);
+  const Options options = options_in(address, name_of_setting);
   for (const ConnectionOption* option = options.get(); option->keyword != nullptr; ++option) {
     if (std::ranges::find(telling, std::string_view(option->keyword)) == telling.end()) continue;
     const char* own = option->environment == nullptr ? nullptr : std::getenv(option->environment);
@@ -118,8 +121,8 @@ void PostgresConnection::ClearsResult::operator()(PGresult* result) const {
 
 PostgresConnection::PostgresConnection(const std::string& address, const std::string& snapshot,
                                        const StopSignal& stop)
-    : stop_(stop), secrets_(secrets_in(address)) {
-  connect(address);
+    : stop_(stop), secrets_(secrets_in(address, name_of_setting)) {
+  connect(address, "PostgreSQL");
   rows_of("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
   // A snapshot has digits, letters and dashes alone; it is quoted all the same.
   if (!snapshot.empty()) {
@@ -133,12 +136,12 @@ PostgresConnection::PostgresConnection(const std::string& address, const std::st
   rows_of("SET LOCAL max_parallel_workers_per_gather = 0");
 }
 
-PostgresConnection::PostgresConnection(const std::string& address, const StopSignal& stop)
-    : stop_(stop), secrets_(secrets_in(address)) {
-  connect(address);
+PostgresConnection::PostgresConnection(const Address& address, const StopSignal& stop)
+    : stop_(stop), secrets_(secrets_in(address.text, address.called)) {
+  connect(address.text, "the PostgreSQL of " + address.called);
 }
 
-void PostgresConnection::connect(const std::string& address) {
+void PostgresConnection::connect(const std::string& address, const std::string& server) {
   std::vector<const char*> keywords{"client_encoding", "fallback_application_name"};
   std::vector<const char*> values{"UTF8", "stoker"};
   if (std::getenv("PGCONNECT_TIMEOUT") == nullptr) {
@@ -157,7 +160,7 @@ void PostgresConnection::connect(const std::string& address) {
   if (const char* password = pq().password(connection_.get())) secrets_.emplace_back(password);
   if (pq().status(connection_.get()) != ConnectionStatus::ok) {
     throw Error(ExitCode::wrong_request,
-                fmt::format("there is no connection to PostgreSQL: {}",
+                fmt::format("there is no connection to {}: {}", server,
                             without_secrets(in_one_line(pq().error(connection_.get())))),
                 Cause::machine);
   }

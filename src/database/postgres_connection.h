@@ -25,7 +25,11 @@ class PostgresConnection {
   PostgresConnection(const std::string& address, const std::string& snapshot, const StopSignal& stop);
 
   // For who writes: without a transaction, each statement by itself.
-  PostgresConnection(const std::string& address, const StopSignal& stop);
+  struct Address {
+    std::string text;
+    std::string called;  // what it was given as, for messages
+  };
+  PostgresConnection(const Address& address, const StopSignal& stop);
 
   using TextRow = std::vector<std::optional<std::string>>;
   // With parameters that may be NULL.
@@ -53,7 +57,7 @@ class PostgresConnection {
   };
   using Result = std::unique_ptr<PGresult, ClearsResult>;
 
-  void connect(const std::string& address);
+  void connect(const std::string& address, const std::string& server);
   void send(const std::string& text, const TextRow& parameters);
   void wait_for_input();
   void heed_stop();

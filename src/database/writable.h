@@ -33,8 +33,8 @@ class WritableDatabase {
 // A file that is not there is made. Refuses one that is damaged, or that others write to for longer than a
 // few seconds.
 std::unique_ptr<WritableDatabase> write_sqlite(const std::filesystem::path& file);
-// `address` is that of PostgresConnection.
-std::unique_ptr<WritableDatabase> write_postgres(const std::string& address);
+// `address` is that of PostgresConnection, `called` what it was given as, for messages: STOKER_STORE.
+std::unique_ptr<WritableDatabase> write_postgres(const std::string& address, const std::string& called);
 
 // All that is done while one is there is done by commit(); dropped without it, nothing is.
 class Transaction {

@@ -7,7 +7,8 @@ namespace {
 
 class WritablePostgres : public WritableDatabase {
  public:
-  explicit WritablePostgres(const std::string& address) : connection_(address, never_) {}
+  WritablePostgres(const std::string& address, const std::string& called)
+      : connection_(PostgresConnection::Address{address, called}, never_) {}
 
   std::vector<WrittenRow> run(const std::string& statement,
                               const std::vector<WrittenValue>& parameters) override {
@@ -27,8 +28,8 @@ class WritablePostgres : public WritableDatabase {
 
 }  // namespace
 
-std::unique_ptr<WritableDatabase> write_postgres(const std::string& address) {
-  return std::make_unique<WritablePostgres>(address);
+std::unique_ptr<WritableDatabase> write_postgres(const std::string& address, const std::string& called) {
+  return std::make_unique<WritablePostgres>(address, called);
 }
 
 }  // namespace stoker::database

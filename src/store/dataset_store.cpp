@@ -38,11 +38,24 @@ json settings_of_source(const SourceConfig& source) {
 
 SourceConfig source_in(const std::string& text, const std::string& id) {
   const json settings = json::parse(text, nullptr, false);
-  if (!settings.is_object()) refuse("the record of dataset {} is damaged: its source cannot be read", id);
-  config::Diagnostics diagnostics("dataset " + id);
+  if (!settings.is_object())
+    refuse("the record of dataset {} is damaged: its source cannot be read", printable(id));
+  config::Diagnostics diagnostics("the record of dataset " + printable(id) + " is damaged");
   auto source = config::read<SourceConfig>(config::from_json(settings), "source", diagnostics);
   diagnostics.refuse_if_any();
   return source;
+}
+
+std::vector<std::pair<std::string, std::string>> columns_in(const std::string& text, const std::string& id) {
+  std::vector<std::pair<std::string, std::string>> named;
+  const json columns = json::parse(text, nullptr, false);
+  const auto is_column = [](const json& each) {
+    return each.is_array() && each.size() == 2 && each[0].is_string() && each[1].is_string();
+  };
+  if (!columns.is_array() || !std::ranges::all_of(columns, is_column))
+    refuse("the record of dataset {} is damaged: its columns cannot be read", printable(id));
+  for (const json& each : columns) named.emplace_back(each[0], each[1]);
+  return named;
 }
 
 DatasetRecord record_in(const WrittenRow& row) {
@@ -51,14 +64,19 @@ DatasetRecord record_in(const WrittenRow& row) {
   record.source = source_in(row.at(1).value_or(""), record.id);
   record.name = row.at(2).value_or("");
   record.rows = number_in_text(row.at(3));
+  if (record.rows < 0) refuse("the record of dataset {} is damaged: it has no number of rows", record.id);
   record.fingerprint = row.at(4).value_or("");
-  const json columns = json::parse(row.at(5).value_or(""), nullptr, false);
-  for (const json& each : columns.is_array() ? columns : json::array())
-    if (each.is_array() && each.size() == 2 && each[0].is_string() && each[1].is_string())
-      record.columns.emplace_back(each[0], each[1]);
+  record.columns = columns_in(row.at(5).value_or(""), record.id);
   record.added = row.at(6).value_or("");
   record.cleaned_of = row.at(7).value_or("");
   return record;
+}
+
+[[noreturn]] void refuse_id_taken(const std::string& id, const std::string& place) {
+  refuse(
+      "there is a dataset {} already in {}; choose another id, or remove it first (stoker datasets remove "
+      "{})",
+      id, place, id);
 }
 
 constexpr const char* select_datasets =
@@ -89,23 +107,24 @@ void DatasetStore::add(const DatasetRecord& dataset) {
   };
   WritableDatabase& database = records_.to_write();
   Transaction all(database);
-  if (has(dataset.id))
-    refuse(
-        "there is a dataset {} already in {}; choose another id, or remove it first (stoker datasets remove "
-        "{})",
-        dataset.id, place(), dataset.id);
-  database.run(
+  // Somebody else may put the same id on record at this moment: who comes second waits, and adds nothing.
+  const auto added = database.run(
       "INSERT INTO stoker_datasets (id, source, name, rows, fingerprint, columns, added, cleaned_of) VALUES "
-      "($1, $2, "
-      "$3, $4, $5, $6, $7, $8)",
+      "($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING RETURNING id",
       {dataset.id, text(settings_of_source(dataset.source)), dataset.name, std::to_string(dataset.rows),
        dataset.fingerprint, text(columns), dataset.added,
        dataset.cleaned_of.empty() ? std::nullopt : std::optional(dataset.cleaned_of)});
+  if (added.empty()) refuse_id_taken(dataset.id, place());
   all.commit();
 }
 
+void DatasetStore::refuse_taken(const std::string& id) {
+  refuse_unless_dataset_id(id);
+  if (has(id)) refuse_id_taken(id, place());
+}
+
 void DatasetStore::remove(const std::string& id) {
-  find(id);
+  if (!has(id)) find(id);
   WritableDatabase& database = records_.to_write();
   Transaction all(database);
   database.run("DELETE FROM stoker_datasets WHERE id = $1", {id});
@@ -148,12 +167,20 @@ DatasetRecord DatasetStore::find(const std::string& id) {
          printable(id), place());
 }
 
-std::vector<DatasetRecord> DatasetStore::all() {
-  std::vector<DatasetRecord> records;
-  if (WritableDatabase* database = records_.to_read())
-    for (const WrittenRow& row : database->run(std::string(select_datasets) + " ORDER BY id"))
-      records.push_back(record_in(row));
-  return records;
+DatasetsOnRecord DatasetStore::all() {
+  DatasetsOnRecord all;
+  WritableDatabase* database = records_.to_read();
+  if (database == nullptr) return all;
+  for (const WrittenRow& row : database->run(std::string(select_datasets) + " ORDER BY id")) {
+    try {
+      all.records.push_back(record_in(row));
+    } catch (const OutOfMemory&) {
+      throw;
+    } catch (const Error& error) {
+      all.damaged.push_back({row.at(0).value_or(""), error.what()});
+    }
+  }
+  return all;
 }
 
 }  // namespace stoker

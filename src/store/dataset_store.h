@@ -23,16 +23,29 @@ struct DatasetRecord {
   std::string cleaned_of;                                    // the id of what this is a cleaned copy of
 };
 
+// A record that cannot be read, and why.
+struct DamagedRecord {
+  std::string id;
+  std::string problem;
+};
+
+// By their ids.
+struct DatasetsOnRecord {
+  std::vector<DatasetRecord> records;
+  std::vector<DamagedRecord> damaged;
+};
+
 // Datasets on record.
 class DatasetStore {
  public:
   // Refuses an id that is taken, or none.
   void add(const DatasetRecord& dataset);
-  void remove(const std::string& id);
+  void refuse_taken(const std::string& id);  // before any work is done for it
+  void remove(const std::string& id);        // a damaged record too
   // Refuses an id that is not on record, with the nearest one.
   DatasetRecord find(const std::string& id);
   bool has(const std::string& id);
-  std::vector<DatasetRecord> all();  // by their ids
+  DatasetsOnRecord all();
 
   const std::string& place() const { return records_.place(); }  // for people
   // For files that belong to datasets.

@@ -41,6 +41,18 @@ void refuse_twice(const std::vector<std::string>& ids) {
       refuse("dataset_ids names '{}' twice", printable(ids[i]));
 }
 
+// A record is text, in which a path of other bytes would be another path.
+void refuse_unless_text(const SourceConfig& source) {
+  try {
+    [[maybe_unused]] const std::string text = config::to_json(config::write(source)).dump();
+  } catch (const nlohmann::json::type_error&) {
+    refuse(
+        "{} is not UTF-8 text, so that a record cannot hold it; rename the file or the folder that it lies "
+        "in",
+        source.path.empty() ? "a setting of the source" : "the path '" + printable(source.path) + "'");
+  }
+}
+
 }  // namespace
 
 Source open_source(const SourceConfig& config, const fs::path& base, const StopSignal* stop,
@@ -70,6 +82,7 @@ DatasetRecord record_of(const std::string& id, const SourceConfig& given, const 
   if (!given.path.empty())
     record.source.path = fs::weakly_canonical(fs::absolute(base / given.path)).string();
   if (!given.url.empty()) record.source.url = kept_url(given.url, id);
+  refuse_unless_text(record.source);
   const Source source = Source::open(given, base);
   record.name = source_name(record.source);
   record.fingerprint = source.fingerprint();

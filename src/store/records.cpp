@@ -57,6 +57,7 @@ constexpr std::array<const char*, 12> migrations{
     "bytes "
     "BIGINT NOT NULL, facts TEXT NOT NULL, created TEXT NOT NULL)",
     "CREATE TABLE stoker_deployments (name TEXT PRIMARY KEY, model TEXT NOT NULL, deployed TEXT NOT NULL)"};
+constexpr const char* variable_of_store = "STOKER_STORE";
 constexpr const char* schema_table = "stoker_schema";
 // Of the lock by which those who would change the tables of PostgreSQL wait for each other.
 constexpr const char* lock_schema = "SELECT pg_advisory_xact_lock(7165427)";
@@ -76,12 +77,12 @@ std::int64_t schema_version(WritableDatabase& database) {
 }  // namespace
 
 Records::Records() {
-  const char* told = std::getenv("STOKER_STORE");
+  const char* told = std::getenv(variable_of_store);
   std::string where = told == nullptr ? "" : told;
   if (where.starts_with("sqlite:")) where.erase(0, std::string_view("sqlite:").size());
   const std::string start = lower_case(where.substr(0, 13));
   if (start.starts_with("postgres://") || start.starts_with("postgresql://")) {
-    address_ = expanded_uri(where);
+    address_ = expanded_uri(where, variable_of_store);
     place_ = "the PostgreSQL of STOKER_STORE";
     return;
   }
@@ -99,29 +100,51 @@ fs::path Records::folder() const {
   return address_.empty() ? file_.parent_path() : fs::path("runs");
 }
 
+// Looking writes nothing: neither a file nor tables into one that is there for something else.
 WritableDatabase* Records::to_read() {
   std::error_code none;
   if (database_ == nullptr && address_.empty() && !fs::exists(file_, none)) return nullptr;
-  return &to_write();
+  open();
+  if (!is_up_to_date_ && schema_version(*database_) == 0) return nullptr;
+  bring_up_to_date();
+  return database_.get();
 }
 
 WritableDatabase& Records::to_write() {
-  if (database_ == nullptr) open();
+  open();
+  bring_up_to_date();
   return *database_;
 }
 
 void Records::open() {
+  if (database_ != nullptr) return;
   if (address_.empty()) {
     if (file_.has_parent_path()) make_folder(file_.parent_path());
     database_ = database::write_sqlite(file_);
+    refuse_foreign_file();
   } else {
-    database_ = database::write_postgres(address_);
+    database_ = database::write_postgres(address_, variable_of_store);
   }
-  bring_up_to_date();
+}
+
+// In PostgreSQL, tables of ours may stand among others; an SQLite file is usually one program's own.
+void Records::refuse_foreign_file() {
+  if (database_->has_table(schema_table)) return;
+  const auto others = database_->run(
+      "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND substr(name, 1, 7) <> 'sqlite_' "
+      "ORDER BY name LIMIT 1");
+  if (others.empty()) return;
+  database_.reset();
+  refuse(
+      "'{}' is no store of stoker's: it has a table '{}' and none of ours, so nothing is written into it; {}",
+      place_, printable(others[0].at(0).value_or("")),
+      std::getenv(variable_of_store) == nullptr ? "name another file as STOKER_STORE"
+                                                : "let STOKER_STORE name a file that is empty or not there");
 }
 
 // In one transaction: whoever is killed in between leaves the tables as they were.
 void Records::bring_up_to_date() {
+  if (is_up_to_date_) return;
   constexpr auto newest = static_cast<std::int64_t>(migrations.size());
   if (schema_version(*database_) < newest) {
     Transaction all(*database_);
@@ -145,6 +168,7 @@ void Records::bring_up_to_date() {
         "that version, or another store (STOKER_STORE)",
         place_, version, newest);
   }
+  is_up_to_date_ = true;
 }
 
 }  // namespace stoker

@@ -34,6 +34,7 @@ class Records {
 
  private:
   void open();
+  void refuse_foreign_file();
   void bring_up_to_date();
 
   std::string address_;         // of PostgreSQL
@@ -41,6 +42,7 @@ class Records {
   std::string place_;
   std::unique_ptr<database::WritableDatabase> database_;
   std::recursive_mutex mutex_;
+  bool is_up_to_date_ = false;
 };
 
 }  // namespace stoker

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/mount.h>
 
+#include "cli/datasets_place.h"
 #include "cli/program.h"
 #include "database/running_postgres.h"
 #include "database/writable.h"
@@ -24,27 +25,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 namespace fs = std::filesystem;
-
-class Datasets : public ::testing::Test {
- protected:
-  void SetUp() override { ::unsetenv("STOKER_STORE"); }
-  void TearDown() override { ::unsetenv("STOKER_STORE"); }
-
-  Finished stoker(const std::vector<std::string>& words) const { return place_.stoker(words); }
-  std::string refusal(const std::vector<std::string>& words) const {
-    const Finished finished = stoker(words);
-    EXPECT_EQ(finished.code, 2) << finished.output << finished.errors;
-    return finished.errors;
-  }
-  void done(const std::vector<std::string>& words) const {
-    const Finished finished = stoker(words);
-    EXPECT_EQ(finished.code, 0) << finished.errors;
-  }
-  json told(const std::vector<std::string>& words) const { return json::parse(stoker(words).output); }
-  std::size_t count() const { return told({"datasets", "list", "--json"}).at("datasets").size(); }
-
-  Workplace place_;
-};
 
 TEST_F(Datasets, AreAddedListedShownAndRemoved) {
   EXPECT_THAT(stoker({"datasets", "list"}).output, HasSubstr("no datasets in runs/store.sqlite"));

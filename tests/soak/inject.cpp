@@ -2,12 +2,14 @@
 // machine would. For tests/soak/injection.py.
 //
 //   STOKER_INJECT=FUNCTION:NUMBER:ERRNO[:more]  the NUMBER-th call (from 1) of FUNCTION fails with ERRNO, and
-//                                               with `more` every later one too
+//                                               with `more` every later one too; an ERRNO of 0 kills the
+//                                               process there
 //   STOKER_INJECT_COUNTS=FILE                   at the end, how often each function was called
 //   STOKER_INJECT_FOLDER=FOLDER                 of files, only those below this folder count
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -59,6 +61,7 @@ bool fails(Function function) {
   const long number = ++counts[function];
   const bool is_it =
       function == chosen && (number == chosen_number || (and_all_later && number > chosen_number));
+  if (is_it && chosen_error == 0) kill(getpid(), SIGKILL);
   if (is_it) errno = chosen_error;
   return is_it;
 }
@@ -146,6 +149,11 @@ ssize_t writev(int descriptor, const iovec* parts, int count) {
   if (ready && is_our_file(descriptor) && fails(function_write)) return -1;
   static const auto real = next<ssize_t (*)(int, const iovec*, int)>("writev");
   return real(descriptor, parts, count);
+}
+ssize_t pwrite64(int descriptor, const void* data, size_t size, off64_t offset) {
+  if (ready && is_our_file(descriptor) && fails(function_write)) return -1;
+  static const auto real = next<ssize_t (*)(int, const void*, size_t, off64_t)>("pwrite64");
+  return real(descriptor, data, size, offset);
 }
 ssize_t read(int descriptor, void* data, size_t size) {
   if (ready && is_our_file(descriptor) && fails(function_read)) return -1;
