@@ -1,5 +1,4 @@
-#include <charconv>
-#include <map>
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/datasets_command.h"
 #include "cli/reading_settings.h"
 #include "cli/terminal.h"
 #include "data/table_to_database.h"
@@ -24,21 +24,6 @@ namespace stoker::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct DatasetsCommand {
-  std::string id;
-  std::string data;
-  config::Value reading;
-  std::string sample = "boston_housing";
-  std::int64_t rows = 0;  // 0: as many as the sample usually has
-  std::uint64_t seed = 42;
-  std::string to;
-  std::string table;
-  std::vector<std::string> ranges;
-  std::string as;
-  std::string output;
-  bool json = false;
-};
 
 nlohmann::json as_json(const DatasetRecord& record) {
   nlohmann::json columns = nlohmann::json::array();
@@ -101,11 +86,6 @@ ExitCode show_dataset(const DatasetsCommand& command) {
   return ExitCode::done;
 }
 
-void told_added(const DatasetRecord& record, const DatasetStore& store) {
-  print(fmt::format("dataset {}: {} of {} on record in {}\n", record.id,
-                    counted(static_cast<std::uint64_t>(record.rows), "row"), record.name, store.place()));
-}
-
 // A slip in an address must neither become a file of that name nor be repeated: it may hold a password.
 void refuse_what_is_no_place(const std::string& to) {
   const bool is_reference = to.starts_with("${");
@@ -121,11 +101,27 @@ void refuse_what_is_no_place(const std::string& to) {
         "(postgres://…), not the parts of an address");
 }
 
+DatasetRecord record_to_add(const DatasetsCommand& command) {
+  const SourceConfig source = source_named(command.data, command.reading);
+  const auto rows = command.is_faulty ? RowsToRecord::those_that_can_be_read : RowsToRecord::all;
+  try {
+    return record_of(command.id, source, fs::current_path(), rows);
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& error) {
+    if (command.is_faulty || !has_whole_rows(source, fs::current_path())) throw;
+    throw Error(error.code(),
+                fmt::format("{}; --faulty puts it on record all the same, so that stoker datasets validate "
+                            "and repair can look at it",
+                            error.what()),
+                error.cause());
+  }
+}
+
 ExitCode add_dataset(const DatasetsCommand& command) {
   DatasetStore store;
   store.refuse_taken(command.id);
-  const DatasetRecord record =
-      record_of(command.id, source_named(command.data, command.reading), fs::current_path());
+  const DatasetRecord record = record_to_add(command);
   store.add(record);
   told_added(record, store);
   return ExitCode::done;
@@ -202,117 +198,15 @@ ExitCode generate_dataset(const DatasetsCommand& command) {
   return ExitCode::done;
 }
 
-double bound_in(const std::string& text, double otherwise, const std::string& whole) {
-  if (text.empty()) return otherwise;
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size())
-    refuse("--range takes COLUMN=LOWEST:HIGHEST, such as depth=0:11000, found '{}'", whole);
-  return number;
-}
-
-// COLUMN=LOWEST:HIGHEST, either of which may be left out.
-std::map<std::string, ValueRange> ranges_in(const std::vector<std::string>& texts) {
-  std::map<std::string, ValueRange> ranges;
-  for (const std::string& text : texts) {
-    const std::size_t equals = text.rfind('=');
-    const std::size_t colon = equals == std::string::npos ? equals : text.find(':', equals);
-    if (colon == std::string::npos || equals == 0)
-      refuse("--range takes COLUMN=LOWEST:HIGHEST, such as depth=0:11000, found '{}'", text);
-    const ValueRange any;
-    ranges[text.substr(0, equals)] = {bound_in(text.substr(equals + 1, colon - equals - 1), any.lowest, text),
-                                      bound_in(text.substr(colon + 1), any.highest, text)};
-  }
-  return ranges;
-}
-
-nlohmann::json as_json(const CheckedDataset& checked) {
-  nlohmann::json shown{
-      {"id", checked.record.id}, {"is_sound", checked.is_sound()}, {"has_changed", checked.has_changed}};
-  if (!checked.table) {
-    shown["unreadable"] = checked.unreadable;
-    return shown;
-  }
-  shown["rows"] = checked.table->rows();
-  shown["rows_with_faults"] = checked.faults.rows.size();
-  shown["faults"] = nlohmann::json::array();
-  for (const TableFault& each : checked.faults.found)
-    shown["faults"].push_back(
-        {{"column", each.column}, {"kind", each.kind}, {"rows", each.rows}, {"first_row", each.first_row}});
-  shown["missing"] = nlohmann::json::object();
-  for (const auto& [name, count] : checked.faults.missing) shown["missing"][name] = count;
-  return shown;
-}
-
-void show_checked(const CheckedDataset& checked) {
-  const DatasetRecord& record = checked.record;
-  if (!checked.table) {
-    print(fmt::format("dataset {} cannot be read whole: {}\n", record.id, checked.unreadable));
-    return;
-  }
-  if (checked.has_changed)
-    print(fmt::format("dataset {} has changed since it was put on record: {} then, {} now\n", record.id,
-                      counted(static_cast<std::uint64_t>(record.rows), "row"),
-                      counted(static_cast<std::uint64_t>(checked.table->rows()), "row")));
-  std::vector<std::vector<std::string>> lines{{"fault", "column", "rows", "first in row"}};
-  for (const TableFault& each : checked.faults.found)
-    lines.push_back({each.kind, each.column.empty() ? "(whole rows)" : each.column,
-                     fmt::format("{}", each.rows), fmt::format("{}", each.first_row)});
-  if (lines.size() > 1) print(aligned(lines));
-  for (const auto& [name, count] : checked.faults.missing)
-    print(fmt::format("note: {} missing in column '{}', which a training can fill in\n",
-                      counted(static_cast<std::uint64_t>(count), "value"), name));
-  print(fmt::format("dataset {}: {} of {} {} faults\n", record.id, checked.faults.rows.size(),
-                    counted(static_cast<std::uint64_t>(checked.table->rows()), "row"),
-                    checked.faults.rows.size() == 1 ? "has" : "have"));
-}
-
-ExitCode validate_dataset(const DatasetsCommand& command) {
-  DatasetStore store;
-  const CheckedDataset checked = check_dataset(store.find(command.id), ranges_in(command.ranges));
-  if (command.json) {
-    print_json(as_json(checked));
-  } else {
-    show_checked(checked);
-  }
-  return checked.is_sound() ? ExitCode::done : ExitCode::wrong_request;
-}
-
-ExitCode repair_dataset(const DatasetsCommand& command) {
-  DatasetStore store;
-  const std::string id = command.as.empty() ? command.id + "-repaired" : command.as;
-  const DatasetRecord original = store.find(command.id);
-  store.refuse_taken(id);
-  fs::path file =
-      command.output.empty() ? store.folder() / "datasets" / (id + ".arrow") : fs::path(command.output);
-  // A file of that name may be what another dataset is read from, or what a process that was killed has left.
-  for (int number = 2; command.output.empty() && fs::exists(file); ++number)
-    file.replace_filename(fmt::format("{}-{}.arrow", id, number));
-  if (fs::exists(file)) refuse("'{}' is there already; name another file with --output", file.string());
-  const CheckedDataset checked = check_dataset(original, ranges_in(command.ranges));
-  if (!checked.table)
-    refuse("dataset {} cannot be read, so that there is nothing to keep of it: {}", command.id,
-           checked.unreadable);
-  const Table cleaned = without_faults(*checked.table, checked.faults);
-  if (cleaned.rows() == 0) refuse("every row of dataset {} has a fault; no row is left to keep", command.id);
-  if (file.has_parent_path()) make_folder(file.parent_path());
-  write_table(cleaned, file);
-  DatasetRecord record = record_of(id, Source::config_for(file.string()), fs::current_path());
-  record.cleaned_of = command.id;
-  store.add(record);
-  print(fmt::format("removed {} with faults, {} left\n", counted(checked.faults.rows.size(), "row"),
-                    cleaned.rows()));
-  told_added(record, store);
-  return ExitCode::done;
-}
-
 void add_id(CLI::App& app, DatasetsCommand& command) {
   app.add_option("ID", command.id, "Of the dataset")->required();
 }
 
 void add_ranges(CLI::App& app, DatasetsCommand& command) {
-  app.add_option("--range", command.ranges,
-                 "COLUMN=LOWEST:HIGHEST, what a column may hold; either may be left out; may be repeated")
+  app.add_option(
+         "--range", command.ranges,
+         "COLUMN=LOWEST:HIGHEST, what a column of numbers or dates may hold; either may be left out; may "
+         "be repeated")
       ->allow_extra_args(false);
 }
 
@@ -330,6 +224,8 @@ Action declare_datasets(CLI::App& app) {
   add_id(*add, given);
   add->add_option("DATA", given.data, "As `stoker train` takes it")->required();
   add_reading_flags(*add, given.reading);
+  add->add_flag("--faulty", given.is_faulty,
+                "Put a file on record although some of its rows cannot be read, so that it can be repaired");
   CLI::App* list = part("list", "List the datasets on record", list_datasets);
   CLI::App* show = part("show", "Show one with its columns", show_dataset);
   add_id(*show, given);
@@ -347,8 +243,8 @@ Action declare_datasets(CLI::App& app) {
       ->required();
   generate->add_option("--table", given.table, "Name of the new table; the id if not given");
   CLI::App* validate = part("validate",
-                            "Look for NaN, infinite and out-of-range values, duplicate rows and rows "
-                            "that are cut short",
+                            "Look for NaN, infinite and out-of-range values, duplicate rows, rows that "
+                            "are cut short and rows that cannot be read",
                             validate_dataset);
   add_id(*validate, given);
   add_ranges(*validate, given);

@@ -112,6 +112,7 @@ class FileReader : public SourceReader {
   std::string fingerprint() const override;
   const std::string& description() const override { return description_; }
   Table read(const std::vector<std::string>& text_columns, const Notes& notes) const override;
+  std::optional<WholeRows> whole_rows(const std::vector<std::string>& text_columns) const override;
   std::optional<Table> first_rows(const std::vector<std::string>& text_columns) const override;
   std::uintmax_t bytes() const override;
   bool infers_types() const override {
@@ -262,6 +263,21 @@ std::optional<Table> FileReader::first_rows(const std::vector<std::string>& text
   if (!is_text_of_rows(config_.format)) return std::nullopt;
   const Table start = checked_columns(read_csv_start(file_, dialect_, text_columns, bytes), description_);
   return with_missing_words(start, dialect_.numbers, text_columns, no_notes());
+}
+
+// A Parquet file has at its end what says where its columns lie: cut short, nothing of it can be read.
+std::optional<WholeRows> FileReader::whole_rows(const std::vector<std::string>& text_columns) const {
+  std::optional<WholeRows> rows;
+  if (is_text_of_rows(config_.format)) {
+    rows = read_whole_csv_rows(file_, dialect_, text_columns);
+    rows->table = with_missing_words(rows->table, dialect_.numbers, text_columns, no_notes());
+  } else if (config_.format == SourceFormat::jsonl) {
+    rows = read_whole_json_lines(file_, text_columns);
+  } else if (config_.format == SourceFormat::arrow) {
+    rows = read_whole_batches(file_);
+  }
+  if (rows) rows->table = checked_columns(rows->table, description_);
+  return rows;
 }
 
 Table FileReader::read_rows(const std::vector<std::string>& text_columns) const {

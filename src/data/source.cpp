@@ -140,6 +140,10 @@ std::optional<Table> SourceReader::first_rows(const std::vector<std::string>&) c
   return std::nullopt;
 }
 
+std::optional<WholeRows> SourceReader::whole_rows(const std::vector<std::string>&) const {
+  return std::nullopt;
+}
+
 void SourceReader::warn_of_types(const Table&, const Notes&) const {}
 
 std::vector<SettingProblem> problems_with(const SourceConfig& config) {
@@ -311,6 +315,18 @@ Table Source::read(const std::vector<std::string>& text_columns, const Notes& no
     reader_->warn_of_types(table, notes);
     warn_of_slips(table, texts, notes);
     return table;
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& error) {
+    throw Error(error.code(), reader_->renamed(error.what()), error.cause());
+  }
+}
+
+std::optional<WholeRows> Source::read_whole_rows(const Notes& notes) const {
+  try {
+    std::optional<WholeRows> rows = reader_->whole_rows(texts_to_read({}, {}));
+    if (rows) rows->table = in_chosen_types(rows->table, {}, {}, notes);
+    return rows;
   } catch (const OutOfMemory&) {
     throw;
   } catch (const Error& error) {

@@ -13,6 +13,7 @@
 #include "data/known_rows.h"
 #include "data/source_config.h"
 #include "data/table.h"
+#include "data/whole_rows.h"
 
 namespace stoker {
 
@@ -55,6 +56,8 @@ class Source {
   // Refuses a file whose content is not the one that the fingerprint was taken of.
   Table read(const std::vector<std::string>& text_columns = {}, const Notes& notes = no_notes(),
              const DateForms& date_forms = {}) const;
+  // Of a file that read() refuses, the rows that can be read all the same. None where there are no such.
+  std::optional<WholeRows> read_whole_rows(const Notes& notes = no_notes()) const;
   // What is to be told whenever the source is used, whether it is read or its rows are kept from before:
   // read() does not tell it, since what it tells is kept with the rows.
   std::vector<std::string> warnings() const;

@@ -11,6 +11,7 @@
 #include "base/stop.h"
 #include "data/source_config.h"
 #include "data/table.h"
+#include "data/whole_rows.h"
 
 // A kind of source is a file with a reader, and a line of the table in source.cpp.
 namespace stoker {
@@ -24,6 +25,8 @@ class SourceReader {
   virtual const std::string& description() const = 0;
   // `text_columns` are to be left as the text they are, where types are told by the look of the values.
   virtual Table read(const std::vector<std::string>& text_columns, const Notes& notes) const = 0;
+  // Of rows some of which cannot be read. None where a source is read whole or not at all.
+  virtual std::optional<WholeRows> whole_rows(const std::vector<std::string>& text_columns) const;
   virtual std::optional<Table> first_rows(const std::vector<std::string>& text_columns) const;
   virtual std::uintmax_t bytes() const { return 0; }
   virtual bool infers_types() const { return false; }

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <optional>
+#include <string_view>
 #include <unordered_map>
 
 #include <arrow/array.h>
@@ -16,6 +19,7 @@
 #include "base/text.h"
 #include "data/arrow_result.h"
 #include "data/column_values.h"
+#include "data/date_form.h"
 #include "data/kept_columns.h"
 
 namespace stoker {
@@ -51,6 +55,11 @@ FlatColumn flat_column(const std::shared_ptr<arrow::ChunkedArray>& column) {
   return flat;
 }
 
+struct ValueRange {
+  double lowest = -std::numeric_limits<double>::infinity();
+  double highest = std::numeric_limits<double>::infinity();
+};
+
 std::uint8_t fault_of(double number, const ValueRange& range) {
   if (std::isnan(number)) return is_nan;
   if (std::isinf(number)) return is_infinite;
@@ -84,7 +93,7 @@ class FaultFinder {
     if (const std::int64_t missing = flat.values->null_count(); missing > 0)
       faults_.missing.emplace_back(name, missing);
     if (is_numeric(kind) || kind == ColumnKind::empty) {
-      look_at_numbers(name, flat, range, kind != ColumnKind::time);
+      look_at_numbers(name, flat, range);
     } else if (kind == ColumnKind::text) {
       hash_texts(flat.values);
     } else {
@@ -92,8 +101,7 @@ class FaultFinder {
     }
   }
 
-  void look_at_numbers(const std::string& name, const FlatColumn& flat, const ValueRange& range,
-                       bool in_range) {
+  void look_at_numbers(const std::string& name, const FlatColumn& flat, const ValueRange& range) {
     const std::vector<double> numbers = read_numbers(*flat.values);
     const std::vector<bool> missing = missing_values(*flat.values);
     std::vector<std::uint8_t> found(is_faulty_.size());
@@ -103,7 +111,7 @@ class FaultFinder {
       for (std::size_t i = row * width; i < (row + 1) * width; ++i) {
         if (missing[i]) {
           ++lacking;
-        } else if (in_range) {
+        } else {
           found[row] |= fault_of(numbers[i], range);
         }
       }
@@ -173,22 +181,61 @@ class FaultFinder {
   std::vector<std::uint64_t> hashes_;
 };
 
-void check_ranges(const Table& table, const std::map<std::string, ValueRange>& ranges) {
-  for (const auto& [name, range] : ranges) {
-    const auto column = table.columns->column(column_position(table, name));
-    if (!is_numeric(kind_of(*flat_column(column).values->type())))
-      refuse("column '{}' holds no numbers, so that it has no range", name);
-    if (!(range.lowest <= range.highest)) refuse("the range of column '{}' holds nothing", name);
+// A bound as a number, or as seconds since 1970; none where the text is no such.
+std::optional<double> bound_in(std::string_view text, bool is_time, bool is_highest) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (text.empty()) return is_highest ? infinity : -infinity;
+  if (!is_time) return number_in(text);
+  constexpr double almost_a_day = 86'400 - 1e-6;
+  if (const auto day = DateForm("%Y-%m-%d").parse(text))
+    return static_cast<double>(day->seconds) + (is_highest ? almost_a_day : 0);
+  for (const char* form : {"%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"})
+    if (const auto moment = DateForm(form).parse(text))
+      return static_cast<double>(moment->seconds) + 1e-9 * moment->nanoseconds;
+  return std::nullopt;
+}
+
+// Times have colons too: the one between the bounds is that with a bound on either side.
+ValueRange range_in(const std::string& text, const std::string& name, bool is_time) {
+  for (std::size_t colon = text.find(':'); colon != std::string::npos; colon = text.find(':', colon + 1)) {
+    const auto lowest = bound_in(std::string_view(text).substr(0, colon), is_time, false);
+    const auto highest = bound_in(std::string_view(text).substr(colon + 1), is_time, true);
+    if (!lowest || !highest) continue;
+    if (!(*lowest <= *highest)) refuse("the range of column '{}' holds nothing", name);
+    return {*lowest, *highest};
   }
+  if (is_time)
+    refuse(
+        "the range of column '{}', which holds dates, is LOWEST:HIGHEST such as 2020-01-01:2024-12-31, found "
+        "'{}'",
+        name, text);
+  refuse("the range of column '{}' is LOWEST:HIGHEST such as 0:11000, found '{}'", name, text);
+}
+
+bool holds_dates(const arrow::DataType& type) {
+  return type.id() == arrow::Type::TIMESTAMP || type.id() == arrow::Type::DATE32 ||
+         type.id() == arrow::Type::DATE64;
+}
+
+std::map<std::string, ValueRange> ranges_of(const Table& table, const ValueRanges& texts) {
+  std::map<std::string, ValueRange> ranges;
+  for (const auto& [name, text] : texts) {
+    const auto column = flat_column(table.columns->column(column_position(table, name))).values;
+    const ColumnKind kind = kind_of(*column->type());
+    if (!is_numeric(kind) || (kind == ColumnKind::time && !holds_dates(*column->type())))
+      refuse("column '{}' holds no numbers or dates ({}), so that it has no range", name,
+             column->type()->ToString());
+    ranges[name] = range_in(text, name, kind == ColumnKind::time);
+  }
+  return ranges;
 }
 
 }  // namespace
 
-TableFaults find_faults(const Table& given, const std::map<std::string, ValueRange>& ranges) {
+TableFaults find_faults(const Table& given, const ValueRanges& ranges) {
   Table table = given;
   table.columns = in_memory(given.columns);
-  check_ranges(table, ranges);
-  return FaultFinder(table).find(ranges);
+  return FaultFinder(table).find(ranges_of(table, ranges));
 }
 
 Table without_faults(const Table& table, const TableFaults& faults) {

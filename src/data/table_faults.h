@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -10,11 +9,9 @@
 
 namespace stoker {
 
-// What a column may hold.
-struct ValueRange {
-  double lowest = -std::numeric_limits<double>::infinity();
-  double highest = std::numeric_limits<double>::infinity();
-};
+// What columns may hold, by their names: LOWEST:HIGHEST, either of which may be left out; numbers, or dates
+// such as 2024-07-01 or 2024-07-01 14:30 of a column that holds dates. A day as the highest is all of it.
+using ValueRanges = std::map<std::string, std::string>;
 
 // One kind of fault in one column, or in whole rows.
 struct TableFault {
@@ -32,8 +29,8 @@ struct TableFaults {
 
 // Numbers that are NaN, infinite or out of range (of `ranges`, and of what 32-bit numbers hold); rows that
 // stand there before; arrays of which nothing is there while other rows have theirs. Refuses a range for a
-// column that is not there or holds no numbers.
-TableFaults find_faults(const Table& table, const std::map<std::string, ValueRange>& ranges);
+// column that is not there, or holds neither numbers nor dates.
+TableFaults find_faults(const Table& table, const ValueRanges& ranges);
 
 // The rows without any fault.
 Table without_faults(const Table& table, const TableFaults& faults);

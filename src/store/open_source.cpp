@@ -53,6 +53,19 @@ void refuse_unless_text(const SourceConfig& source) {
   }
 }
 
+Table rows_that_can_be_read(const Source& source) {
+  try {
+    return source.read();
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::wrong_request || error.cause() == Cause::machine) throw;
+    const std::optional<WholeRows> whole = source.read_whole_rows();
+    if (!whole) throw;
+    return whole->table;
+  }
+}
+
 }  // namespace
 
 Source open_source(const SourceConfig& config, const fs::path& base, const StopSignal* stop,
@@ -71,7 +84,8 @@ Source open_source(const SourceConfig& config, const fs::path& base, const StopS
   return Source::of(config, joined_datasets(std::move(datasets)));
 }
 
-DatasetRecord record_of(const std::string& id, const SourceConfig& given, const fs::path& base) {
+DatasetRecord record_of(const std::string& id, const SourceConfig& given, const fs::path& base,
+                        RowsToRecord rows) {
   if (given.source == SourceKind::datasets)
     refuse("a dataset is put on record by what it is read from, not by other datasets");
   DatasetRecord record;
@@ -86,7 +100,7 @@ DatasetRecord record_of(const std::string& id, const SourceConfig& given, const 
   const Source source = Source::open(given, base);
   record.name = source_name(record.source);
   record.fingerprint = source.fingerprint();
-  const Table table = source.read();
+  const Table table = rows == RowsToRecord::all ? source.read() : rows_that_can_be_read(source);
   record.rows = table.rows();
   for (const Preview::Column& column : preview(table).columns)
     record.columns.emplace_back(column.name, column.type);
@@ -94,22 +108,55 @@ DatasetRecord record_of(const std::string& id, const SourceConfig& given, const 
   return record;
 }
 
-CheckedDataset check_dataset(const DatasetRecord& record, const std::map<std::string, ValueRange>& ranges) {
-  CheckedDataset checked;
-  checked.record = record;
+namespace {
+
+bool is_about_the_rows(const Error& error) {
+  // A machine that is short of something says nothing about the rows.
+  return error.code() == ExitCode::wrong_request && error.cause() != Cause::machine;
+}
+
+// The rows that can be read all the same, where they are rows of a file; `unread` says what is left out.
+std::optional<Table> read_what_can_be(const Source& source, UnreadRows& unread) {
   try {
-    const Source source = open_recorded(record, nullptr);
-    checked.has_changed = source.fingerprint() != record.fingerprint;
-    checked.table = source.read();
+    std::optional<WholeRows> rows = source.read_whole_rows();
+    if (!rows || rows->left_out.is_none()) return std::nullopt;
+    unread = std::move(rows->left_out);
+    return std::move(rows->table);
   } catch (const OutOfMemory&) {
     throw;
   } catch (const Error& error) {
-    // A machine that is short of something says nothing about the rows.
-    if (error.code() != ExitCode::wrong_request || error.cause() == Cause::machine) throw;
-    checked.unreadable = error.what();
-    return checked;
+    if (!is_about_the_rows(error)) throw;
+    return std::nullopt;
   }
-  checked.faults = find_faults(*checked.table, ranges);
+}
+
+}  // namespace
+
+bool has_whole_rows(const SourceConfig& config, const fs::path& base) {
+  try {
+    UnreadRows unread;
+    return read_what_can_be(Source::open(config, base), unread).has_value();
+  } catch (const Error&) {
+    return false;  // the error that led here is the one to tell
+  }
+}
+
+CheckedDataset check_dataset(const DatasetRecord& record, const ValueRanges& ranges) {
+  CheckedDataset checked;
+  checked.record = record;
+  std::optional<Source> source;
+  try {
+    source = open_recorded(record, nullptr);
+    checked.has_changed = source->fingerprint() != record.fingerprint;
+    checked.table = source->read();
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& error) {
+    if (!is_about_the_rows(error)) throw;
+    checked.unreadable = error.what();
+  }
+  if (!checked.table && source) checked.table = read_what_can_be(*source, checked.unread);
+  if (checked.table) checked.faults = find_faults(*checked.table, ranges);
   return checked;
 }
 
