@@ -16,6 +16,7 @@
 #include "cli/terminal.h"
 #include "data/join_as_of.h"
 #include "data/kept_downloads.h"
+#include "data/set_columns.h"
 #include "data/source.h"
 #include "data/split_from_time.h"
 #include "predict/gaps.h"
@@ -167,6 +168,9 @@ Intervals intervals_of(const PredictCommand& command, const Model& model, const 
   const Table answered = rows_to_predict(model, given.front(), FramedRows::to_learn, no_notes(),
                                          {given.begin() + 1, given.end()});
   const std::vector<std::int64_t> are_new = rows_from_time(answered, "", command.new_from, "--new-from");
+  if (rows_from_time(windows, "", command.new_from, "--new-from").empty())
+    refuse("--new-from '{}' lies behind the end of the series, the last window of which ends at {}",
+           command.new_from, shown_values(windows, windows.windows->config.time_column).back());
   tell(fmt::format(
       "note: the intervals of each window rest on the latest {} errors known when it ends: those of "
       "the windows from {} on, and as long as they are fewer also on {}",
@@ -204,6 +208,8 @@ ExitCode predict_and_show(const PredictCommand& command) {
       rows_to_predict(model, given.front(), command.every_window ? FramedRows::every : FramedRows::last,
                       told_notes(), {given.begin() + 1, given.end()});
   const Predictions predictions = predict(model, input);
+  if (const SetColumns* set = model.preparation.set())
+    for (const std::string& warning : warnings_of_sets(input, *set)) told_notes()(Severity::warning, warning);
   const std::vector<ColumnGaps> gaps =
       gaps_in(has_windows(input) ? covered_moments(input).moments : input, model.preparation);
   if (!gaps.empty()) tell("note: " + gaps_text(gaps));

@@ -36,4 +36,23 @@ Table carried_forward(const Table& sorted, const std::vector<std::string>& colum
   return filled;
 }
 
+std::vector<std::pair<std::string, std::int64_t>> carried_at_ends(
+    const Table& sorted, const std::vector<std::string>& columns,
+    const std::vector<SeriesOrder::Group>& groups) {
+  std::vector<std::pair<std::string, std::int64_t>> carried;
+  for (const std::string& name : columns) {
+    const auto column = sorted.column(name);
+    if (kind_of(*column->type()) == ColumnKind::unsupported) continue;
+    const std::vector<std::uint8_t> missing = missing_values_in(column);
+    std::int64_t count = 0;
+    for (const SeriesOrder::Group& group : groups) {
+      std::int64_t end = group.end;
+      while (end > group.begin && missing[static_cast<std::size_t>(end - 1)] != 0) --end;
+      if (end > group.begin) count += group.end - end;  // a group that knows none has nothing to carry
+    }
+    if (count > 0) carried.emplace_back(name, count);
+  }
+  return carried;
+}
+
 }  // namespace stoker

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/series_order.h"
@@ -12,5 +14,11 @@ namespace stoker {
 // it in its group; one that has none before it stays missing.
 Table carried_forward(const Table& sorted, const std::vector<std::string>& columns,
                       const std::vector<SeriesOrder::Group>& groups);
+
+// Of each of these columns that has any, how many values behind the last one that is known were filled in,
+// over all groups.
+std::vector<std::pair<std::string, std::int64_t>> carried_at_ends(
+    const Table& sorted, const std::vector<std::string>& columns,
+    const std::vector<SeriesOrder::Group>& groups);
 
 }  // namespace stoker

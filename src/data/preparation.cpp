@@ -58,6 +58,9 @@ Preparation Preparation::fit(const Table& training, const PreparationConfig& con
     column_position(training, config.weight_column);
     if (config.weight_column == config.target_column)
       refuse("weight_column and target_column are both '{}'", config.target_column);
+    const std::vector<std::string> parts = target_parts(training, config.target_column);
+    if (std::ranges::find(parts, config.weight_column) != parts.end())
+      refuse("weight_column '{}' is part of the target '{}'", config.weight_column, config.target_column);
   }
   InputForm wanted = form;
   if (config.scaling != Scaling::automatic) wanted.scaling = config.scaling;

@@ -142,6 +142,12 @@ double middle_of(std::vector<double> numbers) {
   return *middle;
 }
 
+[[noreturn]] void refuse_empty(const Table& table, std::int64_t row, const SetColumns& set) {
+  refuse(
+      "row {} has no member of '{}' that is present: there is nothing to predict from; leave such rows out",
+      table.row_number(row), set.members);
+}
+
 template <class T>
 void lay_values(const Table& table, const SetColumns& set, const std::vector<PreparedColumn>& columns,
                 Missing missing_values, std::span<T> members, std::span<T> present) {
@@ -173,28 +179,28 @@ void lay_values(const Table& table, const SetColumns& set, const std::vector<Pre
           members[size_of((number * set.room + place) * set.width + column)] = told;
         }
       }
-      if (laid == 0)
-        refuse(
-            "row {} has no member of '{}' that is present: there is nothing to predict from; leave such rows "
-            "out",
-            table.row_number(number), set.members);
+      if (laid == 0 && missing_values == Missing::refuse) refuse_empty(table, number, set);
     }
   }
 }
 
-// A model would read the answer from them.
-void refuse_answers_among(const SetColumns& set, const ArrayOfRows& array,
-                          const std::vector<std::string>& answers) {
-  for (const std::string& answer : answers) {
-    bool is_part = false;
-    for (std::int64_t member = 0; member < set.count; ++member) {
-      is_part = is_part || (!set.mask.empty() && answer == fmt::format("{}_{}", set.mask, member));
-      for (std::int64_t column = 0; column < set.width; ++column)
-        is_part = is_part || answer == array.column(member, column);
-    }
-    if (is_part)
-      refuse("column '{}' is to be predicted, but it is part of the set that is predicted from", answer);
+bool is_part_of(const std::string& column, const SetColumns& set, const ArrayOfRows& array) {
+  for (std::int64_t member = 0; member < set.count; ++member) {
+    if (!set.mask.empty() && column == fmt::format("{}_{}", set.mask, member)) return true;
+    for (std::int64_t place = 0; place < set.width; ++place)
+      if (column == array.column(member, place)) return true;
   }
+  return false;
+}
+
+// A model would read the answer from them, or how much a row counts.
+void refuse_among(const SetColumns& set, const ArrayOfRows& array, const std::vector<std::string>& answers,
+                  const std::string& weights) {
+  for (const std::string& answer : answers)
+    if (is_part_of(answer, set, array))
+      refuse("column '{}' is to be predicted, but it is part of the set that is predicted from", answer);
+  if (!weights.empty() && is_part_of(weights, set, array))
+    refuse("weight_column '{}' is part of the set that is predicted from", weights);
 }
 
 }  // namespace
@@ -209,7 +215,7 @@ SetColumns find_set(const Table& table, const PreparationConfig& config, const I
   if (array->rows > most_array_places)
     refuse("the array '{}' has {} members; the maximum is {}", name, array->rows, most_array_places);
   const SetColumns set{name, config.mask_column, array->rows, array->columns, form.members_of_set};
-  refuse_answers_among(set, *array, target_parts(table, config.target_column));
+  refuse_among(set, *array, target_parts(table, config.target_column), config.weight_column);
   if (!set.mask.empty()) {
     const std::size_t places = array_parts(table, set.mask).size();
     if (places != size_of(set.count))
@@ -284,6 +290,61 @@ void lay_set(const Table& table, const SetColumns& set, const std::vector<Prepar
   }
   dataset.arrays.push_back({"members", Role::features, std::move(members)});
   dataset.arrays.push_back({"present", Role::mask, std::move(present)});
+}
+
+std::vector<std::int64_t> rows_without_members(const Table& table, const SetColumns& set) {
+  std::vector<std::int64_t> rows;
+  SetReader reader(table, set);
+  while (reader.next()) {
+    for (std::size_t row = 0; row < reader.rows(); ++row) {
+      std::int64_t member = 0;
+      while (member < set.count && !reader.is_present(row, member)) ++member;
+      if (member == set.count) rows.push_back(reader.first_row() + static_cast<std::int64_t>(row));
+    }
+  }
+  return rows;
+}
+
+void refuse_rows_without_members(const Table& table, const SetColumns& set) {
+  const std::vector<std::int64_t> rows = rows_without_members(table, set);
+  if (!rows.empty()) refuse_empty(table, rows.front(), set);
+}
+
+Table rows_with_members(const Table& table, const SetColumns& set, Missing missing_values,
+                        const std::string& purpose, const Notes& notes) {
+  const std::vector<std::int64_t> empty = rows_without_members(table, set);
+  if (empty.empty()) return table;
+  if (missing_values == Missing::refuse) refuse_empty(table, empty.front(), set);
+  if (static_cast<std::int64_t>(empty.size()) == table.rows())
+    refuse("no row has a member of '{}' that is present, so that there is nothing to {}", set.members,
+           purpose);
+  notes(
+      Severity::warning,
+      fmt::format("{} of {} rows have no member of '{}' that is present, the first is row {}; they are left "
+                  "out of what there is to {}",
+                  empty.size(), table.rows(), set.members, table.row_number(empty.front()), purpose));
+  std::vector<std::int64_t> rows;
+  for (std::int64_t row = 0; row < table.rows(); ++row)
+    if (!std::ranges::binary_search(empty, row)) rows.push_back(row);
+  return take_rows(table, std::move(rows));
+}
+
+std::vector<std::string> warnings_of_sets(const Table& table, const SetColumns& set) {
+  std::vector<std::string> warnings;
+  if (const std::size_t empty = rows_without_members(table, set).size(); empty > 0)
+    warnings.push_back(fmt::format("{} of {} rows have no member of '{}' that is present, and no prediction",
+                                   empty, table.rows(), set.members));
+  const auto array = array_of_rows(table, set.members);
+  if (array && array->rows > set.count)
+    warnings.push_back(
+        fmt::format("the table has {} members of '{}' in each row, and the one that the model was trained on "
+                    "had {}; the last {} are not read",
+                    array->rows, set.members, set.count, array->rows - set.count));
+  if (const std::int64_t more = read_sets(table, set).rows_with_too_many; more > 0)
+    warnings.push_back(fmt::format(
+        "{} of {} rows have more than {} members of '{}' that are present; the first {} of each count", more,
+        table.rows(), set.room, set.members, set.room));
+  return warnings;
 }
 
 }  // namespace stoker

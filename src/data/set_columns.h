@@ -32,9 +32,19 @@ std::vector<PreparedColumn> learn_set(const Table& training, const SetColumns& s
                                       const PreparationConfig& config, Scaling scaling, const Notes& notes);
 
 std::vector<ArraySpec> set_inputs(const SetColumns& set, DType type);
-// "members" [rows, room, width], 0 where one is absent, and "present" [rows, room]. Refuses a row without
-// any.
+// "members" [rows, room, width], 0 where one is absent, and "present" [rows, room]. A row without any is
+// refused where missing values are.
 void lay_set(const Table& table, const SetColumns& set, const std::vector<PreparedColumn>& columns,
              Missing missing_values, DType type, Dataset& dataset);
+
+// Ascending.
+std::vector<std::int64_t> rows_without_members(const Table& table, const SetColumns& set);
+void refuse_rows_without_members(const Table& table, const SetColumns& set);
+// All others, with a warning; `purpose` goes on from "nothing to": "train on". Refuses such rows where
+// missing values are refused, and a table that has no others.
+Table rows_with_members(const Table& table, const SetColumns& set, Missing missing_values,
+                        const std::string& purpose, const Notes& notes);
+// What a prediction of these rows does without: rows without any member, and members that are not read.
+std::vector<std::string> warnings_of_sets(const Table& table, const SetColumns& set);
 
 }  // namespace stoker

@@ -199,6 +199,22 @@ std::int64_t start_of(const Table& table, std::int64_t row) {
   return table.windows->starts.at(static_cast<std::size_t>(place));
 }
 
+namespace {
+
+// What comes next is told by the end of a series; values that are old by then are not those of its end.
+void tell_of_ends(const Table& sorted, const std::vector<std::string>& features,
+                  const std::vector<SeriesOrder::Group>& groups, const Notes& notes) {
+  std::vector<std::string> named;
+  for (const auto& [name, count] : carried_at_ends(sorted, features, groups))
+    named.push_back(fmt::format("{} in '{}'", human_count(static_cast<std::uint64_t>(count)), name));
+  if (!named.empty())
+    notes(Severity::warning, fmt::format("values that are missing at the end of {} were filled in with the "
+                                         "last one before them (carry_forward): {}",
+                                         groups.size() == 1 ? "the series" : "series", join(named, ", ")));
+}
+
+}  // namespace
+
 Table frame_series(const Table& table, const WindowsConfig& config, FramedRows rows, const Notes& notes) {
   refuse_unfit(table, config);
   const bool learns = rows == FramedRows::to_learn;
@@ -221,7 +237,10 @@ Table frame_series(const Table& table, const WindowsConfig& config, FramedRows r
     if (!name.empty())
       columns.emplace_back(sorted.columns->schema()->GetFieldByName(name),
                            values_at(sorted.column(name), last_moments, 0));
-  if (config.carry_forward) sorted = carried_forward(sorted, features, order.groups);
+  if (config.carry_forward) {
+    if (!learns) tell_of_ends(sorted, features, order.groups, notes);
+    sorted = carried_forward(sorted, features, order.groups);
+  }
   auto windows = std::make_shared<Windows>();
   windows->config = config;
   windows->config.feature_columns = features;  // a forecast is to read the same

@@ -87,6 +87,8 @@ struct CardType {
   ModelSpec (*spec)(const config::Value& config) = nullptr;
   // For a card with rows that something is chosen by: whether its settings ask for that. Null: always.
   bool (*chooses)(const config::Value& config) = nullptr;
+  // For a card that makes one model of several: how many weights its settings give them; 0: none.
+  std::size_t (*weights_given)(const config::Value& config) = nullptr;
   // For a card that trains: its checked settings. It takes one table to train on and one model_spec, and puts
   // out a model and a training to keep.
   cards::TrainSettings (*training)(const config::Value& config) = nullptr;

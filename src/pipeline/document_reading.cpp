@@ -9,6 +9,7 @@
 #include "data/standard_input.h"
 #include "data/url_secrets.h"
 #include "pipeline/card.h"
+#include "pipeline/combined_models.h"
 #include "pipeline/document.h"
 #include "pipeline/document_keys.h"
 #include "pipeline/graph.h"
@@ -61,6 +62,7 @@ class DocumentReader {
     if (diagnostics_.empty()) {
       check_validation_of(document.cards, keys.cards);
       check_variants(document.cards);
+      check_combined_models(document.cards, diagnostics_);
     }
     document.cards = in_running_order(document.cards, diagnostics_);
     document.notes = diagnostics_.notes();

@@ -110,6 +110,28 @@ class Connections {
     return comes_from(one, other) || comes_from(other, one);
   }
 
+  // Whether a card makes several tables of one: which rows are in which is a matter of its settings.
+  static bool divides_rows(const Card& card) {
+    return std::ranges::count(card.kind->outputs, PortType::table, &Output::type) > 1;
+  }
+
+  // Whether both come from the same rows by different cards, at least one of which divides them in its own
+  // way: then nobody knows which rows they have in common. Cards of equal settings divide alike.
+  bool are_divided_twice(const Connection& one, const Connection& other) const {
+    const auto ways = std::pair(way_up(one), way_up(other));
+    for (std::size_t i = 1; i < ways.first.size(); ++i) {
+      for (std::size_t k = 1; k < ways.second.size(); ++k) {
+        if (!is_same(*ways.first[i], *ways.second[k])) continue;
+        const Card* first = card_at(*ways.first[i - 1]);
+        const Card* second = card_at(*ways.second[k - 1]);
+        if (first == second || (!divides_rows(*first) && !divides_rows(*second))) return false;
+        const bool are_alike = first->type == second->type && config::to_yaml(first->config) == config::to_yaml(second->config);
+        return !are_alike || ways.first[i - 1]->output == ways.second[k - 1]->output;
+      }
+    }
+    return false;
+  }
+
   // Rows that a model was trained on say nothing about how good it is.
   void check_choice(const Card& card, const Input& chosen) const {
     if (card.kind->chooses != nullptr && !card.kind->chooses(card.config)) return;
@@ -117,6 +139,15 @@ class Connections {
       for (const Card* training : trainings_before(card)) {
         const Input* trained = input_of_rows(*training->kind, Rows::trained_on);
         for (const Connection& on : connections_to(*training, trained->name)) {
+          if (are_divided_twice(rows, on)) {
+            diagnostics_.add(
+                rows.line, path_of(card, chosen, rows),
+                fmt::format(
+                    "{}.{} and {}.{}, which the card {} is trained on, come from the same rows, divided "
+                    "in two ways, so that they may have some in common; take both from one card",
+                    rows.card, rows.output, on.card, on.output, training->id));
+            return;
+          }
           if (!have_rows_in_common(rows, on)) continue;
           const std::string shared = is_same(rows, on) ? ""
                                                        : fmt::format(", which has rows in common with {}.{}",

@@ -277,7 +277,8 @@ PreparedTraining PreparedTrainings::prepare(const Document& candidate, std::int6
   training.settings.fit.time_limit = shorter_limit(training.settings.fit.time_limit, train.time_limit);
   training.device = device();
   training.spec = std::get<ModelSpec>(outputs_.value_at(candidate, model_to_train(train)));
-  const Table table = std::get<Table>(outputs_.value_at(candidate, data));
+  const Table table = trainable_rows(std::get<Table>(outputs_.value_at(candidate, data)), training.spec,
+                                     training.settings.preparation, notes_);
   const std::string identity = outputs_.identity_at(candidate, data);
   // As a member of an ensemble, a candidate has its fold's rows to be watched on.
   training.keeps_best = is_ensemble || training.spec.training.validation_ratio > 0;

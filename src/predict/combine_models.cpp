@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "data/set_columns.h"
 #include "predict/predictions.h"
 
 namespace stoker {
@@ -205,7 +206,12 @@ std::string problem_of(const CombiningConfig& config) {
   return "";
 }
 
-std::vector<double> stacked_weights(const std::vector<Model>& models, const Table& rows) {
+std::vector<double> stacked_weights(const std::vector<Model>& models, const Table& given) {
+  const SetColumns* set = models.front().preparation.set();
+  const Table rows = set == nullptr
+                         ? given
+                         : rows_with_members(given, *set, models.front().preparation.missing_values(),
+                                             "choose weights on", no_notes());
   if (rows.rows() == 0) refuse("combining: stacked needs rows to choose the weights on, but there are none");
   for (std::size_t i = 1; i < models.size(); ++i) refuse_other_prediction(models.front(), models[i], i + 1);
   if (models.front().quantile)

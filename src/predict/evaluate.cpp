@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "data/column_values.h"
 #include "data/last_value.h"
+#include "data/set_columns.h"
 #include "data/target_column.h"
 #include "data/windows.h"
 #include "predict/calibration.h"
@@ -318,8 +319,12 @@ Evaluation evaluate_rows(const Model& model, const Table& whole_table, const Not
 
 }  // namespace
 
-Table with_usable_targets(const Table& table, const Preparation& preparation, const Notes& notes) {
-  preparation.refuse_other_answers(table);
+Table with_usable_targets(const Table& given, const Preparation& preparation, const Notes& notes) {
+  preparation.refuse_other_answers(given);
+  const SetColumns* set = preparation.set();
+  const Table table =
+      set == nullptr ? given
+                     : rows_with_members(given, *set, preparation.missing_values(), "evaluate on", notes);
   const std::string& column = preparation.target_column();
   std::vector<std::uint8_t> unusable;
   if (preparation.task() == Task::regression) {

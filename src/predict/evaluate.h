@@ -21,7 +21,8 @@ Evaluation evaluate(const Model& model, const Table& table, const Notes& notes =
 // that, and where a high accuracy hides a class that is hardly ever recognised.
 Evaluation judge(const Model& model, const Table& table, const Notes& notes);
 
-// The rows of the table whose target can be compared, with a warning where that is not all of them.
+// The rows of the table whose target can be compared with a prediction, with a warning where that is not all
+// of them.
 Table with_usable_targets(const Table& table, const Preparation& preparation, const Notes& notes);
 
 }  // namespace stoker

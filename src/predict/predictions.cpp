@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include <arrow/api.h>
@@ -122,7 +123,13 @@ using NamedColumns = std::vector<std::pair<std::string, std::shared_ptr<arrow::A
 std::shared_ptr<arrow::Array> numbers(std::span<const double> values, std::size_t start, std::size_t step) {
   arrow::DoubleBuilder builder;
   or_fail(builder.Reserve(static_cast<std::int64_t>(values.size() / step)), "predictions");
-  for (std::size_t i = start; i < values.size(); i += step) builder.UnsafeAppend(values[i]);
+  for (std::size_t i = start; i < values.size(); i += step) {
+    if (std::isnan(values[i])) {
+      builder.UnsafeAppendNull();
+    } else {
+      builder.UnsafeAppend(values[i]);
+    }
+  }
   return or_fail(builder.Finish(), "predictions");
 }
 
@@ -185,6 +192,22 @@ struct ToldNumbers {
   std::vector<double> variances;  // [rows], of each of them; none of models that do not tell it
 };
 
+// Of a row whose set has no member nothing is known.
+void leave_out_empty_sets(const Dataset& data, std::size_t steps, ToldNumbers& told) {
+  const Array* mask = data.find(Role::mask);
+  if (mask == nullptr || mask->type() != DType::float32) return;
+  constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+  const std::span<const float> present = mask->as<float>();
+  const std::size_t rows = told.values.size() / steps;
+  const std::size_t members = present.size() / std::max<std::size_t>(rows, 1);
+  for (std::size_t row = 0; row < rows; ++row) {
+    if (std::ranges::any_of(present.subspan(row * members, members), [](float each) { return each != 0; }))
+      continue;
+    std::fill_n(told.values.begin() + static_cast<std::ptrdiff_t>(row * steps), steps, nothing);
+    if (!told.variances.empty()) told.variances[row] = nothing;
+  }
+}
+
 ToldNumbers told_numbers(const Model& model, const Dataset& data) {
   const Preparation& preparation = model.preparation;
   const std::vector<double> outputs = outputs_of(model, data, 0, data.rows());
@@ -202,6 +225,7 @@ ToldNumbers told_numbers(const Model& model, const Dataset& data) {
     told.variances.push_back(variance * preparation.target_scale() * preparation.target_scale());
   }
   add_bases(data, told.values);
+  leave_out_empty_sets(data, steps, told);
   return told;
 }
 

@@ -1,5 +1,6 @@
 #include "train/fit.h"
 
+#include "data/set_columns.h"
 #include "train/choose_decision.h"
 #include "train/fit_ensemble.h"
 #include "train/fit_network.h"
@@ -23,6 +24,15 @@ FitResult fit_one(const FitRequest& request, TrainingListener& listener, const S
 }
 
 }  // namespace
+
+Table trainable_rows(const Table& rows, const ModelSpec& spec, const PreparationConfig& preparation,
+                     const Notes& notes) {
+  if (spec.is_solved() || rows.rows() == 0) return rows;
+  const InputForm form = form_of(family_of(spec), spec.settings);
+  if (form.members_of_set == 0) return rows;
+  return rows_with_members(rows, find_set(rows, preparation, form), preparation.missing_values, "train on",
+                           notes);
+}
 
 FitResult fit(const FitRequest& request, TrainingListener& listener, const StopSignal& stop) {
   refuse_decision_without_rows(request.spec, request.config);

@@ -324,6 +324,10 @@ class EnsembleTraining {
       result.model.members.push_back(std::move(each.model));
     }
     result.model.quantile = quantile_of(request_.spec.training);
+    if (family_of(result.model.network).scale_variances != nullptr)
+      notes_(Severity::info,
+             "the deviations of each member were brought to size on the rows that it held back; those of the "
+             "whole, which members that disagree make larger, may be a little too large");
     decide_out_of_fold(result);
     tell_what_has_no_prediction(result.model, all_whole);
     return result;

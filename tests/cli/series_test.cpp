@@ -163,7 +163,9 @@ TEST(AMovingLevel, HasIntervalsThatFollowWhatIsKnown) {
   EXPECT_EQ(json.at("upper").size(), 294U);
   EXPECT_NE(json.at("upper").back(), plain.at("upper").back());
   for (const std::vector<std::string>& wrong : std::vector<std::vector<std::string>>{
-           {"--new-from", "240"}, {"--every-window", "--interval", "90", "--new-from", "soon"}}) {
+           {"--new-from", "240"},
+           {"--every-window", "--interval", "90", "--new-from", "soon"},
+           {"--every-window", "--interval", "90", "--new-from", "100000"}}) {
     const Finished refused = predicted(wrong);
     EXPECT_EQ(refused.code, 2);
     EXPECT_THAT(refused.errors, HasSubstr("--new-from"));

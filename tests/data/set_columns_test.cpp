@@ -133,6 +133,11 @@ TEST(Sets, ThatCannotBeReadAreRefusedWithTheReason) {
     EXPECT_THAT(said(sets, config), HasSubstr("is part of the set that is predicted from")) << answer;
   }
   config = config_of_sets();
+  for (const char* weights : {"r_0_1", "on_1", "p_0"}) {
+    config.weight_column = weights;
+    EXPECT_THAT(said(sets, config), HasSubstr(fmt::format("weight_column '{}' is part of", weights)));
+  }
+  config = config_of_sets();
   EXPECT_THAT(said("r_0_0,r_9223372036854775807_0,on_0,p_0,p_1\n1,1,1,3,4\n2,2,1,4,5\n", config), "");
   config.feature_columns = {"s"};
   EXPECT_THAT(said(sets, config), HasSubstr("'s' is no array"));
@@ -146,6 +151,28 @@ TEST(Sets, ThatCannotBeReadAreRefusedWithTheReason) {
   config = config_of_sets();
   EXPECT_THAT(refusal([&] { Preparation::fit(table_of(sets), config, Scaling::none, no_notes()); }),
               HasSubstr("mask_column is for models that read sets"));
+}
+
+TEST(Sets, WithoutAnyMemberAreLeftOutWithAWarning) {
+  const Table table = table_of("r_0_0,on_0,p_0,p_1\n1,1,3,4\n2,0,4,5\n3,1,5,6\n,0,6,7\n");
+  const SetColumns set = find_set(table, config_of_sets(), form_with_room(4));
+  EXPECT_THAT(rows_without_members(table, set), ElementsAre(1, 3));
+  std::vector<std::string> said;
+  const Notes hear = [&](Severity, const std::string& message) { said.push_back(message); };
+  EXPECT_EQ(rows_with_members(table, set, Missing::impute, "train on", hear).rows(), 2);
+  EXPECT_THAT(said, ElementsAre(HasSubstr("2 of 4 rows have no member of 'r' that is present, the first is row 2")));
+  EXPECT_THAT(refusal([&] { rows_with_members(table, set, Missing::refuse, "train on", hear); }),
+              HasSubstr("row 2 has no member"));
+  EXPECT_THAT(refusal([&] { rows_with_members(take_rows(table, {1, 3}), set, Missing::impute, "train on", hear); }),
+              HasSubstr("nothing to train on"));
+}
+
+TEST(Sets, ThatDoWithoutMembersSaySo) {
+  const Table table = table_of(sets);
+  const SetColumns narrow{"r", "on", 2, 2, 1};
+  EXPECT_THAT(warnings_of_sets(table, narrow),
+              ElementsAre(HasSubstr("had 2; the last 1 are not read"), HasSubstr("2 of 3 rows have more than 1")));
+  EXPECT_THAT(warnings_of_sets(table, find_set(table, config_of_sets(), form_with_room(4))), IsEmpty());
 }
 
 TEST(Arrays, AreFoundByTheNumbersOfTheirColumns) {

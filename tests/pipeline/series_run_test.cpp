@@ -192,6 +192,45 @@ TEST_F(SeriesRun, ChoosesWeightsOnlyByRowsThatNoModelKnows) {
   EXPECT_EQ(refusal_of("train", "split.train_dataset", "average"), "");
 }
 
+// Before anything is trained.
+TEST_F(SeriesRun, CombinesOnlyModelsThatFitEachOther) {
+  const auto refusal_of = [&](const std::string& model, const std::string& training, const std::string& together) {
+    try {
+      document(series_cards + windows_card("fast.dataset") + model_cards + train_card() +
+               "  other: { type: model_define_gpu, config: { " + model +
+               " } }\n"
+               "  twice: { type: data_split, inputs: { dataset: windows.dataset }, config: { random_seed: 7 } }\n"
+               "  alike: { type: data_split, inputs: { dataset: windows.dataset } }\n"
+               "  train_other: { type: train, inputs: { train_dataset: split.train_dataset, model_spec: "
+               "other.model_spec }, config: { " +
+               training + " } }\n  together: { type: ensemble, " + together + " }\n");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string both = "inputs: { models: [train.trained_model, train_other.trained_model] }";
+  const std::string network = "hidden_layers: [8], epochs: 3";
+  EXPECT_EQ(refusal_of(network, "target_column: x", both), "");
+  EXPECT_THAT(refusal_of(network, "target_column: y", both), HasSubstr("the same target"));
+  EXPECT_THAT(refusal_of("model_type: gru, epochs: 3", "target_column: x", both), HasSubstr("reads windows"));
+  EXPECT_THAT(refusal_of(network + ", loss: quantile, quantile: 0.9", "target_column: x", both),
+              HasSubstr("same quantile"));
+  EXPECT_THAT(refusal_of(network, "target_column: x", both + ", config: { combining: weighted, weights: [1, 2, 3] }"),
+              HasSubstr("2 models and 3 weights"));
+  EXPECT_THAT(refusal_of(network, "target_column: x", "inputs: { models: [train.trained_model] }"),
+              HasSubstr("one model to combine"));
+  const auto stacked_on = [&](const std::string& rows) {
+    return refusal_of(network, "target_column: x",
+                      "inputs: { models: [train.trained_model, train_other.trained_model], dataset: " + rows +
+                          " }, config: { combining: stacked }");
+  };
+  EXPECT_EQ(stacked_on("split.test_dataset"), "");
+  EXPECT_EQ(stacked_on("alike.test_dataset"), "");
+  EXPECT_THAT(stacked_on("alike.train_dataset"), HasSubstr("divided in two ways"));
+  EXPECT_THAT(stacked_on("twice.test_dataset"), HasSubstr("divided in two ways"));
+}
+
 // Days of which the code, 007 or 008, decides what the hours of the next one are around; the first has
 // another code, and a 13th of the month among them tells days from months.
 struct DaysAndHours {

@@ -12,6 +12,7 @@
 namespace stoker {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -71,6 +72,48 @@ TEST(SetsRun, FindsPlacesAndTellsHowSureItIs) {
   EXPECT_THAT(predictions_table(predictions, rows, false, "prediction").column_names(),
               ElementsAre("prediction_1", "prediction_2", "deviation"));
   for (const double each : predictions.deviations) ASSERT_GT(each, 0);
+}
+
+// Of every seventh row no receiver is present.
+TEST(SetsRun, LeavesOutRowsWithoutAnyReceiver) {
+  const TemporaryFolder folder;
+  std::string rows = "r_0_0,r_1_0,on_0,on_1,p_0,p_1\n";
+  for (int i = 0; i < 140; ++i) {
+    const int on = i % 7 == 3 ? 0 : 1;
+    rows += fmt::format("{},{},{},{},{},{}\n", i % 13, i % 11, on, on, i % 13 + i % 11, i % 13 - i % 11);
+  }
+  write_file(folder.path() / "rows.csv", rows);
+  const auto text = [](const std::string& training) {
+    return "version: 1\nname: empty\ncards:\n"
+           "  load: { type: data_load, config: { source: file, path: rows.csv } }\n"
+           "  split: { type: data_split, inputs: { dataset: load.dataset } }\n"
+           "  model: { type: model_define_gpu, config: { model_type: triangulation, max_receivers: 2, epochs: 2 } }\n"
+           "  train: { type: train_gpu, inputs: { train_dataset: split.train_dataset, model_spec: "
+           "model.model_spec }, config: { target_column: p, mask_column: on, device: cpu, engine: fused" +
+           training +
+           " } }\n"
+           "  evaluate: { type: evaluate, inputs: { trained_model: train.trained_model, test_dataset: "
+           "split.test_dataset } }\n"
+           "  predict: { type: inference, inputs: { trained_model: train.trained_model, dataset: load.dataset } }\n";
+  };
+  const auto document = [&](const std::string& training) {
+    return read_document(config::parse_document(text(training), "empty.yaml"), "empty.yaml", folder.path());
+  };
+  const Watched run = run_watched(document(""), options_in(folder.path()));
+  EXPECT_LT(run.summary.evaluations.at(0).second.rows, 28);
+  const std::string events = read_file(run.summary.folder / "events.jsonl", 1 << 24);
+  EXPECT_THAT(events, AllOf(HasSubstr("left out of what there is to train on"),
+                            HasSubstr("left out of what there is to evaluate on"),
+                            HasSubstr("20 of 140 rows have no member of 'r' that is present, and no prediction")));
+  const Predictions predictions = predict(load_model(run.summary.folder / "model"),
+                                          Source::open(Source::config_for((folder.path() / "rows.csv").string()), ".")
+                                              .read());
+  for (std::size_t row = 0; row < 140; ++row) {
+    EXPECT_EQ(std::isnan(predictions.values[2 * row]), row % 7 == 3);
+    EXPECT_EQ(std::isnan(predictions.deviations[row]), row % 7 == 3);
+  }
+  EXPECT_THAT(read_file(run.summary.folder / "run.json", 1 << 24), HasSubstr("\"peak\""));
+  EXPECT_THROW(run_watched(document(", missing_values: refuse"), options_in(folder.path())), Error);
 }
 
 TEST(SetsRun, AnEnsembleIsLessSureWhereItsMembersDisagree) {

@@ -268,4 +268,14 @@ ChunkResult FramedEngine::run(const Chunk& chunk) {
   return result;
 }
 
+std::uint64_t FramedEngine::frame_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Array* each : {&parameters_, &first_moment_, &second_moment_, &best_parameters_, &transposed_})
+    bytes += each->bytes();
+  for (const Dataset* rows : {&request_.training, &request_.validation})
+    for (const DatasetArray& each : rows->arrays) bytes += each.array.bytes();
+  return bytes + (row_sums_.size() + validation_sums_.size()) * sizeof(double) +
+         order_.size() * sizeof(std::int64_t);
+}
+
 }  // namespace stoker::fused_cpu

@@ -67,6 +67,9 @@ class FramedEngine : public Engine {
   virtual float* gradients_of(std::int64_t bench) = 0;
   virtual void validate() = 0;
 
+  // Bytes of what every engine in this frame has, its rows included.
+  std::uint64_t frame_bytes() const;
+
   // For an engine's constructor: what no constructor of a frame can do, since it asks the engine.
   void make_buffers();
   kernels::Losses losses_of(std::int64_t stride) const;  // all but the rows

@@ -63,6 +63,10 @@ bool is_stacked(const config::Value& config) {
   return config::read<CombiningConfig>(config, "", said_already).combining == Combining::stacked;
 }
 
+std::size_t weights_given(const config::Value& config) {
+  return settings_of<CombiningConfig>(config).weights.size();
+}
+
 }  // namespace
 
 CardType ensemble() {
@@ -84,7 +88,8 @@ CardType ensemble() {
           .describe = described<CombiningConfig>,
           .check = check_combining,
           .run = combine,
-          .chooses = is_stacked};
+          .chooses = is_stacked,
+          .weights_given = weights_given};
 }
 
 }  // namespace stoker::cards

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "data/set_columns.h"
 #include "data/target_column.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
@@ -68,8 +69,12 @@ nlohmann::json chart_of(const Evaluation& evaluation) {
 constexpr double promised_coverage = 0.9;
 
 // Of an ensemble, how many of the values lie in the intervals that were to hold 90 % of them.
-void add_coverage(const Model& model, const Table& table, Evaluation& evaluation) {
+void add_coverage(const Model& model, const Table& given, Evaluation& evaluation) {
   if (!problem_with_intervals(model, promised_coverage).empty()) return;
+  const SetColumns* set = model.preparation.set();
+  const Table table = set == nullptr ? given
+                                     : rows_with_members(given, *set, model.preparation.missing_values(),
+                                                         "evaluate on", no_notes());
   const std::vector<double> actual = target_numbers_or_nan(table, evaluation.target);
   evaluation.metrics.emplace_back("coverage_of_90",
                                   coverage_of(predict_intervals(model, table, promised_coverage), actual));

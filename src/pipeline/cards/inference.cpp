@@ -1,3 +1,4 @@
+#include "data/set_columns.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
 #include "pipeline/cards/slower_tables.h"
@@ -33,6 +34,8 @@ PortValues infer(const CardContext& context) {
   const Table table =
       rows_to_predict(model, given, settings.every_window ? FramedRows::every : FramedRows::last, notes,
                       slower_tables(context));
+  if (const SetColumns* set = model.preparation.set())
+    for (const std::string& warning : warnings_of_sets(table, *set)) notes(Severity::warning, warning);
   return {{"predictions", predictions_table(predict(model, table), table, settings.include_features,
                                             settings.target_column)}};
 }

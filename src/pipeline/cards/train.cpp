@@ -51,9 +51,14 @@ config::Value check_training(const config::Value& config, const std::string& pat
 
 PortValues train_model(const CardContext& context) {
   const auto settings = settings_of<TrainSettings>(context.config);
-  const Table& training = input<Table>(context, "train_dataset");
+  const Notes notes = [&context](Severity severity, const std::string& message) {
+    context.listener.note(severity, message);
+  };
+  const auto& spec = input<ModelSpec>(context, "model_spec");
+  const Table training =
+      trainable_rows(input<Table>(context, "train_dataset"), spec, settings.preparation, notes);
   const FitRequest request{.training = training,
-                           .spec = input<ModelSpec>(context, "model_spec"),
+                           .spec = spec,
                            .preparation = settings.preparation,
                            .config = settings.fit,
                            .checkpoints = context.checkpoints,

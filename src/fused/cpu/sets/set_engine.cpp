@@ -256,4 +256,15 @@ void SetEngine::validate() {
   pool_.share(used, work);
 }
 
+// All of it is there from the beginning to the end.
+MemoryUse SetEngine::memory() const {
+  std::uint64_t bytes = frame_bytes();
+  for (const Bench& bench : benches_) {
+    for (const Array& each : bench.buffers) bytes += each.bytes();
+    bytes += (bench.present.size() + bench.targets.size() + bench.row_weights.size()) * sizeof(float) +
+             (bench.firsts.size() + bench.places.size() + bench.numbers.size()) * sizeof(std::uint32_t);
+  }
+  return {bytes, bytes, bytes};
+}
+
 }  // namespace stoker::fused_cpu

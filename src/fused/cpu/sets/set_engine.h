@@ -17,6 +17,7 @@ std::string set_refusal(const EngineRequest& request, const TriangulationShape& 
 class SetEngine : public FramedEngine {
  public:
   explicit SetEngine(const EngineRequest& request, const Kernels& kernels = best_kernels(), int threads = 0);
+  MemoryUse memory() const override;
 
  private:
   SetEngine(const EngineRequest& request, const TriangulationShape& shape, const Network& laid,

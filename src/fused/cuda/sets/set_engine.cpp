@@ -69,6 +69,13 @@ class SetEngine : public Engine {
 
   std::string_view name() const override { return "fused"; }
   Precision precision() const override { return Precision::fp16; }
+  // All of it is there from the beginning to the end.
+  MemoryUse memory() const override {
+    std::uint64_t bytes = memory_.bytes();
+    for (const Dataset* rows : {&request_.training, &request_.validation})
+      for (const DatasetArray& each : rows->arrays) bytes += each.array.bytes();
+    return {bytes, bytes, bytes};
+  }
   ChunkResult run(const Chunk& chunk) override;
   NamedArrays state() const override;
   void restore(const NamedArrays& state) override;

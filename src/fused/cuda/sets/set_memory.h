@@ -28,6 +28,14 @@ struct SetMemory {
         unfinished(device_memory<float>(rounds > 1 ? team * sets::parameters : 0, device, stream)),
         validation_sums(device_memory<double>(static_cast<std::size_t>(validation_blocks), device, stream)) {}
 
+  std::uint64_t bytes() const {
+    std::uint64_t sum = 0;
+    for (const Array* each : {&parameters, &first_moment, &second_moment, &best_parameters, &row_sums,
+                              &best_loss, &stopped, &counters, &lines, &steps, &unfinished, &validation_sums})
+      sum += each->bytes();
+    return sum;
+  }
+
   // What a training is: its state is made of these.
   Array parameters, first_moment, second_moment, best_parameters;
   Array row_sums, best_loss, stopped, counters;
