@@ -61,7 +61,7 @@ void write_hdf5(const fs::path& file, std::int64_t rows, std::int64_t columns) {
 void write_sqlite_table(const fs::path& file, std::int64_t rows, std::int64_t columns) {
   const auto database = database::write_sqlite(file);
   database::Transaction all(*database);
-  write_to_database(make_numbers(rows, columns), *database, table_name);
+  write_to_database(make_numbers(rows, columns), *database, table_name, "stoker bench load");
   all.commit();
 }
 
@@ -80,7 +80,7 @@ void drop_own_table(database::WritableDatabase& database) {
 
 // The server makes the rows itself; the key is what a query for a batch looks for.
 void fill_postgres_table(const std::string& uri, std::int64_t rows, std::int64_t columns) {
-  const auto database = database::write_postgres(expanded_uri(uri));
+  const auto database = database::write_postgres(expanded_uri(uri, "--uri"), "--uri");
   {
     database::Transaction all(*database);
     drop_own_table(*database);
@@ -145,7 +145,7 @@ void fill(const BenchSource& source, std::int64_t rows, std::int64_t columns) {
 
 void clear(const BenchSource& source) {
   if (source.config.source != SourceKind::postgres) return;
-  drop_own_table(*database::write_postgres(expanded_uri(source.config.uri)));
+  drop_own_table(*database::write_postgres(expanded_uri(source.config.uri, "--uri"), "--uri"));
 }
 
 }  // namespace stoker::cli

@@ -292,7 +292,7 @@ TEST_F(Postgres, GivesAnEmptyResultItsColumns) {
 
 TEST_F(Postgres, IsWrittenToWithBoundValuesAllOrNothing) {
   run("DROP TABLE IF EXISTS notes");
-  const std::unique_ptr<WritableDatabase> database = write_postgres(cluster()->local_address());
+  const std::unique_ptr<WritableDatabase> database = write_postgres(cluster()->local_address(), "uri");
   EXPECT_FALSE(database->has_table("notes"));
   {
     Transaction all(*database);
