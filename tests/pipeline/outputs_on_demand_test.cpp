@@ -47,7 +47,8 @@ class OnDemand : public testing::Test {
   const Connection part_{"train_dataset", "split", "train_dataset", 0};
   const Notes notes_ = no_notes();
   StopSignal stop_;
-  OutputsOnDemand outputs_{notes_, stop_};
+  const TemporaryFolder cache_;
+  OutputsOnDemand outputs_{notes_, stop_, cache_.path()};
 };
 
 TEST_F(OnDemand, CardsThatDocumentsShareRunOnce) {
