@@ -39,7 +39,8 @@ class ColumnsWhenAskedFor : public arrow::Table {
 
   // Whether batches() can be asked.
   virtual bool has_batches() const { return false; }
-  // Some of the columns, in the order of these positions. These columns must live as long as what is returned.
+  // Some of the columns, in the order of these positions. These columns must live as long as what is
+  // returned.
   virtual NextBatch batches(const std::vector<int>& /*positions*/) const {
     fail("columns that do not lie in one file were to come piece by piece");
   }

@@ -180,8 +180,8 @@ template <class T>
 void lay_in_pieces(const LaidColumns& laid, Table& table, std::span<T> values, std::int64_t stride,
                    std::vector<ColumnFeed>& met, bool lets_go, bool lies_in_file) {
   const std::int64_t rows = table.rows();
-  // Of columns that come one by one, some at a time; of others all at once. Rows that lie in a file are written
-  // once, all columns of them: a few at a time, the whole file would come and go for each few.
+  // Of columns that come one by one, some at a time; of others all at once. Rows that lie in a file are
+  // written once, all columns of them: a few at a time, the whole file would come and go for each few.
   const bool is_file = come_in_batches(*table.columns);
   const bool come_singly = !is_file && come_when_asked_for(*table.columns) && !lies_in_file;
   const std::size_t at_a_time = come_singly ? columns_from_file(rows) : laid.columns.size();

@@ -125,7 +125,8 @@ class Connections {
         const Card* first = card_at(*ways.first[i - 1]);
         const Card* second = card_at(*ways.second[k - 1]);
         if (first == second || (!divides_rows(*first) && !divides_rows(*second))) return false;
-        const bool are_alike = first->type == second->type && config::to_yaml(first->config) == config::to_yaml(second->config);
+        const bool are_alike =
+            first->type == second->type && config::to_yaml(first->config) == config::to_yaml(second->config);
         return !are_alike || ways.first[i - 1]->output == ways.second[k - 1]->output;
       }
     }

@@ -182,8 +182,9 @@ class SharedRecords : public RunningPostgres {
   void SetUp() override {
     RunningPostgres::SetUp();
     if (IsSkipped()) return;
-    for (const char* table : {"stoker_datasets", "stoker_schema", "houses"})
-      run(std::string("DROP TABLE IF EXISTS ") + table);
+    run("DO $$ DECLARE each record; BEGIN FOR each IN SELECT tablename FROM pg_tables WHERE tablename LIKE "
+        "'stoker\\_%' LOOP EXECUTE 'DROP TABLE ' || quote_ident(each.tablename); END LOOP; END $$");
+    run("DROP TABLE IF EXISTS houses");
     ::setenv("STOKER_STORE", cluster()->network_address().c_str(), 1);
     ::setenv("PLANT", cluster()->network_address().c_str(), 1);
     place_.write("a.csv", "x,y\n1,2\n");

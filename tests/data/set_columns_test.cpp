@@ -160,18 +160,21 @@ TEST(Sets, WithoutAnyMemberAreLeftOutWithAWarning) {
   std::vector<std::string> said;
   const Notes hear = [&](Severity, const std::string& message) { said.push_back(message); };
   EXPECT_EQ(rows_with_members(table, set, Missing::impute, "train on", hear).rows(), 2);
-  EXPECT_THAT(said, ElementsAre(HasSubstr("2 of 4 rows have no member of 'r' that is present, the first is row 2")));
+  EXPECT_THAT(
+      said, ElementsAre(HasSubstr("2 of 4 rows have no member of 'r' that is present, the first is row 2")));
   EXPECT_THAT(refusal([&] { rows_with_members(table, set, Missing::refuse, "train on", hear); }),
               HasSubstr("row 2 has no member"));
-  EXPECT_THAT(refusal([&] { rows_with_members(take_rows(table, {1, 3}), set, Missing::impute, "train on", hear); }),
+  EXPECT_THAT(refusal([&] {
+                rows_with_members(take_rows(table, {1, 3}), set, Missing::impute, "train on", hear);
+              }),
               HasSubstr("nothing to train on"));
 }
 
 TEST(Sets, ThatDoWithoutMembersSaySo) {
   const Table table = table_of(sets);
   const SetColumns narrow{"r", "on", 2, 2, 1};
-  EXPECT_THAT(warnings_of_sets(table, narrow),
-              ElementsAre(HasSubstr("had 2; the last 1 are not read"), HasSubstr("2 of 3 rows have more than 1")));
+  EXPECT_THAT(warnings_of_sets(table, narrow), ElementsAre(HasSubstr("had 2; the last 1 are not read"),
+                                                           HasSubstr("2 of 3 rows have more than 1")));
   EXPECT_THAT(warnings_of_sets(table, find_set(table, config_of_sets(), form_with_room(4))), IsEmpty());
 }
 

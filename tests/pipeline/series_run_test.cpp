@@ -194,16 +194,18 @@ TEST_F(SeriesRun, ChoosesWeightsOnlyByRowsThatNoModelKnows) {
 
 // Before anything is trained.
 TEST_F(SeriesRun, CombinesOnlyModelsThatFitEachOther) {
-  const auto refusal_of = [&](const std::string& model, const std::string& training, const std::string& together) {
+  const auto refusal_of = [&](const std::string& model, const std::string& training,
+                              const std::string& together) {
     try {
-      document(series_cards + windows_card("fast.dataset") + model_cards + train_card() +
-               "  other: { type: model_define_gpu, config: { " + model +
-               " } }\n"
-               "  twice: { type: data_split, inputs: { dataset: windows.dataset }, config: { random_seed: 7 } }\n"
-               "  alike: { type: data_split, inputs: { dataset: windows.dataset } }\n"
-               "  train_other: { type: train, inputs: { train_dataset: split.train_dataset, model_spec: "
-               "other.model_spec }, config: { " +
-               training + " } }\n  together: { type: ensemble, " + together + " }\n");
+      document(
+          series_cards + windows_card("fast.dataset") + model_cards + train_card() +
+          "  other: { type: model_define_gpu, config: { " + model +
+          " } }\n"
+          "  twice: { type: data_split, inputs: { dataset: windows.dataset }, config: { random_seed: 7 } }\n"
+          "  alike: { type: data_split, inputs: { dataset: windows.dataset } }\n"
+          "  train_other: { type: train, inputs: { train_dataset: split.train_dataset, model_spec: "
+          "other.model_spec }, config: { " +
+          training + " } }\n  together: { type: ensemble, " + together + " }\n");
     } catch (const Error& error) {
       return std::string(error.what());
     }
@@ -216,8 +218,9 @@ TEST_F(SeriesRun, CombinesOnlyModelsThatFitEachOther) {
   EXPECT_THAT(refusal_of("model_type: gru, epochs: 3", "target_column: x", both), HasSubstr("reads windows"));
   EXPECT_THAT(refusal_of(network + ", loss: quantile, quantile: 0.9", "target_column: x", both),
               HasSubstr("same quantile"));
-  EXPECT_THAT(refusal_of(network, "target_column: x", both + ", config: { combining: weighted, weights: [1, 2, 3] }"),
-              HasSubstr("2 models and 3 weights"));
+  EXPECT_THAT(
+      refusal_of(network, "target_column: x", both + ", config: { combining: weighted, weights: [1, 2, 3] }"),
+      HasSubstr("2 models and 3 weights"));
   EXPECT_THAT(refusal_of(network, "target_column: x", "inputs: { models: [train.trained_model] }"),
               HasSubstr("one model to combine"));
   const auto stacked_on = [&](const std::string& rows) {

@@ -87,14 +87,16 @@ TEST(SetsRun, LeavesOutRowsWithoutAnyReceiver) {
     return "version: 1\nname: empty\ncards:\n"
            "  load: { type: data_load, config: { source: file, path: rows.csv } }\n"
            "  split: { type: data_split, inputs: { dataset: load.dataset } }\n"
-           "  model: { type: model_define_gpu, config: { model_type: triangulation, max_receivers: 2, epochs: 2 } }\n"
+           "  model: { type: model_define_gpu, config: { model_type: triangulation, max_receivers: 2, "
+           "epochs: 2 } }\n"
            "  train: { type: train_gpu, inputs: { train_dataset: split.train_dataset, model_spec: "
            "model.model_spec }, config: { target_column: p, mask_column: on, device: cpu, engine: fused" +
            training +
            " } }\n"
            "  evaluate: { type: evaluate, inputs: { trained_model: train.trained_model, test_dataset: "
            "split.test_dataset } }\n"
-           "  predict: { type: inference, inputs: { trained_model: train.trained_model, dataset: load.dataset } }\n";
+           "  predict: { type: inference, inputs: { trained_model: train.trained_model, dataset: "
+           "load.dataset } }\n";
   };
   const auto document = [&](const std::string& training) {
     return read_document(config::parse_document(text(training), "empty.yaml"), "empty.yaml", folder.path());
@@ -102,12 +104,13 @@ TEST(SetsRun, LeavesOutRowsWithoutAnyReceiver) {
   const Watched run = run_watched(document(""), options_in(folder.path()));
   EXPECT_LT(run.summary.evaluations.at(0).second.rows, 28);
   const std::string events = read_file(run.summary.folder / "events.jsonl", 1 << 24);
-  EXPECT_THAT(events, AllOf(HasSubstr("left out of what there is to train on"),
-                            HasSubstr("left out of what there is to evaluate on"),
-                            HasSubstr("20 of 140 rows have no member of 'r' that is present, and no prediction")));
-  const Predictions predictions = predict(load_model(run.summary.folder / "model"),
-                                          Source::open(Source::config_for((folder.path() / "rows.csv").string()), ".")
-                                              .read());
+  EXPECT_THAT(events,
+              AllOf(HasSubstr("left out of what there is to train on"),
+                    HasSubstr("left out of what there is to evaluate on"),
+                    HasSubstr("20 of 140 rows have no member of 'r' that is present, and no prediction")));
+  const Predictions predictions =
+      predict(load_model(run.summary.folder / "model"),
+              Source::open(Source::config_for((folder.path() / "rows.csv").string()), ".").read());
   for (std::size_t row = 0; row < 140; ++row) {
     EXPECT_EQ(std::isnan(predictions.values[2 * row]), row % 7 == 3);
     EXPECT_EQ(std::isnan(predictions.deviations[row]), row % 7 == 3);
