@@ -76,7 +76,8 @@ json line_schema() {
 json job_schema() {
   json whole = line_schema();
   whole["title"] = "Job";
-  for (const char* name : {"attempts", "seconds_used", "document", "request"}) whole["required"].push_back(name);
+  for (const char* name : {"attempts", "seconds_used", "document", "request"})
+    whole["required"].push_back(name);
   json& properties = whole["properties"];
   properties["waits_for"] = schema::text("Why it has not begun yet");
   properties["progress"] = progress_schema();

@@ -116,7 +116,8 @@ JobOutcome of_one_not_started(const JobRecord& job, const EndOfProcess& end, int
 nlohmann::json winner_view(const SweepWinner& winner) {
   nlohmann::json view = winner_json(winner);
   for (const char* each : {"run", "final_run"})
-    if (view.contains(each)) view[each] = std::filesystem::path(view[each].get<std::string>()).filename().string();
+    if (view.contains(each))
+      view[each] = std::filesystem::path(view[each].get<std::string>()).filename().string();
   return view;
 }
 

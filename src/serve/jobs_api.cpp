@@ -14,6 +14,8 @@
 #include "serve/new_job.h"
 #include "serve/service.h"
 #include "store/dataset_store.h"
+#include "store/runs.h"
+#include "train/epoch_report.h"
 
 namespace stoker::serve {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <any>
 #include <cstdio>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -77,11 +78,13 @@ struct Service::Held {
   explicit Held(const fs::path& data) : lock(take(data)) {}
   static JobLock take(const fs::path& data) {
     make_folder(data);
-    auto lock = JobLock::take(data / "serve.lock");
-    if (!lock)
-      refuse("another stoker serve works in {}; stop it, or choose another folder with --data",
-             data.string());
-    return std::move(*lock);
+    // One that was killed while it started a job has a child for a moment that holds it still.
+    constexpr int tries = 50;
+    for (int i = 0; i < tries; ++i) {
+      if (auto lock = JobLock::take(data / "serve.lock")) return std::move(*lock);
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    refuse("another stoker serve works in {}; stop it, or choose another folder with --data", data.string());
   }
   JobLock lock;
 };

@@ -315,7 +315,7 @@ TEST_F(Postgres, IsWrittenToWithBoundValuesAllOrNothing) {
 
 TEST_F(Postgres, IsWrittenToAgainAfterTheConnectionWasLostAndNeverByHalves) {
   run("CREATE TABLE lost (number BIGINT)");
-  const auto database = write_postgres(cluster()->local_address());
+  const auto database = write_postgres(cluster()->local_address(), "uri");
   const auto cut = [&] {
     const std::string own = database->run("SELECT pg_backend_pid()").at(0).at(0).value();
     run("SELECT pg_terminate_backend(" + own + ", 5000)");

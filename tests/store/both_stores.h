@@ -38,7 +38,7 @@ class BothStores : public ::testing::TestWithParam<StoreKind> {
   // The database itself, past the records.
   std::unique_ptr<database::WritableDatabase> plain() const {
     return GetParam() == StoreKind::sqlite ? database::write_sqlite(file())
-                                           : database::write_postgres(cluster()->local_address());
+                                           : database::write_postgres(cluster()->local_address(), "uri");
   }
   std::filesystem::path file() const { return folder_.path() / "store.sqlite"; }
 
