@@ -18,9 +18,8 @@ bool fits(const std::string& pattern, const std::string& path, std::map<std::str
   if (takes_rest ? given.size() < wanted.size() : given.size() != wanted.size()) return false;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (takes_rest && i + 1 == wanted.size()) {
-      const std::string rest = join(std::span(given).subspan(i), "/");
-      if (rest.empty()) return false;
-      parts[wanted[i].substr(1, wanted[i].size() - 3)] = rest;
+      if (given[i].empty()) return false;
+      parts[wanted[i].substr(1, wanted[i].size() - 3)] = join(std::span(given).subspan(i), "/");
     } else if (wanted[i].starts_with('{')) {
       if (given[i].empty()) return false;
       parts[wanted[i].substr(1, wanted[i].size() - 2)] = given[i];

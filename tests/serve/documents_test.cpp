@@ -207,7 +207,7 @@ TEST_F(ServiceDocuments, NamesAndSizesAreChecked) {
   for (const std::string& name :
        {std::string(), std::string("  "), std::string("a\nb"), std::string(201, 'x')})
     EXPECT_EQ(status_of({{"name", name}, {"content", "x"}}), 422) << name;
-  EXPECT_EQ(status_of({{"name", "x"}, {"content", std::string("a\0b", 3)}}), 422);
+  EXPECT_EQ(status_of({{"name", "x"}, {"content", std::string("a\0b", 3)}}), 400);
   EXPECT_EQ(status_of({{"name", "x"}, {"content", std::string((1U << 20) + 1, ' ')}}), 413);
   EXPECT_EQ(status_of({{"name", "x"}, {"content", {{"version", 1}}}}), 422);
   EXPECT_EQ(status_of({{"name", "x"}, {"contents", "x"}}), 422);
