@@ -39,9 +39,10 @@ class RecordsOfBoth : public BothStores {
 TEST_P(RecordsOfBoth, OfEarlierVersionsAreBroughtUpToDateAndKept) {
   for (const int version : {1, 2}) {
     const auto database = plain();
-    for (const char* table : {"stoker_datasets", "stoker_schema", "stoker_jobs", "stoker_job_events",
-                              "stoker_tokens", "stoker_sessions", "stoker_projects", "stoker_documents",
-                              "stoker_document_versions", "stoker_models", "stoker_deployments"})
+    for (const char* table :
+         {"stoker_datasets", "stoker_schema", "stoker_jobs", "stoker_job_events", "stoker_tokens",
+          "stoker_sessions", "stoker_projects", "stoker_documents", "stoker_document_versions",
+          "stoker_models", "stoker_deployments", "stoker_service"})
       database->run(std::string("DROP TABLE IF EXISTS ") + table);
     write_version(version);
     EXPECT_EQ(DatasetStore().find("houses").rows, 506) << version;
