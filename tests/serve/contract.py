@@ -5,6 +5,7 @@ status, a type or a form that is not described, and none of 500 and above. Its f
   contract.py STOKER [--examples N] [--seed N] [--seconds N]
 """
 import argparse
+import importlib.util
 import json
 import os
 import re
@@ -131,6 +132,10 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=int, default=0, help="0: until all examples were tried")
     options = parser.parse_args()
+    missing = [name for name in ("schemathesis", "prometheus_client") if importlib.util.find_spec(name) is None]
+    if missing:
+        print(f"not installed: {', '.join(missing)}; tools/setup does that")
+        sys.exit(77)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         service = Service(options.stoker, folder)
