@@ -43,6 +43,13 @@ DocumentRecord document_named(Service& service, const std::string& id, Removed r
   return std::move(*document);
 }
 
+DocumentVersion version_named(Service& service, const DocumentRecord& document, std::int64_t number) {
+  auto version = DocumentStore(service.records()).version(document.id, number);
+  if (!version)
+    throw NotFound(fmt::format("the document has no version {}; the newest is {}", number, document.version));
+  return std::move(*version);
+}
+
 json document_view(const DocumentRecord& document) {
   json view{{"id", document.id},           {"project", document.project}, {"name", document.name},
             {"version", document.version}, {"created", document.created}, {"changed", document.changed}};

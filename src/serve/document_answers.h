@@ -18,6 +18,8 @@ ProjectRecord project_named(Service& service, const std::string& id);
 enum class Removed { counts, does_not };
 DocumentRecord document_named(Service& service, const std::string& id, Removed removed = Removed::does_not);
 
+DocumentVersion version_named(Service& service, const DocumentRecord& document, std::int64_t number);
+
 nlohmann::json document_view(const DocumentRecord& document);
 
 bool is_text(const std::string& text);  // in UTF-8, without a zero in it

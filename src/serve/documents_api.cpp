@@ -5,8 +5,6 @@
 
 #include "base/text.h"
 #include "serve/document_answers.h"
-#include "serve/job_view.h"
-#include "serve/new_job.h"
 
 namespace stoker::serve {
 namespace {
@@ -160,13 +158,6 @@ Response put_content(Service& service, Call& call) {
   return save(service, call, document, version_to_save_from(call, 0), call.request.body, call.text("note"));
 }
 
-DocumentVersion version_named(Service& service, const DocumentRecord& document, std::int64_t number) {
-  auto version = DocumentStore(service.records()).version(document.id, number);
-  if (!version)
-    throw NotFound(fmt::format("the document has no version {}; the newest is {}", number, document.version));
-  return std::move(*version);
-}
-
 std::int64_t version_in_path(const Call& call) {
   const std::string& text = call.part("version");
   std::int64_t version = 0;
@@ -261,50 +252,6 @@ Response validate(const Service& service, Call& call) {
   return json_response(view);
 }
 
-struct RunRequest {
-  std::int64_t version = 0;
-  std::string card;
-  std::string job_name;
-  std::int64_t priority = 0;
-  double time_limit = 0;
-};
-
-config::Fields fields(RunRequest& r) {
-  return {
-      config::field("version", r.version, "The version to run; 0: the newest").at_least(0),
-      config::field("card", r.card, "Run this card and what it needs; empty: all"),
-      config::field("job_name", r.job_name, "For people; empty: the document's name"),
-      config::field("priority", r.priority, "Jobs with more are started first").within(-1000, 1000),
-      config::field("time_limit", r.time_limit,
-                    "Seconds after which it is stopped; 0: none, or 600 for a card")
-          .at_least(0),
-  };
-}
-
-Response run_document(Service& service, Call& call) {
-  config::Diagnostics diagnostics("body");
-  const config::Value body = call.request.body.empty() ? config::Value(config::Value::Map{}) : call.body();
-  const auto request = config::read<RunRequest>(body, "", diagnostics);
-  diagnostics.refuse_if_any();
-  const DocumentRecord document = document_named(service, call.part("id"));
-  const std::int64_t number = request.version == 0 ? document.version : request.version;
-  const CheckedDocument checked = check_text(service, version_named(service, document, number).content);
-  if (!checked.problems.empty())
-    return json_response({{"error", fmt::format("version {} of the document has {} and cannot be run", number,
-                                                counted(checked.problems.size(), "problem"))},
-                          {"status", 422},
-                          {"problems", problems_view(checked.problems)}},
-                         422);
-  NewJob asked{request.job_name.empty() ? document.name : request.job_name, request.card, request.priority,
-               request.time_limit, config::to_json(body)};
-  asked.request[document_of_request] = document.id;
-  asked.request[version_of_request] = number;
-  JobRecord job = checked.sweep ? job_to_search(service, call.caller, *checked.sweep, asked)
-                                : job_to_run(service, call.caller, *checked.pipeline, asked);
-  service.queue().submit(job);
-  return json_response(job_view(service, job, true), 201);
-}
-
 }  // namespace
 
 std::vector<Route> document_routes(Service& service) {
@@ -316,7 +263,6 @@ std::vector<Route> document_routes(Service& service) {
     DocumentRequest usual;
     return config::json_schema(of(usual));
   };
-  RunRequest usual_run;
   const Parameter if_match{
       "If-Match", "The version that this was made from, such as \"3\"", {{"type", "string"}}, "header"};
   const std::vector<Answer> saved{{200, "The document, and what is wrong with it"},
@@ -446,16 +392,6 @@ std::vector<Route> document_routes(Service& service) {
        schema(fields_to_restore),
        as_json,
        saved});
-  add({"POST",
-       one + "/run",
-       "runDocument",
-       "Put a job that runs the document into the queue",
-       Access::user,
-       with(run_document),
-       {},
-       config::json_schema(fields(usual_run)),
-       as_json,
-       {{201, "The job"}, {404, "There is none"}, {422, "What is wrong with it"}}});
   return routes;
 }
 
