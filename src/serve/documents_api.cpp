@@ -350,7 +350,7 @@ std::vector<Route> document_routes(Service& service) {
        {{"version", "Another than the newest", whole}},
        nullptr,
        {},
-       {{200, "The text", {{"type", "string"}}, "application/yaml"}, {404, "There is none"}}});
+       {{200, "The text", json::object(), "application/yaml"}, {404, "There is none"}}});
   add({"PUT",
        one + "/content",
        "saveDocumentContent",

@@ -114,17 +114,20 @@ async def events_of(service, job, place="", until=None):
 
 
 def processes_by_job(data):
-    """Of each job the processes that run it, as /proc tells."""
+    """Of each job the processes that run it, as /proc tells. One that another of them has begun to start, and that
+    is not the program to be started yet, has the words of its parent and does not count."""
     found = {}
+    parents = {}
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
             except OSError:
                 continue
             if str(data / "runs") in words and "--as" in words:
                 found.setdefault(words[words.index("--as") + 1], []).append(int(entry.name))
-    return found
+    return {run: [each for each in processes if parents[each] not in processes] for run, processes in found.items()}
 
 
 async def watch_for_doubles(data, doubles):
