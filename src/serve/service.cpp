@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::steady_clock;
 
-constexpr auto token_is_known_for = std::chrono::seconds(1);
+constexpr const char* receiving = ".receiving-";  // begins the names of uploads that are not whole yet
 // The id that job requests of seed-style guides name.
 constexpr const char* sample_id = "29b7b2f4-eb9b-4e22-a77f-c03f0c4ca876";
 
@@ -34,9 +34,24 @@ bool may(const Caller& caller, Access access) {
   return false;
 }
 
-bool changes_something(const std::string& method) {
-  return method != "GET" && method != "HEAD" && method != "OPTIONS";
+// What looks without changing anything, predictions among it, is not worth a line each.
+bool is_recorded(const Route& route) {
+  return changes_something(route.method) &&
+         (route.access == Access::user || route.access == Access::admin || route.path == "/api/session");
 }
+
+// Ends with the token or the session that it was opened with.
+class WatchedStream : public Stream {
+ public:
+  WatchedStream(std::unique_ptr<Stream> stream, Caller caller, Gate& gate)
+      : stream_(std::move(stream)), caller_(std::move(caller)), gate_(gate) {}
+  bool more(std::string& text) override { return gate_.is_still_good(caller_) && stream_->more(text); }
+
+ private:
+  std::unique_ptr<Stream> stream_;
+  Caller caller_;
+  Gate& gate_;
+};
 
 bool takes_type(const Route& route, std::string_view type) {
   const std::string_view kind = type.substr(0, type.find(';'));
@@ -66,20 +81,6 @@ struct Service::Held {
   JobLock lock;
 };
 
-AuditLog::AuditLog(const fs::path& file) : file_(file, std::ios::app) {
-  if (!file_) refuse("{} cannot be written", file.string());
-  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
-}
-
-void AuditLog::write(const std::string& what, const Caller& who, const std::string& address,
-                     const nlohmann::json& details) {
-  nlohmann::ordered_json line{{"time", time_stamp_utc()}, {"what", what}, {"address", address}};
-  if (!who.name.empty()) line["who"] = who.name;
-  if (!details.is_null()) line["details"] = details;
-  const std::lock_guard lock(mutex_);
-  file_ << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n' << std::flush;
-}
-
 bool RateLimit::allows(const std::string& who) {
   if (per_second_ <= 0) return true;
   constexpr std::size_t most_remembered = 10'000;
@@ -97,27 +98,21 @@ bool RateLimit::allows(const std::string& who) {
   return true;
 }
 
-std::string bearer_token(const Request& request) {
-  const std::string_view header = request.header("authorization");
-  constexpr std::string_view scheme = "bearer ";
-  if (header.size() <= scheme.size()) return "";
-  for (std::size_t i = 0; i < scheme.size(); ++i)
-    if (std::tolower(static_cast<unsigned char>(header[i])) != scheme[i]) return "";
-  return std::string(header.substr(scheme.size()));
-}
-
 Service::Service(ServiceConfig config)
     : config_(std::move(config)),
       held_(std::make_unique<Held>(config_.data)),
       jobs_(records_),
       tokens_(records_),
+      gate_(config_.gate, tokens_),
       queue_({config_.data, config_.program, slots_of_machine(config_.processor_slots), config_.grace,
               config_.hang_after, 5},
              jobs_),
       audit_(config_.data / "audit.jsonl"),
       rate_(config_.requests_per_second) {
   routes_.add(job_routes(*this));
+  routes_.add(session_routes(*this));
   routes_.add(system_routes(*this));
+  routes_.add(token_routes(*this));
 }
 
 Service::~Service() {
@@ -129,6 +124,7 @@ std::optional<std::string> Service::start() {
   const auto all = tokens_.all();
   if (std::ranges::none_of(all, [](const TokenRecord& token) { return token.revoked.empty(); }))
     first = tokens_.create("first", UserRole::admin);
+  clear_uploads();
   put_sample_on_record();
   queue_.start();
   return first;
@@ -155,32 +151,11 @@ void Service::put_sample_on_record() {
   fs::remove(place.log(), ignored);
 }
 
-std::optional<Caller> Service::caller_of(const Request& request, bool& has_session) {
-  has_session = false;
-  const std::string token = bearer_token(request);
-  if (token.empty()) return std::nullopt;
-  const std::string hash = hash_of_secret(token);
-  const auto now = steady_clock::now();
-  {
-    const std::lock_guard lock(known_mutex_);
-    const auto found = known_.find(hash);
-    if (found != known_.end() && found->second.until > now)
-      return Caller{found->second.token.id, found->second.token.name, found->second.token.role};
-  }
-  const auto record = tokens_.find(token);
-  const std::lock_guard lock(known_mutex_);
-  if (!record) {
-    known_.erase(hash);
-    return std::nullopt;
-  }
-  known_[hash] = {*record, now + token_is_known_for};
-  return Caller{record->id, record->name, record->role};
-}
-
 Response Service::finished(Response response) const {
   response.headers.emplace_back("X-Content-Type-Options", "nosniff");
   response.headers.emplace_back("X-Frame-Options", "DENY");
   response.headers.emplace_back("Referrer-Policy", "no-referrer");
+  response.headers.emplace_back("Cross-Origin-Resource-Policy", "same-origin");
   response.headers.emplace_back(
       "Content-Security-Policy",
       "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
@@ -198,9 +173,52 @@ Response Service::answer_to_malformed(int status, const std::string& why, const 
   return finished(std::move(response));
 }
 
+// What others left to receive when they were killed.
+void Service::clear_uploads() const {
+  std::error_code ignored;
+  for (const auto& each : fs::directory_iterator(config_.data / "uploads", ignored))
+    if (each.path().filename().string().starts_with(receiving)) fs::remove(each.path(), ignored);
+}
+
+std::optional<Response> Service::refuse_caller(const Request& head, const Route& route,
+                                               const std::optional<Caller>& caller) {
+  const auto refused = [&](int status, const std::string& message, const std::string& why) {
+    audit_.write("refused", caller.value_or(Caller()), head.address,
+                 {{"route", route.name}, {"path", head.path}, {"status", status}, {"why", why}});
+    return error_response(status, message);
+  };
+  if (const std::string why = gate_.why_forged(head, caller); !why.empty()) return refused(403, why, why);
+  if (route.access == Access::anybody) return std::nullopt;
+  if (!caller) {
+    Response response = refused(
+        401, "a token is needed: send it as 'Authorization: Bearer …'; stoker tokens create makes one",
+        "no token, or one that is not good");
+    response.headers.emplace_back("WWW-Authenticate", "Bearer");
+    return response;
+  }
+  if (!may(*caller, route.access))
+    return refused(403, fmt::format("the role {} may not do that", config::name_of(caller->role)), "role");
+  return std::nullopt;
+}
+
 std::optional<Response> Service::refuse_early(const Request& head, Reception& reception) {
   try {
+    if (!gate_.knows_host(head)) {
+      const std::string host = printable(head.header("host"));
+      audit_.write("refused", {}, head.address, {{"host", host}, {"status", 421}, {"why", "Host"}});
+      return finished(error_response(
+          421,
+          fmt::format("this service does not go by the name {}; its operator can name it (--public-name)",
+                      host)));
+    }
     const Routes::Found found = routes_.find(head.method, head.path);
+    std::optional<Caller> caller;
+    if (found.route != nullptr && found.route->access != Access::anybody) caller = gate_.caller_of(head);
+    if (!rate_.allows(caller ? caller->token : head.address)) {
+      Response response = error_response(429, "too many requests; wait a second");
+      response.headers.emplace_back("Retry-After", "1");
+      return finished(std::move(response));
+    }
     if (found.route == nullptr) {
       if (found.allowed.empty())
         return finished(error_response(404, fmt::format("there is nothing at {}", printable(head.path))));
@@ -210,30 +228,7 @@ std::optional<Response> Service::refuse_early(const Request& head, Reception& re
       return finished(std::move(response));
     }
     const Route& route = *found.route;
-    if (route.access != Access::anybody) {
-      bool has_session = false;
-      const auto caller = caller_of(head, has_session);
-      if (!rate_.allows(caller ? caller->token : head.address)) {
-        Response response = error_response(429, "too many requests; wait a second");
-        response.headers.emplace_back("Retry-After", "1");
-        return finished(std::move(response));
-      }
-      if (!caller) {
-        audit_.write("refused", {}, head.address,
-                     {{"path", head.path}, {"why", "no token, or one that is not good"}});
-        Response response = error_response(
-            401, "a token is needed: send it as 'Authorization: Bearer …'; stoker tokens create makes one");
-        response.headers.emplace_back("WWW-Authenticate", "Bearer");
-        return finished(std::move(response));
-      }
-      if (!may(*caller, route.access)) {
-        audit_.write("refused", *caller, head.address, {{"path", head.path}, {"why", "role"}});
-        return finished(
-            error_response(403, fmt::format("the role {} may not do that", config::name_of(caller->role))));
-      }
-    } else if (!rate_.allows(head.address)) {
-      return finished(error_response(429, "too many requests; wait a second"));
-    }
+    if (auto refused = refuse_caller(head, route, caller)) return finished(std::move(*refused));
     const bool has_body = !head.header("content-length").empty() && head.header("content-length") != "0";
     if (!route.body.is_null() && (has_body || !head.header("transfer-encoding").empty()) &&
         !takes_type(route, head.header("content-type")))
@@ -242,26 +237,28 @@ std::optional<Response> Service::refuse_early(const Request& head, Reception& re
     reception.most_bytes = route.body.is_null() && !route.is_upload ? 64 * 1024 : route.most_body;
     if (route.is_upload) {
       make_folder(config_.data / "uploads");
-      reception.into = config_.data / "uploads" / (".receiving-" + random_id());
+      reception.into = config_.data / "uploads" / (receiving + random_id());
     }
     return std::nullopt;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "stoker: {} {}: {}\n", head.method, printable(head.path), error.what());
+    fmt::print(stderr, "stoker: {} {}: {}\n", printable(head.method), printable(head.path), error.what());
     return finished(error_response(503, "the service cannot answer now; try again"));
   }
 }
 
 Response Service::answer(Request& request) {
+  const Routes::Found found = routes_.find(request.method, request.path);
+  if (found.route == nullptr) return finished(error_response(404, "there is nothing here"));
+  Call call{request, {}, found.parts};
   const auto respond = [&]() -> Response {
-    const Routes::Found found = routes_.find(request.method, request.path);
-    if (found.route == nullptr) return error_response(404, "there is nothing here");
-    Call call{request, {}, found.parts};
-    bool has_session = false;
-    if (const auto caller = caller_of(request, has_session)) call.caller = *caller;
+    std::optional<Caller> caller;
+    if (found.route->access != Access::anybody) caller = gate_.caller_of(request);
+    // It took a while to receive; a token may have been revoked meanwhile.
+    if (auto refused = refuse_caller(request, *found.route, caller)) return std::move(*refused);
+    if (caller) call.caller = *caller;
     Response response = found.route->answer(call);
-    if (changes_something(request.method))
-      audit_.write(found.route->name, call.caller, request.address,
-                   {{"path", request.path}, {"status", response.status}});
+    if (response.stream)
+      response.stream = std::make_unique<WatchedStream>(std::move(response.stream), call.caller, gate_);
     return response;
   };
   Response response;
@@ -284,6 +281,9 @@ Response Service::answer(Request& request) {
     fmt::print(stderr, "stoker: {} {}: {}\n", request.method, printable(request.path), error.what());
     response = error_response(500, "the service failed; its log says why");
   }
+  if (is_recorded(*found.route))
+    audit_.write(found.route->name, call.caller, request.address,
+                 {{"path", request.path}, {"status", response.status}});
   std::error_code ignored;
   if (!request.body_file.empty()) fs::remove(request.body_file, ignored);
   return finished(std::move(response));
