@@ -150,9 +150,10 @@ void declare_limits(CLI::App& app, ServeCommand& command) {
       ->capture_default_str();
   seconds("--header-seconds", limits.header_time, "Seconds in which the head of a request must come");
   seconds("--body-seconds", limits.body_time,
-          "Seconds in which the body of a request must come, and one more for each 64 KiB of it");
+          "Seconds in which the body of a request must come, and one more for each 16 KiB of it");
   seconds("--idle-seconds", limits.idle_time, "Seconds that a connection may rest between two requests");
-  seconds("--write-seconds", limits.write_time, "Seconds without any of an answer being taken");
+  seconds("--write-seconds", limits.write_time,
+          "Seconds in which an answer must be taken, and one more for each 16 KiB of it");
   app.add_option("--session-hours", command.session_hours, "Hours after which a browser's session ends")
       ->check(CLI::Range(0.0, 8760.0))
       ->capture_default_str();
