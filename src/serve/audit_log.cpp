@@ -1,8 +1,10 @@
 #include "serve/audit_log.h"
 
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -23,14 +25,27 @@ constexpr int most_lines_of_strangers = 50;  // a second
 constexpr std::size_t most_bytes_of_a_text = 500;
 
 // A path may be as long as a header.
-nlohmann::json shortened(nlohmann::json details) {
-  for (auto& each : details)
-    if (each.is_string() && each.get_ref<const std::string&>().size() > most_bytes_of_a_text)
-      each = each.get_ref<const std::string&>().substr(0, most_bytes_of_a_text) + "…";
+nlohmann::json fit_to_tell(nlohmann::json details) {
+  for (auto& each : details) {
+    if (!each.is_string()) continue;
+    std::string text = without_tokens(each.get<std::string>());
+    each = text.size() > most_bytes_of_a_text ? text.substr(0, most_bytes_of_a_text) + "…" : text;
+  }
   return details;
 }
 
 }  // namespace
+
+std::string without_tokens(std::string text) {
+  constexpr std::string_view begin = "stk_";
+  for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at)) {
+    at += begin.size();
+    std::size_t end = at;
+    while (end < text.size() && std::isalnum(static_cast<unsigned char>(text[end])) != 0) ++end;
+    text.replace(at, end - at, "***");
+  }
+  return text;
+}
 
 AuditLog::AuditLog(fs::path file, std::uintmax_t most_bytes)
     : path_(std::move(file)), most_bytes_(most_bytes) {
@@ -80,7 +95,7 @@ void AuditLog::write(const std::string& what, const Caller& who, const std::stri
   nlohmann::ordered_json line{{"time", time_stamp_utc()}, {"what", what}, {"address", address}};
   if (!who.name.empty()) line["who"] = who.name;
   if (!who.token.empty()) line["token"] = who.token;
-  if (!details.is_null()) line["details"] = shortened(details);
+  if (!details.is_null()) line["details"] = fit_to_tell(details);
   const std::lock_guard lock(mutex_);
   if (who.token.empty() && !has_room_for_strangers()) return;
   if (left_out_ > 0) line["left_out_before"] = std::exchange(left_out_, 0);

@@ -40,4 +40,7 @@ class AuditLog {
   std::uint64_t left_out_ = 0;
 };
 
+// A token may stand where it does not belong, in a path or the name of a host: "stk_***".
+std::string without_tokens(std::string text);
+
 }  // namespace stoker::serve

@@ -241,7 +241,8 @@ std::optional<Response> Service::refuse_early(const Request& head, Reception& re
     }
     return std::nullopt;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "stoker: {} {}: {}\n", printable(head.method), printable(head.path), error.what());
+    fmt::print(stderr, "stoker: {} {}: {}\n", printable(head.method), without_tokens(printable(head.path)),
+               error.what());
     return finished(error_response(503, "the service cannot answer now; try again"));
   }
 }
@@ -274,11 +275,13 @@ Response Service::answer(Request& request) {
     const bool is_wrong = error.code() == ExitCode::wrong_request && error.cause() == Cause::request;
     response = error_response(is_wrong ? 422 : 503, error.what());
     if (!is_wrong)
-      fmt::print(stderr, "stoker: {} {}: {}\n", request.method, printable(request.path), error.what());
+      fmt::print(stderr, "stoker: {} {}: {}\n", request.method, without_tokens(printable(request.path)),
+                 error.what());
   } catch (const std::bad_alloc&) {
     response = error_response(503, "the service has no memory for that now");
   } catch (const std::exception& error) {
-    fmt::print(stderr, "stoker: {} {}: {}\n", request.method, printable(request.path), error.what());
+    fmt::print(stderr, "stoker: {} {}: {}\n", request.method, without_tokens(printable(request.path)),
+               error.what());
     response = error_response(500, "the service failed; its log says why");
   }
   if (is_recorded(*found.route))
