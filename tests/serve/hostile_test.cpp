@@ -1,4 +1,6 @@
 // What must not bring the service down: malformed requests, slow and rude clients, too much of anything.
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -17,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using namespace std::string_literals;
 using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -66,12 +69,11 @@ TEST(HostileRequests, ThatAreMalformedAreRefusedAndTheServiceGoesOn) {
       "GET http://localhost/healthz HTTP/1.1\r\n" + host + "\r\n",
       "OPTIONS * HTTP/1.1\r\n" + host + "\r\n",
       "G\x01T /healthz HTTP/1.1\r\n" + host + "\r\n",
-      std::string("GET /heal\0thz HTTP/1.1\r\nHost: localhost\r\n\r\n", 46),
-      std::string("GET /healthz HTTP/1.1\r\nHost: local\0host\r\n\r\n", 45),
+      "GET /heal\0thz HTTP/1.1\r\nHost: localhost\r\n\r\n"s,
+      "GET /healthz HTTP/1.1\r\nHost: local\0host\r\n\r\n"s,
       "GET /healthz HTTP/1.1\r\nHost localhost\r\n\r\n",
       "GET /healthz HTTP/1.1\r\n" + host + host + "\r\n",
       "GET /healthz HTTP/1.1\r\nHost:\r\nHost: localhost\r\n\r\n",
-      "GET /healthz HTTP/1.1\r\n" + host + " : x\r\n\r\n",
       "GET /%zz HTTP/1.1\r\n" + host + "\r\n",
       "GET /%00 HTTP/1.1\r\n" + host + "\r\n",
       "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 a greeting of TLS\r\n\r\n",
@@ -142,7 +144,7 @@ TEST(HostileRequests, WithBodiesThatAreBombsAreRefused) {
   EXPECT_EQ(post(R"({"job_name": "a", "job_name": "b"})"), 400);
   EXPECT_EQ(post("{\"job_name\": \"\xff\xfe\"}"), 400);
   EXPECT_EQ(post(R"({"job_name": "\ud800"})"), 400);
-  EXPECT_EQ(post(std::string("{\"job_name\": \"\0\"}", 17)), 400);
+  EXPECT_EQ(post("{\"job_name\": \"\0\"}"s), 400);
   EXPECT_EQ(post("{\"priority\": 1" + std::string(100'000, '0') + "}"), 400);
   EXPECT_EQ(post(R"({"priority": 1e999})"), 400);
   std::string wide = "[";
@@ -296,7 +298,7 @@ TEST(Encryption, IsByCertificateFilesAndThenTheOnlyWay) {
       "-CAfile {} "
       "-verify_return_error -connect 127.0.0.1:{} >{} 2>/dev/null",
       service.token().size() + 12, service.token(), certificate, service.port(), answer);
-  std::system(ask.c_str());
+  [[maybe_unused]] const int code = std::system(ask.c_str());
   const std::string text = place.read("answer");
   EXPECT_THAT(text, HasSubstr("HTTP/1.1 201"));
   EXPECT_THAT(text, HasSubstr("; HttpOnly; SameSite=Strict; Secure"));
