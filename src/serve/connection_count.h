@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "serve/http_server.h"
+#include "serve/server_limits.h"
 
 namespace stoker::serve {
 

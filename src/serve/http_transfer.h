@@ -13,8 +13,9 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 
-#include "serve/http_server.h"
+#include "serve/http.h"
 #include "serve/received_file.h"
+#include "serve/server_limits.h"
 
 namespace stoker::serve {
 
