@@ -4,13 +4,16 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
+#include "data/url_secrets.h"
 #include "device/device.h"
 #include "serve/http_server.h"
 #include "serve/log.h"
@@ -32,10 +35,38 @@ struct ServeCommand {
   bool takes_store = false;
   bool allows_urls = false;
   bool allows_databases = false;
+  std::vector<std::string> public_names;
+  double session_hours = 12;
 };
 
 bool is_loopback(const std::string& host) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+// A command line can be read by everybody on the machine.
+void refuse_told_password(const std::string& store) {
+  if (has_password(store))
+    refuse(
+        "--store has a password, which everybody on this machine could read: write it as ${{NAME}} and set "
+        "that variable, or keep it in ~/.pgpass");
+}
+
+void refuse_no_name(const std::string& name) {
+  const bool is_name = !name.empty() && std::ranges::all_of(name, [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '.';
+  });
+  if (!is_name)
+    refuse("--public-name {}: this is no name of a machine, such as stoker.example.org, without a port",
+           name);
+}
+
+// Each connection takes a descriptor, and the usual limit leaves room for fewer than the service allows.
+void allow_many_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  constexpr rlim_t enough = 65'536;
+  limit.rlim_cur = std::min(std::max(limit.rlim_cur, enough), limit.rlim_max);
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // Waits for the end that somebody asks for. The signals are blocked in every thread that comes after.
@@ -56,6 +87,9 @@ class EndOfService {
 };
 
 ExitCode serve_until_ended(ServeCommand command) {
+  refuse_told_password(command.store);
+  for (const std::string& name : command.public_names) refuse_no_name(name);
+  allow_many_descriptors();
   const fs::path data = fs::absolute(command.data);
   fs::create_directories(data);
   fs::permissions(data, fs::perms::owner_all);
@@ -75,6 +109,11 @@ ExitCode serve_until_ended(ServeCommand command) {
   config.allows_urls = command.allows_urls;
   config.allows_databases = command.allows_databases;
   config.requests_per_second = command.requests_per_second;
+  config.gate.is_on_loopback = is_loopback(command.server.host);
+  config.gate.public_names = command.public_names;
+  constexpr double seconds_of_an_hour = 3600;
+  config.gate.session_time =
+      std::chrono::seconds(static_cast<std::int64_t>(command.session_hours * seconds_of_an_hour));
   serve::Service service(config);
   serve::HttpServer server(command.server, service);
   const auto first_token = service.start();
@@ -102,6 +141,34 @@ ExitCode serve_until_ended(ServeCommand command) {
   return ExitCode::done;
 }
 
+void declare_limits(CLI::App& app, ServeCommand& command) {
+  constexpr std::int64_t most_seconds = 86'400;
+  const auto seconds = [&](const char* name, std::chrono::seconds& value, const char* help) {
+    app.add_option_function<std::int64_t>(
+           name, [&value](const std::int64_t& given) { value = std::chrono::seconds(given); }, help)
+        ->default_str(std::to_string(value.count()))
+        ->check(CLI::Range(std::int64_t{1}, most_seconds));
+  };
+  serve::ServerLimits& limits = command.server.limits;
+  constexpr std::size_t most_connections = 50'000;
+  app.add_option("--connections", limits.connections, "Connections at a time; more are closed at once")
+      ->check(CLI::Range(std::size_t{1}, most_connections))
+      ->capture_default_str();
+  app.add_option("--connections-of-an-address", limits.connections_of_an_address,
+                 "Connections at a time from one address")
+      ->check(CLI::Range(std::size_t{1}, most_connections))
+      ->capture_default_str();
+  seconds("--header-seconds", limits.header_time, "Seconds in which the head of a request must come");
+  seconds("--body-seconds", limits.body_time,
+          "Seconds in which the body of a request must come, and one more for each 16 KiB of it");
+  seconds("--idle-seconds", limits.idle_time, "Seconds that a connection may rest between two requests");
+  seconds("--write-seconds", limits.write_time,
+          "Seconds in which an answer must be taken, and one more for each 16 KiB of it");
+  app.add_option("--session-hours", command.session_hours, "Hours after which a browser's session ends")
+      ->check(CLI::Range(0.0, 8760.0))
+      ->capture_default_str();
+}
+
 }  // namespace
 
 Action declare_serve(CLI::App& app) {
@@ -127,6 +194,9 @@ Action declare_serve(CLI::App& app) {
       ->capture_default_str();
   app.add_flag("--take-store", command->takes_store,
                "Run the jobs of this store here, though they were those of another data folder that is gone");
+  app.add_option("--public-name", command->public_names,
+                 "A name that the service is reached by, beside localhost; may be given several times");
+  declare_limits(app, *command);
   app.add_flag("--allow-urls", command->allows_urls, "Documents may fetch data from addresses");
   app.add_flag("--allow-databases", command->allows_databases,
                "Documents may read databases by their address");

@@ -23,7 +23,7 @@ bool leads_upwards(std::string_view path) {
   return false;
 }
 
-constexpr std::array<std::pair<int, std::string_view>, 24> status_texts{{
+constexpr std::array<std::pair<int, std::string_view>, 25> status_texts{{
     {200, "OK"},
     {201, "Created"},
     {202, "Accepted"},
@@ -42,6 +42,7 @@ constexpr std::array<std::pair<int, std::string_view>, 24> status_texts{{
     {412, "Precondition Failed"},
     {413, "Content Too Large"},
     {415, "Unsupported Media Type"},
+    {421, "Misdirected Request"},
     {422, "Unprocessable Content"},
     {428, "Precondition Required"},
     {429, "Too Many Requests"},

@@ -3,55 +3,29 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
-#include <functional>
-#include <map>
+#include <cstdio>
 #include <utility>
 
-#include <boost/asio.hpp>
-#include <boost/asio/experimental/as_tuple.hpp>
 #include <boost/asio/ssl.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
+#include <fmt/format.h>
 
 #include "base/error.h"
+#include "serve/connection_count.h"
+#include "serve/http_transfer.h"
 
 namespace stoker::serve {
 namespace {
 
-namespace net = boost::asio;
-namespace beast = boost::beast;
-namespace http = beast::http;
 using tcp = net::ip::tcp;
 
-constexpr auto told = net::experimental::as_tuple(net::use_awaitable);
 constexpr auto pause_of_streams = std::chrono::milliseconds(200);
 constexpr auto beat_of_streams = std::chrono::seconds(15);
-
-// A part of the limits' work: how many connections there are, and whose.
-class Counter {
- public:
-  bool enter(const std::string& address, const ServerLimits& limits) {
-    if (all_ >= limits.connections || by_address_[address] >= limits.connections_of_an_address) return false;
-    ++all_;
-    ++by_address_[address];
-    return true;
-  }
-  void leave(const std::string& address) {
-    --all_;
-    if (--by_address_[address] == 0) by_address_.erase(address);
-  }
-  std::size_t all() const { return all_; }
-
- private:
-  std::atomic<std::size_t> all_ = 0;
-  std::map<std::string, std::size_t> by_address_;
-};
-
 int status_of(const beast::error_code& error) {
   if (error == http::error::header_limit || error == http::error::buffer_overflow) return 431;
   if (error == http::error::body_limit) return 413;
   if (error == beast::error::timeout) return 408;
+  if (error == cannot_be_stored) return 503;
   return 400;
 }
 
@@ -68,15 +42,6 @@ std::string lowered(std::string_view text) {
   std::ranges::transform(lower, lower.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return lower;
-}
-
-template <class Body>
-void set_headers(http::response<Body>& message, const Response& response, bool keeps) {
-  message.result(static_cast<unsigned>(response.status));
-  message.reason(std::string(status_text(response.status)));
-  if (!response.type.empty() && response.status != 204) message.set(http::field::content_type, response.type);
-  for (const auto& [name, value] : response.headers) message.insert(name, value);
-  message.keep_alive(keeps);
 }
 
 }  // namespace
@@ -96,7 +61,14 @@ class HttpServer::Inside {
   std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
   std::size_t connections() const { return counter_.all(); }
   void serve() {
-    io_.run();
+    for (bool is_over = false; !is_over;) {
+      try {
+        io_.run();
+        is_over = true;
+      } catch (const std::exception& error) {
+        fmt::print(stderr, "stoker: connections: {}\n", error.what());
+      }
+    }
     pool_.join();
   }
   void stop() {
@@ -104,17 +76,25 @@ class HttpServer::Inside {
       beast::error_code ignored;
       acceptor_.close(ignored);
       is_stopping_ = true;
-      closing_.expires_after(std::chrono::seconds(2));
-      closing_.async_wait([this](const beast::error_code&) { io_.stop(); });
+      wait_for_end(steady_clock::now() + std::chrono::seconds(2));
     });
   }
 
  private:
+  void wait_for_end(steady_clock::time_point latest) {
+    if (counter_.all() == 0 || steady_clock::now() >= latest) return io_.stop();
+    closing_.expires_after(std::chrono::milliseconds(50));
+    closing_.async_wait([this, latest](const beast::error_code&) { wait_for_end(latest); });
+  }
+
   void read_certificate() {
     beast::error_code error;
     ssl_.set_options(net::ssl::context::default_workarounds | net::ssl::context::no_sslv2 |
                      net::ssl::context::no_sslv3 | net::ssl::context::no_tlsv1 |
                      net::ssl::context::no_tlsv1_1);
+    // Nobody is there to be asked for a password.
+    ssl_.set_password_callback(
+        [](std::size_t, net::ssl::context::password_purpose) { return std::string(); });
     ssl_.use_certificate_chain_file(config_.certificate.string(), error);
     if (error) refuse("the certificate {} cannot be read: {}", config_.certificate.string(), error.message());
     ssl_.use_private_key_file(config_.key.string(), net::ssl::context::pem, error);
@@ -151,17 +131,30 @@ class HttpServer::Inside {
       beast::error_code gone;
       const auto peer = socket.remote_endpoint(gone);
       const std::string address = gone ? std::string("?") : peer.address().to_string();
-      if (!counter_.enter(address, config_.limits)) continue;  // closed without a word: there are too many
+      if (!counter_.has_room_for(address, config_.limits)) {  // closed without a word
+        tell_of_too_many(address);
+        continue;
+      }
       socket.set_option(tcp::no_delay(true), gone);
-      net::co_spawn(io_, converse(std::move(socket), address),
-                    [this, address](const std::exception_ptr&) { counter_.leave(address); });
+      try {
+        net::co_spawn(io_, converse(std::move(socket), Visit(counter_, address)), net::detached);
+      } catch (const std::exception& problem) {  // no memory: this one is closed, and others may come
+        fmt::print(stderr, "stoker: a connection: {}\n", problem.what());
+      }
     }
   }
 
-  net::awaitable<void> converse(tcp::socket socket, std::string address) {
+  void tell_of_too_many(const std::string& address) {
+    const auto now = steady_clock::now();
+    if (now - told_of_too_many_ < std::chrono::seconds(1)) return;
+    told_of_too_many_ = now;
+    net::post(pool_, [this, address] { site_.answer_to_malformed(503, "too many connections", address); });
+  }
+
+  net::awaitable<void> converse(tcp::socket socket, Visit visit) {
     if (config_.certificate.empty()) {
       beast::tcp_stream stream(std::move(socket));
-      co_await talk(stream, address, false);
+      co_await talk(stream, visit.address(), false);
       beast::error_code ignored;
       stream.socket().shutdown(tcp::socket::shutdown_both, ignored);
       co_return;
@@ -170,7 +163,7 @@ class HttpServer::Inside {
     beast::get_lowest_layer(stream).expires_after(config_.limits.header_time);
     auto [error] = co_await stream.async_handshake(net::ssl::stream_base::server, told);
     if (error) co_return;
-    co_await talk(stream, address, true);
+    co_await talk(stream, visit.address(), true);
     beast::get_lowest_layer(stream).expires_after(std::chrono::seconds(2));
     co_await stream.async_shutdown(told);
   }
@@ -178,13 +171,14 @@ class HttpServer::Inside {
   // One request after the other.
   template <class Peer>
   net::awaitable<void> talk(Peer& peer, const std::string& address, bool is_encrypted) {
-    beast::flat_buffer buffer;
+    // Bounded, because the length of a line between two chunks of a body is not.
+    beast::flat_buffer buffer(config_.limits.header_bytes + 2 * piece_bytes);
     for (bool is_first = true; !is_stopping_; is_first = false) {
       http::request_parser<http::empty_body> head;
       head.header_limit(config_.limits.header_bytes);
       head.body_limit(boost::none);
       if (!is_first && buffer.size() == 0) {  // a connection may rest; a request that has begun may not
-        beast::get_lowest_layer(peer).expires_after(config_.limits.idle_time);
+        beast::get_lowest_layer(peer).expires_after(time_to_rest());
         auto [error, count] = co_await peer.async_read_some(buffer.prepare(4096), told);
         if (error) co_return;
         buffer.commit(count);
@@ -205,8 +199,8 @@ class HttpServer::Inside {
       const bool wants_to_keep = head.get().keep_alive();
       Reception reception;
       // What must be looked up for it may take a while, as an answer does.
-      std::optional<Response> early =
-          co_await on_worker<std::optional<Response>>([&] { return site_.refuse_early(request, reception); });
+      std::optional<Response> early = co_await on_worker<std::optional<Response>>(
+          pool_, [&] { return site_.refuse_early(request, reception); });
       if (early) {
         const bool has_body = head.chunked() || head.content_length().value_or(0) > 0;
         const bool keeps = wants_to_keep && !has_body && !early->ends_connection;
@@ -226,22 +220,25 @@ class HttpServer::Inside {
         auto [failed, sent] = co_await http::async_write(peer, go_on, told);
         if (failed) co_return;
       }
-      const beast::error_code problem = co_await read_body(peer, buffer, head, request, reception);
+      ReceivedFile file;
+      const beast::error_code problem =
+          co_await read_body(pool_, peer, buffer, config_.limits, head, request, reception, file);
       if (problem) {
         if (!is_farewell(problem) || problem == http::error::partial_message)
           co_await refuse_malformed(peer, status_of(problem), problem.message(), address);
         co_return;
       }
-      Response response = co_await on_worker<Response>([&] { return site_.answer(request); });
+      Response response = co_await on_worker<Response>(pool_, [&] { return site_.answer(request); });
       const bool keeps = wants_to_keep && !response.ends_connection && !is_stopping_;
       if (!co_await send(peer, request, response, keeps) || !keeps) co_return;
     }
   }
 
-  template <class Result, class Work>
-  net::awaitable<Result> on_worker(Work work) {
-    co_return co_await net::co_spawn(
-        pool_, [&work]() -> net::awaitable<Result> { co_return work(); }, net::use_awaitable);
+  // Where few more would find room, those who say nothing make some.
+  std::chrono::seconds time_to_rest() const {
+    const bool is_crowded = counter_.all() > config_.limits.connections / 4 * 3;
+    return is_crowded ? std::min(config_.limits.idle_time, std::chrono::seconds(5))
+                      : config_.limits.idle_time;
   }
 
   static bool read_head(const http::request<http::empty_body>& message, Request& request) {
@@ -249,8 +246,11 @@ class HttpServer::Inside {
     for (const auto& field : message) {
       const std::string name = lowered(field.name_string());
       // Two answers to one question are how requests are smuggled past a check.
-      if ((name == "host" || name == "authorization" || name == "content-type" || name == "origin") &&
-          !request.header(name).empty())
+      const bool is_single = name == "host" || name == "authorization" || name == "content-type" ||
+                             name == "content-length" || name == "transfer-encoding" || name == "origin" ||
+                             name == "cookie" || name == "x-csrf-token" || name == "last-event-id";
+      if (is_single &&
+          std::ranges::find(request.headers, name, &Headers::value_type::first) != request.headers.end())
         return false;
       request.headers.emplace_back(name, std::string(field.value()));
     }
@@ -259,65 +259,11 @@ class HttpServer::Inside {
   }
 
   template <class Peer>
-  net::awaitable<beast::error_code> read_body(Peer& peer, beast::flat_buffer& buffer,
-                                              http::request_parser<http::empty_body>& head, Request& request,
-                                              const Reception& reception) {
-    const std::uint64_t expected = head.content_length().value_or(reception.most_bytes);
-    beast::get_lowest_layer(peer).expires_after(
-        config_.limits.body_time + std::chrono::seconds(std::min(expected, reception.most_bytes) / 65'536));
-    if (reception.into.empty()) {
-      http::request_parser<http::string_body> parser(std::move(head));
-      parser.body_limit(reception.most_bytes);
-      auto [error, count] = co_await http::async_read(peer, buffer, parser, told);
-      request.body = std::move(parser.get().body());
-      co_return error;
-    }
-    http::request_parser<http::file_body> parser(std::move(head));
-    parser.body_limit(reception.most_bytes);
-    beast::error_code unopened;
-    parser.get().body().open(reception.into.c_str(), beast::file_mode::write_new, unopened);
-    if (unopened) co_return unopened;
-    request.body_file = reception.into;
-    auto [error, count] = co_await http::async_read(peer, buffer, parser, told);
-    co_return error;
-  }
-
-  template <class Peer>
   net::awaitable<bool> send(Peer& peer, const Request& request, Response& response, bool keeps) {
     if (response.stream && request.method != "HEAD") co_return co_await send_stream(peer, response);
-    if (!response.file.empty() && request.method != "HEAD")
-      co_return co_await send_file(peer, response, keeps);
-    http::response<http::string_body> message;
-    set_headers(message, response, keeps);
-    message.body() = std::move(response.body);
-    if (response.status != 204 && response.status != 304) message.prepare_payload();
-    if (request.method == "HEAD") message.body().clear();
-    beast::get_lowest_layer(peer).expires_after(config_.limits.write_time);
-    auto [error, count] = co_await http::async_write(peer, message, told);
-    co_return !error;
-  }
-
-  template <class Peer>
-  net::awaitable<bool> send_file(Peer& peer, Response& response, bool keeps) {
-    http::response<http::file_body> message;
-    beast::error_code error;
-    message.body().open(response.file.c_str(), beast::file_mode::scan, error);
-    if (error) {
-      Response gone;
-      gone.status = 404;
-      gone.body = "{\"error\":\"the file is gone\"}";
-      Request plain;
-      co_return co_await send(peer, plain, gone, keeps);
-    }
-    set_headers(message, response, keeps);
-    message.prepare_payload();
-    http::response_serializer<http::file_body> serializer(message);
-    while (!serializer.is_done()) {  // a large file takes long; what must not is a part of it
-      beast::get_lowest_layer(peer).expires_after(config_.limits.write_time);
-      auto [failed, count] = co_await http::async_write_some(peer, serializer, told);
-      if (failed) co_return false;
-    }
-    co_return true;
+    if (!response.file.empty())
+      co_return co_await send_file(pool_, peer, config_.limits, request, response, keeps);
+    co_return co_await send_text(peer, config_.limits, request, response, keeps);
   }
 
   template <class Peer>
@@ -330,11 +276,11 @@ class HttpServer::Inside {
     auto [error, count] = co_await http::async_write_header(peer, serializer, told);
     if (error) co_return false;
     net::steady_timer timer(io_);
-    auto last = std::chrono::steady_clock::now();
+    auto last = steady_clock::now();
     for (bool goes_on = true; goes_on && !is_stopping_;) {
       std::string text;
-      goes_on = co_await on_worker<bool>([&] { return response.stream->more(text); });
-      const auto now = std::chrono::steady_clock::now();
+      goes_on = co_await on_worker<bool>(pool_, [&] { return response.stream->more(text); });
+      const auto now = steady_clock::now();
       // A line that says nothing shows whether the listener is still there.
       if (text.empty() && now - last >= beat_of_streams) text = ":\n\n";
       if (!text.empty()) {
@@ -355,7 +301,8 @@ class HttpServer::Inside {
 
   template <class Peer>
   net::awaitable<void> refuse_malformed(Peer& peer, int status, std::string why, const std::string& address) {
-    Response response = site_.answer_to_malformed(status, why, address);
+    Response response =
+        co_await on_worker<Response>(pool_, [&] { return site_.answer_to_malformed(status, why, address); });
     const Request none;
     co_await send(peer, none, response, false);
     co_await drain(peer);
@@ -379,12 +326,13 @@ class HttpServer::Inside {
 
   ServerConfig config_;
   Site& site_;
+  ConnectionCount counter_;
   net::io_context io_{1};
   net::thread_pool pool_;
   net::ssl::context ssl_{net::ssl::context::tls_server};
   tcp::acceptor acceptor_;
   net::steady_timer closing_{io_};
-  Counter counter_;
+  steady_clock::time_point told_of_too_many_;
   std::atomic<bool> is_stopping_ = false;
 };
 

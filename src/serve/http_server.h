@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -8,18 +7,9 @@
 #include <string>
 
 #include "serve/http.h"
+#include "serve/server_limits.h"
 
 namespace stoker::serve {
-
-struct ServerLimits {
-  std::size_t connections = 1'000;
-  std::size_t connections_of_an_address = 400;
-  std::uint32_t header_bytes = 16 * 1024;
-  std::chrono::seconds header_time{10};  // from the first byte on; a slow client does not hold a connection
-  std::chrono::seconds idle_time{60};    // between two requests
-  std::chrono::seconds body_time{30};    // and a second more for each 64 KiB of it
-  std::chrono::seconds write_time{30};   // in which nothing of an answer could be sent
-};
 
 struct ServerConfig {
   std::string host = "127.0.0.1";

@@ -82,6 +82,7 @@ json answers_of(const Route& route, json& components) {
                                          {"content", content_of("application/json", error, nullptr)}};
   };
   also(400, "The request is malformed");
+  also(421, "Asked for by a name that is not the service's");
   also(429, "Too many requests");
   also(503, "The service cannot answer now");
   if (route.path.find('{') != std::string::npos) also(404, "There is none");

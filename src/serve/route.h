@@ -21,6 +21,9 @@ struct Caller {
   std::string token;  // its id
   std::string name;
   UserRole role = UserRole::viewer;
+  std::string session = "";  // hash of the session that a browser came with; empty: it sent the token
+  std::string csrf_hash = "";
+  std::string session_expires = "";
 };
 
 // A request that has found its route.

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <any>
+#include <cerrno>
 #include <cstdio>
 #include <thread>
+
+#include <sys/wait.h>
 
 #include <fmt/format.h>
 
@@ -20,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::steady_clock;
 
-constexpr auto token_is_known_for = std::chrono::seconds(1);
+constexpr const char* receiving = ".receiving-";  // begins the names of uploads that are not whole yet
 // The id that job requests of seed-style guides name.
 constexpr const char* sample_id = "29b7b2f4-eb9b-4e22-a77f-c03f0c4ca876";
 
@@ -37,9 +40,24 @@ bool may(const Caller& caller, Access access) {
   return false;
 }
 
-bool changes_something(const std::string& method) {
-  return method != "GET" && method != "HEAD" && method != "OPTIONS";
+// What looks without changing anything, predictions among it, is not worth a line each.
+bool is_recorded(const Route& route) {
+  return changes_something(route.method) &&
+         (route.access == Access::user || route.access == Access::admin || route.path == "/api/session");
 }
+
+// Ends with the token or the session that it was opened with.
+class WatchedStream : public Stream {
+ public:
+  WatchedStream(std::unique_ptr<Stream> stream, Caller caller, Gate& gate)
+      : stream_(std::move(stream)), caller_(std::move(caller)), gate_(gate) {}
+  bool more(std::string& text) override { return gate_.is_still_good(caller_) && stream_->more(text); }
+
+ private:
+  std::unique_ptr<Stream> stream_;
+  Caller caller_;
+  Gate& gate_;
+};
 
 bool takes_type(const Route& route, std::string_view type) {
   const std::string_view kind = type.substr(0, type.find(';'));
@@ -65,7 +83,7 @@ void log_job(const JobRecord& job) {
 }
 
 void log_failure(const Request& request, const std::string& why) {
-  log_event("error", {{"method", request.method}, {"path", request.path}, {"why", why}});
+  log_event("error", {{"method", request.method}, {"path", without_tokens(printable(request.path))}, {"why", why}});
 }
 
 double seconds_since(steady_clock::time_point began) {
@@ -89,21 +107,6 @@ struct Service::Held {
   JobLock lock;
 };
 
-AuditLog::AuditLog(const fs::path& file) : file_(file, std::ios::app) {
-  if (!file_) refuse("{} cannot be written", file.string());
-  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
-}
-
-void AuditLog::write(const std::string& what, const Caller& who, const std::string& address,
-                     const nlohmann::json& details) {
-  nlohmann::ordered_json line{{"time", time_stamp_utc()}, {"what", what}, {"address", address}};
-  if (!who.name.empty()) line["who"] = who.name;
-  if (!details.is_null()) line["details"] = details;
-  const std::lock_guard lock(mutex_);
-  file_.clear();  // a disk that was full may have room again
-  file_ << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n' << std::flush;
-}
-
 bool RateLimit::allows(const std::string& who) {
   if (per_second_ <= 0) return true;
   constexpr std::size_t most_remembered = 10'000;
@@ -121,20 +124,12 @@ bool RateLimit::allows(const std::string& who) {
   return true;
 }
 
-std::string bearer_token(const Request& request) {
-  const std::string_view header = request.header("authorization");
-  constexpr std::string_view scheme = "bearer ";
-  if (header.size() <= scheme.size()) return "";
-  for (std::size_t i = 0; i < scheme.size(); ++i)
-    if (std::tolower(static_cast<unsigned char>(header[i])) != scheme[i]) return "";
-  return std::string(header.substr(scheme.size()));
-}
-
 Service::Service(ServiceConfig config)
     : config_(std::move(config)),
       held_(std::make_unique<Held>(config_.data)),
       jobs_(records_),
       tokens_(records_),
+      gate_(config_.gate, tokens_),
       queue_({config_.data, config_.program, slots_of_machine(config_.processor_slots), config_.grace,
               config_.hang_after, 5},
              jobs_),
@@ -143,6 +138,7 @@ Service::Service(ServiceConfig config)
   jobs_.when_changed(log_job);
   own_store(records_, config_.data, config_.takes_store);
   routes_.add(job_routes(*this));
+  routes_.add(session_routes(*this));
   routes_.add(system_routes(*this));
   routes_.add(card_routes());
   routes_.add(project_routes(*this));
@@ -152,6 +148,7 @@ Service::Service(ServiceConfig config)
   routes_.add(run_file_routes(*this));
   routes_.add(sweep_routes(*this));
   routes_.add(continue_routes(*this));
+  routes_.add(token_routes(*this));
 }
 
 Service::~Service() {
@@ -163,6 +160,7 @@ std::optional<std::string> Service::start() {
   const auto all = tokens_.all();
   if (std::ranges::none_of(all, [](const TokenRecord& token) { return token.revoked.empty(); }))
     first = tokens_.create("first", UserRole::admin);
+  clear_uploads();
   put_sample_on_record();
   queue_.start();
   return first;
@@ -180,35 +178,20 @@ void Service::put_sample_on_record() {
   const JobFolder place{folder};
   std::error_code ignored;
   fs::remove(folder / "uhf_mixed.sqlite", ignored);
-  const std::string command = fmt::format(
-      "'{}' datasets generate {} --sample uhf_mixed --to '{}' --table uhf_mixed >'{}' 2>&1",
-      config_.program.string(), sample_id, (folder / "uhf_mixed.sqlite").string(), place.log().string());
-  if (std::system(command.c_str()) != 0)
+  const auto lock = JobLock::take(place.lock());
+  if (!lock) return;
+  const std::vector<std::string> words{config_.program.string(), "datasets", "generate", sample_id, "--sample",
+                                       "uhf_mixed", "--to", (folder / "uhf_mixed.sqlite").string(),
+                                       "--table", "uhf_mixed"};
+  const pid_t process = start_process({words, {}, config_.data}, place, *lock);
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (status != 0)
     log_event("error", {{"what", "the sample uhf_mixed could not be put on record"},
                         {"why", last_lines(place.log(), 1)}});
+  fs::remove(place.lock(), ignored);
   fs::remove(place.log(), ignored);
-}
-
-std::optional<Caller> Service::caller_of(const Request& request, bool& has_session) {
-  has_session = false;
-  const std::string token = bearer_token(request);
-  if (token.empty()) return std::nullopt;
-  const std::string hash = hash_of_secret(token);
-  const auto now = steady_clock::now();
-  {
-    const std::lock_guard lock(known_mutex_);
-    const auto found = known_.find(hash);
-    if (found != known_.end() && found->second.until > now)
-      return Caller{found->second.token.id, found->second.token.name, found->second.token.role};
-  }
-  const auto record = tokens_.find(token);
-  const std::lock_guard lock(known_mutex_);
-  if (!record) {
-    known_.erase(hash);
-    return std::nullopt;
-  }
-  known_[hash] = {*record, now + token_is_known_for};
-  return Caller{record->id, record->name, record->role};
 }
 
 Response Service::finished(Response response) const {
@@ -220,6 +203,7 @@ Response Service::finished(Response response) const {
   unless_said("X-Content-Type-Options", "nosniff");
   unless_said("X-Frame-Options", "DENY");
   unless_said("Referrer-Policy", "no-referrer");
+  unless_said("Cross-Origin-Resource-Policy", "same-origin");
   unless_said("Content-Security-Policy",
               "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
               "object-src 'none'");
@@ -235,6 +219,34 @@ Response Service::answer_to_malformed(int status, const std::string& why, const 
   return finished(std::move(response));
 }
 
+// What others left to receive when they were killed.
+void Service::clear_uploads() const {
+  std::error_code ignored;
+  for (const auto& each : fs::directory_iterator(config_.data / "uploads", ignored))
+    if (each.path().filename().string().starts_with(receiving)) fs::remove(each.path(), ignored);
+}
+
+std::optional<Response> Service::refuse_caller(const Request& head, const Route& route,
+                                               const std::optional<Caller>& caller) {
+  const auto refused = [&](int status, const std::string& message, const std::string& why) {
+    audit_.write("refused", caller.value_or(Caller()), head.address,
+                 {{"route", route.name}, {"path", head.path}, {"status", status}, {"why", why}});
+    return error_response(status, message);
+  };
+  if (const std::string why = gate_.why_forged(head, caller); !why.empty()) return refused(403, why, why);
+  if (route.access == Access::anybody) return std::nullopt;
+  if (!caller) {
+    Response response = refused(
+        401, "a token is needed: send it as 'Authorization: Bearer …'; stoker tokens create makes one",
+        "no token, or one that is not good");
+    response.headers.emplace_back("WWW-Authenticate", "Bearer");
+    return response;
+  }
+  if (!may(*caller, route.access))
+    return refused(403, fmt::format("the role {} may not do that", config::name_of(caller->role)), "role");
+  return std::nullopt;
+}
+
 std::optional<Response> Service::refuse_early(const Request& head, Reception& reception) {
   const auto began = steady_clock::now();
   const Route* route = nullptr;
@@ -246,8 +258,23 @@ std::optional<Response> Service::refuse_early(const Request& head, Reception& re
 std::optional<Response> Service::early_answer(const Request& head, Reception& reception,
                                               const Route*& asked_for) {
   try {
+    if (!gate_.knows_host(head)) {
+      const std::string host = printable(head.header("host"));
+      audit_.write("refused", {}, head.address, {{"host", host}, {"status", 421}, {"why", "Host"}});
+      return finished(error_response(
+          421,
+          fmt::format("this service does not go by the name {}; its operator can name it (--public-name)",
+                      host)));
+    }
     const Routes::Found found = routes_.find(head.method, head.path);
     asked_for = found.route;
+    std::optional<Caller> caller;
+    if (found.route != nullptr && found.route->access != Access::anybody) caller = gate_.caller_of(head);
+    if (!rate_.allows(caller ? caller->token : head.address)) {
+      Response response = error_response(429, "too many requests; wait a second");
+      response.headers.emplace_back("Retry-After", "1");
+      return finished(std::move(response));
+    }
     if (found.route == nullptr) {
       if (found.allowed.empty())
         return finished(error_response(404, fmt::format("there is nothing at {}", printable(head.path))));
@@ -257,30 +284,7 @@ std::optional<Response> Service::early_answer(const Request& head, Reception& re
       return finished(std::move(response));
     }
     const Route& route = *found.route;
-    if (route.access != Access::anybody) {
-      bool has_session = false;
-      const auto caller = caller_of(head, has_session);
-      if (!rate_.allows(caller ? caller->token : head.address)) {
-        Response response = error_response(429, "too many requests; wait a second");
-        response.headers.emplace_back("Retry-After", "1");
-        return finished(std::move(response));
-      }
-      if (!caller) {
-        audit_.write("refused", {}, head.address,
-                     {{"path", head.path}, {"why", "no token, or one that is not good"}});
-        Response response = error_response(
-            401, "a token is needed: send it as 'Authorization: Bearer …'; stoker tokens create makes one");
-        response.headers.emplace_back("WWW-Authenticate", "Bearer");
-        return finished(std::move(response));
-      }
-      if (!may(*caller, route.access)) {
-        audit_.write("refused", *caller, head.address, {{"path", head.path}, {"why", "role"}});
-        return finished(
-            error_response(403, fmt::format("the role {} may not do that", config::name_of(caller->role))));
-      }
-    } else if (!rate_.allows(head.address)) {
-      return finished(error_response(429, "too many requests; wait a second"));
-    }
+    if (auto refused = refuse_caller(head, route, caller)) return finished(std::move(*refused));
     const bool has_body = !head.header("content-length").empty() && head.header("content-length") != "0";
     if (!route.body.is_null() && (has_body || !head.header("transfer-encoding").empty()) &&
         !takes_type(route, head.header("content-type")))
@@ -289,7 +293,7 @@ std::optional<Response> Service::early_answer(const Request& head, Reception& re
     reception.most_bytes = route.body.is_null() && !route.is_upload ? 64 * 1024 : route.most_body;
     if (route.is_upload) {
       make_folder(config_.data / "uploads");
-      reception.into = config_.data / "uploads" / (".receiving-" + random_id());
+      reception.into = config_.data / "uploads" / (receiving + random_id());
     }
     return std::nullopt;
   } catch (const std::exception& error) {
@@ -300,18 +304,18 @@ std::optional<Response> Service::early_answer(const Request& head, Reception& re
 
 Response Service::answer(Request& request) {
   const auto began = steady_clock::now();
-  const Route* route = nullptr;
+  const Routes::Found found = routes_.find(request.method, request.path);
+  if (found.route == nullptr) return finished(error_response(404, "there is nothing here"));
+  Call call{request, {}, found.parts};
   const auto respond = [&]() -> Response {
-    const Routes::Found found = routes_.find(request.method, request.path);
-    route = found.route;
-    if (found.route == nullptr) return error_response(404, "there is nothing here");
-    Call call{request, {}, found.parts};
-    bool has_session = false;
-    if (const auto caller = caller_of(request, has_session)) call.caller = *caller;
+    std::optional<Caller> caller;
+    if (found.route->access != Access::anybody) caller = gate_.caller_of(request);
+    // It took a while to receive; a token may have been revoked meanwhile.
+    if (auto refused = refuse_caller(request, *found.route, caller)) return std::move(*refused);
+    if (caller) call.caller = *caller;
     Response response = found.route->answer(call);
-    if (changes_something(request.method))
-      audit_.write(found.route->name, call.caller, request.address,
-                   {{"path", request.path}, {"status", response.status}});
+    if (response.stream)
+      response.stream = std::make_unique<WatchedStream>(std::move(response.stream), call.caller, gate_);
     return response;
   };
   Response response;
@@ -333,9 +337,12 @@ Response Service::answer(Request& request) {
     log_failure(request, error.what());
     response = error_response(500, "the service failed; its log says why");
   }
+  if (is_recorded(*found.route))
+    audit_.write(found.route->name, call.caller, request.address,
+                 {{"path", request.path}, {"status", response.status}});
   std::error_code ignored;
   if (!request.body_file.empty()) fs::remove(request.body_file, ignored);
-  figures_.add(route, response.status, seconds_since(began));
+  figures_.add(found.route, response.status, seconds_since(began));
   return finished(std::move(response));
 }
 

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "serve/audit_log.h"
+#include "serve/gate.h"
 #include "serve/http.h"
 #include "serve/job_queue.h"
 #include "serve/request_figures.h"
@@ -31,18 +32,7 @@ struct ServiceConfig {
   bool allows_urls = false;       // sources that are fetched from an address
   bool allows_databases = false;  // sources that are read from a server
   int requests_per_second = 500;  // of a token, or of an address without one; 0: any number
-};
-
-// What happened and who did it, a line each, in audit.jsonl of the data folder. No secrets.
-class AuditLog {
- public:
-  explicit AuditLog(const std::filesystem::path& file);
-  void write(const std::string& what, const Caller& who, const std::string& address,
-             const nlohmann::json& details);
-
- private:
-  std::mutex mutex_;
-  std::ofstream file_;
+  GateConfig gate;
 };
 
 // So many requests a second of each, and as many at once as pile up in two seconds.
@@ -82,6 +72,7 @@ class Service : public Site {
   JobQueue& queue() { return queue_; }
   const JobQueue& queue() const { return queue_; }
   TokenStore& tokens() { return tokens_; }
+  Gate& gate() { return gate_; }
   AuditLog& audit() { return audit_; }
   const Routes& routes() const { return routes_; }
   const RequestFigures& figures() const { return figures_; }
@@ -92,8 +83,10 @@ class Service : public Site {
  private:
   struct Held;  // the lock on the data folder
   std::optional<Response> early_answer(const Request& head, Reception& reception, const Route*& route);
-  std::optional<Caller> caller_of(const Request& request, bool& has_session);
   void put_sample_on_record();
+  std::optional<Response> refuse_caller(const Request& head, const Route& route,
+                                        const std::optional<Caller>& caller);
+  void clear_uploads() const;
   Response finished(Response response) const;
 
   ServiceConfig config_;
@@ -101,22 +94,18 @@ class Service : public Site {
   Records records_;
   JobStore jobs_;
   TokenStore tokens_;
+  Gate gate_;
   JobQueue queue_;
   AuditLog audit_;
   RateLimit rate_;
   Routes routes_;
   RequestFigures figures_;
   std::function<std::size_t()> count_connections_;
-  std::mutex known_mutex_;
-  struct Known {
-    TokenRecord token;
-    std::chrono::steady_clock::time_point until;
-  };
-  std::map<std::string, Known> known_;  // tokens seen a moment ago, by their hashes
 };
 
 // The routes, one file for each kind of thing.
 std::vector<Route> job_routes(Service& service);
+std::vector<Route> session_routes(Service& service);
 std::vector<Route> system_routes(Service& service);
 std::vector<Route> card_routes();
 std::vector<Route> project_routes(Service& service);
@@ -126,14 +115,12 @@ std::vector<Route> run_routes(Service& service);
 std::vector<Route> run_file_routes(Service& service);
 std::vector<Route> sweep_routes(Service& service);
 std::vector<Route> continue_routes(Service& service);
+std::vector<Route> token_routes(Service& service);
 
 // The OpenAPI document of all routes.
 nlohmann::json openapi_of(const Routes& routes);
 std::string tag_of(const Route& route);
 // What is told to Prometheus, in its text format.
 std::string metrics_text(Service& service);
-
-// "Bearer …", or empty.
-std::string bearer_token(const Request& request);
 
 }  // namespace stoker::serve

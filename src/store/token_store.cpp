@@ -33,10 +33,6 @@ TokenRecord token_in(const WrittenRow& row) {
   return token;
 }
 
-bool is_good(const TokenRecord& token) {
-  return token.revoked.empty() && (token.expires.empty() || token.expires > time_stamp_utc());
-}
-
 std::string hexadecimal_of(const unsigned char* bytes, std::size_t count) {
   std::string text;
   for (std::size_t i = 0; i < count; ++i) text += fmt::format("{:02x}", bytes[i]);
@@ -51,7 +47,19 @@ std::array<unsigned char, count> random_bytes() {
   return bytes;
 }
 
+void check_name_of_token(const std::string& name) {
+  constexpr std::size_t most_bytes = 100;
+  if (name.empty() || name.size() > most_bytes || name.front() == ' ' || name.back() == ' ' ||
+      printable(name) != name)
+    refuse("a token is named after whoever has it, in 1 to {} bytes without control characters, not '{}'",
+           most_bytes, printable(name.substr(0, most_bytes)));
+}
+
 }  // namespace
+
+bool is_good(const TokenRecord& token) {
+  return token.revoked.empty() && (token.expires.empty() || token.expires > time_stamp_utc());
+}
 
 std::string time_stamp_in(double seconds) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.000Z",
@@ -81,6 +89,7 @@ std::string hash_of_secret(std::string_view secret) {
 }
 
 std::string TokenStore::create(const std::string& name, UserRole role, const std::string& expires) {
+  check_name_of_token(name);
   const auto held = records_.hold();
   const std::string secret = "stk_" + random_secret();
   Transaction all(records_.to_write());
@@ -145,6 +154,11 @@ void TokenStore::add_session(const SessionRecord& session) {
   records_.to_write().run(
       "INSERT INTO stoker_sessions (hash, token, csrf_hash, created, expires) VALUES ($1, $2, $3, $4, $5)",
       {session.hash, session.token, session.csrf_hash, session.created, session.expires});
+  records_.to_write().run(
+      "DELETE FROM stoker_sessions WHERE token = $1 AND hash NOT IN (SELECT hash FROM stoker_sessions WHERE "
+      "token = $1 ORDER BY created DESC, hash LIMIT " +
+          std::to_string(most_sessions) + ")",
+      {session.token});
   all.commit();
 }
 

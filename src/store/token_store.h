@@ -32,6 +32,9 @@ struct TokenRecord {
   std::string revoked;  // empty: it is good
 };
 
+// Neither revoked nor over.
+bool is_good(const TokenRecord& token);
+
 struct SessionRecord {
   std::string hash;  // of what the cookie holds
   std::string token;
@@ -45,7 +48,7 @@ class TokenStore {
  public:
   explicit TokenStore(Records& records) : records_(records) {}
 
-  // Returns the token, which cannot be had again.
+  // Returns the token, which cannot be had again. Refuses a name that cannot be shown.
   std::string create(const std::string& name, UserRole role, const std::string& expires = "");
   std::vector<TokenRecord> all();
   // By id or name. Sessions that were opened with it end too. Refuses one that is not there.
@@ -54,6 +57,8 @@ class TokenStore {
   std::optional<TokenRecord> find(const std::string& token);
   std::optional<TokenRecord> find_by_id(const std::string& id);
 
+  // Of one token there are so many at most; the oldest makes room.
+  static constexpr int most_sessions = 100;
   void add_session(const SessionRecord& session);
   std::optional<SessionRecord> find_session(const std::string& hash);
   void remove_session(const std::string& hash);

@@ -1,0 +1,122 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "serve/service.h"
+
+namespace stoker::serve {
+namespace {
+
+using nlohmann::json;
+
+struct TokenRequest {
+  std::string name;
+  UserRole role = UserRole::user;
+  std::int64_t days = 0;
+};
+
+config::Fields fields(TokenRequest& r) {
+  constexpr std::int64_t most_days = 36'500;
+  return {config::field("name", r.name, "Whose it is").required(),
+          config::field("role", r.role, "What one may do with it"),
+          config::field("days", r.days, "Days that it is good for; 0: for good").within(0, most_days)};
+}
+
+json shown_token(const TokenRecord& token) {
+  json view{{"id", token.id},
+            {"name", token.name},
+            {"role", config::name_of(token.role)},
+            {"created", token.created}};
+  if (!token.expires.empty()) view["expires"] = token.expires;
+  if (!token.revoked.empty()) view["revoked"] = token.revoked;
+  return view;
+}
+
+Response create_token(Service& service, Call& call) {
+  config::Diagnostics diagnostics("body");
+  const auto asked = config::read<TokenRequest>(call.body(), "", diagnostics);
+  diagnostics.refuse_if_any();
+  constexpr double seconds_of_a_day = 86'400;
+  const std::string expires =
+      asked.days > 0 ? time_stamp_in(static_cast<double>(asked.days) * seconds_of_a_day) : "";
+  const std::string secret = service.tokens().create(asked.name, asked.role, expires);
+  json view = shown_token(service.tokens().find(secret).value());
+  view["token"] = secret;
+  return json_response(view, 201);
+}
+
+// By its id alone: a name may be that of several.
+Response revoke_token(Service& service, Call& call) {
+  const std::string& id = call.part("id");
+  const auto all = service.tokens().all();
+  const auto token = std::ranges::find(all, id, &TokenRecord::id);
+  if (token == all.end()) throw NotFound(fmt::format("there is no token with the id '{}'", printable(id)));
+  const bool is_last =
+      token->role == UserRole::admin && std::ranges::none_of(all, [&](const TokenRecord& each) {
+        return each.id != id && each.role == UserRole::admin && is_good(each);
+      });
+  if (is_last && is_good(*token))
+    throw Conflict("this is the last good token of an admin; make another first, or nobody could");
+  service.tokens().revoke(id);
+  service.gate().forget(id);
+  return json_response({{"id", id}, {"name", token->name}, {"revoked", true}});
+}
+
+json token_schema() {
+  return {{"type", "object"},
+          {"required", {"id", "name", "role", "created"}},
+          {"properties",
+           {{"id", {{"type", "string"}}},
+            {"name", {{"type", "string"}}},
+            {"role", {{"enum", {"viewer", "user", "admin"}}}},
+            {"created", {{"type", "string"}}},
+            {"expires", {{"type", "string"}}},
+            {"revoked", {{"type", "string"}}},
+            {"token", {{"type", "string"}}}}}};
+}
+
+}  // namespace
+
+std::vector<Route> token_routes(Service& service) {
+  TokenRequest usual;
+  Route list{.method = "GET",
+             .path = "/api/tokens",
+             .name = "listTokens",
+             .help = "List tokens; none is shown itself",
+             .access = Access::admin,
+             .answer =
+                 [&service](Call&) {
+                   json tokens = json::array();
+                   for (const TokenRecord& token : service.tokens().all())
+                     tokens.push_back(shown_token(token));
+                   return json_response({{"tokens", std::move(tokens)}});
+                 },
+             .answers = {{200,
+                          "Tokens",
+                          {{"type", "object"},
+                           {"properties", {{"tokens", {{"type", "array"}, {"items", token_schema()}}}}}}}}};
+  Route create{.method = "POST",
+               .path = "/api/tokens",
+               .name = "createToken",
+               .help = "Make a token; its answer is the only one that shows it",
+               .access = Access::admin,
+               .answer = [&service](Call& call) { return create_token(service, call); },
+               .body = config::json_schema(fields(usual)),
+               .answers = {{201, "The token", token_schema()}},
+               .most_body = 16 * 1024};
+  Route revoke{
+      .method = "DELETE",
+      .path = "/api/tokens/{id}",
+      .name = "revokeToken",
+      .help = "Make a token useless, with the sessions and event streams that it opened",
+      .access = Access::admin,
+      .answer = [&service](Call& call) { return revoke_token(service, call); },
+      .answers = {
+          {200, "It is no longer good"}, {404, "There is none"}, {409, "It is the last one of an admin"}}};
+  return {std::move(list), std::move(create), std::move(revoke)};
+}
+
+}  // namespace stoker::serve
