@@ -29,8 +29,6 @@ std::set<std::string> cards_to_run(const Document& document, const std::string& 
 
 std::unique_ptr<RunFolder> folder_for(const Document& document, const RunOptions& options) {
   if (options.resume) return RunFolder::reopen(*options.resume, document);
-  if (!options.folder_name.empty() && exists(RunPaths{options.out / options.folder_name}.record()))
-    return RunFolder::reopen(options.out / options.folder_name, document);
   return RunFolder::make(options.out, document, {}, options.folder_name);
 }
 
@@ -191,8 +189,11 @@ class Run {
 RunSummary run_pipeline(const Document& document, const RunOptions& options, RunListener& listener,
                         const StopSignal& stop) {
   RunOptions resolved = options;
+  if (!options.resume && !options.folder_name.empty() &&
+      exists(RunPaths{options.out / options.folder_name}.record()))
+    resolved.resume = options.out / options.folder_name;
   // The cache lies beside the run folder, which "." or a path that ends in a slash does not name.
-  if (options.resume) resolved.resume = fs::weakly_canonical(*options.resume);
+  if (resolved.resume) resolved.resume = fs::weakly_canonical(*resolved.resume);
   return Run(document, resolved, listener, stop).whole();
 }
 

@@ -94,6 +94,20 @@ TEST(Stop, AnInterruptedRunGoesOnToTheSameModel) {
   EXPECT_EQ(read_record({watcher.run_folder}).trainings.at(0).epochs, 40);
 }
 
+TEST(Stop, ANamedRunThatWasInterruptedGoesOnFromItsCheckpointUnderTheSameName) {
+  const TemporaryFolder folder;
+  const Document document = long_training().document();
+  RunOptions options = options_in(folder.path());
+  options.folder_name = "named";
+  Watcher watcher;
+  ASSERT_EQ(interrupted_at(3, document, options, watcher).code(), ExitCode::interrupted);
+  EXPECT_EQ(watcher.run_folder, folder.path() / "named");
+  const Watched again = run_watched(document, options);
+  EXPECT_EQ(again.summary.folder, folder.path() / "named");
+  EXPECT_LT(again.watcher.epochs.size(), 40U);
+  EXPECT_EQ(read_record({again.summary.folder}).trainings.at(0).epochs, 40);
+}
+
 TEST(Stop, AFinishedRunIsResumedFromWhatIsKept) {
   const TemporaryFolder folder;
   const Document document = SmallPipeline().document();
