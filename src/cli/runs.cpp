@@ -12,14 +12,15 @@
 
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/compare_noise.h"
-#include "cli/compare_seeds.h"
-#include "cli/compare_settings.h"
 #include "cli/find_run.h"
-#include "cli/sweep_winner.h"
 #include "cli/terminal.h"
 #include "cli/walk_forward_view.h"
 #include "config/field.h"
+#include "report/compare_noise.h"
+#include "report/compare_seeds.h"
+#include "report/compare_settings.h"
+#include "report/compared_runs.h"
+#include "report/sweep_winner.h"
 
 namespace stoker::cli {
 namespace {
@@ -38,20 +39,6 @@ std::string status_of(const ListedRun& run) {
 // A run writes its time when it ends: of one that goes on or was killed it is not known.
 std::string time_of(const ListedRun& run) {
   return run.record.seconds > 0 ? human_seconds(run.record.seconds) : "-";
-}
-
-nlohmann::json as_json(const ListedRun& run) {
-  nlohmann::json json = run.record.to_json();
-  json["run"] = run.id;
-  json["folder"] = run.paths.folder.string();
-  if (!run.to_go_on.empty()) json["to_go_on"] = run.to_go_on;
-  return json;
-}
-
-nlohmann::json whole_json(const ListedRun& run) {
-  nlohmann::json json = as_json(run);
-  if (const auto winner = winner_of(run.paths)) json["winner"] = winner_json(*winner);
-  return json;
 }
 
 // "rmse 10.2, mae 8.1, …": the first metrics of the first evaluation; or how to come to one.
@@ -76,7 +63,7 @@ ExitCode list(const RunsCommand& command) {
   }
   if (command.json) {
     nlohmann::json json = {{"runs", nlohmann::json::array()}, {"damaged", damaged}};
-    for (const ListedRun& run : runs) json["runs"].push_back(as_json(run));
+    for (const ListedRun& run : runs) json["runs"].push_back(run_json(run));
     print_json(json);
     return ExitCode::done;
   }
@@ -212,7 +199,7 @@ std::string page_of(const ListedRun& run) {
 ExitCode show(const RunsCommand& command) {
   const ListedRun run = run_named(command.names.front(), command.out);
   if (command.json) {
-    print_json(whole_json(run));
+    print_json(whole_run_json(run));
   } else {
     print(page_of(run));
   }
@@ -246,16 +233,6 @@ std::vector<std::vector<std::string>> metric_rows(const std::vector<ListedRun>& 
     for (const ListedRun& run : runs) rows.back().push_back(metric_of(run.record, card, metric));
   }
   return rows;
-}
-
-// A sweep is compared by what its winner has reached.
-void let_winners_stand_for_sweeps(std::vector<ListedRun>& runs) {
-  for (ListedRun& run : runs) {
-    const auto winner = winner_of(run.paths);
-    if (!winner || !winner->record) continue;
-    run.record.results = winner->record->results;
-    run.record.trainings = winner->record->trainings;
-  }
 }
 
 // Of sweeps: what was searched and found.
@@ -293,16 +270,7 @@ ExitCode compare(const RunsCommand& command) {
   std::vector<ListedRun> runs;
   for (const std::string& name : command.names) runs.push_back(run_named(name, command.out));
   if (command.json) {
-    nlohmann::json json = {{"runs", nlohmann::json::array()}};
-    for (const ListedRun& run : runs) json["runs"].push_back(whole_json(run));
-    json["differing_settings"] = nlohmann::json::object();
-    for (const auto& row : differing_settings(runs)) {
-      json["differing_settings"][row.front()] = std::vector<std::string>(row.begin() + 1, row.end());
-    }
-    json["against_first"] = noise_json(runs);
-    let_winners_stand_for_sweeps(runs);
-    json["by_seeds"] = seeds_json(runs);
-    print_json(json);
+    print_json(comparison_json(std::move(runs)));
     return ExitCode::done;
   }
   std::vector<std::vector<std::string>> winners = winner_rows(runs);

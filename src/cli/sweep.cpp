@@ -16,9 +16,9 @@
 #include "cli/interrupt.h"
 #include "cli/named_document.h"
 #include "cli/sweep_view.h"
-#include "cli/sweep_winner.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
+#include "report/sweep_winner.h"
 #include "store/runs.h"
 
 namespace stoker::cli {

@@ -15,6 +15,10 @@ using nlohmann::json;
 
 constexpr std::size_t largest_sweep_file = 512U << 20;
 
+std::filesystem::path sweep_file(const std::filesystem::path& folder) {
+  return folder / "sweep.json";
+}
+
 std::string text_of(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
@@ -114,8 +118,12 @@ std::vector<std::size_t> SweepContents::ranking() const {
   return order;
 }
 
+bool has_sweep_contents(const std::filesystem::path& folder) {
+  return std::filesystem::exists(sweep_file(folder));
+}
+
 SweepContents read_sweep_contents(const std::filesystem::path& folder) {
-  const std::filesystem::path file = folder / "sweep.json";
+  const std::filesystem::path file = sweep_file(folder);
   try {
     return contents_from(json::parse(read_file(file, largest_sweep_file)));
   } catch (const json::exception& error) {

@@ -52,6 +52,7 @@ struct SweepContents {
   std::vector<std::size_t> ranking() const;
 };
 
+bool has_sweep_contents(const std::filesystem::path& folder);
 SweepContents read_sweep_contents(const std::filesystem::path& folder);
 
 }  // namespace stoker

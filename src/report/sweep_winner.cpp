@@ -1,12 +1,11 @@
-#include "cli/sweep_winner.h"
+#include "report/sweep_winner.h"
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "report/sweep_contents.h"
-#include "sweep/sweep.h"
 
-namespace stoker::cli {
+namespace stoker {
 namespace {
 
 namespace fs = std::filesystem;
@@ -30,7 +29,7 @@ std::optional<RunRecord> record_of_winner(const fs::path& run, const fs::path& s
 }  // namespace
 
 std::optional<SweepWinner> winner_of(const RunPaths& paths) {
-  if (!fs::exists(sweep_record_file(paths.folder))) return std::nullopt;
+  if (!has_sweep_contents(paths.folder)) return std::nullopt;
   const SweepContents contents = read_sweep_contents(paths.folder);
   const SweepContents::Trial* trial = contents.winning();
   if (trial == nullptr) return std::nullopt;
@@ -62,4 +61,4 @@ nlohmann::json winner_json(const SweepWinner& winner) {
   return json;
 }
 
-}  // namespace stoker::cli
+}  // namespace stoker

@@ -1,4 +1,4 @@
-#include "cli/compare_noise.h"
+#include "report/compare_noise.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,13 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "cli/sweep_winner.h"
-#include "cli/terminal.h"
+#include "base/human_number.h"
 #include "predict/certainty.h"
 #include "predict/metrics.h"
 #include "report/contents.h"
+#include "report/sweep_winner.h"
 
-namespace stoker::cli {
+namespace stoker {
 namespace {
 
 // 95 of 100 differences that are chance alone are smaller than so many standard errors.
@@ -92,7 +92,7 @@ std::vector<std::vector<std::string>> noise_rows(const std::vector<ListedRun>& r
       auto& row = rows.try_emplace(name, runs.size() + 1, "–").first->second;
       row[0] = "difference of " + name;
       row[1] = "";
-      row[i + 2] = fmt::format("{} ± {}, {}", number(difference.value),
+      row[i + 2] = fmt::format("{} ± {}, {}", human_number(difference.value),
                                fmt::format("{:.2g}", most_errors_of_chance * difference.standard_error),
                                difference.is_more_than_noise() ? "more than noise" : "may be noise");
     }
@@ -115,4 +115,4 @@ nlohmann::json noise_json(const std::vector<ListedRun>& runs) {
   return json;
 }
 
-}  // namespace stoker::cli
+}  // namespace stoker

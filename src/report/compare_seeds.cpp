@@ -1,4 +1,4 @@
-#include "cli/compare_seeds.h"
+#include "report/compare_seeds.h"
 
 #include <algorithm>
 #include <array>
@@ -9,19 +9,19 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/human_number.h"
 #include "base/text.h"
-#include "cli/compare_settings.h"
-#include "cli/sweep_winner.h"
-#include "cli/terminal.h"
+#include "report/compare_settings.h"
+#include "report/sweep_winner.h"
 
-namespace stoker::cli {
+namespace stoker {
 namespace {
 
 using Metrics = std::map<std::string, double>;  // by "<card>.<metric>"
 
 // Runs of one setting; where several have the same seeds, the first of them counts.
 struct Repetitions {
-  Settings settings;  // without seeds
+  RunSettings settings;  // without seeds
   std::vector<const ListedRun*> runs;
   std::map<std::string, Metrics> by_seeds;
 };
@@ -43,7 +43,7 @@ Metrics metrics_of(const ListedRun& run) {
 std::vector<Repetitions> repetitions_of(const std::vector<ListedRun>& runs) {
   std::vector<Repetitions> all;
   for (const ListedRun& run : runs) {
-    Settings settings = settings_of(run.paths);
+    RunSettings settings = settings_of(run.paths);
     std::string seeds;
     std::erase_if(settings, [&](const auto& setting) {
       if (!is_seed(setting.first)) return false;
@@ -150,14 +150,14 @@ std::vector<std::string> names_of_metrics_in(const std::vector<Repetitions>& all
 
 std::string over_seeds(const Spread& spread) {
   if (spread.count == 0) return "–";
-  if (spread.count == 1) return number(spread.mean);
-  return fmt::format("{} ± {:.2g}", number(spread.mean), spread.deviation());
+  if (spread.count == 1) return human_number(spread.mean);
+  return fmt::format("{} ± {:.2g}", human_number(spread.mean), spread.deviation());
 }
 
 std::string verdict_on(const std::optional<SeedDifference>& difference) {
   if (!difference) return "–";
   return fmt::format(
-      "{} ± {:.2g}, {}", number(difference->value), difference->chance(),
+      "{} ± {:.2g}, {}", human_number(difference->value), difference->chance(),
       difference->is_more_than_noise() ? "more than the noise of seeds" : "may be the noise of seeds");
 }
 
@@ -224,4 +224,4 @@ std::string unknown_of_seeds(const std::vector<ListedRun>& runs) {
          "(--seed, or --set cards.CARD.config.seed=N) and compare all of them";
 }
 
-}  // namespace stoker::cli
+}  // namespace stoker

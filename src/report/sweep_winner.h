@@ -10,7 +10,7 @@
 
 #include "store/runs.h"
 
-namespace stoker::cli {
+namespace stoker {
 
 // What came of a sweep.
 struct SweepWinner {
@@ -34,4 +34,4 @@ inline constexpr const char* scores_are_of_an_earlier_model =
 std::optional<SweepWinner> winner_of(const RunPaths& paths);
 nlohmann::json winner_json(const SweepWinner& winner);
 
-}  // namespace stoker::cli
+}  // namespace stoker

@@ -1,13 +1,13 @@
-#include "cli/compare_settings.h"
+#include "report/compare_settings.h"
 
 #include <algorithm>
 
 #include "config/value.h"
 
-namespace stoker::cli {
+namespace stoker {
 namespace {
 
-void flatten(const config::Value& value, const std::string& path, Settings& into) {
+void flatten(const config::Value& value, const std::string& path, RunSettings& into) {
   if (const auto* map = value.get_if<config::Value::Map>()) {
     for (const config::Entry& entry : *map) {
       flatten(entry.value, path.empty() ? entry.key : path + "." + entry.key, into);
@@ -21,16 +21,16 @@ void flatten(const config::Value& value, const std::string& path, Settings& into
 
 }  // namespace
 
-Settings settings_of(const RunPaths& paths) {
-  Settings settings;
+RunSettings settings_of(const RunPaths& paths) {
+  RunSettings settings;
   const config::Value document = config::load_document(paths.document());
   if (const config::Value* cards = document.find("cards")) flatten(*cards, "", settings);
   return settings;
 }
 
 std::vector<std::vector<std::string>> differing_settings(const std::vector<ListedRun>& runs) {
-  std::vector<Settings> all;
-  Settings paths;
+  std::vector<RunSettings> all;
+  RunSettings paths;
   for (const ListedRun& run : runs) {
     all.push_back(settings_of(run.paths));
     paths.insert(all.back().begin(), all.back().end());
@@ -38,7 +38,7 @@ std::vector<std::vector<std::string>> differing_settings(const std::vector<Liste
   std::vector<std::vector<std::string>> rows;
   for (const auto& [path, ignored] : paths) {
     std::vector<std::string> row{path};
-    for (const Settings& settings : all) {
+    for (const RunSettings& settings : all) {
       const auto found = settings.find(path);
       row.push_back(found == settings.end() ? "" : found->second);
     }
@@ -49,4 +49,4 @@ std::vector<std::vector<std::string>> differing_settings(const std::vector<Liste
   return rows;
 }
 
-}  // namespace stoker::cli
+}  // namespace stoker
