@@ -5,11 +5,15 @@
 #include <nlohmann/json.hpp>
 
 namespace stoker::cli {
-namespace {
 
-constexpr auto pause_between_writings = std::chrono::seconds(1);
-
-}  // namespace
+// Whoever watches does without it for a moment when the disk is full; the run does not end for that.
+void write_progress(const std::filesystem::path& path, const nlohmann::json& told) {
+  if (path.empty()) return;
+  const std::filesystem::path unfinished = path.string() + ".new";
+  std::ofstream(unfinished) << told.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  std::error_code ignored;
+  std::filesystem::rename(unfinished, path, ignored);
+}
 
 void ProgressFile::run_started(const std::filesystem::path& folder) {
   write();
@@ -50,14 +54,13 @@ void ProgressFile::advanced(std::int64_t step, std::int64_t total_steps, double 
   total_steps_ = total_steps;
   steps_per_second_ = steps_per_second;
   const auto now = std::chrono::steady_clock::now();
-  if (!written_ || now - *written_ >= pause_between_writings) {
+  if (!written_ || now - *written_ >= between_progress_files) {
     write();
     written_ = now;
   }
   next_.advanced(step, total_steps, steps_per_second);
 }
 
-// Whoever watches does without it for a moment when the disk is full; the run does not end for that.
 void ProgressFile::write() {
   if (path_.empty()) return;
   nlohmann::json told{{"card", card_}};
@@ -80,10 +83,7 @@ void ProgressFile::write() {
     told["finished_members"] = standing_->finished;
   }
   if (gpu_) told["gpu"] = {{"busy", gpu_->busy}, {"watts", gpu_->watts}, {"used_bytes", gpu_->used_bytes}};
-  const std::filesystem::path unfinished = path_.string() + ".new";
-  std::ofstream(unfinished) << told.dump() << '\n';
-  std::error_code ignored;
-  std::filesystem::rename(unfinished, path_, ignored);
+  write_progress(path_, told);
 }
 
 }  // namespace stoker::cli

@@ -6,14 +6,19 @@
 #include <optional>
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "pipeline/run.h"
 
 namespace stoker::cli {
 
+constexpr auto between_progress_files = std::chrono::seconds(1);
+// Renamed into place and not synced: it is of no use later. Without a path nothing is written.
+void write_progress(const std::filesystem::path& path, const nlohmann::json& told);
+
 // Passes on what it hears of a run, and writes how far it is into a file for a program that watches: the
 // card, the step, the epoch, the last loss, the rate and the time left. At most once a second while steps go
-// on, and at once with the first of them. The file is renamed into place and not synced: it is of no use
-// later.
+// on, and at once with the first of them.
 class ProgressFile : public RunListener {
  public:
   // Without a path it passes on alone.

@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <cctype>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,19 +26,6 @@ struct RunCommand {
   bool profile = false;
   ShowOptions show;
 };
-
-// Letters, digits, - _ and ., from a letter or digit on: nothing that leads out of the folder.
-std::string problem_of_folder_name(const std::string& name) {
-  constexpr std::size_t longest = 128;
-  const auto is_plain = [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
-  };
-  if (!name.empty() && name.size() <= longest &&
-      std::isalnum(static_cast<unsigned char>(name.front())) != 0 && std::ranges::all_of(name, is_plain))
-    return "";
-  return "a name has letters, digits, -, _ and . alone, up to 128 of them, and begins with a letter or digit";
-}
-const CLI::Validator is_folder_name(problem_of_folder_name, "NAME");
 
 Document load_with_flags(const NamedDocument& named) {
   Document document = load_pipeline(named.path, named.assignments);
@@ -91,12 +76,7 @@ Action declare_run(CLI::App& app) {
   add_document_options(app, command->document, "Pipeline document, YAML or JSON");
   app.add_option("--out", command->out, "Folder for the run folders and the cache")->capture_default_str();
   app.add_option("--resume", command->resume, "Resume this run: folder, id, beginning of an id, or latest");
-  app.add_option("--as", command->folder_name,
-                 "Name of the run folder; a run of that name that is there already goes on, so that the same "
-                 "command can be given again")
-      ->check(is_folder_name);
-  app.add_option("--progress-file", command->show.progress_file,
-                 "Write how far the run is into this file, about once a second, as JSON");
+  add_watched_flags(app, command->folder_name, command->show);
   app.add_option("--only", command->only, "Run this card and what it needs");
   app.add_flag("--tensorboard", command->document.tensorboard,
                "Write files for TensorBoard too, for every card that trains");

@@ -15,6 +15,7 @@
 #include "cli/find_run.h"
 #include "cli/interrupt.h"
 #include "cli/named_document.h"
+#include "cli/sweep_progress_file.h"
 #include "cli/sweep_view.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
@@ -30,6 +31,7 @@ struct SweepCommand {
   NamedDocument document;
   std::string out = "runs";
   std::string resume;
+  std::string folder_name;
   std::int64_t models = -1;
   double time_budget = -1;
   int threads = 0;
@@ -145,6 +147,7 @@ ExitCode sweep(const SweepCommand& command) {
   SweepOptions options;
   options.out = command.out;
   options.threads = command.threads;
+  options.folder_name = command.folder_name;
   if (!command.resume.empty()) options.resume = sweep_named(command.resume, command.out);
   const SweepDocument document =
       options.resume ? document_to_resume(command, *options.resume) : load_with_flags(command);
@@ -153,7 +156,8 @@ ExitCode sweep(const SweepCommand& command) {
   {
     const InterruptGuard guard(stop);
     SweepView view(document, command.show.quiet);
-    summary = run_sweep(document, options, view, stop);
+    SweepProgressFile file(command.show.progress_file, document, view);
+    summary = run_sweep(document, options, file, stop);
   }
   if (command.show.json) {
     print_json(as_json(document, summary));
@@ -177,6 +181,7 @@ Action declare_sweep(CLI::App& app) {
   app.add_option("--threads", command->threads, "Models that train at once on the CPU; 0: one per core")
       ->check(CLI::Range(0, 4096));
   app.add_option("--resume", command->resume, "Resume this sweep: folder, id, beginning of an id, or latest");
+  add_watched_flags(app, command->folder_name, command->show);
   add_show_flags(app, command->show);
   app.footer(
       "Examples:\n"

@@ -1,5 +1,7 @@
 #include "cli/usage.h"
 
+#include <algorithm>
+#include <cctype>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -40,6 +42,19 @@ std::string unexpected_word(const CLI::App& app) {
   return app.get_parent() == nullptr ? "" : unexpected_word(*app.get_parent());
 }
 
+// Letters, digits, - _ and ., from a letter or digit on: nothing that leads out of the folder.
+std::string problem_of_folder_name(const std::string& name) {
+  constexpr std::size_t longest = 128;
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+  };
+  if (!name.empty() && name.size() <= longest &&
+      std::isalnum(static_cast<unsigned char>(name.front())) != 0 && std::ranges::all_of(name, is_plain))
+    return "";
+  return "a name has letters, digits, -, _ and . alone, up to 128 of them, and begins with a letter or digit";
+}
+const CLI::Validator is_folder_name(problem_of_folder_name, "NAME");
+
 }  // namespace
 
 std::string usage_error(const CLI::App& app, const std::string& reason) {
@@ -65,6 +80,15 @@ std::string usage_error(const CLI::App& app, const std::string& reason) {
 void add_show_flags(CLI::App& app, ShowOptions& show) {
   app.add_flag("--json", show.json, "Print one JSON object instead of text");
   app.add_flag("--quiet", show.quiet, "Show only warnings and results, no progress");
+}
+
+void add_watched_flags(CLI::App& app, std::string& folder_name, ShowOptions& show) {
+  app.add_option("--as", folder_name,
+                 "Name of the run folder; a run of that name that is there already goes on, so that the same "
+                 "command can be given again")
+      ->check(is_folder_name);
+  app.add_option("--progress-file", show.progress_file,
+                 "Write how far the run is into this file, about once a second, as JSON");
 }
 
 }  // namespace stoker::cli

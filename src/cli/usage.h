@@ -16,5 +16,7 @@ std::string usage_error(const CLI::App& app, const std::string& reason);
 
 // --json and --quiet, which the commands that train share.
 void add_show_flags(CLI::App& app, ShowOptions& show);
+// --as and --progress-file, for a program that starts a command and watches it.
+void add_watched_flags(CLI::App& app, std::string& folder_name, ShowOptions& show);
 
 }  // namespace stoker::cli

@@ -35,7 +35,7 @@ Document document_of_folder(const SweepDocument& sweep) {
 std::unique_ptr<RunFolder> folder_for(const SweepDocument& sweep, const SweepOptions& options) {
   if (!options.resume)
     return RunFolder::make(options.out, document_of_folder(sweep),
-                           {{sweep_document_file({}).string(), sweep.to_yaml()}});
+                           {{sweep_document_file({}).string(), sweep.to_yaml()}}, options.folder_name);
   return RunFolder::reopen(*options.resume, document_of_folder(sweep));
 }
 
@@ -243,14 +243,17 @@ class Sweep {
     if (sweep_.config.refit == Refit::none) return;
     const Trial& winner = summary_.trials[summary_.winner];
     const Document document = sweep_.with(winner.values);
-    summary_.run = run_winner(document, results_.winner(), listener_.refit(winner, document),
+    const std::string name =
+        options_.folder_name.empty() ? "" : winner_folder_name(options_.folder_name, winner.number);
+    summary_.run = run_winner(document, name, results_.winner(), listener_.refit(winner, document),
                               [&](const fs::path& run) { results_.add_winner(summary_.winner, run); });
     if (sweep_.config.refit != Refit::all) return;
     write_tables();
     const Document whole = trained_on_all_rows(document, sweep_.train_card);
-    const RunSummary last =
-        run_winner(whole, results_.final_run(), listener_.refit_on_all_rows(winner, whole),
-                   [&](const fs::path& run) { results_.add_final_run(summary_.winner, run); });
+    const RunSummary last = run_winner(whole, name.empty() ? "" : name + "_all-rows", results_.final_run(),
+                                       listener_.refit_on_all_rows(winner, whole), [&](const fs::path& run) {
+                                         results_.add_final_run(summary_.winner, run);
+                                       });
     summary_.final_run = last.folder;
   }
 
@@ -262,10 +265,12 @@ class Sweep {
   fs::path cache_of_runs() const { return folder_of_runs() / ".cache"; }
 
   // Goes on with an earlier run of the same winner.
-  RunSummary run_winner(const Document& document, const std::optional<RefittedIn>& earlier,
-                        RunListener& watching, const std::function<void(const fs::path&)>& started) {
+  RunSummary run_winner(const Document& document, const std::string& folder_name,
+                        const std::optional<RefittedIn>& earlier, RunListener& watching,
+                        const std::function<void(const fs::path&)>& started) {
     RunOptions options;
     options.out = folder_of_runs();
+    options.folder_name = folder_name;
     if (earlier && earlier->first == summary_.winner && fs::exists(RunPaths{earlier->second}.record()))
       options.resume = earlier->second;
     RefitListener listener(watching, said_, [&](const fs::path& run) { started(fs::absolute(run)); });
@@ -397,7 +402,10 @@ fs::path sweep_record_file(const fs::path& folder) {
 SweepSummary run_sweep(const SweepDocument& sweep, const SweepOptions& options, SweepListener& listener,
                        const StopSignal& stop) {
   SweepOptions resolved = options;
-  if (options.resume) resolved.resume = fs::weakly_canonical(*options.resume);
+  if (!options.resume && !options.folder_name.empty() &&
+      exists(RunPaths{options.out / options.folder_name}.record()))
+    resolved.resume = options.out / options.folder_name;
+  if (resolved.resume) resolved.resume = fs::weakly_canonical(*resolved.resume);
   return Sweep(sweep, resolved, listener, stop).whole();
 }
 

@@ -17,7 +17,10 @@ namespace stoker {
 struct SweepOptions {
   std::filesystem::path out = "runs";           // the sweep's folder and the winner's run are made here
   std::optional<std::filesystem::path> resume;  // an earlier sweep folder to go on with
-  int threads = 0;                              // that train at once on the CPU; 0: one per core
+  // The name of the folder in `out`. A sweep of that name that is there already goes on, and the winner's
+  // runs have names that begin with it. Empty: one is made up.
+  std::string folder_name = {};
+  int threads = 0;  // that train at once on the CPU; 0: one per core
 };
 
 struct SweepProgress {
@@ -54,6 +57,12 @@ struct SweepSummary {
 // The files of a sweep's folder beside those of a run.
 std::filesystem::path sweep_document_file(const std::filesystem::path& folder);  // sweep.yaml
 std::filesystem::path sweep_record_file(const std::filesystem::path& folder);    // sweep.json
+// The name of the run in which the winner of a named sweep is refitted; that in which it is then trained on
+// all rows begins with it. All such runs that there are in a folder, and the sweep of the run's name, or "".
+std::string winner_folder_name(const std::string& sweep, std::size_t trial);
+std::vector<std::filesystem::path> runs_of_winners(const std::filesystem::path& out,
+                                                   const std::string& sweep);
+std::string sweep_of_winner(const std::string& run);
 
 // Trains every candidate, writes the table, the pictures and the report, and refits the winner as an ordinary
 // run of the document with the winner's values, unless the document says otherwise. A candidate that diverges

@@ -54,6 +54,21 @@ class Sweep : public testing::Test {
     return "";
   }
 
+  void kill_with_some_results(const std::vector<std::string>& command) const {
+    std::vector<std::string> all{STOKER_PROGRAM};
+    all.insert(all.end(), command.begin(), command.end());
+    Program program(all, place_.folder());
+    const auto some_results = [&] {
+      if (!fs::exists(place_.folder() / "runs")) return false;
+      const std::string folder = sweep_folder();
+      std::error_code ignored;
+      return !folder.empty() && fs::file_size(fs::path(folder) / "results.jsonl", ignored) > 600 && !ignored;
+    };
+    while (!some_results()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    program.send(SIGKILL);
+    program.wait();
+  }
+
   Workplace place_;
 };
 
@@ -81,27 +96,24 @@ TEST_F(Sweep, KilledAndResumedItGivesTheSameTable) {
   ASSERT_EQ(whole.code, 0) << whole.errors;
   const std::string expected = table(sweep_folder());
   fs::remove_all(place_.folder() / "runs");
-  {
-    Program program(
-        [&] {
-          std::vector<std::string> all{STOKER_PROGRAM};
-          for (const std::string& word : words(longer)) all.push_back(word);
-          return all;
-        }(),
-        place_.folder());
-    const auto some_results = [&] {
-      if (!fs::exists(place_.folder() / "runs")) return false;
-      const std::string folder = sweep_folder();
-      std::error_code ignored;
-      return !folder.empty() && fs::file_size(fs::path(folder) / "results.jsonl", ignored) > 600 && !ignored;
-    };
-    while (!some_results()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    program.send(SIGKILL);
-    program.wait();
-  }
+  kill_with_some_results(words(longer));
   const Finished resumed = place_.stoker({"sweep", "--resume", "latest", "--quiet"});
   ASSERT_EQ(resumed.code, 0) << resumed.errors;
   EXPECT_EQ(table(sweep_folder()), expected);
+
+  fs::remove_all(place_.folder() / "runs");
+  std::vector<std::string> named = words(longer);
+  named.insert(named.end(), {"--as", "mine", "--progress-file", "progress.json"});
+  kill_with_some_results(named);
+  const auto progress = nlohmann::json::parse(place_.read("progress.json"));
+  EXPECT_EQ(progress.at("total_trainings"), 24);
+  const Finished again = place_.stoker(named);
+  ASSERT_EQ(again.code, 0) << again.errors;
+  EXPECT_EQ(table(sweep_folder()), expected);
+  EXPECT_EQ(fs::path(sweep_folder()).filename(), "mine");
+  const auto record = nlohmann::json::parse(place_.read("runs/mine/sweep.json"));
+  const std::string winner = "mine_trial-" + std::to_string(record.at("winner").at("trial").get<int>());
+  EXPECT_EQ(fs::path(record.at("winner").at("run").get<std::string>()).filename(), winner);
 }
 
 TEST_F(Sweep, WrongRequestsAreRefusedBeforeAnythingTrains) {
@@ -111,6 +123,7 @@ TEST_F(Sweep, WrongRequestsAreRefusedBeforeAnythingTrains) {
     return finished.errors;
   };
   EXPECT_THAT(refused({"sweep"}), HasSubstr("which document"));
+  EXPECT_THAT(refused(words({"--as", "../away"})), HasSubstr("letters, digits"));
   EXPECT_THAT(refused(words({"--set", "cards.model.config.dropout={grid: [0, 2]}"})),
               HasSubstr("out of range"));
   EXPECT_THAT(refused(words({"--set", "cards.model.config.dropout={grid: []}"})),
