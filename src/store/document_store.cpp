@@ -1,0 +1,264 @@
+#include "store/document_store.h"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "database/writable.h"
+#include "store/token_store.h"
+
+namespace stoker {
+namespace {
+
+using database::Transaction;
+using database::WritableDatabase;
+using database::WrittenRow;
+using database::WrittenValue;
+
+constexpr const char* document_columns = "id, project, name, version, created, changed, removed";
+constexpr const char* project_columns =
+    "id, name, created, (SELECT count(*) FROM stoker_documents WHERE project = stoker_projects.id AND "
+    "removed "
+    "IS NULL)";
+
+std::int64_t count_in(const WrittenValue& text) {
+  std::int64_t number = 0;
+  if (text) std::from_chars(text->data(), text->data() + text->size(), number);
+  return number;
+}
+
+ProjectRecord project_in(const WrittenRow& row) {
+  return {row.at(0).value_or(""), row.at(1).value_or(""), row.at(2).value_or(""), count_in(row.at(3))};
+}
+
+DocumentRecord document_in(const WrittenRow& row) {
+  return {row.at(0).value_or(""), row.at(1).value_or(""), row.at(2).value_or(""), count_in(row.at(3)),
+          row.at(4).value_or(""), row.at(5).value_or(""), row.at(6).value_or("")};
+}
+
+}  // namespace
+
+StaleVersion::StaleVersion(std::int64_t from, std::int64_t newest)
+    : std::runtime_error(fmt::format("the document has been saved by somebody else since: this was made from "
+                                     "version {}, the newest is {}; "
+                                     "look at that one and save again from it",
+                                     from, newest)),
+      newest_(newest) {}
+
+ProjectRecord DocumentStore::add_project(const std::string& name) {
+  const auto held = records_.hold();
+  const ProjectRecord project{random_id(), name, time_stamp_utc(), 0};
+  records_.to_write().run("INSERT INTO stoker_projects (id, name, created) VALUES ($1, $2, $3)",
+                          {project.id, project.name, project.created});
+  return project;
+}
+
+std::optional<ProjectRecord> DocumentStore::find_project(const std::string& id) {
+  const auto held = records_.hold();
+  const auto rows = records_.to_write().run(
+      fmt::format("SELECT {} FROM stoker_projects WHERE id = $1", project_columns), {id});
+  if (rows.empty()) return std::nullopt;
+  return project_in(rows.front());
+}
+
+std::vector<ProjectRecord> DocumentStore::projects() {
+  const auto held = records_.hold();
+  std::vector<ProjectRecord> projects;
+  for (const WrittenRow& row : records_.to_write().run(
+           fmt::format("SELECT {} FROM stoker_projects ORDER BY name, id", project_columns)))
+    projects.push_back(project_in(row));
+  return projects;
+}
+
+bool DocumentStore::rename_project(const std::string& id, const std::string& name) {
+  const auto held = records_.hold();
+  WritableDatabase& database = records_.to_write();
+  Transaction all(database);
+  if (!find_project(id)) return false;
+  database.run("UPDATE stoker_projects SET name = $2 WHERE id = $1", {id, name});
+  all.commit();
+  return true;
+}
+
+bool DocumentStore::remove_project(const std::string& id) {
+  const auto held = records_.hold();
+  WritableDatabase& database = records_.to_write();
+  Transaction all(database);
+  // Who adds a document to it meanwhile waits, and is then told that it is gone.
+  if (database.is_postgres()) database.run("SELECT 1 FROM stoker_projects WHERE id = $1 FOR UPDATE", {id});
+  if (!find_project(id)) return false;
+  database.run(
+      "DELETE FROM stoker_document_versions WHERE document IN (SELECT id FROM stoker_documents WHERE project "
+      "= $1)",
+      {id});
+  database.run("DELETE FROM stoker_documents WHERE project = $1", {id});
+  database.run("DELETE FROM stoker_projects WHERE id = $1", {id});
+  all.commit();
+  return true;
+}
+
+std::int64_t DocumentStore::all_documents_in(const std::string& project) {
+  const auto held = records_.hold();
+  return count_in(records_.to_write()
+                      .run("SELECT count(*) FROM stoker_documents WHERE project = $1", {project})
+                      .at(0)
+                      .at(0));
+}
+
+void DocumentStore::add_version(const std::string& id, std::int64_t number, const DocumentVersion& version,
+                                const std::string& time) {
+  records_.to_write().run(
+      "INSERT INTO stoker_document_versions (document, version, content, author, time, note) VALUES ($1, $2, "
+      "$3, $4, $5, $6)",
+      {id, std::to_string(number), version.content, version.author, time, version.note});
+}
+
+std::optional<DocumentRecord> DocumentStore::add(const std::string& project, const std::string& name,
+                                                 const DocumentVersion& first) {
+  const auto held = records_.hold();
+  WritableDatabase& database = records_.to_write();
+  Transaction all(database);
+  const std::string lock = database.is_postgres() ? " FOR SHARE" : "";
+  if (database.run("SELECT 1 FROM stoker_projects WHERE id = $1" + lock, {project}).empty())
+    return std::nullopt;
+  const std::string now = time_stamp_utc();
+  const DocumentRecord document{random_id(), project, name, 1, now, now, ""};
+  database.run(
+      "INSERT INTO stoker_documents (id, project, name, version, created, changed) VALUES ($1, $2, $3, 1, "
+      "$4, "
+      "$5)",
+      {document.id, project, name, now, now});
+  add_version(document.id, 1, first, now);
+  all.commit();
+  return document;
+}
+
+std::optional<DocumentRecord> DocumentStore::find(const std::string& id) {
+  const auto held = records_.hold();
+  const auto rows = records_.to_write().run(
+      fmt::format("SELECT {} FROM stoker_documents WHERE id = $1", document_columns), {id});
+  if (rows.empty()) return std::nullopt;
+  return document_in(rows.front());
+}
+
+// Within a transaction: others who would change it wait until its end.
+std::optional<DocumentRecord> DocumentStore::find_to_change(const std::string& id) {
+  WritableDatabase& database = records_.to_write();
+  const auto rows = database.run(fmt::format("SELECT {} FROM stoker_documents WHERE id = $1{}",
+                                             document_columns, database.is_postgres() ? " FOR UPDATE" : ""),
+                                 {id});
+  if (rows.empty()) return std::nullopt;
+  return document_in(rows.front());
+}
+
+std::vector<DocumentRecord> DocumentStore::list(const std::string& project, const Page& page) {
+  const auto held = records_.hold();
+  std::string condition = "project = $1";
+  std::vector<WrittenValue> values{project};
+  if (!page.with_removed) condition += " AND removed IS NULL";
+  if (!page.after.empty()) {
+    condition += " AND (name, id) > (SELECT name, id FROM stoker_documents WHERE id = $2)";
+    values.emplace_back(page.after);
+  }
+  std::vector<DocumentRecord> documents;
+  for (const WrittenRow& row : records_.to_write().run(
+           fmt::format("SELECT {} FROM stoker_documents WHERE {} ORDER BY name, id LIMIT {}",
+                       document_columns, condition, page.limit),
+           values))
+    documents.push_back(document_in(row));
+  return documents;
+}
+
+std::optional<DocumentRecord> DocumentStore::save(const std::string& id, std::int64_t from,
+                                                  const DocumentVersion& next) {
+  const auto held = records_.hold();
+  WritableDatabase& database = records_.to_write();
+  Transaction all(database);
+  auto document = find_to_change(id);
+  if (!document || !document->removed.empty()) return std::nullopt;
+  if (document->version != from) throw StaleVersion(from, document->version);
+  if (const auto newest = version(id, document->version); newest && newest->content == next.content)
+    return document;
+  document->changed = time_stamp_utc();
+  ++document->version;
+  add_version(id, document->version, next, document->changed);
+  database.run("UPDATE stoker_documents SET version = $2, changed = $3 WHERE id = $1",
+               {id, std::to_string(document->version), document->changed});
+  all.commit();
+  return document;
+}
+
+std::optional<DocumentRecord> DocumentStore::rename(const std::string& id, const std::string& name) {
+  const auto held = records_.hold();
+  Transaction all(records_.to_write());
+  auto document = find_to_change(id);
+  if (!document) return std::nullopt;
+  document->name = name;
+  records_.to_write().run("UPDATE stoker_documents SET name = $2 WHERE id = $1", {id, name});
+  all.commit();
+  return document;
+}
+
+std::optional<DocumentRecord> DocumentStore::hide(const std::string& id) {
+  const auto held = records_.hold();
+  Transaction all(records_.to_write());
+  auto document = find_to_change(id);
+  if (!document || !document->removed.empty()) return document;
+  document->removed = time_stamp_utc();
+  records_.to_write().run("UPDATE stoker_documents SET removed = $2 WHERE id = $1", {id, document->removed});
+  all.commit();
+  return document;
+}
+
+std::optional<DocumentRecord> DocumentStore::bring_back(const std::string& id) {
+  const auto held = records_.hold();
+  Transaction all(records_.to_write());
+  auto document = find_to_change(id);
+  if (!document) return std::nullopt;
+  document->removed.clear();
+  records_.to_write().run("UPDATE stoker_documents SET removed = NULL WHERE id = $1", {id});
+  all.commit();
+  return document;
+}
+
+bool DocumentStore::remove(const std::string& id) {
+  const auto held = records_.hold();
+  WritableDatabase& database = records_.to_write();
+  Transaction all(database);
+  if (!find_to_change(id)) return false;
+  database.run("DELETE FROM stoker_document_versions WHERE document = $1", {id});
+  database.run("DELETE FROM stoker_documents WHERE id = $1", {id});
+  all.commit();
+  return true;
+}
+
+std::optional<DocumentVersion> DocumentStore::version(const std::string& id, std::int64_t number) {
+  const auto held = records_.hold();
+  const auto rows = records_.to_write().run(
+      fmt::format(
+          "SELECT version, content, author, time, note FROM stoker_document_versions WHERE document = "
+          "$1 AND version = {}",
+          number),
+      {id});
+  if (rows.empty()) return std::nullopt;
+  const WrittenRow& row = rows.front();
+  return DocumentVersion{count_in(row.at(0)), row.at(1).value_or(""), row.at(2).value_or(""),
+                         row.at(3).value_or(""), row.at(4).value_or("")};
+}
+
+std::vector<DocumentVersion> DocumentStore::versions(const std::string& id, std::int64_t before,
+                                                     std::int64_t limit) {
+  const auto held = records_.hold();
+  std::vector<DocumentVersion> versions;
+  for (const WrittenRow& row : records_.to_write().run(
+           fmt::format("SELECT version, author, time, note FROM stoker_document_versions WHERE document = $1 "
+                       "AND version < {} ORDER BY version DESC LIMIT {}",
+                       before, limit),
+           {id}))
+    versions.push_back(
+        {count_in(row.at(0)), "", row.at(1).value_or(""), row.at(2).value_or(""), row.at(3).value_or("")});
+  return versions;
+}
+
+}  // namespace stoker
