@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -165,6 +166,32 @@ std::vector<ListedRun> list_runs(const fs::path& out, std::vector<std::string>& 
   return runs;
 }
 
+PageOfRuns page_of_runs(const fs::path& out, const RunPage& page) {
+  std::vector<std::string> names;
+  for (const fs::path& folder : visible_folders(out)) {
+    std::string name = folder.filename().string();
+    if (name.find(page.contains) != std::string::npos) names.push_back(std::move(name));
+  }
+  std::ranges::sort(names, std::greater<>());
+  PageOfRuns found;
+  found.total = names.size();
+  auto next =
+      page.before.empty() ? names.begin() : std::ranges::upper_bound(names, page.before, std::greater<>());
+  for (; next != names.end(); ++next) {
+    if (found.runs.size() + found.damaged.size() == page.limit) {
+      found.next = *std::prev(next);
+      break;
+    }
+    ReadRun read = read_if_sound(out / *next, Read::in_part);
+    if (read.run) {
+      found.runs.push_back(std::move(*read.run));
+    } else if (!read.error.empty()) {
+      found.damaged.push_back(*next);
+    }
+  }
+  return found;
+}
+
 ListedRun find_run(const fs::path& out, const std::string& id) {
   if (id.empty()) refuse("name a run: its id, the beginning of its id, or latest");
   std::vector<std::string> damaged;
@@ -196,6 +223,17 @@ std::optional<RunLock> locked_to_delete(const ListedRun& run) {
 }
 
 }  // namespace
+
+std::uint64_t bytes_in(const fs::path& folder) {
+  std::uint64_t bytes = 0;
+  std::error_code ended;
+  for (fs::recursive_directory_iterator each(folder, ended), end; !ended && each != end;
+       each.increment(ended)) {
+    std::error_code none;
+    if (!each->is_symlink(none) && each->is_regular_file(none)) bytes += each->file_size(none);
+  }
+  return bytes;
+}
 
 void delete_run(const ListedRun& run, bool force) {
   const fs::path& folder = run.paths.folder;

@@ -139,6 +139,15 @@ Condition condition_of(const JobFilter& filter) {
     for (const JobState state : filter.states) places.push_back(next(text_of_enum(state)));
     condition.text += " AND state IN (" + join(places, ", ") + ")";
   }
+  if (!filter.kinds.empty()) {
+    std::vector<std::string> places;
+    for (const JobKind kind : filter.kinds) places.push_back(next(text_of_enum(kind)));
+    condition.text += " AND kind IN (" + join(places, ", ") + ")";
+  }
+  if (!filter.stored_document.empty())
+    condition.text +=
+        fmt::format(" AND request LIKE {} ESCAPE '\\'",
+                    next("%\"document\\_id\":\"" + literal_of_like(filter.stored_document) + "\"%"));
   if (!filter.name_contains.empty())
     condition.text += fmt::format(" AND lower(name) LIKE lower({}) ESCAPE '\\'",
                                   next("%" + literal_of_like(filter.name_contains) + "%"));
@@ -178,6 +187,22 @@ std::optional<JobRecord> JobStore::find(const std::string& id) {
       records_.to_write().run(fmt::format("SELECT {} FROM stoker_jobs WHERE id = $1", job_columns), {id});
   if (rows.empty()) return std::nullopt;
   return job_in(rows.front());
+}
+
+std::map<std::string, std::string> JobStore::owners_of(const std::vector<std::string>& runs) {
+  std::map<std::string, std::string> owners;
+  if (runs.empty()) return owners;
+  const auto held = records_.hold();
+  std::vector<WrittenValue> values;
+  std::vector<std::string> places;
+  for (const std::string& run : runs) {
+    values.emplace_back(run);
+    places.push_back(fmt::format("${}", values.size()));
+  }
+  for (const WrittenRow& row : records_.to_write().run(
+           fmt::format("SELECT run, id FROM stoker_jobs WHERE run IN ({})", join(places, ", ")), values))
+    owners.emplace(row.at(0).value_or(""), row.at(1).value_or(""));
+  return owners;
 }
 
 std::vector<JobRecord> JobStore::list(const JobFilter& filter) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -73,9 +74,11 @@ struct JobEvent {
 
 struct JobFilter {
   std::vector<JobState> states;  // none: any
+  std::vector<JobKind> kinds = {};
   std::string name_contains;
   std::string owner;
   std::string dataset;                      // an id that its document names
+  std::string stored_document = {};         // the id of that which it was made from
   std::optional<std::int64_t> before = {};  // those that came before this one
   std::int64_t limit = 50;
 };
@@ -89,6 +92,8 @@ class JobStore {
   // Gives it its number.
   void add(JobRecord& job);
   std::optional<JobRecord> find(const std::string& id);
+  // The ids of the jobs whose run folders these are, by the folders' names.
+  std::map<std::string, std::string> owners_of(const std::vector<std::string>& runs);
   // Newest first.
   std::vector<JobRecord> list(const JobFilter& filter);
   std::int64_t count(const JobFilter& filter);

@@ -23,7 +23,7 @@ using database::Transaction;
 using database::WritableDatabase;
 
 // Each brings the tables from one version to the next.
-constexpr std::array<const char*, 12> migrations{
+constexpr std::array<const char*, 13> migrations{
     "CREATE TABLE stoker_datasets (id TEXT PRIMARY KEY, source TEXT NOT NULL, name TEXT NOT NULL, rows "
     "BIGINT NOT "
     "NULL, fingerprint TEXT NOT NULL, columns TEXT NOT NULL, added TEXT NOT NULL)",
@@ -56,7 +56,8 @@ constexpr std::array<const char*, 12> migrations{
     "CREATE TABLE stoker_models (id TEXT PRIMARY KEY, name TEXT NOT NULL, folder TEXT NOT NULL, job TEXT, "
     "bytes "
     "BIGINT NOT NULL, facts TEXT NOT NULL, created TEXT NOT NULL)",
-    "CREATE TABLE stoker_deployments (name TEXT PRIMARY KEY, model TEXT NOT NULL, deployed TEXT NOT NULL)"};
+    "CREATE TABLE stoker_deployments (name TEXT PRIMARY KEY, model TEXT NOT NULL, deployed TEXT NOT NULL)",
+    "CREATE INDEX stoker_jobs_by_run ON stoker_jobs (run)"};
 constexpr const char* variable_of_store = "STOKER_STORE";
 constexpr const char* schema_table = "stoker_schema";
 // Of the lock by which those who would change the tables of PostgreSQL wait for each other.

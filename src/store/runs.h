@@ -158,8 +158,24 @@ ListedRun read_run(const std::filesystem::path& folder);
 // Newest first. Folders that are not runs are passed over, links too; damaged ones are reported in `damaged`.
 std::vector<ListedRun> list_runs(const std::filesystem::path& out, std::vector<std::string>& damaged,
                                  Read read = Read::whole);
+// Some of them, newest first by the names of their folders, which begin with the time: of ten thousand, those
+// of a page alone are read.
+struct RunPage {
+  std::string before = {};    // behind the run of this name; empty: from the newest on
+  std::string contains = {};  // in the name
+  std::size_t limit = 50;
+};
+struct PageOfRuns {
+  std::vector<ListedRun> runs;
+  std::vector<std::string> damaged;  // names of those on the page that cannot be read
+  std::size_t total = 0;             // folders that fit, on any page
+  std::string next;                  // `before` of the page behind it; empty: there is none
+};
+PageOfRuns page_of_runs(const std::filesystem::path& out, const RunPage& page);
 // By full name, unique prefix, or "latest"; refuses with the nearest name.
 ListedRun find_run(const std::filesystem::path& out, const std::string& id);
+// Of all files in a folder and below it; links are not followed.
+std::uint64_t bytes_in(const std::filesystem::path& folder);
 // Removes a run folder whole, links inside it as links; refuses what is not a run folder, and one that is
 // still running (somebody holds its lock) or whose record cannot be read unless forced.
 void delete_run(const ListedRun& run, bool force);
