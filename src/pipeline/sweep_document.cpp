@@ -149,6 +149,12 @@ std::string SweepDocument::to_yaml() const {
 SweepDocument read_sweep(const Value& written, const std::string& file_name,
                          const std::filesystem::path& folder, const CardTypes& types) {
   Diagnostics diagnostics(file_name);
+  return read_sweep(written, file_name, folder, types, diagnostics);
+}
+
+SweepDocument read_sweep(const Value& written, const std::string& file_name,
+                         const std::filesystem::path& folder, const CardTypes& types,
+                         Diagnostics& diagnostics) {
   SweepDocument sweep;
   sweep.value = is_seed_form(written) ? from_seed_form(written, types, diagnostics) : written;
   sweep.file_name = file_name;

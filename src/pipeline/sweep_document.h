@@ -35,5 +35,10 @@ struct SweepDocument {
 SweepDocument load_sweep(const std::filesystem::path& path, const std::vector<std::string>& assignments = {});
 SweepDocument read_sweep(const config::Value& value, const std::string& file_name,
                          const std::filesystem::path& folder, const CardTypes& types = card_types());
+// The same for whoever wants to know what is wrong line by line: that is in the diagnostics when it throws,
+// unless it belongs to no line.
+SweepDocument read_sweep(const config::Value& value, const std::string& file_name,
+                         const std::filesystem::path& folder, const CardTypes& types,
+                         config::Diagnostics& diagnostics);
 
 }  // namespace stoker
