@@ -13,9 +13,15 @@ json content_of(const std::string& type, const json& schema) {
   return {{type, {{"schema", schema}}}};
 }
 
+// What takes slashes too has no form of its own there.
+std::string described_path(std::string path) {
+  if (path.ends_with("*}")) path.erase(path.size() - 2, 1);
+  return path;
+}
+
 json parameters_of(const Route& route) {
   json parameters = json::array();
-  for (const std::string& part : split_text(route.path, '/'))
+  for (const std::string& part : split_text(described_path(route.path), '/'))
     if (part.starts_with('{'))
       parameters.push_back({{"name", part.substr(1, part.size() - 2)},
                             {"in", "path"},
@@ -75,7 +81,7 @@ json openapi_of(const Routes& routes) {
         route.access == Access::anybody ? json::array() : json::array({{{"token", json::array()}}});
     std::string method = route.method;
     for (char& c : method) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    paths[route.path][method] = std::move(operation);
+    paths[described_path(route.path)][method] = std::move(operation);
   }
   return {{"openapi", "3.1.0"},
           {"info",

@@ -1,6 +1,7 @@
 #include "serve/route.h"
 
 #include <charconv>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -13,9 +14,14 @@ namespace {
 bool fits(const std::string& pattern, const std::string& path, std::map<std::string, std::string>& parts) {
   const auto wanted = split_text(pattern, '/');
   const auto given = split_text(path, '/');
-  if (wanted.size() != given.size()) return false;
+  const bool takes_rest = wanted.back().ends_with("*}");
+  if (takes_rest ? given.size() < wanted.size() : given.size() != wanted.size()) return false;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (wanted[i].starts_with('{')) {
+    if (takes_rest && i + 1 == wanted.size()) {
+      const std::string rest = join(std::span(given).subspan(i), "/");
+      if (rest.empty()) return false;
+      parts[wanted[i].substr(1, wanted[i].size() - 3)] = rest;
+    } else if (wanted[i].starts_with('{')) {
       if (given[i].empty()) return false;
       parts[wanted[i].substr(1, wanted[i].size() - 2)] = given[i];
     } else if (wanted[i] != given[i]) {

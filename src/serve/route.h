@@ -58,7 +58,7 @@ enum class Access { anybody, viewer, user, admin };
 // One thing that can be asked of the service: what happens, and what is told of it in the OpenAPI document.
 struct Route {
   std::string method;
-  std::string path;  // "/api/training/jobs/{id}"
+  std::string path;  // "/api/training/jobs/{id}"; "{path*}" at its end takes slashes too
   std::string name;  // of the operation
   std::string help;
   Access access = Access::viewer;
