@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "report/sweep_contents.h"
 #include "store/runs.h"
 
 namespace stoker::serve {
@@ -55,6 +56,23 @@ nlohmann::json summary_of(const RunRecord& record) {
   return summary;
 }
 
+// What was searched and found. All trials are many; they are read from the run folder by who asks.
+nlohmann::json summary_of_sweep(const std::filesystem::path& run_folder) {
+  nlohmann::json summary = nlohmann::json::object();
+  try {
+    if (!has_sweep_contents(run_folder)) return summary;
+    const SweepContents sweep = read_sweep_contents(run_folder);
+    summary = {{"metric", sweep.metric},
+               {"strategy", sweep.strategy},
+               {"trials", sweep.trials.size()},
+               {"time_budget_reached", sweep.time_budget_reached}};
+    if (const auto winner = winner_of({run_folder})) summary["winner"] = winner_view(*winner);
+  } catch (const Error& error) {
+    summary["unread"] = error.what();
+  }
+  return summary;
+}
+
 std::optional<RunRecord> record_in(const std::filesystem::path& run_folder) {
   try {
     if (!exists(RunPaths{run_folder}.record())) return std::nullopt;
@@ -83,10 +101,21 @@ JobOutcome without_being_asked(const JobRecord& job, const EndOfProcess& end, co
 
 }  // namespace
 
+nlohmann::json winner_view(const SweepWinner& winner) {
+  nlohmann::json view = winner_json(winner);
+  for (const char* each : {"run", "final_run"})
+    if (view.contains(each)) view[each] = std::filesystem::path(view[each].get<std::string>()).filename().string();
+  return view;
+}
+
 JobOutcome outcome_of(const JobRecord& job, const EndOfProcess& end, const std::filesystem::path& run_folder,
                       const JobFolder& folder, int most_attempts) {
   const std::optional<RunRecord> record = record_in(run_folder);
-  if (record && record->status == RunStatus::finished) return {JobState::completed, "", summary_of(*record)};
+  if (record && record->status == RunStatus::finished) {
+    nlohmann::json summary = summary_of(*record);
+    if (job.kind == JobKind::sweep) summary.update(summary_of_sweep(run_folder));
+    return {JobState::completed, "", std::move(summary)};
+  }
   if (job.asked == JobWish::cancel) return {JobState::cancelled, "", {}};
   if (!end.why_stopped.empty()) return {JobState::failed, with_last_lines(end.why_stopped, folder), {}};
   if (record && record->status == RunStatus::failed) return {JobState::failed, record->error, {}};

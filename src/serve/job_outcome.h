@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/sweep_winner.h"
 #include "serve/job_process.h"
 #include "store/job_store.h"
 
@@ -29,5 +30,8 @@ struct JobOutcome {
 // checkpoint, up to so many times.
 JobOutcome outcome_of(const JobRecord& job, const EndOfProcess& end, const std::filesystem::path& run_folder,
                       const JobFolder& folder, int most_attempts);
+
+// The winner of a sweep, with its runs by their names.
+nlohmann::json winner_view(const SweepWinner& winner);
 
 }  // namespace stoker::serve

@@ -12,6 +12,8 @@
 #include "base/text.h"
 #include "device/device.h"
 #include "serve/job_outcome.h"
+#include "store/runs.h"
+#include "sweep/sweep.h"
 
 namespace stoker::serve {
 namespace {
@@ -255,10 +257,9 @@ void JobQueue::start_job(const JobRecord& job, const Slot& slot) {
                    "--out",
                    runs().string(),
                    "--as",
-                   job.run};
-  if (job.kind != JobKind::sweep) {
-    command.words.insert(command.words.end(), {"--progress-file", folder.progress().string()});
-  }
+                   job.run,
+                   "--progress-file",
+                   folder.progress().string()};
   if (job.kind == JobKind::card && job.request.contains("card") && job.request["card"].is_string())
     command.words.insert(command.words.end(), {"--only", job.request["card"].get<std::string>()});
   command.environment = slot.environment;
@@ -353,14 +354,12 @@ JobRecord JobQueue::resume(const std::string& id) {
 }
 
 std::uint64_t JobQueue::remove_folders(const JobRecord& job) {
+  std::vector<fs::path> folders;
+  if (job.kind == JobKind::sweep) folders = runs_of_winners(runs(), job.run);
+  folders.insert(folders.end(), {run_folder_of(job), folder_of(job.id).folder});
   std::uint64_t freed = 0;
-  for (const fs::path& folder : {run_folder_of(job), folder_of(job.id).folder}) {
-    std::error_code ignored;
-    for (fs::recursive_directory_iterator each(folder, ignored), end; !ignored && each != end;
-         each.increment(ignored)) {
-      std::error_code none;
-      if (each->is_regular_file(none) && !each->is_symlink(none)) freed += each->file_size(none);
-    }
+  for (const fs::path& folder : folders) {
+    freed += bytes_in(folder);
     std::error_code error;
     if (exists(folder)) remove_folder(folder, error);
     if (error) fail("{} cannot be removed: {}", folder.string(), error.message());

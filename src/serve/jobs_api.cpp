@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <fstream>
-#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -8,10 +7,10 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "pipeline/document.h"
-#include "pipeline/training_card.h"
-#include "serve/allowed_sources.h"
 #include "serve/job_document.h"
 #include "serve/job_events.h"
+#include "serve/job_view.h"
+#include "serve/new_job.h"
 #include "serve/service.h"
 #include "store/dataset_store.h"
 
@@ -20,49 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-JobRecord job_named(Service& service, const std::string& id) {
-  auto job = service.jobs().find(id);
-  if (!job) throw NotFound(fmt::format("there is no job '{}'", printable(id)));
-  return std::move(*job);
-}
-
-json progress_of(Service& service, const JobRecord& job) {
-  if (job.state != JobState::running) return nullptr;
-  std::ifstream file(service.queue().folder_of(job.id).progress());
-  std::string line;
-  if (!std::getline(file, line)) return nullptr;
-  json progress = json::parse(line, nullptr, false);
-  return progress.is_discarded() ? json() : progress;
-}
-
-json shown(Service& service, const JobRecord& job, bool whole) {
-  json view{{"id", job.id},
-            {"job_name", job.name},
-            {"state", config::name_of(job.state)},
-            {"kind", config::name_of(job.kind)},
-            {"priority", job.priority},
-            {"device", job.device},
-            {"owner", job.owner},
-            {"created", job.created},
-            {"run", job.run}};
-  if (job.asked != JobWish::none) view["asked"] = config::name_of(job.asked);
-  if (!job.slot.empty()) view["slot"] = job.slot;
-  if (!job.started.empty()) view["started"] = job.started;
-  if (!job.ended.empty()) view["ended"] = job.ended;
-  if (!job.reason.empty()) view["reason"] = job.reason;
-  if (job.time_limit > 0) view["time_limit"] = job.time_limit;
-  if (!job.continues.empty()) view["continues"] = job.continues;
-  if (!job.notes.empty()) view["notes"] = job.notes;
-  if (!job.summary.is_null()) view["summary"] = job.summary;
-  if (!whole) return view;
-  if (const std::string waits = service.queue().waiting_for(job); !waits.empty()) view["waits_for"] = waits;
-  if (json progress = progress_of(service, job); !progress.is_null()) view["progress"] = std::move(progress);
-  view["attempts"] = job.attempts;
-  view["document"] = job.document;
-  view["request"] = job.request;
-  return view;
-}
 
 std::vector<std::string> columns_of(const std::vector<std::string>& dataset_ids) {
   DatasetStore store;
@@ -92,28 +48,6 @@ config::Fields fields(JobRequest& r) {
   };
 }
 
-// A document as text (YAML or JSON) or as a map.
-config::Value document_in(const config::Value& given) {
-  if (const auto* text = given.get_if<std::string>()) return config::parse_document(*text, "document");
-  return given;
-}
-
-std::string device_of(const Document& document) {
-  std::set<std::string> devices;
-  for (const Card& card : document.cards)
-    if (trains(card))
-      if (const config::Value* device = card.config.find("device"))
-        if (const auto* text = device->get_if<std::string>()) devices.insert(*text);
-  if (devices.contains("cuda")) return "cuda";
-  return devices.contains("auto") ? "auto" : "cpu";
-}
-
-std::string name_in_run_folder(const std::string& name) {
-  std::string plain;
-  for (const char c : name.substr(0, 40)) plain += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '-';
-  return plain;
-}
-
 JobRecord job_of(Service& service, const Call& call) {
   const config::Value body = call.body();
   config::Diagnostics diagnostics("body");
@@ -121,39 +55,20 @@ JobRecord job_of(Service& service, const Call& call) {
   diagnostics.refuse_if_any();
   if (request.config.is_null() == request.document.is_null())
     refuse("a job takes either config, the settings of a training, or document, a whole pipeline");
-  JobRecord job;
-  job.id = random_id();
-  job.owner = call.caller.name;
-  job.priority = request.priority;
-  job.time_limit = request.time_limit;
-  job.request = config::to_json(body);
-  job.created = time_stamp_utc();
+  NewJob asked{request.job_name, request.card, request.priority, request.time_limit, config::to_json(body)};
   config::Value value;
   if (request.document.is_null()) {
     config::Diagnostics of_config("config");
     const auto settings = config::read<TrainingSettings>(request.config, "config", of_config);
     of_config.refuse_if_any();
-    job.notes = of_config.notes();
+    asked.notes = of_config.notes();
     const std::string name = request.job_name.empty() ? "training" : request.job_name;
-    value = document_of(settings, name, columns_of(settings.dataset_ids), job.notes);
+    value = document_of(settings, name, columns_of(settings.dataset_ids), asked.notes);
   } else {
     value = document_in(request.document);
   }
-  if (!request.card.empty()) {
-    job.kind = JobKind::card;
-    constexpr double seconds_of_a_card = 600;
-    if (job.time_limit == 0) job.time_limit = seconds_of_a_card;
-  }
   const Document document = read_document(value, "document", service.config().data);
-  refuse_sources_not_allowed(document, service.config());
-  if (!request.card.empty()) card_named(document, request.card);
-  job.notes.insert(job.notes.end(), document.notes.begin(), document.notes.end());
-  job.name = request.job_name.empty() ? document.name : request.job_name;
-  job.document = document.to_yaml();
-  job.device = device_of(document);
-  job.run =
-      fmt::format("{}_{}_{}", time_stamp_for_names(), name_in_run_folder(job.name), job.id.substr(0, 8));
-  return job;
+  return job_to_run(service, call.caller, document, asked);
 }
 
 std::vector<JobState> states_in(const std::string& text) {
@@ -176,13 +91,14 @@ Response list_jobs(Service& service, Call& call) {
   filter.name_contains = call.text("name");
   filter.owner = call.text("owner");
   filter.dataset = call.text("dataset");
+  filter.stored_document = call.text("document");
   constexpr std::int64_t most_jobs_of_a_page = 500;
   filter.limit = call.number("limit", 50, 1, most_jobs_of_a_page);
   if (call.request.query.contains("before")) filter.before = call.number("before", 0, 0, INT64_MAX);
   json jobs = json::array();
   std::int64_t last = 0;
   for (const JobRecord& job : service.jobs().list(filter)) {
-    jobs.push_back(shown(service, job, false));
+    jobs.push_back(job_view(service, job, false));
     last = job.number;
   }
   json answer{{"total", service.jobs().count(filter)}};
@@ -244,7 +160,7 @@ std::vector<Route> job_routes(Service& service) {
   const std::string base = "/api/training/jobs";
   const auto on_job = [&](JobRecord (JobQueue::*what)(const std::string&)) {
     return [&service, what](Call& call) {
-      return json_response(shown(service, (service.queue().*what)(call.part("id")), true), 202);
+      return json_response(job_view(service, (service.queue().*what)(call.part("id")), true), 202);
     };
   };
   JobRequest usual;
@@ -258,7 +174,7 @@ std::vector<Route> job_routes(Service& service) {
        [&service](Call& call) {
          JobRecord job = job_of(service, call);
          service.queue().submit(job);
-         return json_response(shown(service, job, true), 201);
+         return json_response(job_view(service, job, true), 201);
        },
        {},
        body,
@@ -274,6 +190,7 @@ std::vector<Route> job_routes(Service& service) {
         {"name", "Part of the name"},
         {"owner", "Name of the token that asked for it"},
         {"dataset", "An id that it reads"},
+        {"document", "The id of the stored document that it runs"},
         {"limit", "At most so many", {{"type", "integer"}, {"minimum", 1}, {"maximum", 500}}},
         {"before", "`next` of the page before", {{"type", "integer"}, {"minimum", 0}}}},
        nullptr,
@@ -285,7 +202,7 @@ std::vector<Route> job_routes(Service& service) {
        "Show a job",
        Access::viewer,
        [&service](Call& call) {
-         return json_response(shown(service, job_named(service, call.part("id")), true));
+         return json_response(job_view(service, job_named(service, call.part("id")), true));
        },
        {},
        nullptr,

@@ -118,6 +118,13 @@ Service::Service(ServiceConfig config)
       rate_(config_.requests_per_second) {
   routes_.add(job_routes(*this));
   routes_.add(system_routes(*this));
+  routes_.add(card_routes());
+  routes_.add(project_routes(*this));
+  routes_.add(document_routes(*this));
+  routes_.add(run_routes(*this));
+  routes_.add(run_file_routes(*this));
+  routes_.add(sweep_routes(*this));
+  routes_.add(continue_routes(*this));
 }
 
 Service::~Service() {
@@ -178,16 +185,18 @@ std::optional<Caller> Service::caller_of(const Request& request, bool& has_sessi
 }
 
 Response Service::finished(Response response) const {
-  response.headers.emplace_back("X-Content-Type-Options", "nosniff");
-  response.headers.emplace_back("X-Frame-Options", "DENY");
-  response.headers.emplace_back("Referrer-Policy", "no-referrer");
-  response.headers.emplace_back(
-      "Content-Security-Policy",
-      "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
-      "object-src 'none'");
-  const bool says_how =
-      std::ranges::any_of(response.headers, [](const auto& each) { return each.first == "Cache-Control"; });
-  if (!says_how) response.headers.emplace_back("Cache-Control", "no-store");
+  const auto unless_said = [&](const char* name, const char* value) {
+    const bool is_said =
+        std::ranges::any_of(response.headers, [&](const auto& each) { return each.first == name; });
+    if (!is_said) response.headers.emplace_back(name, value);
+  };
+  unless_said("X-Content-Type-Options", "nosniff");
+  unless_said("X-Frame-Options", "DENY");
+  unless_said("Referrer-Policy", "no-referrer");
+  unless_said("Content-Security-Policy",
+              "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
+              "object-src 'none'");
+  unless_said("Cache-Control", "no-store");
   return response;
 }
 

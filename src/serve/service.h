@@ -107,6 +107,13 @@ class Service : public Site {
 // The routes, one file for each kind of thing.
 std::vector<Route> job_routes(Service& service);
 std::vector<Route> system_routes(Service& service);
+std::vector<Route> card_routes();
+std::vector<Route> project_routes(Service& service);
+std::vector<Route> document_routes(Service& service);
+std::vector<Route> run_routes(Service& service);
+std::vector<Route> run_file_routes(Service& service);
+std::vector<Route> sweep_routes(Service& service);
+std::vector<Route> continue_routes(Service& service);
 
 // The OpenAPI document of all routes.
 nlohmann::json openapi_of(const Routes& routes);
