@@ -16,7 +16,12 @@ class WritablePostgres : public WritableDatabase {
   }
   void begin() override { run("BEGIN", {}); }
   bool has_table(const std::string& name) override {
-    return run("SELECT to_regclass(quote_ident($1))", {{name}}).at(0).at(0).has_value();
+    // Asked of the catalogue itself: to_regclass() remembers that a table was not there, even after a wait
+    // for somebody who has made it meanwhile.
+    return !run("SELECT 1 FROM pg_catalog.pg_class WHERE relname = $1 AND "
+                "pg_catalog.pg_table_is_visible(oid)",
+                {{name}})
+                .empty();
   }
   std::size_t most_parameters() const override { return 65'535; }
   bool is_postgres() const override { return true; }

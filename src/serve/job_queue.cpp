@@ -112,9 +112,11 @@ void JobQueue::work() {
 // A job whose lock is held runs on; of another the process is gone, and how far it came stands in its run
 // folder.
 void JobQueue::find_again() {
-  for (const JobRecord& job : jobs_.in_state(JobState::pending)) {
-    make_folder_of(job);
-    jobs_.change(job.id, "state", [](JobRecord& each) {
+  for (const JobRecord& line : jobs_.in_state(JobState::pending)) {
+    const auto job = jobs_.find(line.id);
+    if (!job) continue;
+    make_folder_of(*job);
+    jobs_.change(job->id, "state", [](JobRecord& each) {
       if (each.state != JobState::pending) return false;
       each.state = JobState::queued;
       return true;
@@ -210,35 +212,34 @@ void JobQueue::settle(const Running& running) {
   });
 }
 
-const Slot* JobQueue::free_slot_for(const JobRecord& job) const {
-  const bool has_gpu = std::ranges::any_of(config_.slots, &Slot::is_gpu);
-  const bool wants_gpu = job.device == "cuda" || (job.device == "auto" && has_gpu);
-  for (const Slot& slot : config_.slots) {
-    const bool is_taken =
-        std::ranges::any_of(running_, [&](const Running& each) { return each.slot == slot.name; });
-    if (!is_taken && slot.is_gpu == wants_gpu) return &slot;
-  }
-  return nullptr;
+std::vector<Slot> JobQueue::free_slots() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Slot> slots;
+  std::ranges::copy_if(config_.slots, std::back_inserter(slots), [this](const Slot& slot) {
+    return std::ranges::none_of(running_, [&](const Running& each) { return each.slot == slot.name; });
+  });
+  return slots;
 }
 
 void JobQueue::start_queued() {
-  std::vector<JobRecord> queued = jobs_.in_state(JobState::queued);
-  std::ranges::stable_sort(queued, std::greater<>(), &JobRecord::priority);
-  for (const JobRecord& job : queued) {
-    const Slot* slot = nullptr;
-    {
-      const std::lock_guard lock(mutex_);
-      slot = free_slot_for(job);
+  // More than one, since the processes of the first may be at it still.
+  constexpr std::int64_t tried_at_once = 16;
+  const bool has_gpu = std::ranges::any_of(config_.slots, &Slot::is_gpu);
+  for (const Slot& slot : free_slots()) {
+    std::vector<std::string> devices{slot.is_gpu ? "cuda" : "cpu"};
+    if (slot.is_gpu == has_gpu) devices.emplace_back("auto");
+    for (const JobRecord& line : jobs_.queued_for(devices, tried_at_once)) {
+      const auto job = jobs_.find(line.id);
+      if (job && start_job(*job, slot)) break;
     }
-    if (slot != nullptr) start_job(job, *slot);
   }
 }
 
 // First on record, then the process: killed in between, it is found as one whose process is gone.
-void JobQueue::start_job(const JobRecord& job, const Slot& slot) {
+bool JobQueue::start_job(const JobRecord& job, const Slot& slot) {
   make_folder_of(job);
   std::optional<JobLock> lock = JobLock::take(folder_of(job.id).lock());
-  if (!lock) return;  // somebody is at it still
+  if (!lock) return false;  // somebody is at it still
   const auto started = jobs_.change(job.id, "state", [&](JobRecord& each) {
     if (each.state != JobState::queued) return false;
     each.state = JobState::running;
@@ -248,7 +249,7 @@ void JobQueue::start_job(const JobRecord& job, const Slot& slot) {
     if (each.started.empty()) each.started = time_stamp_utc();
     return true;
   });
-  if (!started || started->state != JobState::running) return;
+  if (!started || started->state != JobState::running) return false;
   const JobFolder folder = folder_of(job.id);
   JobCommand command;
   command.words = {config_.program.string(),
@@ -273,6 +274,7 @@ void JobQueue::start_job(const JobRecord& job, const Slot& slot) {
   const std::lock_guard held(mutex_);
   running.process = start_process(command, folder, *lock);
   running_.push_back(running);
+  return true;
 }
 
 void JobQueue::make_folder_of(const JobRecord& job) {
@@ -340,7 +342,8 @@ JobRecord JobQueue::resume(const std::string& id) {
   const auto job = jobs_.change(id, "state", [](JobRecord& each) {
     const bool may_go_on = each.state == JobState::paused || each.state == JobState::failed ||
                            (each.state == JobState::cancelled && !each.started.empty());
-    if (!may_go_on) conflict(each, "only one that is paused, failed or was cancelled while it ran can go on");
+    if (!may_go_on || each.asked == JobWish::remove)
+      conflict(each, "only one that is paused, failed or was cancelled while it ran can go on");
     each.state = JobState::queued;
     each.asked = JobWish::none;
     each.reason.clear();
@@ -377,7 +380,8 @@ std::optional<std::uint64_t> JobQueue::remove(const std::string& id) {
   // Out of the queue first, or it might be started while its folders go.
   jobs_.change(id, "state", [](JobRecord& each) {
     if (each.state == JobState::running) conflict(each, "try again");
-    each.state = JobState::cancelled;
+    if (!has_ended(each.state)) each.state = JobState::cancelled;
+    each.asked = JobWish::remove;
     return true;
   });
   const std::uint64_t freed = remove_folders(*job);
@@ -390,9 +394,7 @@ std::string JobQueue::waiting_for(const JobRecord& job) {
   const bool has_gpu = std::ranges::any_of(config_.slots, &Slot::is_gpu);
   const bool wants_gpu = job.device == "cuda" || (job.device == "auto" && has_gpu);
   if (wants_gpu && !has_gpu) return "a GPU, of which this machine has none";
-  std::size_t before = 0;
-  for (const JobRecord& each : jobs_.in_state(JobState::queued))
-    if (each.priority > job.priority || (each.priority == job.priority && each.number < job.number)) ++before;
+  const std::int64_t before = jobs_.queued_before(job);
   std::vector<std::string> busy;
   {
     const std::lock_guard lock(mutex_);
@@ -400,7 +402,7 @@ std::string JobQueue::waiting_for(const JobRecord& job) {
   }
   std::string text = wants_gpu ? "a free GPU" : "a free slot on the processor";
   if (!busy.empty()) text += fmt::format("; running: {}", join(busy, ", "));
-  if (before > 0) text += fmt::format("; {} before it", counted(before, "job"));
+  if (before > 0) text += fmt::format("; {} before it", counted(static_cast<std::uint64_t>(before), "job"));
   return text;
 }
 

@@ -93,8 +93,8 @@ class JobQueue {
   bool is_hung(Running& running);
   void settle(const Running& running);
   void start_queued();
-  void start_job(const JobRecord& job, const Slot& slot);
-  const Slot* free_slot_for(const JobRecord& job) const;
+  bool start_job(const JobRecord& job, const Slot& slot);  // false: somebody else is at it
+  std::vector<Slot> free_slots();
   std::uint64_t remove_folders(const JobRecord& job);
   void make_folder_of(const JobRecord& job);
   JobRecord wish(const std::string& id, JobWish asked);

@@ -21,6 +21,10 @@ constexpr const char* job_columns =
     "id, number, name, state, asked, kind, priority, device, slot, time_limit, document, request, notes, "
     "owner, "
     "attempts, reason, run, continues, summary, created, started, ended";
+// The same for a line of a list, which goes without what may be long: document and request.
+constexpr const char* line_columns =
+    "id, number, name, state, asked, kind, priority, device, slot, time_limit, '', 'null', notes, owner, "
+    "attempts, reason, run, continues, summary, created, started, ended";
 
 std::int64_t whole_in(const WrittenValue& text) {
   std::int64_t number = 0;
@@ -165,6 +169,25 @@ bool has_ended(JobState state) {
   return state == JobState::completed || state == JobState::failed || state == JobState::cancelled;
 }
 
+bool may_become(JobState now, JobState next) {
+  switch (now) {
+    case JobState::pending:
+      return next == JobState::queued || next == JobState::cancelled;
+    case JobState::queued:
+      return next == JobState::running || next == JobState::paused || next == JobState::cancelled;
+    case JobState::running:
+      return next != JobState::pending && next != JobState::running;
+    case JobState::paused:
+      return next == JobState::queued || next == JobState::cancelled;
+    case JobState::failed:
+    case JobState::cancelled:
+      return next == JobState::queued;
+    case JobState::completed:
+      return false;
+  }
+  return false;
+}
+
 void JobStore::add(JobRecord& job) {
   const auto held = records_.hold();
   WritableDatabase& database = records_.to_write();
@@ -179,6 +202,7 @@ void JobStore::add(JobRecord& job) {
                values);
   append_event(job.id, "state", {{"state", config::name_of(job.state)}});
   all.commit();
+  if (changed_) changed_(job);
 }
 
 std::optional<JobRecord> JobStore::find(const std::string& id) {
@@ -210,7 +234,7 @@ std::vector<JobRecord> JobStore::list(const JobFilter& filter) {
   const Condition condition = condition_of(filter);
   std::vector<JobRecord> jobs;
   for (const WrittenRow& row : records_.to_write().run(
-           fmt::format("SELECT {} FROM stoker_jobs WHERE {} ORDER BY number DESC LIMIT {}", job_columns,
+           fmt::format("SELECT {} FROM stoker_jobs WHERE {} ORDER BY number DESC LIMIT {}", line_columns,
                        condition.text, filter.limit),
            condition.values))
     jobs.push_back(job_in(row));
@@ -232,10 +256,39 @@ std::vector<JobRecord> JobStore::in_state(JobState state) {
   const auto held = records_.hold();
   std::vector<JobRecord> jobs;
   for (const WrittenRow& row : records_.to_write().run(
-           fmt::format("SELECT {} FROM stoker_jobs WHERE state = $1 ORDER BY number", job_columns),
+           fmt::format("SELECT {} FROM stoker_jobs WHERE state = $1 ORDER BY number", line_columns),
            {text_of_enum(state)}))
     jobs.push_back(job_in(row));
   return jobs;
+}
+
+std::vector<JobRecord> JobStore::queued_for(const std::vector<std::string>& devices, std::int64_t limit) {
+  const auto held = records_.hold();
+  std::vector<WrittenValue> values;
+  std::vector<std::string> places;
+  for (const std::string& device : devices) {
+    values.emplace_back(device);
+    places.push_back(fmt::format("${}", values.size()));
+  }
+  std::vector<JobRecord> jobs;
+  for (const WrittenRow& row :
+       records_.to_write().run(fmt::format("SELECT {} FROM stoker_jobs WHERE state = 'queued' AND device IN "
+                                           "({}) ORDER BY priority DESC, number LIMIT {}",
+                                           line_columns, join(places, ", "), limit),
+                               values))
+    jobs.push_back(job_in(row));
+  return jobs;
+}
+
+std::int64_t JobStore::queued_before(const JobRecord& job) {
+  const auto held = records_.hold();
+  return whole_in(
+      records_.to_write()
+          .run(fmt::format("SELECT count(*) FROM stoker_jobs WHERE state = 'queued' AND (priority > {} OR "
+                           "(priority = {} AND number < {}))",
+                           job.priority, job.priority, job.number))
+          .at(0)
+          .at(0));
 }
 
 std::vector<std::pair<JobState, std::int64_t>> JobStore::counts() {
@@ -257,7 +310,10 @@ std::optional<JobRecord> JobStore::change(const std::string& id, const std::stri
       database.run(fmt::format("SELECT {} FROM stoker_jobs WHERE id = $1{}", job_columns, lock), {id});
   if (rows.empty()) return std::nullopt;
   JobRecord job = job_in(rows.front());
+  const JobState before = job.state;
   if (!change(job)) return job;
+  if (job.state != before && !may_become(before, job.state))
+    fail("job {} is {} and cannot become {}", id, config::name_of(before), config::name_of(job.state));
   database.run(
       "UPDATE stoker_jobs SET name = $2, state = $3, asked = $4, priority = $5, slot = $6, attempts = $7, "
       "reason = "
@@ -272,6 +328,7 @@ std::optional<JobRecord> JobStore::change(const std::string& id, const std::stri
   if (!job.slot.empty()) details["slot"] = job.slot;
   append_event(id, event, details);
   all.commit();
+  if (changed_) changed_(job);
   return job;
 }
 
@@ -294,7 +351,11 @@ void JobStore::append_event(const std::string& id, const std::string& kind, cons
 
 void JobStore::add_event(const std::string& id, const std::string& kind, const json& details) {
   const auto held = records_.hold();
-  Transaction all(records_.to_write());
+  WritableDatabase& database = records_.to_write();
+  Transaction all(database);
+  // Whoever else adds one to this job waits, or both would take the same number.
+  const std::string lock = database.is_postgres() ? " FOR UPDATE" : "";
+  if (database.run("SELECT id FROM stoker_jobs WHERE id = $1" + lock, {id}).empty()) return;
   append_event(id, kind, details);
   all.commit();
 }

@@ -39,6 +39,8 @@ inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::J
 namespace stoker {
 
 bool has_ended(JobState state);  // completed, failed or cancelled
+// Which states may follow which. A job that runs is queued once more when its process is gone without a word.
+bool may_become(JobState now, JobState next);
 
 struct JobRecord {
   std::string id;
@@ -73,11 +75,11 @@ struct JobEvent {
 };
 
 struct JobFilter {
-  std::vector<JobState> states;  // none: any
+  std::vector<JobState> states = {};  // none: any
   std::vector<JobKind> kinds = {};
-  std::string name_contains;
-  std::string owner;
-  std::string dataset;                      // an id that its document names
+  std::string name_contains = {};
+  std::string owner = {};
+  std::string dataset = {};                 // an id that its document names
   std::string stored_document = {};         // the id of that which it was made from
   std::optional<std::int64_t> before = {};  // those that came before this one
   std::int64_t limit = 50;
@@ -94,28 +96,36 @@ class JobStore {
   std::optional<JobRecord> find(const std::string& id);
   // The ids of the jobs whose run folders these are, by the folders' names.
   std::map<std::string, std::string> owners_of(const std::vector<std::string>& runs);
-  // Newest first.
+  // Newest first. Jobs of this and all other lists have neither document nor request, which may be long.
   std::vector<JobRecord> list(const JobFilter& filter);
   std::int64_t count(const JobFilter& filter);
   std::vector<JobRecord> in_state(JobState state);  // oldest first
+  // Those that wait for one of these devices, in the order in which they are to be started.
+  std::vector<JobRecord> queued_for(const std::vector<std::string>& devices, std::int64_t limit);
+  std::int64_t queued_before(const JobRecord& job);  // whatever device they wait for
   std::vector<std::pair<JobState, std::int64_t>> counts();
 
   // What is to be changed is done to the job as it is by then. `change` may throw to refuse; what it changed
-  // is written together with an event of that kind if it returns true. Returns the job as it is afterwards,
-  // none when there is no such job.
+  // is written together with an event of that kind if it returns true, and fails if the state may not become
+  // what it changed it to. Returns the job as it is afterwards, none when there is no such job.
   using Change = std::function<bool(JobRecord& job)>;
   std::optional<JobRecord> change(const std::string& id, const std::string& event, const Change& change);
   // With its events.
   void remove(const std::string& id);
 
+  // Does nothing where there is no such job.
   void add_event(const std::string& id, const std::string& kind, const nlohmann::json& details);
   std::vector<JobEvent> events(const std::string& id, std::int64_t after, std::int64_t limit);
   std::int64_t last_event(const std::string& id);
+
+  // To be told of every job that was added or changed, once that is on record. Set before others use it.
+  void when_changed(std::function<void(const JobRecord& job)> told) { changed_ = std::move(told); }
 
  private:
   void append_event(const std::string& id, const std::string& kind, const nlohmann::json& details);
 
   Records& records_;
+  std::function<void(const JobRecord& job)> changed_;
 };
 
 }  // namespace stoker
