@@ -13,6 +13,7 @@
 #include "cli/terminal.h"
 #include "device/device.h"
 #include "serve/http_server.h"
+#include "serve/log.h"
 #include "serve/service.h"
 
 namespace stoker::cli {
@@ -84,11 +85,18 @@ ExitCode serve_until_ended(ServeCommand command) {
         "stoker: this listens on more than this machine without encryption: tokens can be read on the way "
         "(--certificate, --key)");
   std::fflush(stdout);
+  service.count_connections_by([&server] { return server.connections(); });
+  serve::log_event("start",
+                   {{"address", fmt::format("{}://{}:{}", scheme, command.server.host, server.port())},
+                    {"data", data.string()},
+                    {"store", service.records().place()},
+                    {"slots", std::to_string(service.queue().slots().size())}});
   std::thread serving([&] { server.serve(); });
   end.wait();
   server.stop();
   serving.join();
   service.stop();
+  serve::log_event("stop", {{"running_jobs", std::to_string(service.queue().running())}});
   return ExitCode::done;
 }
 

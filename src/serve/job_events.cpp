@@ -63,6 +63,7 @@ JobEvents::JobEvents(std::string id, EventPlace place, JobQueue& queue, JobStore
   if (const auto job = jobs.find(id_)) run_events_ = RunPaths{queue.run_folder_of(*job)}.events();
   log_ = queue.folder_of(id_).log();
   progress_ = queue.folder_of(id_).progress();
+  ++listeners_;
 }
 
 void JobEvents::add(std::string& text, std::string_view name, const std::string& data) const {

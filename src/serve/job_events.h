@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -28,7 +29,11 @@ struct EventPlace {
 class JobEvents : public Stream {
  public:
   JobEvents(std::string id, EventPlace place, JobQueue& queue, JobStore& jobs);
+  JobEvents(const JobEvents&) = delete;
+  JobEvents& operator=(const JobEvents&) = delete;
+  ~JobEvents() override { --listeners_; }
   bool more(std::string& text) override;
+  static std::size_t listeners() { return listeners_; }  // how many there are now
 
  private:
   void add_states(std::string& text);
@@ -37,6 +42,7 @@ class JobEvents : public Stream {
   void add_progress(std::string& text);
   void add(std::string& text, std::string_view name, const std::string& data) const;
 
+  static inline std::atomic<std::size_t> listeners_ = 0;
   std::string id_;
   EventPlace place_;
   JobQueue& queue_;

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "device/device.h"
 #include "serve/job_outcome.h"
+#include "serve/log.h"
 #include "store/runs.h"
 #include "sweep/sweep.h"
 
@@ -103,7 +104,7 @@ void JobQueue::work() {
       start_queued();
     } catch (const std::exception& error) {
       // The store may be away for a moment; what is to be done is still to be done then.
-      fmt::print(stderr, "stoker: jobs: {}\n", error.what());
+      log_event("error", {{"what", "jobs"}, {"why", error.what()}});
       std::this_thread::sleep_for(std::chrono::seconds(1));
     }
   }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "pipeline/document.h"
+#include "serve/job_description.h"
 #include "serve/job_document.h"
 #include "serve/job_events.h"
 #include "serve/job_view.h"
@@ -46,6 +47,18 @@ config::Fields fields(JobRequest& r) {
       config::field("time_limit", r.time_limit, "Seconds after which it is stopped; 0: none").at_least(0),
       config::field("card", r.card, "Run this card of the document and what it needs"),
   };
+}
+
+json request_schema() {
+  JobRequest usual;
+  TrainingSettings settings;
+  json schema = config::json_schema(fields(usual));
+  json of_training = config::json_schema(fields(settings));
+  of_training["title"] = "TrainingSettings";
+  schema["title"] = "JobRequest";
+  schema["properties"]["config"] = std::move(of_training);
+  schema["oneOf"] = json::array({{{"required", {"config"}}}, {{"required", {"document"}}}});
+  return schema;
 }
 
 JobRecord job_of(Service& service, const Call& call) {
@@ -163,8 +176,7 @@ std::vector<Route> job_routes(Service& service) {
       return json_response(job_view(service, (service.queue().*what)(call.part("id")), true), 202);
     };
   };
-  JobRequest usual;
-  const json body = config::json_schema(fields(usual));
+  const json body = request_schema();
   return {
       {"POST",
        base,
@@ -179,7 +191,10 @@ std::vector<Route> job_routes(Service& service) {
        {},
        body,
        {"application/json"},
-       {{201, "The job"}, {400, "No JSON"}, {422, "What is wrong with it"}}},
+       {{201, "The job", job_schema()}, {400, "No JSON"}, {422, "What is wrong with it"}},
+       1 << 20,
+       false,
+       job_example()},
       {"GET",
        base,
        "listJobs",
@@ -192,10 +207,12 @@ std::vector<Route> job_routes(Service& service) {
         {"dataset", "An id that it reads"},
         {"document", "The id of the stored document that it runs"},
         {"limit", "At most so many", {{"type", "integer"}, {"minimum", 1}, {"maximum", 500}}},
-        {"before", "`next` of the page before", {{"type", "integer"}, {"minimum", 0}}}},
+        {"before",
+         "`next` of the page before",
+         {{"type", "integer"}, {"minimum", 0}, {"maximum", INT64_MAX}}}},
        nullptr,
        {},
-       {{200, "Jobs"}, {400, "A parameter is wrong"}}},
+       {{200, "Jobs", job_list_schema()}, {400, "A parameter is wrong"}}},
       {"GET",
        base + "/{id}",
        "showJob",
@@ -207,7 +224,7 @@ std::vector<Route> job_routes(Service& service) {
        {},
        nullptr,
        {},
-       {{200, "The job"}, {404, "There is none"}}},
+       {{200, "The job", job_schema()}, {404, "There is none"}}},
       {"DELETE",
        base + "/{id}",
        "deleteJob",
@@ -217,7 +234,10 @@ std::vector<Route> job_routes(Service& service) {
        {},
        nullptr,
        {},
-       {{200, "What was freed"}, {202, "It ends first"}, {404, "There is none"}, {409, "Not now"}}},
+       {{200, "What was freed", job_removal_schema()},
+        {202, "It ends first", job_late_removal_schema()},
+        {404, "There is none"},
+        {409, "Not now"}}},
       {"POST",
        base + "/{id}/cancel",
        "cancelJob",
@@ -227,7 +247,7 @@ std::vector<Route> job_routes(Service& service) {
        {},
        nullptr,
        {},
-       {{202, "The job"}, {404, "There is none"}, {409, "Its state does not allow it"}}},
+       {{202, "The job", job_schema()}, {404, "There is none"}, {409, "Its state does not allow it"}}},
       {"POST",
        base + "/{id}/pause",
        "pauseJob",
@@ -237,7 +257,7 @@ std::vector<Route> job_routes(Service& service) {
        {},
        nullptr,
        {},
-       {{202, "The job"}, {404, "There is none"}, {409, "Its state does not allow it"}}},
+       {{202, "The job", job_schema()}, {404, "There is none"}, {409, "Its state does not allow it"}}},
       {"POST",
        base + "/{id}/resume",
        "resumeJob",
@@ -247,7 +267,7 @@ std::vector<Route> job_routes(Service& service) {
        {},
        nullptr,
        {},
-       {{202, "The job"}, {404, "There is none"}, {409, "Its state does not allow it"}}},
+       {{202, "The job", job_schema()}, {404, "There is none"}, {409, "Its state does not allow it"}}},
       {"GET",
        base + "/{id}/metrics",
        "jobMetrics",
@@ -257,7 +277,7 @@ std::vector<Route> job_routes(Service& service) {
        {},
        nullptr,
        {},
-       {{200, "Epochs"}, {404, "There is none"}}},
+       {{200, "Epochs", job_epochs_schema()}, {404, "There is none"}}},
       {"GET",
        base + "/{id}/log",
        "jobLog",
@@ -280,7 +300,7 @@ std::vector<Route> job_routes(Service& service) {
         {"from", "The same, where no header can be set"}},
        nullptr,
        {},
-       {{200, "Events", {{"type", "string"}}, "text/event-stream"},
+       {{200, "Events", job_event_schema(), "text/event-stream"},
         {400, "No such event"},
         {404, "There is none"}}},
   };

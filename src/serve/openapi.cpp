@@ -1,7 +1,10 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "serve/schema.h"
 #include "serve/service.h"
 
 namespace stoker::serve {
@@ -9,8 +12,35 @@ namespace {
 
 using nlohmann::json;
 
-json content_of(const std::string& type, const json& schema) {
-  return {{type, {{"schema", schema}}}};
+json error_schema() {
+  return schema::object("Error", {{"error", schema::text("What is wrong, for people")},
+                                  {"status", schema::whole("As that of the answer")}});
+}
+
+// Puts every schema with a title, also inside of others, under that title where all look it up.
+json hoisted(json schema, json& components) {
+  if (schema.is_array()) {
+    for (json& each : schema) each = hoisted(std::move(each), components);
+    return schema;
+  }
+  if (!schema.is_object()) return schema;
+  for (auto& [name, each] : schema.items())
+    if (name != "default" && name != "enum" && name != "const" && name != "example" && name != "examples")
+      each = hoisted(std::move(each), components);
+  schema.erase("$schema");
+  const auto title = schema.find("title");
+  if (title == schema.end() || !title->is_string()) return schema;
+  const std::string name = *title;
+  if (!components.contains(name)) components[name] = schema;
+  // Another one of the same title stays where it is.
+  if (components[name] != schema) return schema;
+  return {{"$ref", "#/components/schemas/" + name}};
+}
+
+json content_of(const std::string& type, const json& schema, const json& example) {
+  json content{{"schema", schema}};
+  if (!example.is_null()) content["example"] = example;
+  return {{type, content}};
 }
 
 // What takes slashes too has no form of its own there.
@@ -33,24 +63,28 @@ json parameters_of(const Route& route) {
   return parameters;
 }
 
-json answers_of(const Route& route) {
-  const json error{{"$ref", "#/components/schemas/Error"}};
+json answers_of(const Route& route, json& components) {
+  const json error = hoisted(error_schema(), components);
   json answers = json::object();
   for (const Answer& answer : route.answers) {
     const bool is_error = answer.status >= 400;
-    answers[std::to_string(answer.status)] = {
-        {"description", answer.help},
-        {"content",
-         content_of(is_error ? "application/json" : answer.type, is_error ? error : answer.schema)}};
+    json& told = answers[std::to_string(answer.status)];
+    told["description"] = answer.help;
+    // Of one status there may be answers of several types.
+    if (answer.status != 204 && answer.status != 304)
+      told["content"].update(
+          is_error ? content_of("application/json", error, nullptr)
+                   : content_of(answer.type, hoisted(answer.schema, components), answer.example));
   }
   const auto also = [&](int status, const char* help) {
     if (!answers.contains(std::to_string(status)))
       answers[std::to_string(status)] = {{"description", help},
-                                         {"content", content_of("application/json", error)}};
+                                         {"content", content_of("application/json", error, nullptr)}};
   };
   also(400, "The request is malformed");
   also(429, "Too many requests");
   also(503, "The service cannot answer now");
+  if (route.path.find('{') != std::string::npos) also(404, "There is none");
   if (route.access != Access::anybody) {
     also(401, "A token is needed");
     also(403, "The role may not do that");
@@ -63,39 +97,61 @@ json answers_of(const Route& route) {
   return answers;
 }
 
+json operation_of(const Route& route, json& components) {
+  json operation{{"operationId", route.name},
+                 {"summary", route.help},
+                 {"tags", {tag_of(route)}},
+                 {"parameters", parameters_of(route)},
+                 {"responses", answers_of(route, components)}};
+  if (!route.body.is_null()) {
+    json content = json::object();
+    const json body = hoisted(route.body, components);
+    for (const std::string& type : route.body_types)
+      content.update(content_of(type, body, type == "application/json" ? route.example : json()));
+    operation["requestBody"] = {{"required", true}, {"content", content}};
+  }
+  operation["security"] =
+      route.access == Access::anybody ? json::array() : json::array({{{"token", json::array()}}});
+  return operation;
+}
+
 }  // namespace
+
+// What comes first in the path behind /api; jobs of all kinds are jobs.
+std::string tag_of(const Route& route) {
+  const auto parts = split_text(route.path, '/');
+  if (parts.size() < 3 || parts[1] != "api" || parts[2].find('.') != std::string::npos || parts[2] == "docs")
+    return "service";
+  return parts[2] == "training" && parts.size() > 3 ? parts[3] : parts[2];
+}
 
 json openapi_of(const Routes& routes) {
   json paths = json::object();
+  json components = json::object();
+  json tags = json::array();
   for (const Route& route : routes.all()) {
-    json operation{{"operationId", route.name},
-                   {"summary", route.help},
-                   {"parameters", parameters_of(route)},
-                   {"responses", answers_of(route)}};
-    if (!route.body.is_null()) {
-      json content = json::object();
-      for (const std::string& type : route.body_types) content[type] = {{"schema", route.body}};
-      operation["requestBody"] = {{"required", true}, {"content", content}};
-    }
-    operation["security"] =
-        route.access == Access::anybody ? json::array() : json::array({{{"token", json::array()}}});
     std::string method = route.method;
     for (char& c : method) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    paths[described_path(route.path)][method] = std::move(operation);
+    paths[described_path(route.path)][method] = operation_of(route, components);
+    const json tag{{"name", tag_of(route)}};
+    if (std::ranges::find(tags, tag) == tags.end()) tags.push_back(tag);
   }
   return {{"openapi", "3.1.0"},
           {"info",
            {{"title", "Stoker"},
             {"version", STOKER_VERSION},
             {"description", "Training jobs and what belongs to them."}}},
+          {"servers", json::array({{{"url", "/"}}})},
+          {"tags", tags},
           {"paths", paths},
           {"components",
-           {{"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}},
-            {"schemas",
-             {{"Error",
-               {{"type", "object"},
-                {"required", {"error", "status"}},
-                {"properties", {{"error", {{"type", "string"}}}, {"status", {{"type", "integer"}}}}}}}}}}}};
+           {{"securitySchemes",
+             {{"token",
+               {{"type", "http"},
+                {"scheme", "bearer"},
+                {"description",
+                 "Made by `stoker tokens create`; the first is shown when the service starts."}}}}},
+            {"schemas", components}}}};
 }
 
 }  // namespace stoker::serve

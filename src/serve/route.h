@@ -51,6 +51,7 @@ struct Answer {  // that a route may give
   std::string help;
   nlohmann::json schema = nlohmann::json::object();
   std::string type = "application/json";
+  nlohmann::json example = nullptr;
 };
 
 enum class Access { anybody, viewer, user, admin };
@@ -68,7 +69,8 @@ struct Route {
   std::vector<std::string> body_types = {"application/json"};
   std::vector<Answer> answers = {};
   std::uint64_t most_body = 1 << 20;
-  bool is_upload = false;  // the body goes to a file
+  bool is_upload = false;            // the body goes to a file
+  nlohmann::json example = nullptr;  // of a body
 };
 
 // An answer that is an error: its status and a sentence for people.

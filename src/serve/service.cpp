@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "serve/log.h"
 #include "store/dataset_store.h"
 
 namespace stoker::serve {
@@ -49,6 +50,24 @@ bool takes_type(const Route& route, std::string_view type) {
 
 std::string joined_methods(std::vector<std::string> methods) {
   return join(methods, ", ");
+}
+
+// What its process said last is not for this log.
+void log_job(const JobRecord& job) {
+  std::vector<std::pair<std::string_view, std::string>> details{
+      {"id", job.id}, {"state", std::string(config::name_of(job.state))}};
+  if (job.asked != JobWish::none) details.emplace_back("asked", config::name_of(job.asked));
+  if (!job.slot.empty()) details.emplace_back("slot", job.slot);
+  if (!job.reason.empty()) details.emplace_back("reason", job.reason.substr(0, job.reason.find('\n')));
+  log_event("job", details);
+}
+
+void log_failure(const Request& request, const std::string& why) {
+  log_event("error", {{"method", request.method}, {"path", request.path}, {"why", why}});
+}
+
+double seconds_since(steady_clock::time_point began) {
+  return std::chrono::duration<double>(steady_clock::now() - began).count();
 }
 
 }  // namespace
@@ -116,6 +135,7 @@ Service::Service(ServiceConfig config)
              jobs_),
       audit_(config_.data / "audit.jsonl"),
       rate_(config_.requests_per_second) {
+  jobs_.when_changed(log_job);
   routes_.add(job_routes(*this));
   routes_.add(system_routes(*this));
   routes_.add(card_routes());
@@ -157,8 +177,8 @@ void Service::put_sample_on_record() {
       "'{}' datasets generate {} --sample uhf_mixed --to '{}' --table uhf_mixed >'{}' 2>&1",
       config_.program.string(), sample_id, (folder / "uhf_mixed.sqlite").string(), place.log().string());
   if (std::system(command.c_str()) != 0)
-    fmt::print(stderr, "stoker: the sample uhf_mixed could not be put on record: {}\n",
-               last_lines(place.log(), 1));
+    log_event("error", {{"what", "the sample uhf_mixed could not be put on record"},
+                        {"why", last_lines(place.log(), 1)}});
   fs::remove(place.log(), ignored);
 }
 
@@ -202,14 +222,25 @@ Response Service::finished(Response response) const {
 
 Response Service::answer_to_malformed(int status, const std::string& why, const std::string& address) {
   audit_.write("malformed request", {}, address, {{"status", status}, {"why", why}});
+  figures_.add(nullptr, status, 0);
   Response response = error_response(status, why);
   response.ends_connection = true;
   return finished(std::move(response));
 }
 
 std::optional<Response> Service::refuse_early(const Request& head, Reception& reception) {
+  const auto began = steady_clock::now();
+  const Route* route = nullptr;
+  std::optional<Response> early = early_answer(head, reception, route);
+  if (early) figures_.add(route, early->status, seconds_since(began));
+  return early;
+}
+
+std::optional<Response> Service::early_answer(const Request& head, Reception& reception,
+                                              const Route*& asked_for) {
   try {
     const Routes::Found found = routes_.find(head.method, head.path);
+    asked_for = found.route;
     if (found.route == nullptr) {
       if (found.allowed.empty())
         return finished(error_response(404, fmt::format("there is nothing at {}", printable(head.path))));
@@ -255,14 +286,17 @@ std::optional<Response> Service::refuse_early(const Request& head, Reception& re
     }
     return std::nullopt;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "stoker: {} {}: {}\n", head.method, printable(head.path), error.what());
+    log_failure(head, error.what());
     return finished(error_response(503, "the service cannot answer now; try again"));
   }
 }
 
 Response Service::answer(Request& request) {
+  const auto began = steady_clock::now();
+  const Route* route = nullptr;
   const auto respond = [&]() -> Response {
     const Routes::Found found = routes_.find(request.method, request.path);
+    route = found.route;
     if (found.route == nullptr) return error_response(404, "there is nothing here");
     Call call{request, {}, found.parts};
     bool has_session = false;
@@ -285,16 +319,16 @@ Response Service::answer(Request& request) {
   } catch (const Error& error) {
     const bool is_wrong = error.code() == ExitCode::wrong_request && error.cause() == Cause::request;
     response = error_response(is_wrong ? 422 : 503, error.what());
-    if (!is_wrong)
-      fmt::print(stderr, "stoker: {} {}: {}\n", request.method, printable(request.path), error.what());
+    if (!is_wrong) log_failure(request, error.what());
   } catch (const std::bad_alloc&) {
     response = error_response(503, "the service has no memory for that now");
   } catch (const std::exception& error) {
-    fmt::print(stderr, "stoker: {} {}: {}\n", request.method, printable(request.path), error.what());
+    log_failure(request, error.what());
     response = error_response(500, "the service failed; its log says why");
   }
   std::error_code ignored;
   if (!request.body_file.empty()) fs::remove(request.body_file, ignored);
+  figures_.add(route, response.status, seconds_since(began));
   return finished(std::move(response));
 }
 

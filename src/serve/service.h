@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,7 @@
 
 #include "serve/http.h"
 #include "serve/job_queue.h"
+#include "serve/request_figures.h"
 #include "serve/route.h"
 #include "store/job_store.h"
 #include "store/records.h"
@@ -80,9 +82,14 @@ class Service : public Site {
   TokenStore& tokens() { return tokens_; }
   AuditLog& audit() { return audit_; }
   const Routes& routes() const { return routes_; }
+  const RequestFigures& figures() const { return figures_; }
+  // How many there are is known to the server alone.
+  void count_connections_by(std::function<std::size_t()> count) { count_connections_ = std::move(count); }
+  std::size_t connections() const { return count_connections_ ? count_connections_() : 0; }
 
  private:
   struct Held;  // the lock on the data folder
+  std::optional<Response> early_answer(const Request& head, Reception& reception, const Route*& route);
   std::optional<Caller> caller_of(const Request& request, bool& has_session);
   void put_sample_on_record();
   Response finished(Response response) const;
@@ -96,6 +103,8 @@ class Service : public Site {
   AuditLog audit_;
   RateLimit rate_;
   Routes routes_;
+  RequestFigures figures_;
+  std::function<std::size_t()> count_connections_;
   std::mutex known_mutex_;
   struct Known {
     TokenRecord token;
@@ -117,6 +126,9 @@ std::vector<Route> continue_routes(Service& service);
 
 // The OpenAPI document of all routes.
 nlohmann::json openapi_of(const Routes& routes);
+std::string tag_of(const Route& route);
+// What is told to Prometheus, in its text format.
+std::string metrics_text(Service& service);
 
 // "Bearer …", or empty.
 std::string bearer_token(const Request& request);

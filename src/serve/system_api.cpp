@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "pipeline/document.h"
+#include "database/writable.h"
+#include "serve/docs_page.h"
+#include "serve/log.h"
+#include "serve/schema.h"
 #include "serve/service.h"
 
 namespace stoker::serve {
@@ -10,26 +13,22 @@ namespace {
 using nlohmann::json;
 
 Response ready(Service& service) {
+  std::string kind;
   try {
+    const auto held = service.records().hold();
+    kind = service.records().to_write().is_postgres() ? "postgresql" : "sqlite";
     service.jobs().counts();
-  } catch (const std::exception&) {
-    return error_response(503, "the store cannot be read");
+  } catch (const std::exception& error) {
+    log_event("error", {{"what", "the store cannot be read"}, {"why", error.what()}});
+    return error_response(503, "the store cannot be read; the log of the service says why");
   }
-  return json_response({{"status", "ready"}});
+  return json_response({{"status", "ready"}, {"store", kind}});
 }
 
-// In the text format of Prometheus.
-Response metrics(Service& service) {
-  std::string text = "# HELP stoker_jobs Jobs on record by their state.\n# TYPE stoker_jobs gauge\n";
-  for (const auto& [state, count] : service.jobs().counts())
-    text += fmt::format("stoker_jobs{{state=\"{}\"}} {}\n", config::name_of(state), count);
-  text += fmt::format(
-      "# HELP stoker_slots Room for jobs.\n# TYPE stoker_slots gauge\nstoker_slots {}\n"
-      "# HELP stoker_slots_in_use Jobs that run.\n# TYPE stoker_slots_in_use gauge\nstoker_slots_in_use {}\n",
-      service.queue().slots().size(), service.queue().running());
+Response plain_text(const char* type, std::string body) {
   Response response;
-  response.type = "text/plain; version=0.0.4; charset=utf-8";
-  response.body = std::move(text);
+  response.type = type;
+  response.body = std::move(body);
   return response;
 }
 
@@ -48,7 +47,7 @@ std::vector<Route> system_routes(Service& service) {
        {},
        nullptr,
        {},
-       {{200, "It is"}}},
+       {{200, "It is", schema::object("Health", {{"status", schema::text()}})}}},
       {"GET",
        "/readyz",
        "ready",
@@ -58,13 +57,19 @@ std::vector<Route> system_routes(Service& service) {
        {},
        nullptr,
        {},
-       {{200, "It can"}, {503, "It cannot"}}},
+       {{200, "It can",
+         schema::object("Readiness",
+                        {{"status", schema::text()},
+                         {"store", schema::text("What jobs are on record in: sqlite or postgresql")}})},
+        {503, "It cannot"}}},
       {"GET",
        "/metrics",
        "metrics",
        "Figures for Prometheus",
        Access::viewer,
-       [&service](Call&) { return metrics(service); },
+       [&service](Call&) {
+         return plain_text("text/plain; version=0.0.4; charset=utf-8", metrics_text(service));
+       },
        {},
        nullptr,
        {},
@@ -78,7 +83,37 @@ std::vector<Route> system_routes(Service& service) {
        {},
        nullptr,
        {},
-       {{200, "OpenAPI 3.1"}}},
+       {{200, "OpenAPI 3.1", {{"type", "object"}}}}},
+      {"GET",
+       "/api/docs",
+       "docs",
+       "This description as a page for people",
+       Access::anybody,
+       [&service](Call&) { return plain_text("text/html; charset=utf-8", docs_page(service.routes())); },
+       {},
+       nullptr,
+       {},
+       {{200, "The page", {{"type", "string"}}, "text/html"}}},
+      {"GET",
+       "/api/docs/docs.css",
+       "docsStyle",
+       "How the page looks",
+       Access::anybody,
+       [](Call&) { return plain_text("text/css; charset=utf-8", std::string(embedded::docs_style)); },
+       {},
+       nullptr,
+       {},
+       {{200, "The style", {{"type", "string"}}, "text/css"}}},
+      {"GET",
+       "/api/docs/docs.js",
+       "docsScript",
+       "What lets requests be tried on the page",
+       Access::anybody,
+       [](Call&) { return plain_text("text/javascript; charset=utf-8", std::string(embedded::docs_script)); },
+       {},
+       nullptr,
+       {},
+       {{200, "The script", {{"type", "string"}}, "text/javascript"}}},
   };
 }
 
