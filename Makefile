@@ -1,8 +1,12 @@
-# Two commands for a new user: `make demo` and `make test`. Both install what is missing first.
-.PHONY: demo test build all-targets setup soak dev gpu format clean
+# Three commands for a new user: `make demo`, `make serve` and `make test`. All install what is missing first.
+.PHONY: demo serve test build all-targets setup soak dev gpu format clean
 
 demo: build
 	build/stoker run examples/boston_housing.yaml
+
+# The service, on this machine alone; it shows its first token once.
+serve: build
+	build/stoker serve
 
 # One more at a time than there are cores: many wait for the disk.
 test: all-targets
