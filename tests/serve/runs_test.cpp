@@ -30,11 +30,11 @@ class ServiceRuns : public testing::Test {
   // One of a service that is no more, or that somebody put there.
   static void write_run(const std::string& name, const std::string& started = "2026-01-01T00:00:00.000Z") {
     fs::create_directories(service_->data() / "runs" / name);
-    const json record{{"format", 1},  {"name", "old"},          {"status", "finished"},
-                      {"error", ""},  {"started", started},     {"seconds", 1.0},
-                      {"cards", {}},  {"trainings", {}},        {"results", json::array()},
-                      {"notes", {}},  {"warnings", {}},         {"stoker_version", "0"},
-                      {"cpu", "any"}, {"peak_memory_bytes", 1}, {"cores", 1}};
+    const json record{{"format", 1},
+                      {"name", "old"},
+                      {"status", "finished"},
+                      {"started", started},
+                      {"seconds", 1.0}};
     std::ofstream(service_->data() / "runs" / name / "run.json") << record.dump();
   }
   static json searched(const json& rates, int epochs = 3) {
