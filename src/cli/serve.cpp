@@ -29,6 +29,7 @@ struct ServeCommand {
   std::int64_t grace = 30;
   std::int64_t hang_after = 600;
   int requests_per_second = 500;
+  bool takes_store = false;
   bool allows_urls = false;
   bool allows_databases = false;
 };
@@ -70,6 +71,7 @@ ExitCode serve_until_ended(ServeCommand command) {
   config.processor_slots = command.workers > 0 ? command.workers : std::max(1, cpu_cores() / 2);
   config.grace = std::chrono::seconds(command.grace);
   config.hang_after = std::chrono::seconds(command.hang_after);
+  config.takes_store = command.takes_store;
   config.allows_urls = command.allows_urls;
   config.allows_databases = command.allows_databases;
   config.requests_per_second = command.requests_per_second;
@@ -123,6 +125,8 @@ Action declare_serve(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--requests-per-second", command->requests_per_second, "Of one token; 0: any number")
       ->capture_default_str();
+  app.add_flag("--take-store", command->takes_store,
+               "Run the jobs of this store here, though they were those of another data folder that is gone");
   app.add_flag("--allow-urls", command->allows_urls, "Documents may fetch data from addresses");
   app.add_flag("--allow-databases", command->allows_databases,
                "Documents may read databases by their address");

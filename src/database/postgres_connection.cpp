@@ -314,6 +314,10 @@ void PostgresConnection::copy(const std::string& text,
   only_result();
 }
 
+bool PostgresConnection::is_lost() const {
+  return pq().status(connection_.get()) != ConnectionStatus::ok;
+}
+
 std::string PostgresConnection::snapshot() {
   return rows_of("SELECT pg_export_snapshot()").at(0).at(0).value();
 }

@@ -46,6 +46,8 @@ class PostgresConnection {
   // Each message of COPY … TO STDOUT in turn.
   void copy(const std::string& text, const std::function<void(std::string_view message)>& take);
 
+  bool is_lost() const;  // the server has ended it, or cannot be reached any more
+
   std::string snapshot();  // for other connections, while this one lives
 
  private:

@@ -1,6 +1,8 @@
 #include "device/device.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <fstream>
 #include <string_view>
 
@@ -99,8 +101,12 @@ std::string cpu_model() {
 
 int cpu_cores() {
   cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
-  return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  const bool is_told = sched_getaffinity(0, sizeof allowed, &allowed) == 0;
+  const int cores = is_told ? CPU_COUNT(&allowed) : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  // A share of them, where several programs run side by side by agreement. What is no number is no limit.
+  const char* text = std::getenv("STOKER_THREADS");
+  const long share = text == nullptr ? 0 : std::strtol(text, nullptr, 10);
+  return share > 0 ? static_cast<int>(std::min<long>(cores, share)) : cores;
 }
 
 std::uint64_t memory_bytes() {

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "device/device.h"
+
 namespace stoker {
 
 void share_among_threads(std::int64_t count, int threads, const std::function<void(std::int64_t)>& work) {
@@ -37,7 +39,7 @@ void share_among_threads(std::int64_t count, int threads, const std::function<vo
 }
 
 void share_among_cores(std::int64_t count, const std::function<void(std::int64_t)>& work) {
-  share_among_threads(count, static_cast<int>(std::thread::hardware_concurrency()), work);
+  share_among_threads(count, cpu_cores(), work);
 }
 
 }  // namespace stoker

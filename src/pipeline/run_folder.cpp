@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/unfinished_line.h"
 #include "base/without_sync.h"
 #include "device/device.h"
 #include "pipeline/training_card.h"
@@ -187,6 +188,7 @@ std::unique_ptr<RunFolder> RunFolder::reopen(const fs::path& folder, const Docum
   clear_half_made_below(folder);
   write_file(RunPaths{folder}.document(), document.to_yaml());
   std::unique_ptr<RunFolder> run(new RunFolder(folder, std::move(lock), document, std::move(earlier)));
+  drop_unfinished_line(run->paths_.events());  // an epoch that was told in part is told again
   run->told_epochs_ = epochs_told_in(run->paths_.events());
   run->begin_sitting("run_resumed", document.name);
   return run;

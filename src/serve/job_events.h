@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "serve/http.h"
 #include "serve/job_queue.h"
@@ -25,7 +26,7 @@ struct EventPlace {
 // What happens to a job, as server-sent events: `state`, those of its run by their names, `log`, and
 // `progress` at most once a second. All but the last have an id, from which a listener that was cut off goes
 // on without a gap, in another process of the service too: it says where in the files and records the
-// listener is.
+// listener is. Asked for more, it looks at the files; at the store only after the record has changed.
 class JobEvents : public Stream {
  public:
   JobEvents(std::string id, EventPlace place, JobQueue& queue, JobStore& jobs);
@@ -36,21 +37,26 @@ class JobEvents : public Stream {
   static std::size_t listeners() { return listeners_; }  // how many there are now
 
  private:
-  void add_states(std::string& text);
+  bool read_record();  // false: there is none any more
+  void add_states(std::string& text, std::size_t count);
   bool add_run(std::string& text);  // false: there is more
   bool add_log(std::string& text);
   void add_progress(std::string& text);
-  void add(std::string& text, std::string_view name, const std::string& data) const;
+  void add(std::string& text, std::string_view name, std::string_view data) const;
 
   static inline std::atomic<std::size_t> listeners_ = 0;
   std::string id_;
   EventPlace place_;
-  JobQueue& queue_;
   JobStore& jobs_;
+  JobNews::Changes changes_;
+  std::uint64_t seen_changes_ = 0;
+  std::chrono::steady_clock::time_point read_ = {};
+  std::vector<JobEvent> states_;  // read, and not told yet
+  bool is_done_ = false;          // by the record: its files grow no more
+  bool is_over_ = false;
   std::filesystem::path run_events_;
   std::filesystem::path log_;
   std::filesystem::path progress_;
-  bool is_over_ = false;
   std::filesystem::file_time_type progress_time_ = {};
 };
 

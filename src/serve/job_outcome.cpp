@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "report/sweep_contents.h"
+#include "serve/job_work.h"
 #include "store/runs.h"
 
 namespace stoker::serve {
@@ -23,7 +24,22 @@ std::string end_of_process(int status) {
       return "its process was killed (SIGKILL), most likely because the machine had no memory left";
     return fmt::format("its process crashed: {}", strsignal(signal));
   }
+  constexpr int not_found = 127;  // of a loader that lacks a library, for one
+  if (WEXITSTATUS(status) == not_found) return "its program could not be started (exit code 127)";
   return fmt::format("its process ended with exit code {}", WEXITSTATUS(status));
+}
+
+// Those by which people and machines that go down end what runs; it may go on later.
+bool is_request_to_end(int signal) {
+  return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+}
+
+// By itself, not because somebody wanted it to.
+bool went_wrong(const EndOfProcess& end) {
+  if (!end.status || end.was_forced) return false;
+  if (WIFSIGNALED(*end.status)) return !is_request_to_end(WTERMSIG(*end.status));
+  const int code = WEXITSTATUS(*end.status);
+  return code != 0 && code != static_cast<int>(ExitCode::interrupted);
 }
 
 std::string with_last_lines(const std::string& what, const JobFolder& folder) {
@@ -82,20 +98,16 @@ std::optional<RunRecord> record_in(const std::filesystem::path& run_folder) {
   }
 }
 
-// Nobody here stopped it.
-JobOutcome without_being_asked(const JobRecord& job, const EndOfProcess& end, const JobFolder& folder,
-                               const std::optional<RunRecord>& record, int most_attempts) {
-  if (record && record->status == RunStatus::failed) return {JobState::failed, record->error, {}};
-  const bool said_wrong = end.status && WIFEXITED(*end.status) && WEXITSTATUS(*end.status) != 0 &&
-                          WEXITSTATUS(*end.status) != static_cast<int>(ExitCode::interrupted);
-  const bool crashed = end.status && WIFSIGNALED(*end.status);
-  if (said_wrong || crashed)
-    return {JobState::failed, with_last_lines(end_of_process(*end.status), folder), {}};
-  if (job.attempts >= most_attempts)
-    return {
-        JobState::failed,
-        with_last_lines(fmt::format("its process was gone without a word {} times", job.attempts), folder),
-        {}};
+// The clock of files is a little behind.
+bool is_written_since(double moment, const std::filesystem::path& run_folder) {
+  constexpr double slack = 0.1;
+  return record_written_at(run_folder) >= moment - slack;
+}
+
+JobOutcome of_one_not_started(const JobRecord& job, const EndOfProcess& end, int most_attempts) {
+  if (job.asked == JobWish::pause) return {JobState::paused, "", {}};
+  if (end.starts_failed >= most_attempts)
+    return {JobState::failed, "it could not be started: " + end.not_started, {}};
   return {JobState::queued, "", {}};
 }
 
@@ -117,13 +129,23 @@ JobOutcome outcome_of(const JobRecord& job, const EndOfProcess& end, const std::
     return {JobState::completed, "", std::move(summary)};
   }
   if (job.asked == JobWish::cancel) return {JobState::cancelled, "", {}};
+  if (!end.not_started.empty()) return of_one_not_started(job, end, most_attempts);
   if (!end.why_stopped.empty()) return {JobState::failed, with_last_lines(end.why_stopped, folder), {}};
-  if (record && record->status == RunStatus::failed) return {JobState::failed, record->error, {}};
+  if (record && record->status == RunStatus::failed && is_written_since(end.began, run_folder))
+    return {JobState::failed, record->error, {}};
+  if (went_wrong(end)) return {JobState::failed, with_last_lines(end_of_process(*end.status), folder), {}};
   if (job.asked == JobWish::pause)
     return {JobState::paused,
             end.was_forced ? "it did not stop by itself, and goes on from its last checkpoint" : "",
             {}};
-  return without_being_asked(job, end, folder, record, most_attempts);
+  if (end.fruitless >= most_attempts)
+    return {JobState::failed,
+            with_last_lines(fmt::format("its process was gone without a word {} times in a row, and the run "
+                                        "came no further",
+                                        end.fruitless),
+                            folder),
+            {}};
+  return {JobState::queued, "", {}};
 }
 
 }  // namespace stoker::serve

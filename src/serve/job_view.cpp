@@ -53,6 +53,7 @@ nlohmann::json job_view(Service& service, const JobRecord& job, bool whole) {
   if (nlohmann::json progress = progress_of(service, job); !progress.is_null())
     view["progress"] = std::move(progress);
   view["attempts"] = job.attempts;
+  view["seconds_used"] = service.queue().seconds_used(job);
   view["document"] = job.document;
   view["request"] = job.request;
   return view;

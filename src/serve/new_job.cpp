@@ -52,6 +52,8 @@ JobRecord job_of_document(const Service& service, const Caller& caller, const Do
   job.notes.insert(job.notes.end(), document.notes.begin(), document.notes.end());
   job.name = asked.name.empty() ? document.name : asked.name;
   job.device = device_of(document, asked.card);
+  if (job.device == "cuda" && !has_gpu(service.queue().slots()))
+    refuse("the document asks for cuda, and this service has no GPU; available: cpu, auto");
   job.run =
       fmt::format("{}_{}_{}", time_stamp_for_names(), name_in_run_folder(job.name), job.id.substr(0, 8));
   return job;

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "serve/log.h"
 #include "store/dataset_store.h"
+#include "store/store_owner.h"
 
 namespace stoker::serve {
 namespace {
@@ -96,6 +97,7 @@ void AuditLog::write(const std::string& what, const Caller& who, const std::stri
   if (!who.name.empty()) line["who"] = who.name;
   if (!details.is_null()) line["details"] = details;
   const std::lock_guard lock(mutex_);
+  file_.clear();  // a disk that was full may have room again
   file_ << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n' << std::flush;
 }
 
@@ -136,6 +138,7 @@ Service::Service(ServiceConfig config)
       audit_(config_.data / "audit.jsonl"),
       rate_(config_.requests_per_second) {
   jobs_.when_changed(log_job);
+  own_store(records_, config_.data, config_.takes_store);
   routes_.add(job_routes(*this));
   routes_.add(system_routes(*this));
   routes_.add(card_routes());

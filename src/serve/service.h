@@ -27,6 +27,7 @@ struct ServiceConfig {
   int processor_slots = 1;
   std::chrono::seconds grace{30};
   std::chrono::seconds hang_after{600};
+  bool takes_store = false;       // of another data folder
   bool allows_urls = false;       // sources that are fetched from an address
   bool allows_databases = false;  // sources that are read from a server
   int requests_per_second = 500;  // of a token, or of an address without one; 0: any number

@@ -313,6 +313,30 @@ TEST_F(Postgres, IsWrittenToWithBoundValuesAllOrNothing) {
   EXPECT_THROW(database->run("SELECT 1; SELECT 2"), Error) << "one statement at a time";
 }
 
+TEST_F(Postgres, IsWrittenToAgainAfterTheConnectionWasLostAndNeverByHalves) {
+  run("CREATE TABLE lost (number BIGINT)");
+  const auto database = write_postgres(cluster()->local_address());
+  const auto cut = [&] {
+    const std::string own = database->run("SELECT pg_backend_pid()").at(0).at(0).value();
+    run("SELECT pg_terminate_backend(" + own + ", 5000)");
+  };
+  cut();
+  EXPECT_EQ(database->run("SELECT count(*) FROM lost").at(0).at(0), "0") << "who reads need not know";
+  {
+    Transaction all(*database);
+    database->run("INSERT INTO lost VALUES (1)");
+    cut();
+    EXPECT_THROW(database->run("INSERT INTO lost VALUES (2)"), Error);
+    EXPECT_THROW(database->run("INSERT INTO lost VALUES (3)"), Error) << "not on another connection";
+  }
+  EXPECT_EQ(run("SELECT count(*) FROM lost"), "0");
+  cut();
+  Transaction all(*database);
+  database->run("INSERT INTO lost VALUES (4)");
+  all.commit();
+  EXPECT_EQ(run("SELECT count(*) FROM lost"), "1");
+}
+
 TEST(PostgresPlaces, TellDatabasesApartAndNotPasswords) {
   const std::string place = postgres_place("postgres://me:Sesame@db.example.org:5433/plant");
   EXPECT_THAT(place, AllOf(HasSubstr("host=db.example.org"), HasSubstr("port=5433"),

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "serve/event_text.h"
 #include "serve/running_service.h"
 
 namespace stoker::test {
@@ -31,22 +32,6 @@ TEST(ServiceJobs, OfTheGuideRunsToTheEnd) {
   EXPECT_EQ(job["state"], "completed") << job.dump(1);
   EXPECT_EQ(job["summary"]["trainings"][0]["model_type"], "triangulation");
   EXPECT_TRUE(job["summary"]["results"][0]["metrics"].contains("distance_p68"));
-}
-
-std::vector<int> epochs_in(const std::string& events) {
-  std::vector<int> epochs;
-  for (std::size_t at = events.find("event: epoch_finished"); at != std::string::npos;
-       at = events.find("event: epoch_finished", at + 1)) {
-    const std::size_t data = events.find("data: ", at) + 6;
-    epochs.push_back(json::parse(events.substr(data, events.find('\n', data) - data))["epoch"]);
-  }
-  return epochs;
-}
-
-std::vector<int> numbers_to(int last) {
-  std::vector<int> numbers;
-  for (int i = 1; i <= last; ++i) numbers.push_back(i);
-  return numbers;
 }
 
 TEST(ServiceJobs, GoOnWhereTheyWereWhenTheServiceAndTheirProcessesAreKilled) {

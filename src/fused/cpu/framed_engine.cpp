@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "device/device.h"
 #include "device/flush_to_zero.h"
 #include "fused/cpu/layout.h"
 #include "fused/cpu/row_order.h"
@@ -38,7 +39,7 @@ int FramedEngine::threads_for(const EngineRequest& request, const Slices& slices
   if (wanted > 0) return wanted;
   const std::int64_t rows = std::min(request.batch_size, request.training.rows());
   const std::int64_t worth = 3 * rows * slices.multiply_adds / work_per_thread;
-  const auto cores = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
+  const auto cores = static_cast<std::int64_t>(std::max(1, cpu_cores()));
   return static_cast<int>(std::clamp<std::int64_t>(worth, 1, std::min(cores, slices.most_threads)));
 }
 
