@@ -76,10 +76,11 @@ json line_schema() {
 json job_schema() {
   json whole = line_schema();
   whole["title"] = "Job";
-  for (const char* name : {"attempts", "document", "request"}) whole["required"].push_back(name);
+  for (const char* name : {"attempts", "seconds_used", "document", "request"}) whole["required"].push_back(name);
   json& properties = whole["properties"];
   properties["waits_for"] = schema::text("Why it has not begun yet");
   properties["progress"] = progress_schema();
+  properties["seconds_used"] = schema::number("That its processes have taken so far");
   properties["attempts"] = schema::whole("Processes that were started for it");
   properties["document"] = schema::text("As it is run, YAML");
   properties["request"] = schema::of_type("object", "As it was sent");

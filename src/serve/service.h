@@ -80,6 +80,7 @@ class Service : public Site {
   Records& records() { return records_; }
   JobStore& jobs() { return jobs_; }
   JobQueue& queue() { return queue_; }
+  const JobQueue& queue() const { return queue_; }
   TokenStore& tokens() { return tokens_; }
   AuditLog& audit() { return audit_; }
   const Routes& routes() const { return routes_; }
