@@ -20,6 +20,8 @@ namespace fs = std::filesystem;
 using std::chrono::steady_clock;
 
 constexpr auto token_is_known_for = std::chrono::seconds(1);
+// Of what a token may do in a second: predictions are small and many.
+constexpr double cost_of_prediction = 0.05;
 // The id that job requests of seed-style guides name.
 constexpr const char* sample_id = "29b7b2f4-eb9b-4e22-a77f-c03f0c4ca876";
 
@@ -101,7 +103,7 @@ void AuditLog::write(const std::string& what, const Caller& who, const std::stri
   file_ << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n' << std::flush;
 }
 
-bool RateLimit::allows(const std::string& who) {
+bool RateLimit::allows(const std::string& who, double cost) {
   if (per_second_ <= 0) return true;
   constexpr std::size_t most_remembered = 10'000;
   const double most = 2 * per_second_;
@@ -113,8 +115,8 @@ bool RateLimit::allows(const std::string& who) {
   bucket.tokens = std::min(
       most, bucket.tokens + per_second_ * std::chrono::duration<double>(now - bucket.filled).count());
   bucket.filled = now;
-  if (bucket.tokens < 1) return false;
-  bucket.tokens -= 1;
+  if (bucket.tokens < cost) return false;
+  bucket.tokens -= cost;
   return true;
 }
 
@@ -132,14 +134,20 @@ Service::Service(ServiceConfig config)
       held_(std::make_unique<Held>(config_.data)),
       jobs_(records_),
       tokens_(records_),
+      models_(records_),
+      served_(models_, config_.model_bytes),
       queue_({config_.data, config_.program, slots_of_machine(config_.processor_slots), config_.grace,
-              config_.hang_after, 5},
+              config_.hang_after, 5,
+              [this](const JobRecord& job) { put_model_on_record(job.id, job.name, job.run); }},
              jobs_),
       audit_(config_.data / "audit.jsonl"),
       rate_(config_.requests_per_second) {
   jobs_.when_changed(log_job);
   own_store(records_, config_.data, config_.takes_store);
   routes_.add(job_routes(*this));
+  routes_.add(dataset_routes(*this));
+  routes_.add(model_routes(*this));
+  routes_.add(prediction_routes(*this));
   routes_.add(system_routes(*this));
   routes_.add(card_routes());
   routes_.add(project_routes(*this));
@@ -160,12 +168,28 @@ std::optional<std::string> Service::start() {
   if (std::ranges::none_of(all, [](const TokenRecord& token) { return token.revoked.empty(); }))
     first = tokens_.create("first", UserRole::admin);
   put_sample_on_record();
+  put_models_on_record();
+  served_.read_names();
   queue_.start();
   return first;
 }
 
 void Service::stop() {
   queue_.stop();
+}
+
+// A model that cannot be read is told of and left out: its job is complete all the same.
+void Service::put_model_on_record(const std::string& job, const std::string& name, const std::string& run) {
+  try {
+    record_model_of(job, name, config_.data / "runs" / run, models_);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "stoker: the model of job {} is not on record: {}\n", job, error.what());
+  }
+}
+
+// Those of jobs that completed when the service before was just ending.
+void Service::put_models_on_record() {
+  for (const auto& job : models_.jobs_without_models()) put_model_on_record(job.id, job.name, job.run);
 }
 
 // By the command that everybody has for it.
@@ -231,6 +255,21 @@ Response Service::answer_to_malformed(int status, const std::string& why, const 
   return finished(std::move(response));
 }
 
+// The token must be one that was seen a moment ago, so that nothing is read from the store.
+bool Service::is_quick(const Request& request) {
+  const Routes::Found found = routes_.find(request.method, request.path);
+  if (found.route == nullptr || !found.route->is_quick) return false;
+  const std::string token = bearer_token(request);
+  if (token.empty()) return false;
+  {
+    const std::string hash = hash_of_secret(token);
+    const std::lock_guard lock(known_mutex_);
+    const auto known = known_.find(hash);
+    if (known == known_.end() || known->second.until <= steady_clock::now()) return false;
+  }
+  return found.route->is_quick(request, found.parts);
+}
+
 std::optional<Response> Service::refuse_early(const Request& head, Reception& reception) {
   const auto began = steady_clock::now();
   const Route* route = nullptr;
@@ -256,7 +295,8 @@ std::optional<Response> Service::early_answer(const Request& head, Reception& re
     if (route.access != Access::anybody) {
       bool has_session = false;
       const auto caller = caller_of(head, has_session);
-      if (!rate_.allows(caller ? caller->token : head.address)) {
+      if (!rate_.allows(caller ? caller->token : head.address,
+                        caller && route.changes_nothing ? cost_of_prediction : 1)) {
         Response response = error_response(429, "too many requests; wait a second");
         response.headers.emplace_back("Retry-After", "1");
         return finished(std::move(response));
@@ -305,7 +345,7 @@ Response Service::answer(Request& request) {
     bool has_session = false;
     if (const auto caller = caller_of(request, has_session)) call.caller = *caller;
     Response response = found.route->answer(call);
-    if (changes_something(request.method))
+    if (changes_something(request.method) && !found.route->changes_nothing)
       audit_.write(found.route->name, call.caller, request.address,
                    {{"path", request.path}, {"status", response.status}});
     return response;

@@ -15,7 +15,9 @@
 #include "serve/job_queue.h"
 #include "serve/request_figures.h"
 #include "serve/route.h"
+#include "serve/served_models.h"
 #include "store/job_store.h"
+#include "store/model_store.h"
 #include "store/records.h"
 #include "store/token_store.h"
 
@@ -31,6 +33,7 @@ struct ServiceConfig {
   bool allows_urls = false;       // sources that are fetched from an address
   bool allows_databases = false;  // sources that are read from a server
   int requests_per_second = 500;  // of a token, or of an address without one; 0: any number
+  std::uint64_t model_bytes = std::uint64_t{512} << 20;  // of models that are kept in memory to predict
 };
 
 // What happened and who did it, a line each, in audit.jsonl of the data folder. No secrets.
@@ -49,7 +52,7 @@ class AuditLog {
 class RateLimit {
  public:
   explicit RateLimit(int per_second) : per_second_(per_second) {}
-  bool allows(const std::string& who);
+  bool allows(const std::string& who, double cost = 1);
 
  private:
   struct Bucket {
@@ -72,6 +75,7 @@ class Service : public Site {
   std::optional<std::string> start();
   void stop();
 
+  bool is_quick(const Request& request) override;
   std::optional<Response> refuse_early(const Request& head, Reception& reception) override;
   Response answer(Request& request) override;
   Response answer_to_malformed(int status, const std::string& why, const std::string& address) override;
@@ -82,6 +86,8 @@ class Service : public Site {
   JobQueue& queue() { return queue_; }
   const JobQueue& queue() const { return queue_; }
   TokenStore& tokens() { return tokens_; }
+  ModelStore& models() { return models_; }
+  ServedModels& served() { return served_; }
   AuditLog& audit() { return audit_; }
   const Routes& routes() const { return routes_; }
   const RequestFigures& figures() const { return figures_; }
@@ -94,6 +100,8 @@ class Service : public Site {
   std::optional<Response> early_answer(const Request& head, Reception& reception, const Route*& route);
   std::optional<Caller> caller_of(const Request& request, bool& has_session);
   void put_sample_on_record();
+  void put_models_on_record();
+  void put_model_on_record(const std::string& job, const std::string& name, const std::string& run);
   Response finished(Response response) const;
 
   ServiceConfig config_;
@@ -101,6 +109,8 @@ class Service : public Site {
   Records records_;
   JobStore jobs_;
   TokenStore tokens_;
+  ModelStore models_;
+  ServedModels served_;
   JobQueue queue_;
   AuditLog audit_;
   RateLimit rate_;
@@ -117,6 +127,9 @@ class Service : public Site {
 
 // The routes, one file for each kind of thing.
 std::vector<Route> job_routes(Service& service);
+std::vector<Route> dataset_routes(Service& service);
+std::vector<Route> model_routes(Service& service);
+std::vector<Route> prediction_routes(Service& service);
 std::vector<Route> system_routes(Service& service);
 std::vector<Route> card_routes();
 std::vector<Route> project_routes(Service& service);
