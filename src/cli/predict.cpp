@@ -22,6 +22,7 @@
 #include "predict/gaps.h"
 #include "predict/intervals.h"
 #include "predict/predictions.h"
+#include "predict/predictions_json.h"
 #include "predict/rows_to_predict.h"
 #include "predict/updated_intervals.h"
 #include "store/open_source.h"
@@ -45,63 +46,11 @@ struct PredictCommand {
 
 constexpr const char* prediction_name = "prediction";
 
-// A number for each row, or a list of those of its steps.
-nlohmann::json by_row(const std::vector<double>& values, std::int64_t steps) {
-  if (steps == 1) return values;
-  nlohmann::json rows = nlohmann::json::array();
-  for (auto first = values.begin(); first != values.end(); first += steps)
-    rows.push_back(std::vector<double>(first, first + steps));
-  return rows;
-}
-
 // Of windows, by the names of the columns.
 void add_times_and_groups(const Table& rows, nlohmann::json& json) {
   const Table known_by = times_and_groups(rows);
   for (const std::string& name : known_by.column_names()) {
     json[name == rows.windows->config.time_column ? "time" : "group"] = shown_values(known_by, name);
-  }
-}
-
-nlohmann::json as_json(const Predictions& predictions, const std::optional<Intervals>& intervals,
-                       const Model& model) {
-  nlohmann::json json = {{"task", std::string(config::name_of(predictions.task))},
-                         {"target", model.preparation.target_column()},
-                         {"rows", predictions.rows()}};
-  if (predictions.task == Task::regression) {
-    json["predictions"] = by_row(predictions.values, predictions.steps);
-    if (intervals) {
-      json["lower"] = by_row(intervals->lower, predictions.steps);
-      json["upper"] = by_row(intervals->upper, predictions.steps);
-    }
-    return json;
-  }
-  nlohmann::json names = nlohmann::json::array();
-  nlohmann::json probabilities = nlohmann::json::array();
-  const bool has_columns = predictions.has_columns();
-  const std::size_t width = predictions.class_names.size();
-  for (std::size_t row = 0; row < predictions.classes.size(); ++row) {
-    names.push_back(predictions.class_names.at(static_cast<std::size_t>(predictions.classes[row])));
-    if (!has_columns) continue;
-    const auto first = predictions.probabilities.begin() + static_cast<std::ptrdiff_t>(row * width);
-    probabilities.push_back(std::vector<double>(first, first + static_cast<std::ptrdiff_t>(width)));
-  }
-  json["predictions"] = std::move(names);
-  if (has_columns) {
-    json["classes"] = predictions.class_names;
-    json["probabilities"] = std::move(probabilities);
-  } else {
-    json["probability"] = predictions.of_predicted;
-  }
-  return json;
-}
-
-// How many values of which columns were filled in, or are new to the model.
-void add_gaps(nlohmann::json& json, const std::vector<ColumnGaps>& gaps) {
-  json["filled"] = nlohmann::json::object();
-  json["unseen"] = nlohmann::json::object();
-  for (const ColumnGaps& each : gaps) {
-    if (each.missing > 0) json["filled"][each.column] = each.missing;
-    if (each.unseen > 0) json["unseen"][each.column] = each.unseen;
   }
 }
 
@@ -233,7 +182,7 @@ ExitCode predict_and_show(const PredictCommand& command) {
                         model.preparation.target_column()));
     }
   } else if (command.json) {
-    nlohmann::json json = as_json(predictions, intervals, model);
+    nlohmann::json json = to_json(predictions, intervals, model);
     add_times_and_groups(input, json);
     add_gaps(json, gaps);
     print_json(json);

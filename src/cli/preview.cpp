@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/reading_settings.h"
 #include "cli/terminal.h"
+#include "data/column_distribution.h"
 #include "data/source.h"
 #include "data/table.h"
 #include "store/open_source.h"
@@ -20,6 +21,7 @@ struct PreviewCommand {
   std::string data;
   std::size_t rows = 10;
   bool json = false;
+  bool distributions = false;
   config::Value reading;  // settings of the source, by their names
 };
 
@@ -29,6 +31,27 @@ nlohmann::json as_json(const Preview& shown) {
     columns.push_back({{"name", column.name}, {"type", column.type}, {"nulls", column.nulls}});
   }
   return {{"rows", shown.rows}, {"columns", std::move(columns)}, {"first_rows", shown.first_rows}};
+}
+
+// What the values of a column are like: of numbers how many lie in each of some equal steps, else which come
+// up most.
+nlohmann::json as_json(const ColumnDistribution& found) {
+  if (found.counts.empty() && found.frequent.empty()) return nullptr;
+  if (!found.counts.empty())
+    return {{"lowest", found.lowest},
+            {"highest", found.highest},
+            {"mean", found.mean},
+            {"deviation", found.deviation},
+            {"counts", found.counts}};
+  nlohmann::json values = nlohmann::json::array();
+  for (const auto& [value, rows] : found.frequent) values.push_back({{"value", value}, {"rows", rows}});
+  return {{"distinct", found.distinct}, {"frequent", std::move(values)}};
+}
+
+void add_distributions(const Table& table, nlohmann::json& json) {
+  for (const ColumnDistribution& found : distributions(table))
+    for (nlohmann::json& column : json["columns"])
+      if (column["name"] == found.column) column["distribution"] = as_json(found);
 }
 
 std::string as_text(const Preview& shown, const std::string& description) {
@@ -50,10 +73,13 @@ std::string as_text(const Preview& shown, const std::string& description) {
 
 ExitCode show(const PreviewCommand& command) {
   const Source source = opened_source(command.data, command.reading);
-  Preview shown = preview(source.read({}, told_notes()));
+  const Table table = source.read({}, told_notes());
+  Preview shown = preview(table);
   shown.first_rows.resize(std::min(shown.first_rows.size(), command.rows));
   if (command.json) {
-    print_json(as_json(shown));
+    nlohmann::json json = as_json(shown);
+    if (command.distributions) add_distributions(table, json);
+    print_json(json);
   } else {
     print(as_text(shown, source.description()));
   }
@@ -72,6 +98,9 @@ Action declare_preview(CLI::App& app) {
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
   app.add_flag("--json", command->json, "Print one JSON object");
+  app.add_flag("--distributions", command->distributions,
+               "With --json: of each column how its values are distributed")
+      ->needs("--json");
   app.option_defaults()->group("Settings of the data");
   add_reading_flags(app, command->reading);
   app.footer("Examples:\n  stoker preview houses.csv\n  stoker preview sample:friedman --rows 100 --json");

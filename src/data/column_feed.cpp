@@ -10,6 +10,7 @@
 #include <arrow/type.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "data/category_slots.h"
 #include "data/column_scale.h"
 #include "data/date_form.h"
@@ -159,6 +160,9 @@ void lay_block(ColumnFeed& feed, std::size_t first_row, std::size_t rows, T* tar
   const std::span slots(feed.slots);
   switch (feed.column->kind) {
     case PreparedColumn::Kind::number:
+      if (!feed.numbers)
+        return lay_numbers(feed, std::span<const double>(feed.given).subspan(first_row, rows), first_row,
+                           target, stride);
       feed.numbers->read(numbers);
       return lay_numbers(feed, numbers, first_row, target, stride);
     case PreparedColumn::Kind::ordinal:
@@ -174,7 +178,42 @@ void lay_block(ColumnFeed& feed, std::size_t first_row, std::size_t rows, T* tar
   }
 }
 
+std::int64_t width_alone(const PreparedColumn&) {
+  return 1;
+}
+std::int64_t width_among_features(const PreparedColumn& column) {
+  return column.width();
+}
+
 }  // namespace
+
+Laid columns_of(const std::vector<PreparedColumn>& columns, std::string_view array) {
+  Laid laid{{}, array == "features" ? width_among_features : width_alone};
+  for (const PreparedColumn& column : columns) {
+    const bool is_embedded = column.kind == PreparedColumn::Kind::embedded;
+    const std::string_view place = column.is_apart ? "numbers" : is_embedded ? "categories" : "features";
+    if (place == array) laid.columns.push_back(&column);
+  }
+  return laid;
+}
+
+void refuse_unusable(const std::vector<ColumnFeed>& feeds, Missing missing_values, DType type,
+                     const std::function<std::int64_t(std::int64_t row)>& row_number) {
+  std::vector<std::string> missing;
+  for (const ColumnFeed& feed : feeds) {
+    if (feed.unusable_row >= 0) {
+      refuse("column '{}' is infinite in row {}, or too large for {}", feed.column->name,
+             row_number(feed.unusable_row), name_of(type));
+    }
+    const bool is_part_of_same = feed.column->part != DatePart::none && feed.column->part != DatePart::days;
+    if (feed.missing > 0 && !is_part_of_same)
+      missing.push_back(fmt::format("'{}' ({})", feed.column->name,
+                                    counted(static_cast<std::uint64_t>(feed.missing), "row")));
+  }
+  if (missing_values == Missing::refuse && !missing.empty()) {
+    refuse("missing values in {}, which missing_values: refuse does not allow", join(missing, ", "));
+  }
+}
 
 ColumnFeed feed_for(const PreparedColumn& column, const Table& table, const OwnRows* own) {
   const auto values = table.column(column.name);

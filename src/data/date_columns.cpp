@@ -166,6 +166,16 @@ Table with_dates(const Table& table, const DateSettings& settings, const Notes& 
   return result;
 }
 
+std::optional<Moment> moment_of_text(std::string_view text, const DateForm* learnt) {
+  if (learnt != nullptr)
+    if (const auto moment = learnt->parse(text)) return moment;
+  TextValues alone;
+  alone.values = {text};
+  alone.missing = {0};
+  const std::vector<const DateForm*> forms = forms_of(alone);
+  return forms.size() == 1 ? forms.front()->parse(text) : std::nullopt;
+}
+
 std::vector<std::string> columns_neither_text_nor_dates(const Table& table, const DateForms& forms) {
   std::vector<std::string> names;
   for (const auto& [name, form] : forms) {

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/notes.h"
+#include "data/date_form.h"
 #include "data/table.h"
 
 // Columns of text that hold dates become columns of time, in UTC, whatever file they come from.
@@ -22,6 +25,10 @@ struct DateSettings {
 // whether the day or the month comes first, the column stays text and a warning says how to set it. Refuses
 // names of `set` that the table lacks and columns of which no value has the form.
 Table with_dates(const Table& table, const DateSettings& settings, const Notes& notes);
+
+// The moment that one text is: in the form that was learnt (null: none was), else in the only usual form that
+// it has. None where it has none, or more than one.
+std::optional<Moment> moment_of_text(std::string_view text, const DateForm* learnt);
 
 // Columns that should hold dates and were read as something else, as 20190206 is as a number.
 std::vector<std::string> columns_neither_text_nor_dates(const Table& table, const DateForms& forms);

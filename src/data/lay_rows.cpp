@@ -101,7 +101,7 @@ NextPiece pieces_of_memory(const std::shared_ptr<arrow::Table>& columns) {
 template <class T>
 class PieceLayer {
  public:
-  PieceLayer(const LaidColumns& laid, std::int64_t first_feature, std::span<T> values, std::size_t width,
+  PieceLayer(const Laid& laid, std::int64_t first_feature, std::span<T> values, std::size_t width,
              std::span<ColumnFeed> met, NextPiece next)
       : laid_(laid),
         first_feature_(first_feature),
@@ -158,7 +158,7 @@ class PieceLayer {
     }
   }
 
-  const LaidColumns& laid_;
+  const Laid& laid_;
   std::int64_t first_feature_;
   std::span<T> values_;
   std::size_t width_;
@@ -177,7 +177,7 @@ std::size_t threads_for(std::int64_t rows, std::int64_t width) {
 }
 
 template <class T>
-void lay_in_pieces(const LaidColumns& laid, Table& table, std::span<T> values, std::int64_t stride,
+void lay_in_pieces(const Laid& laid, Table& table, std::span<T> values, std::int64_t stride,
                    std::vector<ColumnFeed>& met, bool lets_go, bool lies_in_file) {
   const std::int64_t rows = table.rows();
   // Of columns that come one by one, some at a time; of others all at once. Rows that lie in a file are
@@ -188,7 +188,7 @@ void lay_in_pieces(const LaidColumns& laid, Table& table, std::span<T> values, s
   std::int64_t first_feature = 0;
   for (std::size_t first = 0; first < laid.columns.size(); first += at_a_time) {
     const std::size_t end = std::min(first + at_a_time, laid.columns.size());
-    LaidColumns some{{laid.columns.begin() + static_cast<std::ptrdiff_t>(first),
+    Laid some{{laid.columns.begin() + static_cast<std::ptrdiff_t>(first),
                       laid.columns.begin() + static_cast<std::ptrdiff_t>(end)},
                      laid.width};
     auto columns = chosen_columns(table.columns, positions_of(some.columns, table));
@@ -205,7 +205,7 @@ void lay_in_pieces(const LaidColumns& laid, Table& table, std::span<T> values, s
 }
 
 template <class T>
-void lay_whole(const LaidColumns& laid, Table& table, const OwnRows* own, std::span<T> values,
+void lay_whole(const Laid& laid, Table& table, const OwnRows* own, std::span<T> values,
                std::int64_t stride, std::vector<ColumnFeed>& met, bool lets_go, bool lies_in_file) {
   if (may_come_in_pieces(laid.columns, table, own))
     return lay_in_pieces(laid, table, values, stride, met, lets_go, lies_in_file);
@@ -233,7 +233,7 @@ void lay_whole(const LaidColumns& laid, Table& table, const OwnRows* own, std::s
 
 }  // namespace
 
-void lay_rows_of(const LaidColumns& laid, Table& table, const OwnRows* own, Array& array,
+void lay_rows_of(const Laid& laid, Table& table, const OwnRows* own, Array& array,
                  std::vector<ColumnFeed>& met, bool lets_go) {
   const std::int64_t stride = array.dimension(1);
   const bool lies_in_file = array.lies_in_file();

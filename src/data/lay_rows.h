@@ -11,16 +11,10 @@
 // Columns of a table on their way into the rows of an array; for the .cpp files of this room.
 namespace stoker {
 
-// An array of the prepared rows: which columns lie in it, and how many numbers each of them takes.
-struct LaidColumns {
-  std::vector<const PreparedColumn*> columns;
-  std::int64_t (*width)(const PreparedColumn& column);
-};
-
 // All rows into `array`, pieces of them by several threads at once. Adds what was met on the way of each
 // column to `met`. `own` are given where the rows are those that statistics of the target were learnt from.
 // Where nobody needs the columns any more, those of `table` are let go as rows of them are laid.
-void lay_rows_of(const LaidColumns& laid, Table& table, const OwnRows* own, Array& array,
+void lay_rows_of(const Laid& laid, Table& table, const OwnRows* own, Array& array,
                  std::vector<ColumnFeed>& met, bool lets_go);
 
 }  // namespace stoker

@@ -50,6 +50,7 @@ class Preparation {
   std::vector<std::int64_t> class_targets(const Table& table) const;
 
   Task task() const { return task_; }
+  Missing missing_values() const { return missing_values_; }  // what becomes of them
   const std::string& target_column() const { return target_column_; }
   // As text, sorted (by number where all are numbers); empty for regression.
   const std::vector<std::string>& classes() const { return classes_; }

@@ -19,24 +19,6 @@
 namespace stoker {
 namespace {
 
-void refuse_unusable(const std::vector<ColumnFeed>& feeds, const Table& table, Missing missing_values,
-                     DType type) {
-  std::vector<std::string> missing;
-  for (const ColumnFeed& feed : feeds) {
-    if (feed.unusable_row >= 0) {
-      refuse("column '{}' is infinite in row {}, or too large for {}", feed.column->name,
-             table.row_number(feed.unusable_row), name_of(type));
-    }
-    const bool is_part_of_same = feed.column->part != DatePart::none && feed.column->part != DatePart::days;
-    if (feed.missing > 0 && !is_part_of_same)
-      missing.push_back(fmt::format("'{}' ({})", feed.column->name,
-                                    counted(static_cast<std::uint64_t>(feed.missing), "row")));
-  }
-  if (missing_values == Missing::refuse && !missing.empty()) {
-    refuse("missing values in {}, which missing_values: refuse does not allow", join(missing, ", "));
-  }
-}
-
 void refuse_absent(const std::vector<PreparedColumn>& columns, const Table& table) {
   std::vector<std::string> absent;
   for (const PreparedColumn& column : columns) {
@@ -54,23 +36,6 @@ void refuse_absent(const std::vector<PreparedColumn>& columns, const Table& tabl
     refuse("the table lacks column '{}', which the model needs{}", absent.front(),
            did_you_mean(absent.front(), others));
   }
-}
-
-std::int64_t width_alone(const PreparedColumn&) {
-  return 1;
-}
-std::int64_t width_among_features(const PreparedColumn& column) {
-  return column.width();
-}
-
-LaidColumns columns_of(const std::vector<PreparedColumn>& columns, const std::string& array) {
-  LaidColumns laid{{}, array == "features" ? width_among_features : width_alone};
-  for (const PreparedColumn& column : columns) {
-    const bool is_embedded = column.kind == PreparedColumn::Kind::embedded;
-    const std::string_view place = column.is_apart ? "numbers" : is_embedded ? "categories" : "features";
-    if (place == array) laid.columns.push_back(&column);
-  }
-  return laid;
 }
 
 template <class T>
@@ -143,7 +108,8 @@ Dataset Preparation::lay_windows(const Table& table, DType type) const {
   Array series = Array::for_rows(type, {covered.moments.rows(), feature_count()});
   std::vector<ColumnFeed> met;
   lay_rows_of(columns_of(columns_, "features"), covered.moments, nullptr, series, met, false);
-  refuse_unusable(met, covered.moments, missing_values_, type);
+  refuse_unusable(met, missing_values_, type,
+                  [&](std::int64_t row) { return covered.moments.row_number(row); });
   Dataset dataset;
   dataset.arrays.push_back({"window", Role::features, std::move(series), std::move(covered.starts), length});
   return dataset;
@@ -166,7 +132,7 @@ Dataset Preparation::lay_rows(Table& table, DType type, const OwnRows* own) cons
     lay_rows_of(columns_of(columns_, spec.name), table, own, array, met, is_last);
     dataset.arrays.push_back({spec.name, spec.role, std::move(array)});
   }
-  refuse_unusable(met, table, missing_values_, type);
+  refuse_unusable(met, missing_values_, type, [&](std::int64_t row) { return table.row_number(row); });
   return dataset;
 }
 

@@ -256,7 +256,67 @@ std::vector<double> weighted(const Model& model, std::size_t member, std::vector
   return values;
 }
 
+void add_classes_of(const Model& model, std::size_t member, const Dataset& data, std::int64_t first,
+                    std::int64_t count, std::optional<Predictions>& sum) {
+  Predictions own;
+  own.task = model.preparation.task();
+  own.class_names = model.preparation.classes();
+  decide(outputs_of(members_of(model)[member], data, first, count), own);
+  own.probabilities = weighted(model, member, std::move(own.probabilities));
+  if (sum) {
+    add_to(sum->probabilities, own.probabilities);
+  } else {
+    sum = std::move(own);
+  }
+}
+
+// The class of a single model was decided by its outputs, which tell apart what two equal probabilities do
+// not.
+void conclude_classes(const Model& model, Predictions& sum) {
+  if (model.is_ensemble()) {
+    if (model.weights.empty()) divide_by(model.members.size(), sum.probabilities);
+    sum.classes = most_probable(sum.probabilities, sum.class_names.size());
+  }
+  apply(model.decision, sum.probabilities, sum.classes);
+}
+
+void keep_those_of_predicted(Predictions& all) {
+  if (all.has_columns()) return;
+  const std::size_t width = all.class_names.size();
+  for (std::size_t row = 0; row < all.classes.size(); ++row)
+    all.of_predicted.push_back(all.probabilities[row * width + static_cast<std::size_t>(all.classes[row])]);
+  all.probabilities.clear();
+}
+
+using RowsOfMember = std::function<Dataset(const Model& member, std::size_t number)>;
+
+Predictions predicted_numbers(const Model& model, const RowsOfMember& rows) {
+  Predictions predictions;
+  predictions.steps = model.preparation.steps();
+  const std::span<const Model> members = members_of(model);
+  std::vector<ToldNumbers> told;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    told.push_back(told_numbers(members[i], rows(members[i], i)));
+    add_to(predictions.values, weighted(model, i, told.back().values));
+    if (told.back().variances.empty()) told.back().values.clear();
+  }
+  if (model.weights.empty()) divide_by(members.size(), predictions.values);
+  predictions.deviations = deviations_around(predictions, told, model.weights);
+  return predictions;
+}
+
 }  // namespace
+
+Predictions predict_prepared(const Model& model, std::span<const Dataset> of_members) {
+  if (model.preparation.task() == Task::regression)
+    return predicted_numbers(model, [&](const Model&, std::size_t i) { return of_members[i]; });
+  std::optional<Predictions> sum;
+  for (std::size_t i = 0; i < members_of(model).size(); ++i)
+    add_classes_of(model, i, of_members[i], 0, of_members[i].rows(), sum);
+  conclude_classes(model, *sum);
+  keep_those_of_predicted(*sum);
+  return std::move(*sum);
+}
 
 std::vector<double> predict_numbers(const Model& model, const Dataset& data) {
   return told_numbers(model, data).values;
@@ -264,18 +324,7 @@ std::vector<double> predict_numbers(const Model& model, const Dataset& data) {
 
 Predictions predict(const Model& model, const Table& table) {
   if (model.preparation.task() != Task::regression) return predicted_classes(model, table);
-  Predictions predictions;
-  predictions.steps = model.preparation.steps();
-  const std::span<const Model> members = members_of(model);
-  std::vector<ToldNumbers> told;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    told.push_back(told_numbers(members[i], rows_of(members[i], table)));
-    add_to(predictions.values, weighted(model, i, told.back().values));
-    if (told.back().variances.empty()) told.back().values.clear();
-  }
-  if (model.weights.empty()) divide_by(members.size(), predictions.values);
-  predictions.deviations = deviations_around(predictions, told, model.weights);
-  return predictions;
+  return predicted_numbers(model, [&](const Model& member, std::size_t) { return rows_of(member, table); });
 }
 
 std::vector<std::vector<double>> predict_with_each_member(const Model& model, const Table& table) {
@@ -337,26 +386,11 @@ Predictions PiecesOfPredictions::piece(std::int64_t first, std::int64_t count) c
 
 void PiecesOfPredictions::add_member(std::size_t member, const Dataset& data, std::int64_t first,
                                      std::int64_t count, std::optional<Predictions>& sum) const {
-  Predictions own;
-  own.task = model_.preparation.task();
-  own.class_names = model_.preparation.classes();
-  decide(outputs_of(members_of(model_)[member], data, first, count), own);
-  own.probabilities = weighted(model_, member, std::move(own.probabilities));
-  if (sum) {
-    add_to(sum->probabilities, own.probabilities);
-  } else {
-    sum = std::move(own);
-  }
+  add_classes_of(model_, member, data, first, count, sum);
 }
 
-// The class of a single model was decided by its outputs, which tell apart what two equal probabilities do
-// not.
 void PiecesOfPredictions::conclude(Predictions& sum) const {
-  if (model_.is_ensemble()) {
-    if (model_.weights.empty()) divide_by(model_.members.size(), sum.probabilities);
-    sum.classes = most_probable(sum.probabilities, sum.class_names.size());
-  }
-  apply(model_.decision, sum.probabilities, sum.classes);
+  conclude_classes(model_, sum);
 }
 
 Table predictions_table(const Predictions& predictions, const Table& input, bool include_features,

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ struct Predictions {
 // Of an ensemble, the mean of what its members predict: of values, or of probabilities. Deviations are those
 // of all that the members hold for possible, so that members which disagree are less sure together.
 Predictions predict(const Model& model, const Table& table);
+// The same of rows that are prepared: those of each member, all of which have the same number.
+Predictions predict_prepared(const Model& model, std::span<const Dataset> of_members);
 // Of a regression, by member; a single model is its own only one.
 std::vector<std::vector<double>> predict_with_each_member(const Model& model, const Table& table);
 // Of a regression by a single model, for rows that are prepared.

@@ -82,6 +82,19 @@ std::string cookie_header(const Request& request, const std::string& value, std:
                      seconds, is_secure ? "; Secure" : "");
 }
 
+struct Sent {
+  std::string key;  // empty: nothing
+  std::string secret;
+};
+
+// Who sends a token means it; a cookie is sent along by the browser.
+Sent what_was_sent(const Request& request) {
+  const bool is_token = !request.header("authorization").empty();
+  std::string secret = is_token ? bearer_token(request) : session_secret(request);
+  if (secret.empty()) return {};
+  return {(is_token ? "t" : "s") + hash_of_secret(secret), std::move(secret)};
+}
+
 }  // namespace
 
 bool changes_something(std::string_view method) {
@@ -141,14 +154,16 @@ void Gate::remember(const std::string& key, const std::optional<Caller>& caller)
   }
 }
 
-// Who sends a token means it; a cookie is sent along by the browser.
 std::optional<Caller> Gate::caller_of(const Request& request) {
-  if (!request.header("authorization").empty()) {
-    const std::string token = bearer_token(request);
-    return token.empty() ? std::nullopt : look_up("t" + hash_of_secret(token), token);
-  }
-  const std::string secret = session_secret(request);
-  return secret.empty() ? std::nullopt : look_up("s" + hash_of_secret(secret), secret);
+  const auto [key, secret] = what_was_sent(request);
+  return key.empty() ? std::nullopt : look_up(key, secret);
+}
+
+bool Gate::knows(const Request& request) {
+  const std::string key = what_was_sent(request).key;
+  const std::lock_guard lock(mutex_);
+  const auto found = known_.find(key);
+  return found != known_.end() && found->second.until > steady_clock::now();
 }
 
 bool Gate::is_still_good(const Caller& caller) {

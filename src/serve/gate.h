@@ -36,6 +36,8 @@ class Gate {
   // None: nobody who is known. What the store says counts for a second.
   std::optional<Caller> caller_of(const Request& request);
   bool is_still_good(const Caller& caller);
+  // Whether caller_of() can tell without the store, as of one who was here a moment ago.
+  bool knows(const Request& request);
 
   // A name that others gave this address could make a browser bring their pages' requests here.
   bool knows_host(const Request& request) const;

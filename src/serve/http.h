@@ -56,6 +56,10 @@ struct Reception {
 class Site {
  public:
   virtual ~Site() = default;
+  // Whether what comes next of this request, the check of its head or, once its body is there, the answer,
+  // takes microseconds and waits for nobody. Then the server does it at once, instead of handing it to
+  // another thread and back.
+  virtual bool is_quick(const Request&) { return false; }
   // Before the body is read: an answer, where there is nothing to be read for.
   virtual std::optional<Response> refuse_early(const Request& head, Reception& reception) = 0;
   virtual Response answer(Request& request) = 0;

@@ -198,9 +198,13 @@ class HttpServer::Inside {
       request.is_encrypted = is_encrypted;
       const bool wants_to_keep = head.get().keep_alive();
       Reception reception;
-      // What must be looked up for it may take a while, as an answer does.
-      std::optional<Response> early = co_await on_worker<std::optional<Response>>(
-          pool_, [&] { return site_.refuse_early(request, reception); });
+      std::optional<Response> early;
+      if (site_.is_quick(request)) {
+        early = site_.refuse_early(request, reception);
+      } else {  // what must be looked up for it may take a while, as an answer does
+        early = co_await on_worker<std::optional<Response>>(
+            pool_, [&] { return site_.refuse_early(request, reception); });
+      }
       if (early) {
         const bool has_body = head.chunked() || head.content_length().value_or(0) > 0;
         const bool keeps = wants_to_keep && !has_body && !early->ends_connection;
@@ -228,7 +232,12 @@ class HttpServer::Inside {
           co_await refuse_malformed(peer, status_of(problem), problem.message(), address);
         co_return;
       }
-      Response response = co_await on_worker<Response>(pool_, [&] { return site_.answer(request); });
+      Response response;
+      if (site_.is_quick(request)) {
+        response = site_.answer(request);
+      } else {
+        response = co_await on_worker<Response>(pool_, [&] { return site_.answer(request); });
+      }
       const bool keeps = wants_to_keep && !response.ends_connection && !is_stopping_;
       if (!co_await send(peer, request, response, keeps) || !keeps) co_return;
     }

@@ -29,6 +29,7 @@ struct QueueConfig {
   std::chrono::seconds grace{30};        // from the request to stop to the end by force
   std::chrono::seconds hang_after{600};  // without progress and without a second of processor time
   int most_attempts = 5;                 // in a row, of processes that are gone without a word
+  std::function<void(const JobRecord& job)> when_completed = {};
 };
 
 // Starts jobs in processes of their own when there is room, watches them and records how they end. What it

@@ -302,6 +302,8 @@ void JobQueue::settle(const Running& running) {
     if (has_ended(each.state)) each.ended = time_stamp_utc();
     return true;
   });
+  if (settled && settled->state == JobState::completed && config_.when_completed)
+    config_.when_completed(*settled);
   if (settled && settled->asked == JobWish::remove) {
     finish_removal(*settled);
   } else if (settled && settled->state == JobState::queued) {

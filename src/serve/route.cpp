@@ -1,7 +1,8 @@
 #include "serve/route.h"
 
 #include <charconv>
-#include <span>
+#include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -11,23 +12,30 @@
 namespace stoker::serve {
 namespace {
 
-bool fits(const std::string& pattern, const std::string& path, std::map<std::string, std::string>& parts) {
-  const auto wanted = split_text(pattern, '/');
-  const auto given = split_text(path, '/');
-  const bool takes_rest = wanted.back().ends_with("*}");
-  if (takes_rest ? given.size() < wanted.size() : given.size() != wanted.size()) return false;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (takes_rest && i + 1 == wanted.size()) {
-      if (given[i].empty()) return false;
-      parts[wanted[i].substr(1, wanted[i].size() - 3)] = join(std::span(given).subspan(i), "/");
-    } else if (wanted[i].starts_with('{')) {
-      if (given[i].empty()) return false;
-      parts[wanted[i].substr(1, wanted[i].size() - 2)] = given[i];
-    } else if (wanted[i] != given[i]) {
-      return false;
-    }
+std::vector<std::string_view> parts_of_path(std::string_view path) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = path.find('/');
+    parts.push_back(path.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    path.remove_prefix(end + 1);
   }
-  return true;
+}
+
+// How many names the pattern has, if the path is one of its kind.
+std::optional<std::size_t> names_in_fit(const std::vector<std::string>& pattern,
+                                        const std::vector<std::string_view>& given) {
+  const bool takes_rest = pattern.back().ends_with("*}");
+  if (takes_rest ? given.size() < pattern.size() : given.size() != pattern.size()) return std::nullopt;
+  if (takes_rest && given.size() == pattern.size() && given.back().empty()) return std::nullopt;
+  const std::size_t single = pattern.size() - (takes_rest ? 1 : 0);
+  std::size_t names = pattern.size() - single;
+  for (std::size_t i = 0; i < single; ++i) {
+    const bool is_name = pattern[i].starts_with('{');
+    if (is_name ? given[i].empty() : pattern[i] != given[i]) return std::nullopt;
+    names += is_name ? 1 : 0;
+  }
+  return names;
 }
 
 }  // namespace
@@ -74,6 +82,7 @@ Response error_response(int status, const std::string& message) {
 }
 
 void Routes::add(Route route) {
+  patterns_.push_back(split_text(route.path, '/'));
   routes_.push_back(std::move(route));
 }
 
@@ -84,16 +93,28 @@ void Routes::add(std::vector<Route> routes) {
 // A path without names in it comes before one with them.
 Routes::Found Routes::find(const std::string& method, const std::string& path) const {
   Found found;
-  for (const Route& route : routes_) {
-    std::map<std::string, std::string> parts;
-    if (!fits(route.path, path, parts)) continue;
-    if (route.method != method && !(method == "HEAD" && route.method == "GET")) {
-      found.allowed.push_back(route.method);
-      continue;
+  const std::vector<std::string_view> given = parts_of_path(path);
+  std::size_t chosen = 0;
+  std::size_t fewest = 0;
+  for (std::size_t i = 0; i < routes_.size(); ++i) {
+    const auto names = names_in_fit(patterns_[i], given);
+    if (!names) continue;
+    if (routes_[i].method != method && !(method == "HEAD" && routes_[i].method == "GET")) {
+      found.allowed.push_back(routes_[i].method);
+    } else if (found.route == nullptr || *names < fewest) {
+      found.route = &routes_[i];
+      fewest = *names;
+      chosen = i;
     }
-    if (found.route == nullptr || parts.size() < found.parts.size()) {
-      found.route = &route;
-      found.parts = std::move(parts);
+  }
+  if (found.route == nullptr) return found;
+  const std::vector<std::string>& pattern = patterns_[chosen];
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i].ends_with("*}")) {
+      const std::vector<std::string> rest(given.begin() + static_cast<std::ptrdiff_t>(i), given.end());
+      found.parts.emplace(pattern[i].substr(1, pattern[i].size() - 3), join(rest, "/"));
+    } else if (pattern[i].starts_with('{')) {
+      found.parts.emplace(pattern[i].substr(1, pattern[i].size() - 2), given[i]);
     }
   }
   return found;

@@ -74,6 +74,9 @@ struct Route {
   std::uint64_t most_body = 1 << 20;
   bool is_upload = false;            // the body goes to a file
   nlohmann::json example = nullptr;  // of a body
+  // See Site::is_quick; null: never. Without a body it is asked about the head.
+  std::function<bool(const Request& request, const std::map<std::string, std::string>& parts)> is_quick = {};
+  bool changes_nothing = false;  // though it is no GET: such requests are in no audit log, and may be many
 };
 
 // An answer that is an error: its status and a sentence for people.
@@ -105,6 +108,7 @@ class Routes {
 
  private:
   std::vector<Route> routes_;
+  std::vector<std::vector<std::string>> patterns_;  // parts of their paths
 };
 
 }  // namespace stoker::serve

@@ -24,6 +24,8 @@ namespace fs = std::filesystem;
 using std::chrono::steady_clock;
 
 constexpr const char* receiving = ".receiving-";  // begins the names of uploads that are not whole yet
+// Of what a token may do in a second: predictions are small and many.
+constexpr double cost_of_prediction = 0.05;
 // The id that job requests of seed-style guides name.
 constexpr const char* sample_id = "29b7b2f4-eb9b-4e22-a77f-c03f0c4ca876";
 
@@ -107,31 +109,17 @@ struct Service::Held {
   JobLock lock;
 };
 
-bool RateLimit::allows(const std::string& who) {
-  if (per_second_ <= 0) return true;
-  constexpr std::size_t most_remembered = 10'000;
-  const double most = 2 * per_second_;
-  const auto now = steady_clock::now();
-  const std::lock_guard lock(mutex_);
-  if (buckets_.size() > most_remembered) buckets_.clear();
-  auto [found, is_new] = buckets_.try_emplace(who, Bucket{most, now});
-  Bucket& bucket = found->second;
-  bucket.tokens = std::min(
-      most, bucket.tokens + per_second_ * std::chrono::duration<double>(now - bucket.filled).count());
-  bucket.filled = now;
-  if (bucket.tokens < 1) return false;
-  bucket.tokens -= 1;
-  return true;
-}
-
 Service::Service(ServiceConfig config)
     : config_(std::move(config)),
       held_(std::make_unique<Held>(config_.data)),
       jobs_(records_),
       tokens_(records_),
       gate_(config_.gate, tokens_),
+      models_(records_),
+      served_(models_, config_.model_bytes),
       queue_({config_.data, config_.program, slots_of_machine(config_.processor_slots), config_.grace,
-              config_.hang_after, 5},
+              config_.hang_after, 5,
+              [this](const JobRecord& job) { put_model_on_record(job.id, job.name, job.run); }},
              jobs_),
       audit_(config_.data / "audit.jsonl"),
       rate_(config_.requests_per_second) {
@@ -139,6 +127,9 @@ Service::Service(ServiceConfig config)
   own_store(records_, config_.data, config_.takes_store);
   routes_.add(job_routes(*this));
   routes_.add(session_routes(*this));
+  routes_.add(dataset_routes(*this));
+  routes_.add(model_routes(*this));
+  routes_.add(prediction_routes(*this));
   routes_.add(system_routes(*this));
   routes_.add(card_routes());
   routes_.add(project_routes(*this));
@@ -162,12 +153,28 @@ std::optional<std::string> Service::start() {
     first = tokens_.create("first", UserRole::admin);
   clear_uploads();
   put_sample_on_record();
+  put_models_on_record();
+  served_.read_names();
   queue_.start();
   return first;
 }
 
 void Service::stop() {
   queue_.stop();
+}
+
+// A model that cannot be read is told of and left out: its job is complete all the same.
+void Service::put_model_on_record(const std::string& job, const std::string& name, const std::string& run) {
+  try {
+    record_model_of(job, name, config_.data / "runs" / run, models_);
+  } catch (const std::exception& error) {
+    log_event("error", {{"what", "the model of a job is not on record"}, {"id", job}, {"why", error.what()}});
+  }
+}
+
+// Those of jobs that completed when the service before was just ending.
+void Service::put_models_on_record() {
+  for (const auto& job : models_.jobs_without_models()) put_model_on_record(job.id, job.name, job.run);
 }
 
 // By the command that everybody has for it.
@@ -247,6 +254,13 @@ std::optional<Response> Service::refuse_caller(const Request& head, const Route&
   return std::nullopt;
 }
 
+// Whoever asks must have been seen a moment ago, so that nothing is read from the store.
+bool Service::is_quick(const Request& request) {
+  const Routes::Found found = routes_.find(request.method, request.path);
+  return found.route != nullptr && found.route->is_quick && gate_.knows(request) &&
+         found.route->is_quick(request, found.parts);
+}
+
 std::optional<Response> Service::refuse_early(const Request& head, Reception& reception) {
   const auto began = steady_clock::now();
   const Route* route = nullptr;
@@ -270,7 +284,8 @@ std::optional<Response> Service::early_answer(const Request& head, Reception& re
     asked_for = found.route;
     std::optional<Caller> caller;
     if (found.route != nullptr && found.route->access != Access::anybody) caller = gate_.caller_of(head);
-    if (!rate_.allows(caller ? caller->token : head.address)) {
+    const bool is_small = caller && found.route->changes_nothing;
+    if (!rate_.allows(caller ? caller->token : head.address, is_small ? cost_of_prediction : 1)) {
       Response response = error_response(429, "too many requests; wait a second");
       response.headers.emplace_back("Retry-After", "1");
       return finished(std::move(response));

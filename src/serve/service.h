@@ -14,9 +14,12 @@
 #include "serve/gate.h"
 #include "serve/http.h"
 #include "serve/job_queue.h"
+#include "serve/rate_limit.h"
 #include "serve/request_figures.h"
 #include "serve/route.h"
+#include "serve/served_models.h"
 #include "store/job_store.h"
+#include "store/model_store.h"
 #include "store/records.h"
 #include "store/token_store.h"
 
@@ -33,22 +36,7 @@ struct ServiceConfig {
   bool allows_databases = false;  // sources that are read from a server
   int requests_per_second = 500;  // of a token, or of an address without one; 0: any number
   GateConfig gate;
-};
-
-// So many requests a second of each, and as many at once as pile up in two seconds.
-class RateLimit {
- public:
-  explicit RateLimit(int per_second) : per_second_(per_second) {}
-  bool allows(const std::string& who);
-
- private:
-  struct Bucket {
-    double tokens = 0;
-    std::chrono::steady_clock::time_point filled;
-  };
-  double per_second_;
-  std::mutex mutex_;
-  std::map<std::string, Bucket> buckets_;
+  std::uint64_t model_bytes = std::uint64_t{512} << 20;  // of models that are kept in memory to predict
 };
 
 // The whole service behind its HTTP server.
@@ -62,6 +50,7 @@ class Service : public Site {
   std::optional<std::string> start();
   void stop();
 
+  bool is_quick(const Request& request) override;
   std::optional<Response> refuse_early(const Request& head, Reception& reception) override;
   Response answer(Request& request) override;
   Response answer_to_malformed(int status, const std::string& why, const std::string& address) override;
@@ -73,6 +62,8 @@ class Service : public Site {
   const JobQueue& queue() const { return queue_; }
   TokenStore& tokens() { return tokens_; }
   Gate& gate() { return gate_; }
+  ModelStore& models() { return models_; }
+  ServedModels& served() { return served_; }
   AuditLog& audit() { return audit_; }
   const Routes& routes() const { return routes_; }
   const RequestFigures& figures() const { return figures_; }
@@ -87,6 +78,8 @@ class Service : public Site {
   std::optional<Response> refuse_caller(const Request& head, const Route& route,
                                         const std::optional<Caller>& caller);
   void clear_uploads() const;
+  void put_models_on_record();
+  void put_model_on_record(const std::string& job, const std::string& name, const std::string& run);
   Response finished(Response response) const;
 
   ServiceConfig config_;
@@ -95,6 +88,8 @@ class Service : public Site {
   JobStore jobs_;
   TokenStore tokens_;
   Gate gate_;
+  ModelStore models_;
+  ServedModels served_;
   JobQueue queue_;
   AuditLog audit_;
   RateLimit rate_;
@@ -106,6 +101,9 @@ class Service : public Site {
 // The routes, one file for each kind of thing.
 std::vector<Route> job_routes(Service& service);
 std::vector<Route> session_routes(Service& service);
+std::vector<Route> dataset_routes(Service& service);
+std::vector<Route> model_routes(Service& service);
+std::vector<Route> prediction_routes(Service& service);
 std::vector<Route> system_routes(Service& service);
 std::vector<Route> card_routes();
 std::vector<Route> project_routes(Service& service);

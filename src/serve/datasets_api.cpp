@@ -1,0 +1,406 @@
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "config/field.h"
+#include "data/source.h"
+#include "serve/allowed_sources.h"
+#include "serve/program_run.h"
+#include "serve/service.h"
+#include "store/dataset_store.h"
+
+// Datasets. What reads all rows of one is done by the command that does it on a terminal, in a process of its
+// own: the rows take no memory of the service, and a request that takes too long can be ended.
+namespace stoker::serve {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr auto longest_work = std::chrono::seconds(300);
+constexpr std::uint64_t most_upload_bytes = std::uint64_t{4} << 30;
+// Endings that the reader of files tells a format by, packed ones too.
+constexpr std::array<std::string_view, 14> endings{"csv",     "tsv",    "txt", "jsonl",   "arff",
+                                                   "parquet", "arrow",  "npy", "feather", "h5",
+                                                   "hdf5",    "sqlite", "db",  "zip"};
+constexpr std::array<std::string_view, 3> packings{"gz", "zst", "bz2"};
+
+DatasetRecord dataset_named(const std::string& id) {
+  DatasetStore store;
+  if (!store.has(id)) throw NotFound(fmt::format("there is no dataset '{}'", printable(id)));
+  return store.find(id);
+}
+
+json shown_dataset(const DatasetRecord& record) {
+  json columns = json::array();
+  for (const auto& [name, type] : record.columns) columns.push_back({{"name", name}, {"type", type}});
+  json view{{"id", record.id},
+            {"source", record.name},
+            {"kind", config::name_of(record.source.source)},
+            {"rows", record.rows},
+            {"fingerprint", record.fingerprint},
+            {"columns", std::move(columns)},
+            {"added", record.added}};
+  if (!record.cleaned_of.empty()) view["cleaned_of"] = record.cleaned_of;
+  return view;
+}
+
+Response list_datasets(Service&, Call& call) {
+  constexpr std::int64_t most_datasets_of_a_page = 500;
+  const auto limit = static_cast<std::size_t>(call.number("limit", 50, 1, most_datasets_of_a_page));
+  const auto offset = static_cast<std::size_t>(call.number("offset", 0, 0, INT32_MAX));
+  const std::vector<DatasetRecord> all = DatasetStore().all();
+  json datasets = json::array();
+  for (std::size_t i = offset; i < std::min(all.size(), offset + limit); ++i)
+    datasets.push_back(shown_dataset(all[i]));
+  return json_response({{"total", all.size()}, {"datasets", std::move(datasets)}});
+}
+
+ProgramRun run_command(Service& service, std::vector<std::string> words) {
+  words.insert(words.begin(), service.config().program.string());
+  return run_program(words, service.config().data, longest_work);
+}
+
+json output_of(const ProgramRun& run) {
+  json answer = json::parse(run.output, nullptr, false);
+  if (!answer.is_object()) fail("the program answered something else than an object");
+  return answer;
+}
+
+Response preview_dataset(Service& service, Call& call) {
+  dataset_named(call.part("id"));
+  const ProgramRun run = run_command(
+      service, {"preview", "dataset:" + call.part("id"), "--rows", "100", "--distributions", "--json"});
+  return json_response(output_of(run));
+}
+
+// What a person did not choose is a name that nobody has.
+std::string id_for(const std::string& asked) {
+  const std::string id = asked.empty() ? random_id() : asked;
+  refuse_unless_dataset_id(id);
+  if (DatasetStore().has(id)) throw Conflict(fmt::format("there is a dataset {} already", id));
+  return id;
+}
+
+// As flags of the command; what is as usual is left out.
+std::vector<std::string> flags_of(const SourceConfig& source) {
+  constexpr std::array<std::string_view, 8> told_otherwise{
+      "source", "path", "url", "sample_name", "uri", "refresh", "refresh_query", "dataset_ids"};
+  const json usual = config::to_json(config::write(SourceConfig{}));
+  const json given = config::to_json(config::write(source));
+  std::vector<std::string> flags;
+  for (const auto& [name, value] : given.items()) {
+    const bool is_told = std::ranges::find(told_otherwise, name) != told_otherwise.end();
+    if (is_told || value.is_null() || value == usual.at(name)) continue;
+    std::string flag = "--" + name;
+    std::ranges::replace(flag, '_', '-');
+    if (value.is_object()) {
+      for (const auto& [column, form] : value.items())
+        flags.push_back(fmt::format("{}={}={}", flag, column, form.get<std::string>()));
+    } else {
+      flags.push_back(
+          fmt::format("{}={}", flag, value.is_string() ? value.get<std::string>() : value.dump()));
+    }
+  }
+  return flags;
+}
+
+// Where a source lies, as the command takes it. Refuses what the operator does not allow.
+std::string allowed_place(const SourceConfig& source, const ServiceConfig& config) {
+  for (const SettingProblem& problem : problems_with(source))
+    refuse("source.{}: {}", problem.setting, problem.problem);
+  switch (source.source) {
+    case SourceKind::sample:
+      return fmt::format("sample:{}", config::name_of(source.sample_name));
+    case SourceKind::url:
+      if (!config.allows_urls)
+        refuse("this service fetches nothing from addresses; its operator can allow it (--allow-urls)");
+      return source.url;
+    case SourceKind::postgres:
+      if (!config.allows_databases)
+        refuse(
+            "this service reads no databases by their address; its operator can allow it "
+            "(--allow-databases)");
+      return source.uri;
+    case SourceKind::datasets:
+      refuse("a dataset is put on record by what it is read from, not by other datasets");
+    default:
+      return AllowedPath{config.data}(source.path).string();
+  }
+}
+
+struct NewDataset {
+  std::string id;
+  SourceConfig source;
+};
+
+config::Fields fields(NewDataset& d) {
+  return {config::field("id", d.id, "Of the dataset; made if not given").optional(),
+          config::field_of_settings("source", d.source, "As of a data_load card: where the rows come from")};
+}
+
+template <class Body>
+Body body_as(const Call& call) {
+  config::Diagnostics diagnostics("body");
+  auto body = config::read<Body>(call.body(), "", diagnostics);
+  diagnostics.refuse_if_any();
+  return body;
+}
+
+Response added(const std::string& id) {
+  return json_response(shown_dataset(dataset_named(id)), 201);
+}
+
+Response add_dataset(Service& service, Call& call) {
+  const auto asked = body_as<NewDataset>(call);
+  const std::string id = id_for(asked.id);
+  std::vector<std::string> words{"datasets", "add", id, allowed_place(asked.source, service.config())};
+  const auto flags = flags_of(asked.source);
+  words.insert(words.end(), flags.begin(), flags.end());
+  run_command(service, words);
+  return added(id);
+}
+
+// "wells.csv.gz" gives ".csv.gz"; refuses what no reader knows.
+std::string ending_of(const std::string& name) {
+  std::vector<std::string> parts = split_text(name, '.');
+  for (std::string& part : parts)
+    std::ranges::transform(part, part.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::string ending;
+  if (parts.size() > 2 && std::ranges::find(packings, parts.back()) != packings.end()) {
+    ending = "." + parts.back();
+    parts.pop_back();
+  }
+  if (parts.size() < 2 || std::ranges::find(endings, parts.back()) == endings.end())
+    throw HttpError(
+        422,
+        fmt::format("name: '{}' does not end as a file of rows does: {} (text files also with {})",
+                    printable(name), join(std::vector<std::string>(endings.begin(), endings.end()), ", "),
+                    join(std::vector<std::string>(packings.begin(), packings.end()), ", ")));
+  return "." + parts.back() + ending;
+}
+
+Response upload_dataset(Service& service, Call& call) {
+  if (call.request.body_file.empty()) throw HttpError(400, "the request has no body; it takes a file");
+  const std::string name = call.text("name");
+  if (name.empty()) throw HttpError(400, "name is missing: that of the file, such as wells.csv");
+  const std::string ending = ending_of(name);
+  const std::string id = id_for(call.text("id"));
+  // Under a name of its own: none that was sent becomes a path.
+  const fs::path file = service.config().data / "uploads" / (random_id() + ending);
+  fs::rename(call.request.body_file, file);
+  try {
+    run_command(service, {"datasets", "add", id, file.string()});
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(file, ignored);
+    throw;
+  }
+  return added(id);
+}
+
+struct SampleToMake {
+  std::string id;
+  SampleName sample = SampleName::boston_housing;
+  std::optional<std::int64_t> rows;
+  std::uint64_t seed = 42;
+};
+
+config::Fields fields(SampleToMake& s) {
+  return {config::field("id", s.id, "Of the dataset; made if not given").optional(),
+          config::field("sample", s.sample, "Built-in sample"),
+          config::field("rows", s.rows, "Rows of the sample; its usual number if not given")
+              .within(1, 10'000'000),
+          config::field("seed", s.seed, "Seed of the sample")};
+}
+
+Response generate_dataset(Service& service, Call& call) {
+  const auto asked = body_as<SampleToMake>(call);
+  const std::string id = id_for(asked.id);
+  make_folder(service.config().data / "datasets");
+  const fs::path file = service.config().data / "datasets" / (random_id() + ".sqlite");
+  std::vector<std::string> words{"datasets",
+                                 "generate",
+                                 id,
+                                 "--sample",
+                                 std::string(config::name_of(asked.sample)),
+                                 "--to",
+                                 file.string(),
+                                 "--seed",
+                                 std::to_string(asked.seed)};
+  if (asked.rows) words.insert(words.end(), {"--rows", std::to_string(*asked.rows)});
+  try {
+    run_command(service, words);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(file, ignored);
+    throw;
+  }
+  return added(id);
+}
+
+struct Repair {
+  std::string as;
+  config::Value ranges;  // a map of [lowest, highest]
+};
+
+config::Fields fields(Repair& r) {
+  return {config::field("as", r.as, "Of a repair: the id of the copy; made if not given").optional(),
+          config::field("ranges", r.ranges,
+                        "What columns may hold, each [lowest, highest], either of which may be null")};
+}
+
+Repair repair_asked(const Call& call) {
+  return call.request.body.empty() ? Repair{} : body_as<Repair>(call);
+}
+
+std::vector<std::string> range_flags(const config::Value& ranges) {
+  std::vector<std::string> flags;
+  if (ranges.is_null()) return flags;
+  const json given = config::to_json(ranges);
+  const auto is_bound = [](const json& bound) { return bound.is_null() || bound.is_number(); };
+  if (!given.is_object()) refuse("ranges is a map of columns, such as {{\"depth\": [0, 11000]}}");
+  for (const auto& [column, range] : given.items()) {
+    if (!range.is_array() || range.size() != 2 || !is_bound(range[0]) || !is_bound(range[1]))
+      refuse("ranges.{}: a range is [lowest, highest], either of which may be null", printable(column));
+    const auto text = [](const json& bound) { return bound.is_null() ? "" : bound.dump(); };
+    flags.push_back(fmt::format("--range={}={}:{}", column, text(range[0]), text(range[1])));
+  }
+  return flags;
+}
+
+Response validate_dataset(Service& service, Call& call) {
+  dataset_named(call.part("id"));
+  const Repair asked = repair_asked(call);
+  std::vector<std::string> words{"datasets", "validate", call.part("id"), "--json"};
+  const auto ranges = range_flags(asked.ranges);
+  words.insert(words.end(), ranges.begin(), ranges.end());
+  return json_response(output_of(run_command(service, words)));
+}
+
+Response repair_dataset(Service& service, Call& call) {
+  dataset_named(call.part("id"));
+  const Repair asked = repair_asked(call);
+  const std::string id = id_for(asked.as.empty() ? call.part("id") + "-repaired" : asked.as);
+  make_folder(service.config().data / "datasets");
+  const fs::path file = service.config().data / "datasets" / (random_id() + ".arrow");
+  std::vector<std::string> words{"datasets", "repair",   call.part("id"), "--as",
+                                 id,         "--output", file.string()};
+  const auto ranges = range_flags(asked.ranges);
+  words.insert(words.end(), ranges.begin(), ranges.end());
+  run_command(service, words);
+  return added(id);
+}
+
+bool names_dataset(const config::Value& value, const std::string& id) {
+  if (const auto* map = value.get_if<config::Value::Map>())
+    return std::ranges::any_of(*map,
+                               [&](const config::Entry& each) { return names_dataset(each.value, id); });
+  if (const auto* list = value.get_if<config::Value::List>())
+    return std::ranges::any_of(*list, [&](const config::Value& each) { return names_dataset(each, id); });
+  const auto* text = value.get_if<std::string>();
+  return text != nullptr && *text == id;
+}
+
+void refuse_in_use(Service& service, const std::string& id) {
+  JobFilter filter;
+  filter.states = {JobState::pending, JobState::queued, JobState::running, JobState::paused};
+  filter.dataset = id;
+  filter.limit = 1'000;
+  for (const JobRecord& job : service.jobs().list(filter))
+    if (names_dataset(config::parse_document(job.document, "document"), id))
+      throw Conflict(fmt::format("job {} reads dataset {} and is {}; cancel it or wait for its end", job.id,
+                                 id, config::name_of(job.state)));
+}
+
+// The file of a dataset, where it is the service's own and nobody else's.
+std::uint64_t remove_own_file(Service& service, const DatasetRecord& record) {
+  const fs::path file = record.source.path;
+  std::error_code none;
+  const fs::path folder = fs::weakly_canonical(file, none).parent_path();
+  const fs::path data = fs::weakly_canonical(service.config().data, none);
+  if (file.empty() || none || (folder != data / "uploads" && folder != data / "datasets")) return 0;
+  for (const DatasetRecord& other : DatasetStore().all())
+    if (other.source.path == record.source.path) return 0;
+  const std::uintmax_t bytes = fs::file_size(file, none);
+  const bool is_removed = !none && fs::remove(file, none);
+  return is_removed ? bytes : 0;
+}
+
+Response remove_dataset(Service& service, Call& call) {
+  const DatasetRecord record = dataset_named(call.part("id"));
+  refuse_in_use(service, record.id);
+  DatasetStore().remove(record.id);
+  const std::uint64_t freed = remove_own_file(service, record);
+  return json_response({{"id", record.id}, {"freed_bytes", freed}, {"freed", human_bytes(freed)}});
+}
+
+template <class Body>
+json schema_of() {
+  Body usual;
+  return config::json_schema(fields(usual));
+}
+
+}  // namespace
+
+std::vector<Route> dataset_routes(Service& service) {
+  const Answer none{404, "There is none"};
+  const Answer wrong{422, "What is wrong with it"};
+  std::vector<Route> routes;
+  const auto add = [&](const std::string& method, const std::string& path, const std::string& name,
+                       const std::string& help, Response (*answer)(Service&, Call&)) -> Route& {
+    routes.push_back({method, "/api/datasets" + path, name, help,
+                      method == "GET" ? Access::viewer : Access::user,
+                      [&service, answer](Call& call) { return answer(service, call); }});
+    return routes.back();
+  };
+  Route& list = add("GET", "", "listDatasets", "List datasets by their ids", list_datasets);
+  list.parameters = {
+      {"limit", "At most so many", {{"type", "integer"}, {"minimum", 1}, {"maximum", 500}}},
+      {"offset", "Pass over so many", {{"type", "integer"}, {"minimum", 0}, {"maximum", INT32_MAX}}}};
+  list.answers = {{200, "Datasets"}, {400, "A parameter is wrong"}};
+  Route& create = add("POST", "", "addDataset", "Put rows on record that are there already", add_dataset);
+  create.body = schema_of<NewDataset>();
+  create.answers = {{201, "The dataset"}, {409, "The id is taken"}, wrong};
+  Route& upload =
+      add("POST", "/upload", "uploadDataset", "Send a file of rows and put it on record", upload_dataset);
+  upload.parameters = {{"name", "Of the file, whose ending tells its format"},
+                       {"id", "Of the dataset; made if not given"}};
+  upload.body = json{{"type", "string"}, {"format", "binary"}};
+  upload.body_types = {"*/*"};
+  upload.is_upload = true;
+  upload.most_body = most_upload_bytes;
+  upload.answers = {{201, "The dataset"}, {400, "The name is missing"}, {409, "The id is taken"}, wrong};
+  Route& generate = add("POST", "/generate", "generateDataset", "Make a built-in sample and put it on record",
+                        generate_dataset);
+  generate.body = schema_of<SampleToMake>();
+  generate.answers = {{201, "The dataset"}, {409, "The id is taken"}, wrong};
+  add("GET", "/{id}", "showDataset", "Show a dataset with its columns", [](Service&, Call& call) {
+    return json_response(shown_dataset(dataset_named(call.part("id"))));
+  }).answers = {{200, "The dataset"}, none};
+  add("GET", "/{id}/preview", "previewDataset",
+      "Its first rows, and of each column the type, what is missing and how its values are distributed",
+      preview_dataset)
+      .answers = {{200, "The preview"}, none, wrong};
+  Route& validate =
+      add("POST", "/{id}/validate", "validateDataset", "Look for faults in its rows", validate_dataset);
+  validate.body = schema_of<Repair>();
+  validate.answers = {{200, "What was found"}, none, wrong};
+  Route& repair = add("POST", "/{id}/repair", "repairDataset",
+                      "Make a copy without the rows that have faults", repair_dataset);
+  repair.body = schema_of<Repair>();
+  repair.answers = {{201, "The copy"}, none, {409, "The id is taken"}, wrong};
+  add("DELETE", "/{id}", "deleteDataset",
+      "Take a dataset off the record, and remove its file where it was uploaded", remove_dataset)
+      .answers = {{200, "What was freed"}, none, {409, "A job that has not ended reads it"}};
+  return routes;
+}
+
+}  // namespace stoker::serve

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace stoker::serve {
+
+// What a run of the program itself came to, for work that is long, takes much memory or needs LibTorch: it
+// takes none of that into the service, and can be ended.
+struct ProgramRun {
+  int exit_code = 0;  // 128 and more: ended by a signal
+  std::string output;
+  std::string errors;
+};
+
+// Waits for it, and ends it after `limit`. Throws HttpError: 503 where too many run already or its time is
+// over, 422 with its own words where it refuses.
+ProgramRun run_program(const std::vector<std::string>& words, const std::filesystem::path& folder,
+                       std::chrono::seconds limit);
+
+}  // namespace stoker::serve

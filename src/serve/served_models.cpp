@@ -1,0 +1,174 @@
+#include "serve/served_models.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "serve/job_queue.h"
+#include "store/runs.h"
+#include "store/token_store.h"
+
+namespace stoker::serve {
+namespace {
+
+using nlohmann::json;
+
+std::uint64_t bytes_of_folder(const std::filesystem::path& folder) {
+  std::uint64_t bytes = 0;
+  std::error_code none;
+  for (std::filesystem::recursive_directory_iterator each(folder, none), end; !none && each != end;
+       each.increment(none)) {
+    std::error_code unknown;
+    if (each->is_regular_file(unknown) && !each->is_symlink(unknown)) bytes += each->file_size(unknown);
+  }
+  return bytes;
+}
+
+json columns_of_model(const Model& model) {
+  json columns = json::array();
+  std::string last;
+  for (const PreparedColumn& column : model.preparation.columns()) {
+    if (column.name == last) continue;  // what a column becomes stands side by side
+    last = column.name;
+    const bool is_date = column.part != DatePart::none || !column.date_form.empty();
+    columns.push_back({{"name", column.name},
+                       {"type", column.is_text() ? "text"
+                                : is_date        ? "date"
+                                                 : "number"}});
+    if (!column.date_form.empty()) columns.back()["form"] = column.date_form;
+  }
+  return columns;
+}
+
+json facts_of_model(const Model& model) {
+  json facts{{"family", model.type()},
+             {"task", config::name_of(model.preparation.task())},
+             {"target", model.preparation.target_column()},
+             {"columns", columns_of_model(model)},
+             {"parameters", parameter_count(model)}};
+  if (model.is_ensemble()) facts["members"] = model.members.size();
+  constexpr std::size_t most_classes_told = 100;
+  const auto& classes = model.preparation.classes();
+  if (!classes.empty() && classes.size() <= most_classes_told) facts["classes"] = classes;
+  if (!classes.empty()) facts["class_count"] = classes.size();
+  if (model.preparation.steps() > 1) facts["steps"] = model.preparation.steps();
+  const std::string why_not = RowPredictor::problem_with(model);
+  facts["predicts_from_memory"] = why_not.empty();
+  if (!why_not.empty()) facts["why_not_from_memory"] = why_not;
+  return facts;
+}
+
+}  // namespace
+
+void ServedModels::read_names() {
+  const auto all = models_.deployments();
+  const std::lock_guard lock(mutex_);
+  names_.clear();
+  for (const DeploymentRecord& each : all) names_[each.name] = each.model;
+}
+
+std::shared_ptr<const ServedModel> ServedModels::load(const std::string& id) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = kept_.find(id); found != kept_.end()) {
+      turns_.splice(turns_.begin(), turns_, found->second.turn);
+      return found->second.model;
+    }
+  }
+  const auto record = models_.find(id);
+  if (!record) throw NotFound(fmt::format("there is no model '{}'", printable(id)));
+  auto served = std::make_shared<ServedModel>();
+  served->record = *record;
+  auto model = std::make_shared<const Model>(load_model(record->folder));
+  served->why_not = RowPredictor::problem_with(*model);
+  if (served->why_not.empty()) served->predictor = std::make_shared<const RowPredictor>(std::move(model));
+  const std::lock_guard lock(mutex_);
+  keep(id, served);
+  return served;
+}
+
+void ServedModels::keep(const std::string& id, const std::shared_ptr<const ServedModel>& model) {
+  if (kept_.contains(id)) return;  // somebody else was faster
+  turns_.push_front(id);
+  kept_[id] = {model, turns_.begin()};
+  bytes_ += model->record.bytes;
+  while (bytes_ > most_bytes_ && turns_.size() > 1) {
+    const auto last = kept_.find(turns_.back());
+    bytes_ -= last->second.model->record.bytes;
+    kept_.erase(last);
+    turns_.pop_back();
+  }
+}
+
+void ServedModels::deploy(const DeploymentRecord& deployment) {
+  load(deployment.model);
+  if (!models_.deploy(deployment))
+    throw NotFound(fmt::format("there is no model '{}'", printable(deployment.model)));
+  const std::lock_guard lock(mutex_);
+  names_[deployment.name] = deployment.model;
+}
+
+bool ServedModels::withdraw(const std::string& name) {
+  const bool was_there = models_.withdraw(name);
+  const std::lock_guard lock(mutex_);
+  names_.erase(name);
+  return was_there;
+}
+
+std::shared_ptr<const ServedModel> ServedModels::find(const std::string& name) {
+  std::string id;
+  std::vector<std::string> others;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = names_.find(name); found != names_.end()) id = found->second;
+    for (const auto& [each, model] : names_) others.push_back(each);
+  }
+  if (id.empty())
+    throw NotFound(fmt::format("no model is deployed under the name '{}'{}", printable(name),
+                               did_you_mean(name, others)));
+  return load(id);
+}
+
+std::shared_ptr<const ServedModel> ServedModels::if_loaded(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  const auto id = names_.find(name);
+  if (id == names_.end()) return nullptr;
+  const auto found = kept_.find(id->second);
+  return found == kept_.end() ? nullptr : found->second.model;
+}
+
+ModelRecord model_record(const std::filesystem::path& folder, const std::string& name) {
+  ModelRecord record;
+  record.id = random_id();
+  record.name = name;
+  record.folder = folder.string();
+  record.bytes = bytes_of_folder(folder);
+  record.facts = facts_of_model(load_model(folder));
+  record.created = time_stamp_utc();
+  return record;
+}
+
+void record_model_of(const std::string& job, const std::string& name, const std::filesystem::path& run_folder,
+                     ModelStore& models) {
+  const RunPaths run{run_folder};
+  std::error_code none;
+  std::vector<std::filesystem::path> folders;
+  if (std::filesystem::is_directory(run.model(), none)) folders.push_back(run.model());
+  for (const auto& each : std::filesystem::directory_iterator(run_folder, none))
+    if (each.path().filename().string().starts_with("model-")) folders.push_back(each.path());
+  if (folders.empty()) return;
+  const RunRecord told = read_record(run);
+  json metrics = json::object();
+  for (const RunRecord::Result& result : told.results)
+    for (const auto& [metric, value] : result.metrics) metrics[result.card][metric] = number_to_json(value);
+  for (const std::filesystem::path& folder : folders) {
+    const std::string card = folder == run.model() ? "" : folder.filename().string().substr(6);
+    ModelRecord record = model_record(folder, card.empty() ? name : fmt::format("{} ({})", name, card));
+    record.job = job;
+    record.facts["run"] = run_folder.filename().string();
+    record.facts["metrics"] = metrics;
+    models.add(record);
+  }
+}
+
+}  // namespace stoker::serve

@@ -1,0 +1,118 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "serve/running_service.h"
+
+namespace stoker::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+const RunningService::Headers octets{{"Content-Type", "application/octet-stream"}};
+
+class ServiceDatasets : public ::testing::Test {
+ protected:
+  static RunningService& service() {
+    static RunningService running;
+    return running;
+  }
+  static std::size_t files_in(const std::string& folder) {
+    std::size_t count = 0;
+    std::error_code none;
+    for (const auto& each : std::filesystem::directory_iterator(service().data() / folder, none))
+      count += each.is_regular_file() ? 1 : 0;
+    return count;
+  }
+};
+
+TEST_F(ServiceDatasets, AreUploadedLookedAtAndDeletedWithTheirFile) {
+  const HttpAnswer made = service().ask("POST", "/api/datasets/upload?name=wells.csv&id=wells",
+                                        "depth,kind\n1,a\n2,b\n,a\n4,a\n", octets);
+  ASSERT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(made.json()["rows"], 4);
+  EXPECT_EQ(service().get("/api/datasets/wells").json()["columns"][0]["name"], "depth");
+  const json preview = service().get("/api/datasets/wells/preview").json();
+  EXPECT_EQ(preview["first_rows"].size(), 4U);
+  EXPECT_EQ(preview["columns"][0]["nulls"], 1);
+  EXPECT_EQ(preview["columns"][0]["distribution"]["highest"], 4);
+  EXPECT_EQ(preview["columns"][1]["distribution"]["frequent"][0], (json{{"value", "a"}, {"rows", 3}}));
+  EXPECT_EQ(service().ask("POST", "/api/datasets/upload?name=wells.csv&id=wells", "a\n1\n", octets).status,
+            409);
+  EXPECT_EQ(files_in("uploads"), 1U);
+  const HttpAnswer removed = service().ask("DELETE", "/api/datasets/wells");
+  EXPECT_EQ(removed.json()["freed_bytes"], 26);
+  EXPECT_EQ(files_in("uploads"), 0U);
+  EXPECT_EQ(service().get("/api/datasets/wells").status, 404);
+}
+
+TEST_F(ServiceDatasets, AreRefusedWithoutLeavingAFile) {
+  const auto upload = [&](const std::string& query, const std::string& body) {
+    return service().ask("POST", "/api/datasets/upload" + query, body, octets);
+  };
+  EXPECT_EQ(upload("", "a\n1\n").status, 400);
+  EXPECT_THAT(upload("?name=evil.sh", "a\n1\n").body, HasSubstr("parquet"));
+  EXPECT_EQ(upload("?name=..%2F..%2Fetc%2Fx.csv&id=..%2Fx", "a\n1\n").status, 422);
+  EXPECT_EQ(upload("?name=rows.csv", "a,b\n1\n").status, 422);
+  EXPECT_EQ(upload("?name=rows.parquet", "PAR1 not really").status, 422);
+  EXPECT_EQ(files_in("uploads"), 0U);
+}
+
+TEST_F(ServiceDatasets, AreReadFromWhereTheOperatorAllows) {
+  const auto add = [&](const json& source) {
+    return service().post("/api/datasets", {{"id", "mine"}, {"source", source}});
+  };
+  EXPECT_THAT(add({{"source", "csv"}, {"path", "/etc/passwd"}}).body, HasSubstr("not in the data folder"));
+  EXPECT_EQ(add({{"source", "csv"}, {"path", "store.sqlite"}}).status, 422);
+  EXPECT_THAT(add({{"source", "url"}, {"url", "http://127.0.0.1:1/a.csv"}}).body, HasSubstr("--allow-urls"));
+  EXPECT_THAT(add({{"source", "postgres"}, {"uri", "${HOME}"}, {"table", "a"}}).body,
+              HasSubstr("--allow-databases"));
+  EXPECT_THAT(add({{"source", "csv"}, {"pth", "x"}}).body, HasSubstr("did you mean path"));
+  const HttpAnswer sample = add({{"source", "sample"}, {"sample_name", "friedman"}, {"sample_rows", 50}});
+  ASSERT_EQ(sample.status, 201) << sample.body;
+  EXPECT_EQ(sample.json()["rows"], 50);
+  EXPECT_EQ(service().ask("DELETE", "/api/datasets/mine").json()["freed_bytes"], 0);
+}
+
+TEST_F(ServiceDatasets, AreMadeValidatedAndRepaired) {
+  const HttpAnswer made =
+      service().post("/api/datasets/generate", {{"id", "made"}, {"sample", "boston_housing"}, {"rows", 60}});
+  ASSERT_EQ(made.status, 201) << made.body;
+  const json found =
+      service().post("/api/datasets/made/validate", {{"ranges", {{"AGE", {50, nullptr}}}}}).json();
+  EXPECT_EQ(found["is_sound"], false) << found.dump(1);
+  EXPECT_GT(found["rows_with_faults"], 0);
+  const HttpAnswer repaired =
+      service().post("/api/datasets/made/repair", {{"as", "clean"}, {"ranges", {{"AGE", {50, nullptr}}}}});
+  ASSERT_EQ(repaired.status, 201) << repaired.body;
+  EXPECT_EQ(repaired.json()["cleaned_of"], "made");
+  EXPECT_EQ(repaired.json()["rows"], 60 - found["rows_with_faults"].get<int>());
+  EXPECT_EQ(service().post("/api/datasets/made/validate", {{"ranges", {{"AGE", "old"}}}}).status, 422);
+  EXPECT_EQ(service().post("/api/datasets/none/validate", json::object()).status, 404);
+  const json page = service().get("/api/datasets?limit=1&offset=1").json();
+  EXPECT_EQ(page["datasets"].size(), 1U);
+  EXPECT_GE(page["total"], 3);
+  for (const char* id : {"made", "clean"})
+    EXPECT_GT(service().ask("DELETE", std::string("/api/datasets/") + id).json()["freed_bytes"], 0);
+}
+
+TEST_F(ServiceDatasets, StayWhileAJobReadsThem) {
+  std::string rows = "x,y\n";
+  for (int i = 0; i < 200; ++i)
+    rows += std::to_string(i % 37) + "." + std::to_string(i) + "," + std::to_string(i * 7 % 101) + ".5\n";
+  ASSERT_EQ(service().ask("POST", "/api/datasets/upload?name=a.csv&id=busy", rows, octets).status, 201);
+  json job = small_training(100'000);
+  job["document"]["cards"]["load"]["config"] = {{"source", "datasets"}, {"dataset_ids", {"busy"}}};
+  job["document"]["cards"]["train"]["config"]["target_column"] = "y";
+  const HttpAnswer made = service().post("/api/training/jobs", job);
+  ASSERT_EQ(made.status, 201) << made.body;
+  const std::string id = made.json()["id"];
+  EXPECT_EQ(service().post("/api/training/jobs/" + id + "/pause", json::object()).status, 202);
+  EXPECT_EQ(service().ask("DELETE", "/api/datasets/busy").status, 409);
+  service().post("/api/training/jobs/" + id + "/cancel", json::object());
+  service().wait_for_job(id, {"cancelled", "failed", "completed"});
+  EXPECT_EQ(service().ask("DELETE", "/api/datasets/busy").status, 200);
+}
+
+}  // namespace
+}  // namespace stoker::test

@@ -1,0 +1,195 @@
+// Models of jobs, as files, deployed and asked for predictions.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "serve/running_service.h"
+
+namespace stoker::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+const RunningService::Headers tar{{"Content-Type", "application/x-tar"}};
+const RunningService::Headers csv{{"Content-Type", "text/csv"}};
+
+json house() {
+  return {{"CRIM", 0.1},     {"ZN", 18},   {"INDUS", 2.3}, {"CHAS", 0}, {"NOX", 0.5},
+          {"RM", 6.5},       {"AGE", 65},  {"DIS", 4},     {"RAD", 1},  {"TAX", 296},
+          {"PTRATIO", 15.3}, {"B", 396.9}, {"LSTAT", 5}};
+}
+
+// One service with a trained model for all tests, which leave it as it was.
+class ServiceModels : public ::testing::Test {
+ protected:
+  static RunningService& service() {
+    static RunningService running;
+    return running;
+  }
+  static const json& model() {
+    static const json trained = [] {
+      const std::string id = service().post("/api/training/jobs", small_training(3)).json()["id"];
+      const json job = service().wait_for_job(id, {"completed", "failed"});
+      EXPECT_EQ(job["state"], "completed") << job.dump(1);
+      // It is on record a moment after its job is complete.
+      json models;
+      for (int i = 0; i < 100 && (models.empty() || models["total"] == 0); ++i)
+        models = service().get("/api/models").json();
+      return models["models"].at(0);
+    }();
+    return trained;
+  }
+  static std::string id() { return model()["id"]; }
+  static HttpAnswer put(const std::string& path, const json& body) {
+    return service().ask("PUT", path, body.dump(), {{"Content-Type", "application/json"}});
+  }
+  static HttpAnswer predict(const std::string& name, const json& body) {
+    return service().post("/api/models/" + name + "/predict", body);
+  }
+};
+
+TEST_F(ServiceModels, ComeOnRecordWhenTheirJobIsComplete) {
+  EXPECT_EQ(model()["name"], "small");
+  EXPECT_EQ(model()["family"], "neural_network");
+  EXPECT_EQ(model()["target"], "MEDV");
+  EXPECT_EQ(model()["columns"].size(), 13U);
+  EXPECT_TRUE(model()["metrics"]["evaluate"].contains("r2")) << model().dump(1);
+  EXPECT_EQ(service().get("/api/models/" + id()).json()["id"], id());
+  EXPECT_EQ(service().get("/api/models/nothing").status, 404);
+}
+
+TEST_F(ServiceModels, PredictInRealUnitsUnderANameAndWarnOfWhatIsAmiss) {
+  ASSERT_EQ(put("/api/models/deployments/houses", {{"model", id()}}).status, 200);
+  const HttpAnswer answer = predict("houses", {{"rows", {house(), house()}}});
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  const json told = answer.json();
+  EXPECT_EQ(told["rows"], 2);
+  EXPECT_EQ(told["predictions"][0], told["predictions"][1]);
+  EXPECT_GT(told["predictions"][0], 5);
+  EXPECT_LT(told["predictions"][0], 60);
+
+  json columns = json::array();
+  json values = json::array();
+  for (const auto& [name, value] : house().items()) {
+    columns.push_back(name);
+    values.push_back(value);
+  }
+  const json lists = predict("houses", {{"data", {values}}, {"columns", columns}}).json();
+  EXPECT_EQ(lists["predictions"][0], told["predictions"][0]);
+
+  json odd = house();
+  odd["AGE"] = nullptr;
+  odd["colour"] = "blue";
+  const json with_gaps = predict("houses", {{"rows", {odd}}}).json();
+  EXPECT_EQ(with_gaps["filled"]["AGE"], 1);
+  EXPECT_THAT(with_gaps["notes"][0].get<std::string>(), HasSubstr("colour"));
+  odd["AGES"] = 3;
+  odd.erase("AGE");
+  EXPECT_THAT(predict("houses", {{"rows", {odd}}}).body, HasSubstr("did you mean AGES?"));
+}
+
+TEST_F(ServiceModels, PredictCsvAsTheCommandDoes) {
+  ASSERT_EQ(put("/api/models/deployments/csv", {{"model", id()}}).status, 200);
+  std::string names;
+  std::string values;
+  for (const auto& [name, value] : house().items()) {
+    names += (names.empty() ? "" : ",") + name;
+    values += (values.empty() ? "" : ",") + value.dump();
+  }
+  const std::string body = names + "\n" + values + "\n";
+  const HttpAnswer as_json = service().ask("POST", "/api/models/csv/predict", body, csv);
+  ASSERT_EQ(as_json.status, 200) << as_json.body;
+  EXPECT_EQ(as_json.json()["predictions"], predict("csv", {{"rows", {house()}}}).json()["predictions"]);
+  const HttpAnswer as_csv = service().ask("POST", "/api/models/csv/predict", body,
+                                          {{"Content-Type", "text/csv"}, {"Accept", "text/csv"}});
+  EXPECT_EQ(as_csv.header("content-type"), "text/csv; charset=utf-8");
+  EXPECT_THAT(as_csv.body, testing::StartsWith("prediction\n"));
+  EXPECT_EQ(service().ask("POST", "/api/models/csv/predict", "a,b\n1\n", csv).status, 422);
+}
+
+TEST_F(ServiceModels, RefuseRowsThatAreNone) {
+  ASSERT_EQ(put("/api/models/deployments/strict", {{"model", id()}}).status, 200);
+  const auto status = [&](const std::string& body) {
+    return service()
+        .ask("POST", "/api/models/strict/predict", body, {{"Content-Type", "application/json"}})
+        .status;
+  };
+  EXPECT_EQ(status(""), 400);
+  EXPECT_EQ(status("{"), 400);
+  EXPECT_EQ(status("[1, 2]"), 422);
+  EXPECT_EQ(status(R"({"rows": []})"), 422);
+  EXPECT_EQ(status(R"({"rows": [1]})"), 422);
+  EXPECT_EQ(status(R"({"rows": [{}]})"), 422);
+  EXPECT_EQ(status(R"({"row": [{}]})"), 422);
+  EXPECT_EQ(status(R"({"columns": ["AGE"], "data": [[1, 2]]})"), 422);
+  EXPECT_EQ(status(R"({"rows": [{"AGE": {"deep": 1}}]})"), 422);
+  EXPECT_EQ(status(R"({"rows": [{"AGE": 1e999}]})"), 400);
+  EXPECT_EQ(status(R"({"rows": [)" + std::string(100'000, '[')), 422);
+  EXPECT_EQ(predict("nobody", {{"rows", {house()}}}).status, 404);
+}
+
+TEST_F(ServiceModels, GoFromServiceToServiceAsOneFile) {
+  const HttpAnswer file = service().get("/api/models/" + id() + "/file");
+  ASSERT_EQ(file.status, 200);
+  const HttpAnswer uploaded = service().ask("POST", "/api/models/upload?name=copy", file.body, tar);
+  ASSERT_EQ(uploaded.status, 201) << uploaded.body;
+  const std::string copy = uploaded.json()["id"];
+  ASSERT_EQ(put("/api/models/deployments/first", {{"model", id()}}).status, 200);
+  const json before = predict("first", {{"rows", {house()}}}).json();
+  ASSERT_EQ(put("/api/models/deployments/first", {{"model", copy}}).status, 200);
+  const json after = predict("first", {{"rows", {house()}}}).json();
+  EXPECT_EQ(after["model"], copy);
+  EXPECT_EQ(after["predictions"], before["predictions"]);
+
+  EXPECT_EQ(service().ask("DELETE", "/api/models/" + copy).status, 409);
+  EXPECT_EQ(service().ask("DELETE", "/api/models/deployments/first").status, 200);
+  EXPECT_EQ(service().ask("DELETE", "/api/models/deployments/first").status, 404);
+  const HttpAnswer removed = service().ask("DELETE", "/api/models/" + copy);
+  EXPECT_EQ(removed.status, 200);
+  EXPECT_GT(removed.json()["freed_bytes"], 1000);
+  EXPECT_FALSE(std::filesystem::exists(service().data() / "models" / copy));
+}
+
+TEST_F(ServiceModels, AreRefusedAsFilesThatHoldAnythingElse) {
+  const auto upload = [&](const std::string& bytes) {
+    return service().ask("POST", "/api/models/upload", bytes, tar).status;
+  };
+  const std::string good = service().get("/api/models/" + id() + "/file").body;
+  EXPECT_EQ(upload("not a tar at all"), 422);
+  EXPECT_EQ(upload(good.substr(0, good.size() / 2)), 422);
+  std::string damaged = good;
+  damaged[good.find("\"network\"") + 3] = '!';  // within model.json
+  EXPECT_EQ(upload(damaged), 422);
+  std::error_code none;
+  for (const auto& each : std::filesystem::directory_iterator(service().data() / "uploads", none))
+    ADD_FAILURE() << each.path() << " was left";
+  EXPECT_TRUE(std::filesystem::is_empty(service().data() / "models"));
+}
+
+TEST_F(ServiceModels, StayWhileTheyAreDeployedAndGoWithTheirJob) {
+  const std::string job = service().post("/api/training/jobs", small_training(2, 5)).json()["id"];
+  service().wait_for_job(job, {"completed"});
+  json mine;
+  for (int i = 0; i < 100 && mine.empty(); ++i)
+    for (const json& each : service().get("/api/models").json()["models"])
+      if (each.value("job", "") == job) mine = each;
+  ASSERT_FALSE(mine.empty());
+  const std::string own = mine["id"];
+  EXPECT_EQ(
+      service()
+          .ask("PATCH", "/api/models/" + own, R"({"name": "winner"})", {{"Content-Type", "application/json"}})
+          .json()["name"],
+      "winner");
+  EXPECT_EQ(service().ask("DELETE", "/api/models/" + own).status, 409);  // its job's run holds it
+  ASSERT_EQ(put("/api/models/deployments/held", {{"model", own}}).status, 200);
+  EXPECT_EQ(service().ask("DELETE", "/api/training/jobs/" + job).status, 409);
+  EXPECT_EQ(service().ask("DELETE", "/api/models/deployments/held").status, 200);
+  EXPECT_EQ(service().ask("DELETE", "/api/training/jobs/" + job).status, 200);
+  EXPECT_EQ(service().get("/api/models/" + own).status, 404);
+  EXPECT_EQ(put("/api/models/deployments/held", {{"model", own}}).status, 404);
+  EXPECT_EQ(put("/api/models/deployments/a%2Fb", {{"model", id()}}).status, 404);
+  EXPECT_EQ(put("/api/models/deployments/-x", {{"model", id()}}).status, 422);
+}
+
+}  // namespace
+}  // namespace stoker::test
