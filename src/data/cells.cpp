@@ -14,7 +14,7 @@ namespace stoker {
 namespace {
 
 // As a column of timestamps has it: a moment is the same number whatever way it comes.
-double seconds_of(const Moment& moment) {
+double seconds_of(const DateTime& moment) {
   constexpr std::int64_t parts = 1'000'000;
   if (moment.nanoseconds == 0) return static_cast<double>(moment.seconds);
   const std::int64_t whole = moment.seconds * parts + moment.nanoseconds / 1'000;

@@ -23,7 +23,7 @@ namespace {
 constexpr const char* form_key = "stoker.date_form";
 
 struct DatesRead {
-  std::vector<std::optional<Moment>> moments;
+  std::vector<std::optional<DateTime>> moments;
   std::size_t dates = 0;
   std::size_t others = 0;
   std::size_t first_other = 0;
@@ -49,7 +49,7 @@ DatesRead read_dates(const TextValues& texts, const DateForm& form) {
 }
 
 // Whole seconds where no value has a fraction; finer than a microsecond is cut off.
-std::shared_ptr<arrow::Array> as_timestamps(const std::vector<std::optional<Moment>>& moments) {
+std::shared_ptr<arrow::Array> as_timestamps(const std::vector<std::optional<DateTime>>& moments) {
   const bool fine = std::any_of(moments.begin(), moments.end(),
                                 [](const auto& moment) { return moment && moment->nanoseconds != 0; });
   arrow::TimestampBuilder builder(
@@ -67,7 +67,7 @@ std::shared_ptr<arrow::Array> as_timestamps(const std::vector<std::optional<Mome
   return or_fail(builder.Finish(), "reading dates");
 }
 
-void set_dates(Table& table, int position, const std::vector<std::optional<Moment>>& moments,
+void set_dates(Table& table, int position, const std::vector<std::optional<DateTime>>& moments,
                const std::string& form) {
   const auto values = as_timestamps(moments);
   const auto field = arrow::field(table.columns->field(position)->name(), values->type(), true,
@@ -78,7 +78,7 @@ void set_dates(Table& table, int position, const std::vector<std::optional<Momen
 
 // A year and a month may as well be two numbers of something else, unless the year is one that people have
 // series of.
-bool is_likely(const DateForm& form, const std::optional<Moment>& moment) {
+bool is_likely(const DateForm& form, const std::optional<DateTime>& moment) {
   constexpr std::int64_t year_1600 = -11'676'096'000;
   constexpr std::int64_t year_2200 = 7'258'118'400;
   return moment && (form.tells_day() || (moment->seconds >= year_1600 && moment->seconds < year_2200));
@@ -166,7 +166,7 @@ Table with_dates(const Table& table, const DateSettings& settings, const Notes& 
   return result;
 }
 
-std::optional<Moment> moment_of_text(std::string_view text, const DateForm* learnt) {
+std::optional<DateTime> moment_of_text(std::string_view text, const DateForm* learnt) {
   if (learnt != nullptr)
     if (const auto moment = learnt->parse(text)) return moment;
   TextValues alone;

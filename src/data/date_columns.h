@@ -28,7 +28,7 @@ Table with_dates(const Table& table, const DateSettings& settings, const Notes& 
 
 // The moment that one text is: in the form that was learnt (null: none was), else in the only usual form that
 // it has. None where it has none, or more than one.
-std::optional<Moment> moment_of_text(std::string_view text, const DateForm* learnt);
+std::optional<DateTime> moment_of_text(std::string_view text, const DateForm* learnt);
 
 // Columns that should hold dates and were read as something else, as 20190206 is as a number.
 std::vector<std::string> columns_neither_text_nor_dates(const Table& table, const DateForms& forms);

@@ -54,7 +54,7 @@ class DateParser {
     return text_.empty();
   }
 
-  std::optional<Moment> moment() const {
+  std::optional<DateTime> moment() const {
     using namespace std::chrono;
     const year_month_day day(std::chrono::year(year_), std::chrono::month(static_cast<unsigned>(month_)),
                              std::chrono::day(static_cast<unsigned>(day_)));
@@ -65,7 +65,7 @@ class DateParser {
       hour = hour % 12 + 12 * half_;
     }
     const std::int64_t days = sys_days(day).time_since_epoch().count();
-    return Moment{days * 86'400 + hour * 3'600 + minute_ * 60 + second_ - zone_, nanoseconds_};
+    return DateTime{days * 86'400 + hour * 3'600 + minute_ * 60 + second_ - zone_, nanoseconds_};
   }
 
  private:
@@ -249,7 +249,7 @@ DateForm::DateForm(std::string form) : form_(std::move(form)) {
   spelled_ = spelled_out(form_);
 }
 
-std::optional<Moment> DateForm::parse(std::string_view text) const {
+std::optional<DateTime> DateForm::parse(std::string_view text) const {
   DateParser parser(text);
   return parser.follow(spelled_) ? parser.moment() : std::nullopt;
 }

@@ -10,7 +10,7 @@
 namespace stoker {
 
 // Since 1970 in UTC.
-struct Moment {
+struct DateTime {
   std::int64_t seconds = 0;
   std::int32_t nanoseconds = 0;
 };
@@ -24,7 +24,7 @@ class DateForm {
   bool tells_day() const { return tells_day_; }
   // None when the text has another form or is no day of the calendar. Blanks in the form stand for any number
   // of them, and seconds may have a fraction. What has no zone is taken as UTC.
-  std::optional<Moment> parse(std::string_view text) const;
+  std::optional<DateTime> parse(std::string_view text) const;
 
  private:
   std::string form_;

@@ -189,8 +189,8 @@ void lay_in_pieces(const Laid& laid, Table& table, std::span<T> values, std::int
   for (std::size_t first = 0; first < laid.columns.size(); first += at_a_time) {
     const std::size_t end = std::min(first + at_a_time, laid.columns.size());
     Laid some{{laid.columns.begin() + static_cast<std::ptrdiff_t>(first),
-                      laid.columns.begin() + static_cast<std::ptrdiff_t>(end)},
-                     laid.width};
+               laid.columns.begin() + static_cast<std::ptrdiff_t>(end)},
+              laid.width};
     auto columns = chosen_columns(table.columns, positions_of(some.columns, table));
     if (lets_go && end == laid.columns.size()) table.columns.reset();
     NextPiece next = is_file ? pieces_of_file(columns) : pieces_of_memory(in_memory(columns));
@@ -205,8 +205,8 @@ void lay_in_pieces(const Laid& laid, Table& table, std::span<T> values, std::int
 }
 
 template <class T>
-void lay_whole(const Laid& laid, Table& table, const OwnRows* own, std::span<T> values,
-               std::int64_t stride, std::vector<ColumnFeed>& met, bool lets_go, bool lies_in_file) {
+void lay_whole(const Laid& laid, Table& table, const OwnRows* own, std::span<T> values, std::int64_t stride,
+               std::vector<ColumnFeed>& met, bool lets_go, bool lies_in_file) {
   if (may_come_in_pieces(laid.columns, table, own))
     return lay_in_pieces(laid, table, values, stride, met, lets_go, lies_in_file);
   const Columns& columns = laid.columns;

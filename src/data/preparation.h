@@ -76,7 +76,6 @@ class Preparation {
   const WindowsConfig* windows() const { return windows_ ? &*windows_ : nullptr; }
   // Which columns hold the set of each row; null where rows are no sets.
   const SetColumns* set() const { return set_ ? &*set_ : nullptr; }
-  Missing missing_values() const { return missing_values_; }
   // Whether a row is answered with an array of the table, and not with steps of a series.
   bool answers_array() const { return steps_ > 1 && !windows_; }
   bool reads_windows() const { return windows_ && windows_->layout == WindowLayout::windows; }

@@ -177,7 +177,7 @@ fs::path Cache::entry(const std::string& identity) const {
 
 // Somebody who removes the cache may do so between the steps of this.
 std::unique_ptr<AtomicFolder> Cache::begin_entry(const fs::path& path) const {
-  constexpr int tries = 10;
+  constexpr int tries = 100;
   for (int attempt = 1;; ++attempt) {
     try {
       make_folder(path.parent_path());

@@ -55,11 +55,14 @@ Response list_datasets(Service&, Call& call) {
   constexpr std::int64_t most_datasets_of_a_page = 500;
   const auto limit = static_cast<std::size_t>(call.number("limit", 50, 1, most_datasets_of_a_page));
   const auto offset = static_cast<std::size_t>(call.number("offset", 0, 0, INT32_MAX));
-  const std::vector<DatasetRecord> all = DatasetStore().all();
+  const auto [all, damaged] = DatasetStore().all();
   json datasets = json::array();
   for (std::size_t i = offset; i < std::min(all.size(), offset + limit); ++i)
     datasets.push_back(shown_dataset(all[i]));
-  return json_response({{"total", all.size()}, {"datasets", std::move(datasets)}});
+  json answer{{"total", all.size()}, {"datasets", std::move(datasets)}};
+  for (const DamagedRecord& each : damaged)
+    answer["damaged"].push_back({{"id", each.id}, {"problem", each.problem}});
+  return json_response(answer);
 }
 
 ProgramRun run_command(Service& service, std::vector<std::string> words) {
@@ -327,7 +330,7 @@ std::uint64_t remove_own_file(Service& service, const DatasetRecord& record) {
   const fs::path folder = fs::weakly_canonical(file, none).parent_path();
   const fs::path data = fs::weakly_canonical(service.config().data, none);
   if (file.empty() || none || (folder != data / "uploads" && folder != data / "datasets")) return 0;
-  for (const DatasetRecord& other : DatasetStore().all())
+  for (const DatasetRecord& other : DatasetStore().all().records)
     if (other.source.path == record.source.path) return 0;
   const std::uintmax_t bytes = fs::file_size(file, none);
   const bool is_removed = !none && fs::remove(file, none);

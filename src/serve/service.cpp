@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <any>
-#include <cerrno>
 #include <cstdio>
 #include <thread>
-
-#include <sys/wait.h>
 
 #include <fmt/format.h>
 
@@ -14,6 +11,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "serve/log.h"
+#include "serve/program_run.h"
 #include "store/dataset_store.h"
 #include "store/store_owner.h"
 
@@ -85,7 +83,8 @@ void log_job(const JobRecord& job) {
 }
 
 void log_failure(const Request& request, const std::string& why) {
-  log_event("error", {{"method", request.method}, {"path", without_tokens(printable(request.path))}, {"why", why}});
+  log_event("error",
+            {{"method", request.method}, {"path", without_tokens(printable(request.path))}, {"why", why}});
 }
 
 double seconds_since(steady_clock::time_point began) {
@@ -117,8 +116,8 @@ Service::Service(ServiceConfig config)
       gate_(config_.gate, tokens_),
       models_(records_),
       served_(models_, config_.model_bytes),
-      queue_({config_.data, config_.program, slots_of_machine(config_.processor_slots), config_.grace,
-              config_.hang_after, 5,
+      queue_({config_.data, config_.program, slots_of_machine(config_.program, config_.processor_slots),
+              config_.grace, config_.hang_after, 5,
               [this](const JobRecord& job) { put_model_on_record(job.id, job.name, job.run); }},
              jobs_),
       audit_(config_.data / "audit.jsonl"),
@@ -182,23 +181,16 @@ void Service::put_sample_on_record() {
   if (DatasetStore().has(sample_id)) return;
   const fs::path folder = config_.data / "datasets";
   make_folder(folder);
-  const JobFolder place{folder};
   std::error_code ignored;
   fs::remove(folder / "uhf_mixed.sqlite", ignored);
-  const auto lock = JobLock::take(place.lock());
-  if (!lock) return;
-  const std::vector<std::string> words{config_.program.string(), "datasets", "generate", sample_id, "--sample",
-                                       "uhf_mixed", "--to", (folder / "uhf_mixed.sqlite").string(),
-                                       "--table", "uhf_mixed"};
-  const pid_t process = start_process({words, {}, config_.data}, place, *lock);
-  int status = 0;
-  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  try {
+    constexpr auto longest = std::chrono::minutes(5);
+    run_program({config_.program.string(), "datasets", "generate", sample_id, "--sample", "uhf_mixed", "--to",
+                 (folder / "uhf_mixed.sqlite").string(), "--table", "uhf_mixed"},
+                config_.data, longest);
+  } catch (const std::exception& error) {
+    log_event("error", {{"what", "the sample uhf_mixed could not be put on record"}, {"why", error.what()}});
   }
-  if (status != 0)
-    log_event("error", {{"what", "the sample uhf_mixed could not be put on record"},
-                        {"why", last_lines(place.log(), 1)}});
-  fs::remove(place.lock(), ignored);
-  fs::remove(place.log(), ignored);
 }
 
 Response Service::finished(Response response) const {

@@ -1,20 +1,41 @@
 #include "serve/slots.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "device/device.h"
+#include "serve/program_run.h"
 
 namespace stoker::serve {
 
-std::vector<Slot> slots_of_machine(int on_processor) {
+namespace {
+
+std::size_t count_gpus(const std::filesystem::path& program) {
+  constexpr auto longest = std::chrono::seconds(60);
+  const ProgramRun run = run_program({program.string(), "devices", "--json"}, "/", longest);
+  const auto told = nlohmann::json::parse(run.output);
+  return static_cast<std::size_t>(
+      std::ranges::count_if(told.at("devices"), [](const auto& each) { return each.at("device") != "cpu"; }));
+}
+
+// As the service itself may see some of the GPUs alone.
+std::string visible_name(std::size_t gpu) {
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  const auto names = split_text(visible == nullptr ? "" : visible, ',');
+  return visible != nullptr && gpu < names.size() ? names[gpu] : std::to_string(gpu);
+}
+
+}  // namespace
+
+std::vector<Slot> slots_of_machine(const std::filesystem::path& program, int on_processor) {
   std::vector<Slot> slots;
-  int gpus = 0;
-  for (const DeviceInfo& info : list_devices().devices)
-    if (info.device.is_cuda())
-      slots.push_back(
-          {fmt::format("gpu-{}", gpus), true, {{"CUDA_VISIBLE_DEVICES", std::to_string(gpus++)}}});
+  const std::size_t gpus = count_gpus(program);
+  for (std::size_t gpu = 0; gpu < gpus; ++gpu)
+    slots.push_back({fmt::format("gpu-{}", gpu), true, {{"CUDA_VISIBLE_DEVICES", visible_name(gpu)}}});
   // Jobs side by side that each took all cores would wait for each other.
   const std::string threads = std::to_string(std::max(1, cpu_cores() / std::max(1, on_processor)));
   for (int i = 0; i < on_processor; ++i)

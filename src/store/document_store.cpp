@@ -1,11 +1,10 @@
 #include "store/document_store.h"
 
-#include <charconv>
-
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "database/writable.h"
+#include "store/record_values.h"
 #include "store/token_store.h"
 
 namespace stoker {
@@ -22,18 +21,12 @@ constexpr const char* project_columns =
     "removed "
     "IS NULL)";
 
-std::int64_t count_in(const WrittenValue& text) {
-  std::int64_t number = 0;
-  if (text) std::from_chars(text->data(), text->data() + text->size(), number);
-  return number;
-}
-
 ProjectRecord project_in(const WrittenRow& row) {
-  return {row.at(0).value_or(""), row.at(1).value_or(""), row.at(2).value_or(""), count_in(row.at(3))};
+  return {row.at(0).value_or(""), row.at(1).value_or(""), row.at(2).value_or(""), whole_in(row.at(3))};
 }
 
 DocumentRecord document_in(const WrittenRow& row) {
-  return {row.at(0).value_or(""), row.at(1).value_or(""), row.at(2).value_or(""), count_in(row.at(3)),
+  return {row.at(0).value_or(""), row.at(1).value_or(""), row.at(2).value_or(""), whole_in(row.at(3)),
           row.at(4).value_or(""), row.at(5).value_or(""), row.at(6).value_or("")};
 }
 
@@ -100,7 +93,7 @@ bool DocumentStore::remove_project(const std::string& id) {
 
 std::int64_t DocumentStore::all_documents_in(const std::string& project) {
   const auto held = records_.hold();
-  return count_in(records_.to_write()
+  return whole_in(records_.to_write()
                       .run("SELECT count(*) FROM stoker_documents WHERE project = $1", {project})
                       .at(0)
                       .at(0));
@@ -243,7 +236,7 @@ std::optional<DocumentVersion> DocumentStore::version(const std::string& id, std
       {id});
   if (rows.empty()) return std::nullopt;
   const WrittenRow& row = rows.front();
-  return DocumentVersion{count_in(row.at(0)), row.at(1).value_or(""), row.at(2).value_or(""),
+  return DocumentVersion{whole_in(row.at(0)), row.at(1).value_or(""), row.at(2).value_or(""),
                          row.at(3).value_or(""), row.at(4).value_or("")};
 }
 
@@ -257,7 +250,7 @@ std::vector<DocumentVersion> DocumentStore::versions(const std::string& id, std:
                        before, limit),
            {id}))
     versions.push_back(
-        {count_in(row.at(0)), "", row.at(1).value_or(""), row.at(2).value_or(""), row.at(3).value_or("")});
+        {whole_in(row.at(0)), "", row.at(1).value_or(""), row.at(2).value_or(""), row.at(3).value_or("")});
   return versions;
 }
 

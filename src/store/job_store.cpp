@@ -1,12 +1,11 @@
 #include "store/job_store.h"
 
-#include <charconv>
-
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "database/writable.h"
+#include "store/record_values.h"
 
 namespace stoker {
 namespace {
@@ -25,39 +24,6 @@ constexpr const char* job_columns =
 constexpr const char* line_columns =
     "id, number, name, state, asked, kind, priority, device, slot, time_limit, '', 'null', notes, owner, "
     "attempts, reason, run, continues, summary, created, started, ended";
-
-std::int64_t whole_in(const WrittenValue& text) {
-  std::int64_t number = 0;
-  if (text) std::from_chars(text->data(), text->data() + text->size(), number);
-  return number;
-}
-
-double number_in(const WrittenValue& text) {
-  double number = 0;
-  if (text) std::from_chars(text->data(), text->data() + text->size(), number);
-  return number;
-}
-
-WrittenValue or_null(const std::string& text) {
-  return text.empty() ? std::nullopt : WrittenValue(text);
-}
-
-std::string dumped(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-template <class Enum>
-Enum named_or_first(const WrittenValue& text) {
-  const auto& names = config::names<Enum>;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (text.value_or("") == names[i]) return static_cast<Enum>(i);
-  return Enum{};
-}
-
-template <class Enum>
-std::string text_of_enum(Enum value) {
-  return std::string(config::name_of(value));
-}
 
 json json_in(const WrittenValue& text) {
   json value = json::parse(text.value_or("null"), nullptr, false);

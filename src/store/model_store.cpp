@@ -1,21 +1,14 @@
 #include "store/model_store.h"
 
-#include <charconv>
-
 #include <fmt/format.h>
 
 #include "database/writable.h"
+#include "store/record_values.h"
 
 namespace stoker {
 namespace {
 
 constexpr const char* model_columns = "id, name, folder, job, bytes, facts, created";
-
-std::int64_t count_in(const database::WrittenValue& text) {
-  std::int64_t number = 0;
-  if (text) std::from_chars(text->data(), text->data() + text->size(), number);
-  return number;
-}
 
 ModelRecord model_in(const database::WrittenRow& row) {
   ModelRecord model;
@@ -23,7 +16,7 @@ ModelRecord model_in(const database::WrittenRow& row) {
   model.name = row.at(1).value_or("");
   model.folder = row.at(2).value_or("");
   model.job = row.at(3).value_or("");
-  model.bytes = static_cast<std::uint64_t>(count_in(row.at(4)));
+  model.bytes = static_cast<std::uint64_t>(whole_in(row.at(4)));
   model.facts = nlohmann::json::parse(row.at(5).value_or("{}"), nullptr, false);
   if (!model.facts.is_object()) model.facts = nlohmann::json::object();
   model.created = row.at(6).value_or("");
@@ -45,9 +38,8 @@ bool ModelStore::add(const ModelRecord& model) {
     return false;
   records_.to_write().run(
       fmt::format("INSERT INTO stoker_models ({}) VALUES ($1, $2, $3, $4, $5, $6, $7)", model_columns),
-      {model.id, model.name, model.folder,
-       model.job.empty() ? std::nullopt : database::WrittenValue(model.job), std::to_string(model.bytes),
-       model.facts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), model.created});
+      {model.id, model.name, model.folder, or_null(model.job), std::to_string(model.bytes),
+       dumped(model.facts), model.created});
   all.commit();
   return true;
 }
@@ -85,7 +77,7 @@ std::vector<ModelStore::CompletedJob> ModelStore::jobs_without_models() {
 
 std::int64_t ModelStore::count() {
   const auto held = records_.hold();
-  return count_in(records_.to_write().run("SELECT count(*) FROM stoker_models").at(0).at(0));
+  return whole_in(records_.to_write().run("SELECT count(*) FROM stoker_models").at(0).at(0));
 }
 
 bool ModelStore::rename(const std::string& id, const std::string& name) {

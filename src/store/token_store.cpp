@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "database/writable.h"
+#include "store/record_values.h"
 
 namespace stoker {
 namespace {
@@ -24,8 +25,7 @@ TokenRecord token_in(const WrittenRow& row) {
   TokenRecord token;
   token.id = row.at(0).value_or("");
   token.name = row.at(1).value_or("");
-  for (std::size_t i = 0; i < config::names<UserRole>.size(); ++i)
-    if (row.at(2).value_or("") == config::names<UserRole>[i]) token.role = static_cast<UserRole>(i);
+  token.role = named_or_first<UserRole>(row.at(2));
   token.hash = row.at(3).value_or("");
   token.created = row.at(4).value_or("");
   token.expires = row.at(5).value_or("");

@@ -20,6 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 class Postgres : public test::RunningPostgres {};
+class PostgresPlaces : public test::RunningPostgres {};  // for its library
 
 bool is_missing(const Rows& rows, std::size_t column, std::int64_t at) {
   const ColumnValues& values = rows.blocks.at(0).columns.at(column);
@@ -337,7 +338,7 @@ TEST_F(Postgres, IsWrittenToAgainAfterTheConnectionWasLostAndNeverByHalves) {
   EXPECT_EQ(run("SELECT count(*) FROM lost"), "1");
 }
 
-TEST(PostgresPlaces, TellDatabasesApartAndNotPasswords) {
+TEST_F(PostgresPlaces, TellDatabasesApartAndNotPasswords) {
   const std::string place = postgres_place("postgres://me:Sesame@db.example.org:5433/plant");
   EXPECT_THAT(place, AllOf(HasSubstr("host=db.example.org"), HasSubstr("port=5433"),
                            HasSubstr("dbname=plant"), HasSubstr("user=me"), Not(HasSubstr("Sesame"))));

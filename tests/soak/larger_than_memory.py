@@ -47,8 +47,9 @@ def train(program, table, target, limit=0, wall=0):
         if wall:
             resource.setrlimit(resource.RLIMIT_DATA, (wall * 10**6, wall * 10**6))
 
-    # Not the allocator that reserves a gibibyte beforehand, which would count.
-    environment = {**os.environ, "PATH": "", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    # Not the allocator that reserves a gibibyte beforehand, nor a stack for each of many cores: they would count.
+    environment = {**os.environ, "PATH": "", "ARROW_DEFAULT_MEMORY_POOL": "system", "STOKER_THREADS": "2",
+                   "OMP_NUM_THREADS": "2"}
     if limit:
         environment["STOKER_MEMORY_LIMIT"] = str(limit * 10**6)
     began = time.monotonic()
