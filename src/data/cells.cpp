@@ -57,6 +57,9 @@ CellPreparation::CellPreparation(const Preparation& preparation, DType type)
     if (prepared.kind == PreparedColumn::Kind::target) column.statistics = statistics_of_slots(prepared);
     if (!prepared.date_form.empty()) column.form.emplace(prepared.date_form);
     column.holds_dates = column.form.has_value() || prepared.part != DatePart::none;
+    column.holds_texts = std::ranges::any_of(preparation.columns(), [&](const PreparedColumn& each) {
+      return each.name == prepared.name && each.is_text();
+    });
     columns_.push_back(std::move(column));
   }
   for (const ArraySpec& spec : preparation.inputs(type)) {
@@ -101,6 +104,10 @@ double CellPreparation::number_in(const Column& column, const Cell& cell, std::s
   return cell.number;
 }
 
+bool CellPreparation::is_missing(const Column& column, const Cell& cell, std::size_t row) const {
+  return column.holds_texts ? cell.kind == Cell::Kind::missing : std::isnan(number_in(column, cell, row));
+}
+
 std::int32_t CellPreparation::slot_in(const Column& column, const Cell& cell) const {
   if (cell.kind == Cell::Kind::missing) return column.slot_of_missing;
   std::string written;
@@ -126,7 +133,7 @@ Dataset CellPreparation::prepare(std::span<const Cell> cells, std::size_t width,
       if (is_number) {
         feed.given.push_back(number_in(column, cell, row));
       } else if (column.prepared->kind == PreparedColumn::Kind::missing) {
-        feed.slots.push_back(std::isnan(number_in(column, cell, row)) ? 1 : 0);
+        feed.slots.push_back(is_missing(column, cell, row) ? 1 : 0);
       } else {
         if (cell.kind == Cell::Kind::missing) ++feed.missing;
         feed.slots.push_back(slot_in(column, cell));
@@ -184,7 +191,7 @@ std::vector<CellPreparation::Gaps> CellPreparation::gaps(std::span<const Cell> c
         of_column.missing += cell.kind == Cell::Kind::missing ? 1 : 0;
         of_column.unseen += cell.kind != Cell::Kind::missing && is_unseen ? 1 : 0;
       } else {
-        of_column.missing += std::isnan(number_in(column, cell, row)) ? 1 : 0;
+        of_column.missing += is_missing(column, cell, row) ? 1 : 0;
       }
     }
   }

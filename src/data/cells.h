@@ -56,6 +56,7 @@ class CellPreparation {
     std::vector<double> statistics = {};  // of each slot
     std::optional<DateForm> form = {};
     bool holds_dates = false;
+    bool holds_texts = false;  // though it may itself tell no more than whether they are missing
   };
   struct Part {  // an array of the prepared rows
     ArraySpec spec;
@@ -64,6 +65,7 @@ class CellPreparation {
   };
 
   double number_in(const Column& column, const Cell& cell, std::size_t row) const;
+  bool is_missing(const Column& column, const Cell& cell, std::size_t row) const;
   std::int32_t slot_in(const Column& column, const Cell& cell) const;
   [[noreturn]] void refuse_text(const Column& column, const Cell& cell, std::size_t row) const;
 

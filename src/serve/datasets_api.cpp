@@ -317,10 +317,12 @@ void refuse_in_use(Service& service, const std::string& id) {
   filter.states = {JobState::pending, JobState::queued, JobState::running, JobState::paused};
   filter.dataset = id;
   filter.limit = 1'000;
-  for (const JobRecord& job : service.jobs().list(filter))
-    if (names_dataset(config::parse_document(job.document, "document"), id))
-      throw Conflict(fmt::format("job {} reads dataset {} and is {}; cancel it or wait for its end", job.id,
-                                 id, config::name_of(job.state)));
+  for (const JobRecord& line : service.jobs().list(filter)) {
+    const auto job = service.jobs().find(line.id);  // a line of a list goes without the document
+    if (job && names_dataset(config::parse_document(job->document, "document"), id))
+      throw Conflict(fmt::format("job {} reads dataset {} and is {}; cancel it or wait for its end", job->id,
+                                 id, config::name_of(job->state)));
+  }
 }
 
 // The file of a dataset, where it is the service's own and nobody else's.

@@ -289,6 +289,8 @@ void JobQueue::settle(const Running& running) {
   } catch (const Error&) {
     // A disk that is full does not keep a job from its end; its time limit counts anew.
   }
+  // Before anybody is told, so that whoever looks then finds what it left.
+  if (outcome.state == JobState::completed && config_.when_completed) config_.when_completed(*job);
   const auto settled = change(job->id, [&](JobRecord& each) {
     if (each.state != JobState::running) return false;
     each.state = outcome.state;
@@ -302,8 +304,6 @@ void JobQueue::settle(const Running& running) {
     if (has_ended(each.state)) each.ended = time_stamp_utc();
     return true;
   });
-  if (settled && settled->state == JobState::completed && config_.when_completed)
-    config_.when_completed(*settled);
   if (settled && settled->asked == JobWish::remove) {
     finish_removal(*settled);
   } else if (settled && settled->state == JobState::queued) {

@@ -27,7 +27,7 @@ std::optional<std::size_t> names_in_fit(const std::vector<std::string>& pattern,
                                         const std::vector<std::string_view>& given) {
   const bool takes_rest = pattern.back().ends_with("*}");
   if (takes_rest ? given.size() < pattern.size() : given.size() != pattern.size()) return std::nullopt;
-  if (takes_rest && given.size() == pattern.size() && given.back().empty()) return std::nullopt;
+  if (takes_rest && given[pattern.size() - 1].empty()) return std::nullopt;
   const std::size_t single = pattern.size() - (takes_rest ? 1 : 0);
   std::size_t names = pattern.size() - single;
   for (std::size_t i = 0; i < single; ++i) {

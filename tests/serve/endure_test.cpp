@@ -237,18 +237,13 @@ TEST(EndureFolder, RemovedByHandFailsTheJobAndLeavesNoProcess) {
 
 TEST(EndureQueue, TellsWhatAJobWaitsForAndTakesOwnersInTurn) {
   const RunningService service({"--workers", "1"});
-  const auto on_processor = [](int seed) {
-    json job = long_training(seed);
-    job["document"]["cards"]["train"]["config"]["device"] = "cpu";
-    return job;
-  };
-  const std::string first = started(service, on_processor(1));
-  const std::string second = started(service, on_processor(2));
-  const std::string third = started(service, on_processor(3));
+  const std::string first = started(service, long_training(1));
+  const std::string second = started(service, long_training(2));
+  const std::string third = started(service, long_training(3));
   service.wait_for_job(first, {"running"});
   EXPECT_EQ(service.get(jobs + "/" + third).json()["waits_for"],
             "a free slot on the processor; running: " + first + "; 1 job came before it");
-  json urgent = on_processor(4);
+  json urgent = long_training(4);
   urgent["priority"] = 5;
   const std::string fourth = started(service, urgent);
   service.post(jobs + "/" + first + "/cancel", {});
