@@ -17,6 +17,7 @@
 #include "device/device.h"
 #include "serve/http_server.h"
 #include "serve/log.h"
+#include "serve/program_run.h"
 #include "serve/service.h"
 
 namespace stoker::cli {
@@ -134,6 +135,7 @@ ExitCode serve_until_ended(ServeCommand command) {
                     {"slots", std::to_string(service.queue().slots().size())}});
   std::thread serving([&] { server.serve(); });
   end.wait();
+  serve::end_program_runs();  // which requests under way would wait for
   server.stop();
   serving.join();
   service.stop();

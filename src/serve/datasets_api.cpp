@@ -217,11 +217,11 @@ struct SampleToMake {
 };
 
 config::Fields fields(SampleToMake& s) {
-  return {config::field("id", s.id, "Of the dataset; made if not given").optional(),
-          config::field("sample", s.sample, "Built-in sample"),
-          config::field("rows", s.rows, "Rows of the sample; its usual number if not given")
-              .within(1, 10'000'000),
-          config::field("seed", s.seed, "Seed of the sample")};
+  return {
+      config::field("id", s.id, "Of the dataset; made if not given").optional(),
+      config::field("sample", s.sample, "Built-in sample"),
+      config::field("rows", s.rows, "Rows of the sample; its usual number if not given").within(1, 1'000'000),
+      config::field("seed", s.seed, "Seed of the sample")};
 }
 
 Response generate_dataset(Service& service, Call& call) {

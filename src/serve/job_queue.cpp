@@ -210,7 +210,9 @@ std::uint64_t JobQueue::remove_folders(const JobRecord& job) {
     freed += bytes_in(folder);
     std::error_code error;
     if (exists(folder)) remove_folder(folder, error);
-    if (error) fail("{} cannot be removed: {}", folder.string(), error.message());
+    const bool is_gone =
+        !error || error == std::errc::no_such_file_or_directory;  // by somebody else just now
+    if (!is_gone) fail("{} cannot be removed: {}", folder.string(), error.message());
   }
   return freed;
 }

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -26,12 +28,34 @@ constexpr std::size_t most_output = std::size_t{64} << 20;
 // Each keeps a thread that answers waiting.
 constexpr int most_program_runs = 2;
 std::atomic<int> program_runs = 0;
+std::mutex children_mutex;
+std::set<pid_t> children;  // with their groups
+bool takes_no_more = false;
+
+// Known while it runs, so that it can be ended with the service.
+class Child {
+ public:
+  explicit Child(pid_t process) : process_(process) {
+    const std::lock_guard lock(children_mutex);
+    children.insert(process);
+    if (takes_no_more) kill(-process, SIGKILL);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    const std::lock_guard lock(children_mutex);
+    children.erase(process_);
+  }
+
+ private:
+  pid_t process_;
+};
 
 struct RunTurn {
   RunTurn() {
     if (++program_runs <= most_program_runs) return;
     --program_runs;
-    throw HttpError(503, "the service is busy with requests of this kind; try again in a moment");
+    throw HttpError(429, "the service is busy with requests of this kind; try again in a moment");
   }
   RunTurn(const RunTurn&) = delete;
   RunTurn& operator=(const RunTurn&) = delete;
@@ -124,12 +148,19 @@ std::string error_in(const std::string& said) {
 
 }  // namespace
 
+void end_program_runs() {
+  const std::lock_guard lock(children_mutex);
+  takes_no_more = true;
+  for (const pid_t each : children) kill(-each, SIGKILL);
+}
+
 ProgramRun run_program(const std::vector<std::string>& words, const std::filesystem::path& folder,
                        std::chrono::seconds limit) {
   const RunTurn turn;
   OneWay output;
   OneWay errors;
   const pid_t child = spawn(words, folder.string(), output, errors);
+  const Child known(child);
   output.close_writing();
   errors.close_writing();
   ProgramRun run;

@@ -15,9 +15,12 @@ struct ProgramRun {
   std::string errors;
 };
 
-// Waits for it, and ends it after `limit`. Throws HttpError: 503 where too many run already or its time is
-// over, 422 with its own words where it refuses.
+// Waits for it, and ends it after `limit`. Throws HttpError: 429 where too many run already, 503 where its
+// time is over, 422 with its own words where it refuses.
 ProgramRun run_program(const std::vector<std::string>& words, const std::filesystem::path& folder,
                        std::chrono::seconds limit);
+
+// Ends those that run, and whatever others would begin: the service is about to stop.
+void end_program_runs();
 
 }  // namespace stoker::serve

@@ -96,7 +96,7 @@ def map_path_parameters(context, path_parameters):
         "--header", f"Authorization: Bearer {service.token}",
         "--checks", ",".join(CHECKS), "--phases", "examples,coverage,fuzzing",
         "--max-examples", str(options.examples), "--seed", str(options.seed),
-        "--request-timeout", "20", "--continue-on-failure", "--no-color", "--suppress-health-check", "all"]
+        "--request-timeout", "90", "--continue-on-failure", "--no-color", "--suppress-health-check", "all"]
     if options.seconds:
         command += ["--max-time", str(options.seconds)]
     environment = {**os.environ, "SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(folder),

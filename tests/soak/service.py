@@ -73,7 +73,7 @@ class Service:
 
     async def send(self, writer, method, path, body=None, headers=""):
         content = b"" if body is None else json.dumps(body).encode()
-        writer.write((f"{method} {path} HTTP/1.1\r\nHost: soak\r\nAuthorization: Bearer {self.token}\r\n{headers}"
+        writer.write((f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.token}\r\n{headers}"
                       f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n").encode() + content)
         await writer.drain()
 
