@@ -152,7 +152,6 @@ std::optional<std::string> Service::start() {
     first = tokens_.create("first", UserRole::admin);
   clear_uploads();
   put_sample_on_record();
-  put_models_on_record();
   served_.read_names();
   queue_.start();
   return first;
@@ -169,11 +168,6 @@ void Service::put_model_on_record(const std::string& job, const std::string& nam
   } catch (const std::exception& error) {
     log_event("error", {{"what", "the model of a job is not on record"}, {"id", job}, {"why", error.what()}});
   }
-}
-
-// Those of jobs that completed when the service before was just ending.
-void Service::put_models_on_record() {
-  for (const auto& job : models_.jobs_without_models()) put_model_on_record(job.id, job.name, job.run);
 }
 
 // By the command that everybody has for it.

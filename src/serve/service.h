@@ -78,7 +78,6 @@ class Service : public Site {
   std::optional<Response> refuse_caller(const Request& head, const Route& route,
                                         const std::optional<Caller>& caller);
   void clear_uploads() const;
-  void put_models_on_record();
   void put_model_on_record(const std::string& job, const std::string& name, const std::string& run);
   Response finished(Response response) const;
 

@@ -65,16 +65,6 @@ std::vector<ModelRecord> ModelStore::of_job(const std::string& job) {
       fmt::format("SELECT {} FROM stoker_models WHERE job = $1 ORDER BY id", model_columns), {job}));
 }
 
-std::vector<ModelStore::CompletedJob> ModelStore::jobs_without_models() {
-  const auto held = records_.hold();
-  std::vector<CompletedJob> jobs;
-  for (const database::WrittenRow& row : records_.to_write().run(
-           "SELECT id, name, run FROM stoker_jobs WHERE state = 'completed' AND id NOT IN (SELECT job FROM "
-           "stoker_models WHERE job IS NOT NULL) ORDER BY number"))
-    jobs.push_back({row.at(0).value_or(""), row.at(1).value_or(""), row.at(2).value_or("")});
-  return jobs;
-}
-
 std::int64_t ModelStore::count() {
   const auto held = records_.hold();
   return whole_in(records_.to_write().run("SELECT count(*) FROM stoker_models").at(0).at(0));

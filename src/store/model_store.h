@@ -38,12 +38,6 @@ class ModelStore {
   std::optional<ModelRecord> find(const std::string& id);
   std::vector<ModelRecord> list(std::int64_t limit, std::int64_t offset);  // newest first
   std::vector<ModelRecord> of_job(const std::string& job);
-  struct CompletedJob {
-    std::string id;
-    std::string name;
-    std::string run;
-  };
-  std::vector<CompletedJob> jobs_without_models();  // of those that completed
   std::int64_t count();
   bool rename(const std::string& id, const std::string& name);  // false: there is none
   // False where it is deployed, and nothing is removed.

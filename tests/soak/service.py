@@ -2,7 +2,7 @@
 """What a service must bear: many jobs on record, many listeners, and its own end in the middle of the work.
 
     tests/soak/service.py build/stoker [--jobs 100] [--kills 5] [--listeners 200] [--listen-seconds 600]
-        [--records 10000] [--clients 50] [--ask-seconds 60] [--only killed|listened|asked|idle]
+        [--records 10000] [--clients 50] [--ask-seconds 60] [--predict-seconds 10] [--only killed|listened|asked|predicted|idle]
 
 Each part prints a line with what was measured and fails where something is wrong: a job with two processes, an epoch
 told twice or not at all, a listener with a gap. Times are printed; they fail only with --hold-times.
@@ -14,6 +14,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -283,6 +284,44 @@ async def idle(options, data):
     return faults
 
 
+async def predicted(options, data):
+    """Requests a second that a deployed network answers, asked by wrk beside it on the same cores."""
+    if shutil.which("wrk") is None:
+        print("predicted: not measured, wrk is not installed")
+        return []
+    service = Service(options.program, data)
+    service.start()
+    job = (await service.ask("POST", JOBS, document(20, 1)))["id"]
+    while (await service.ask("GET", f"{JOBS}/{job}"))["state"] != "completed":
+        await asyncio.sleep(0.1)
+    model = (await service.ask("GET", "/api/models"))["models"][0]
+    await service.ask("PUT", "/api/models/deployments/measured", {"model": model["id"]})
+    row = {column["name"]: 0.25 for column in model["columns"]}
+    expected = (await service.ask("POST", "/api/models/measured/predict", {"rows": [row]}))["predictions"]
+    script = data / "predict.lua"
+    script.write_text(f"""wrk.method = "POST"
+wrk.headers["Content-Type"] = "application/json"
+wrk.headers["Authorization"] = "Bearer {service.token}"
+wrk.body = '{json.dumps({"rows": [row]})}'
+""")
+    done = subprocess.run(["wrk", "-t1", "-c16", f"-d{options.predict_seconds}s", "--latency", "-s", str(script),
+                           f"http://127.0.0.1:{service.port}/api/models/measured/predict"],
+                          capture_output=True, text=True, check=True).stdout
+    again = (await service.ask("POST", "/api/models/measured/predict", {"rows": [row]}))["predictions"]
+    service.end()
+    rate = float(re.search(r"Requests/sec:\s+([0-9.]+)", done).group(1))
+    number, unit = re.search(r"99%\s+([0-9.]+)(us|ms|s)", done).groups()
+    slowest = float(number) * {"us": 1e-3, "ms": 1, "s": 1e3}[unit]
+    refused = re.search(r"Non-2xx or 3xx responses: (\d+)|Socket errors: (.*)", done)
+    print(f"predicted: {rate:,.0f} requests/s, 99th percentile {slowest:.2f} ms")
+    faults = [f"wrk says: {refused.group(0)}"] if refused else []
+    if expected != again:
+        faults.append(f"{expected} became {again}")
+    if options.hold_times and (rate < 5000 or slowest > 10):
+        faults.append(f"{rate:,.0f} requests/s, 99th percentile {slowest:.2f} ms")
+    return faults
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=pathlib.Path)
@@ -294,8 +333,9 @@ def main():
     parser.add_argument("--records", type=int, default=10_000)
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--ask-seconds", type=float, default=60)
+    parser.add_argument("--predict-seconds", type=int, default=10)
     parser.add_argument("--hold-times", action="store_true", help="fail beyond the bars, on a machine with nothing else")
-    parser.add_argument("--only", nargs="+", default=["killed", "listened", "asked", "idle"])
+    parser.add_argument("--only", nargs="+", default=["killed", "listened", "asked", "predicted", "idle"])
     options = parser.parse_args()
     options.program = str(options.program.resolve())
     faults = []
