@@ -44,7 +44,7 @@ config::Fields fields(JobRequest& r) {
   return {
       config::field("job_name", r.job_name, "For people"),
       config::field("config", r.config, "Settings of a training"),
-      config::field("document", r.document, "A whole document, in place of config"),
+      config::field("document", r.document, "A whole document, as a map or as text, in place of config"),
       config::field("priority", r.priority, "Jobs with more are started first").within(-1000, 1000),
       config::field("time_limit", r.time_limit, "Seconds after which it is stopped; 0: none").at_least(0),
       config::field("card", r.card, "Run this card of the document and what it needs"),
@@ -59,12 +59,14 @@ json request_schema() {
   of_training["title"] = "TrainingSettings";
   schema["title"] = "JobRequest";
   schema["properties"]["config"] = std::move(of_training);
+  schema["properties"]["document"]["type"] = {"object", "string"};
   schema["oneOf"] = json::array({{{"required", {"config"}}}, {{"required", {"document"}}}});
   return schema;
 }
 
 JobRecord job_of(Service& service, const Call& call) {
-  const config::Value body = call.body();
+  config::Value body = call.body();
+  if (config::Value* given = body.find("document"); given != nullptr) *given = document_in(*given);
   config::Diagnostics diagnostics("body");
   const auto request = config::read<JobRequest>(body, "", diagnostics);
   diagnostics.refuse_if_any();
@@ -80,7 +82,7 @@ JobRecord job_of(Service& service, const Call& call) {
     const std::string name = request.job_name.empty() ? "training" : request.job_name;
     value = document_of(settings, name, columns_of(settings.dataset_ids), asked.notes);
   } else {
-    value = document_in(request.document);
+    value = request.document;
   }
   const Document document = read_document(value, "document", service.config().data);
   return job_to_run(service, call.caller, document, asked);

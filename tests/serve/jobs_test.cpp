@@ -34,6 +34,17 @@ TEST(ServiceJobs, OfTheGuideRunsToTheEnd) {
   EXPECT_TRUE(job["summary"]["results"][0]["metrics"].contains("distance_p68"));
 }
 
+TEST(ServiceJobs, TakeDocumentsAsTextToo) {
+  const RunningService service;
+  json job = small_training(2);
+  job["document"] = job["document"].dump(1);
+  const HttpAnswer made = service.post("/api/training/jobs", job);
+  ASSERT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(service.wait_for_job(made.json()["id"], {"completed", "failed"})["state"], "completed");
+  job["document"] = "cards: [";
+  EXPECT_THAT(service.post("/api/training/jobs", job).body, HasSubstr("document:1"));
+}
+
 TEST(ServiceJobs, GoOnWhereTheyWereWhenTheServiceAndTheirProcessesAreKilled) {
   RunningService service;
   constexpr int epochs = 400;
