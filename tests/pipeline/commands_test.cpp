@@ -129,6 +129,41 @@ TEST(Commands, MayMakeRowsOfFilesAloneAndTakeSeveralTables) {
                                                 HasSubstr(R"(/inputs/parts_2.arrow"],"rest":null)"))));
 }
 
+TEST(Commands, GetModelsAsFoldersAndReportsAsJson) {
+  CommandsPlace place;
+  place.command("ls $here/inputs/model; grep -c rmse $here/inputs/report.json; cp $input $output",
+                "inputs:\n  dataset: { help: Rows }\n  model: { type: model, help: A model }\n"
+                "  report: { type: report, help: Its metrics }\n");
+  SmallPipeline pipeline;
+  pipeline.more_cards =
+      "  own: { type: command:own, inputs: { dataset: split.test_dataset, model: train.trained_model, "
+      "report: "
+      "evaluate.eval_report } }\n";
+  const CardTypes types = with_commands(place.commands());
+  const Watched run = run_watched(
+      read_document(config::parse_yaml(pipeline.text(), "a.yaml"), "a.yaml", place.folder(), types),
+      place.options());
+  EXPECT_THAT(run.watcher.notes,
+              testing::IsSupersetOf({"own: model.json", "own: model.safetensors", "own: 1"}));
+}
+
+TEST(Commands, DoNotTakeWindowsOfASeries) {
+  CommandsPlace place;
+  place.command(passes_rows_on);
+  std::string text =
+      "version: 1\ncards:\n  load: { type: data_load, config: { source: csv, path: rows.csv } }\n"
+      "  windows: { type: windows, inputs: { dataset: load.dataset }, config: { length: 4, horizon: 1, "
+      "target_column: x "
+      "} }\n"
+      "  own: { type: command:own, inputs: { dataset: windows.dataset } }\n";
+  const CardTypes types = with_commands(place.commands());
+  const Error error =
+      failure_of(read_document(config::parse_yaml(text, "a.yaml"), "a.yaml", place.folder(), types),
+                 place.options(), place.watcher);
+  EXPECT_EQ(error.code(), ExitCode::wrong_request);
+  EXPECT_THAT(error.what(), HasSubstr("put this card before the windows card"));
+}
+
 TEST(Commands, RunAgainOnlyWhenSomethingOfTheirsChanged) {
   CommandsPlace place;
   write_file(place.commands() / "words.txt", "one");

@@ -90,7 +90,7 @@ class CommandRun {
       context_.listener.note(
           Severity::warning,
           fmt::format("{} ended before {} that it had started; these were ended too", command_.name,
-                      counted(static_cast<std::uint64_t>(end.left_behind), "process")));
+                      counted(static_cast<std::uint64_t>(end.left_behind), "program")));
     PortValues values;
     for (const CommandOutput& each : command_.outputs) values.emplace(each.name, table_of(each));
     return values;
