@@ -101,6 +101,13 @@ void go_first_without_memory() {
   close(file);
 }
 
+void keep_descriptors_from_it() {
+  constexpr int first = 3;
+  if (close_range(first, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
+  constexpr int most = 65'536;
+  for (int each = first; each < most; ++each) fcntl(each, F_SETFD, FD_CLOEXEC);
+}
+
 [[noreturn]] void become_program(const Start& start, pid_t guard) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -112,7 +119,7 @@ void go_first_without_memory() {
   take_default_signals();
   const bool is_ready = dup2(start.nothing, STDIN_FILENO) >= 0 && dup2(start.output, STDOUT_FILENO) >= 0 &&
                         dup2(start.output, STDERR_FILENO) >= 0 && chdir(start.folder) == 0;
-  close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+  keep_descriptors_from_it();
   // Last: this process is a copy of one that may have more.
   hold_to(RLIMIT_DATA, start.memory_bytes);
   if (is_ready) execve(start.words[0], start.words, start.environment);
@@ -267,6 +274,7 @@ class Watch {
     }
     lines_.finish();
     end_guard();
+    if (could_not_run_ == EAGAIN || could_not_run_ == ENOMEM) fail_to_start(could_not_run_);
     if (could_not_run_ != 0)
       refuse("{} cannot be run: {}", program_.words.front(), std::strerror(could_not_run_));
     return end_;
