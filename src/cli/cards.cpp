@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/commands_flag.h"
 #include "cli/terminal.h"
 #include "pipeline/card.h"
 #include "pipeline/document.h"
@@ -90,12 +91,14 @@ Pieces type_page(const CardType& type) {
 Action declare_cards(CLI::App& app) {
   const auto options = std::make_shared<CardsOptions>();
   app.add_option("TYPE", options->type, "Type to show; without it, all types are listed");
+  add_commands_flag(app);
   app.add_flag("--json", options->json, "Print the JSON Schema of a document, or of the type's settings");
   app.add_flag("--reference", options->reference, "Print docs/reference.md: every card with its settings");
   app.footer(
       "Examples:\n"
       "  stoker cards\n"
       "  stoker cards model_define_gpu\n"
+      "  stoker cards --commands examples/commands\n"
       "  stoker cards --json > pipeline.schema.json");
   return [options] {
     if (options->reference) {

@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/commands_flag.h"
+
 namespace stoker::cli {
 
 void add_document_options(CLI::App& app, NamedDocument& document, const std::string& help) {
@@ -10,6 +12,7 @@ void add_document_options(CLI::App& app, NamedDocument& document, const std::str
       ->allow_extra_args(false);
   app.add_option("--device", document.device, "auto, cpu, cuda or cuda:N, for every card that trains");
   app.add_option("--engine", document.engine, "auto, fused, graph or eager, for every card that trains");
+  add_commands_flag(app);
 }
 
 std::vector<std::string> assignments_for(const NamedDocument& document,

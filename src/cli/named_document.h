@@ -21,7 +21,7 @@ struct NamedDocument {
   bool changes_training_cards() const { return !device.empty() || !engine.empty() || tensorboard; }
 };
 
-// DOC, --set, --device and --engine.
+// DOC, --set, --device, --engine and --commands.
 void add_document_options(CLI::App& app, NamedDocument& document, const std::string& help);
 
 // The assignments, and those that --device and --engine stand for.

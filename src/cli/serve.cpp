@@ -12,9 +12,11 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/commands_flag.h"
 #include "cli/terminal.h"
 #include "data/url_secrets.h"
 #include "device/device.h"
+#include "pipeline/document.h"
 #include "serve/http_server.h"
 #include "serve/log.h"
 #include "serve/program_run.h"
@@ -99,6 +101,7 @@ ExitCode serve_until_ended(ServeCommand command) {
   setenv("STOKER_STORE", store.c_str(), 1);
   if (command.server.certificate.empty() != command.server.key.empty())
     refuse("--certificate and --key belong together");
+  card_types();  // a declaration of a command that is wrong is told now, not to who asks for it
   const EndOfService end;
   serve::ServiceConfig config;
   config.data = data;
@@ -202,6 +205,7 @@ Action declare_serve(CLI::App& app) {
   app.add_flag("--allow-urls", command->allows_urls, "Documents may fetch data from addresses");
   app.add_flag("--allow-databases", command->allows_databases,
                "Documents may read databases by their address");
+  add_commands_flag(app);
   app.footer(
       "Examples:\n"
       "  stoker serve\n"

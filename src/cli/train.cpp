@@ -60,7 +60,7 @@ std::vector<std::string> model_names() {
 
 // The settings of a card but for those that the command line has in another form.
 config::Fields settings_of(const std::string& card_type, const std::vector<std::string>& left_out) {
-  const CardType* type = find_card_type(card_types(), card_type);
+  const CardType* type = find_card_type(built_in_card_types(), card_type);
   if (type == nullptr) fail("the card type {} is missing from the program", card_type);
   config::Fields fields = type->describe().fields;
   std::erase_if(fields, [&](const config::Field& field) {
@@ -321,7 +321,7 @@ Document build_document(TrainCommand command) {
   document.set("version", 1);
   document.set("name", document_name(command));
   document.set("cards", std::move(cards));
-  return read_document(document, "", std::filesystem::current_path());
+  return read_document(document, "", std::filesystem::current_path(), built_in_card_types());
 }
 
 // The settings of its windows, the tables that go with it, and how each of all these tables is read.

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/commands_flag.h"
 #include "cli/terminal.h"
 #include "pipeline/document.h"
 #include "pipeline/seed_form.h"
@@ -87,6 +88,7 @@ Action declare_validate(CLI::App& app) {
   app.add_option("DOC", options->document, "Pipeline document, YAML or JSON")->required();
   app.add_option("--set", options->assignments, "PATH=VALUE: change a setting first; may be repeated")
       ->allow_extra_args(false);
+  add_commands_flag(app);
   app.add_flag("--json", options->json, "Print one JSON object: valid, cards, errors");
   app.footer(
       "Examples:\n"

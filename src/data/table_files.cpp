@@ -321,4 +321,11 @@ Table checked_columns(Table table, const std::string& name) {
   return {arrow::Table::Make(arrow::schema(fields), table.columns->columns(), table.rows())};
 }
 
+std::vector<KindOfColumn> kinds_of_columns(const Table& table) {
+  std::vector<KindOfColumn> kinds;
+  for (const auto& field : table.columns->schema()->fields())
+    kinds.push_back({field->name(), kind_of(*field->type()), field->type()->ToString()});
+  return kinds;
+}
+
 }  // namespace stoker

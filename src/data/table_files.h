@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/column_values.h"
 #include "data/csv_dialect.h"
 #include "data/table.h"
 
@@ -29,5 +30,12 @@ Table read_npy(const std::filesystem::path& path);
 
 // Gives nameless columns a name, and refuses equal names, no columns and no rows.
 Table checked_columns(Table table, const std::string& name);
+// What its columns hold, for who demands something of them.
+struct KindOfColumn {
+  std::string name;
+  ColumnKind kind = ColumnKind::unsupported;
+  std::string type;  // as Arrow calls it
+};
+std::vector<KindOfColumn> kinds_of_columns(const Table& table);
 
 }  // namespace stoker

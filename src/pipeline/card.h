@@ -61,15 +61,19 @@ struct CardType {
   std::vector<std::string> address_settings = {};
   // Settings that do not change what the card puts out; they are no part of its identity.
   std::vector<std::string> passing_settings = {};
-  config::Described (*describe)() = nullptr;
+  // These four may be those of one among many of a kind, such as the operator's commands, and then have to
+  // know which.
+  std::function<config::Described()> describe = nullptr;
   // Checks the settings and returns them with every default written out.
-  config::Value (*check)(const config::Value& config, const std::string& path,
-                         config::Diagnostics& diagnostics) = nullptr;
+  std::function<config::Value(const config::Value& config, const std::string& path,
+                              config::Diagnostics& diagnostics)>
+      check = nullptr;
   // Null for a card that depends on its settings and inputs alone.
   // `find` has rows that are known from before, where somebody keeps them.
-  Outside (*look_outside)(const config::Value& config, const std::filesystem::path& document_folder,
-                          const StopSignal& stop, const FindKnownRows& find) = nullptr;
-  PortValues (*run)(const CardContext& context) = nullptr;
+  std::function<Outside(const config::Value& config, const std::filesystem::path& document_folder,
+                        const StopSignal& stop, const FindKnownRows& find)>
+      look_outside = nullptr;
+  std::function<PortValues(const CardContext& context)> run = nullptr;
   // For a card that infers types: its table once more, with these columns as the text they are. None where
   // there is nothing to infer.
   std::optional<Table> (*read_as_text)(const Outside& outside,

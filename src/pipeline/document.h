@@ -11,7 +11,13 @@ namespace stoker {
 
 struct CardType;  // card.h
 using CardTypes = std::vector<CardType>;
-// Every type, in the order in which a pipeline uses them.
+// Those of the program, in the order in which a pipeline uses them.
+const CardTypes& built_in_card_types();
+// These and one for each of the operator's own programs in a folder (command_declaration.h). Refuses a folder
+// with a declaration that is wrong.
+CardTypes with_commands(const std::filesystem::path& folder);
+// Those with the commands of the folder that STOKER_COMMANDS names, if it does: read once, when they are
+// first asked for.
 const CardTypes& card_types();
 
 struct Connection {

@@ -115,7 +115,10 @@ class DocumentReader {
 
   void report_unknown_type(const std::string& type, int line, const std::string& path) {
     const std::vector<std::string> known = type_names(types_);
+    const auto is_command = [](const std::string& name) { return name.starts_with("command:"); };
     std::string hint = did_you_mean(type, known);
+    if (is_command(type) && std::ranges::none_of(known, is_command))
+      hint = "; no commands are allowed here: their folder is named by --commands or STOKER_COMMANDS";
     if (hint.empty()) hint = "; available: " + join(known, ", ");
     diagnostics_.add(line, path, fmt::format("{} is not a card type{}", in_quotes(type), hint));
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "pipeline/card.h"
+#include "pipeline/command_declaration.h"
 
 // Each declared in the file of its name; those that end in _gpu beside the others.
 namespace stoker::cards {
@@ -17,5 +18,7 @@ CardType train_gpu();
 CardType evaluate();
 CardType inference();
 CardType ensemble();
+// One for each of the operator's own programs.
+CardType command(CommandDeclaration declaration);
 
 }  // namespace stoker::cards

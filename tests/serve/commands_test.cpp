@@ -1,0 +1,64 @@
+// Programs of the operator's own in the service.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/own_command.h"
+#include "serve/running_service.h"
+
+namespace stoker::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+json training_behind_own_command() {
+  json job = small_training(1);
+  json& cards = job["document"]["cards"];
+  cards["own"] = {{"type", "command:own"}, {"inputs", {{"dataset", "load.dataset"}}}};
+  cards["split"]["inputs"]["dataset"] = "own.dataset";
+  return job;
+}
+
+TEST(ServiceCommands, AreListedAndRunByJobs) {
+  const Workplace place;
+  const RunningService service(
+      {"--commands",
+       write_own_command(place, "cp $input $output",
+                         "settings: { depth: { type: integer, default: 2, help: How deep } }\n")});
+  json own;
+  const json cards = service.get("/api/cards").json()["cards"];
+  for (const json& card : cards)
+    if (card["name"] == "command:own") own = card;
+  ASSERT_FALSE(own.is_null());
+  EXPECT_EQ(own["settings"]["properties"]["depth"]["default"], 2);
+  const HttpAnswer posted = service.post("/api/training/jobs", training_behind_own_command());
+  ASSERT_EQ(posted.status, 201) << posted.body;
+  const json job = service.wait_for_job(posted.json()["id"], {"completed", "failed"});
+  EXPECT_EQ(job["state"], "completed") << job.dump(2);
+  json wrong = training_behind_own_command();
+  wrong["document"]["cards"]["own"]["config"]["depth"] = "deep";
+  const HttpAnswer refused = service.post("/api/training/jobs", wrong);
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(refused.body, HasSubstr("cards.own.config.depth"));
+}
+
+TEST(ServiceCommands, AreOnlyThoseOfTheOperator) {
+  const RunningService service;
+  const HttpAnswer refused = service.post("/api/training/jobs", training_behind_own_command());
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(refused.body, HasSubstr("no commands are allowed here"));
+}
+
+TEST(ServiceCommands, EndWithTheJobThatIsPaused) {
+  const Workplace place;
+  const RunningService service(
+      {"--commands", write_own_command(place, notes_its_number(place) + "sleep 600")});
+  const std::string id = service.post("/api/training/jobs", training_behind_own_command()).json()["id"];
+  const pid_t number = noted_number(place);
+  EXPECT_EQ(service.post("/api/training/jobs/" + id + "/pause", json::object()).status / 100, 2);
+  EXPECT_EQ(service.wait_for_job(id, {"paused", "failed"})["state"], "paused");
+  EXPECT_TRUE(ends_soon(number));
+}
+
+}  // namespace
+}  // namespace stoker::test
