@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "data/column_scale.h"
 #include "data/column_values.h"
 #include "data/preparation_config.h"
 #include "data/table.h"
@@ -18,6 +19,7 @@ struct OwnRows;
 struct ColumnFeed {
   const PreparedColumn* column = nullptr;
   std::optional<NumberReader> numbers;
+  std::optional<ScaledBlocks> curve;  // where it takes more than a shift and a factor
   std::vector<std::int32_t> slots;
   std::vector<double> statistics;  // of each slot, as the model reads them
   std::int64_t first_feature = 0;  // in the array that it goes to
