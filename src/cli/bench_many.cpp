@@ -7,7 +7,7 @@
 #include "cli/measure.h"
 #include "cli/terminal.h"
 #include "device/device.h"
-#include "model/workers.h"
+#include "device/workers.h"
 #include "torch/door.h"
 #include "train/engines.h"
 #include "train/many.h"

@@ -56,6 +56,8 @@ CellPreparation::CellPreparation(const Preparation& preparation, DType type)
         fill == column.slots.end() ? static_cast<std::int32_t>(prepared.categories.size()) : fill->second;
     if (prepared.kind == PreparedColumn::Kind::target) column.statistics = statistics_of_slots(prepared);
     if (!prepared.date_form.empty()) column.form.emplace(prepared.date_form);
+    if (prepared.curve != PreparedColumn::Curve::straight)
+      column.curve = std::make_shared<const ScaledBlocks>(prepared);
     column.holds_dates = column.form.has_value() || prepared.part != DatePart::none;
     column.holds_texts = std::ranges::any_of(preparation.columns(), [&](const PreparedColumn& each) {
       return each.name == prepared.name && each.is_text();
@@ -125,6 +127,7 @@ Dataset CellPreparation::prepare(std::span<const Cell> cells, std::size_t width,
   const auto feed_of = [&](const Column& column) {
     ColumnFeed feed;
     feed.column = column.prepared;
+    feed.curve = column.curve;
     const bool is_number = column.prepared->kind == PreparedColumn::Kind::number;
     if (is_number) feed.given.reserve(rows);
     if (!is_number) feed.slots.reserve(rows);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -8,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "data/column_scale.h"
 #include "data/date_form.h"
 #include "data/preparation.h"
 
@@ -55,6 +57,7 @@ class CellPreparation {
     std::int32_t slot_of_missing = 0;
     std::vector<double> statistics = {};  // of each slot
     std::optional<DateForm> form = {};
+    std::shared_ptr<const ScaledBlocks> curve = {};
     bool holds_dates = false;
     bool holds_texts = false;  // though it may itself tell no more than whether they are missing
   };

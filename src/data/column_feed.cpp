@@ -100,24 +100,28 @@ void lay_straight(ColumnFeed& feed, std::span<const double> numbers, std::size_t
 }
 
 template <class T>
-void lay_numbers(ColumnFeed& feed, std::span<const double> numbers, std::size_t first_row, T* target,
+void lay_numbers(ColumnFeed& feed, std::span<double> numbers, std::size_t first_row, T* target,
                  std::int64_t stride) {
   const PreparedColumn& column = *feed.column;
   if constexpr (std::is_floating_point_v<T>) {
-    if (column.curve == PreparedColumn::Curve::straight && column.part == DatePart::none)
+    if (!feed.curve && column.part == DatePart::none)
       return lay_straight(feed, numbers, first_row, target, stride);
   }
-  const double factor = 1 / column.scale;
-  const bool is_straight = column.curve == PreparedColumn::Curve::straight;
-  for (std::size_t i = 0; i < numbers.size(); ++i, target += stride) {
-    double number = numbers[i];
+  for (double& number : numbers) {
     if (std::isnan(number)) {
       ++feed.missing;
       number = column.fill;
     }
-    number = part_of_date(column.part, number);
-    const T prepared =
-        static_cast<T>(is_straight ? (number - column.shift) * factor : scaled(column, number));
+    if (column.part != DatePart::none) number = part_of_date(column.part, number);
+  }
+  const double factor = 1 / column.scale;
+  if (feed.curve) {
+    feed.curve->scale(numbers);
+  } else {
+    for (double& number : numbers) number = (number - column.shift) * factor;
+  }
+  for (std::size_t i = 0; i < numbers.size(); ++i, target += stride) {
+    const T prepared = static_cast<T>(numbers[i]);
     if (!std::isfinite(prepared) && feed.unusable_row < 0)
       feed.unusable_row = static_cast<std::int64_t>(first_row + i);
     *target = prepared;
@@ -161,8 +165,8 @@ void lay_block(ColumnFeed& feed, std::size_t first_row, std::size_t rows, T* tar
   switch (feed.column->kind) {
     case PreparedColumn::Kind::number:
       if (!feed.numbers)
-        return lay_numbers(feed, std::span<const double>(feed.given).subspan(first_row, rows), first_row,
-                           target, stride);
+        return lay_numbers(feed, std::span<double>(feed.given).subspan(first_row, rows), first_row, target,
+                           stride);
       feed.numbers->read(numbers);
       return lay_numbers(feed, numbers, first_row, target, stride);
     case PreparedColumn::Kind::ordinal:
@@ -220,6 +224,7 @@ ColumnFeed feed_for(const PreparedColumn& column, const Table& table, const OwnR
   const ColumnKind kind = kind_of(*values->type());
   ColumnFeed feed;
   feed.column = &column;
+  if (column.curve != PreparedColumn::Curve::straight) feed.curve = std::make_shared<const ScaledBlocks>(column);
   if (kind == ColumnKind::unsupported) {
     refuse("column '{}' has type {}, which cannot be converted to numbers", column.name,
            values->type()->ToString());
@@ -240,10 +245,17 @@ ColumnFeed feed_for(const PreparedColumn& column, const Table& table, const OwnR
 template <class T>
 void lay_columns(std::vector<ColumnFeed>& feeds, std::span<T> features, std::int64_t stride) {
   const std::size_t rows = features.size() / static_cast<std::size_t>(stride);
-  for (std::size_t first = 0; first < rows; first += block_rows) {
-    const std::size_t count = std::min(block_rows, rows - first);
-    T* block = features.data() + first * static_cast<std::size_t>(stride);
-    for (ColumnFeed& feed : feeds) lay_block(feed, first, count, block + feed.first_feature, stride);
+  // A curve has tables that are to be in the nearest cache too, and stay there for several blocks.
+  const bool has_curves = std::ranges::any_of(feeds, [](const ColumnFeed& feed) { return feed.curve != nullptr; });
+  const std::size_t together = has_curves ? 4 * block_rows : block_rows;
+  for (std::size_t start = 0; start < rows; start += together) {
+    const std::size_t end = std::min(start + together, rows);
+    for (ColumnFeed& feed : feeds) {
+      for (std::size_t first = start; first < end; first += block_rows) {
+        T* const block = features.data() + first * static_cast<std::size_t>(stride);
+        lay_block(feed, first, std::min(block_rows, end - first), block + feed.first_feature, stride);
+      }
+    }
   }
 }
 

@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "data/column_scale.h"
 #include "data/column_values.h"
 #include "data/preparation_config.h"
 #include "data/table.h"
@@ -22,6 +24,7 @@ struct ColumnFeed {
   const PreparedColumn* column = nullptr;
   std::optional<NumberReader> numbers;
   std::vector<double> given;  // in place of a reader: all the numbers
+  std::shared_ptr<const ScaledBlocks> curve;  // where it takes more than a shift and a factor
   std::vector<std::int32_t> slots;
   std::vector<double> statistics;  // of each slot, as the model reads them
   std::int64_t first_feature = 0;  // in the array that it goes to

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -15,5 +17,28 @@ void learn_scale(ColumnScale& column, const std::vector<double>& numbers, Scalin
 
 // A number of the column as a model reads it; NaN and infinite numbers stay.
 double scaled(const ColumnScale& column, double number);
+
+// Many numbers of one column, which must outlive it; each becomes what scaled() makes of it, several times as
+// fast where the column is scaled by ranks.
+class ScaledBlocks {
+ public:
+  explicit ScaledBlocks(const ColumnScale& column);
+  void scale(std::span<double> numbers) const;
+
+ private:
+  static constexpr std::size_t cells = 2048;
+  static constexpr std::size_t most_numbers = 512;
+
+  std::size_t cell_of(double number) const;
+  double share_of(double number) const;
+  void scale_by_rank(std::span<double> numbers) const;
+
+  const ColumnScale* column_;
+  // The range of the quantiles in cells of one width: of each the first quantile in it, or behind it.
+  double cells_a_unit_ = 0;
+  std::vector<std::uint32_t> first_of_cell_;
+  std::vector<double> padded_;  // the quantiles, and some that nothing reaches
+  std::vector<double> shares_;  // of training rows below each quantile
+};
 
 }  // namespace stoker

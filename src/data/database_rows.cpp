@@ -1,5 +1,6 @@
 #include "data/database_rows.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "base/error.h"
 #include "data/arrow_result.h"
 #include "data/page_memory.h"
+#include "device/workers.h"
 
 namespace stoker {
 namespace {
@@ -25,16 +27,16 @@ using database::ColumnValues;
 using database::Rows;
 using database::ValueType;
 
-// Pages of the rows, which live as long as anybody reads one of them.
+// Pages of the rows, which live as long as anybody reads them.
 class SharedPages : public arrow::Buffer {
  public:
-  SharedPages(const database::Pages& pages, std::shared_ptr<const Rows> rows)
+  explicit SharedPages(const database::Pages& pages)
       : arrow::Buffer(reinterpret_cast<const std::uint8_t*>(pages.data()),
                       static_cast<std::int64_t>(pages.size())),
-        rows_(std::move(rows)) {}
+        held_(pages.held()) {}
 
  private:
-  std::shared_ptr<const Rows> rows_;
+  std::shared_ptr<const void> held_;
 };
 
 std::shared_ptr<arrow::DataType> arrow_type(ValueType type) {
@@ -86,8 +88,8 @@ class TableMaker {
   }
 
  private:
-  std::shared_ptr<arrow::Buffer> shared(const database::Pages& pages) const {
-    return pages.size() == 0 ? nullptr : std::make_shared<SharedPages>(pages, rows_);
+  static std::shared_ptr<arrow::Buffer> shared(const database::Pages& pages) {
+    return pages.size() == 0 ? nullptr : std::make_shared<SharedPages>(pages);
   }
 
   std::shared_ptr<arrow::Array> chunk(std::size_t c, const Block& block) const {
@@ -106,8 +108,8 @@ class TableMaker {
     return array;
   }
 
-  std::shared_ptr<arrow::ArrayData> flat(const ColumnForm& form, const ColumnValues& values,
-                                         std::int64_t rows) const {
+  static std::shared_ptr<arrow::ArrayData> flat(const ColumnForm& form, const ColumnValues& values,
+                                                std::int64_t rows) {
     const std::int64_t count = rows * values.width;
     const std::shared_ptr<arrow::Buffer> present = shared(values.present);
     const std::shared_ptr<arrow::Buffer> own =
@@ -134,33 +136,64 @@ class TableMaker {
   std::string description_;
 };
 
-// The `at`-th of `width` values that stand one behind the other in each row.
-std::shared_ptr<arrow::Array> every(const std::shared_ptr<arrow::Array>& values, std::int64_t at,
-                                    std::int64_t width) {
-  const arrow::ArrayData& data = *values->data();
-  const int bits = arrow::bit_width(data.type->id());
-  const std::int64_t rows = values->length() / width;
-  const auto copied_bits = [&](const std::shared_ptr<arrow::Buffer>& from) {
-    std::shared_ptr<arrow::Buffer> packed =
-        or_fail(arrow::AllocateEmptyBitmap(rows, page_memory()), "spreading arrays");
-    for (std::int64_t row = 0; row < rows; ++row)
-      if (arrow::bit_util::GetBit(from->data(), data.offset + row * width + at))
-        arrow::bit_util::SetBit(packed->mutable_data(), row);
-    return packed;
+// Bits that stand `width` apart, from the one at `first` on.
+std::shared_ptr<arrow::Buffer> every_bit(const arrow::Buffer& from, std::int64_t first, std::int64_t width,
+                                         std::int64_t rows) {
+  std::shared_ptr<arrow::Buffer> packed =
+      or_fail(arrow::AllocateEmptyBitmap(rows, page_memory()), "spreading arrays");
+  for (std::int64_t row = 0; row < rows; ++row)
+    if (arrow::bit_util::GetBit(from.data(), first + row * width))
+      arrow::bit_util::SetBit(packed->mutable_data(), row);
+  return packed;
+}
+
+// Rows of `to.size()` values each into a column for each. A few rows at a time, so that they are read from
+// memory once; several threads share them.
+template <class Value>
+void copy_to_columns(const std::uint8_t* from, std::int64_t rows,
+                     const std::vector<std::shared_ptr<arrow::Buffer>>& to) {
+  constexpr std::int64_t rows_in_cache = 256;
+  constexpr std::int64_t values_of_a_piece = std::int64_t{1} << 18;
+  const auto width = std::ssize(to);
+  const std::int64_t at_a_time =
+      std::max<std::int64_t>(values_of_a_piece / width / rows_in_cache, 1) * rows_in_cache;
+  const auto copy = [&](std::int64_t first, std::int64_t end) {
+    for (std::int64_t at = 0; at < width; ++at) {
+      auto* const column = reinterpret_cast<Value*>(to[static_cast<std::size_t>(at)]->mutable_data());
+      const std::uint8_t* value = from + (first * width + at) * std::int64_t{sizeof(Value)};
+      for (std::int64_t row = first; row < end; ++row, value += width * std::int64_t{sizeof(Value)})
+        std::memcpy(column + row, value, sizeof(Value));
+    }
   };
-  std::vector<std::shared_ptr<arrow::Buffer>> buffers{nullptr, nullptr};
-  if (values->null_count() > 0) buffers[0] = copied_bits(data.buffers[0]);
-  if (bits == 1) {
-    buffers[1] = copied_bits(data.buffers[1]);
-  } else {
-    const std::int64_t size = bits / 8;
-    buffers[1] = or_fail(arrow::AllocateBuffer(rows * size, page_memory()), "spreading arrays");
-    const std::uint8_t* from = data.buffers[1]->data() + (data.offset + at) * size;
-    std::uint8_t* to = buffers[1]->mutable_data();
-    for (std::int64_t row = 0; row < rows; ++row)
-      std::memcpy(to + row * size, from + row * width * size, static_cast<std::size_t>(size));
+  share_among_cores((rows + at_a_time - 1) / at_a_time, [&](std::int64_t piece) {
+    const std::int64_t end = std::min((piece + 1) * at_a_time, rows);
+    for (std::int64_t row = piece * at_a_time; row < end; row += rows_in_cache)
+      copy(row, std::min(row + rows_in_cache, end));
+  });
+}
+
+// A column for each of the `width` values that stand one behind the other in each row.
+arrow::ArrayVector columns_of_rows(const arrow::Array& values, std::int64_t width) {
+  const arrow::ArrayData& data = *values.data();
+  const int bits = arrow::bit_width(data.type->id());
+  const std::int64_t rows = values.length() / width;
+  std::vector<std::shared_ptr<arrow::Buffer>> columns;
+  for (std::int64_t at = 0; at < width; ++at)
+    columns.push_back(
+        bits == 1 ? every_bit(*data.buffers[1], data.offset + at, width, rows)
+                  : or_fail(arrow::AllocateBuffer(rows * bits / 8, page_memory()), "spreading arrays"));
+  const std::uint8_t* from = data.buffers[1]->data() + data.offset * bits / 8;
+  if (bits == 16) copy_to_columns<std::uint16_t>(from, rows, columns);
+  if (bits == 32) copy_to_columns<std::uint32_t>(from, rows, columns);
+  if (bits == 64) copy_to_columns<std::uint64_t>(from, rows, columns);
+  arrow::ArrayVector arrays;
+  for (std::int64_t at = 0; at < width; ++at) {
+    const auto present =
+        values.null_count() > 0 ? every_bit(*data.buffers[0], data.offset + at, width, rows) : nullptr;
+    arrays.push_back(arrow::MakeArray(arrow::ArrayData::Make(
+        data.type, rows, {present, std::move(columns[static_cast<std::size_t>(at)])})));
   }
-  return arrow::MakeArray(arrow::ArrayData::Make(data.type, rows, std::move(buffers)));
+  return arrays;
 }
 
 void spread(const std::string& name, const std::shared_ptr<arrow::ChunkedArray>& column,
@@ -176,15 +209,21 @@ void spread(const std::string& name, const std::shared_ptr<arrow::ChunkedArray>&
     type = list.value_type();
   }
   const auto width = static_cast<std::int64_t>(names.size());
-  for (std::int64_t at = 0; at < width; ++at) {
-    arrow::ArrayVector chunks;
-    for (std::shared_ptr<arrow::Array> chunk : column->chunks()) {
-      while (chunk->type_id() == arrow::Type::FIXED_SIZE_LIST)
-        chunk = or_fail(static_cast<const arrow::FixedSizeListArray&>(*chunk).Flatten(), "spreading arrays");
-      chunks.push_back(every(chunk, at, width));
+  std::vector<arrow::ArrayVector> chunks(names.size());
+  for (const std::shared_ptr<arrow::Array>& chunk : column->chunks()) {
+    // In blocks, which are let go one by one by whoever goes through the rows.
+    for (std::int64_t first = 0; first < chunk->length(); first += database::rows_of_a_block) {
+      std::shared_ptr<arrow::Array> values = chunk->Slice(first, database::rows_of_a_block);
+      while (values->type_id() == arrow::Type::FIXED_SIZE_LIST)
+        values =
+            or_fail(static_cast<const arrow::FixedSizeListArray&>(*values).Flatten(), "spreading arrays");
+      arrow::ArrayVector spread_out = columns_of_rows(*values, width);
+      for (std::size_t at = 0; at < names.size(); ++at) chunks[at].push_back(std::move(spread_out[at]));
     }
-    fields.push_back(arrow::field(names[static_cast<std::size_t>(at)], type));
-    columns.push_back(std::make_shared<arrow::ChunkedArray>(std::move(chunks), type));
+  }
+  for (std::size_t at = 0; at < names.size(); ++at) {
+    fields.push_back(arrow::field(names[at], type));
+    columns.push_back(std::make_shared<arrow::ChunkedArray>(std::move(chunks[at]), type));
   }
 }
 

@@ -1,7 +1,9 @@
 #include "data/feature_columns.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <exception>
 #include <iterator>
 #include <numeric>
 #include <optional>
@@ -10,6 +12,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include <arrow/chunked_array.h>
 #include <arrow/table.h>
@@ -21,10 +24,13 @@
 #include "data/column_values.h"
 #include "data/date_columns.h"
 #include "data/date_parts.h"
+#include "data/ranked_numbers.h"
 #include "data/row_numbers.h"
 #include "data/set_columns.h"
 #include "data/target_column.h"
 #include "data/windows.h"
+#include "device/row_memory.h"
+#include "device/workers.h"
 
 namespace stoker {
 namespace {
@@ -90,42 +96,38 @@ bool has_more_than_two(const std::vector<double>& numbers) {
   return std::any_of(second, numbers.end(), [&](double x) { return x != first && x != *second; });
 }
 
-// Puts the numbers into another order.
-double median(std::vector<double>& numbers) {
-  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-  std::nth_element(numbers.begin(), middle, numbers.end());
-  if (numbers.size() % 2 == 1) return *middle;
-  return std::midpoint(*middle, *std::max_element(numbers.begin(), middle));
-}
-
-double fill_for(std::vector<double>& present, ColumnKind kind) {
-  if (kind != ColumnKind::boolean) return median(present);
+double fill_for(const std::vector<double>& present, ColumnKind kind) {
+  if (kind != ColumnKind::boolean) return median_of(present);
   const auto ones = static_cast<std::size_t>(std::count(present.begin(), present.end(), 1.0));
   return 2 * ones > present.size() ? 1 : 0;
 }
 
-class Learner {
- public:
-  Learner(const Table& training, const PreparationConfig& config, const InputForm& form, const Notes& notes)
-      : training_(training), config_(config), form_(form), notes_(notes) {}
+// What was learnt of one column of the table, to be joined with the others in the order of the table.
+struct LearntColumn {
+  std::vector<PreparedColumn> columns;
+  std::vector<PreparedColumn> counted;  // whole numbers that only number the rows
+  std::string refused;                  // missing values that are not allowed
+  bool is_filled = false;               // in windows of a series, missing values
+  std::vector<std::pair<Severity, std::string>> notes;
+  std::exception_ptr error;
+};
 
-  std::vector<PreparedColumn> learn() {
-    for (const std::string& name : wanted_columns(training_, config_, notes_)) learn_column(name);
-    if (!refused_.empty()) {
-      refuse("missing values in {}, which missing_values: refuse does not allow", join(refused_, ", "));
+std::string left_out_because(const std::string& name, const std::string& reason) {
+  return fmt::format("column '{}' is left out: {}", name, reason);
+}
+
+class ColumnLearner {
+ public:
+  ColumnLearner(const Table& training, const PreparationConfig& config, const InputForm& form)
+      : training_(training), config_(config), form_(form) {}
+
+  LearntColumn learn(const std::string& name) && {
+    try {
+      learn_column(name);
+    } catch (...) {
+      learnt_.error = std::current_exception();
     }
-    // Better counted numbers than nothing to predict from.
-    if (columns_.empty()) columns_ = std::move(counted_);
-    for (const PreparedColumn& column : counted_) leave_out(column.name, "its values only number the rows");
-    if (filled_ > 0)
-      notes_(Severity::info,
-             fmt::format(
-                 "missing values in {} of the windows are filled in, each with the usual value of its column",
-                 counted(filled_, "column")));
-    if (columns_.empty())
-      refuse("no column is left to predict from: name the columns to use in feature_columns");
-    for (PreparedColumn& column : columns_) column.date_form = date_form_of(training_, column.name);
-    return std::move(columns_);
+    return std::move(learnt_);
   }
 
  private:
@@ -153,7 +155,7 @@ class Learner {
 
   bool is_usable(const std::string& name, std::int64_t missing) {
     if (missing > 0 && config_.missing_values == Missing::refuse) {
-      refused_.push_back(fmt::format("'{}' ({} of {} rows)", name, missing, training_.rows()));
+      learnt_.refused = fmt::format("'{}' ({} of {} rows)", name, missing, training_.rows());
       return false;
     }
     if (missing == training_.rows()) leave_out(name, "all its values are missing");
@@ -188,31 +190,30 @@ class Learner {
       learn_dates(column, numbers, missing > 0);
     } else {
       if (kind == ColumnKind::time)
-        notes_(Severity::info, fmt::format("column '{}' contains times, which are used as seconds", name));
+        note(Severity::info, fmt::format("column '{}' contains times, which are used as seconds", name));
       learn_scale(column, numbers, form_.scaling);
       column.is_apart = form_.numbers_apart && has_more_than_two(numbers);
       // In a series, what counts along with time may well be what it is about.
       const bool may_be_number = kind == ColumnKind::integer && !named() && !form_.reads_windows;
       const bool counted = may_be_number && missing == 0 && only_numbers_rows(name, numbers);
       if (missing == 0) column.fill = fill_for(numbers, kind);
-      (counted ? counted_ : columns_).push_back(std::move(column));
+      (counted ? learnt_.counted : learnt_.columns).push_back(std::move(column));
     }
     indicate(name, missing);
   }
 
-  bool only_numbers_rows(const std::string& name, const std::vector<double>& numbers) const {
+  bool only_numbers_rows(const std::string& name, const std::vector<double>& numbers) {
     if (!look_counted(numbers)) return false;
     if (!tell_of_target(numbers, target_by_row(training_, config_))) return true;
-    notes_(Severity::info,
-           fmt::format("column '{}' numbers the rows, but the target changes along with it, so "
-                       "it is kept; if it is an identifier, name the other columns in "
-                       "feature_columns",
-                       name));
+    note(Severity::info, fmt::format("column '{}' numbers the rows, but the target changes along with it, so "
+                                     "it is kept; if it is an identifier, name the other columns in "
+                                     "feature_columns",
+                                     name));
     return false;
   }
 
   // Each part is a column of its own.
-  void learn_dates(PreparedColumn column, std::vector<double> seconds, bool is_filled) {
+  void learn_dates(const PreparedColumn& column, const std::vector<double>& seconds, bool is_filled) {
     const std::vector<DatePart> parts = parts_that_differ(seconds);
     for (const DatePart part : parts) {
       std::vector<double> values(seconds.size());
@@ -224,11 +225,11 @@ class Learner {
         learn_scale(learnt, values, form_.scaling);
         learnt.is_apart = form_.numbers_apart && has_more_than_two(values);
       }
-      columns_.push_back(std::move(learnt));
+      learnt_.columns.push_back(std::move(learnt));
     }
     if (is_filled) return;
-    const double middle = median(seconds);
-    for (std::size_t i = columns_.size() - parts.size(); i < columns_.size(); ++i) columns_[i].fill = middle;
+    const double middle = median_of(seconds);
+    for (PreparedColumn& each : learnt_.columns) each.fill = middle;
   }
 
   void indicate(const std::string& name, std::int64_t missing) {
@@ -236,7 +237,7 @@ class Learner {
     PreparedColumn column;
     column.name = name;
     column.kind = PreparedColumn::Kind::missing;
-    columns_.push_back(std::move(column));
+    learnt_.columns.push_back(std::move(column));
   }
 
   void learn_text(const std::string& name, const TextValues& texts, std::int64_t missing) {
@@ -262,13 +263,13 @@ class Learner {
       learn_shares(column, counts);
     if (column.kind == PreparedColumn::Kind::ordinal)
       learn_scale(column, ordinals(column, texts), form_.scaling);
-    columns_.push_back(std::move(column));
+    learnt_.columns.push_back(std::move(column));
     indicate(name, missing);
   }
 
   using Counts = std::unordered_map<std::string_view, std::int64_t>;
 
-  PreparedColumn::Kind kind_for(const std::string& name, std::size_t categories) const {
+  PreparedColumn::Kind kind_for(const std::string& name, std::size_t categories) {
     const bool is_many = static_cast<std::int64_t>(categories) > config_.max_categories;
     if (config_.categorical_encoding == Encoding::ordinal) return PreparedColumn::Kind::ordinal;
     if (form_.reads_windows) return kind_in_series(name, categories);
@@ -276,10 +277,10 @@ class Learner {
     if (form_.embeds_categories && (is_many || config_.categorical_encoding == Encoding::embedding))
       return PreparedColumn::Kind::embedded;
     if (!is_many) return PreparedColumn::Kind::one_hot;
-    notes_(Severity::info,
-           fmt::format("column '{}' has {} different values, more than max_categories {}: each becomes what "
-                       "the target is on average in its rows (categorical_encoding: target)",
-                       name, categories, config_.max_categories));
+    note(Severity::info,
+         fmt::format("column '{}' has {} different values, more than max_categories {}: each becomes what "
+                     "the target is on average in its rows (categorical_encoding: target)",
+                     name, categories, config_.max_categories));
     return PreparedColumn::Kind::target;
   }
 
@@ -325,28 +326,85 @@ class Learner {
   }
 
   bool named() const { return !config_.feature_columns.empty(); }
-  void leave_out(const std::string& name, const std::string& reason) const {
-    notes_(Severity::warning, fmt::format("column '{}' is left out: {}", name, reason));
+  void note(Severity severity, std::string message) {
+    learnt_.notes.emplace_back(severity, std::move(message));
+  }
+  void leave_out(const std::string& name, const std::string& reason) {
+    note(Severity::warning, left_out_because(name, reason));
   }
   void note_fill(const std::string& name, std::int64_t missing, const std::string& filled) {
     // A value that is missing in a series is missing in the column of every lag.
     if (training_.windows && !form_.reads_windows) {
-      ++filled_;
+      learnt_.is_filled = true;
       return;
     }
-    notes_(Severity::info, fmt::format("column '{}': {} of {} values {} missing, filled with {}", name,
-                                       missing, training_.rows(), missing == 1 ? "is" : "are", filled));
+    note(Severity::info, fmt::format("column '{}': {} of {} values {} missing, filled with {}", name, missing,
+                                     training_.rows(), missing == 1 ? "is" : "are", filled));
   }
 
   const Table& training_;
   const PreparationConfig& config_;
   InputForm form_;
-  const Notes& notes_;
-  std::vector<PreparedColumn> columns_;
-  std::vector<PreparedColumn> counted_;  // whole numbers that only number the rows
-  std::vector<std::string> refused_;
-  std::size_t filled_ = 0;  // columns of windows that had to be
+  LearntColumn learnt_;
 };
+
+// Columns that are learnt at the same time take some copies of theirs each.
+int columns_at_once(std::int64_t rows) {
+  constexpr std::uint64_t copies = 4;
+  const std::uint64_t bytes =
+      copies * sizeof(double) * static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 1));
+  const std::uint64_t fitting = memory_for_all_rows() / 8 / bytes;
+  return static_cast<int>(
+      std::clamp<std::uint64_t>(fitting, 1, static_cast<std::uint64_t>(cores_to_share())));
+}
+
+std::vector<LearntColumn> learn_each(const std::vector<std::string>& names, const Table& training,
+                                     const PreparationConfig& config, const InputForm& form) {
+  constexpr std::int64_t values_worth_a_thread = std::int64_t{1} << 16;
+  const auto count = std::ssize(names);
+  const bool is_small = training.rows() * count < values_worth_a_thread;
+  std::vector<LearntColumn> learnt(names.size());
+  std::atomic<std::int64_t> first_error{count};  // what comes after it is not looked at
+  share_among_threads(count, is_small ? 1 : columns_at_once(training.rows()), [&](std::int64_t i) {
+    if (i > first_error) return;
+    LearntColumn& own = learnt[static_cast<std::size_t>(i)];
+    own = ColumnLearner(training, config, form).learn(names[static_cast<std::size_t>(i)]);
+    std::int64_t first = first_error;
+    while (own.error && i < first && !first_error.compare_exchange_weak(first, i)) continue;
+  });
+  return learnt;
+}
+
+std::vector<PreparedColumn> learn_wanted(const Table& training, const PreparationConfig& config,
+                                         const InputForm& form, const Notes& notes) {
+  std::vector<PreparedColumn> columns;
+  std::vector<PreparedColumn> counted_rows;
+  std::vector<std::string> refused;
+  std::size_t filled = 0;  // columns of windows that had to be
+  for (LearntColumn& each : learn_each(wanted_columns(training, config, notes), training, config, form)) {
+    for (const auto& [severity, message] : each.notes) notes(severity, message);
+    if (each.error) std::rethrow_exception(each.error);
+    std::ranges::move(each.columns, std::back_inserter(columns));
+    std::ranges::move(each.counted, std::back_inserter(counted_rows));
+    if (!each.refused.empty()) refused.push_back(std::move(each.refused));
+    filled += each.is_filled ? 1 : 0;
+  }
+  if (!refused.empty())
+    refuse("missing values in {}, which missing_values: refuse does not allow", join(refused, ", "));
+  // Better counted numbers than nothing to predict from.
+  if (columns.empty()) columns = std::move(counted_rows);
+  for (const PreparedColumn& column : counted_rows)
+    notes(Severity::warning, left_out_because(column.name, "its values only number the rows"));
+  if (filled > 0)
+    notes(Severity::info,
+          fmt::format(
+              "missing values in {} of the windows are filled in, each with the usual value of its column",
+              counted(filled, "column")));
+  if (columns.empty())
+    refuse("no column is left to predict from: name the columns to use in feature_columns");
+  for (PreparedColumn& column : columns) column.date_form = date_form_of(training, column.name);
+  return columns;
+}
 
 }  // namespace
 
@@ -369,13 +427,13 @@ std::vector<PreparedColumn> learn_columns(const Table& training, const Preparati
                                           const InputForm& form, const Notes& notes) {
   if (form.members_of_set > 0)
     return learn_set(training, find_set(training, config, form), config, form.scaling, notes);
-  if (!form.reads_windows) return Learner(training, config, form, notes).learn();
+  if (!form.reads_windows) return learn_wanted(training, config, form, notes);
   // By the moments that windows show of the series, not by what comes after them. The target's own past is
   // a feature like any other.
   PreparationConfig of_series = config;
   of_series.target_column = "";
   const Table moments = covered_moments(training).moments;
-  return Learner(moments, of_series, form, notes).learn();
+  return learn_wanted(moments, of_series, form, notes);
 }
 
 }  // namespace stoker

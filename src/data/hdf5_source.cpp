@@ -4,6 +4,7 @@
 #include <limits>
 #include <mutex>
 #include <numeric>
+#include <optional>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -259,32 +260,54 @@ class Hdf5Reader : public SourceReader {
  public:
   Hdf5Reader(const SourceConfig& config, fs::path file)
       : file_(std::move(file)),
-        hashed_(file_),
         description_(config.path),
         datasets_(config.datasets),
-        arrays_(config.arrays) {
+        arrays_(config.arrays),
+        opened_(stamp_of(file_)) {
     hdf5::library();
+    if (would_show_writes(opened_)) return;
+    hashed_.emplace(file_);
+    opened_ = hashed_->stamp();
   }
 
-  std::string fingerprint() const override { return sha256_of_text("hdf5 " + hashed_.sha256()); }
+  // Hashing costs more than reading does, so it waits for somebody who asks.
+  std::string fingerprint() const override {
+    const std::lock_guard lock(mutex_);
+    if (!hashed_) {
+      HashedFile now(file_);
+      if (now.stamp() != opened_) refuse_written();
+      hashed_.emplace(std::move(now));
+    }
+    return sha256_of_text("hdf5 " + hashed_->sha256());
+  }
   const std::string& description() const override { return description_; }
   std::uintmax_t bytes() const override { return fs::file_size(file_); }
   Table read(const std::vector<std::string>&, const Notes&) const override {
     const auto rows = std::make_shared<const Rows>(read_hdf5(file_, description_, datasets_));
-    if (!hashed_.is_untouched() && HashedFile(file_).sha256() != hashed_.sha256())
-      throw Error(
-          ExitCode::wrong_request,
-          fmt::format("'{}' was written to after it was opened; run again when it is complete", description_),
-          Cause::machine);
+    if (!is_same_file()) refuse_written();
     return checked_columns(table_of_rows(rows, arrays_, description_), description_);
   }
 
  private:
+  bool is_same_file() const {
+    const std::lock_guard lock(mutex_);
+    if (!hashed_) return stamp_of(file_) == opened_;
+    return hashed_->is_untouched() || HashedFile(file_).sha256() == hashed_->sha256();
+  }
+  [[noreturn]] void refuse_written() const {
+    throw Error(
+        ExitCode::wrong_request,
+        fmt::format("'{}' was written to after it was opened; run again when it is complete", description_),
+        Cause::machine);
+  }
+
   fs::path file_;
-  HashedFile hashed_;
   std::string description_;
   std::vector<std::string> datasets_;
   ArrayChoice arrays_;
+  FileStamp opened_;
+  mutable std::mutex mutex_;
+  mutable std::optional<HashedFile> hashed_;  // once somebody has asked for it
 };
 
 OpenedSource open_hdf5(const SourceConfig& config, const fs::path& base, const StopSignal*) {

@@ -23,6 +23,7 @@
 #include "data/mapped_file.h"
 #include "data/page_memory.h"
 #include "data/reading_memory.h"
+#include "device/workers.h"
 
 namespace stoker {
 namespace {
@@ -46,8 +47,13 @@ class ColumnsWhenAskedFor : public arrow::Table {
   }
 
   std::shared_ptr<arrow::Table> whole() const {
-    arrow::ChunkedArrayVector all;
-    for (int i = 0; i < num_columns(); ++i) all.push_back(column(i));
+    arrow::ChunkedArrayVector all(static_cast<std::size_t>(num_columns()));
+    constexpr std::int64_t values_worth_a_thread = std::int64_t{1} << 18;
+    const std::int64_t worth = num_rows_ * std::ssize(all) / values_worth_a_thread;
+    const auto threads = static_cast<int>(std::clamp<std::int64_t>(worth, 1, cores_to_share()));
+    share_among_threads(std::ssize(all), threads, [&](std::int64_t i) {
+      all[static_cast<std::size_t>(i)] = column(static_cast<int>(i));
+    });
     return arrow::Table::Make(schema_, std::move(all), num_rows_);
   }
 

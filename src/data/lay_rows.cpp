@@ -8,8 +8,6 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include <arrow/chunked_array.h>
@@ -20,6 +18,7 @@
 #include "data/arrow_result.h"
 #include "data/column_values.h"
 #include "data/kept_columns.h"
+#include "device/workers.h"
 
 namespace stoker {
 namespace {
@@ -80,15 +79,22 @@ NextPiece pieces_of_file(const std::shared_ptr<arrow::Table>& columns) {
       };
 }
 
-// Small enough that no thread waits long for the last one. Each piece looks up its texts anew, so of these
-// it should not be too small either.
-constexpr std::int64_t rows_of_a_piece = std::int64_t{1} << 15;
+// Small enough that no thread waits long for the last one. Each piece looks up its texts anew and finds its
+// place in every column, so it should not be too small either.
+std::int64_t rows_of_a_piece(const arrow::Table& columns) {
+  constexpr std::int64_t values = std::int64_t{1} << 22;
+  constexpr std::int64_t least = std::int64_t{1} << 12;
+  constexpr std::int64_t most = std::int64_t{1} << 15;
+  const std::int64_t fitting = values / std::max(1, columns.num_columns());
+  return std::clamp(fitting / least * least, least, most);
+}
 
 // All of them at once, so that each holds nothing but its own chunks: these are freed when it has been laid.
 NextPiece pieces_of_memory(const std::shared_ptr<arrow::Table>& columns) {
   auto pieces = std::make_shared<std::deque<PieceOfRows>>();
-  for (std::int64_t done = 0; done < columns->num_rows(); done += rows_of_a_piece)
-    pieces->push_back({{columns->Slice(done, rows_of_a_piece)}, static_cast<std::size_t>(done)});
+  const std::int64_t rows = rows_of_a_piece(*columns);
+  for (std::int64_t done = 0; done < columns->num_rows(); done += rows)
+    pieces->push_back({{columns->Slice(done, rows)}, static_cast<std::size_t>(done)});
   return [pieces]() -> std::optional<PieceOfRows> {
     if (pieces->empty()) return std::nullopt;
     PieceOfRows piece = std::move(pieces->front());
@@ -110,16 +116,8 @@ class PieceLayer {
         met_(met),
         next_(std::move(next)) {}
 
-  void lay(std::size_t threads) {
-    {
-      std::vector<std::jthread> others;
-      try {
-        for (std::size_t i = 1; i < threads; ++i) others.emplace_back([this] { lay_pieces(); });
-      } catch (const std::system_error&) {
-        // The machine has no more threads to give; those that it gave are enough.
-      }
-      lay_pieces();
-    }
+  void lay(int threads) {
+    share_among_threads(threads, threads, [this](std::int64_t) { lay_pieces(); });
     if (error_) std::rethrow_exception(error_);
   }
 
@@ -168,12 +166,12 @@ class PieceLayer {
   std::exception_ptr error_;
 };
 
-std::size_t threads_for(std::int64_t rows, std::int64_t width) {
+int threads_for(std::int64_t rows, std::int64_t width) {
   constexpr std::int64_t values_worth_a_thread = std::int64_t{1} << 18;
-  constexpr std::int64_t most_threads = 4;  // who waits for memory, not for arithmetic
+  constexpr std::int64_t most_threads = 16;  // more would wait for memory
   const std::int64_t worth = rows * width / values_worth_a_thread;
-  return static_cast<std::size_t>(
-      std::clamp<std::int64_t>(std::min<std::int64_t>(worth, cpu_cores()), 1, most_threads));
+  return static_cast<int>(
+      std::clamp<std::int64_t>(std::min<std::int64_t>(worth, cores_to_share()), 1, most_threads));
 }
 
 template <class T>

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <vector>
 
 namespace stoker {
 namespace {
@@ -12,12 +13,18 @@ constexpr std::size_t fewest_rows_of_an_identifier = 20;  // below, whole number
 
 }  // namespace
 
-bool look_counted(std::vector<double> numbers) {
+bool look_counted(std::span<const double> numbers) {
   if (numbers.size() < fewest_rows_of_an_identifier) return false;
-  const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
-  if (*high - *low + 1 > 2 * static_cast<double>(numbers.size())) return false;
-  std::sort(numbers.begin(), numbers.end());
-  return std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
+  const auto [low, high] = std::ranges::minmax_element(numbers);
+  const double range = *high - *low + 1;
+  if (range > 2 * static_cast<double>(numbers.size())) return false;
+  std::vector<bool> met(static_cast<std::size_t>(range));
+  for (const double number : numbers) {
+    const auto place = static_cast<std::size_t>(number - *low);
+    if (met[place]) return false;
+    met[place] = true;
+  }
+  return true;
 }
 
 bool tell_of_target(std::span<const double> numbers, std::span<const double> targets) {

@@ -14,6 +14,7 @@
 #include "data/arrow_result.h"
 #include "data/column_values.h"
 #include "data/kept_columns.h"
+#include "device/workers.h"
 
 namespace stoker {
 namespace {
@@ -92,19 +93,24 @@ Table take_rows(const Table& table, std::vector<std::int64_t> rows) {
 }
 
 Preview preview(const Table& table) {
+  constexpr std::int64_t values_worth_a_thread = std::int64_t{1} << 20;
+  const int count = table.columns->num_columns();
+  const std::int64_t worth = table.rows() * count / values_worth_a_thread;
   Preview result;
   result.rows = table.rows();
-  const std::int64_t shown = std::min(result.rows, preview_rows);
-  result.first_rows.resize(static_cast<std::size_t>(shown));
-  for (int c = 0; c < table.columns->num_columns(); ++c) {
-    const auto column = table.columns->column(c);
-    result.columns.push_back(
-        {table.columns->field(c)->name(), column->type()->ToString(), count_missing(*column)});
-    for (std::int64_t row = 0; row < shown; ++row) {
-      const auto value = or_fail(column->GetScalar(row), "reading a value");
-      result.first_rows[static_cast<std::size_t>(row)].push_back(value_text(*value));
-    }
-  }
+  const auto shown = static_cast<std::size_t>(std::min(result.rows, preview_rows));
+  result.first_rows.assign(shown, std::vector<std::string>(static_cast<std::size_t>(count)));
+  result.columns.resize(static_cast<std::size_t>(count));
+  share_among_threads(
+      count, static_cast<int>(std::clamp<std::int64_t>(worth, 1, cores_to_share())), [&](std::int64_t c) {
+        const auto at = static_cast<std::size_t>(c);
+        const auto column = table.columns->column(static_cast<int>(c));
+        result.columns[at] = {table.columns->field(static_cast<int>(c))->name(), column->type()->ToString(),
+                              count_missing(*column)};
+        for (std::size_t row = 0; row < shown; ++row)
+          result.first_rows[row][at] =
+              value_text(*or_fail(column->GetScalar(static_cast<std::int64_t>(row)), "reading a value"));
+      });
   return result;
 }
 

@@ -1,6 +1,7 @@
 #include "data/table_files.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <exception>
 #include <limits>
@@ -15,7 +16,9 @@
 #include <arrow/io/file.h>
 #include <arrow/ipc/reader.h>
 #include <arrow/ipc/writer.h>
+#include <arrow/memory_pool.h>
 #include <arrow/table.h>
+#include <arrow/type.h>
 #include <arrow/util/compression.h>
 #include <arrow/util/key_value_metadata.h>
 #include <parquet/arrow/reader.h>
@@ -30,6 +33,7 @@
 #include "data/page_memory.h"
 #include "data/reading_memory.h"
 #include "data/windows_files.h"
+#include "device/workers.h"
 
 namespace stoker {
 namespace {
@@ -162,34 +166,69 @@ arrow::Status write_parquet(const Table& table, const std::shared_ptr<AtomicOutp
 }
 
 // Not mapped into memory: someone may change or cut the file while its columns are in use.
-std::shared_ptr<arrow::io::ReadableFile> open_file(const std::filesystem::path& path) {
-  return or_refuse(arrow::io::ReadableFile::Open(path.string(), reading_memory()), path.string());
+std::shared_ptr<arrow::io::ReadableFile> open_file(const std::filesystem::path& path,
+                                                   arrow::MemoryPool* memory) {
+  return or_refuse(arrow::io::ReadableFile::Open(path.string(), memory), path.string());
+}
+
+bool holds_dictionaries(const arrow::FieldVector& fields) {
+  return std::ranges::any_of(fields, [](const std::shared_ptr<arrow::Field>& field) {
+    return field->type()->id() == arrow::Type::DICTIONARY || holds_dictionaries(field->type()->fields());
+  });
+}
+
+// Several threads, with a reader each: of a large table, one alone would be busy for as long as copying it
+// takes.
+arrow::Result<arrow::RecordBatchVector> read_batches(const std::shared_ptr<arrow::io::RandomAccessFile>& file,
+                                                     const arrow::ipc::IpcReadOptions& options, int count) {
+  constexpr int most_threads = 8;  // more would wait for memory
+  arrow::RecordBatchVector batches(static_cast<std::size_t>(count));
+  std::vector<arrow::Status> failures(batches.size());
+  std::atomic<std::size_t> next{0};
+  const int threads = std::min({count, cores_to_share(), most_threads});
+  share_among_threads(threads, threads, [&](std::int64_t) {
+    const auto reader = arrow::ipc::RecordBatchFileReader::Open(file, options);
+    for (std::size_t i = next++; i < batches.size(); i = next++)
+      failures[i] =
+          reader.ok() ? (*reader)->ReadRecordBatch(static_cast<int>(i)).Value(&batches[i]) : reader.status();
+  });
+  for (const arrow::Status& each : failures) ARROW_RETURN_NOT_OK(each);
+  return batches;
 }
 
 arrow::Result<std::shared_ptr<arrow::Table>> read_ipc(
     const std::shared_ptr<arrow::io::RandomAccessFile>& file, bool use_threads) {
   auto options = arrow::ipc::IpcReadOptions::Defaults();
   options.use_threads = use_threads;
-  options.memory_pool = reading_memory();
+  options.memory_pool = page_memory();  // what is let go goes back to the system at once
   ARROW_ASSIGN_OR_RAISE(const auto magic, file->Read(6));
   ARROW_RETURN_NOT_OK(file->Seek(0));
   if (magic->ToString() == "ARROW1") {
     ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchFileReader::Open(file, options));
-    ARROW_ASSIGN_OR_RAISE(const arrow::RecordBatchVector batches, reader->ToRecordBatches());
+    const bool is_shared = use_threads && !holds_dictionaries(reader->schema()->fields());
+    ARROW_ASSIGN_OR_RAISE(
+        const arrow::RecordBatchVector batches,
+        is_shared ? read_batches(file, options, reader->num_record_batches()) : reader->ToRecordBatches());
     return arrow::Table::FromRecordBatches(reader->schema(), batches);
   }
   ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchStreamReader::Open(file.get(), options));
   return reader->ToTable();
 }
 
+// Column by column, of whose packed bytes a few pages are in memory at a time: less than all of them at once,
+// and faster, since they stay in the cache.
 arrow::Result<std::shared_ptr<arrow::Table>> read_parquet_file(
     const std::shared_ptr<arrow::io::RandomAccessFile>& file, bool use_threads) {
+  constexpr std::int64_t packed_bytes_at_once = std::int64_t{1} << 20;
   try {
+    parquet::ReaderProperties packed(reading_memory());
+    packed.enable_buffered_stream();
+    packed.set_buffer_size(packed_bytes_at_once);
     parquet::arrow::FileReaderBuilder builder;
-    ARROW_RETURN_NOT_OK(builder.Open(file));
+    ARROW_RETURN_NOT_OK(builder.Open(file, packed));
     builder.memory_pool(reading_memory());
     parquet::ArrowReaderProperties properties(use_threads);
-    properties.set_pre_buffer(use_threads);
+    properties.set_pre_buffer(false);
     ARROW_ASSIGN_OR_RAISE(const auto reader, builder.properties(properties)->Build());
     return reader->ReadTable();
   } catch (const parquet::ParquetStatusException& error) {
@@ -286,7 +325,7 @@ Table open_arrow(const std::filesystem::path& path, std::uint64_t large_bytes) {
 }
 
 Table read_arrow_file(const std::filesystem::path& path) {
-  const auto file = open_file(path);
+  const auto file = open_file(path, page_memory());
   const std::string name = path.string();
   return validated(
       or_refuse(read_ipc(file, reads_in_threads(path)), name, "is not a readable Arrow IPC file or stream"),
@@ -295,7 +334,7 @@ Table read_arrow_file(const std::filesystem::path& path) {
 
 Table read_parquet(const std::filesystem::path& path) {
   const std::string name = path.string();
-  auto columns = read_parquet_file(open_file(path), reads_in_threads(path));
+  auto columns = read_parquet_file(open_file(path, reading_memory()), reads_in_threads(path));
   return validated(or_refuse(std::move(columns), name, "is not a readable Parquet file"), name);
 }
 

@@ -68,33 +68,43 @@ std::size_t bytes_of(ValueType type) {
   }
 }
 
+struct Pages::Memory {
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  bool is_in_file = false;
+
+  Memory() = default;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory() {
+    if (is_in_file) {
+      give_back_memory_for_rows(data, bytes);
+    } else if (data != nullptr) {
+      ::munmap(data, bytes);
+      discount_memory_for_rows(bytes);
+    }
+  }
+};
+
 Pages::Pages(Pages&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
-      size_(std::exchange(other.size_, 0)),
-      in_file_(std::exchange(other.in_file_, 0)) {}
+    : memory_(std::move(other.memory_)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)) {}
 
 Pages& Pages::operator=(Pages&& other) noexcept {
+  std::swap(memory_, other.memory_);
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
-  std::swap(in_file_, other.in_file_);
   return *this;
-}
-
-Pages::~Pages() {
-  if (in_file_ > 0) {
-    give_back_memory_for_rows(data_, in_file_);
-  } else if (data_ != nullptr) {
-    ::munmap(data_, size_);
-    discount_memory_for_rows(size_);
-  }
 }
 
 // With what it had; a file gives zeros.
 void Pages::move_to_file(std::size_t bytes) {
   Pages moved;
-  moved.data_ = take_memory_for_rows(bytes);
-  moved.size_ = bytes;
-  moved.in_file_ = bytes;
+  moved.memory_ = std::make_shared<Memory>();
+  moved.data_ = moved.memory_->data = take_memory_for_rows(bytes);
+  moved.size_ = moved.memory_->bytes = bytes;
+  moved.memory_->is_in_file = true;
   if (size_ > 0) std::memcpy(moved.data_, data_, size_);
   *this = std::move(moved);
 }
@@ -105,13 +115,14 @@ void Pages::resize(std::size_t bytes) {
     Pages gone(std::move(*this));
     return;
   }
-  if (in_file_ > 0 && bytes <= in_file_) {
+  if (memory_ == nullptr) memory_ = std::make_shared<Memory>();
+  if (memory_->is_in_file && bytes <= memory_->bytes) {
     if (bytes > size_) std::memset(data_ + size_, 0, bytes - size_);
     size_ = bytes;
     return;
   }
   const std::size_t more = bytes > size_ ? bytes - size_ : 0;
-  if (in_file_ > 0 || !count_memory_for_rows(more)) return move_to_file(bytes);
+  if (memory_->is_in_file || !count_memory_for_rows(more)) return move_to_file(bytes);
   void* const pages = data_ == nullptr
                           ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
                           : ::mremap(data_, size_, bytes, MREMAP_MAYMOVE);
@@ -120,8 +131,8 @@ void Pages::resize(std::size_t bytes) {
     run_out(bytes);
   }
   if (bytes < size_) discount_memory_for_rows(size_ - bytes);
-  data_ = static_cast<std::byte*>(pages);
-  size_ = bytes;
+  data_ = memory_->data = static_cast<std::byte*>(pages);
+  size_ = memory_->bytes = bytes;
 }
 
 std::int64_t Rows::rows() const {
@@ -138,7 +149,8 @@ std::uint64_t bytes_of(const Rows& rows) {
   return sum;
 }
 
-RowWriter::RowWriter(const std::vector<ColumnForm>& forms) : forms_(forms), targets_(forms.size()) {
+RowWriter::RowWriter(const std::vector<ColumnForm>& forms, std::int64_t most_rows_of_a_block)
+    : forms_(forms), most_rows_(most_rows_of_a_block), targets_(forms.size()) {
   begin_block();
 }
 
@@ -146,7 +158,7 @@ void RowWriter::begin_block() {
   block_ = {};
   block_.columns.resize(forms_.size());
   row_ = 0;
-  capacity_ = first_rows;
+  capacity_ = std::min(first_rows, most_rows_);
   for (std::size_t c = 0; c < forms_.size(); ++c) {
     if (!done_.empty()) {  // rows of one connection have one shape
       block_.columns[c].shape = done_.back().columns[c].shape;
@@ -176,12 +188,12 @@ void RowWriter::lay_out(std::size_t column) {
 }
 
 void RowWriter::make_room() {
-  if (has_full_text_) {
+  if (has_full_text_ || row_ == most_rows_) {
     end_block();
     begin_block();
     return;
   }
-  capacity_ += capacity_ / 2;
+  capacity_ = std::min(capacity_ + capacity_ / 2, most_rows_);
   for (std::size_t c = 0; c < forms_.size(); ++c) lay_out(c);
 }
 

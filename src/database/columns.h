@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,18 +38,21 @@ class Pages {
   Pages& operator=(const Pages&) = delete;
   Pages(Pages&& other) noexcept;
   Pages& operator=(Pages&& other) noexcept;
-  ~Pages();
+  ~Pages() = default;
 
   std::byte* data() const { return data_; }
   std::size_t size() const { return size_; }
-  void resize(std::size_t bytes);  // what is new is zero
+  void resize(std::size_t bytes);  // what is new is zero; not where somebody holds the memory
+  // For who reads them longer than they are here.
+  std::shared_ptr<const void> held() const { return memory_; }
 
  private:
+  struct Memory;
   void move_to_file(std::size_t bytes);
 
+  std::shared_ptr<Memory> memory_;
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
-  std::size_t in_file_ = 0;  // bytes that a file has for it; 0: it lies in memory
 };
 
 struct ColumnForm {
@@ -69,7 +73,8 @@ struct ColumnValues {
   std::int64_t shape_row = -1;      // of the block, that showed it
 };
 
-// Rows one behind the other. A block ends where a text would outgrow 32-bit places.
+// Rows one behind the other. A block ends where a text would outgrow 32-bit places, and where a reader says
+// so: blocks are let go one by one, by whoever is done with their rows.
 struct Block {
   std::int64_t rows = 0;
   std::vector<ColumnValues> columns;
@@ -89,10 +94,14 @@ struct RowProblem {
   std::string message;  // goes on from "row 7: "
 };
 
+// Of a table, which is gone through from its first row to its last.
+inline constexpr std::int64_t rows_of_a_block = std::int64_t{1} << 16;
+
 // Fills blocks row by row: every column gets one value for each row, then end_row().
 class RowWriter {
  public:
-  explicit RowWriter(const std::vector<ColumnForm>& forms);
+  static constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+  explicit RowWriter(const std::vector<ColumnForm>& forms, std::int64_t most_rows_of_a_block = no_limit);
 
   // Where a value of a fixed size goes.
   std::byte* place(std::size_t column) {
@@ -125,6 +134,7 @@ class RowWriter {
   void set_missing(std::size_t column, std::int64_t first, std::int64_t count);
 
   std::vector<ColumnForm> forms_;
+  std::int64_t most_rows_;
   std::vector<Target> targets_;
   std::vector<Block> done_;
   Block block_;

@@ -49,12 +49,18 @@ LooseColumns::LooseColumns(std::vector<std::string> names) : names_(std::move(na
   begin_block();
 }
 
+// A column goes on with the type that it had, so that values are taken as if all were in one block.
 void LooseColumns::begin_block() {
   columns_.clear();
   columns_.resize(names_.size());
   row_ = 0;
   capacity_ = rows_to_begin_with;
   has_full_text_ = false;
+  for (std::size_t c = 0; !done_.empty() && c < columns_.size(); ++c) {
+    columns_[c].type = done_.back().columns[c].type;
+    columns_[c].was_real = done_.back().columns[c].was_real;
+    grow(columns_[c]);
+  }
 }
 
 void LooseColumns::grow(Column& column) const {
@@ -67,11 +73,11 @@ void LooseColumns::grow(Column& column) const {
 
 void LooseColumns::end_row() {
   ++row_;
-  if (has_full_text_) {
+  if (has_full_text_ || row_ == rows_of_a_block) {
     end_block();
     begin_block();
   } else if (row_ == capacity_) {
-    capacity_ += capacity_ / 2;
+    capacity_ = std::min(capacity_ + capacity_ / 2, rows_of_a_block);
     for (Column& column : columns_) grow(column);
   }
 }
@@ -89,7 +95,7 @@ void LooseColumns::append_text(Column& column, std::int64_t row, std::string_vie
 // The first `rows` of its values as those of a type that holds them all.
 void LooseColumns::become(Column& column, ValueType type, std::int64_t rows) const {
   if (column.type == type) return;
-  Column wider{type, {}};
+  Column wider{type, {}, column.was_real || type == ValueType::float64};
   wider.values.present = std::move(column.values.present);
   wider.values.missing = column.values.missing;
   wider.values.values.resize(room_for(type, std::max(rows, rows == row_ ? capacity_ : rows)));
@@ -163,7 +169,12 @@ void LooseColumns::settle_types() {
     ValueType widest = ValueType::nothing;
     for (const LooseBlock& block : done_)
       if (rank(block.columns[c].type) > rank(widest)) widest = block.columns[c].type;
-    for (LooseBlock& block : done_) become(block.columns[c], widest, block.rows);
+    const bool was_real = done_.back().columns[c].was_real;
+    for (LooseBlock& block : done_) {
+      if (was_real && block.columns[c].type == ValueType::int64)
+        become(block.columns[c], ValueType::float64, block.rows);
+      become(block.columns[c], widest, block.rows);
+    }
   }
 }
 

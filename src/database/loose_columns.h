@@ -29,6 +29,7 @@ class LooseColumns {
   struct Column {
     ValueType type = ValueType::nothing;
     ColumnValues values = {};
+    bool was_real = false;  // before it was text, if it is: whole numbers in it were rounded to real ones
   };
   struct LooseBlock {
     std::int64_t rows = 0;

@@ -24,7 +24,7 @@ constexpr int most_dimensions = 6;  // PostgreSQL's own limit
 }  // namespace
 
 CopyDecoder::CopyDecoder(const std::vector<ColumnForm>& forms, std::vector<PostgresType> types)
-    : forms_(forms), types_(std::move(types)), writer_(forms) {}
+    : forms_(forms), types_(std::move(types)), writer_(forms, rows_of_a_block) {}
 
 std::string_view CopyDecoder::after_header(std::string_view message) {
   if (!message.starts_with(signature) || message.size() < header_size) refuse_stream("it begins otherwise");

@@ -135,21 +135,23 @@ class RowMemory {
       throw OutOfMemory(fmt::format("out of memory: {} bytes were requested", bytes));
     }
     // Of a table that is laid out at once, a third of the time would go to getting small pages.
-    if (bytes >= 4 * large_page) ::madvise(pages, bytes, MADV_HUGEPAGE);
+    if (bytes >= large_page) ::madvise(pages, bytes, MADV_HUGEPAGE);
     return static_cast<std::byte*>(pages);
   }
 
   void give_back(std::byte* block, std::size_t bytes) noexcept {
     bytes = whole_pages(bytes);
-    const std::lock_guard lock(mutex_);
-    for (auto file = files_.begin(); file != files_.end(); ++file) {
-      if (!file->has(block)) continue;
-      file->give_back(block, bytes);
-      if (file->is_empty()) files_.erase(file);
-      return;
+    {
+      const std::lock_guard lock(mutex_);
+      for (auto file = files_.begin(); file != files_.end(); ++file) {
+        if (!file->has(block)) continue;
+        file->give_back(block, bytes);
+        if (file->is_empty()) files_.erase(file);
+        return;
+      }
     }
-    ::munmap(block, bytes);
-    in_memory_ -= bytes;
+    ::munmap(block, bytes);  // which takes a while, and nobody should wait for it
+    discount(bytes);
   }
 
   bool has_in_file(const void* block) {

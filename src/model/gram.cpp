@@ -6,8 +6,8 @@
 #include <memory>
 #include <new>
 
+#include "device/workers.h"
 #include "model/gram_tile.h"
-#include "model/workers.h"
 
 namespace stoker {
 namespace {

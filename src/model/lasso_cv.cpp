@@ -4,13 +4,13 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "device/workers.h"
 #include "model/asked_to_stop.h"
 #include "model/coordinate_descent.h"
 #include "model/cross_validation.h"
 #include "model/dense.h"
 #include "model/finite.h"
 #include "model/lasso.h"
-#include "model/workers.h"
 
 namespace stoker {
 

@@ -5,9 +5,9 @@
 #include <numeric>
 #include <vector>
 
+#include "device/workers.h"
 #include "model/gram.h"
 #include "model/sigmoid.h"
-#include "model/workers.h"
 
 namespace stoker {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "device/workers.h"
 #include "model/activate.h"
-#include "model/workers.h"
 
 namespace stoker {
 namespace {

@@ -3,12 +3,12 @@
 #include <limits>
 
 #include "base/error.h"
+#include "device/workers.h"
 #include "model/asked_to_stop.h"
 #include "model/cross_validation.h"
 #include "model/dense.h"
 #include "model/finite.h"
 #include "model/least_squares.h"
-#include "model/workers.h"
 
 namespace stoker {
 

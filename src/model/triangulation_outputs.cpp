@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/workers.h"
 #include "model/activate.h"
 #include "model/layer_specs.h"
 #include "model/triangulation.h"
-#include "model/workers.h"
 
 namespace stoker {
 namespace {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "model/workers.h"
+#include "device/workers.h"
 
 namespace stoker {
 namespace {

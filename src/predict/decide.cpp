@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/workers.h"
+#include "device/workers.h"
 #include "predict/temperature.h"
 
 namespace stoker {

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "model/workers.h"
+#include "device/workers.h"
 
 namespace stoker {
 namespace {

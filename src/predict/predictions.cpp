@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "data/arrow_result.h"
 #include "data/relative_answers.h"
+#include "device/workers.h"
 #include "kernels/row_losses.h"
 #include "model/sigmoid.h"
-#include "model/workers.h"
 #include "predict/decide.h"
 #include "torch/door.h"
 

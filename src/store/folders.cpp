@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "model/workers.h"
+#include "device/workers.h"
 #include "store/run_lock.h"
 #include "store/runs.h"
 

@@ -4,7 +4,7 @@
 #include <system_error>
 
 #include "device/device.h"
-#include "model/workers.h"
+#include "device/workers.h"
 #include "train/fit_network.h"
 
 namespace stoker {

@@ -10,8 +10,8 @@
 
 #include "base/background_work.h"
 #include "base/elapsed.h"
+#include "device/workers.h"
 #include "model/family.h"
-#include "model/workers.h"
 #include "train/best_epochs.h"
 #include "train/checkpoint_times.h"
 #include "train/engines.h"

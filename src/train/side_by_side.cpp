@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "device/device.h"
-#include "model/workers.h"
+#include "device/workers.h"
 #include "torch/door.h"
 #include "train/engines.h"
 

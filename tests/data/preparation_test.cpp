@@ -54,6 +54,31 @@ void expect_rows(const std::vector<double>& found, const nlohmann::json& expecte
   EXPECT_EQ(i, found.size());
 }
 
+// Of as many values as several threads share.
+TEST(Preparation, TellsOfTheColumnsOfAWideTableInTheirOrderAndOfTheFirstThatIsRefused) {
+  constexpr int columns = 200;
+  constexpr int rows = 1000;
+  const auto csv_with = [&](const std::string& odd) {
+    std::string csv;
+    for (int c = 0; c < columns; ++c) csv += fmt::format("x{},", c);
+    csv += "y\n";
+    for (int row = 0; row < rows; ++row) {
+      for (int c = 0; c < columns; ++c)
+        csv += row == 7 && c % 2 == 1 ? odd : fmt::format("{},", (row * 31 + c * 17) % 1013 * 0.5);
+      csv += fmt::format("{}\n", row % 89);
+    }
+    return csv;
+  };
+  HeardNotes heard;
+  fitted(table_of(csv_with(",")), config_for("y"), heard.listener());
+  ASSERT_EQ(heard.info.size(), columns / 2U);
+  for (std::size_t i = 0; i < heard.info.size(); ++i)
+    EXPECT_THAT(heard.info[i], HasSubstr(fmt::format("column 'x{}': 1 of", 2 * i + 1)));
+  const Table infinite = table_of(csv_with("inf,"));
+  EXPECT_THAT(refusal([&] { fitted(infinite, config_for("y")); }),
+              HasSubstr("column 'x1' is infinite in row 8"));
+}
+
 TEST(Preparation, ImputesScalesAndOneHotEncodesAsScikitLearnDoes) {
   const Table table = reference_table();
   const Preparation preparation = fitted(table, config_for("price"));

@@ -57,12 +57,13 @@ class Sqlite : public ::testing::Test {
     return "";
   }
   template <class T>
-  static T at(const Rows& rows, std::size_t column, std::int64_t row) {
-    return reinterpret_cast<const T*>(rows.blocks.at(0).columns.at(column).values.data())[row];
+  static T at(const Rows& rows, std::size_t column, std::int64_t row, std::size_t block = 0) {
+    return reinterpret_cast<const T*>(rows.blocks.at(block).columns.at(column).values.data())[row];
   }
-  static std::string text_at(const Rows& rows, std::size_t column, std::int64_t row) {
-    const auto* text = reinterpret_cast<const char*>(rows.blocks.at(0).columns.at(column).text.data());
-    return {text + at<std::int32_t>(rows, column, row), text + at<std::int32_t>(rows, column, row + 1)};
+  static std::string text_at(const Rows& rows, std::size_t column, std::int64_t row, std::size_t block = 0) {
+    const auto* text = reinterpret_cast<const char*>(rows.blocks.at(block).columns.at(column).text.data());
+    return {text + at<std::int32_t>(rows, column, row, block),
+            text + at<std::int32_t>(rows, column, row + 1, block)};
   }
 
  private:
@@ -102,6 +103,44 @@ TEST_F(Sqlite, MakesTextOfNumbersAmongText) {
   EXPECT_EQ(text_at(rows, 0, 7), "0.1");
   EXPECT_EQ(rows.blocks[0].columns[0].missing, 2);
   EXPECT_EQ(rows.blocks[0].columns[0].present.data()[0], std::byte{0b10111101});
+}
+
+// Blocks are let go one by one; what stands in them is what one would hold.
+TEST_F(Sqlite, TakesValuesOfManyRowsAsIfTheyWereOneBlock) {
+  run("CREATE TABLE t (a, b, c, d BOOLEAN, e)");
+  run("WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 199999) INSERT INTO t SELECT "
+      "i, "
+      "CASE WHEN i = 150000 THEN 0.5 ELSE i END, "
+      "CASE i WHEN 140000 THEN 0.5 WHEN 140001 THEN 'word' WHEN 150000 THEN NULL ELSE 9007199254740993 END, "
+      "i % 2, CASE i WHEN 199999 THEN 'word' ELSE 9007199254740993 END FROM n");
+  const Rows rows = read({});
+  ASSERT_EQ(rows.rows(), 200'000);
+  ASSERT_GT(rows.blocks.size(), 2U);
+  const std::int64_t size = rows.blocks[0].rows;
+  const auto block_of = [&](std::int64_t row) { return static_cast<std::size_t>(row / size); };
+  const auto number = [&](std::size_t column, std::int64_t row) {
+    return at<double>(rows, column, row % size, block_of(row));
+  };
+  const auto text = [&](std::size_t column, std::int64_t row) {
+    return text_at(rows, column, row % size, block_of(row));
+  };
+  EXPECT_EQ(rows.forms[0].type, ValueType::int64);
+  EXPECT_EQ(at<std::int64_t>(rows, 0, 199'999 % size, block_of(199'999)), 199'999);
+  EXPECT_EQ(rows.forms[1].type, ValueType::float64);
+  for (const std::int64_t row : {0, 70'000, 149'999, 150'001, 199'999})
+    EXPECT_EQ(number(1, row), static_cast<double>(row));
+  EXPECT_EQ(number(1, 150'000), 0.5);
+  // Rounded where a real number came before the first text, as they are where all rows are few.
+  EXPECT_EQ(rows.forms[2].type, ValueType::text);
+  EXPECT_EQ(text(2, 0), "9007199254740992");
+  EXPECT_EQ(text(2, 139'999), "9007199254740992");
+  EXPECT_EQ(text(2, 140'001), "word");
+  EXPECT_EQ(text(2, 140'002), "9007199254740993");
+  EXPECT_EQ(text(2, 199'999), "9007199254740993");
+  EXPECT_EQ(rows.blocks[block_of(150'000)].columns[2].missing, 1);
+  EXPECT_EQ(rows.forms[3].type, ValueType::boolean);
+  EXPECT_EQ(text(4, 0), "9007199254740993");
+  EXPECT_EQ(text(4, 199'999), "word");
 }
 
 TEST_F(Sqlite, ReadsSomeColumnsAndRows) {

@@ -1,12 +1,14 @@
-#include "model/workers.h"
+#include "device/workers.h"
 
 #include <atomic>
+#include <barrier>
 #include <stdexcept>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "device/device.h"
 
 namespace stoker {
 namespace {
@@ -34,6 +36,21 @@ TEST(Workers, WorkIsSharedAmongThreadsAndTheFirstErrorComesBack) {
                                      if (i == 3) refuse("three");
                                    }),
                Error);
+}
+
+TEST(Workers, ShareWithinAnItemWhatTheThreadsBesideItLeave) {
+  const int cores = cpu_cores();
+  EXPECT_EQ(cores_to_share(), cores);
+  share_among_threads(1, cores, [&](std::int64_t) { EXPECT_EQ(cores_to_share(), cores); });
+  // As many items as threads, none of which ends before all have looked.
+  std::barrier all_at_work(2 * cores);
+  share_among_threads(2 * cores, 2 * cores, [&](std::int64_t) {
+    all_at_work.arrive_and_wait();
+    EXPECT_EQ(cores_to_share(), 1);
+    share_among_threads(1, cores, [&](std::int64_t) { EXPECT_EQ(cores_to_share(), 1); });
+    all_at_work.arrive_and_wait();
+  });
+  EXPECT_EQ(cores_to_share(), cores);
 }
 
 }  // namespace
