@@ -224,7 +224,8 @@ ColumnFeed feed_for(const PreparedColumn& column, const Table& table, const OwnR
   const ColumnKind kind = kind_of(*values->type());
   ColumnFeed feed;
   feed.column = &column;
-  if (column.curve != PreparedColumn::Curve::straight) feed.curve = std::make_shared<const ScaledBlocks>(column);
+  if (column.curve != PreparedColumn::Curve::straight)
+    feed.curve = std::make_shared<const ScaledBlocks>(column);
   if (kind == ColumnKind::unsupported) {
     refuse("column '{}' has type {}, which cannot be converted to numbers", column.name,
            values->type()->ToString());
@@ -246,7 +247,8 @@ template <class T>
 void lay_columns(std::vector<ColumnFeed>& feeds, std::span<T> features, std::int64_t stride) {
   const std::size_t rows = features.size() / static_cast<std::size_t>(stride);
   // A curve has tables that are to be in the nearest cache too, and stay there for several blocks.
-  const bool has_curves = std::ranges::any_of(feeds, [](const ColumnFeed& feed) { return feed.curve != nullptr; });
+  const bool has_curves =
+      std::ranges::any_of(feeds, [](const ColumnFeed& feed) { return feed.curve != nullptr; });
   const std::size_t together = has_curves ? 4 * block_rows : block_rows;
   for (std::size_t start = 0; start < rows; start += together) {
     const std::size_t end = std::min(start + together, rows);

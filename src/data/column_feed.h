@@ -23,7 +23,7 @@ struct OwnRows;
 struct ColumnFeed {
   const PreparedColumn* column = nullptr;
   std::optional<NumberReader> numbers;
-  std::vector<double> given;  // in place of a reader: all the numbers
+  std::vector<double> given;                  // in place of a reader: all the numbers
   std::shared_ptr<const ScaledBlocks> curve;  // where it takes more than a shift and a factor
   std::vector<std::int32_t> slots;
   std::vector<double> statistics;  // of each slot, as the model reads them

@@ -17,6 +17,7 @@ namespace stoker::database {
 namespace {
 
 constexpr std::int64_t first_rows = 1024;
+constexpr std::size_t large_page = std::size_t{2} << 20U;
 constexpr std::size_t full_text_bytes = std::size_t{1} << 30;
 constexpr std::int64_t most_values_of_an_array = 1'000'000;
 
@@ -130,6 +131,9 @@ void Pages::resize(std::size_t bytes) {
     discount_memory_for_rows(more);
     run_out(bytes);
   }
+  // What is taken at once is filled at once: in small pages, getting them would take longer than filling
+  // them.
+  if (data_ == nullptr && bytes >= large_page) ::madvise(pages, bytes, MADV_HUGEPAGE);
   if (bytes < size_) discount_memory_for_rows(size_ - bytes);
   data_ = memory_->data = static_cast<std::byte*>(pages);
   size_ = memory_->bytes = bytes;
