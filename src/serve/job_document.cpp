@@ -108,6 +108,13 @@ config::Value document_of(const TrainingSettings& settings, const std::string& n
   std::string target = settings.target_column;
   if (target.empty() && are_receptions(columns)) target = "position";
   if (target.empty()) refuse("config.target_column: name the column that is to be predicted");
+  // An array is named without the numbers of its columns.
+  const bool is_there = std::ranges::any_of(columns, [&](const std::string& column) {
+    return column == target || column.starts_with(target + "_");
+  });
+  if (!columns.empty() && !is_there)
+    refuse("config.target_column: the datasets have no column '{}'{}", printable(target),
+           did_you_mean(target, columns));
   if (settings.num_workers > 0)
     notes.emplace_back("num_workers: accepted and not needed; rows lie in the memory that the engine reads");
 

@@ -278,7 +278,7 @@ std::string JobQueue::waiting_for(const JobRecord& job) {
         ++before;
     }
     for (const Running& each : running_)
-      if (each.slot.starts_with("gpu") == on_gpu) busy.push_back(each.id);
+      if (each.slot.starts_with("gpu") == on_gpu && each.id != job.id) busy.push_back(each.id);
   }
   if (!failure.empty()) return "another try: it could not be started: " + failure;
   std::string text = on_gpu ? "a free GPU" : "a free slot on the processor";

@@ -124,8 +124,10 @@ std::shared_ptr<const ServedModel> ServedModels::find(const std::string& name) {
     for (const auto& [each, model] : names_) others.push_back(each);
   }
   if (id.empty())
-    throw NotFound(fmt::format("no model is deployed under the name '{}'{}", printable(name),
-                               did_you_mean(name, others)));
+    throw NotFound(
+        fmt::format("no model is deployed under the name '{}'{}; PUT /api/models/deployments/NAME "
+                    "gives one a name",
+                    printable(name), did_you_mean(name, others)));
   return load(id);
 }
 

@@ -78,7 +78,10 @@ void log_job(const JobRecord& job) {
       {"id", job.id}, {"state", std::string(config::name_of(job.state))}};
   if (job.asked != JobWish::none) details.emplace_back("asked", config::name_of(job.asked));
   if (!job.slot.empty()) details.emplace_back("slot", job.slot);
-  if (!job.reason.empty()) details.emplace_back("reason", job.reason.substr(0, job.reason.find('\n')));
+  if (!job.reason.empty()) {
+    const std::string first = job.reason.substr(0, job.reason.find('\n'));
+    details.emplace_back("reason", first.substr(0, first.find("; its last words:")));
+  }
   log_event("job", details);
 }
 
@@ -230,7 +233,10 @@ std::optional<Response> Service::refuse_caller(const Request& head, const Route&
   if (route.access == Access::anybody) return std::nullopt;
   if (!caller) {
     Response response = refused(
-        401, "a token is needed: send it as 'Authorization: Bearer …'; stoker tokens create makes one",
+        401,
+        head.header("authorization").empty()
+            ? "a token is needed: send it as 'Authorization: Bearer …'; stoker tokens create makes one"
+            : "the token is unknown, has expired or was revoked; stoker tokens create makes another",
         "no token, or one that is not good");
     response.headers.emplace_back("WWW-Authenticate", "Bearer");
     return response;

@@ -33,10 +33,12 @@ DocumentRecord document_in(const WrittenRow& row) {
 }  // namespace
 
 StaleVersion::StaleVersion(std::int64_t from, std::int64_t newest)
-    : std::runtime_error(fmt::format("the document has been saved by somebody else since: this was made from "
-                                     "version {}, the newest is {}; "
-                                     "look at that one and save again from it",
-                                     from, newest)),
+    : std::runtime_error(
+          from > newest
+              ? fmt::format("the document has no version {}; the newest is {}", from, newest)
+              : fmt::format("the document has been saved by somebody else since: this was made from version "
+                            "{}, the newest is {}; look at that one and save again from it",
+                            from, newest)),
       newest_(newest) {}
 
 ProjectRecord DocumentStore::add_project(const std::string& name) {

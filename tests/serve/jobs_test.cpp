@@ -34,6 +34,15 @@ TEST(ServiceJobs, OfTheGuideRunsToTheEnd) {
   EXPECT_TRUE(job["summary"]["results"][0]["metrics"].contains("distance_p68"));
 }
 
+TEST(ServiceJobs, OfATargetThatTheirDatasetsDoNotHaveAreRefusedAtOnce) {
+  const RunningService service;
+  const json settings{{"dataset_ids", {"29b7b2f4-eb9b-4e22-a77f-c03f0c4ca876"}},
+                      {"target_column", "positoin"}};
+  const HttpAnswer answer = service.post("/api/training/jobs", {{"config", settings}});
+  EXPECT_EQ(answer.status, 422);
+  EXPECT_THAT(answer.body, HasSubstr("have no column 'positoin'"));
+}
+
 TEST(ServiceJobs, TakeDocumentsAsTextToo) {
   const RunningService service;
   json job = small_training(2);
