@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "pipeline/process_memory.h"
 
 // Between this process and the program stands a guard: a fork of this process that executes nothing else.
@@ -344,8 +345,7 @@ class Watch {
     if (!runs_ || steady_clock::now() < next_look_) return;  // until then its memory is that of this process
     next_look_ = steady_clock::now() + milliseconds(200);
     if (memory_below(guard_) > program_.memory_bytes) return end_by(ProgramEnd::By::memory);
-    if (bytes_of_files_below(program_.writes_below) > program_.disk_bytes)
-      return end_by(ProgramEnd::By::disk);
+    if (folder_bytes(program_.writes_below) > program_.disk_bytes) return end_by(ProgramEnd::By::disk);
   }
 
   void end_by(ProgramEnd::By by) {

@@ -19,8 +19,8 @@
 
 #include "base/error.h"
 #include "base/file_lock.h"
+#include "base/process_table.h"
 #include "base/text.h"
-#include "serve/process_table.h"
 
 extern char** environ;
 

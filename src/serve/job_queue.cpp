@@ -207,7 +207,7 @@ std::uint64_t JobQueue::remove_folders(const JobRecord& job) {
   folders.insert(folders.end(), {run_folder_of(job), folder_of(job.id).folder});
   std::uint64_t freed = 0;
   for (const fs::path& folder : folders) {
-    freed += bytes_in(folder);
+    freed += folder_bytes(folder);
     std::error_code error;
     if (exists(folder)) remove_folder(folder, error);
     const bool is_gone =

@@ -1,16 +1,12 @@
 #include "store/process.h"
 
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <string_view>
-#include <vector>
 
-#include <fmt/core.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "base/process_table.h"
 
 namespace stoker {
 namespace {
@@ -34,22 +30,10 @@ std::string process_space() {
   return fs::read_symlink("/proc/self/ns/pid", error).string();
 }
 
-// Field 22 of /proc/<id>/stat, or -1 when there is no such process or it has ended and only waits to be
-// collected. The second field, the name, may hold spaces and brackets, so counting starts behind the last
-// ')'.
+// -1 when there is no such process, or it has ended and only waits to be collected.
 std::int64_t start_of(std::int64_t id) {
-  std::ifstream file(fmt::format("/proc/{}/stat", id));
-  std::string line;
-  if (!std::getline(file, line)) return -1;
-  const std::size_t name_end = line.rfind(") ");
-  if (name_end == std::string::npos) return -1;
-  const std::vector<std::string> fields = split_text(std::string_view(line).substr(name_end + 2), ' ');
-  constexpr std::size_t state = 0;
-  constexpr std::size_t start = 19;
-  if (fields.size() <= start || fields[state] == "Z" || fields[state] == "X") return -1;
-  std::int64_t ticks = -1;
-  std::from_chars(fields[start].data(), fields[start].data() + fields[start].size(), ticks);
-  return ticks;
+  const auto line = process_line(static_cast<pid_t>(id));
+  return line ? line->start : -1;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "serve/process_table.h"
+#include "base/process_table.h"
 
 #include <algorithm>
 #include <charconv>
@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace stoker::serve {
+namespace stoker {
 namespace {
 
 std::int64_t whole_number(const std::string& text) {
@@ -52,4 +52,4 @@ std::vector<ProcessLine> process_table() {
   return all;
 }
 
-}  // namespace stoker::serve
+}  // namespace stoker

@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-namespace stoker::serve {
+namespace stoker {
 
 // What the system tells of a process.
 struct ProcessLine {
@@ -20,4 +20,4 @@ struct ProcessLine {
 std::optional<ProcessLine> process_line(pid_t process);  // none when it is gone
 std::vector<ProcessLine> process_table();                // all that can be seen
 
-}  // namespace stoker::serve
+}  // namespace stoker
