@@ -220,6 +220,20 @@ void make_folder(const fs::path& path) {
                     ENOENT);
 }
 
+std::uint64_t folder_bytes(const fs::path& folder) {
+  std::uint64_t bytes = 0;
+  std::error_code ended;
+  const auto options = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator each(folder, options, ended), end; !ended && each != end;
+       each.increment(ended)) {
+    std::error_code gone;
+    if (each->is_symlink(gone) || !each->is_regular_file(gone)) continue;
+    const std::uintmax_t size = each->file_size(gone);
+    if (!gone) bytes += size;
+  }
+  return bytes;
+}
+
 TemporaryFolder::TemporaryFolder()
     : claim_(Claim::Kind::folder, cleared_beginning_for_temporaries(), 0700, folder_for_temporaries()) {}
 

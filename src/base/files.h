@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <span>
@@ -80,6 +81,9 @@ class AppendedFile {
 
 // Makes the folder and its parents; refuses when that is not possible, with the reason.
 void make_folder(const std::filesystem::path& path);
+
+// Of the regular files in it and in folders in it; what cannot be looked at counts nothing.
+std::uint64_t folder_bytes(const std::filesystem::path& folder);
 
 // A folder of its own where the system keeps such (TMPDIR), removed with its content at the end of the scope.
 // Clears those of processes that are gone.

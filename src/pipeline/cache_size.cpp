@@ -28,14 +28,6 @@ struct KeptEntry {
   std::uint64_t bytes = 0;
 };
 
-std::uint64_t bytes_in(const fs::path& folder) {
-  std::uint64_t sum = 0;
-  for (const fs::directory_entry& each : fs::recursive_directory_iterator(folder)) {
-    if (each.is_regular_file()) sum += each.file_size();
-  }
-  return sum;
-}
-
 bool is_half_written(const fs::path& folder) {
   return folder.filename().string().find(half_written) != std::string::npos;
 }
@@ -57,7 +49,7 @@ std::vector<KeptEntry> entries_in(const fs::path& cache) {
       if (!each.is_directory() || is_half_written(each.path())) continue;
       std::error_code none;
       const fs::file_time_type used = fs::last_write_time(each.path() / "entry.json", none);
-      entries.push_back({each.path(), none ? fs::file_time_type::min() : used, bytes_in(each.path())});
+      entries.push_back({each.path(), none ? fs::file_time_type::min() : used, folder_bytes(each.path())});
     }
   }
   std::sort(entries.begin(), entries.end(),

@@ -1,5 +1,6 @@
 #include "pipeline/process_memory.h"
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -43,20 +44,6 @@ std::uint64_t proportional_bytes(pid_t process) {
 std::uint64_t memory_below(pid_t process) {
   std::uint64_t bytes = 0;
   for (const pid_t each : processes_below(process)) bytes += proportional_bytes(each);
-  return bytes;
-}
-
-std::uint64_t bytes_of_files_below(const fs::path& folder) {
-  std::uint64_t bytes = 0;
-  std::error_code gone;
-  const auto options = fs::directory_options::skip_permission_denied;
-  for (fs::recursive_directory_iterator each(folder, options, gone), end; !gone && each != end;
-       each.increment(gone)) {
-    std::error_code unknown;
-    if (!each->is_regular_file(unknown) || each->is_symlink(unknown)) continue;
-    const std::uintmax_t size = each->file_size(unknown);
-    if (!unknown) bytes += size;
-  }
   return bytes;
 }
 

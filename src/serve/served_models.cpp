@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "serve/job_queue.h"
 #include "store/runs.h"
@@ -12,17 +13,6 @@ namespace stoker::serve {
 namespace {
 
 using nlohmann::json;
-
-std::uint64_t bytes_of_folder(const std::filesystem::path& folder) {
-  std::uint64_t bytes = 0;
-  std::error_code none;
-  for (std::filesystem::recursive_directory_iterator each(folder, none), end; !none && each != end;
-       each.increment(none)) {
-    std::error_code unknown;
-    if (each->is_regular_file(unknown) && !each->is_symlink(unknown)) bytes += each->file_size(unknown);
-  }
-  return bytes;
-}
 
 json columns_of_model(const Model& model) {
   json columns = json::array();
@@ -144,7 +134,7 @@ ModelRecord model_record(const std::filesystem::path& folder, const std::string&
   record.id = random_id();
   record.name = name;
   record.folder = folder.string();
-  record.bytes = bytes_of_folder(folder);
+  record.bytes = folder_bytes(folder);
   record.facts = facts_of_model(load_model(folder));
   record.created = time_stamp_utc();
   return record;

@@ -224,17 +224,6 @@ std::optional<RunLock> locked_to_delete(const ListedRun& run) {
 
 }  // namespace
 
-std::uint64_t bytes_in(const fs::path& folder) {
-  std::uint64_t bytes = 0;
-  std::error_code ended;
-  for (fs::recursive_directory_iterator each(folder, ended), end; !ended && each != end;
-       each.increment(ended)) {
-    std::error_code none;
-    if (!each->is_symlink(none) && each->is_regular_file(none)) bytes += each->file_size(none);
-  }
-  return bytes;
-}
-
 void delete_run(const ListedRun& run, bool force) {
   const fs::path& folder = run.paths.folder;
   const std::string name = folder.filename().string();

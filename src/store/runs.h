@@ -174,8 +174,6 @@ struct PageOfRuns {
 PageOfRuns page_of_runs(const std::filesystem::path& out, const RunPage& page);
 // By full name, unique prefix, or "latest"; refuses with the nearest name.
 ListedRun find_run(const std::filesystem::path& out, const std::string& id);
-// Of all files in a folder and below it; links are not followed.
-std::uint64_t bytes_in(const std::filesystem::path& folder);
 // Removes a run folder whole, links inside it as links; refuses what is not a run folder, and one that is
 // still running (somebody holds its lock) or whose record cannot be read unless forced.
 void delete_run(const ListedRun& run, bool force);
