@@ -130,6 +130,13 @@ std::vector<std::string> split_text(std::string_view text, char separator) {
   return parts;
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return lower;
+}
+
 std::string html_escaped(std::string_view text) {
   std::string escaped;
   for (const char c : text) {

@@ -16,6 +16,7 @@ std::string did_you_mean(std::string_view name, std::span<const std::string> can
 
 std::string join(std::span<const std::string> parts, std::string_view separator);
 std::vector<std::string> split_text(std::string_view text, char separator);
+std::string lower_case(std::string_view text);  // of ASCII
 std::string html_escaped(std::string_view text);
 
 // Text from outside as a terminal may show it on one line: what it would take for a command, such as to

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -28,13 +27,6 @@ namespace stoker {
 namespace {
 
 constexpr std::string_view arff_blanks = " \t\r";
-
-std::string in_small_letters(std::string_view text) {
-  std::string small(text);
-  std::transform(small.begin(), small.end(), small.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return small;
-}
 
 void skip_arff_blanks(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(arff_blanks), text.size()));
@@ -100,7 +92,7 @@ class ArffReader {
  private:
   void take_declaration(std::string_view line) {
     const std::string_view word = line.substr(0, line.find_first_of(arff_blanks));
-    const std::string keyword = in_small_letters(word);
+    const std::string keyword = lower_case(word);
     line.remove_prefix(word.size());
     if (keyword == "@data") {
       if (columns_.empty()) refuse("{}:{}: there is no @attribute before @data", name_, line_);
@@ -115,7 +107,7 @@ class ArffReader {
     auto name = take_value(line, " \t{");
     if (!name) refuse("{}:{}: a quote is never closed", name_, line_);
     skip_arff_blanks(line);
-    const std::string type = in_small_letters(line.substr(0, line.find_first_of(" \t[{")));
+    const std::string type = lower_case(line.substr(0, line.find_first_of(" \t[{")));
     auto column = std::make_unique<ArffColumn>();
     column->name = std::move(name->text);
     column->is_text = line.starts_with('{') || type == "string" || type == "date";
@@ -216,7 +208,7 @@ bool is_arff(std::string_view start) {
     start.remove_prefix(std::min(line.size() + 1, start.size()));
     skip_arff_blanks(line);
     if (line.empty() || line.front() == '%') continue;
-    return in_small_letters(line.substr(0, 9)) == "@relation";
+    return lower_case(line.substr(0, 9)) == "@relation";
   }
   return false;
 }

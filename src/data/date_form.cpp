@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace stoker {
 namespace {
@@ -108,8 +109,7 @@ class DateParser {
     const auto letters = static_cast<std::size_t>(
         std::find_if_not(text_.begin(), text_.end(), [](unsigned char c) { return std::isalpha(c) != 0; }) -
         text_.begin());
-    std::string word(text_.substr(0, letters));
-    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
+    std::string word = lower_case(text_.substr(0, letters));
     if (word == "sept") word = "sep";
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (word != names[i] && word != names[i].substr(0, 3)) continue;

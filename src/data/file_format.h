@@ -7,8 +7,6 @@
 
 namespace stoker {
 
-std::string lower_case(std::string text);
-
 // What is asked for, else what the ending of the name, or the content of the file, tells. Refuses what tells
 // nothing.
 SourceFormat told_format(SourceFormat asked, const std::filesystem::path& name,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <exception>
 #include <limits>
 #include <span>
@@ -27,6 +26,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "data/arrow_result.h"
 #include "data/arrow_threads.h"
 #include "data/kept_columns.h"
@@ -292,9 +292,7 @@ void write_arrow(const Table& table, const std::filesystem::path& path) {
 
 void write_table(const Table& given, const std::filesystem::path& path) {
   const Table table{in_memory(given.columns)};
-  std::string ending = path.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
+  const std::string ending = lower_case(path.extension().string());
   if (ending == ".csv" || ending == ".tsv") {
     const char delimiter = ending == ".csv" ? ',' : '\t';
     write_atomically(path, [&](const auto& output) { return write_text(table, delimiter, output); });

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "data/url_secrets.h"
 
 namespace stoker {
@@ -51,9 +52,7 @@ Url parse_url(const std::string& text, const std::string& shown) {
   const bool printable = std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
   if (!printable) refuse("'{}' has spaces or other characters that an address must write as %XX", shown);
   Url url;
-  std::string scheme = text.substr(0, text.find("://"));
-  std::transform(scheme.begin(), scheme.end(), scheme.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
+  const std::string scheme = lower_case(text.substr(0, text.find("://")));
   if (scheme != "http" && scheme != "https") refuse("'{}' is not an http:// or https:// address", shown);
   url.secure = scheme == "https";
   const std::string rest = text.substr(scheme.size() + 3, text.find('#') - scheme.size() - 3);

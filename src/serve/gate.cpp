@@ -1,7 +1,6 @@
 #include "serve/gate.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include <fmt/format.h>
 
@@ -15,13 +14,6 @@ using std::chrono::steady_clock;
 constexpr auto known_for = std::chrono::seconds(1);
 constexpr std::size_t most_known = 4096;
 
-std::string in_lower_case(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
-
 struct Place {  // of a service, as a browser knows it
   std::string host;
   std::string port;  // empty: that of its scheme
@@ -33,7 +25,7 @@ Place place_in(std::string_view text) {
   const std::size_t end_of_address = text.starts_with('[') ? text.find(']') : 0;
   const std::size_t colon =
       end_of_address == std::string_view::npos ? std::string_view::npos : text.find(':', end_of_address);
-  Place place{in_lower_case(text.substr(0, colon)),
+  Place place{lower_case(text.substr(0, colon)),
               colon == std::string_view::npos ? "" : std::string(text.substr(colon + 1))};
   if (place.host.ends_with('.')) place.host.pop_back();  // the same name, written in full
   return place;
@@ -105,12 +97,12 @@ std::string bearer_token(const Request& request) {
   const std::string_view header = request.header("authorization");
   constexpr std::string_view scheme = "bearer ";
   if (header.size() <= scheme.size()) return "";
-  return in_lower_case(header.substr(0, scheme.size())) == scheme ? std::string(header.substr(scheme.size()))
-                                                                  : "";
+  return lower_case(header.substr(0, scheme.size())) == scheme ? std::string(header.substr(scheme.size()))
+                                                               : "";
 }
 
 Gate::Gate(GateConfig config, TokenStore& tokens) : config_(std::move(config)), tokens_(tokens) {
-  for (std::string& name : config_.public_names) name = in_lower_case(name);
+  for (std::string& name : config_.public_names) name = lower_case(name);
   tokens_.remove_expired_sessions();
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <cstdio>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "serve/connection_count.h"
 #include "serve/http_transfer.h"
 
@@ -35,13 +35,6 @@ bool is_farewell(const beast::error_code& error) {
          error == net::error::connection_reset || error == net::error::broken_pipe ||
          error == net::error::operation_aborted || error == net::ssl::error::stream_truncated ||
          error == http::error::partial_message;
-}
-
-std::string lowered(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
 }
 
 }  // namespace
@@ -253,7 +246,7 @@ class HttpServer::Inside {
   static bool read_head(const http::request<http::empty_body>& message, Request& request) {
     request.method = std::string(message.method_string());
     for (const auto& field : message) {
-      const std::string name = lowered(field.name_string());
+      const std::string name = lower_case(field.name_string());
       // Two answers to one question are how requests are smuggled past a check.
       const bool is_single = name == "host" || name == "authorization" || name == "content-type" ||
                              name == "content-length" || name == "transfer-encoding" || name == "origin" ||

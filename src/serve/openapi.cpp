@@ -131,9 +131,7 @@ json openapi_of(const Routes& routes) {
   json components = json::object();
   json tags = json::array();
   for (const Route& route : routes.all()) {
-    std::string method = route.method;
-    for (char& c : method) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    paths[described_path(route.path)][method] = operation_of(route, components);
+    paths[described_path(route.path)][lower_case(route.method)] = operation_of(route, components);
     const json tag{{"name", tag_of(route)}};
     if (std::ranges::find(tags, tag) == tags.end()) tags.push_back(tag);
   }

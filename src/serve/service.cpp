@@ -60,12 +60,9 @@ class WatchedStream : public Stream {
 };
 
 bool takes_type(const Route& route, std::string_view type) {
-  const std::string_view kind = type.substr(0, type.find(';'));
-  return std::ranges::any_of(route.body_types, [&](const std::string& each) {
-    return each == "*/*" || (kind.size() == each.size() && std::ranges::equal(kind, each, [](char a, char b) {
-                               return std::tolower(static_cast<unsigned char>(a)) == b;
-                             }));
-  });
+  const std::string kind = lower_case(type.substr(0, type.find(';')));
+  return std::ranges::any_of(route.body_types,
+                             [&](const std::string& each) { return each == "*/*" || each == kind; });
 }
 
 std::string joined_methods(std::vector<std::string> methods) {
