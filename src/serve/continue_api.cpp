@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "pipeline/continued_run.h"
+#include "serve/body.h"
 #include "serve/job_view.h"
 #include "serve/new_job.h"
 
@@ -39,9 +40,7 @@ config::Fields fields(ContinueRequest& r) {
 // ends in between is a run that nobody owns.
 Response continue_job(Service& service, Call& call) {
   const config::Value body = call.body();
-  config::Diagnostics diagnostics("body");
-  const auto request = config::read<ContinueRequest>(body, "", diagnostics);
-  diagnostics.refuse_if_any();
+  const auto request = body_as<ContinueRequest>(body);
   const JobRecord earlier = job_named(service, call.part("id"));
   if (earlier.state != JobState::completed || earlier.kind != JobKind::training)
     throw Conflict(fmt::format(

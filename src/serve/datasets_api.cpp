@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 #include "config/field.h"
 #include "data/source.h"
 #include "serve/allowed_sources.h"
+#include "serve/body.h"
 #include "serve/program_run.h"
 #include "serve/service.h"
 #include "store/dataset_store.h"
@@ -148,20 +148,12 @@ config::Fields fields(NewDataset& d) {
           config::field_of_settings("source", d.source, "As of a data_load card: where the rows come from")};
 }
 
-template <class Body>
-Body body_as(const Call& call) {
-  config::Diagnostics diagnostics("body");
-  auto body = config::read<Body>(call.body(), "", diagnostics);
-  diagnostics.refuse_if_any();
-  return body;
-}
-
 Response added(const std::string& id) {
   return json_response(shown_dataset(dataset_named(id)), 201);
 }
 
 Response add_dataset(Service& service, Call& call) {
-  const auto asked = body_as<NewDataset>(call);
+  const auto asked = body_as<NewDataset>(call.body());
   const std::string id = id_for(asked.id);
   std::vector<std::string> words{"datasets", "add", id, allowed_place(asked.source, service.config())};
   const auto flags = flags_of(asked.source);
@@ -172,10 +164,7 @@ Response add_dataset(Service& service, Call& call) {
 
 // "wells.csv.gz" gives ".csv.gz"; refuses what no reader knows.
 std::string ending_of(const std::string& name) {
-  std::vector<std::string> parts = split_text(name, '.');
-  for (std::string& part : parts)
-    std::ranges::transform(part, part.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::vector<std::string> parts = split_text(lower_case(name), '.');
   std::string ending;
   if (parts.size() > 2 && std::ranges::find(packings, parts.back()) != packings.end()) {
     ending = "." + parts.back();
@@ -225,7 +214,7 @@ config::Fields fields(SampleToMake& s) {
 }
 
 Response generate_dataset(Service& service, Call& call) {
-  const auto asked = body_as<SampleToMake>(call);
+  const auto asked = body_as<SampleToMake>(call.body());
   const std::string id = id_for(asked.id);
   make_folder(service.config().data / "datasets");
   const fs::path file = service.config().data / "datasets" / (random_id() + ".sqlite");
@@ -261,7 +250,7 @@ config::Fields fields(Repair& r) {
 }
 
 Repair repair_asked(const Call& call) {
-  return call.request.body.empty() ? Repair{} : body_as<Repair>(call);
+  return call.request.body.empty() ? Repair{} : body_as<Repair>(call.body());
 }
 
 std::vector<std::string> range_flags(const config::Value& ranges) {

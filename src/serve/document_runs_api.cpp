@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "serve/body.h"
 #include "serve/document_answers.h"
 #include "serve/job_view.h"
 #include "serve/new_job.h"
@@ -30,10 +31,8 @@ config::Fields fields(RunRequest& r) {
 }
 
 Response run_document(Service& service, Call& call) {
-  config::Diagnostics diagnostics("body");
   const config::Value body = call.request.body.empty() ? config::Value(config::Value::Map{}) : call.body();
-  const auto request = config::read<RunRequest>(body, "", diagnostics);
-  diagnostics.refuse_if_any();
+  const auto request = body_as<RunRequest>(body);
   const DocumentRecord document = document_named(service, call.part("id"));
   const std::int64_t number = request.version == 0 ? document.version : request.version;
   const CheckedDocument checked = check_text(service, version_named(service, document, number).content);

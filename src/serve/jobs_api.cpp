@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "pipeline/document.h"
+#include "serve/body.h"
 #include "serve/job_description.h"
 #include "serve/job_document.h"
 #include "serve/job_events.h"
@@ -65,11 +66,8 @@ json request_schema() {
 }
 
 JobRecord job_of(Service& service, const Call& call) {
-  config::Value body = call.body();
-  if (config::Value* given = body.find("document"); given != nullptr) *given = document_in(*given);
-  config::Diagnostics diagnostics("body");
-  const auto request = config::read<JobRequest>(body, "", diagnostics);
-  diagnostics.refuse_if_any();
+  const config::Value body = body_with_document(call);
+  const auto request = body_as<JobRequest>(body);
   if (request.config.is_null() == request.document.is_null())
     refuse("a job takes either config, the settings of a training, or document, a whole pipeline");
   NewJob asked{request.job_name, request.card, request.priority, request.time_limit, config::to_json(body)};

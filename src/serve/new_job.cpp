@@ -80,9 +80,12 @@ JobRecord job_to_search(const Service& service, const Caller& caller, const Swee
   return job;
 }
 
-config::Value document_in(const config::Value& given) {
-  if (const auto* text = given.get_if<std::string>()) return config::parse_document(*text, "document");
-  return given;
+config::Value body_with_document(const Call& call) {
+  config::Value body = call.body();
+  config::Value* given = body.find("document");
+  const auto* text = given == nullptr ? nullptr : given->get_if<std::string>();
+  if (text != nullptr) *given = config::parse_document(std::string(*text), "document");
+  return body;
 }
 
 }  // namespace stoker::serve

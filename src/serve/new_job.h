@@ -33,7 +33,8 @@ JobRecord job_to_run(const Service& service, const Caller& caller, const Documen
 JobRecord job_to_search(const Service& service, const Caller& caller, const SweepDocument& sweep,
                         const NewJob& asked);
 
-// A document as text (YAML or JSON) or as a map.
-config::Value document_in(const config::Value& given);
+// The body of a call, whose `document` may be text (YAML or JSON) too: here it is the map that the text
+// holds.
+config::Value body_with_document(const Call& call);
 
 }  // namespace stoker::serve

@@ -20,10 +20,6 @@ constexpr std::size_t most_unknown_columns = 100;
 constexpr const char* shape_of_rows =
     R"(a request is {"rows": [{"column": value, …}, …]} or {"columns": ["column", …], "data": [[value, …], …]})";
 
-[[noreturn]] void refuse_shape(const std::string& what) {
-  throw HttpError(422, fmt::format("{}; {}", what, shape_of_rows));
-}
-
 // Goes through the text once and leaves each value where the model reads it.
 class RowReader {
  public:
@@ -214,6 +210,10 @@ class RowReader {
 };
 
 }  // namespace
+
+void refuse_shape(const std::string& what) {
+  throw HttpError(422, fmt::format("{}; {}", what, shape_of_rows));
+}
 
 PredictionRows rows_in_json(std::string_view body, const std::vector<std::string>& columns) {
   RowReader reader(columns);

@@ -20,4 +20,7 @@ struct PredictionRows {
 // what is neither, and for a column that no row has, with the nearest name.
 PredictionRows rows_in_json(std::string_view body, const std::vector<std::string>& columns);
 
+// With a 422 that tells the two forms.
+[[noreturn]] void refuse_shape(const std::string& what);
+
 }  // namespace stoker::serve

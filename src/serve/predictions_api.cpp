@@ -52,12 +52,6 @@ void add_flat(const std::string& name, const json& value, json& line) {
   for (std::size_t i = 0; i < value.size(); ++i) add_flat(fmt::format("{}_{}", name, i), value[i], line);
 }
 
-[[noreturn]] void refuse_rows() {
-  throw HttpError(422,
-                  R"(a request is {"rows": [{"column": value, …}, …]} or {"columns": ["column", …], "data": )"
-                  R"([[value, …], …]})");
-}
-
 // One object to a line, as files of rows have it.
 std::string json_lines_of(const json& body) {
   std::string text;
@@ -66,7 +60,7 @@ std::string json_lines_of(const json& body) {
   };
   if (body.is_object() && body.size() == 1 && body.contains("rows") && body["rows"].is_array()) {
     for (const json& row : body["rows"]) {
-      if (!row.is_object()) refuse_rows();
+      if (!row.is_object()) refuse_shape("a row is an object");
       json line = json::object();
       for (const auto& [name, value] : row.items()) add_flat(name, value, line);
       add_line(line);
@@ -74,16 +68,17 @@ std::string json_lines_of(const json& body) {
   } else if (body.is_object() && body.size() == 2 && body.contains("columns") && body.contains("data") &&
              body["columns"].is_array() && body["data"].is_array()) {
     for (const json& row : body["data"]) {
-      if (!row.is_array() || row.size() != body["columns"].size()) refuse_rows();
+      if (!row.is_array() || row.size() != body["columns"].size())
+        refuse_shape("a row of data has a value for each column");
       json line = json::object();
       for (std::size_t i = 0; i < row.size(); ++i) {
-        if (!body["columns"][i].is_string()) refuse_rows();
+        if (!body["columns"][i].is_string()) refuse_shape("the name of a column is text");
         add_flat(body["columns"][i], row[i], line);
       }
       add_line(line);
     }
   } else {
-    refuse_rows();
+    refuse_shape("the body has another form");
   }
   if (text.empty()) throw HttpError(422, "there are no rows to predict");
   return text;

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "serve/body.h"
 #include "serve/document_answers.h"
 
 namespace stoker::serve {
@@ -18,9 +19,7 @@ config::Fields fields(ProjectRequest& r) {
 }
 
 std::string name_in(const Call& call) {
-  config::Diagnostics diagnostics("body");
-  const auto request = config::read<ProjectRequest>(call.body(), "", diagnostics);
-  diagnostics.refuse_if_any();
+  const auto request = body_as<ProjectRequest>(call.body());
   refuse_unless_name(request.name);
   return request.name;
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "report/compared_runs.h"
 #include "serve/run_answers.h"
@@ -104,7 +105,7 @@ Response remove_run(Service& service, Call& call) {
   const ListedRun run = read_run(folder);
   if (run.record.status == RunStatus::running)
     throw Conflict(fmt::format("the run {} is still running; stop it first", id));
-  const std::uint64_t freed = bytes_in(folder);
+  const std::uint64_t freed = folder_bytes(folder);
   delete_run(run, false);
   return json_response({{"run", id}, {"freed_bytes", freed}, {"freed", human_bytes(freed)}});
 }

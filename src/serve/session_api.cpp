@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "serve/body.h"
 #include "serve/service.h"
 
 namespace stoker::serve {
@@ -36,9 +37,7 @@ json session_schema() {
 }
 
 Response open_session(Service& service, Call& call) {
-  config::Diagnostics diagnostics("body");
-  const auto asked = config::read<SessionRequest>(call.body(), "", diagnostics);
-  diagnostics.refuse_if_any();
+  const auto asked = body_as<SessionRequest>(call.body());
   const auto session = service.gate().open_session(asked.token, call.request);
   if (!session) throw HttpError(401, "the token is not good: it is unknown, has expired or was revoked");
   call.caller = session->caller;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "report/sweep_contents.h"
+#include "serve/body.h"
 #include "serve/job_outcome.h"
 #include "serve/job_view.h"
 #include "serve/new_job.h"
@@ -32,13 +33,8 @@ config::Fields fields(SweepRequest& r) {
 }
 
 Response create_sweep(Service& service, Call& call) {
-  config::Value body = call.body();
-  config::Value* given = body.find("document");
-  // As text it may be too; the field is a map.
-  if (given != nullptr) *given = document_in(*given);
-  config::Diagnostics diagnostics("body");
-  const auto request = config::read<SweepRequest>(body, "", diagnostics);
-  diagnostics.refuse_if_any();
+  const config::Value body = body_with_document(call);
+  const auto request = body_as<SweepRequest>(body);
   const SweepDocument sweep = read_sweep(request.document, "document", service.config().data);
   JobRecord job = job_to_search(
       service, call.caller, sweep,

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "serve/body.h"
 #include "serve/service.h"
 
 namespace stoker::serve {
@@ -36,9 +37,7 @@ json shown_token(const TokenRecord& token) {
 }
 
 Response create_token(Service& service, Call& call) {
-  config::Diagnostics diagnostics("body");
-  const auto asked = config::read<TokenRequest>(call.body(), "", diagnostics);
-  diagnostics.refuse_if_any();
+  const auto asked = body_as<TokenRequest>(call.body());
   constexpr double seconds_of_a_day = 86'400;
   const std::string expires =
       asked.days > 0 ? time_stamp_in(static_cast<double>(asked.days) * seconds_of_a_day) : "";
