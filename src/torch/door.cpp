@@ -51,10 +51,17 @@ const Library& open_library(const std::string& needed_by) {
 std::atomic<int> thread_limit{0};
 std::atomic<const Library*> opened_library{nullptr};
 
+// The limit holds before any of the threads that wait for the library has it.
+const Library& open_with_limit(const std::string& needed_by) {
+  const Library& opened = open_library(needed_by);
+  opened_library = &opened;
+  opened.limit_cpu_threads(thread_limit);
+  return opened;
+}
+
 // Opened once and kept: LibTorch does not survive being unloaded.
 const Library& library(const std::string& needed_by) {
-  static const Library& opened = open_library(needed_by);
-  if (opened_library.exchange(&opened) == nullptr) opened.limit_cpu_threads(thread_limit);
+  static const Library& opened = open_with_limit(needed_by);
   return opened;
 }
 

@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "device/host_memory.h"
 #include "predict/out_of_fold.h"
-#include "predict/predictions.h"
 #include "train/calibrate_deviations.h"
 #include "train/choose_batch.h"
 #include "train/choose_decision.h"
@@ -76,21 +76,6 @@ Common settle(const FitRequest& request, const Notes& notes) {
   return common;
 }
 
-// In the order of the rows; nothing where there would be too much to keep.
-HeldBackRows held_back_by(const Model& member, const Table& held_back, std::vector<std::int64_t> rows) {
-  const Preparation& preparation = member.preparation;
-  if (preparation.task() == Task::regression &&
-      rows.size() > most_held_back_values / static_cast<std::size_t>(preparation.steps()))
-    return {};
-  if (preparation.task() == Task::regression)
-    return {std::move(rows), preparation.real_targets(held_back), predict(member, held_back).values};
-  if (rows.size() > most_held_back_values / preparation.classes().size()) return {};
-  Predictions predictions = predict(member, held_back);
-  if (predictions.probabilities.empty()) return {};
-  const std::vector<std::int64_t> actual = preparation.class_targets(held_back);
-  return {std::move(rows), {actual.begin(), actual.end()}, std::move(predictions.probabilities)};
-}
-
 class EnsembleTraining {
  public:
   EnsembleTraining(const FitRequest& request, TrainingListener& listener, const Notes& notes,
@@ -149,11 +134,9 @@ class EnsembleTraining {
 
   void train_on_gpu() {
     std::map<std::string, std::vector<Prepared>> groups;
-    for (std::size_t number = 0; number < trained_.size(); ++number) {
-      if (!is_to_begin(number)) continue;
-      Prepared prepared = prepare_member(number);
+    for (Prepared& prepared : prepare_all()) {
       // Judged by a metric, it trains on an engine of its own.
-      const std::string alone = prepared.member.stopping ? fmt::format(" {}", number) : "";
+      const std::string alone = prepared.member.stopping ? fmt::format(" {}", prepared.number) : "";
       groups[group_key(prepared.member.request) + alone].push_back(std::move(prepared));
     }
     for (auto& [key, group] : groups) {
@@ -188,7 +171,42 @@ class EnsembleTraining {
     return own;
   }
 
+  // Those that are to begin, in their order. The rows of several are made ready at once, as there is room
+  // for them beside the table; they are laid on the device one after the other.
+  std::vector<Prepared> prepare_all() {
+    // As columns and as one array.
+    const std::uint64_t of_one = 2 * sizeof(float) * request_.training.column_names().size() *
+                                 static_cast<std::uint64_t>(request_.training.rows());
+    const std::uint64_t room = free_host_memory() / 4 / std::max<std::uint64_t>(of_one, 1);
+    const auto at_once = static_cast<std::size_t>(
+        std::clamp<std::uint64_t>(room, 1, static_cast<std::uint64_t>(std::max(1, cpu_cores()))));
+    std::vector<Prepared> all;
+    for (std::size_t first = 0; first < trained_.size(); first += at_once) {
+      std::vector<std::size_t> numbers;
+      for (std::size_t number = first; number < std::min(first + at_once, trained_.size()); ++number)
+        if (is_to_begin(number)) numbers.push_back(number);
+      std::vector<Prepared> some(numbers.size());
+      work_side_by_side(static_cast<std::int64_t>(numbers.size()), static_cast<int>(at_once), stop_,
+                        [&](std::int64_t i) {
+                          const auto at = static_cast<std::size_t>(i);
+                          some[at] = prepare_rows(numbers[at]);
+                        });
+      for (Prepared& each : some) {
+        make_ready(each);
+        all.push_back(std::move(each));
+      }
+    }
+    return all;
+  }
+
   Prepared prepare_member(std::size_t number) {
+    Prepared prepared = prepare_rows(number);
+    make_ready(prepared);
+    return prepared;
+  }
+
+  // What no other member has a part in.
+  Prepared prepare_rows(std::size_t number) const {
     const SplitRows& rows = common_.rows[number];
     const auto& [spec, preparation] = settings_of_member(number);
     Prepared prepared;
@@ -203,11 +221,21 @@ class EnsembleTraining {
     member.identity = identity_of(member.request);
     member.stopping = metric_stopping(spec.training, member.request.network, data.preparation,
                                       data.validation, given_decision(request_.config.decision));
+    prepared.model = {member.request.network, std::move(data.preparation), {}};
+    prepared.model.computed_on = member.request.device;
+    return prepared;
+  }
+
+  // Lays its rows where the device reads them, and says how it is to be trained.
+  void make_ready(Prepared& prepared) {
+    const std::size_t number = prepared.number;
+    const TrainingSettings config = settings_of_member(number).spec.training;
+    Member& member = prepared.member;
     prepared.placement = place_member(request_.config, number == 0 ? &progress_.of_member(0) : nullptr,
                                       member.request, member.identity);
-    const bool chooses_batch = spec.training.batch_size == automatic_batch;
+    const bool chooses_batch = config.batch_size == automatic_batch;
     if (chooses_batch) member.request.batch_size = rows_of_given_rate;  // until it is chosen
-    member.plan = {.config = spec.training,
+    member.plan = {.config = config,
                    .rows = member.request.training.rows(),
                    .steps_per_epoch = member.request.steps_per_epoch(),
                    .checkpoint_seconds = request_.config.checkpoint_seconds,
@@ -222,9 +250,6 @@ class EnsembleTraining {
           member.request, member.plan);
     member.checkpoints = checkpoints_of(number);
     if (!request_.resume) Checkpoints(member.checkpoints, {}, no_notes()).clear();
-    prepared.model = {member.request.network, std::move(data.preparation), {}};
-    prepared.model.computed_on = member.request.device;
-    return prepared;
   }
 
   fs::path checkpoints_of(std::size_t number) const {

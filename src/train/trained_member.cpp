@@ -1,8 +1,26 @@
 #include "train/trained_member.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "predict/predictions.h"
+#include "train/choose_decision.h"
 
 namespace stoker {
+
+HeldBackRows held_back_by(const Model& member, const Table& held_back, std::vector<std::int64_t> rows) {
+  const Preparation& preparation = member.preparation;
+  if (preparation.task() == Task::regression &&
+      rows.size() > most_held_back_values / static_cast<std::size_t>(preparation.steps()))
+    return {};
+  if (preparation.task() == Task::regression)
+    return {std::move(rows), preparation.real_targets(held_back), predict(member, held_back).values};
+  if (rows.size() > most_held_back_values / preparation.classes().size()) return {};
+  Predictions predictions = predict(member, held_back);
+  if (predictions.probabilities.empty()) return {};
+  const std::vector<std::int64_t> actual = preparation.class_targets(held_back);
+  return {std::move(rows), {actual.begin(), actual.end()}, std::move(predictions.probabilities)};
+}
 
 void tell_of_steps(const std::vector<TrainedMember>& members, FitResult& result) {
   result.precision = members.front().precision;

@@ -24,6 +24,10 @@ struct TrainedMember {
   CheckpointCost checkpoints;
 };
 
+// What a member makes of the rows that it held back, in their order; nothing where there would be too much to
+// keep.
+HeldBackRows held_back_by(const Model& member, const Table& held_back, std::vector<std::int64_t> rows);
+
 // As the first member took its steps, and what any of them changed on its way.
 void tell_of_steps(const std::vector<TrainedMember>& members, FitResult& result);
 
