@@ -96,7 +96,14 @@ __attribute__((constructor)) void prepare() {
     and_all_later = std::strcmp(more, "more") == 0;
   }
   unsetenv("LD_PRELOAD");  // programs that this one starts are not meant
+}
+
+using Main = int (*)(int, char**, char**);
+Main main_of_program = nullptr;
+
+int main_that_may_fail(int count, char** words, char** environment) {
   ready = true;
+  return main_of_program(count, words, environment);
 }
 
 __attribute__((destructor)) void write_counts() {
@@ -115,6 +122,13 @@ mode_t mode_of(int flags, va_list rest) {
 }  // namespace
 
 extern "C" {
+// Calls count from main on: what libraries do before it cannot be caught by anyone.
+int __libc_start_main(Main main, int count, char** words, void (*begin)(), void (*end)(),
+                      void (*end_of_loader)(), void* stack_end) {
+  main_of_program = main;
+  const auto start = next<decltype(&__libc_start_main)>("__libc_start_main");
+  return start(main_that_may_fail, count, words, begin, end, end_of_loader, stack_end);
+}
 
 #define STOKER_OPEN(name)                                                    \
   int name(const char* path, int flags, ...) {                               \
