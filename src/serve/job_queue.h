@@ -64,6 +64,7 @@ class JobQueue {
   double seconds_used(const JobRecord& job);
   JobFolder folder_of(const std::string& id) const { return {config_.data / "jobs" / id}; }
   std::filesystem::path run_folder_of(const JobRecord& job) const { return config_.data / "runs" / job.run; }
+  const std::filesystem::path& data() const { return config_.data; }
   std::filesystem::path runs() const { return config_.data / "runs"; }
   const std::vector<Slot>& slots() const { return config_.slots; }
   std::size_t running();

@@ -7,7 +7,9 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "pipeline/document.h"
+#include "serve/allowed_sources.h"
 #include "serve/body.h"
+#include "serve/client_words.h"
 #include "serve/job_description.h"
 #include "serve/job_document.h"
 #include "serve/job_events.h"
@@ -27,8 +29,10 @@ using nlohmann::json;
 std::vector<std::string> columns_of(const std::vector<std::string>& dataset_ids) {
   DatasetStore store;
   std::vector<std::string> columns;
-  for (const std::string& id : dataset_ids)
+  for (const std::string& id : dataset_ids) {
+    if (!store.has(id)) refuse("config.dataset_ids: {}", no_such_dataset(id));
     for (const auto& [name, type] : store.find(id).columns) columns.push_back(name);
+  }
   return columns;
 }
 
@@ -158,8 +162,9 @@ Response log_of(Service& service, Call& call) {
   const JobRecord job = job_named(service, call.part("id"));
   Response response;
   response.type = "text/plain; charset=utf-8";
-  response.body = last_lines(service.queue().folder_of(job.id).log(),
-                             static_cast<std::size_t>(call.number("lines", 200, 1, 100'000)));
+  const auto lines = static_cast<std::size_t>(call.number("lines", 200, 1, 100'000));
+  response.body =
+      without_folder(last_lines(service.queue().folder_of(job.id).log(), lines), service.config().data);
   return response;
 }
 

@@ -41,6 +41,7 @@ std::string name_in_run_folder(const std::string& name) {
 JobRecord job_of_document(const Service& service, const Caller& caller, const Document& document,
                           const NewJob& asked) {
   refuse_sources_not_allowed(document, service.config());
+  refuse_datasets_not_there(document);
   JobRecord job;
   job.id = random_id();
   job.owner = caller.name;

@@ -26,8 +26,8 @@ struct NewJob {
   std::vector<std::string> notes = {};  // what settings mean here
 };
 
-// A job that runs the document, or searches it, to be given to the queue. Refuses a card that is not there
-// and sources that the operator does not allow.
+// A job that runs the document, or searches it, to be given to the queue. Refuses a card or a dataset that is
+// not there, and sources that the operator does not allow.
 JobRecord job_to_run(const Service& service, const Caller& caller, const Document& document,
                      const NewJob& asked);
 JobRecord job_to_search(const Service& service, const Caller& caller, const SweepDocument& sweep,

@@ -104,10 +104,11 @@ Response predict_by_program(Service& service, const ServedModel& served, const C
                                  file.string()};
   if (const std::string interval = call.text("interval"); !interval.empty())
     words.insert(words.end(), {"--interval", fmt::format("{}", percent_in(interval))});
-  if (call.text("every_window") == "true") words.emplace_back("--every-window");
+  if (call.truth("every_window")) words.emplace_back("--every-window");
   const bool as_csv = wants_csv(call.request);
   if (!as_csv) words.emplace_back("--json");
-  ProgramRun run = run_program(words, service.config().data, longest_prediction);
+  ProgramRun run = run_program(words, service.config().data, longest_prediction,
+                               {{file.string(), "the rows"}, {served.record.folder, "the model"}});
   if (as_csv) {
     Response response;
     response.type = "text/csv; charset=utf-8";

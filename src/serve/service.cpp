@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "serve/client_words.h"
 #include "serve/log.h"
 #include "serve/program_run.h"
 #include "store/dataset_store.h"
@@ -322,18 +323,21 @@ Response Service::answer(Request& request) {
       response.stream = std::make_unique<WatchedStream>(std::move(response.stream), call.caller, gate_);
     return response;
   };
+  const auto told = [&](int status, const std::exception& error) {
+    return error_response(status, without_folder(error.what(), config_.data));
+  };
   Response response;
   try {
     response = respond();
   } catch (const HttpError& error) {
-    response = error_response(error.status(), error.what());
+    response = told(error.status(), error);
   } catch (const NotFound& error) {
-    response = error_response(404, error.what());
+    response = told(404, error);
   } catch (const Conflict& error) {
-    response = error_response(409, error.what());
+    response = told(409, error);
   } catch (const Error& error) {
     const bool is_wrong = error.code() == ExitCode::wrong_request && error.cause() == Cause::request;
-    response = error_response(is_wrong ? 422 : 503, error.what());
+    response = told(is_wrong ? 422 : 503, error);
     if (!is_wrong) log_failure(request, error.what());
   } catch (const std::bad_alloc&) {
     response = error_response(503, "the service has no memory for that now");

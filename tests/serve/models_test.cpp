@@ -107,7 +107,12 @@ TEST_F(ServiceModels, PredictCsvAsTheCommandDoes) {
                                           {{"Content-Type", "text/csv"}, {"Accept", "text/csv"}});
   EXPECT_EQ(as_csv.header("content-type"), "text/csv; charset=utf-8");
   EXPECT_THAT(as_csv.body, testing::StartsWith("\"prediction\"\n"));
-  EXPECT_EQ(service().ask("POST", "/api/models/csv/predict", "a,b\n1\n", csv).status, 422);
+  const HttpAnswer odd = service().ask("POST", "/api/models/csv/predict", "a,b\n1\n", csv);
+  EXPECT_EQ(odd.status, 422);
+  EXPECT_THAT(odd.body, HasSubstr("the rows"));
+  EXPECT_THAT(odd.body, testing::Not(HasSubstr("/tmp")));
+  const HttpAnswer unable = service().ask("POST", "/api/models/csv/predict?every_window=true", body, csv);
+  EXPECT_THAT(unable.body, HasSubstr("every_window: the model predicts rows"));
 }
 
 TEST_F(ServiceModels, RefuseRowsThatAreNone) {
