@@ -146,8 +146,12 @@ TEST(ServiceTokens, AreMadeShownOnceAndRevokedByAdminsAlone) {
   const std::string path = "/api/tokens/" + made.json()["id"].get<std::string>();
   EXPECT_EQ(service.ask("DELETE", path, "", of_anna).status, 403);
   EXPECT_EQ(service.ask("GET", "/api/training/jobs", "", of_anna).status, 200);
+  const HttpAnswer second = service.post("/api/tokens", {{"name", "anna"}, {"role", "viewer"}});
+  EXPECT_EQ(second.status, 409);
+  EXPECT_THAT(second.body, HasSubstr(made.json()["id"].get<std::string>()));
   EXPECT_EQ(service.ask("DELETE", path).status, 200);
   EXPECT_EQ(service.ask("GET", "/api/training/jobs", "", of_anna).status, 401);
+  EXPECT_EQ(service.post("/api/tokens", {{"name", "anna"}, {"role", "viewer"}}).status, 201);
 }
 
 TEST(ServiceTokens, RefusesWhatIsWrongWithOne) {
