@@ -407,6 +407,7 @@ std::vector<Route> dataset_routes(Service& service) {
       .answers = {{200, "The preview"}, none, wrong};
   Route& validate =
       add("POST", "/{id}/validate", "validateDataset", "Look for faults in its rows", validate_dataset);
+  validate.access = Access::viewer;
   validate.body = schema_of<Repair>();
   validate.answers = {{200, "What was found"}, none, wrong};
   Route& repair = add("POST", "/{id}/repair", "repairDataset",

@@ -51,7 +51,7 @@ class JobQueue {
   void submit(JobRecord& job);
   // Each refuses (Conflict) what the state does not allow, and says why. Of one that runs, the end is near
   // but not there yet when it returns.
-  JobRecord cancel(const std::string& id);
+  JobRecord cancel(const std::string& id, const std::string& by);
   JobRecord pause(const std::string& id);
   JobRecord resume(const std::string& id);
   // Its folders too. Returns the bytes that were freed; none where its process has to end first, after which
@@ -134,7 +134,7 @@ class JobQueue {
   std::uint64_t remove_folders(const JobRecord& job);
   std::uint64_t finish_removal(const JobRecord& job);
   void make_folder_of(const JobRecord& job);
-  JobRecord wish(const std::string& id, JobWish asked);
+  JobRecord wish(const std::string& id, JobWish asked, const std::string& reason);
   void wake();
 
   QueueConfig config_;

@@ -256,7 +256,10 @@ std::vector<Route> job_routes(Service& service) {
        "cancelJob",
        "Cancel a job",
        Access::user,
-       on_job(&JobQueue::cancel),
+       [&service](Call& call) {
+         const JobRecord job = service.queue().cancel(call.part("id"), call.caller.name);
+         return json_response(job_view(service, job, true), 202);
+       },
        {},
        nullptr,
        {},

@@ -41,6 +41,11 @@ bool may(const Caller& caller, Access access) {
   return false;
 }
 
+// "user or admin"
+std::string who_may(Access access) {
+  return access == Access::admin ? "admin" : access == Access::user ? "user or admin" : "any role";
+}
+
 // What looks without changing anything, predictions among it, is not worth a line each.
 bool is_recorded(const Route& route) {
   return changes_something(route.method) &&
@@ -240,7 +245,10 @@ std::optional<Response> Service::refuse_caller(const Request& head, const Route&
     return response;
   }
   if (!may(*caller, route.access))
-    return refused(403, fmt::format("the role {} may not do that", config::name_of(caller->role)), "role");
+    return refused(403,
+                   fmt::format("the role {} may not do that; it takes a token of {}",
+                               config::name_of(caller->role), who_may(route.access)),
+                   "role");
   return std::nullopt;
 }
 

@@ -69,6 +69,22 @@ TEST(ServiceJobs, GoOnWhereTheyWereWhenTheServiceAndTheirProcessesAreKilled) {
   EXPECT_EQ(epochs_in(events.body), numbers_to(epochs));
 }
 
+TEST(ServiceJobs, ThatAreCancelledTellWhoDidIt) {
+  const RunningService service({"--workers", "1"});
+  const std::string jobs = "/api/training/jobs";
+  const json made = service.post("/api/tokens", {{"name", "anna"}, {"role", "user"}}).json();
+  const RunningService::Headers of_anna{{"Authorization", "Bearer " + made["token"].get<std::string>()}};
+  const std::string running = service.post(jobs, small_training(1'000'000)).json()["id"];
+  service.wait_for_job(running, {"running"});
+  const std::string waiting = service.post(jobs, small_training(2)).json()["id"];
+  for (const std::string& id : {waiting, running})
+    EXPECT_EQ(service.ask("POST", jobs + "/" + id + "/cancel", "", of_anna).status, 202);
+  EXPECT_EQ(service.wait_for_job(waiting, {"cancelled"})["reason"], "cancelled by anna before it ran");
+  EXPECT_EQ(service.wait_for_job(running, {"cancelled"})["reason"], "cancelled by anna");
+  service.post(jobs + "/" + running + "/resume", {});
+  EXPECT_FALSE(service.wait_for_job(running, {"queued", "running"}).contains("reason"));
+}
+
 TEST(ServiceJobs, AreRefusedWithEverythingThatIsWrong) {
   const RunningService service;
   json wrong = small_training(3);
