@@ -12,6 +12,7 @@
 #include "serve/allowed_sources.h"
 #include "serve/body.h"
 #include "serve/program_run.h"
+#include "serve/request_secrets.h"
 #include "serve/service.h"
 #include "store/dataset_store.h"
 
@@ -165,7 +166,9 @@ Response added(const std::string& id) {
 }
 
 Response add_dataset(Service& service, Call& call) {
-  const auto asked = body_as<NewDataset>(call.body());
+  const config::Value body = call.body();
+  refuse_secrets(body);
+  const auto asked = body_as<NewDataset>(body);
   const std::string id = id_for(asked.id);
   const std::string place = allowed_place(asked.source, service.config());
   std::vector<std::string> words{"datasets", "add", id, place};

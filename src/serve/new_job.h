@@ -34,7 +34,7 @@ JobRecord job_to_search(const Service& service, const Caller& caller, const Swee
                         const NewJob& asked);
 
 // The body of a call, whose `document` may be text (YAML or JSON) too: here it is the map that the text
-// holds.
+// holds. Refuses one with a secret in it.
 config::Value body_with_document(const Call& call);
 
 }  // namespace stoker::serve
