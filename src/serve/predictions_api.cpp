@@ -55,6 +55,9 @@ void add_flat(const std::string& name, const json& value, json& line) {
 // One object to a line, as files of rows have it.
 std::string json_lines_of(const json& body) {
   std::string text;
+  if (body.is_object())
+    for (const auto& [name, value] : body.items())
+      if (name != "rows" && name != "columns" && name != "data") refuse_key(name);
   const auto add_line = [&](const json& line) {
     text += line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   };

@@ -133,6 +133,12 @@ TEST_F(ServiceModels, RefuseRowsThatAreNone) {
   EXPECT_EQ(status(R"({"rows": [{"AGE": {"deep": 1}}]})"), 422);
   EXPECT_EQ(status(R"({"rows": [{"AGE": 1e999}]})"), 400);
   EXPECT_EQ(status(R"({"rows": [)" + std::string(100'000, '[')), 422);
+  for (const char* query : {"", "?interval=90"})
+    EXPECT_THAT(service()
+                    .post(std::string("/api/models/strict/predict") + query,
+                          {{"rows", {house()}}, {"interval", 90}})
+                    .body,
+                HasSubstr("predict?interval=90"));
   EXPECT_EQ(predict("nobody", {{"rows", {house()}}}).status, 404);
 }
 
