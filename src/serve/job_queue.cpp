@@ -222,6 +222,7 @@ std::uint64_t JobQueue::remove_folders(const JobRecord& job) {
 // In this order: whoever is killed in between finds the mark, and with it what is left to be done.
 std::uint64_t JobQueue::finish_removal(const JobRecord& job) {
   const std::uint64_t freed = remove_folders(job);
+  if (config_.when_removed) config_.when_removed(job.id);
   jobs_.remove(job.id);
   news_.tell(job.id);
   std::error_code ignored;

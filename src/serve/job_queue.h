@@ -30,6 +30,8 @@ struct QueueConfig {
   std::chrono::seconds hang_after{600};  // without progress and without a second of processor time
   int most_attempts = 5;                 // in a row, of processes that are gone without a word
   std::function<void(const JobRecord& job)> when_completed = {};
+  std::function<void(const std::string& id)> when_removed =
+      {};  // its folders are gone, its record is not yet
 };
 
 // Starts jobs in processes of their own when there is room, watches them and records how they end. What it

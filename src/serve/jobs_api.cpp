@@ -169,13 +169,11 @@ Response log_of(Service& service, Call& call) {
 }
 
 Response remove_job(Service& service, Call& call) {
-  const auto models = service.models().of_job(call.part("id"));
-  for (const ModelRecord& model : models)
+  for (const ModelRecord& model : service.models().of_job(call.part("id")))
     if (const auto names = service.models().names_of(model.id); !names.empty())
       throw Conflict(fmt::format("the model of job {} is deployed as {}; withdraw it first", call.part("id"),
                                  join(names, ", ")));
   const auto freed = service.queue().remove(call.part("id"));
-  for (const ModelRecord& model : models) service.models().remove(model.id);
   if (!freed) return json_response({{"id", call.part("id")}, {"state", "running"}, {"asked", "delete"}}, 202);
   return json_response({{"id", call.part("id")}, {"freed_bytes", *freed}, {"freed", human_bytes(*freed)}});
 }

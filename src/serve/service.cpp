@@ -124,7 +124,8 @@ Service::Service(ServiceConfig config)
       served_(models_, config_.model_bytes),
       queue_({config_.data, config_.program, slots_of_machine(config_.program, config_.processor_slots),
               config_.grace, config_.hang_after, 5,
-              [this](const JobRecord& job) { put_model_on_record(job.id, job.name, job.run); }},
+              [this](const JobRecord& job) { put_model_on_record(job.id, job.name, job.run); },
+              [this](const std::string& job) { take_models_off_record(job); }},
              jobs_),
       audit_(config_.data / "audit.jsonl"),
       rate_(config_.requests_per_second) {
@@ -173,6 +174,14 @@ void Service::put_model_on_record(const std::string& job, const std::string& nam
     record_model_of(job, name, config_.data / "runs" / run, models_);
   } catch (const std::exception& error) {
     log_event("error", {{"what", "the model of a job is not on record"}, {"id", job}, {"why", error.what()}});
+  }
+}
+
+// Their files are gone. Somebody may have deployed one while its job was being deleted.
+void Service::take_models_off_record(const std::string& job) {
+  for (const ModelRecord& model : models_.of_job(job)) {
+    for (const std::string& name : models_.names_of(model.id)) served_.withdraw(name);
+    models_.remove(model.id);
   }
 }
 

@@ -79,6 +79,7 @@ class Service : public Site {
                                         const std::optional<Caller>& caller);
   void clear_uploads() const;
   void put_model_on_record(const std::string& job, const std::string& name, const std::string& run);
+  void take_models_off_record(const std::string& job);
   Response finished(Response response) const;
 
   ServiceConfig config_;
