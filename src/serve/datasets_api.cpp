@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "config/field.h"
 #include "data/source.h"
-#include "serve/allowed_sources.h"
 #include "serve/body.h"
+#include "serve/dataset_words.h"
 #include "serve/program_run.h"
 #include "serve/request_secrets.h"
 #include "serve/service.h"
@@ -99,53 +99,6 @@ std::string id_for(const std::string& asked) {
   return id;
 }
 
-// As flags of the command; what is as usual is left out.
-std::vector<std::string> flags_of(const SourceConfig& source) {
-  constexpr std::array<std::string_view, 8> told_otherwise{
-      "source", "path", "url", "sample_name", "uri", "refresh", "refresh_query", "dataset_ids"};
-  const json usual = config::to_json(config::write(SourceConfig{}));
-  const json given = config::to_json(config::write(source));
-  std::vector<std::string> flags;
-  for (const auto& [name, value] : given.items()) {
-    const bool is_told = std::ranges::find(told_otherwise, name) != told_otherwise.end();
-    if (is_told || value.is_null() || value == usual.at(name)) continue;
-    std::string flag = "--" + name;
-    std::ranges::replace(flag, '_', '-');
-    if (value.is_object()) {
-      for (const auto& [column, form] : value.items())
-        flags.push_back(fmt::format("{}={}={}", flag, column, form.get<std::string>()));
-    } else {
-      flags.push_back(
-          fmt::format("{}={}", flag, value.is_string() ? value.get<std::string>() : value.dump()));
-    }
-  }
-  return flags;
-}
-
-// Where a source lies, as the command takes it. Refuses what the operator does not allow.
-std::string allowed_place(const SourceConfig& source, const ServiceConfig& config) {
-  for (const SettingProblem& problem : problems_with(source))
-    refuse("source.{}: {}", problem.setting, problem.problem);
-  switch (source.source) {
-    case SourceKind::sample:
-      return fmt::format("sample:{}", config::name_of(source.sample_name));
-    case SourceKind::url:
-      if (!config.allows_urls)
-        refuse("this service fetches nothing from addresses; its operator can allow it (--allow-urls)");
-      return source.url;
-    case SourceKind::postgres:
-      if (!config.allows_databases)
-        refuse(
-            "this service reads no databases by their address; its operator can allow it "
-            "(--allow-databases)");
-      return source.uri;
-    case SourceKind::datasets:
-      refuse("a dataset is put on record by what it is read from, not by other datasets");
-    default:
-      return AllowedPath{config.data}(source.path).string();
-  }
-}
-
 constexpr const char* help_of_faulty =
     "Put it on record although some of its rows cannot be read, to be validated and repaired";
 
@@ -170,9 +123,9 @@ Response add_dataset(Service& service, Call& call) {
   refuse_secrets(body);
   const auto asked = body_as<NewDataset>(body);
   const std::string id = id_for(asked.id);
-  const std::string place = allowed_place(asked.source, service.config());
+  const std::string place = place_of_source(asked.source, service.config());
   std::vector<std::string> words{"datasets", "add", id, place};
-  const auto flags = flags_of(asked.source);
+  const auto flags = flags_of_source(asked.source);
   words.insert(words.end(), flags.begin(), flags.end());
   if (asked.faulty) words.emplace_back("--faulty");
   run_command(service, words, {{place, asked.source.path.empty() ? place : asked.source.path}});
@@ -396,7 +349,8 @@ std::vector<Route> dataset_routes(Service& service) {
   upload.body_types = {"*/*"};
   upload.is_upload = true;
   upload.most_body = most_upload_bytes;
-  upload.answers = {{201, "The dataset"}, {400, "A parameter is missing or wrong"}, {409, "The id is taken"}, wrong};
+  upload.answers = {
+      {201, "The dataset"}, {400, "A parameter is missing or wrong"}, {409, "The id is taken"}, wrong};
   Route& generate = add("POST", "/generate", "generateDataset", "Make a built-in sample and put it on record",
                         generate_dataset);
   generate.body = schema_of<SampleToMake>();

@@ -35,7 +35,7 @@ std::string text_below(const std::filesystem::path& folder) {
 
 TEST(ServiceSecrets, ThatAreSentAreRefusedWithAWayAndKeptNowhere) {
   const RunningService service({"--allow-urls", "--allow-databases"});
-  const std::string jobs = "/api/training/jobs";
+  const std::string all_jobs = "/api/training/jobs";
   const std::string address = "postgresql://anna:" + secret + "@127.0.0.1:1/houses";
   const json of_database{{"source", "postgres"}, {"uri", address}, {"table", "houses"}};
   const json of_keywords{
@@ -49,12 +49,12 @@ TEST(ServiceSecrets, ThatAreSentAreRefusedWithAWayAndKeptNowhere) {
   swept["document"]["cards"]["model"]["config"]["epochs"] = {{"grid", {1, 2}}};
   const std::string project = service.post("/api/projects", {{"name", "houses"}}).json()["id"];
   const std::vector<std::pair<std::string, json>> requests{
-      {jobs, reading(of_database)},
-      {jobs, reading(of_keywords)},
-      {jobs, reading(of_page)},
-      {jobs, reading(of_person)},
-      {jobs, as_text},
-      {jobs, named},
+      {all_jobs, reading(of_database)},
+      {all_jobs, reading(of_keywords)},
+      {all_jobs, reading(of_page)},
+      {all_jobs, reading(of_person)},
+      {all_jobs, as_text},
+      {all_jobs, named},
       {"/api/sweeps", swept},
       {"/api/datasets", {{"id", "houses"}, {"source", of_database}}},
       {"/api/datasets", {{"id", "houses"}, {"source", of_page}}},
@@ -66,14 +66,14 @@ TEST(ServiceSecrets, ThatAreSentAreRefusedWithAWayAndKeptNowhere) {
     EXPECT_THAT(answer.body, HasSubstr("${NAME}"));
     EXPECT_THAT(answer.body, Not(HasSubstr(secret)));
   }
-  EXPECT_EQ(service.get(jobs).json()["total"], 0);
+  EXPECT_EQ(service.get(all_jobs).json()["total"], 0);
   EXPECT_THAT(text_below(service.data()), Not(HasSubstr(secret)));
   EXPECT_THAT(service.errors(), Not(HasSubstr(secret)));
 }
 
 TEST(ServiceSecrets, AreGivenAsVariables) {
   setenv("STOKER_HOUSES_PASSWORD", secret.c_str(), 1);
-  const RunningService service({"--allow-databases"});
+  const RunningService service({"--allow-databases", "--allow-variable", "STOKER_HOUSES_PASSWORD"});
   unsetenv("STOKER_HOUSES_PASSWORD");
   const json source{{"source", "postgres"},
                     {"uri", "postgresql://anna:${STOKER_HOUSES_PASSWORD}@127.0.0.1:1/houses"},
@@ -84,6 +84,41 @@ TEST(ServiceSecrets, AreGivenAsVariables) {
   EXPECT_EQ(job["state"], "failed");  // nobody listens there
   EXPECT_THAT(job.dump(), Not(HasSubstr(secret)));
   EXPECT_THAT(text_below(service.data()), Not(HasSubstr(secret)));
+}
+
+// Whoever names a server could have the service send it whatever its environment holds.
+TEST(ServiceSecrets, OfItsEnvironmentAreNotSentToWhomARequestNames) {
+  setenv("STOKER_OWN_SECRET", secret.c_str(), 1);
+  const RunningService service({"--allow-urls", "--allow-databases"});
+  unsetenv("STOKER_OWN_SECRET");
+  const json of_page{{"source", "url"}, {"url", "http://127.0.0.1:1/${STOKER_OWN_SECRET}.csv"}};
+  const json of_database{
+      {"source", "postgres"}, {"uri", "postgresql://${STOKER_OWN_SECRET}@127.0.0.1:1/x"}, {"table", "x"}};
+  for (const json& source : {of_page, of_database}) {
+    const HttpAnswer job = service.post("/api/training/jobs", reading(source));
+    EXPECT_EQ(job.status, 422);
+    EXPECT_THAT(job.body, HasSubstr("--allow-variable STOKER_OWN_SECRET"));
+    const HttpAnswer dataset = service.post("/api/datasets", {{"id", "x"}, {"source", source}});
+    EXPECT_EQ(dataset.status, 422);
+    EXPECT_THAT(dataset.body, HasSubstr("--allow-variable STOKER_OWN_SECRET"));
+  }
+}
+
+// What is no address would be a file of the machine, a variable or an option to the command behind it.
+TEST(ServiceSecrets, OfTheMachineAreNotReadAsAddresses) {
+  const RunningService service({"--allow-urls", "--allow-databases"});
+  const auto add = [&](const json& source) {
+    return service.post("/api/datasets", {{"id", "x"}, {"source", source}});
+  };
+  std::ofstream(service.data() / "kept.csv") << "a,b\n1,2\n";
+  for (const std::string& url : {(service.data() / "kept.csv").string(), std::string("kept.csv"),
+                                 std::string("--help"), std::string("STOKER_STORE")}) {
+    const HttpAnswer answer = add({{"source", "url"}, {"url", url}});
+    EXPECT_EQ(answer.status, 422) << url;
+    EXPECT_THAT(answer.body, HasSubstr("begins with http://"));
+    EXPECT_EQ(add({{"source", "postgres"}, {"uri", url}, {"table", "a"}}).status, 422) << url;
+  }
+  EXPECT_EQ(service.get("/api/datasets/x").status, 404);
 }
 
 }  // namespace
