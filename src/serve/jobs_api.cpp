@@ -26,13 +26,14 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-std::vector<std::string> columns_of(const std::vector<std::string>& dataset_ids) {
+std::vector<std::string> columns_of(const std::string& id, config::Diagnostics& diagnostics) {
   DatasetStore store;
   std::vector<std::string> columns;
-  for (const std::string& id : dataset_ids) {
-    if (!store.has(id)) refuse("config.dataset_ids: {}", no_such_dataset(id));
-    for (const auto& [name, type] : store.find(id).columns) columns.push_back(name);
+  if (!store.has(id)) {
+    diagnostics.add(0, "config.dataset_ids", no_such_dataset(id));
+    return columns;
   }
+  for (const auto& [name, type] : store.find(id).columns) columns.push_back(name);
   return columns;
 }
 
@@ -75,18 +76,12 @@ JobRecord job_of(Service& service, const Call& call) {
   if (request.config.is_null() == request.document.is_null())
     refuse("a job takes either config, the settings of a training, or document, a whole pipeline");
   NewJob asked{request.job_name, request.card, request.priority, request.time_limit, config::to_json(body)};
-  config::Value value;
-  if (request.document.is_null()) {
-    config::Diagnostics of_config("config");
-    const auto settings = config::read<TrainingSettings>(request.config, "config", of_config);
-    of_config.refuse_if_any();
-    asked.notes = of_config.notes();
-    const std::string name = request.job_name.empty() ? "training" : request.job_name;
-    value = document_of(settings, name, columns_of(settings.dataset_ids), asked.notes);
-  } else {
-    value = request.document;
-  }
-  const Document document = read_document(value, "document", service.config().data);
+  if (!request.document.is_null())
+    return job_to_run(service, call.caller,
+                      read_document(request.document, "document", service.config().data), asked);
+  const std::string name = request.job_name.empty() ? "training" : request.job_name;
+  const Document document =
+      document_of_job(request.config, name, service.config().data, columns_of, asked.notes);
   return job_to_run(service, call.caller, document, asked);
 }
 
