@@ -85,8 +85,10 @@ void show_checked(const CheckedDataset& checked) {
                      fmt::format("{}", each.rows), fmt::format("{}", each.first_row)});
   if (lines.size() > 1) print(aligned(lines));
   for (const auto& [name, count] : checked.faults.missing)
-    print(fmt::format("note: {} missing in column '{}', which a training can fill in\n",
-                      counted(static_cast<std::uint64_t>(count), "value"), name));
+    print(
+        fmt::format("note: {} missing in column '{}': a training fills them in, but refuses them in its "
+                    "target, where data_filter leaves such rows out ('{} is not null')\n",
+                    counted(static_cast<std::uint64_t>(count), "value"), name, name));
   print(fmt::format("dataset {}: {} of {} {} faults\n", record.id, checked.faults.rows.size(),
                     counted(static_cast<std::uint64_t>(checked.table->rows()), "row"),
                     checked.faults.rows.size() == 1 ? "has" : "have"));

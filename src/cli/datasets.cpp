@@ -111,8 +111,7 @@ DatasetRecord record_to_add(const DatasetsCommand& command) {
   } catch (const Error& error) {
     if (command.is_faulty || !has_whole_rows(source, fs::current_path())) throw;
     throw Error(error.code(),
-                fmt::format("{}; --faulty puts it on record all the same, so that stoker datasets validate "
-                            "and repair can look at it",
+                fmt::format("{}; --faulty puts it on record all the same, to be validated and repaired",
                             error.what()),
                 error.cause());
   }

@@ -175,7 +175,11 @@ ExitCode execute(const Document& document, const RunOptions& options, const Show
     const InterruptGuard guard(stop);
     ProgressView view(document, show.quiet);
     ProgressFile file(show.progress_file, view);
-    summary = run_pipeline(document, bounded, file, stop);
+    try {
+      summary = run_pipeline(document, bounded, file, stop);
+    } catch (const Error& error) {
+      throw Error(error.code(), view.without_told(error.what()), error.cause());
+    }
   }
   if (show.json) {
     print_json(as_json(document, summary));

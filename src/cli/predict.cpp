@@ -185,6 +185,8 @@ ExitCode predict_and_show(const PredictCommand& command) {
     nlohmann::json json = to_json(predictions, intervals, model);
     add_times_and_groups(input, json);
     add_gaps(json, gaps);
+    if (const auto others = columns_not_read(input, model); !others.empty())
+      json["notes"] = {text_of_not_read(others)};
     print_json(json);
   } else {
     print_table(table());

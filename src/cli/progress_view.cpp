@@ -81,7 +81,31 @@ void ProgressView::note(Severity severity, const std::string& message) {
     live_.say(Pieces{{"  "}, {"warning:", Colour::yellow}, {" " + message}});
   } else if (!quiet_) {
     live_.say(fmt::format("  {}", message));
+  } else {
+    return;
   }
+  constexpr std::size_t most_remembered = 32;
+  told_.push_back(message);
+  if (told_.size() > most_remembered) told_.pop_front();
+}
+
+// A note of a program's line has the name of its command in front.
+bool ProgressView::was_told(const std::vector<std::string>& lines) const {
+  if (lines.empty() || lines.size() > told_.size()) return false;
+  auto told = told_.end() - static_cast<std::ptrdiff_t>(lines.size());
+  return std::ranges::all_of(lines, [&](const std::string& line) {
+    const std::string_view mark = "warning:";
+    const bool warns = lower_case(line.substr(0, mark.size())) == mark;
+    return (told++)->ends_with(warns ? line.substr(mark.size()) : line);
+  });
+}
+
+std::string ProgressView::without_told(const std::string& error) const {
+  constexpr std::string_view mark = "; its last words:\n";
+  const std::size_t found = error.find(mark);
+  if (found == std::string::npos || !was_told(split_text(error.substr(found + mark.size()), '\n')))
+    return error;
+  return error.substr(0, found) + "; its last words stand above";
 }
 
 std::string ProgressView::training_line(std::int64_t step, std::int64_t total_steps,

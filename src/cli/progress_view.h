@@ -2,9 +2,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/live_line.h"
 #include "pipeline/runner.h"
@@ -26,7 +28,11 @@ class ProgressView : public RunListener {
   void gpu_seen(const GpuReading& reading) override { gpu_ = reading; }
   void note(Severity severity, const std::string& message) override;
 
+  // An error without the last words of a program in it, where these were said as they came.
+  std::string without_told(const std::string& error) const;
+
  private:
+  bool was_told(const std::vector<std::string>& lines) const;
   std::string training_line(std::int64_t step, std::int64_t total_steps, double steps_per_second) const;
 
   const Document& document_;
@@ -38,6 +44,7 @@ class ProgressView : public RunListener {
   std::optional<EpochRecord> last_epoch_;
   std::optional<EnsembleStanding> standing_;
   std::optional<GpuReading> gpu_;
+  std::deque<std::string> told_;  // the last notes
   std::chrono::steady_clock::time_point last_plain_line_;
 };
 

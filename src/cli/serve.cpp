@@ -38,6 +38,7 @@ struct ServeCommand {
   bool takes_store = false;
   bool allows_urls = false;
   bool allows_databases = false;
+  std::vector<std::string> variables;
   std::vector<std::string> public_names;
   double session_hours = 12;
 };
@@ -112,6 +113,7 @@ ExitCode serve_until_ended(ServeCommand command) {
   config.takes_store = command.takes_store;
   config.allows_urls = command.allows_urls;
   config.allows_databases = command.allows_databases;
+  config.variables = command.variables;
   config.requests_per_second = command.requests_per_second;
   config.gate.is_on_loopback = is_loopback(command.server.host);
   config.gate.public_names = command.public_names;
@@ -205,6 +207,11 @@ Action declare_serve(CLI::App& app) {
   app.add_flag("--allow-urls", command->allows_urls, "Documents may fetch data from addresses");
   app.add_flag("--allow-databases", command->allows_databases,
                "Documents may read databases by their address");
+  app.add_option(
+         "--allow-variable", command->variables,
+         "A variable of the environment that such addresses may name as ${NAME}; may be given several "
+         "times")
+      ->type_name("NAME");
   add_commands_flag(app);
   app.footer(
       "Examples:\n"

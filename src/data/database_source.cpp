@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <functional>
 #include <mutex>
 #include <string_view>
@@ -158,6 +159,8 @@ std::string sqlite_name(const SourceConfig& config) {
 void check_sqlite(const SourceConfig& config, SourceProblems& problems) {
   check_selection(config, problems);
   if (config.path.empty()) problems.push_back({"path", "missing; source sqlite needs a file to read"});
+  if (const std::string path = path_behind_sqlite(config.path); !path.empty())
+    problems.push_back({"path", "an SQLite file is named by its path alone: " + path});
 }
 
 fs::path sqlite_file(const SourceConfig& config, const fs::path& base) {
@@ -186,6 +189,18 @@ OpenedSource open_sqlite(const SourceConfig& config, const fs::path& base, const
 }
 
 }  // namespace
+
+std::string path_behind_sqlite(const std::string& location) {
+  const std::string start = lower_case(location.substr(0, 8));
+  const std::size_t colon = start.find(':');
+  std::error_code none;
+  if (colon == std::string::npos || fs::exists(location, none)) return "";
+  if (start.substr(0, colon) != "sqlite" && start.substr(0, colon) != "sqlite3") return "";
+  const std::string rest = location.substr(colon + 1);
+  // sqlite://name and sqlite:///name are relative elsewhere, and sqlite:////name is absolute.
+  const std::size_t slashes = std::min(rest.find_first_not_of('/'), rest.size());
+  return slashes < 2 ? rest : (slashes > 3 ? "/" : "") + rest.substr(slashes);
+}
 
 SourceOfKind postgres_source() {
   return {SourceKind::postgres,

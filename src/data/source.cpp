@@ -223,6 +223,8 @@ Source Source::of(const SourceConfig& config, std::shared_ptr<const SourceReader
 
 SourceConfig Source::config_for(const std::string& location) {
   SourceConfig config;
+  if (const std::string path = path_behind_sqlite(location); !path.empty())
+    refuse("'{}': an SQLite file is named by its path alone: {}", location, path);
   const std::string start = lower_case(location.substr(0, 8));
   if (const std::string uri = database_address(location); !uri.empty()) {
     config.source = SourceKind::postgres;

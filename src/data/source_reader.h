@@ -62,6 +62,8 @@ struct SourceOfKind {
 SourceOfKind sample_source();
 SourceOfKind file_source(SourceKind kind);  // csv or file
 SourceOfKind url_source();
+// "houses.db" of "sqlite:houses.db" and the like, where that is no file itself; else "".
+std::string path_behind_sqlite(const std::string& location);
 SourceOfKind postgres_source();
 SourceOfKind sqlite_source();
 SourceOfKind hdf5_source();

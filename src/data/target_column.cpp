@@ -36,12 +36,18 @@ std::shared_ptr<arrow::ChunkedArray> target_values(const Table& table, const std
   return values;
 }
 
+std::string how_to_leave_out(const std::string& column) {
+  return fmt::format(
+      "remove the rows without a target, or leave them out by a data_filter card (where: ['{} is not null'])",
+      column);
+}
+
 TextValues complete_texts(const Table& table, const std::string& column) {
   TextValues texts = read_texts(target_values(table, column));
   const auto missing = std::find(texts.missing.begin(), texts.missing.end(), 1);
   if (missing != texts.missing.end()) {
-    refuse("target_column '{}': the value in row {} is missing; remove the rows without a target", column,
-           table.row_number(missing - texts.missing.begin()));
+    refuse("target_column '{}': the value in row {} is missing; {}", column,
+           table.row_number(missing - texts.missing.begin()), how_to_leave_out(column));
   }
   return texts;
 }
@@ -279,8 +285,12 @@ std::vector<double> numbers_of_part(const Table& table, const std::string& colum
   std::vector<double> numbers = read_numbers(*values);
   const auto wrong = std::find_if(numbers.begin(), numbers.end(), [](double x) { return !std::isfinite(x); });
   if (wrong != numbers.end()) {
-    refuse("target_column '{}': the value in row {} is {}; remove the rows without a usable target", column,
-           table.row_number(wrong - numbers.begin()), std::isnan(*wrong) ? "missing or NaN" : "infinite");
+    const std::int64_t row = table.row_number(wrong - numbers.begin());
+    if (std::isnan(*wrong))
+      refuse("target_column '{}': the value in row {} is missing or NaN; {}", column, row,
+             how_to_leave_out(column));
+    refuse("target_column '{}': the value in row {} is infinite; remove the rows without a usable target",
+           column, row);
   }
   return numbers;
 }

@@ -88,7 +88,8 @@ std::optional<std::uint64_t> bytes_in_environment(const char* variable) {
   const char* given = std::getenv(variable);
   if (given == nullptr || *given == '\0') return std::nullopt;
   const auto bytes = number_of(given);
-  if (!bytes || *bytes == 0) refuse("{} is '{}'; it must be a number of bytes", variable, given);
+  if (!bytes) refuse("{} is '{}'; it must be a number of bytes", variable, given);
+  if (*bytes == 0) refuse("{} is 0, which leaves no memory at all; unset it for no limit", variable);
   return bytes;
 }
 

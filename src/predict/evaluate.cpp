@@ -121,23 +121,36 @@ void add_certainty(const MeasuredRows& rows, std::span<const Metric> possible, c
 
 using NamedNumbers = std::vector<std::pair<std::string, double>>;
 
-// Whether the model is better by one metric at least, for each may favour another kind of mistake.
-bool is_better(const NamedNumbers& model, const NamedNumbers& baseline) {
-  for (const auto& [name, plain] : baseline) {
+// Without a model all rows rank alike, which is one half. A ranking that knows nothing is above that as often
+// as below: what counts is the low end of where it may lie.
+bool ranks_better(const Evaluation& evaluation) {
+  constexpr double of_equal_ranks = 0.5;
+  for (const auto& [name, value] : evaluation.metrics) {
     const Metric* metric = find_metric(name);
-    const auto own = std::ranges::find(model, name, &std::pair<std::string, double>::first);
-    if (metric == nullptr || own == model.end()) continue;
-    if (metric->higher_is_better ? own->second > plain : own->second < plain) return true;
+    if (metric == nullptr || metric->needs != MetricNeeds::ranked_classes) continue;
+    const MetricInterval* interval = evaluation.interval(name);
+    if ((interval == nullptr ? value : interval->low) > of_equal_ranks) return true;
   }
   return false;
+}
+
+// Whether the model is better by one metric at least, for each may favour another kind of mistake.
+bool is_better(const Evaluation& evaluation) {
+  for (const auto& [name, plain] : evaluation.baseline->metrics) {
+    const Metric* metric = find_metric(name);
+    const std::optional<double> own = evaluation.metric(name);
+    if (metric == nullptr || !own) continue;
+    if (metric->higher_is_better ? *own > plain : *own < plain) return true;
+  }
+  return ranks_better(evaluation);
 }
 
 // By every metric a prediction that takes no model is as good: then the model is of no use, however fine its
 // figures look by themselves.
 void warn_of_no_gain(const Evaluation& evaluation, const Notes& notes) {
   if (!evaluation.baseline || evaluation.baseline->metrics.empty()) return;
+  if (is_better(evaluation)) return;
   const NamedNumbers& plain = evaluation.baseline->metrics;
-  if (is_better(evaluation.metrics, plain)) return;
   const std::string& name = plain.front().first;
   notes(Severity::warning,
         fmt::format("the model is of no use on these rows: by every metric, to predict {} is as good or "
@@ -168,17 +181,17 @@ void warn_of_hidden_classes(const ClassCounts& counts, const std::vector<std::st
       ++more;
       continue;
     }
-    hidden.push_back(
-        fmt::format("{} of the {} of '{}'", human_count(static_cast<std::uint64_t>(counts.right[c])),
-                    counted(static_cast<std::uint64_t>(counts.actual[c]), "row"), names[c].substr(0, 100)));
+    const auto right = static_cast<std::uint64_t>(counts.right[c]);
+    hidden.push_back(fmt::format("{} of the {} of '{}'", right == 0 ? "none" : "only " + human_count(right),
+                                 counted(static_cast<std::uint64_t>(counts.actual[c]), "row"),
+                                 names[c].substr(0, 100)));
   }
   if (hidden.empty()) return;
-  if (more > 0) hidden.push_back(fmt::format("the like of {}", counted(more, "other class")));
+  if (more > 0) hidden.push_back(fmt::format("hardly any of {} other class{}", more, more == 1 ? "" : "es"));
   notes(Severity::warning,
-        fmt::format("{:.1f} % of the rows are right, but only {} {}: judge by balanced_accuracy and by the "
-                    "scores of each class; class weights give rare classes more say",
-                    100 * share_right, join(hidden, ", "),
-                    hidden.size() == 1 ? "is among them" : "are among them"));
+        fmt::format("{:.1f} % of the rows are right, but {}: judge by balanced_accuracy and by the scores of "
+                    "each class; class weights give rare classes more say",
+                    100 * share_right, join(hidden, ", ")));
 }
 
 std::vector<std::string> names_of(const std::vector<std::int64_t>& numbers,

@@ -67,4 +67,19 @@ std::string gaps_text(const std::vector<ColumnGaps>& gaps) {
   return join(sentences, "; ");
 }
 
+std::vector<std::string> columns_not_read(const Table& table, const Model& model) {
+  std::unordered_set<std::string> read;
+  for (const Model& member : members_of(model)) {
+    if (member.preparation.windows() != nullptr || member.preparation.set() != nullptr) return {};
+    for (std::string& name : member.preparation.column_names()) read.insert(std::move(name));
+  }
+  std::vector<std::string> others = table.column_names();
+  std::erase_if(others, [&](const std::string& name) { return read.contains(name); });
+  return others;
+}
+
+std::string text_of_not_read(const std::vector<std::string>& columns) {
+  return fmt::format("the model reads no column of these names: {}", join(columns, ", "));
+}
+
 }  // namespace stoker

@@ -6,6 +6,7 @@
 
 #include "data/preparation.h"
 #include "data/table.h"
+#include "model/model.h"
 
 namespace stoker {
 
@@ -22,5 +23,11 @@ std::vector<ColumnGaps> gaps_in(const Table& table, const Preparation& preparati
 // "missing values were filled in: 3 in 'age'; values that training had not seen, or only once: 2 in 'kind'";
 // "" of none.
 std::string gaps_text(const std::vector<ColumnGaps>& gaps);
+
+// Columns of the table that the model does not read, in the table's order. Of windows and sets, whose columns
+// go by other names, none.
+std::vector<std::string> columns_not_read(const Table& table, const Model& model);
+// "the model reads no column of these names: …"
+std::string text_of_not_read(const std::vector<std::string>& columns);
 
 }  // namespace stoker

@@ -211,4 +211,16 @@ ColumnImportance column_importance(const Model& model, const Table& table, const
   return importance;
 }
 
+ColumnImportance telling_importance(const Model& model, const Table& table, const Metric& metric,
+                                    const ImportanceConfig& config, const StopSignal& stop) {
+  ColumnImportance found = column_importance(model, table, metric, config, stop);
+  const auto is_nothing = [](double each) { return each == 0; };
+  const bool tells =
+      !std::ranges::all_of(found.loss, is_nothing) || !std::ranges::all_of(found.spread, is_nothing);
+  if (tells || metric.needs != MetricNeeds::classes) return found;
+  ColumnImportance by_loss =
+      column_importance(model, table, loss_metric(model.preparation.task()), config, stop);
+  return std::ranges::all_of(by_loss.loss, [](double each) { return std::isfinite(each); }) ? by_loss : found;
+}
+
 }  // namespace stoker

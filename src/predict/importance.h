@@ -23,6 +23,10 @@ struct ImportanceConfig {
 // an even sample of the rows is used (of 100 at least). Heeds an interruption.
 ColumnImportance column_importance(const Model& model, const Table& table, const Metric& metric,
                                    const ImportanceConfig& config, const StopSignal& stop);
+// The same, by a metric that tells something: a model that takes every row for the most frequent class is as
+// often right whatever it reads, and then the loss says what its probabilities rest on.
+ColumnImportance telling_importance(const Model& model, const Table& table, const Metric& metric,
+                                    const ImportanceConfig& config, const StopSignal& stop);
 // Even so it would take the better part of a minute.
 bool is_importance_too_slow(const Model& model, const ImportanceConfig& config);
 

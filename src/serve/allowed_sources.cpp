@@ -4,7 +4,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "data/samples.h"
 #include "pipeline/card.h"
+#include "store/dataset_store.h"
 
 namespace stoker::serve {
 namespace {
@@ -36,6 +38,41 @@ fs::path AllowedPath::operator()(const std::string& path) const {
   return whole;
 }
 
+void refuse_address_not_allowed(const std::string& address, const ServiceConfig& config) {
+  for (std::size_t at = address.find("${"); at != std::string::npos; at = address.find("${", at + 2)) {
+    const std::string name = address.substr(at + 2, address.find('}', at) - at - 2);
+    if (std::ranges::find(config.variables, name) == config.variables.end())
+      refuse(
+          "this service tells addresses nothing of its variable {}; its operator can allow it "
+          "(--allow-variable {})",
+          printable(name), printable(name));
+  }
+}
+
+std::string no_such_dataset(const std::string& id) {
+  std::vector<std::string> ids;
+  for (const DatasetRecord& each : DatasetStore().all().records) ids.push_back(each.id);
+  const auto& samples = config::names<SampleName>;
+  const bool is_sample = std::ranges::find(samples, id) != samples.end();
+  return fmt::format("there is no dataset '{}'{}", printable(id),
+                     is_sample
+                         ? "; it is the name of a sample, which POST /api/datasets/generate puts on record"
+                         : did_you_mean(id, ids));
+}
+
+void refuse_datasets_not_there(const Document& document) {
+  DatasetStore store;
+  for (const Card& card : document.cards) {
+    if (text_at(card.config, "source") != "datasets") continue;
+    const config::Value* found = card.config.find("dataset_ids");
+    const auto* ids = found == nullptr ? nullptr : found->get_if<config::Value::List>();
+    if (ids == nullptr) continue;
+    for (const config::Value& each : *ids)
+      if (const auto* id = each.get_if<std::string>(); id != nullptr && !store.has(*id))
+        refuse("card {}: {}", card.id, no_such_dataset(*id));
+  }
+}
+
 void refuse_sources_not_allowed(const Document& document, const ServiceConfig& config) {
   const AllowedPath allowed{config.data};
   for (const Card& card : document.cards) {
@@ -50,6 +87,13 @@ void refuse_sources_not_allowed(const Document& document, const ServiceConfig& c
           "card {}: this service reads no databases by their address; its operator can allow it "
           "(--allow-databases)",
           card.id);
+    for (const char* setting : {"url", "uri"}) {
+      try {
+        refuse_address_not_allowed(text_at(card.config, setting), config);
+      } catch (const Error& error) {
+        throw Error(error.code(), fmt::format("card {}: {}", card.id, error.what()), error.cause());
+      }
+    }
   }
 }
 

@@ -9,9 +9,10 @@
 #include "base/text.h"
 #include "config/field.h"
 #include "data/source.h"
-#include "serve/allowed_sources.h"
 #include "serve/body.h"
+#include "serve/dataset_words.h"
 #include "serve/program_run.h"
+#include "serve/request_secrets.h"
 #include "serve/service.h"
 #include "store/dataset_store.h"
 
@@ -37,11 +38,17 @@ DatasetRecord dataset_named(const std::string& id) {
   return store.find(id);
 }
 
+// Where it lies is the server's matter.
+NamedPaths names_of_file(const DatasetRecord& record) {
+  if (record.source.path.empty()) return {};
+  return {{record.source.path, fs::path(record.source.path).filename().string()}};
+}
+
 json shown_dataset(const DatasetRecord& record) {
   json columns = json::array();
   for (const auto& [name, type] : record.columns) columns.push_back({{"name", name}, {"type", type}});
   json view{{"id", record.id},
-            {"source", record.name},
+            {"source", with_names(record.name, names_of_file(record))},
             {"kind", config::name_of(record.source.source)},
             {"rows", record.rows},
             {"fingerprint", record.fingerprint},
@@ -65,9 +72,9 @@ Response list_datasets(Service&, Call& call) {
   return json_response(answer);
 }
 
-ProgramRun run_command(Service& service, std::vector<std::string> words) {
+ProgramRun run_command(Service& service, std::vector<std::string> words, const NamedPaths& names = {}) {
   words.insert(words.begin(), service.config().program.string());
-  return run_program(words, service.config().data, longest_work);
+  return run_program(words, service.config().data, longest_work, names);
 }
 
 json output_of(const ProgramRun& run) {
@@ -77,9 +84,10 @@ json output_of(const ProgramRun& run) {
 }
 
 Response preview_dataset(Service& service, Call& call) {
-  dataset_named(call.part("id"));
-  const ProgramRun run = run_command(
-      service, {"preview", "dataset:" + call.part("id"), "--rows", "100", "--distributions", "--json"});
+  const DatasetRecord record = dataset_named(call.part("id"));
+  const ProgramRun run =
+      run_command(service, {"preview", "dataset:" + record.id, "--rows", "100", "--distributions", "--json"},
+                  names_of_file(record));
   return json_response(output_of(run));
 }
 
@@ -91,61 +99,19 @@ std::string id_for(const std::string& asked) {
   return id;
 }
 
-// As flags of the command; what is as usual is left out.
-std::vector<std::string> flags_of(const SourceConfig& source) {
-  constexpr std::array<std::string_view, 8> told_otherwise{
-      "source", "path", "url", "sample_name", "uri", "refresh", "refresh_query", "dataset_ids"};
-  const json usual = config::to_json(config::write(SourceConfig{}));
-  const json given = config::to_json(config::write(source));
-  std::vector<std::string> flags;
-  for (const auto& [name, value] : given.items()) {
-    const bool is_told = std::ranges::find(told_otherwise, name) != told_otherwise.end();
-    if (is_told || value.is_null() || value == usual.at(name)) continue;
-    std::string flag = "--" + name;
-    std::ranges::replace(flag, '_', '-');
-    if (value.is_object()) {
-      for (const auto& [column, form] : value.items())
-        flags.push_back(fmt::format("{}={}={}", flag, column, form.get<std::string>()));
-    } else {
-      flags.push_back(
-          fmt::format("{}={}", flag, value.is_string() ? value.get<std::string>() : value.dump()));
-    }
-  }
-  return flags;
-}
-
-// Where a source lies, as the command takes it. Refuses what the operator does not allow.
-std::string allowed_place(const SourceConfig& source, const ServiceConfig& config) {
-  for (const SettingProblem& problem : problems_with(source))
-    refuse("source.{}: {}", problem.setting, problem.problem);
-  switch (source.source) {
-    case SourceKind::sample:
-      return fmt::format("sample:{}", config::name_of(source.sample_name));
-    case SourceKind::url:
-      if (!config.allows_urls)
-        refuse("this service fetches nothing from addresses; its operator can allow it (--allow-urls)");
-      return source.url;
-    case SourceKind::postgres:
-      if (!config.allows_databases)
-        refuse(
-            "this service reads no databases by their address; its operator can allow it "
-            "(--allow-databases)");
-      return source.uri;
-    case SourceKind::datasets:
-      refuse("a dataset is put on record by what it is read from, not by other datasets");
-    default:
-      return AllowedPath{config.data}(source.path).string();
-  }
-}
+constexpr const char* help_of_faulty =
+    "Put it on record although some of its rows cannot be read, to be validated and repaired";
 
 struct NewDataset {
   std::string id;
   SourceConfig source;
+  bool faulty = false;
 };
 
 config::Fields fields(NewDataset& d) {
   return {config::field("id", d.id, "Of the dataset; made if not given").optional(),
-          config::field_of_settings("source", d.source, "As of a data_load card: where the rows come from")};
+          config::field_of_settings("source", d.source, "As of a data_load card: where the rows come from"),
+          config::field("faulty", d.faulty, help_of_faulty)};
 }
 
 Response added(const std::string& id) {
@@ -153,12 +119,16 @@ Response added(const std::string& id) {
 }
 
 Response add_dataset(Service& service, Call& call) {
-  const auto asked = body_as<NewDataset>(call.body());
+  const config::Value body = call.body();
+  refuse_secrets(body);
+  const auto asked = body_as<NewDataset>(body);
   const std::string id = id_for(asked.id);
-  std::vector<std::string> words{"datasets", "add", id, allowed_place(asked.source, service.config())};
-  const auto flags = flags_of(asked.source);
+  const std::string place = place_of_source(asked.source, service.config());
+  std::vector<std::string> words{"datasets", "add", id, place};
+  const auto flags = flags_of_source(asked.source);
   words.insert(words.end(), flags.begin(), flags.end());
-  run_command(service, words);
+  if (asked.faulty) words.emplace_back("--faulty");
+  run_command(service, words, {{place, asked.source.path.empty() ? place : asked.source.path}});
   return added(id);
 }
 
@@ -184,12 +154,15 @@ Response upload_dataset(Service& service, Call& call) {
   const std::string name = call.text("name");
   if (name.empty()) throw HttpError(400, "name is missing: that of the file, such as wells.csv");
   const std::string ending = ending_of(name);
+  const bool is_faulty = call.truth("faulty");
   const std::string id = id_for(call.text("id"));
   // Under a name of its own: none that was sent becomes a path.
   const fs::path file = service.config().data / "uploads" / (random_id() + ending);
   fs::rename(call.request.body_file, file);
+  std::vector<std::string> words{"datasets", "add", id, file.string()};
+  if (is_faulty) words.emplace_back("--faulty");
   try {
-    run_command(service, {"datasets", "add", id, file.string()});
+    run_command(service, words, {{file.string(), printable(name)}});
   } catch (...) {
     std::error_code ignored;
     fs::remove(file, ignored);
@@ -269,16 +242,20 @@ std::vector<std::string> range_flags(const config::Value& ranges) {
 }
 
 Response validate_dataset(Service& service, Call& call) {
-  dataset_named(call.part("id"));
+  const DatasetRecord record = dataset_named(call.part("id"));
+  const NamedPaths names = names_of_file(record);
   const Repair asked = repair_asked(call);
-  std::vector<std::string> words{"datasets", "validate", call.part("id"), "--json"};
+  std::vector<std::string> words{"datasets", "validate", record.id, "--json"};
   const auto ranges = range_flags(asked.ranges);
   words.insert(words.end(), ranges.begin(), ranges.end());
-  return json_response(output_of(run_command(service, words)));
+  json found = output_of(run_command(service, words, names));
+  if (found.contains("unreadable"))
+    found["unreadable"] = without_options(with_names(found["unreadable"].get<std::string>(), names));
+  return json_response(found);
 }
 
 Response repair_dataset(Service& service, Call& call) {
-  dataset_named(call.part("id"));
+  const DatasetRecord record = dataset_named(call.part("id"));
   const Repair asked = repair_asked(call);
   const std::string id = id_for(asked.as.empty() ? call.part("id") + "-repaired" : asked.as);
   make_folder(service.config().data / "datasets");
@@ -287,7 +264,7 @@ Response repair_dataset(Service& service, Call& call) {
                                  id,         "--output", file.string()};
   const auto ranges = range_flags(asked.ranges);
   words.insert(words.end(), ranges.begin(), ranges.end());
-  run_command(service, words);
+  run_command(service, words, names_of_file(record));
   return added(id);
 }
 
@@ -366,12 +343,14 @@ std::vector<Route> dataset_routes(Service& service) {
   Route& upload =
       add("POST", "/upload", "uploadDataset", "Send a file of rows and put it on record", upload_dataset);
   upload.parameters = {{"name", "Of the file, whose ending tells its format"},
-                       {"id", "Of the dataset; made if not given"}};
+                       {"id", "Of the dataset; made if not given"},
+                       {"faulty", help_of_faulty, {{"type", "boolean"}}}};
   upload.body = json{{"type", "string"}, {"format", "binary"}};
   upload.body_types = {"*/*"};
   upload.is_upload = true;
   upload.most_body = most_upload_bytes;
-  upload.answers = {{201, "The dataset"}, {400, "The name is missing"}, {409, "The id is taken"}, wrong};
+  upload.answers = {
+      {201, "The dataset"}, {400, "A parameter is missing or wrong"}, {409, "The id is taken"}, wrong};
   Route& generate = add("POST", "/generate", "generateDataset", "Make a built-in sample and put it on record",
                         generate_dataset);
   generate.body = schema_of<SampleToMake>();
@@ -385,6 +364,7 @@ std::vector<Route> dataset_routes(Service& service) {
       .answers = {{200, "The preview"}, none, wrong};
   Route& validate =
       add("POST", "/{id}/validate", "validateDataset", "Look for faults in its rows", validate_dataset);
+  validate.access = Access::viewer;
   validate.body = schema_of<Repair>();
   validate.answers = {{200, "What was found"}, none, wrong};
   Route& repair = add("POST", "/{id}/repair", "repairDataset",

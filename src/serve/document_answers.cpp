@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "serve/allowed_sources.h"
+#include "serve/request_secrets.h"
 
 namespace stoker::serve {
 namespace {
@@ -81,6 +82,7 @@ void refuse_unless_text(const std::string& content) {
     throw HttpError(413, fmt::format("content: a document has at most {}, this one has {}",
                                      human_bytes(most_bytes_of_document), human_bytes(content.size())));
   if (!is_text(content)) throw HttpError(422, "content: a document is text in UTF-8, without a zero in it");
+  refuse_secrets_in_document(content);
 }
 
 CheckedDocument check_text(const Service& service, const std::string& content) {
@@ -104,12 +106,6 @@ json problems_view(const std::vector<config::Diagnostic>& problems) {
     list.push_back(std::move(problem));
   }
   return list;
-}
-
-bool is_asked(const Call& call, const std::string& name) {
-  const std::string given = call.text(name, "false");
-  if (given != "true" && given != "false") throw HttpError(400, name + " must be true or false");
-  return given == "true";
 }
 
 }  // namespace stoker::serve

@@ -35,7 +35,4 @@ constexpr std::size_t most_bytes_of_body = 4 * most_bytes_of_document;
 CheckedDocument check_text(const Service& service, const std::string& content);
 nlohmann::json problems_view(const std::vector<config::Diagnostic>& problems);
 
-// ?NAME=true of the query.
-bool is_asked(const Call& call, const std::string& name);
-
 }  // namespace stoker::serve

@@ -191,7 +191,7 @@ Response show_content(Service& service, Call& call) {
 Response remove_document(Service& service, Call& call) {
   const DocumentRecord document = document_named(service, call.part("id"), Removed::counts);
   DocumentStore store(service.records());
-  if (is_asked(call, "for_good")) {
+  if (call.truth("for_good")) {
     store.remove(document.id);
     return json_response({{"id", document.id}, {"removed_versions", document.version}});
   }

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "config/field.h"
+#include "pipeline/document.h"
 
 namespace stoker::serve {
 
@@ -30,6 +33,7 @@ struct TrainingSettings {
   double max_grad_norm = 1;
   std::string accelerator = "auto";
   std::string precision = "auto";
+  std::vector<std::string> where;
   std::optional<double> min_snr_db;
   std::optional<double> max_gdop;
   std::optional<std::int64_t> max_receivers;
@@ -40,9 +44,15 @@ struct TrainingSettings {
 
 config::Fields fields(TrainingSettings& settings);
 
-// A document that loads, filters, splits, trains and evaluates so. `columns` are those of the datasets, by
-// which a model is chosen where none is named. What a setting means here goes to `notes`.
-config::Value document_of(const TrainingSettings& settings, const std::string& name,
-                          const std::vector<std::string>& columns, std::vector<std::string>& notes);
+// Of a dataset on record; one that is not there goes to the diagnostics.
+using ColumnsOfDatasets =
+    std::function<std::vector<std::string>(const std::string& id, config::Diagnostics& diagnostics)>;
+
+// A document that loads, filters, splits, trains and evaluates as `given` says, the `config` of a request. By
+// the columns of its datasets a model is chosen where none is named. Refuses with all that is wrong, by the
+// names that the request has for settings. What a setting means here goes to `notes`.
+Document document_of_job(const config::Value& given, const std::string& name,
+                         const std::filesystem::path& folder, const ColumnsOfDatasets& columns_of,
+                         std::vector<std::string>& notes);
 
 }  // namespace stoker::serve

@@ -112,6 +112,7 @@ std::optional<EventPlace> EventPlace::from(std::string_view text) {
 JobEvents::JobEvents(std::string id, EventPlace place, JobQueue& queue, JobStore& jobs)
     : id_(std::move(id)), place_(place), jobs_(jobs), changes_(queue.news().listen(id_)) {
   if (const auto job = jobs.find(id_)) run_events_ = RunPaths{queue.run_folder_of(*job)}.events();
+  names_ = names_of_data(queue.data());
   log_ = queue.folder_of(id_).log();
   progress_ = queue.folder_of(id_).progress();
   ++listeners_;
@@ -172,12 +173,13 @@ bool JobEvents::add_run(std::string& text) {
   each_line(lines.text, place_.run_bytes, [&](std::string_view line) {
     const std::string_view name = plain_name(line);
     if (!name.empty() && line.find('\r') == std::string_view::npos && nlohmann::json::accept(line)) {
-      add(text, name, line);
+      add(text, name, with_names(std::string(line), names_));
       return;
     }
     const nlohmann::json event = nlohmann::json::parse(line, nullptr, false);
     if (!event.is_discarded())
-      add(text, event_name(event), event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+      add(text, event_name(event),
+          with_names(event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), names_));
   });
   return lines.is_all;
 }
@@ -185,7 +187,7 @@ bool JobEvents::add_run(std::string& text) {
 bool JobEvents::add_log(std::string& text) {
   const Lines lines = lines_from(log_, place_.log_bytes, is_done_);
   each_line(lines.text, place_.log_bytes, [&](std::string_view line) {
-    const nlohmann::json data{{"line", printable(line)}};
+    const nlohmann::json data{{"line", printable(with_names(std::string(line), names_))}};
     add(text, "log", data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   });
   return lines.is_all;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "serve/client_words.h"
 #include "serve/http.h"
 #include "serve/job_queue.h"
 
@@ -54,6 +55,7 @@ class JobEvents : public Stream {
   std::vector<JobEvent> states_;  // read, and not told yet
   bool is_done_ = false;          // by the record: its files grow no more
   bool is_over_ = false;
+  NamedPaths names_;  // of what lies in the data folder
   std::filesystem::path run_events_;
   std::filesystem::path log_;
   std::filesystem::path progress_;

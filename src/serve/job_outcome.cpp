@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "report/sweep_contents.h"
+#include "serve/client_words.h"
 #include "serve/job_work.h"
 #include "store/runs.h"
 
@@ -45,6 +46,18 @@ bool went_wrong(const EndOfProcess& end) {
 std::string with_last_lines(const std::string& what, const JobFolder& folder) {
   const std::string said = last_lines(folder.log(), lines_of_reason);
   return said.empty() ? what : what + "; its last words:\n" + said;
+}
+
+// The error that the program ended with, which comes last; else all that is known.
+std::string reason_of_end(int status, const JobFolder& folder) {
+  const std::string said = last_lines(folder.log(), lines_of_reason);
+  constexpr std::string_view mark = "stoker: ";
+  const std::size_t found = said.starts_with(mark) ? 0 : said.find("\nstoker: ") + 1;  // npos + 1 is 0
+  const bool has_error = WIFEXITED(status) && said.substr(found).starts_with(mark);
+  if (!has_error) return with_last_lines(end_of_process(status), folder);
+  std::string error = said.substr(found + mark.size());
+  while (error.ends_with('\n')) error.pop_back();
+  return without_options(error);
 }
 
 nlohmann::json summary_of(const RunRecord& record) {
@@ -133,8 +146,8 @@ JobOutcome outcome_of(const JobRecord& job, const EndOfProcess& end, const std::
   if (!end.not_started.empty()) return of_one_not_started(job, end, most_attempts);
   if (!end.why_stopped.empty()) return {JobState::failed, with_last_lines(end.why_stopped, folder), {}};
   if (record && record->status == RunStatus::failed && is_written_since(end.began, run_folder))
-    return {JobState::failed, record->error, {}};
-  if (went_wrong(end)) return {JobState::failed, with_last_lines(end_of_process(*end.status), folder), {}};
+    return {JobState::failed, without_options(record->error), {}};
+  if (went_wrong(end)) return {JobState::failed, reason_of_end(*end.status, folder), {}};
   if (job.asked == JobWish::pause)
     return {JobState::paused,
             end.was_forced ? "it did not stop by itself, and goes on from its last checkpoint" : "",

@@ -125,7 +125,8 @@ void JobQueue::stop_process(Running& running, const std::string& why) {
   signal_process(running.process, SIGTERM);
 }
 
-JobRecord JobQueue::wish(const std::string& id, JobWish asked) {
+// The reason of one that runs is that of its end, unless it ends by itself before.
+JobRecord JobQueue::wish(const std::string& id, JobWish asked, const std::string& reason) {
   const auto job = change(id, [&](JobRecord& each) {
     if (each.state == JobState::running) {
       // Who wants it gone may say so after somebody wanted it paused, not the other way round.
@@ -134,13 +135,14 @@ JobRecord JobQueue::wish(const std::string& id, JobWish asked) {
         conflict(each, "nothing else can be asked for now");
       }
       each.asked = asked;
+      each.reason = reason;
       return true;
     }
     if (each.asked == JobWish::remove) conflict(each, "it is being deleted");
     if (asked == JobWish::cancel && !has_ended(each.state)) {
       each.state = JobState::cancelled;
       each.ended = time_stamp_utc();
-      each.reason = each.started.empty() ? "cancelled before it ran" : "";
+      each.reason = reason + (each.started.empty() ? " before it ran" : "");
       return true;
     }
     if (asked == JobWish::pause && each.state == JobState::queued) {
@@ -162,12 +164,12 @@ JobRecord JobQueue::wish(const std::string& id, JobWish asked) {
   return *job;
 }
 
-JobRecord JobQueue::cancel(const std::string& id) {
-  return wish(id, JobWish::cancel);
+JobRecord JobQueue::cancel(const std::string& id, const std::string& by) {
+  return wish(id, JobWish::cancel, "cancelled by " + by);
 }
 
 JobRecord JobQueue::pause(const std::string& id) {
-  return wish(id, JobWish::pause);
+  return wish(id, JobWish::pause, "");
 }
 
 JobRecord JobQueue::resume(const std::string& id) {
@@ -220,6 +222,7 @@ std::uint64_t JobQueue::remove_folders(const JobRecord& job) {
 // In this order: whoever is killed in between finds the mark, and with it what is left to be done.
 std::uint64_t JobQueue::finish_removal(const JobRecord& job) {
   const std::uint64_t freed = remove_folders(job);
+  if (config_.when_removed) config_.when_removed(job.id);
   jobs_.remove(job.id);
   news_.tell(job.id);
   std::error_code ignored;

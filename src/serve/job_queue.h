@@ -30,6 +30,8 @@ struct QueueConfig {
   std::chrono::seconds hang_after{600};  // without progress and without a second of processor time
   int most_attempts = 5;                 // in a row, of processes that are gone without a word
   std::function<void(const JobRecord& job)> when_completed = {};
+  std::function<void(const std::string& id)> when_removed =
+      {};  // its folders are gone, its record is not yet
 };
 
 // Starts jobs in processes of their own when there is room, watches them and records how they end. What it
@@ -51,7 +53,7 @@ class JobQueue {
   void submit(JobRecord& job);
   // Each refuses (Conflict) what the state does not allow, and says why. Of one that runs, the end is near
   // but not there yet when it returns.
-  JobRecord cancel(const std::string& id);
+  JobRecord cancel(const std::string& id, const std::string& by);
   JobRecord pause(const std::string& id);
   JobRecord resume(const std::string& id);
   // Its folders too. Returns the bytes that were freed; none where its process has to end first, after which
@@ -64,6 +66,7 @@ class JobQueue {
   double seconds_used(const JobRecord& job);
   JobFolder folder_of(const std::string& id) const { return {config_.data / "jobs" / id}; }
   std::filesystem::path run_folder_of(const JobRecord& job) const { return config_.data / "runs" / job.run; }
+  const std::filesystem::path& data() const { return config_.data; }
   std::filesystem::path runs() const { return config_.data / "runs"; }
   const std::vector<Slot>& slots() const { return config_.slots; }
   std::size_t running();
@@ -133,7 +136,7 @@ class JobQueue {
   std::uint64_t remove_folders(const JobRecord& job);
   std::uint64_t finish_removal(const JobRecord& job);
   void make_folder_of(const JobRecord& job);
-  JobRecord wish(const std::string& id, JobWish asked);
+  JobRecord wish(const std::string& id, JobWish asked, const std::string& reason);
   void wake();
 
   QueueConfig config_;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "serve/client_words.h"
 #include "serve/job_outcome.h"
 #include "serve/job_queue.h"
 #include "serve/job_work.h"
@@ -299,7 +300,9 @@ void JobQueue::settle(const Running& running) {
     if (outcome.state == JobState::queued && each.asked == JobWish::pause) each.state = JobState::paused;
     if (each.asked != JobWish::remove) each.asked = JobWish::none;
     each.slot.clear();
-    each.reason = outcome.reason;
+    // Who cancelled it stands there already.
+    if (each.state != JobState::cancelled || !outcome.reason.empty())
+      each.reason = without_folder(outcome.reason, config_.data);
     if (!outcome.summary.is_null()) each.summary = outcome.summary;
     if (has_ended(each.state)) each.ended = time_stamp_utc();
     return true;

@@ -7,7 +7,9 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "pipeline/document.h"
+#include "serve/allowed_sources.h"
 #include "serve/body.h"
+#include "serve/client_words.h"
 #include "serve/job_description.h"
 #include "serve/job_document.h"
 #include "serve/job_events.h"
@@ -24,11 +26,14 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-std::vector<std::string> columns_of(const std::vector<std::string>& dataset_ids) {
+std::vector<std::string> columns_of(const std::string& id, config::Diagnostics& diagnostics) {
   DatasetStore store;
   std::vector<std::string> columns;
-  for (const std::string& id : dataset_ids)
-    for (const auto& [name, type] : store.find(id).columns) columns.push_back(name);
+  if (!store.has(id)) {
+    diagnostics.add(0, "config.dataset_ids", no_such_dataset(id));
+    return columns;
+  }
+  for (const auto& [name, type] : store.find(id).columns) columns.push_back(name);
   return columns;
 }
 
@@ -71,18 +76,12 @@ JobRecord job_of(Service& service, const Call& call) {
   if (request.config.is_null() == request.document.is_null())
     refuse("a job takes either config, the settings of a training, or document, a whole pipeline");
   NewJob asked{request.job_name, request.card, request.priority, request.time_limit, config::to_json(body)};
-  config::Value value;
-  if (request.document.is_null()) {
-    config::Diagnostics of_config("config");
-    const auto settings = config::read<TrainingSettings>(request.config, "config", of_config);
-    of_config.refuse_if_any();
-    asked.notes = of_config.notes();
-    const std::string name = request.job_name.empty() ? "training" : request.job_name;
-    value = document_of(settings, name, columns_of(settings.dataset_ids), asked.notes);
-  } else {
-    value = request.document;
-  }
-  const Document document = read_document(value, "document", service.config().data);
+  if (!request.document.is_null())
+    return job_to_run(service, call.caller,
+                      read_document(request.document, "document", service.config().data), asked);
+  const std::string name = request.job_name.empty() ? "training" : request.job_name;
+  const Document document =
+      document_of_job(request.config, name, service.config().data, columns_of, asked.notes);
   return job_to_run(service, call.caller, document, asked);
 }
 
@@ -158,19 +157,18 @@ Response log_of(Service& service, Call& call) {
   const JobRecord job = job_named(service, call.part("id"));
   Response response;
   response.type = "text/plain; charset=utf-8";
-  response.body = last_lines(service.queue().folder_of(job.id).log(),
-                             static_cast<std::size_t>(call.number("lines", 200, 1, 100'000)));
+  const auto lines = static_cast<std::size_t>(call.number("lines", 200, 1, 100'000));
+  response.body =
+      without_folder(last_lines(service.queue().folder_of(job.id).log(), lines), service.config().data);
   return response;
 }
 
 Response remove_job(Service& service, Call& call) {
-  const auto models = service.models().of_job(call.part("id"));
-  for (const ModelRecord& model : models)
+  for (const ModelRecord& model : service.models().of_job(call.part("id")))
     if (const auto names = service.models().names_of(model.id); !names.empty())
       throw Conflict(fmt::format("the model of job {} is deployed as {}; withdraw it first", call.part("id"),
                                  join(names, ", ")));
   const auto freed = service.queue().remove(call.part("id"));
-  for (const ModelRecord& model : models) service.models().remove(model.id);
   if (!freed) return json_response({{"id", call.part("id")}, {"state", "running"}, {"asked", "delete"}}, 202);
   return json_response({{"id", call.part("id")}, {"freed_bytes", *freed}, {"freed", human_bytes(*freed)}});
 }
@@ -251,7 +249,10 @@ std::vector<Route> job_routes(Service& service) {
        "cancelJob",
        "Cancel a job",
        Access::user,
-       on_job(&JobQueue::cancel),
+       [&service](Call& call) {
+         const JobRecord job = service.queue().cancel(call.part("id"), call.caller.name);
+         return json_response(job_view(service, job, true), 202);
+       },
        {},
        nullptr,
        {},

@@ -11,6 +11,7 @@
 #include "pipeline/graph.h"
 #include "pipeline/training_card.h"
 #include "serve/allowed_sources.h"
+#include "serve/request_secrets.h"
 
 namespace stoker::serve {
 namespace {
@@ -41,6 +42,7 @@ std::string name_in_run_folder(const std::string& name) {
 JobRecord job_of_document(const Service& service, const Caller& caller, const Document& document,
                           const NewJob& asked) {
   refuse_sources_not_allowed(document, service.config());
+  refuse_datasets_not_there(document);
   JobRecord job;
   job.id = random_id();
   job.owner = caller.name;
@@ -85,6 +87,7 @@ config::Value body_with_document(const Call& call) {
   config::Value* given = body.find("document");
   const auto* text = given == nullptr ? nullptr : given->get_if<std::string>();
   if (text != nullptr) *given = config::parse_document(std::string(*text), "document");
+  refuse_secrets(body);
   return body;
 }
 

@@ -26,15 +26,15 @@ struct NewJob {
   std::vector<std::string> notes = {};  // what settings mean here
 };
 
-// A job that runs the document, or searches it, to be given to the queue. Refuses a card that is not there
-// and sources that the operator does not allow.
+// A job that runs the document, or searches it, to be given to the queue. Refuses a card or a dataset that is
+// not there, and sources that the operator does not allow.
 JobRecord job_to_run(const Service& service, const Caller& caller, const Document& document,
                      const NewJob& asked);
 JobRecord job_to_search(const Service& service, const Caller& caller, const SweepDocument& sweep,
                         const NewJob& asked);
 
 // The body of a call, whose `document` may be text (YAML or JSON) too: here it is the map that the text
-// holds.
+// holds. Refuses one with a secret in it.
 config::Value body_with_document(const Call& call);
 
 }  // namespace stoker::serve

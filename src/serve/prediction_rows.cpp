@@ -59,9 +59,7 @@ class RowReader {
       return true;
     }
     key_ = name;
-    if (name != "rows" && name != "columns" && name != "data")
-      refuse_shape(fmt::format("'{}' is unknown{}", printable(name),
-                               did_you_mean(name, std::vector<std::string>{"rows", "columns", "data"})));
+    if (name != "rows" && name != "columns" && name != "data") refuse_key(name);
     return true;
   }
   bool end_object() {
@@ -210,6 +208,14 @@ class RowReader {
 };
 
 }  // namespace
+
+void refuse_key(const std::string& name) {
+  if (name == "interval" || name == "every_window")
+    throw HttpError(422, fmt::format("'{0}' belongs into the address, not into the body: …/predict?{0}={1}",
+                                     name, name == "interval" ? "90" : "true"));
+  refuse_shape(fmt::format("'{}' is unknown{}", printable(name),
+                           did_you_mean(name, std::vector<std::string>{"rows", "columns", "data"})));
+}
 
 void refuse_shape(const std::string& what) {
   throw HttpError(422, fmt::format("{}; {}", what, shape_of_rows));

@@ -20,6 +20,9 @@ struct PredictionRows {
 // what is neither, and for a column that no row has, with the nearest name.
 PredictionRows rows_in_json(std::string_view body, const std::vector<std::string>& columns);
 
+// "'intervals' is unknown…"; says of a parameter of the address that it is one.
+[[noreturn]] void refuse_key(const std::string& name);
+
 // With a 422 that tells the two forms.
 [[noreturn]] void refuse_shape(const std::string& what);
 

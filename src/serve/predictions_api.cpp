@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "predict/gaps.h"
 #include "predict/predictions_json.h"
 #include "serve/prediction_rows.h"
 #include "serve/program_run.h"
@@ -38,8 +39,7 @@ Response predict_from_memory(const ServedModel& served, const std::string& name,
   add_gaps(answer, predictor.gaps(rows.cells));
   answer["deployment"] = name;
   answer["model"] = served.record.id;
-  if (!rows.unknown.empty())
-    answer["notes"] = {fmt::format("the model reads no column of these names: {}", join(rows.unknown, ", "))};
+  if (!rows.unknown.empty()) answer["notes"] = {text_of_not_read(rows.unknown)};
   return json_response(answer);
 }
 
@@ -55,6 +55,9 @@ void add_flat(const std::string& name, const json& value, json& line) {
 // One object to a line, as files of rows have it.
 std::string json_lines_of(const json& body) {
   std::string text;
+  if (body.is_object())
+    for (const auto& [name, value] : body.items())
+      if (name != "rows" && name != "columns" && name != "data") refuse_key(name);
   const auto add_line = [&](const json& line) {
     text += line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   };
@@ -93,6 +96,14 @@ double percent_in(const std::string& text) {
   return number;
 }
 
+// What the program said beside its answer; what it filled in is in the answer itself.
+void add_notes(const std::string& said, const NamedPaths& names, json& answer) {
+  for (const std::string& line : split_text(said, '\n'))
+    for (const std::string_view mark : {"note: ", "warning: "})
+      if (line.starts_with(mark))
+        answer["notes"].push_back(without_options(with_names(line.substr(mark.size()), names)));
+}
+
 // By `stoker predict`, in a process that is gone afterwards.
 Response predict_by_program(Service& service, const ServedModel& served, const Call& call) {
   const TemporaryFolder folder;
@@ -104,10 +115,11 @@ Response predict_by_program(Service& service, const ServedModel& served, const C
                                  file.string()};
   if (const std::string interval = call.text("interval"); !interval.empty())
     words.insert(words.end(), {"--interval", fmt::format("{}", percent_in(interval))});
-  if (call.text("every_window") == "true") words.emplace_back("--every-window");
+  if (call.truth("every_window")) words.emplace_back("--every-window");
   const bool as_csv = wants_csv(call.request);
   if (!as_csv) words.emplace_back("--json");
-  ProgramRun run = run_program(words, service.config().data, longest_prediction);
+  const NamedPaths names{{file.string(), "the rows"}, {served.record.folder, "the model"}};
+  ProgramRun run = run_program(words, service.config().data, longest_prediction, names);
   if (as_csv) {
     Response response;
     response.type = "text/csv; charset=utf-8";
@@ -116,6 +128,7 @@ Response predict_by_program(Service& service, const ServedModel& served, const C
   }
   json answer = json::parse(run.output, nullptr, false);
   if (!answer.is_object()) fail("stoker predict answered something else than an object");
+  add_notes(printable_lines(run.errors), names, answer);
   answer["deployment"] = call.part("name");
   answer["model"] = served.record.id;
   return json_response(answer);

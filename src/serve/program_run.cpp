@@ -155,7 +155,7 @@ void end_program_runs() {
 }
 
 ProgramRun run_program(const std::vector<std::string>& words, const std::filesystem::path& folder,
-                       std::chrono::seconds limit) {
+                       std::chrono::seconds limit, const NamedPaths& names) {
   const RunTurn turn;
   OneWay output;
   OneWay errors;
@@ -175,9 +175,10 @@ ProgramRun run_program(const std::vector<std::string>& words, const std::filesys
   run.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   // What it found to be wrong may be what was asked for.
   if (run.exit_code == static_cast<int>(ExitCode::wrong_request) && !run.output.empty()) return run;
-  if (run.exit_code == static_cast<int>(ExitCode::wrong_request)) throw HttpError(422, error_in(run.errors));
-  if (run.exit_code != 0) fail("{}", error_in(run.errors));
-  return run;
+  if (run.exit_code == 0) return run;
+  const std::string problem = without_options(with_names(error_in(run.errors), names));
+  if (run.exit_code == static_cast<int>(ExitCode::wrong_request)) throw HttpError(422, problem);
+  fail("{}", problem);
 }
 
 }  // namespace stoker::serve

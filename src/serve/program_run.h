@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "serve/client_words.h"
+
 namespace stoker::serve {
 
 // What a run of the program itself came to, for work that is long, takes much memory or needs LibTorch: it
@@ -16,9 +18,9 @@ struct ProgramRun {
 };
 
 // Waits for it, and ends it after `limit`. Throws HttpError: 429 where too many run already, 503 where its
-// time is over, 422 with its own words where it refuses.
+// time is over, 422 with its own words where it refuses: paths by `names`, and without options.
 ProgramRun run_program(const std::vector<std::string>& words, const std::filesystem::path& folder,
-                       std::chrono::seconds limit);
+                       std::chrono::seconds limit, const NamedPaths& names = {});
 
 // Ends those that run, and whatever others would begin: the service is about to stop.
 void end_program_runs();

@@ -49,7 +49,7 @@ Response remove_project(Service& service, Call& call) {
   const ProjectRecord project = project_named(service, call.part("id"));
   DocumentStore store(service.records());
   const std::int64_t all = store.all_documents_in(project.id);
-  if (all > 0 && !is_asked(call, "for_good"))
+  if (all > 0 && !call.truth("for_good"))
     throw Conflict(
         fmt::format("the project has {}, of which {} can be brought back; ?for_good=true removes it with all "
                     "of them and their versions",
@@ -61,7 +61,7 @@ Response remove_project(Service& service, Call& call) {
 Response list_documents(Service& service, Call& call) {
   const ProjectRecord project = project_named(service, call.part("id"));
   DocumentStore::Page page;
-  page.with_removed = is_asked(call, "removed");
+  page.with_removed = call.truth("removed");
   constexpr std::int64_t most_documents_of_a_page = 500;
   page.limit = call.number("limit", 100, 1, most_documents_of_a_page);
   if (const std::string after = call.text("after"); !after.empty())

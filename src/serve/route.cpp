@@ -70,6 +70,13 @@ std::int64_t Call::number(const std::string& name, std::int64_t otherwise, std::
   return value;
 }
 
+bool Call::truth(const std::string& name) const {
+  const std::string given = text(name, "false");
+  if (given != "true" && given != "false")
+    throw HttpError(400, fmt::format("{} must be true or false", name));
+  return given == "true";
+}
+
 Response json_response(const nlohmann::json& json, int status) {
   Response response;
   response.status = status;

@@ -40,6 +40,7 @@ struct Call {
   std::string text(const std::string& name, const std::string& otherwise = "") const;
   std::int64_t number(const std::string& name, std::int64_t otherwise, std::int64_t least,
                       std::int64_t most) const;
+  bool truth(const std::string& name) const;  // true or false; false where it is not there
 };
 
 struct Parameter {  // of the query, or a header

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "report/compared_runs.h"
+#include "serve/client_words.h"
 #include "serve/run_answers.h"
 #include "sweep/sweep.h"
 
@@ -26,7 +27,16 @@ bool may_be_run(const std::string& id) {
 }
 
 // By names, where the command line tells of folders: where they lie is nobody's business here.
-json without_places(json run) {
+json without_places(const Service& service, json run) {
+  const fs::path& data = service.config().data;
+  for (const char* each : {"error", "warnings", "notes"}) {
+    if (!run.contains(each)) continue;
+    json& words = run[each];
+    if (words.is_string()) words = without_folder(words.get<std::string>(), data);
+    if (!words.is_array()) continue;
+    for (json& word : words)
+      if (word.is_string()) word = without_folder(word.get<std::string>(), data);
+  }
   const bool can_go_on = run.contains("to_go_on");
   run.erase("folder");
   run.erase("to_go_on");
@@ -38,7 +48,8 @@ json without_places(json run) {
   return run;
 }
 
-json line_of_run(const ListedRun& run, const std::map<std::string, std::string>& owners) {
+json line_of_run(const Service& service, const ListedRun& run,
+                 const std::map<std::string, std::string>& owners) {
   json line{{"run", run.id},
             {"name", run.record.name},
             {"status", status_name(run.record.status)},
@@ -52,7 +63,7 @@ json line_of_run(const ListedRun& run, const std::map<std::string, std::string>&
     line["results"].push_back(
         {{"card", result.card}, {"rows", result.rows}, {"metrics", std::move(metrics)}});
   }
-  if (!run.record.error.empty()) line["error"] = run.record.error;
+  if (!run.record.error.empty()) line["error"] = without_folder(run.record.error, service.config().data);
   for (const std::string& name : {run.id, sweep_of_winner(run.id)})
     if (const auto owner = owners.find(name); owner != owners.end()) line["job"] = owner->second;
   return line;
@@ -72,7 +83,7 @@ Response list_runs_of(Service& service, Call& call) {
   }
   const auto owners = service.jobs().owners_of(names);
   json runs = json::array();
-  for (const ListedRun& run : found.runs) runs.push_back(line_of_run(run, owners));
+  for (const ListedRun& run : found.runs) runs.push_back(line_of_run(service, run, owners));
   json answer{{"total", found.total}, {"runs", std::move(runs)}, {"damaged", found.damaged}};
   if (!found.next.empty()) answer["next"] = found.next;
   return json_response(answer);
@@ -80,7 +91,7 @@ Response list_runs_of(Service& service, Call& call) {
 
 Response show_run(Service& service, Call& call) {
   const fs::path folder = run_folder_named(service, call.part("id"));
-  json view = without_places(whole_run_json(read_run(folder)));
+  json view = without_places(service, whole_run_json(read_run(folder)));
   if (const std::string owner = owner_of_run(service, call.part("id")); !owner.empty()) view["job"] = owner;
   return json_response(view);
 }
@@ -93,7 +104,7 @@ Response compare_runs(Service& service, Call& call) {
   std::vector<ListedRun> runs;
   for (const std::string& name : names) runs.push_back(read_run(run_folder_named(service, name)));
   json comparison = comparison_json(std::move(runs));
-  for (json& run : comparison["runs"]) run = without_places(std::move(run));
+  for (json& run : comparison["runs"]) run = without_places(service, std::move(run));
   return json_response(comparison);
 }
 

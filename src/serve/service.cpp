@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "serve/client_words.h"
 #include "serve/log.h"
 #include "serve/program_run.h"
 #include "store/dataset_store.h"
@@ -38,6 +39,11 @@ bool may(const Caller& caller, Access access) {
       return caller.role == UserRole::admin;
   }
   return false;
+}
+
+// "user or admin"
+std::string who_may(Access access) {
+  return access == Access::admin ? "admin" : access == Access::user ? "user or admin" : "any role";
 }
 
 // What looks without changing anything, predictions among it, is not worth a line each.
@@ -118,7 +124,8 @@ Service::Service(ServiceConfig config)
       served_(models_, config_.model_bytes),
       queue_({config_.data, config_.program, slots_of_machine(config_.program, config_.processor_slots),
               config_.grace, config_.hang_after, 5,
-              [this](const JobRecord& job) { put_model_on_record(job.id, job.name, job.run); }},
+              [this](const JobRecord& job) { put_model_on_record(job.id, job.name, job.run); },
+              [this](const std::string& job) { take_models_off_record(job); }},
              jobs_),
       audit_(config_.data / "audit.jsonl"),
       rate_(config_.requests_per_second) {
@@ -167,6 +174,14 @@ void Service::put_model_on_record(const std::string& job, const std::string& nam
     record_model_of(job, name, config_.data / "runs" / run, models_);
   } catch (const std::exception& error) {
     log_event("error", {{"what", "the model of a job is not on record"}, {"id", job}, {"why", error.what()}});
+  }
+}
+
+// Their files are gone. Somebody may have deployed one while its job was being deleted.
+void Service::take_models_off_record(const std::string& job) {
+  for (const ModelRecord& model : models_.of_job(job)) {
+    for (const std::string& name : models_.names_of(model.id)) served_.withdraw(name);
+    models_.remove(model.id);
   }
 }
 
@@ -239,7 +254,10 @@ std::optional<Response> Service::refuse_caller(const Request& head, const Route&
     return response;
   }
   if (!may(*caller, route.access))
-    return refused(403, fmt::format("the role {} may not do that", config::name_of(caller->role)), "role");
+    return refused(403,
+                   fmt::format("the role {} may not do that; it takes a token of {}",
+                               config::name_of(caller->role), who_may(route.access)),
+                   "role");
   return std::nullopt;
 }
 
@@ -322,18 +340,21 @@ Response Service::answer(Request& request) {
       response.stream = std::make_unique<WatchedStream>(std::move(response.stream), call.caller, gate_);
     return response;
   };
+  const auto told = [&](int status, const std::exception& error) {
+    return error_response(status, without_folder(error.what(), config_.data));
+  };
   Response response;
   try {
     response = respond();
   } catch (const HttpError& error) {
-    response = error_response(error.status(), error.what());
+    response = told(error.status(), error);
   } catch (const NotFound& error) {
-    response = error_response(404, error.what());
+    response = told(404, error);
   } catch (const Conflict& error) {
-    response = error_response(409, error.what());
+    response = told(409, error);
   } catch (const Error& error) {
     const bool is_wrong = error.code() == ExitCode::wrong_request && error.cause() == Cause::request;
-    response = error_response(is_wrong ? 422 : 503, error.what());
+    response = told(is_wrong ? 422 : 503, error);
     if (!is_wrong) log_failure(request, error.what());
   } catch (const std::bad_alloc&) {
     response = error_response(503, "the service has no memory for that now");

@@ -41,13 +41,21 @@ Response create_token(Service& service, Call& call) {
   constexpr double seconds_of_a_day = 86'400;
   const std::string expires =
       asked.days > 0 ? time_stamp_in(static_cast<double>(asked.days) * seconds_of_a_day) : "";
+  const auto all = service.tokens().all();
+  const auto same = std::ranges::find_if(
+      all, [&](const TokenRecord& each) { return each.name == asked.name && is_good(each); });
+  if (same != all.end())
+    throw Conflict(
+        fmt::format("there is a good token named '{}' already (id {}); choose another name, or "
+                    "revoke it first",
+                    printable(asked.name), same->id));
   const std::string secret = service.tokens().create(asked.name, asked.role, expires);
   json view = shown_token(service.tokens().find(secret).value());
   view["token"] = secret;
   return json_response(view, 201);
 }
 
-// By its id alone: a name may be that of several.
+// By its id alone: a name may be that of several, of which all but one are no longer good.
 Response revoke_token(Service& service, Call& call) {
   const std::string& id = call.part("id");
   const auto all = service.tokens().all();
@@ -104,7 +112,9 @@ std::vector<Route> token_routes(Service& service) {
                .access = Access::admin,
                .answer = [&service](Call& call) { return create_token(service, call); },
                .body = config::json_schema(fields(usual)),
-               .answers = {{201, "The token", token_schema()}},
+               .answers = {{201, "The token", token_schema()},
+                           {409, "A good token has this name"},
+                           {422, "What is wrong with it"}},
                .most_body = 16 * 1024};
   Route revoke{
       .method = "DELETE",

@@ -78,11 +78,29 @@ std::int64_t schema_version(WritableDatabase& database) {
   return rows.empty() ? 0 : std::max<std::int64_t>(0, version_in_text(rows[0].at(0)));
 }
 
+// "sqlite3:x", "sqlite://x": files of such names would be made, or one in the root of the disk.
+void refuse_odd_kind(const std::string& where) {
+  const std::size_t colon = where.find(':');
+  if (colon == std::string::npos || fs::exists(where)) return;
+  const std::string kind = where.substr(0, colon);
+  const std::string path = where.substr(colon + 1);
+  const std::vector<std::string> kinds{"sqlite", "postgres", "postgresql"};
+  const bool is_known = std::ranges::find(kinds, lower_case(kind)) != kinds.end();
+  const bool is_odd_sqlite = lower_case(kind) == "sqlite" &&
+                             (kind != "sqlite" || (path.starts_with("//") && !path.starts_with("///")));
+  if (!is_odd_sqlite && (is_known || nearest_name(lower_case(kind), kinds).empty())) return;
+  refuse(
+      "{} begins with '{}:{}'; a store is sqlite:PATH, such as sqlite:stoker.sqlite or "
+      "sqlite:/srv/stoker.sqlite, or postgresql://…",
+      variable_of_store, printable(kind), path.starts_with("//") ? "//" : "");
+}
+
 }  // namespace
 
 Records::Records() {
   const char* told = std::getenv(variable_of_store);
   std::string where = told == nullptr ? "" : told;
+  refuse_odd_kind(where);
   if (where.starts_with("sqlite:")) where.erase(0, std::string_view("sqlite:").size());
   const std::string start = lower_case(where.substr(0, 13));
   if (start.starts_with("postgres://") || start.starts_with("postgresql://")) {

@@ -55,6 +55,11 @@ void check_name_of_token(const std::string& name) {
            most_bytes, printable(name.substr(0, most_bytes)));
 }
 
+// Two who make a token at the same moment come one after the other. A transaction of SQLite is alone anyway.
+void lock_tokens(database::WritableDatabase& database) {
+  if (database.is_postgres()) database.run("LOCK TABLE stoker_tokens IN SHARE ROW EXCLUSIVE MODE");
+}
+
 }  // namespace
 
 bool is_good(const TokenRecord& token) {
@@ -93,6 +98,11 @@ std::string TokenStore::create(const std::string& name, UserRole role, const std
   const auto held = records_.hold();
   const std::string secret = "stk_" + random_secret();
   Transaction all(records_.to_write());
+  lock_tokens(records_.to_write());
+  for (const TokenRecord& token : this->all())
+    if (token.name == name && is_good(token))
+      refuse("there is a good token named '{}' already (id {}); choose another name, or revoke it first",
+             name, token.id);
   records_.to_write().run(
       "INSERT INTO stoker_tokens (id, name, role, hash, created, expires) VALUES ($1, $2, $3, $4, $5, $6)",
       {random_id(), name, std::string(config::name_of(role)), hash_of_secret(secret), time_stamp_utc(),
@@ -119,6 +129,12 @@ void TokenStore::revoke(const std::string& id) {
     if (token.revoked.empty()) names.push_back(token.name);
   }
   if (found.empty()) refuse("there is no token '{}'{}", printable(id), did_you_mean(id, names));
+  std::vector<std::string> good;
+  for (const TokenRecord& token : found)
+    if (token.name == id && is_good(token)) good.push_back(token.id);
+  if (good.size() > 1)
+    refuse("{} good tokens are named '{}'; name the one that is meant by its id: {}", good.size(),
+           printable(id), join(good, ", "));
   Transaction all(records_.to_write());
   for (const TokenRecord& token : found) {
     records_.to_write().run("UPDATE stoker_tokens SET revoked = $2 WHERE id = $1 AND revoked IS NULL",

@@ -48,10 +48,12 @@ class TokenStore {
  public:
   explicit TokenStore(Records& records) : records_(records) {}
 
-  // Returns the token, which cannot be had again. Refuses a name that cannot be shown.
+  // Returns the token, which cannot be had again. Refuses a name that cannot be shown, and one that a good
+  // token has: by its name alone nobody could tell which is meant.
   std::string create(const std::string& name, UserRole role, const std::string& expires = "");
   std::vector<TokenRecord> all();
-  // By id or name. Sessions that were opened with it end too. Refuses one that is not there.
+  // By id or name. Sessions that were opened with it end too. Refuses one that is not there, and a name that
+  // several good ones have, as earlier versions allowed.
   void revoke(const std::string& id);
   // By the token itself, if it is good.
   std::optional<TokenRecord> find(const std::string& token);

@@ -48,6 +48,29 @@ TEST(Commands, RunAsCardsWhereTheirFolderIsNamed) {
   EXPECT_EQ(swept.code, 0) << swept.errors;
 }
 
+std::size_t times_in(const std::string& text, const std::string& what) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+TEST(Commands, ThatFailSayWhyOnce) {
+  const Workplace place;
+  place.write("houses.csv", small_table(60));
+  place.write("own.yaml", own_document);
+  const std::string folder = write_own_command(
+      place, "echo 'Warning: of its own'; echo 'Traceback: line 7' >&2; echo 'ValueError: odd' >&2; exit 1");
+  for (const bool is_quiet : {false, true}) {
+    std::vector<std::string> words{"run", "own.yaml", "--commands", folder};
+    if (is_quiet) words.emplace_back("--quiet");
+    const Finished run = place.stoker(words);
+    EXPECT_EQ(run.code, 1);
+    for (const char* line : {"Traceback: line 7", "ValueError: odd", "exit code 1"})
+      EXPECT_EQ(times_in(run.errors, line), 1U) << run.errors;
+    EXPECT_THAT(run.errors, HasSubstr("warning: own: of its own"));
+  }
+}
+
 TEST(Commands, ThatAreDeclaredWronglyDisturbOnlyWhoAsksForCards) {
   const Workplace place;
   place.write("houses.csv", small_table(60));

@@ -16,6 +16,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -109,6 +110,20 @@ TEST(DatabaseAddress, IsTakenFromAVariable) {
   }
   EXPECT_EQ(Source::config_for("HOME").source, SourceKind::file);
   EXPECT_EQ(Source::config_for("postgres://localhost/x").uri, "postgres://localhost/x");
+}
+
+TEST(DatabaseAddress, OfAnSqliteFileIsItsPathAlone) {
+  for (const auto& [location, path] :
+       std::vector<std::pair<std::string, std::string>>{{"sqlite:houses.db", ": houses.db"},
+                                                        {"sqlite3:a/b.db", ": a/b.db"},
+                                                        {"SQLite:///houses.db", ": houses.db"},
+                                                        {"sqlite:////srv/houses.db", ": /srv/houses.db"}}) {
+    EXPECT_THAT(refusal([&] { Source::config_for(location); }), EndsWith(path));
+    SourceConfig config;
+    config.source = SourceKind::sqlite;
+    config.path = location;
+    EXPECT_THAT(refusal([&] { Source::open(config, "."); }), EndsWith(path));
+  }
 }
 
 TEST(DatabaseAddress, HoldsNoPasswordAsItIs) {

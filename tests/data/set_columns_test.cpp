@@ -194,9 +194,15 @@ TEST(Conditions, KeepTheRowsForWhichAllHold) {
   EXPECT_EQ(rows_with(table, {condition_from("snr_db != 12")}).rows(), 3);
   EXPECT_EQ(rows_with(table, {condition_from("snr_db = 12")}).rows(), 2);
   EXPECT_EQ(rows_with(table, {condition_from("snr_db > 10"), condition_from("snr_db < 15")}).rows(), 2);
-  for (const char* wrong :
-       {"", "snr_db", "snr_db >=", ">= 3", "snr_db >= ten", "snr_db >= nan", "snr_db = inf"})
+  for (const char* wrong : {"", "snr_db", "snr_db >=", ">= 3", "snr_db >= ten", "snr_db >= nan",
+                            "snr_db = inf", "is null", "snr_db is", " is not null"})
     EXPECT_THAT(refusal([&] { condition_from(wrong); }), HasSubstr("is no condition")) << wrong;
+  EXPECT_EQ(rows_with(table, {condition_from("gdop is not null")}).rows(), 4);
+  EXPECT_EQ(rows_with(table, {condition_from(" gdop IS NULL ")}).row_number(0), 3);
+  EXPECT_EQ(rows_with(table, {condition_from("name is not null"), condition_from("gdop > 2")}).rows(), 2);
+  EXPECT_EQ(rows_with(table, {condition_from("name is null")}).rows(), 0);
+  EXPECT_EQ(rows_with(table_of("a,t\n1,x\nnan,\n,y\n"), {condition_from("a is not null")}).rows(), 1);
+  EXPECT_EQ(rows_with(table_of("a,t\n1,x\nnan,\n,y\n"), {condition_from("t is null")}).rows(), 1);
   EXPECT_THAT(refusal([&] { rows_with(table, {condition_from("name = 1")}); }),
               HasSubstr("holds no numbers"));
   EXPECT_THAT(refusal([&] { rows_with(table, {condition_from("gdo < 1")}); }), HasSubstr("gdop"));

@@ -97,8 +97,8 @@ TEST(RowMemory, SaysWhatToDoWhereTheDiskHasNoRoom) {
   EXPECT_THAT(message, AllOf(HasSubstr("a file of 8.0 GiB cannot be had in"), HasSubstr("free space")));
 }
 
-TEST(RowMemory, RefusesALimitThatIsNoNumber) {
-  setenv("STOKER_MEMORY_LIMIT", "lots", 1);
+std::string refusal_of_limit(const char* limit) {
+  setenv("STOKER_MEMORY_LIMIT", limit, 1);
   std::string message;
   try {
     keep_rows_in({});
@@ -106,7 +106,13 @@ TEST(RowMemory, RefusesALimitThatIsNoNumber) {
     message = error.what();
   }
   unsetenv("STOKER_MEMORY_LIMIT");
-  EXPECT_EQ(message, "STOKER_MEMORY_LIMIT is 'lots'; it must be a number of bytes");
+  return message;
+}
+
+TEST(RowMemory, RefusesALimitThatIsNoNumberOrLeavesNothing) {
+  EXPECT_EQ(refusal_of_limit("lots"), "STOKER_MEMORY_LIMIT is 'lots'; it must be a number of bytes");
+  EXPECT_EQ(refusal_of_limit("0"),
+            "STOKER_MEMORY_LIMIT is 0, which leaves no memory at all; unset it for no limit");
 }
 
 TEST(RoomInControlGroups, IsTheSmallestOfAllLevels) {

@@ -24,7 +24,7 @@ TEST(Commands, PutOutTheRowsThatTheirProgramWrites) {
   const Watched run = place.run();
   EXPECT_THAT(run.watcher.ran, Contains("own"));
   EXPECT_THAT(run.watcher.notes, Contains("own: begins"));
-  EXPECT_THAT(run.watcher.warnings, Contains("own: warning: look at this"));
+  EXPECT_THAT(run.watcher.warnings, Contains("own: look at this"));
   const std::string rows = read_file(run.summary.folder / "previews" / "own.dataset.json", 1U << 20);
   EXPECT_THAT(rows, AllOf(HasSubstr("19.5"), HasSubstr("word")));
 }

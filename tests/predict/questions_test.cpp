@@ -297,8 +297,8 @@ TEST(DifferenceOfMetrics, IsLessSureWhereRowsAreAlike) {
   }
 }
 
-// Takes every row for the class "no".
-Model always_no() {
+// Takes every row for the class "no", though by a slope it gives some a higher probability of "yes".
+Model always_no(double slope = 0, double intercept = -3) {
   PreparationConfig config;
   config.target_column = "y";
   std::string csv = "x,y\n";
@@ -307,21 +307,52 @@ Model always_no() {
   model.preparation = Preparation::fit(table_of(csv), config, Scaling::none, no_notes());
   model.network = network_for(family_named("logistic_regression"), config::Value(config::Value::Map{}),
                               model.preparation);
-  model.parameters = {{"coefficients", Array::from<double>(std::vector<double>{0}, {1, 1})},
-                      {"intercept", Array::from<double>(std::vector<double>{-3}, {1})}};
+  model.parameters = {{"coefficients", Array::from<double>(std::vector<double>{slope}, {1, 1})},
+                      {"intercept", Array::from<double>(std::vector<double>{intercept}, {1})}};
   return model;
 }
 
-TEST(Judge, WarnsWhereAHighAccuracyHidesARareClass) {
+// Eight rows of "yes" among a hundred, those of the lowest x.
+Table rows_with_a_rare_class() {
   std::string csv = "x,y\n";
   for (int row = 0; row < 100; ++row) csv += fmt::format("{},{}\n", row, row < 8 ? "yes" : "no");
+  return table_of(csv);
+}
+
+std::vector<std::string> warnings_of(const Model& model, const Table& table) {
   std::vector<std::string> warnings;
-  judge(always_no(), table_of(csv), [&](Severity severity, const std::string& message) {
+  judge(model, table, [&](Severity severity, const std::string& message) {
     if (severity == Severity::warning) warnings.push_back(message);
   });
-  EXPECT_THAT(warnings, ElementsAre(AllOf(HasSubstr("92.0 % of the rows are right"),
-                                          HasSubstr("0 of the 8 rows of 'yes'")),
-                                    HasSubstr("to predict the most frequent class is as good or better")));
+  return warnings;
+}
+
+TEST(Judge, WarnsWhereAHighAccuracyHidesARareClass) {
+  EXPECT_THAT(
+      warnings_of(always_no(), rows_with_a_rare_class()),
+      ElementsAre(HasSubstr("92.0 % of the rows are right, but none of the 8 rows of 'yes': judge by"),
+                  HasSubstr("to predict the most frequent class is as good or better")));
+}
+
+// Too sure of "no", and therefore no better by anything that counts classes or by the loss.
+TEST(Judge, CallsNoModelUselessThatRanksRowsBetterThanChance) {
+  constexpr double too_low = -6;
+  EXPECT_THAT(warnings_of(always_no(-0.01, too_low), rows_with_a_rare_class()),
+              ElementsAre(HasSubstr("none of the 8 rows of 'yes'")));
+  EXPECT_THAT(warnings_of(always_no(0.01, too_low), rows_with_a_rare_class()),
+              ElementsAre(HasSubstr("none of the 8"), HasSubstr("as good or better")));
+}
+
+TEST(Importance, OfAModelThatAlwaysPredictsOneClassIsThatOfItsLoss) {
+  const Metric& accuracy = *find_metric("accuracy");
+  const Table table = rows_with_a_rare_class();
+  const Model model = always_no(-0.05);
+  EXPECT_THAT(column_importance(model, table, accuracy, {5, 1}, StopSignal{}).loss, ElementsAre(0));
+  const ColumnImportance found = telling_importance(model, table, accuracy, {5, 1}, StopSignal{});
+  EXPECT_EQ(found.metric, "log_loss");
+  EXPECT_GT(found.loss[0], 0.01);
+  EXPECT_EQ(telling_importance(model, table, *find_metric("roc_auc"), {5, 1}, StopSignal{}).metric,
+            "roc_auc");
 }
 
 TEST(HumanNumber, HasOneStyleForAllSizes) {

@@ -146,8 +146,12 @@ TEST(ServiceTokens, AreMadeShownOnceAndRevokedByAdminsAlone) {
   const std::string path = "/api/tokens/" + made.json()["id"].get<std::string>();
   EXPECT_EQ(service.ask("DELETE", path, "", of_anna).status, 403);
   EXPECT_EQ(service.ask("GET", "/api/training/jobs", "", of_anna).status, 200);
+  const HttpAnswer second = service.post("/api/tokens", {{"name", "anna"}, {"role", "viewer"}});
+  EXPECT_EQ(second.status, 409);
+  EXPECT_THAT(second.body, HasSubstr(made.json()["id"].get<std::string>()));
   EXPECT_EQ(service.ask("DELETE", path).status, 200);
   EXPECT_EQ(service.ask("GET", "/api/training/jobs", "", of_anna).status, 401);
+  EXPECT_EQ(service.post("/api/tokens", {{"name", "anna"}, {"role", "viewer"}}).status, 201);
 }
 
 TEST(ServiceTokens, RefusesWhatIsWrongWithOne) {
@@ -173,7 +177,13 @@ TEST(ServiceTokens, OfViewersLookAndChangeNothing) {
       service.post("/api/tokens", {{"name", "eve"}, {"role", "viewer"}}).json()["token"];
   const Headers of_eve{{"Authorization", "Bearer " + token}, is_json};
   EXPECT_EQ(service.ask("GET", "/api/training/jobs", "", of_eve).status, 200);
-  EXPECT_EQ(service.ask("POST", "/api/training/jobs", small_training(1).dump(), of_eve).status, 403);
+  const HttpAnswer refused = service.ask("POST", "/api/training/jobs", small_training(1).dump(), of_eve);
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.body, HasSubstr("user or admin"));
+  EXPECT_THAT(service.ask("GET", "/api/tokens", "", of_eve).body, HasSubstr("a token of admin"));
+  service.post("/api/datasets/generate", {{"id", "rows"}, {"sample", "boston_housing"}, {"rows", 20}});
+  EXPECT_EQ(service.ask("POST", "/api/datasets/rows/validate", "{}", of_eve).status, 200);
+  EXPECT_EQ(service.ask("POST", "/api/datasets/rows/repair", "{}", of_eve).status, 403);
   // A session has the rights of its token, no more.
   const Browser browser(service, token);
   EXPECT_EQ(browser.opened.json()["role"], "viewer");

@@ -42,6 +42,27 @@ TEST(ServiceCommands, AreListedAndRunByJobs) {
   EXPECT_THAT(refused.body, HasSubstr("cards.own.config.depth"));
 }
 
+TEST(ServiceCommands, ThatFailTellNoFolderOfTheServer) {
+  const Workplace place;
+  const RunningService service(
+      {"--commands",
+       write_own_command(place, "tr -d '\\n' < $1 > said; echo \"warning: $(cat said)\"; cat said; exit 1",
+                         "settings: { word: { type: text, default: none, help: To be said } }\n")});
+  json job = training_behind_own_command();
+  job["document"]["cards"]["own"]["config"]["word"] = (service.data() / "runs").string();
+  const HttpAnswer posted = service.post("/api/training/jobs", job);
+  ASSERT_EQ(posted.status, 201) << posted.body;
+  const json failed = service.wait_for_job(posted.json()["id"], {"completed", "failed"});
+  EXPECT_THAT(failed["reason"].get<std::string>(), HasSubstr("\"runs\""));
+  for (const std::string& path :
+       {std::string("/api/runs"), "/api/runs/" + failed["run"].get<std::string>()}) {
+    const HttpAnswer run = service.get(path);
+    EXPECT_EQ(run.status, 200) << run.body;
+    EXPECT_THAT(run.body, HasSubstr("exit code 1"));
+    EXPECT_THAT(run.body, testing::Not(HasSubstr(service.data().string())));
+  }
+}
+
 TEST(ServiceCommands, AreOnlyThoseOfTheOperator) {
   const RunningService service;
   const HttpAnswer refused = service.post("/api/training/jobs", training_behind_own_command());

@@ -1,3 +1,5 @@
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +10,7 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 
 const RunningService::Headers octets{{"Content-Type", "application/octet-stream"}};
 
@@ -56,6 +59,81 @@ TEST_F(ServiceDatasets, AreRefusedWithoutLeavingAFile) {
   EXPECT_EQ(upload("?name=rows.csv", "a,b\n1\n").status, 422);
   EXPECT_EQ(upload("?name=rows.parquet", "PAR1 not really").status, 422);
   EXPECT_EQ(files_in("uploads"), 0U);
+}
+
+TEST_F(ServiceDatasets, WithRowsThatCannotBeReadComeOnRecordToBeRepaired) {
+  const std::string rows = "a,b\n1,2\n3\n5,6\n7,8\n";
+  const HttpAnswer refused = service().ask("POST", "/api/datasets/upload?name=odd.csv&id=odd", rows, octets);
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(refused.body, HasSubstr("faulty puts it on record"));
+  EXPECT_THAT(refused.body, Not(HasSubstr("--")));
+  EXPECT_EQ(service().ask("POST", "/api/datasets/upload?name=odd.csv&id=odd&faulty=yes", rows, octets).status,
+            400);
+  const HttpAnswer made =
+      service().ask("POST", "/api/datasets/upload?name=odd.csv&id=odd&faulty=true", rows, octets);
+  ASSERT_EQ(made.status, 201) << made.body;
+  const json found = service().post("/api/datasets/odd/validate", json::object()).json();
+  EXPECT_EQ(found["unread_rows"]["first"][0]["line"], 3) << found.dump(1);
+  const HttpAnswer repaired = service().post("/api/datasets/odd/repair", {{"as", "even"}});
+  ASSERT_EQ(repaired.status, 201) << repaired.body;
+  EXPECT_EQ(repaired.json()["rows"], 3);
+  // The same of a file that is there already.
+  std::ofstream(service().data() / "uploads" / "there.csv") << rows;
+  json there{{"id", "there"}, {"source", {{"source", "csv"}, {"path", "uploads/there.csv"}}}};
+  EXPECT_EQ(service().post("/api/datasets", there).status, 422);
+  there["faulty"] = true;
+  EXPECT_EQ(service().post("/api/datasets", there).status, 201);
+  for (const char* id : {"odd", "even", "there"})
+    EXPECT_EQ(service().ask("DELETE", std::string("/api/datasets/") + id).status, 200);
+}
+
+TEST_F(ServiceDatasets, AreToldOfWithoutTheFoldersOfTheServer) {
+  const std::string folder = service().data().parent_path().string();
+  const auto tells_no_folder = [&](const HttpAnswer& answer) {
+    EXPECT_THAT(answer.body, Not(HasSubstr(folder)));
+    EXPECT_THAT(answer.body, Not(HasSubstr("/tmp")));
+  };
+  const auto upload = [&](const std::string& query, const std::string& body) {
+    return service().ask("POST", "/api/datasets/upload" + query, body, octets);
+  };
+  const HttpAnswer odd = upload("?name=odd.csv", "a,b\n1\n");
+  EXPECT_THAT(odd.body, HasSubstr("odd.csv"));
+  tells_no_folder(odd);
+  tells_no_folder(upload("?name=rows.parquet", "PAR1 not really"));
+  const HttpAnswer made = upload("?name=kept.csv&id=kept&faulty=true", "a,b\n1,2\n3\n");
+  ASSERT_EQ(made.status, 201) << made.body;
+  tells_no_folder(made);
+  tells_no_folder(service().get("/api/datasets/kept"));
+  tells_no_folder(service().get("/api/datasets/kept/preview"));
+  tells_no_folder(service().post("/api/datasets/kept/validate", json::object()));
+  tells_no_folder(service().post("/api/datasets/kept/validate", {{"ranges", {{"c", {0, 1}}}}}));
+  // A job fails over the row, with its reason.
+  json job = small_training(1);
+  job["document"]["cards"]["load"]["config"] = {{"source", "datasets"}, {"dataset_ids", {"kept"}}};
+  job["document"]["cards"]["train"]["config"]["target_column"] = "b";
+  const std::string id = service().post("/api/training/jobs", job).json()["id"];
+  const json failed = service().wait_for_job(id, {"failed", "completed"});
+  EXPECT_THAT(failed["reason"].get<std::string>(), HasSubstr("uploads/"));
+  for (const char* part : {"", "/log", "/events"})
+    tells_no_folder(service().get("/api/training/jobs/" + id + part));
+  EXPECT_EQ(service().ask("DELETE", "/api/training/jobs/" + id).status, 200);
+  EXPECT_EQ(service().ask("DELETE", "/api/datasets/kept").status, 200);
+}
+
+TEST_F(ServiceDatasets, ThatAreNotThereAreToldToTheJobThatNamesThem) {
+  json job = small_training(1);
+  job["document"]["cards"]["load"]["config"] = {{"source", "datasets"}, {"dataset_ids", {"boston_housing"}}};
+  const HttpAnswer sample = service().post("/api/training/jobs", job);
+  EXPECT_EQ(sample.status, 422);
+  EXPECT_THAT(sample.body, HasSubstr("/api/datasets/generate"));
+  const HttpAnswer settings = service().post(
+      "/api/training/jobs", {{"config", {{"dataset_ids", {"nothing"}}, {"target_column", "y"}}}});
+  EXPECT_EQ(settings.status, 422);
+  EXPECT_THAT(settings.body, HasSubstr("there is no dataset 'nothing'"));
+  for (const HttpAnswer* answer : {&sample, &settings}) {
+    EXPECT_THAT(answer->body, Not(HasSubstr("store.sqlite")));
+    EXPECT_THAT(answer->body, Not(HasSubstr("--")));
+  }
 }
 
 TEST_F(ServiceDatasets, AreReadFromWhereTheOperatorAllows) {

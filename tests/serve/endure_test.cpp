@@ -189,6 +189,7 @@ TEST(EndureRemoval, ThatWasCutShortIsFinishedAtTheNextStart) {
   std::ofstream(folder) << "in the way";
   EXPECT_EQ(service.ask("DELETE", jobs + "/" + id).status, 503);
   EXPECT_EQ(service.post(jobs + "/" + id + "/resume", {}).status, 409);
+  EXPECT_EQ(service.get("/api/models").json()["total"], 1);
   service.kill();
   fs::remove(folder);
   fs::rename(aside, folder);
@@ -197,6 +198,7 @@ TEST(EndureRemoval, ThatWasCutShortIsFinishedAtTheNextStart) {
   EXPECT_FALSE(fs::exists(folder));
   EXPECT_FALSE(fs::exists(service.data() / "jobs" / id));
   EXPECT_TRUE(fs::is_empty(service.data() / "removing"));
+  EXPECT_EQ(service.get("/api/models").json()["total"], 0) << "a model whose files are gone";
 }
 
 TEST(EndureTime, OfAJobCountsOverPausesAndServices) {

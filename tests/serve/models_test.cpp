@@ -107,7 +107,31 @@ TEST_F(ServiceModels, PredictCsvAsTheCommandDoes) {
                                           {{"Content-Type", "text/csv"}, {"Accept", "text/csv"}});
   EXPECT_EQ(as_csv.header("content-type"), "text/csv; charset=utf-8");
   EXPECT_THAT(as_csv.body, testing::StartsWith("\"prediction\"\n"));
-  EXPECT_EQ(service().ask("POST", "/api/models/csv/predict", "a,b\n1\n", csv).status, 422);
+  EXPECT_FALSE(as_json.json().contains("notes")) << as_json.body;
+  const HttpAnswer more =
+      service().ask("POST", "/api/models/csv/predict", names + ",colour\n" + values + ",red\n", csv);
+  json other = house();
+  other["colour"] = "red";
+  EXPECT_EQ(more.json()["notes"], predict("csv", {{"rows", {other}}}).json()["notes"]) << more.body;
+  // The basis of the intervals is told too.
+  json held_back = small_training(2, 7);
+  held_back["document"]["cards"]["model"]["config"]["validation_ratio"] = 0.2;
+  const std::string job = service().post("/api/training/jobs", held_back).json()["id"];
+  ASSERT_EQ(service().wait_for_job(job, {"completed", "failed"})["state"], "completed");
+  const json newest = service().get("/api/models").json()["models"].at(0);
+  ASSERT_EQ(put("/api/models/deployments/sure", {{"model", newest["id"]}}).status, 200);
+  const json sure = service().post("/api/models/sure/predict?interval=90", {{"rows", {other}}}).json();
+  ASSERT_EQ(sure["notes"].size(), 2U) << sure.dump(1);
+  EXPECT_THAT(sure["notes"][0].get<std::string>(), HasSubstr("colour"));
+  EXPECT_THAT(sure["notes"][1].get<std::string>(), HasSubstr("intervals rest on"));
+  EXPECT_EQ(service().ask("DELETE", "/api/models/deployments/sure").status, 200);
+  EXPECT_EQ(service().ask("DELETE", "/api/training/jobs/" + job).status, 200);
+  const HttpAnswer odd = service().ask("POST", "/api/models/csv/predict", "a,b\n1\n", csv);
+  EXPECT_EQ(odd.status, 422);
+  EXPECT_THAT(odd.body, HasSubstr("the rows"));
+  EXPECT_THAT(odd.body, testing::Not(HasSubstr("/tmp")));
+  const HttpAnswer unable = service().ask("POST", "/api/models/csv/predict?every_window=true", body, csv);
+  EXPECT_THAT(unable.body, HasSubstr("every_window: the model predicts rows"));
 }
 
 TEST_F(ServiceModels, RefuseRowsThatAreNone) {
@@ -128,6 +152,12 @@ TEST_F(ServiceModels, RefuseRowsThatAreNone) {
   EXPECT_EQ(status(R"({"rows": [{"AGE": {"deep": 1}}]})"), 422);
   EXPECT_EQ(status(R"({"rows": [{"AGE": 1e999}]})"), 400);
   EXPECT_EQ(status(R"({"rows": [)" + std::string(100'000, '[')), 422);
+  for (const char* query : {"", "?interval=90"})
+    EXPECT_THAT(
+        service()
+            .post(std::string("/api/models/strict/predict") + query, {{"rows", {house()}}, {"interval", 90}})
+            .body,
+        HasSubstr("predict?interval=90"));
   EXPECT_EQ(predict("nobody", {{"rows", {house()}}}).status, 404);
 }
 

@@ -200,6 +200,19 @@ TEST_F(ServiceRuns, AFinishedTrainingGoesOnForMoreEpochsAsOneThatNeverEnded) {
   EXPECT_NE(first["summary"]["results"], more["summary"]["results"]);
 }
 
+TEST_F(ServiceRuns, ATrainingWhoseDatasetIsGoneDoesNotGoOn) {
+  const json dataset{{"id", "passing"}, {"sample", "boston_housing"}, {"rows", 100}};
+  ASSERT_EQ(service_->post("/api/datasets/generate", dataset).status, 201);
+  json training = small_training(2, 61);
+  training["document"]["cards"]["load"]["config"] = {{"source", "datasets"}, {"dataset_ids", {"passing"}}};
+  const std::string id = service_->post("/api/training/jobs", training).json()["id"];
+  ASSERT_EQ(service_->wait_for_job(id, {"completed", "failed"})["state"], "completed");
+  ASSERT_EQ(service_->ask("DELETE", "/api/datasets/passing").status, 200);
+  const HttpAnswer answer = service_->post("/api/training/jobs/" + id + "/continue", {{"epochs", 1}});
+  EXPECT_EQ(answer.status, 422) << answer.body;
+  EXPECT_THAT(answer.body, HasSubstr("there is no dataset 'passing'"));
+}
+
 TEST_F(ServiceRuns, WhatCannotGoOnIsToldWhy) {
   const std::string done = "/api/training/jobs/" + job(2, 51)["id"].get<std::string>() + "/continue";
   EXPECT_EQ(service_->post(done, {{"epochs", 0}}).status, 422);

@@ -1,6 +1,7 @@
 #include "store/records.h"
 
 #include <csignal>
+#include <cstdlib>
 
 #include <gmock/gmock.h>
 #include <sys/wait.h>
@@ -17,6 +18,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class RecordsOfBoth : public BothStores {
  protected:
@@ -134,6 +136,26 @@ TEST_P(RecordsOfBoth, AreBroughtUpToDateByOneOfManyWhoOpenThemAtOnce) {
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
   }
   EXPECT_EQ(DatasetStore().find("houses").rows, 506);
+}
+
+TEST(RecordsPlace, WrittenWronglyIsToldHowItIsWritten) {
+  const char* before = std::getenv("STOKER_STORE");
+  const std::string usual = before == nullptr ? "" : before;
+  for (const char* wrong : {"sqlite3:store.db", "sqlite://store.db", "SQLITE:store.db", "sqllite:store.db",
+                            "postgress://me:Sesame@h/x"}) {
+    setenv("STOKER_STORE", wrong, 1);
+    try {
+      Records();
+      ADD_FAILURE() << wrong;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("sqlite:PATH"), Not(HasSubstr("Sesame"))));
+    }
+  }
+  for (const char* fine : {"sqlite:store.db", "sqlite:///tmp/store.db", "C:store.db", "postgres://h/x"}) {
+    setenv("STOKER_STORE", fine, 1);
+    EXPECT_NO_THROW(Records()) << fine;
+  }
+  before == nullptr ? unsetenv("STOKER_STORE") : setenv("STOKER_STORE", usual.c_str(), 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(On, RecordsOfBoth, ::testing::Values(StoreKind::sqlite, StoreKind::postgres),

@@ -57,6 +57,29 @@ TEST_P(TokensOnRecord, AreNoLongerGoodWhenRevokedWithTheirSessions) {
   }
 }
 
+TEST_P(TokensOnRecord, OfOneNameAreNotGoodAtTheSameTime) {
+  tokens_.create("anna", UserRole::user);
+  try {
+    tokens_.create("anna", UserRole::viewer);
+    ADD_FAILURE() << "there are two of one name";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr(tokens_.all().front().id));
+  }
+  EXPECT_THAT(tokens_.all(), SizeIs(1));
+  tokens_.revoke("anna");
+  const std::string next = tokens_.create("anna", UserRole::user);
+  tokens_.create("over", UserRole::user, time_stamp_in(-1));
+  tokens_.create("over", UserRole::user);
+  // As earlier versions allowed: then the id must say which is meant.
+  records_.to_write().run("UPDATE stoker_tokens SET name = 'anna' WHERE name = 'over'");
+  EXPECT_THROW(tokens_.revoke("anna"), Error);
+  ASSERT_TRUE(tokens_.find(next));
+  tokens_.revoke(tokens_.find(next)->id);
+  EXPECT_FALSE(tokens_.find(next));
+  tokens_.revoke("anna");
+  for (const TokenRecord& each : tokens_.all()) EXPECT_FALSE(is_good(each));
+}
+
 TEST_P(TokensOnRecord, AreGoodUntilTheyExpire) {
   const std::string over = tokens_.create("over", UserRole::user, time_stamp_in(-1));
   const std::string good = tokens_.create("good", UserRole::user, time_stamp_in(3600));

@@ -48,8 +48,12 @@ class HeardLines {
     last_.push_back(text);
     if (last_.size() > most_last) last_.pop_front();
     if (++count_ > most_noted) return;
-    const bool warns = text.starts_with("warning:") || text.starts_with("Warning:");
-    context_.listener.note(warns ? Severity::warning : Severity::info, fmt::format("{}: {}", name_, text));
+    // Whoever shows a warning says that it is one.
+    constexpr std::string_view mark = "warning:";
+    const bool warns = lower_case(text.substr(0, mark.size())) == mark;
+    const std::size_t begin = warns ? std::min(text.find_first_not_of(' ', mark.size()), text.size()) : 0;
+    context_.listener.note(warns ? Severity::warning : Severity::info,
+                           fmt::format("{}: {}", name_, text.substr(begin)));
   }
   void finish() const {
     if (count_ > most_noted)

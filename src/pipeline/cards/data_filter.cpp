@@ -20,7 +20,8 @@ config::Fields fields(FilterSettings& c) {
       config::field(
           "where", c.where,
           "Conditions that all have to hold for a row to be kept, each a column, one of >= > <= < = != "
-          "and a number; a row whose value is missing is left out"),
+          "and a number, for which a row whose value is missing is left out; or a column of any type and is "
+          "not null or is null"),
       config::field("min_snr_db", c.min_snr_db, "The same as where: [snr_db >= NUMBER]"),
       config::field("max_gdop", c.max_gdop, "The same as where: [gdop <= NUMBER]"),
   };

@@ -55,8 +55,13 @@ void add_importance(const Model& model, const Table& table, const EvaluateSettin
                       human_count(columns), counted(static_cast<std::uint64_t>(config.repeats), "time")));
     return;
   }
-  evaluation.charts.emplace_back(column_importance(
-      model, with_usable_targets(table, model.preparation, no_notes()), *metric, config, stop));
+  ColumnImportance found = telling_importance(
+      model, with_usable_targets(table, model.preparation, no_notes()), *metric, config, stop);
+  if (found.metric != metric->name)
+    notes(Severity::info,
+          fmt::format("importance is measured by {}: whichever column is shuffled, {} stays the same",
+                      found.metric, metric->name));
+  evaluation.charts.emplace_back(std::move(found));
 }
 
 // What a picture of the evaluation shows.
@@ -104,7 +109,7 @@ PortValues evaluate_model(const CardContext& context) {
 CardType evaluate() {
   return {
       .name = "evaluate",
-      .version = 8,
+      .version = 9,
       .title = "Evaluate",
       .help =
           "Measures a trained model on rows that it has not seen: R2 and errors in real units, or accuracy, "

@@ -1,0 +1,76 @@
+#include "serve/dataset_words.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "data/source.h"
+#include "serve/allowed_sources.h"
+
+namespace stoker::serve {
+namespace {
+
+using nlohmann::json;
+
+// The command takes a file, a variable or an option where it finds no address.
+std::string sound_address(const std::string& address, const char* setting,
+                          const std::vector<std::string>& beginnings, const ServiceConfig& config) {
+  const std::string start = lower_case(address.substr(0, 16));
+  if (std::ranges::none_of(beginnings, [&](const std::string& each) { return start.starts_with(each); }))
+    refuse("{}: an address begins with {}", setting, join(beginnings, " or "));
+  refuse_address_not_allowed(address, config);
+  return address;
+}
+
+}  // namespace
+
+std::string place_of_source(const SourceConfig& source, const ServiceConfig& config) {
+  for (const SettingProblem& problem : problems_with(source))
+    refuse("source.{}: {}", problem.setting, problem.problem);
+  switch (source.source) {
+    case SourceKind::sample:
+      return fmt::format("sample:{}", config::name_of(source.sample_name));
+    case SourceKind::url:
+      if (!config.allows_urls)
+        refuse("this service fetches nothing from addresses; its operator can allow it (--allow-urls)");
+      return sound_address(source.url, "source.url", {"http://", "https://"}, config);
+    case SourceKind::postgres:
+      if (!config.allows_databases)
+        refuse(
+            "this service reads no databases by their address; its operator can allow it "
+            "(--allow-databases)");
+      return sound_address(source.uri, "source.uri", {"postgres://", "postgresql://", "${"}, config);
+    case SourceKind::datasets:
+      refuse("a dataset is put on record by what it is read from, not by other datasets");
+    default:
+      return AllowedPath{config.data}(source.path).string();
+  }
+}
+
+std::vector<std::string> flags_of_source(const SourceConfig& source) {
+  constexpr std::array<std::string_view, 8> told_otherwise{
+      "source", "path", "url", "sample_name", "uri", "refresh", "refresh_query", "dataset_ids"};
+  const json usual = config::to_json(config::write(SourceConfig{}));
+  const json given = config::to_json(config::write(source));
+  std::vector<std::string> flags;
+  for (const auto& [name, value] : given.items()) {
+    const bool is_told = std::ranges::find(told_otherwise, name) != told_otherwise.end();
+    if (is_told || value.is_null() || value == usual.at(name)) continue;
+    std::string flag = "--" + name;
+    std::ranges::replace(flag, '_', '-');
+    if (value.is_object()) {
+      for (const auto& [column, form] : value.items())
+        flags.push_back(fmt::format("{}={}={}", flag, column, form.get<std::string>()));
+    } else {
+      flags.push_back(
+          fmt::format("{}={}", flag, value.is_string() ? value.get<std::string>() : value.dump()));
+    }
+  }
+  return flags;
+}
+
+}  // namespace stoker::serve
