@@ -11,6 +11,7 @@
 #include "data/source.h"
 #include "serve/allowed_sources.h"
 #include "serve/body.h"
+#include "serve/preview_schema.h"
 #include "serve/program_run.h"
 #include "serve/service.h"
 #include "store/dataset_store.h"
@@ -382,7 +383,7 @@ std::vector<Route> dataset_routes(Service& service) {
   add("GET", "/{id}/preview", "previewDataset",
       "Its first rows, and of each column the type, what is missing and how its values are distributed",
       preview_dataset)
-      .answers = {{200, "The preview"}, none, wrong};
+      .answers = {{200, "The preview", schema::preview()}, none, wrong};
   Route& validate =
       add("POST", "/{id}/validate", "validateDataset", "Look for faults in its rows", validate_dataset);
   validate.body = schema_of<Repair>();
