@@ -116,7 +116,8 @@ Service::Service(ServiceConfig config)
       gate_(config_.gate, tokens_),
       models_(records_),
       served_(models_, config_.model_bytes),
-      queue_({config_.data, config_.program, slots_of_machine(config_.program, config_.processor_slots),
+      gauges_(config_.program),
+      queue_({config_.data, config_.program, slots_of_machine(gauges_.devices(), config_.processor_slots),
               config_.grace, config_.hang_after, 5,
               [this](const JobRecord& job) { put_model_on_record(job.id, job.name, job.run); }},
              jobs_),
@@ -130,6 +131,7 @@ Service::Service(ServiceConfig config)
   routes_.add(model_routes(*this));
   routes_.add(prediction_routes(*this));
   routes_.add(system_routes(*this));
+  routes_.add(device_routes(*this));
   routes_.add(card_routes());
   routes_.add(project_routes(*this));
   routes_.add(document_routes(*this));

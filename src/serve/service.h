@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "serve/audit_log.h"
+#include "serve/device_gauges.h"
 #include "serve/gate.h"
 #include "serve/http.h"
 #include "serve/job_queue.h"
@@ -64,6 +65,7 @@ class Service : public Site {
   Gate& gate() { return gate_; }
   ModelStore& models() { return models_; }
   ServedModels& served() { return served_; }
+  DeviceGauges& gauges() { return gauges_; }
   AuditLog& audit() { return audit_; }
   const Routes& routes() const { return routes_; }
   const RequestFigures& figures() const { return figures_; }
@@ -89,6 +91,7 @@ class Service : public Site {
   Gate gate_;
   ModelStore models_;
   ServedModels served_;
+  DeviceGauges gauges_;
   JobQueue queue_;
   AuditLog audit_;
   RateLimit rate_;
@@ -104,6 +107,7 @@ std::vector<Route> dataset_routes(Service& service);
 std::vector<Route> model_routes(Service& service);
 std::vector<Route> prediction_routes(Service& service);
 std::vector<Route> system_routes(Service& service);
+std::vector<Route> device_routes(Service& service);
 std::vector<Route> card_routes();
 std::vector<Route> project_routes(Service& service);
 std::vector<Route> document_routes(Service& service);
