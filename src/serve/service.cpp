@@ -136,6 +136,7 @@ Service::Service(ServiceConfig config)
   routes_.add(project_routes(*this));
   routes_.add(document_routes(*this));
   routes_.add(document_run_routes(*this));
+  routes_.add(explain_routes(*this));
   routes_.add(run_routes(*this));
   routes_.add(run_file_routes(*this));
   routes_.add(sweep_routes(*this));

@@ -112,6 +112,7 @@ std::vector<Route> card_routes();
 std::vector<Route> project_routes(Service& service);
 std::vector<Route> document_routes(Service& service);
 std::vector<Route> document_run_routes(Service& service);
+std::vector<Route> explain_routes(Service& service);
 std::vector<Route> run_routes(Service& service);
 std::vector<Route> run_file_routes(Service& service);
 std::vector<Route> sweep_routes(Service& service);
