@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
+#include "device/cuda.h"
 #include "device/device.h"
 #include "device/gpu_meter.h"
 
@@ -26,6 +27,7 @@ nlohmann::json as_json(const DeviceList& list) {
     if (each.device.is_cuda()) {
       device["compute_capability"] = each.compute_capability;
       device["driver"] = each.driver;
+      device["bus"] = cuda::bus_place(each.device.index);
     }
     devices.push_back(std::move(device));
   }

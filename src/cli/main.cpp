@@ -27,6 +27,7 @@ constexpr std::array commands{
     Command{"preview", "Show the first rows of a file, a URL or a sample, with types and missing values",
             declare_preview},
     Command{"validate", "Check a document and report everything that is wrong with it", declare_validate},
+    Command{"step", "Show what happens in one training step of a document, number by number", declare_step},
     Command{"cards", "List the types of cards, or show one with its settings", declare_cards},
     Command{"runs", "List, show, compare and delete earlier runs", declare_runs},
     Command{"datasets", "Put datasets on record, check, repair and make them", declare_datasets},

@@ -9,7 +9,7 @@
 #include "cli/command.h"
 #include "cli/reading_settings.h"
 #include "cli/terminal.h"
-#include "data/column_distribution.h"
+#include "data/preview_json.h"
 #include "data/source.h"
 #include "data/table.h"
 #include "store/open_source.h"
@@ -24,35 +24,6 @@ struct PreviewCommand {
   bool distributions = false;
   config::Value reading;  // settings of the source, by their names
 };
-
-nlohmann::json as_json(const Preview& shown) {
-  nlohmann::json columns = nlohmann::json::array();
-  for (const Preview::Column& column : shown.columns) {
-    columns.push_back({{"name", column.name}, {"type", column.type}, {"nulls", column.nulls}});
-  }
-  return {{"rows", shown.rows}, {"columns", std::move(columns)}, {"first_rows", shown.first_rows}};
-}
-
-// What the values of a column are like: of numbers how many lie in each of some equal steps, else which come
-// up most.
-nlohmann::json as_json(const ColumnDistribution& found) {
-  if (found.counts.empty() && found.frequent.empty()) return nullptr;
-  if (!found.counts.empty())
-    return {{"lowest", found.lowest},
-            {"highest", found.highest},
-            {"mean", found.mean},
-            {"deviation", found.deviation},
-            {"counts", found.counts}};
-  nlohmann::json values = nlohmann::json::array();
-  for (const auto& [value, rows] : found.frequent) values.push_back({{"value", value}, {"rows", rows}});
-  return {{"distinct", found.distinct}, {"frequent", std::move(values)}};
-}
-
-void add_distributions(const Table& table, nlohmann::json& json) {
-  for (const ColumnDistribution& found : distributions(table))
-    for (nlohmann::json& column : json["columns"])
-      if (column["name"] == found.column) column["distribution"] = as_json(found);
-}
 
 std::string as_text(const Preview& shown, const std::string& description) {
   std::vector<std::vector<std::string>> columns{{"column", "type", "missing"}};
@@ -77,7 +48,7 @@ ExitCode show(const PreviewCommand& command) {
   Preview shown = preview(table);
   shown.first_rows.resize(std::min(shown.first_rows.size(), command.rows));
   if (command.json) {
-    nlohmann::json json = as_json(shown);
+    nlohmann::json json = to_json(shown);
     if (command.distributions) add_distributions(table, json);
     print_json(json);
   } else {

@@ -85,7 +85,99 @@ class PlaceFinder {
   std::span<double> found_;
 };
 
+// Numbers whose keys begin alike, and have places from `begin` to `end` among them.
+struct RankGroup {
+  RankKey beginning = 0;  // what is left of a key without its last `shift` bits
+  std::size_t first_place = 0;
+  std::size_t size = 0;
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+constexpr int all_bits = 64;
+constexpr std::size_t most_numbers_held = std::size_t{1} << 18;
+
+RankKey beginning_of(RankKey key, int shift) {
+  return shift == all_bits ? 0 : key >> shift;
+}
+
+// The group that a key is of, -1 if none; there are no more groups than places.
+std::ptrdiff_t group_of(std::span<const RankGroup> groups, RankKey beginning) {
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    if (groups[i].beginning == beginning) return static_cast<std::ptrdiff_t>(i);
+  return -1;
+}
+
+// The groups divided by the next part of the keys, and of the new ones those that have a place among them.
+std::vector<RankGroup> divided_groups(const NumberBlocks& blocks, std::span<const std::size_t> places,
+                                      std::span<const RankGroup> groups, int shift, KeyPart part) {
+  const std::size_t values = std::size_t{1} << part.bits;
+  std::vector<std::size_t> sizes(groups.size() * values);
+  blocks([&](std::span<const double> numbers) {
+    for (const double number : numbers) {
+      const RankKey key = rank_key(number);
+      const std::ptrdiff_t group = group_of(groups, beginning_of(key, shift));
+      if (group >= 0)
+        ++sizes[static_cast<std::size_t>(group) * values + ((key >> part.shift) & (values - 1))];
+    }
+  });
+  std::vector<RankGroup> result;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    std::size_t first_place = groups[g].first_place;
+    std::size_t begin = groups[g].begin;
+    for (std::size_t value = 0; value < values && begin < groups[g].end; ++value) {
+      const std::size_t size = sizes[g * values + value];
+      std::size_t end = begin;
+      while (end < groups[g].end && places[end] < first_place + size) ++end;
+      if (end > begin)
+        result.push_back({(groups[g].beginning << part.bits) | value, first_place, size, begin, end});
+      begin = end;
+      first_place += size;
+    }
+  }
+  return result;
+}
+
+std::vector<double> found_in_groups(const NumberBlocks& blocks, std::span<const std::size_t> places,
+                                    std::span<const RankGroup> groups, int shift) {
+  std::vector<std::vector<double>> members(groups.size());
+  for (std::size_t g = 0; g < groups.size(); ++g) members[g].reserve(groups[g].size);
+  blocks([&](std::span<const double> numbers) {
+    for (const double number : numbers) {
+      const std::ptrdiff_t group = group_of(groups, beginning_of(rank_key(number), shift));
+      if (group >= 0) members[static_cast<std::size_t>(group)].push_back(number);
+    }
+  });
+  std::vector<double> found;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    std::vector<std::size_t> inside;
+    for (std::size_t i = groups[g].begin; i < groups[g].end; ++i)
+      inside.push_back(places[i] - groups[g].first_place);
+    const std::vector<double> part = numbers_at(members[g], inside);
+    found.insert(found.end(), part.begin(), part.end());
+  }
+  return found;
+}
+
 }  // namespace
+
+std::vector<double> numbers_at(const NumberBlocks& blocks, std::size_t count,
+                               std::span<const std::size_t> places) {
+  std::vector<RankGroup> groups{{0, 0, count, 0, places.size()}};
+  int shift = all_bits;
+  const auto are_too_many = [&] {
+    std::size_t all = 0;
+    for (const RankGroup& each : groups) all += each.size;
+    return all > most_numbers_held;
+  };
+  for (const KeyPart part : key_parts) {
+    if (!are_too_many()) return found_in_groups(blocks, places, groups, shift);
+    groups = divided_groups(blocks, places, groups, shift, part);
+    shift = part.shift;
+  }
+  std::vector<double> found;  // all numbers of a group are the same by now
+  for (const RankGroup& each : groups) found.resize(each.end, number_of_key(each.beginning));
+  return found;
+}
 
 std::vector<double> numbers_at(std::span<const double> numbers, std::span<const std::size_t> places) {
   std::vector<double> found(places.size());

@@ -92,6 +92,10 @@ Table take_rows(const Table& table, std::vector<std::int64_t> rows) {
           table.group_column, table.time_order, table.windows};
 }
 
+std::string shown_value(const arrow::ChunkedArray& column, std::int64_t row) {
+  return value_text(*or_fail(column.GetScalar(row), "reading a value"));
+}
+
 Preview preview(const Table& table) {
   constexpr std::int64_t values_worth_a_thread = std::int64_t{1} << 20;
   const int count = table.columns->num_columns();
@@ -101,16 +105,15 @@ Preview preview(const Table& table) {
   const auto shown = static_cast<std::size_t>(std::min(result.rows, preview_rows));
   result.first_rows.assign(shown, std::vector<std::string>(static_cast<std::size_t>(count)));
   result.columns.resize(static_cast<std::size_t>(count));
-  share_among_threads(
-      count, static_cast<int>(std::clamp<std::int64_t>(worth, 1, cores_to_share())), [&](std::int64_t c) {
-        const auto at = static_cast<std::size_t>(c);
-        const auto column = table.columns->column(static_cast<int>(c));
-        result.columns[at] = {table.columns->field(static_cast<int>(c))->name(), column->type()->ToString(),
-                              count_missing(*column)};
-        for (std::size_t row = 0; row < shown; ++row)
-          result.first_rows[row][at] =
-              value_text(*or_fail(column->GetScalar(static_cast<std::int64_t>(row)), "reading a value"));
-      });
+  share_among_threads(count, static_cast<int>(std::clamp<std::int64_t>(worth, 1, cores_to_share())),
+                      [&](std::int64_t c) {
+                        const auto at = static_cast<std::size_t>(c);
+                        const auto column = table.columns->column(static_cast<int>(c));
+                        result.columns[at] = {table.columns->field(static_cast<int>(c))->name(),
+                                              column->type()->ToString(), count_missing(*column)};
+                        for (std::size_t row = 0; row < shown; ++row)
+                          result.first_rows[row][at] = shown_value(*column, static_cast<std::int64_t>(row));
+                      });
   return result;
 }
 

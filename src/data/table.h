@@ -60,6 +60,8 @@ struct Preview {
   std::vector<std::vector<std::string>> first_rows;  // at most 100, as text; missing values are ""
 };
 Preview preview(const Table& table);
+// A value as a preview shows it.
+std::string shown_value(const arrow::ChunkedArray& column, std::int64_t row);
 
 // Arrow IPC, for the cache: what a table knows of its source comes back too. Written atomically.
 void write_arrow(const Table& table, const std::filesystem::path& path);

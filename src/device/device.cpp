@@ -33,7 +33,7 @@ DeviceInfo cpu_info() {
   DeviceInfo info;
   info.model = cpu_model();
   info.total_bytes = memory_bytes();
-  info.free_bytes = memory_line("MemAvailable");
+  info.free_bytes = available_memory_bytes();
   info.compute_units = cpu_cores();
   return info;
 }
@@ -111,6 +111,10 @@ int cpu_cores() {
 
 std::uint64_t memory_bytes() {
   return memory_line("MemTotal");
+}
+
+std::uint64_t available_memory_bytes() {
+  return memory_line("MemAvailable");
 }
 
 std::uint64_t peak_memory_bytes() {

@@ -24,6 +24,7 @@ Device choose_device(const std::string& wanted, const Notes& notes);
 std::string cpu_model();
 int cpu_cores();
 std::uint64_t memory_bytes();
+std::uint64_t available_memory_bytes();  // free, or held for files that the system can let go of
 std::uint64_t peak_memory_bytes();
 
 }  // namespace stoker

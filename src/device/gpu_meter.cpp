@@ -123,6 +123,9 @@ class NvmlMeter : public GpuMeter {
   NvmlMeter(const Nvml& nvml, NvmlDevice device) : nvml_(nvml), device_(device) {}
   std::string name() const override { return nvml_.name(device_); }
   GpuReading read() const override { return nvml_.read(device_); }
+  bool is_at(const std::string& bus_place) const override {
+    return !bus_place.empty() && nvml_.at(bus_place) == device_;
+  }
 
  private:
   const Nvml& nvml_;

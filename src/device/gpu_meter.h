@@ -29,8 +29,9 @@ struct GpuReading {
 class GpuMeter {
  public:
   virtual ~GpuMeter() = default;
-  virtual std::string name() const = 0;  // "NVIDIA H200"
-  virtual GpuReading read() const = 0;   // what a GPU does not tell is 0
+  virtual std::string name() const = 0;                        // "NVIDIA H200"
+  virtual GpuReading read() const = 0;                         // what a GPU does not tell is 0
+  virtual bool is_at(const std::string& bus_place) const = 0;  // "0000:0F:00.0"; never at ""
 };
 
 // Of all GPUs of the machine, in the order of the driver; none with the reason.

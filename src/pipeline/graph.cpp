@@ -32,7 +32,8 @@ std::map<std::string, std::size_t> positions_of(const std::vector<Card>& cards) 
 
 std::string with_article(PortType type) {
   const std::string name(config::name_of(type));
-  return type == PortType::arrays ? name : "a " + name;
+  if (type == PortType::arrays) return name;
+  return (type == PortType::optimizer ? "an " : "a ") + name;
 }
 
 class Connections {

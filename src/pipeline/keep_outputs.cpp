@@ -15,9 +15,9 @@ std::string trained_by(const Card& card) {
   return connected.empty() ? "" : connected.front().card;
 }
 
-void keep_output(const Card& card, Keep keep, const PortValue& value, bool reused, RunFolder& folder,
-                 RunSummary& summary) {
-  switch (keep) {
+void keep_output(const Card& card, const Output& output, const PortValue& value, bool reused,
+                 RunFolder& folder, RunSummary& summary) {
+  switch (output.keep) {
     case Keep::nothing:
       return;
     case Keep::model:
@@ -30,6 +30,8 @@ void keep_output(const Card& card, Keep keep, const PortValue& value, bool reuse
       return folder.keep_evaluation(card.id, summary.evaluations.back().second, trained_by(card));
     case Keep::predictions:
       return folder.keep_predictions(card.id, std::get<Table>(value));
+    case Keep::report:
+      return folder.keep_report(card.id, output.name, *std::get<Report>(value));
   }
 }
 
@@ -40,7 +42,7 @@ void keep_outputs(const Card& card, const Outputs& outputs, bool reused, RunFold
   for (const Output& output : card.kind->outputs) {
     const PortValue& value = outputs.get(card.id, output.name);
     if (output.type == PortType::table) folder.keep_preview(card.id, output.name, std::get<Table>(value));
-    keep_output(card, output.keep, value, reused, folder, summary);
+    keep_output(card, output, value, reused, folder, summary);
   }
 }
 

@@ -19,7 +19,8 @@
 namespace stoker {
 
 // What flows from card to card.
-enum class PortType { table, model_spec, model, report, arrays };
+// The last three are parts of one training step (train/plain_step.h), as arrays.
+enum class PortType { table, model_spec, model, report, arrays, batch, network, optimizer };
 
 struct Port {
   std::string name;
@@ -51,7 +52,7 @@ struct Input : Port {
 };
 
 // What people find of an output in the run folder, beside the preview of a table.
-enum class Keep { nothing, model, training, evaluation, predictions };
+enum class Keep { nothing, model, training, evaluation, predictions, report };
 struct Output : Port {
   Keep keep = Keep::nothing;
 };
@@ -84,5 +85,5 @@ std::vector<std::string> port_names(const std::vector<AnyPort>& ports) {
 }  // namespace stoker
 
 template <>
-inline constexpr std::array<std::string_view, 5> stoker::config::names<stoker::PortType>{
-    "table", "model_spec", "model", "report", "arrays"};
+inline constexpr std::array<std::string_view, 8> stoker::config::names<stoker::PortType>{
+    "table", "model_spec", "model", "report", "arrays", "batch", "network", "optimizer"};

@@ -36,6 +36,9 @@ std::string port_file_name(const Port& port) {
     case PortType::model:
       return port.name;
     case PortType::arrays:
+    case PortType::batch:
+    case PortType::network:
+    case PortType::optimizer:
       return port.name + ".safetensors";
     case PortType::model_spec:
     case PortType::report:
@@ -56,6 +59,9 @@ void write_port_value(const PortValue& value, const Port& port, const std::files
     case PortType::report:
       return write_json(*std::get<std::shared_ptr<const json>>(value), path);
     case PortType::arrays:
+    case PortType::batch:
+    case PortType::network:
+    case PortType::optimizer:
       return write_safetensors(path, *std::get<std::shared_ptr<const NamedArrays>>(value));
   }
 }
@@ -70,6 +76,9 @@ PortValue read_port_value(const Port& port, const std::filesystem::path& folder)
     case PortType::model_spec:
       return spec_from_json(read_json(path));
     case PortType::arrays:
+    case PortType::batch:
+    case PortType::network:
+    case PortType::optimizer:
       return std::make_shared<const NamedArrays>(read_safetensors(path));
     case PortType::report:
       break;

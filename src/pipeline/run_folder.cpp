@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/unfinished_line.h"
 #include "base/without_sync.h"
+#include "data/preview_json.h"
 #include "device/device.h"
 #include "pipeline/training_card.h"
 #include "pipeline/training_report.h"
@@ -338,12 +339,13 @@ void RunFolder::keep_predictions(const std::string& card, const Table& predictio
 
 void RunFolder::keep_preview(const std::string& card, const std::string& output, const Table& table) {
   fail_if_gone();
-  const Preview seen = preview(table);
-  json columns = json::array();
-  for (const Preview::Column& column : seen.columns) {
-    columns.push_back({{"name", column.name}, {"type", column.type}, {"nulls", column.nulls}});
-  }
-  const json whole{{"rows", seen.rows}, {"columns", std::move(columns)}, {"first_rows", seen.first_rows}};
+  json whole = to_json(preview(table));
+  add_distributions(table, whole);
+  keep_report(card, output, whole);
+}
+
+void RunFolder::keep_report(const std::string& card, const std::string& output, const json& whole) {
+  fail_if_gone();
   const WithoutSync for_a_look_only;
   const fs::path folder = paths_.folder / "previews";
   make_folder(folder);

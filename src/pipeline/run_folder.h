@@ -57,6 +57,8 @@ class RunFolder {
   void keep_predictions(const std::string& card, const Table& predictions);
 
   void keep_preview(const std::string& card, const std::string& output, const Table& table);
+  // What a card has to show of itself, beside the previews of tables.
+  void keep_report(const std::string& card, const std::string& output, const nlohmann::json& whole);
 
   // Writes the end into run.json and events.jsonl. Returns the seconds of all sittings together.
   double end(RunStatus status, const std::string& error, double seconds);

@@ -11,6 +11,7 @@
 #include "data/source.h"
 #include "serve/body.h"
 #include "serve/dataset_words.h"
+#include "serve/preview_schema.h"
 #include "serve/program_run.h"
 #include "serve/request_secrets.h"
 #include "serve/service.h"
@@ -361,7 +362,7 @@ std::vector<Route> dataset_routes(Service& service) {
   add("GET", "/{id}/preview", "previewDataset",
       "Its first rows, and of each column the type, what is missing and how its values are distributed",
       preview_dataset)
-      .answers = {{200, "The preview"}, none, wrong};
+      .answers = {{200, "The preview", schema::preview()}, none, wrong};
   Route& validate =
       add("POST", "/{id}/validate", "validateDataset", "Look for faults in its rows", validate_dataset);
   validate.access = Access::viewer;

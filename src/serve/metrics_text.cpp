@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "device/gpu_meter.h"
 #include "serve/job_events.h"
 #include "serve/service.h"
 
@@ -55,12 +54,10 @@ void add_process(std::string& text) {
              static_cast<double>(std::distance(open, std::filesystem::directory_iterator())));
 }
 
-void add_gpus(std::string& text) {
-  static std::mutex one_at_a_time;
-  const std::lock_guard lock(one_at_a_time);
-  static std::string none_because;
-  static const auto meters = gpu_meters(none_because);
-  if (meters.empty()) return;
+void add_gpus(std::string& text, Service& service) {
+  const nlohmann::json gauges = service.gauges().now();
+  const nlohmann::json& gpus = gauges.at("gpus");
+  if (gpus.empty()) return;
   std::string busy =
       "# HELP stoker_gpu_busy_ratio Share of the last while with something to do.\n"
       "# TYPE stoker_gpu_busy_ratio gauge\n";
@@ -68,11 +65,12 @@ void add_gpus(std::string& text) {
       "# HELP stoker_gpu_memory_used_bytes By all processes.\n"
       "# TYPE stoker_gpu_memory_used_bytes gauge\n";
   std::string power = "# HELP stoker_gpu_power_watts Power drawn.\n# TYPE stoker_gpu_power_watts gauge\n";
-  for (std::size_t i = 0; i < meters.size(); ++i) {
-    const GpuReading reading = meters[i]->read();
-    busy += fmt::format("stoker_gpu_busy_ratio{{gpu=\"{}\"}} {}\n", i, reading.busy);
-    memory += fmt::format("stoker_gpu_memory_used_bytes{{gpu=\"{}\"}} {}\n", i, reading.used_bytes);
-    power += fmt::format("stoker_gpu_power_watts{{gpu=\"{}\"}} {}\n", i, reading.watts);
+  for (const nlohmann::json& gpu : gpus) {
+    const std::size_t number = gpu.at("gpu");
+    busy += fmt::format("stoker_gpu_busy_ratio{{gpu=\"{}\"}} {}\n", number, gpu.at("busy").get<double>());
+    memory += fmt::format("stoker_gpu_memory_used_bytes{{gpu=\"{}\"}} {}\n", number,
+                          gpu.at("used_bytes").get<std::uint64_t>());
+    power += fmt::format("stoker_gpu_power_watts{{gpu=\"{}\"}} {}\n", number, gpu.at("watts").get<double>());
   }
   text += busy + memory + power;
 }
@@ -91,7 +89,7 @@ std::string metrics_text(Service& service) {
              static_cast<double>(JobEvents::listeners()));
   text += service.figures().text();
   add_process(text);
-  add_gpus(text);
+  add_gpus(text, service);
   return text;
 }
 

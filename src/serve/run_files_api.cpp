@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "serve/preview_schema.h"
 #include "serve/run_answers.h"
 
 namespace stoker::serve {
@@ -151,13 +152,14 @@ std::vector<Route> run_file_routes(Service& service) {
       {"GET",
        base + "/previews/{card}/{output}",
        "runPreview",
-       "The first rows of a table that a card has put out",
+       "The first rows of a table that a card has put out, and how the values of each column are distributed "
+       "over all of its rows",
        Access::viewer,
        with(show_preview),
        {},
        nullptr,
        {},
-       {{200, "Rows, columns and their types"}, {404, "There is none"}}},
+       {{200, "Rows, columns and their types", schema::preview()}, {404, "There is none"}}},
   };
 }
 

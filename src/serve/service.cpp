@@ -122,7 +122,8 @@ Service::Service(ServiceConfig config)
       gate_(config_.gate, tokens_),
       models_(records_),
       served_(models_, config_.model_bytes),
-      queue_({config_.data, config_.program, slots_of_machine(config_.program, config_.processor_slots),
+      gauges_(config_.program),
+      queue_({config_.data, config_.program, slots_of_machine(gauges_.devices(), config_.processor_slots),
               config_.grace, config_.hang_after, 5,
               [this](const JobRecord& job) { put_model_on_record(job.id, job.name, job.run); },
               [this](const std::string& job) { take_models_off_record(job); }},
@@ -137,10 +138,12 @@ Service::Service(ServiceConfig config)
   routes_.add(model_routes(*this));
   routes_.add(prediction_routes(*this));
   routes_.add(system_routes(*this));
+  routes_.add(device_routes(*this));
   routes_.add(card_routes());
   routes_.add(project_routes(*this));
   routes_.add(document_routes(*this));
   routes_.add(document_run_routes(*this));
+  routes_.add(explain_routes(*this));
   routes_.add(run_routes(*this));
   routes_.add(run_file_routes(*this));
   routes_.add(sweep_routes(*this));

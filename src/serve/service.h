@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "serve/audit_log.h"
+#include "serve/device_gauges.h"
 #include "serve/gate.h"
 #include "serve/http.h"
 #include "serve/job_queue.h"
@@ -65,6 +66,7 @@ class Service : public Site {
   Gate& gate() { return gate_; }
   ModelStore& models() { return models_; }
   ServedModels& served() { return served_; }
+  DeviceGauges& gauges() { return gauges_; }
   AuditLog& audit() { return audit_; }
   const Routes& routes() const { return routes_; }
   const RequestFigures& figures() const { return figures_; }
@@ -91,6 +93,7 @@ class Service : public Site {
   Gate gate_;
   ModelStore models_;
   ServedModels served_;
+  DeviceGauges gauges_;
   JobQueue queue_;
   AuditLog audit_;
   RateLimit rate_;
@@ -106,10 +109,12 @@ std::vector<Route> dataset_routes(Service& service);
 std::vector<Route> model_routes(Service& service);
 std::vector<Route> prediction_routes(Service& service);
 std::vector<Route> system_routes(Service& service);
+std::vector<Route> device_routes(Service& service);
 std::vector<Route> card_routes();
 std::vector<Route> project_routes(Service& service);
 std::vector<Route> document_routes(Service& service);
 std::vector<Route> document_run_routes(Service& service);
+std::vector<Route> explain_routes(Service& service);
 std::vector<Route> run_routes(Service& service);
 std::vector<Route> run_file_routes(Service& service);
 std::vector<Route> sweep_routes(Service& service);

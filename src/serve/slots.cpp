@@ -8,16 +8,12 @@
 
 #include "base/text.h"
 #include "device/device.h"
-#include "serve/program_run.h"
 
 namespace stoker::serve {
 
 namespace {
 
-std::size_t count_gpus(const std::filesystem::path& program) {
-  constexpr auto longest = std::chrono::seconds(60);
-  const ProgramRun run = run_program({program.string(), "devices", "--json"}, "/", longest);
-  const auto told = nlohmann::json::parse(run.output);
+std::size_t count_gpus(const nlohmann::json& told) {
   return static_cast<std::size_t>(
       std::ranges::count_if(told.at("devices"), [](const auto& each) { return each.at("device") != "cpu"; }));
 }
@@ -31,9 +27,9 @@ std::string visible_name(std::size_t gpu) {
 
 }  // namespace
 
-std::vector<Slot> slots_of_machine(const std::filesystem::path& program, int on_processor) {
+std::vector<Slot> slots_of_machine(const nlohmann::json& devices, int on_processor) {
   std::vector<Slot> slots;
-  const std::size_t gpus = count_gpus(program);
+  const std::size_t gpus = count_gpus(devices);
   for (std::size_t gpu = 0; gpu < gpus; ++gpu)
     slots.push_back({fmt::format("gpu-{}", gpu), true, {{"CUDA_VISIBLE_DEVICES", visible_name(gpu)}}});
   // Jobs side by side that each took all cores would wait for each other.

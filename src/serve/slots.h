@@ -1,9 +1,10 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 namespace stoker::serve {
 
@@ -14,9 +15,9 @@ struct Slot {
   std::vector<std::pair<std::string, std::string>> environment;
 };
 
-// So many on the processor, whose cores they share, and one for each GPU. Which there are, `program` (stoker
-// itself) is asked for in a process of its own: who has looked keeps the memory that the driver took.
-std::vector<Slot> slots_of_machine(const std::filesystem::path& program, int on_processor);
+// So many on the processor, whose cores they share, and one for each GPU of the devices that were told by
+// `stoker devices --json`.
+std::vector<Slot> slots_of_machine(const nlohmann::json& devices, int on_processor);
 bool has_gpu(const std::vector<Slot>& slots);
 
 }  // namespace stoker::serve

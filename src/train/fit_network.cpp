@@ -115,24 +115,32 @@ PreparedData prepare(const Table& training, const Table* validation, const Prepa
   return data;
 }
 
-namespace {
-
-// `held_back` becomes the rows that are set aside.
-PreparedData prepare_with_validation(const FitRequest& request, const TrainingSettings& config,
-                                     std::vector<std::int64_t>& held_back, const Notes& notes) {
+DividedRows divide_rows(const FitRequest& request, const TrainingSettings& config, const Notes& notes) {
   const Table& table = request.training;
-  const InputForm form = form_of(family_of(request.spec), request.spec.settings);
-  if (config.validation_ratio == 0) return prepare(table, nullptr, request.preparation, form, notes);
+  if (config.validation_ratio == 0) return {table, std::nullopt, request.preparation, {}};
   // Which row has which class must be known before rows are set aside.
   PreparationConfig settings = request.preparation;
+  const InputForm form = form_of(family_of(request.spec), request.spec.settings);
   settings.feature_columns = choose_features(table, settings, form, notes);
   const std::vector<std::int64_t> classes = classes_of(table, settings, notes);
   SplitRows rows = validation_rows(table, classes, config);
   if (const std::string purged = purge_text(rows); !purged.empty())
     notes(Severity::info, "validation: " + purged);
-  held_back = rows.second;
-  const Table validation = take_rows(table, std::move(rows.second));
-  return prepare(take_rows(table, std::move(rows.first)), &validation, settings, form, notes);
+  std::vector<std::int64_t> held_back = rows.second;
+  Table validation = take_rows(table, std::move(rows.second));
+  return {take_rows(table, std::move(rows.first)), std::move(validation), std::move(settings),
+          std::move(held_back)};
+}
+
+namespace {
+
+// `held_back` becomes the rows that are set aside.
+PreparedData prepare_with_validation(const FitRequest& request, const TrainingSettings& config,
+                                     std::vector<std::int64_t>& held_back, const Notes& notes) {
+  DividedRows rows = divide_rows(request, config, notes);
+  held_back = std::move(rows.held_back);
+  return prepare(rows.training, rows.validation ? &*rows.validation : nullptr, rows.preparation,
+                 form_of(family_of(request.spec), request.spec.settings), notes);
 }
 
 Loss loss_of(Task task, LossChoice choice) {

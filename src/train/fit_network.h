@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "base/notes.h"
 #include "data/split.h"
@@ -31,6 +33,14 @@ std::vector<std::int64_t> classes_of(const Table& table, PreparationConfig& sett
 // latest where rows lie in time.
 SplitRows validation_rows(const Table& table, std::span<const std::int64_t> classes,
                           const TrainingSettings& config);
+// The rows of a request, where validation_ratio sets some aside.
+struct DividedRows {
+  Table training;
+  std::optional<Table> validation;
+  PreparationConfig preparation;  // with what had to be settled on all rows
+  std::vector<std::int64_t> held_back;
+};
+DividedRows divide_rows(const FitRequest& request, const TrainingSettings& config, const Notes& notes);
 // Fitted on the training rows, applied to both.
 PreparedData prepare(const Table& training, const Table* validation, const PreparationConfig& config,
                      const InputForm& form, const Notes& notes);

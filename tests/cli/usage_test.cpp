@@ -17,8 +17,8 @@ TEST(Usage, HelpListsEveryCommandWithExamples) {
   const Workplace place;
   const Finished finished = place.stoker({"--help"});
   EXPECT_EQ(finished.code, 0);
-  for (const char* each :
-       {"run", "train", "predict", "preview", "validate", "cards", "runs", "devices", "bench", "Examples:"}) {
+  for (const char* each : {"run", "train", "predict", "preview", "validate", "step", "cards", "runs",
+                           "devices", "bench", "Examples:"}) {
     EXPECT_THAT(finished.output, HasSubstr(each));
   }
 }
@@ -26,12 +26,33 @@ TEST(Usage, HelpListsEveryCommandWithExamples) {
 TEST(Usage, EveryCommandHasHelpWithAnExample) {
   const Workplace place;
   for (const char* each :
-       {"run", "train", "predict", "preview", "validate", "cards", "runs", "devices", "bench"}) {
+       {"run", "train", "predict", "preview", "validate", "step", "cards", "runs", "devices", "bench"}) {
     const Finished finished = place.stoker({each, "--help"});
     EXPECT_EQ(finished.code, 0);
     EXPECT_THAT(finished.output, HasSubstr(std::string("stoker ") + each));
     EXPECT_THAT(finished.output, HasSubstr("Example"));
   }
+}
+
+TEST(Usage, StepTellsALearnerWhatHappensInIt) {
+  const Workplace place;
+  const std::string document = STOKER_SOURCE_DIR "/examples/boston_housing.yaml";
+  const Finished told =
+      place.stoker({"step", document, "--rows", "3", "--set", "cards.load.config.sample_rows=200"});
+  ASSERT_EQ(told.code, 0) << told.errors;
+  for (const char* each :
+       {"1. Prepare a batch", "MEDV", "2. Build the model", "layers.0", "4. Clear the gradients",
+        "6. Calculate the loss", "mse of each row", "8. Take the step", "behind the step"})
+    EXPECT_THAT(told.output, HasSubstr(each));
+  const auto json = nlohmann::json::parse(
+      place.stoker({"step", document, "--json", "--set", "cards.load.config.sample_rows=200"}).output);
+  EXPECT_EQ(json.at("steps").size(), 8U);
+  EXPECT_EQ(json.at("rows"), 8);
+  EXPECT_EQ(place.stoker({"step", document, "--rows", "65"}).code, 2);
+  const Finished solved = place.stoker({"step", STOKER_SOURCE_DIR "/examples/boston_ridge.yaml"});
+  EXPECT_EQ(solved.code, 2);
+  EXPECT_THAT(solved.errors, HasSubstr("solved in one go"));
+  EXPECT_TRUE(files_below(place.folder()).empty()) << "nothing is kept";
 }
 
 TEST(Usage, ACardThatDefinesAModelShowsTheSettingsOfEveryFamily) {

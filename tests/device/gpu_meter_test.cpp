@@ -28,6 +28,13 @@ TEST(GpuMeter, TellsWhatTheDriverSaysAndZeroWhereItDoesNot) {
   EXPECT_EQ(gpu_meter_of(Device::cuda(99)), nullptr);
 }
 
+TEST(GpuMeter, KnowsWhereItsGpuStands) {
+  const auto meters = planted_meters();
+  EXPECT_TRUE(meters[0]->is_at("0000:0F:00.0"));
+  EXPECT_FALSE(meters[0]->is_at("0000:10:00.0"));
+  EXPECT_FALSE(meters[0]->is_at(""));
+}
+
 TEST(GpuMeter, IsReadAsLongAsSomebodyWatches) {
   GpuWatch watch(std::move(planted_meters().front()));
   while (watch.use().readings < 3) std::this_thread::yield();

@@ -22,8 +22,8 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned int, void** device) {
   *device = &gpu;
   return 0;
 }
-int nvmlDeviceGetHandleByPciBusId_v2(const char*, void**) {
-  return 6;  // not found
+int nvmlDeviceGetHandleByPciBusId_v2(const char* place, void** device) {
+  return std::strcmp(place, "0000:0F:00.0") == 0 ? nvmlDeviceGetHandleByIndex_v2(0, device) : 6;  // not found
 }
 int nvmlDeviceGetName(void*, char* name, unsigned int length) {
   std::strncpy(name, "Planted GPU", length);

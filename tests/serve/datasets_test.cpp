@@ -38,7 +38,11 @@ TEST_F(ServiceDatasets, AreUploadedLookedAtAndDeletedWithTheirFile) {
   const json preview = service().get("/api/datasets/wells/preview").json();
   EXPECT_EQ(preview["first_rows"].size(), 4U);
   EXPECT_EQ(preview["columns"][0]["nulls"], 1);
-  EXPECT_EQ(preview["columns"][0]["distribution"]["highest"], 4);
+  EXPECT_EQ(preview["rows"], 4);
+  const json& numbers = preview["columns"][0]["distribution"];
+  EXPECT_EQ(numbers["highest"], 4);
+  EXPECT_EQ(numbers["count"], 3);
+  EXPECT_EQ(numbers["quartiles"].size(), 3U);
   EXPECT_EQ(preview["columns"][1]["distribution"]["frequent"][0], (json{{"value", "a"}, {"rows", 3}}));
   EXPECT_EQ(service().ask("POST", "/api/datasets/upload?name=wells.csv&id=wells", "a\n1\n", octets).status,
             409);

@@ -36,6 +36,25 @@ class ServiceDocuments : public testing::Test {
 };
 std::unique_ptr<RunningService> ServiceDocuments::service_;
 
+TEST_F(ServiceDocuments, ShowTheFirstTrainingStepOfACard) {
+  const auto asked = [](json body) { return service_->post("/api/documents/step", body); };
+  const HttpAnswer answer = asked({{"content", pipeline()}, {"card", "train"}, {"rows", 5}});
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  const json explained = answer.json();
+  EXPECT_EQ(explained["card"], "train");
+  ASSERT_EQ(explained["steps"].size(), 8U);
+  EXPECT_EQ(explained["steps"][0]["row_numbers"].size(), 5U);
+  EXPECT_EQ(explained["steps"][5]["of_rows"].size(), 5U);
+  EXPECT_EQ(asked({{"content", pipeline()}, {"rows", 65}}).status, 422);
+  EXPECT_THAT(asked({{"content", pipeline()}, {"card", "trian"}}).body, HasSubstr("did you mean train?"));
+  const HttpAnswer wrong = asked({{"content", "version: 1\ncards: { load: { type: data_lode } }\n"}});
+  EXPECT_EQ(wrong.status, 422);
+  EXPECT_EQ(wrong.json()["problems"].size(), 1U) << wrong.body;
+  json outside = json::parse(pipeline());
+  outside["cards"]["load"]["config"] = {{"source", "csv"}, {"path", "/etc/passwd"}};
+  EXPECT_EQ(asked({{"content", outside.dump()}}).status, 422);
+}
+
 TEST_F(ServiceDocuments, CardsHavePortsAndSchemasOfTheirSettings) {
   const json cards = service_->get("/api/cards").json()["cards"];
   const auto named = [&](const std::string& name) {

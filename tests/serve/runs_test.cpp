@@ -1,5 +1,6 @@
 // Runs and their files, sweeps, and trainings that go on.
 #include <fstream>
+#include <numeric>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -71,6 +72,12 @@ TEST_F(ServiceRuns, AreShownWithTheirFilesAndPreviews) {
               testing::AllOf(HasSubstr("sandbox"), testing::Not(HasSubstr("allow-scripts"))));
   const json preview = service_->get(run + "/previews/split/train_dataset").json();
   EXPECT_EQ(preview["rows"], 1600) << preview.dump();
+  EXPECT_EQ(preview["first_rows"].size(), 100U);
+  for (const json& column : preview["columns"]) {
+    const auto counts = column["distribution"]["counts"].get<std::vector<int>>();
+    EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), 0), 1600) << column.dump();
+    EXPECT_EQ(column["distribution"]["kind"], "number");
+  }
   EXPECT_EQ(service_->get(run + "/previews/split/none").status, 404);
   EXPECT_EQ(service_->get(run + "/previews/..%2f..%2frun/x").status, 400);
 }

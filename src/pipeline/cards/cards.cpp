@@ -6,9 +6,26 @@ namespace stoker {
 
 const CardTypes& built_in_card_types() {
   static const CardTypes types{
-      cards::data_load(),  cards::join_as_of(),   cards::windows(),          cards::data_filter(),
-      cards::data_split(), cards::model_define(), cards::model_define_gpu(), cards::train(),
-      cards::train_gpu(),  cards::ensemble(),     cards::evaluate(),         cards::inference(),
+      cards::data_load(),
+      cards::join_as_of(),
+      cards::windows(),
+      cards::data_filter(),
+      cards::data_split(),
+      cards::model_define(),
+      cards::model_define_gpu(),
+      cards::train(),
+      cards::train_gpu(),
+      cards::ensemble(),
+      cards::evaluate(),
+      cards::inference(),
+      cards::training_prepare_batch(),
+      cards::training_build_model(),
+      cards::training_init_optimizer(),
+      cards::training_zero_grad(),
+      cards::training_forward(),
+      cards::training_loss(),
+      cards::training_backward(),
+      cards::training_optimizer_step(),
   };
   return types;
 }

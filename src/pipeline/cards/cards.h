@@ -17,6 +17,15 @@ CardType train();
 CardType train_gpu();
 CardType evaluate();
 CardType inference();
+// The eight parts of one training step.
+CardType training_prepare_batch();
+CardType training_build_model();
+CardType training_init_optimizer();
+CardType training_zero_grad();
+CardType training_forward();
+CardType training_loss();
+CardType training_backward();
+CardType training_optimizer_step();
 CardType ensemble();
 // One for each of the operator's own programs.
 CardType command(CommandDeclaration declaration);

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "data/table.h"
+
+namespace stoker {
+
+struct ColumnDistribution;
+
+// For programs: rows, columns with their types and missing values, the first rows.
+nlohmann::json to_json(const Preview& shown);
+// A null where a column has no values at all.
+nlohmann::json to_json(const ColumnDistribution& found);
+// Adds to each column of a preview how its values are distributed over all rows of the table.
+void add_distributions(const Table& table, nlohmann::json& preview);
+
+}  // namespace stoker

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "serve/schema.h"
+
+namespace stoker::serve::schema {
+
+// The first rows of a table, and of each column what all rows have in it (data/preview_json.h).
+inline nlohmann::json preview() {
+  const nlohmann::json frequent = object("", {{"value", text()}, {"rows", whole("That have it")}});
+  nlohmann::json distribution = object(
+      "Distribution",
+      {{"kind", one_of(std::initializer_list<std::string>{"number", "moment", "text", "truth"})},
+       {"count", whole("Values that are not missing")},
+       {"distinct", whole("Different values, 10,000 at most")},
+       {"more_distinct", of_type("boolean", "Whether there are more of them")}},
+      {{"infinite", whole("Infinite numbers, which the other figures leave out")},
+       {"lowest", number("Moments are seconds, dates since 1970")},
+       {"highest", number()},
+       {"mean", number_or_null()},
+       {"deviation", number_or_null("Divided by the number of rows")},
+       {"quartiles", list_of(number(), "A quarter, half and three quarters of the values are no higher")},
+       {"counts", list_of(whole(),
+                          "Values in equal steps from the lowest to the highest, 20 of them, or one "
+                          "where all values are the same")},
+       {"lowest_text", text("Of moments, as the rows show them")},
+       {"highest_text", text()},
+       {"frequent", list_of(frequent, "Of texts and truths: the ten most frequent, most frequent first")}});
+  distribution["type"] = {"object", "null"};
+  distribution["description"] = "Over all rows; null where every value is missing";
+  nlohmann::json column =
+      object("PreviewColumn", {{"name", text()}, {"type", text()}, {"nulls", whole("Missing, NaN too")}},
+             {{"distribution", distribution}});
+  return object("Preview",
+                {{"rows", whole("Of the whole table")},
+                 {"columns", list_of(column)},
+                 {"first_rows", list_of(list_of(text()), "At most 100; missing values are empty")}});
+}
+
+}  // namespace stoker::serve::schema
