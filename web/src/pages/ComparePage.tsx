@@ -1,0 +1,5 @@
+import { text } from '../text';
+
+export default function ComparePage({ id: _id }: { id?: string }) {
+  return <div className="lone">{text.unbuilt}</div>;
+}
