@@ -40,5 +40,15 @@ export const text = {
     reused: 'reused',
     waiting: 'waiting',
   },
+  ports: {
+    unknown: 'There is no such port.',
+    itself: 'A card cannot read from itself.',
+    otherType: (input: string, wants: string, output: string, gives: string) => `${input} takes a ${wants.replace('_', ' ')}; ${output} gives a ${gives.replace('_', ' ')}.`,
+    circle: (from: string, to: string) => `${from} already needs ${to}, so this would be a circle.`,
+  },
+  documents: {
+    notReadable: (why: string) => `This is not a document: ${why}`,
+    noMap: 'This is not a document: it must be a map with cards.',
+  },
   unbuilt: 'This page is not there yet.',
 };

@@ -44,7 +44,8 @@ export interface CardType {
   outputs: CardOutput[];
   trains: boolean;
   settings: Schema;
-  more_settings: { title: string; settings: Schema }[];
+  order?: string[]; // of the settings, as they were declared
+  more_settings: { title: string; settings: Schema; order?: string[] }[];
 }
 
 export type JobState = 'pending' | 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'paused';
