@@ -36,7 +36,7 @@ function(stoker_web_page result)
   endif()
   set(web ${CMAKE_SOURCE_DIR}/web)
   set(built ${CMAKE_CURRENT_BINARY_DIR}/page_files.cpp)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${web}/src/*)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${web}/src/* ${CMAKE_SOURCE_DIR}/examples/*.yaml)
   list(FILTER sources EXCLUDE REGEX "\\.test\\.ts$")
   add_custom_command(
     OUTPUT ${built}

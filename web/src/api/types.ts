@@ -116,9 +116,9 @@ export interface Checked {
 }
 
 export interface DocumentVersion {
+  time: string;
   version: number;
   author?: string;
-  created: string;
   note?: string;
   content?: string;
 }

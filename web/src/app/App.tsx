@@ -12,6 +12,13 @@ import { useTheme } from './theme';
 // Where a page puts what belongs into the head, such as the name of a document and the one action that matters.
 export const headPlace = 'head-place';
 
+// A door with an arrow out of it.
+const SignOutMark = () => (
+  <svg width="15" height="15" viewBox="0 0 16 16" fill="none" stroke="currentColor" strokeWidth="1.5" strokeLinecap="round" strokeLinejoin="round" aria-hidden>
+    <path d="M6.5 2.5h-3a1 1 0 0 0-1 1v9a1 1 0 0 0 1 1h3M10.5 11l3-3-3-3M13 8H6.5" />
+  </svg>
+);
+
 function Head({ section }: { section: Section | null }) {
   const session = useSession((state) => state.session);
   const { theme, toggle } = useTheme();
@@ -30,7 +37,7 @@ function Head({ section }: { section: Section | null }) {
       </nav>
       <div id={headPlace} className="head-place" />
       <Button kind="quiet" aria-label={other} title={other} onClick={toggle}>{theme === 'dark' ? '☀' : '☾'}</Button>
-      <Button kind="quiet" aria-label={text.app.signOut} title={session ? `${text.app.signOut} (${text.app.signedInAs(session.name, session.role)})` : text.app.signOut} onClick={() => void signOut()}>⏻</Button>
+      <Button kind="quiet" aria-label={text.app.signOut} title={session ? `${text.app.signOut} (${text.app.signedInAs(session.name, session.role)})` : text.app.signOut} onClick={() => void signOut()}><SignOutMark /></Button>
     </header>
   );
 }

@@ -1,6 +1,6 @@
 import { cardIds, connectionsOf, positionOf, type Point, type Tree } from './document';
 
-export const cardWidth = 176;
+export const cardWidth = 192;
 export const columnStep = cardWidth + 64;
 export const rowStep = 132;
 

@@ -13,6 +13,7 @@ interface PlotProps {
   yTitle?: string;
   logarithmic?: boolean;
   xLogarithmic?: boolean;
+  xWhole?: boolean; // x is counted: no ticks between whole numbers
   xRange?: [number, number] | undefined; // such as all epochs of a training that is under way
   legend?: boolean;
   onPick?: (series: number, point: number) => void; // of the point that is nearest to a click
@@ -21,6 +22,8 @@ interface PlotProps {
 function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
+
+const wholeSteps = [1, 2, 5].flatMap((digit) => Array.from({ length: 9 }, (_, power) => digit * 10 ** power)).sort((a, b) => a - b);
 
 function optionsOf(props: PlotProps, width: number, pick: (plot: uPlot) => void): uPlot.Options {
   const grid = { stroke: colour('line'), width: 1 };
@@ -37,7 +40,7 @@ function optionsOf(props: PlotProps, width: number, pick: (plot: uPlot) => void)
       y: scale(props.logarithmic),
     },
     axes: [
-      { ...axis, size: props.xTitle ? 34 : 24, ...(props.xTitle ? { label: props.xTitle } : {}), gap: 4, grid: { show: false } },
+      { ...axis, size: props.xTitle ? 34 : 24, ...(props.xTitle ? { label: props.xTitle } : {}), gap: 4, grid: { show: false }, ...(props.xWhole ? { incrs: wholeSteps } : {}) },
       { ...axis, size: 52, ...(props.yTitle ? { label: props.yTitle } : {}), gap: 6 },
     ],
     series: [
@@ -65,7 +68,7 @@ export function Plot(props: PlotProps) {
   const count = props.series.reduce((sum, each) => sum + each.y.length, 0);
   const shape = JSON.stringify([
     props.series.map((each) => [each.label, each.colour, each.kind, each.dashed, each.size]),
-    props.height, props.xTitle, props.yTitle, props.logarithmic, props.xLogarithmic, props.xRange, props.legend,
+    props.height, props.xTitle, props.yTitle, props.logarithmic, props.xLogarithmic, props.xWhole, props.xRange, props.legend,
   ]);
 
   useEffect(() => {
