@@ -17,7 +17,6 @@ import { Palette } from './Palette';
 import { findRun, forgetRun, useRun } from './run_store';
 import { keepWhatIsTyped, openDocument, openNew, save, saveOverTheirs, takeTheirs } from './saving';
 import { forgetSizes, learnResults, learnSize } from './tables';
-import { Welcome } from './Welcome';
 
 function Conflict() {
   const newest = useCanvas((state) => state.newest);
@@ -114,7 +113,6 @@ export default function CanvasPage({ id = null }: { id?: string | null }) {
   const error = useDocument(id);
   useCare();
   useSizes();
-  const isEmpty = useCanvas((state) => state.isLoaded && cardIds(state.history.now).length === 0);
   return (
     <div className="canvas">
       <HeadBar />
@@ -122,7 +120,6 @@ export default function CanvasPage({ id = null }: { id?: string | null }) {
       <div className="canvas-area" aria-label={text.canvas.area} role="region" title="">
         <p className="hidden">{text.canvas.areaHelp}</p>
         <ReactFlowProvider><Flow /></ReactFlowProvider>
-        {isEmpty && !error && <Welcome />}
         {error && <p className="notice lone-error">{error}</p>}
         <Conflict />
         <Said />

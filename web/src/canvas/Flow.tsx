@@ -13,6 +13,7 @@ import { CardNode, heightOf } from './CardNode';
 import { colourOfGroup, colourOfPort, groupOf } from './groups';
 import { cardTransfer } from './Palette';
 import { useRun } from './run_store';
+import { Welcome } from './Welcome';
 
 const nodeTypes = { card: CardNode };
 
@@ -103,6 +104,7 @@ export function Flow() {
   const types = useCanvas((state) => state.types);
   const origin = useCanvas((state) => state.origin);
   const isEmpty = useCanvas((state) => cardIds(state.history.now).length === 0);
+  const isLoaded = useCanvas((state) => state.isLoaded);
   const { screenToFlowPosition, fitView } = useReactFlow();
   const reason = useRef('');
 
@@ -173,6 +175,7 @@ export function Flow() {
     >
       <Background variant={BackgroundVariant.Dots} gap={20} size={1.5} color="var(--line)" />
       <Tools />
+      {isEmpty && isLoaded && <Welcome />}
       {nodes.length > 3 && <MiniMap pannable zoomable ariaLabel={text.canvas.minimap} nodeColor={colourOfNode} nodeBorderRadius={8} bgColor="var(--surface)" maskColor="color-mix(in srgb, var(--bg) 70%, transparent)" />}
     </ReactFlow>
   );

@@ -50,7 +50,7 @@ function Cards() {
   const types = useCanvas((state) => state.types);
   const [wanted, setWanted] = useState('');
   const list = useRef<HTMLDivElement>(null);
-  const found = cardsFound(types.values(), wanted);
+  const { groups: found, best } = cardsFound(types.values(), wanted);
   const groups = (Object.keys(found) as Group[]).filter((group) => found[group].length > 0);
   const items = () => [...(list.current?.querySelectorAll<HTMLElement>('.palette-item') ?? [])];
 
@@ -59,10 +59,9 @@ function Cards() {
       event.preventDefault();
       items()[0]?.focus();
     }
-    const first = groups.flatMap((group) => found[group])[0];
-    if (event.key === 'Enter' && first) {
+    if (event.key === 'Enter' && best && wanted.trim() !== '') {
       setWanted('');
-      focusCard(addFromPalette(first.name));
+      focusCard(addFromPalette(best.name));
     }
     if (event.key === 'Escape') setWanted('');
   };

@@ -4,7 +4,7 @@ import { openFile } from './saving';
 
 export function Welcome() {
   return (
-    <div className="welcome">
+    <div className="welcome nodrag nopan nowheel">
       <h1>{text.canvas.welcome}</h1>
       <p className="secondary">{text.canvas.welcomeHelp}</p>
       <div className="welcome-list">

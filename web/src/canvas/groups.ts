@@ -15,12 +15,18 @@ export const colourOfGroup: Record<Group, string> = { data: 'table', model: 'spe
 const colours: Record<string, string> = { table: 'table', model_spec: 'spec', model: 'model', report: 'report' };
 export const colourOfPort = (type: string): string => colours[type] ?? 'muted';
 
-export function cardsFound(types: Iterable<CardType>, wanted: string): Record<Group, CardType[]> {
-  const found: Record<Group, CardType[]> = { data: [], model: [], train: [], look: [] };
+// Those that have all the words, the ones that are called so before the ones that only tell of it.
+function found(types: Iterable<CardType>, wanted: string): CardType[] {
   const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
-  const matches = (type: CardType) => words.every((word) => `${type.title} ${type.name} ${type.help}`.toLowerCase().includes(word));
-  // Names count before help.
-  const inName = (type: CardType) => words.every((word) => `${type.title} ${type.name}`.toLowerCase().includes(word));
-  for (const type of [...types].filter(matches).sort((a, b) => Number(inName(b)) - Number(inName(a)))) found[groupOf(type)].push(type);
-  return found;
+  const has = (text: string) => words.every((word) => text.toLowerCase().includes(word));
+  const rank = (type: CardType) =>
+    (type.title.toLowerCase().startsWith(wanted.trim().toLowerCase()) ? 0 : 1) + (has(`${type.title} ${type.name}`) ? 0 : 2);
+  return [...types].filter((type) => has(`${type.title} ${type.name} ${type.help}`)).sort((a, b) => rank(a) - rank(b));
+}
+
+export function cardsFound(types: Iterable<CardType>, wanted: string): { groups: Record<Group, CardType[]>; best: CardType | undefined } {
+  const groups: Record<Group, CardType[]> = { data: [], model: [], train: [], look: [] };
+  const all = found(types, wanted);
+  for (const type of all) groups[groupOf(type)].push(type);
+  return { groups, best: all[0] };
 }

@@ -8,6 +8,7 @@ import { text } from '../text';
 import { check, say, tree, useCanvas } from './canvas_store';
 import { applyEvent, startCards, type CardRun, type Curve } from './run_events';
 import { save } from './saving';
+import { forgetSizes } from './tables';
 
 interface RunState {
   job: string | null;
@@ -58,6 +59,7 @@ export function forgetRun() {
 
 export function follow(job: Job, ran: Tree, card = '') {
   forgetRun();
+  forgetSizes();
   const scope = card && cardIds(ran).includes(card) ? [...neededFor(ran, card)] : cardIds(ran);
   useRun.setState({ ...nothing(), job: job.id, state: job.state, run: job.run, cards: startCards(scope), ran });
   stopListening = listenToJob(job.id, { onEvent: take, onEnd: applyWaiting });

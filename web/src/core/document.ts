@@ -19,9 +19,12 @@ export const emptyDocument: Tree = { version: 1, name: 'untitled', cards: {} };
 export const isTree = (value: Value | undefined): value is Tree =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+// Always the same one, so that whoever compares sees that nothing has changed.
+const nothing: Tree = Object.freeze({});
+
 const treeAt = (tree: Tree, key: string): Tree => {
   const value = tree[key];
-  return isTree(value) ? value : {};
+  return isTree(value) ? value : nothing;
 };
 
 export const cardsOf = (document: Tree): Tree => treeAt(document, 'cards');
