@@ -21,7 +21,7 @@ export function launchBrowser(options = {}) {
 export async function openPage(browser, service, { path = '/', theme = 'light', size = { width: 1280, height: 720 }, token = service.token } = {}) {
   const context = await browser.newContext({ viewport: size, colorScheme: theme, acceptDownloads: true });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000);
   page.faults = [];
   page.on('pageerror', (error) => page.faults.push(String(error)));
   page.on('console', (message) => {

@@ -10,7 +10,7 @@ const parts = withService(['--workers', '2']);
 const long = (name) => trainingDocument(100_000, name, 20_000);
 const epochsSeen = (page) => page.locator('.now .live').innerText().then((said) => Number(/Epoch\s+([\d,]+)/.exec(said)?.[1].replaceAll(',', '') ?? 0));
 
-async function until(question, enough = 20_000) {
+async function until(question, enough = 60_000) {
   for (const end = Date.now() + enough; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 100)))
     if (await question()) return;
   throw new Error(`it did not come: ${question}`);

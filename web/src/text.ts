@@ -87,8 +87,6 @@ export const text = {
     edited: 'edited',
     rowsBy: (rows: string, columns: string) => `${rows} rows × ${columns}`,
     unknownType: (type: string) => `no card of type ${type} here`,
-    inputPort: (name: string, type: string) => `input ${name}, a ${type.replace('_', ' ')}`,
-    outputPort: (name: string, type: string) => `output ${name}, a ${type.replace('_', ' ')}`,
     cardLabel: (title: string, id: string, state: string) => `${title}, card ${id}${state ? `, ${state}` : ''}`,
   },
   head: {

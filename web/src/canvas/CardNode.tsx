@@ -31,10 +31,10 @@ export const CardNode = memo(function CardNode({ id, selected }: NodeProps) {
         {face.state && <Pill state={face.state} />}
       </div>
       {inputs.map((port, place) => (
-        <Handle key={port.name} id={port.name} type="target" position={Position.Left} className="port" title={`${port.name}: ${port.help}`} aria-label={text.canvas.inputPort(port.name, port.type)} style={{ top: firstPort + place * betweenPorts, background: `var(--${colourOfPort(port.type)})` }} />
+        <Handle key={port.name} id={port.name} type="target" position={Position.Left} className="port" title={`${port.name}: ${port.help}`} aria-hidden style={{ top: firstPort + place * betweenPorts, background: `var(--${colourOfPort(port.type)})` }} />
       ))}
       {outputs.map((port, place) => (
-        <Handle key={port.name} id={port.name} type="source" position={Position.Right} className="port" title={`${port.name}: ${port.help}`} aria-label={text.canvas.outputPort(port.name, port.type)} style={{ top: firstPort + place * betweenPorts, background: `var(--${colourOfPort(port.type)})` }} />
+        <Handle key={port.name} id={port.name} type="source" position={Position.Right} className="port" title={`${port.name}: ${port.help}`} aria-hidden style={{ top: firstPort + place * betweenPorts, background: `var(--${colourOfPort(port.type)})` }} />
       ))}
     </div>
   );

@@ -56,13 +56,13 @@ export const currentText = (): string => {
   const { history, origin, form } = useCanvas.getState();
   return writeText(history.now, origin, form);
 };
-const cleanOf = new WeakMap<Tree, { origin: string; isChanged: boolean }>();
+const cleanOf = new WeakMap<Tree, { origin: string; version: number; isChanged: boolean }>();
 // Whether there is something to save.
 export function isChanged({ history, origin, form, version }: CanvasState): boolean {
   const known = cleanOf.get(history.now);
-  if (known && known.origin === origin) return known.isChanged;
+  if (known && known.origin === origin && known.version === version) return known.isChanged;
   const isChanged = version === 0 ? cardIds(history.now).length > 0 : writeText(history.now, origin, form) !== origin;
-  cleanOf.set(history.now, { origin, isChanged });
+  cleanOf.set(history.now, { origin, version, isChanged });
   return isChanged;
 }
 
