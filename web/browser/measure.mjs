@@ -16,11 +16,14 @@ const many = (count) => {
   return JSON.stringify({ version: 1, name: `${count} cards`, cards });
 };
 
+// Time of the processor, so that whatever else the machine does is not counted.
+const time = (event) => (event.tdur ?? event.dur) / 1000;
+
 // Script and layout of the main thread in a trace, by frame, and the longest task.
 function fromTrace(events) {
   const main = events.find((event) => event.name === 'thread_name' && event.args?.name === 'CrRendererMain' && events.some((each) => each.tid === event.tid && each.name === 'FunctionCall'));
   const own = events.filter((event) => event.ph === 'X' && event.tid === main.tid && event.pid === main.pid);
-  const tasks = own.filter((event) => event.name === 'RunTask' || event.name === 'ThreadControllerImpl::RunTask').map((event) => event.dur / 1000);
+  const tasks = own.filter((event) => event.name === 'RunTask' || event.name === 'ThreadControllerImpl::RunTask').map(time);
   const spent = ['FunctionCall', 'Layout', 'UpdateLayoutTree', 'EvaluateScript', 'FireAnimationFrame', 'EventDispatch'];
   const outer = own.filter((event) => spent.includes(event.name)).sort((a, b) => a.ts - b.ts);
   // Of what lies inside another, the outer one counts.
@@ -31,7 +34,7 @@ function fromTrace(events) {
     return true;
   });
   const frames = own.filter((event) => event.name === 'Commit' || event.name === 'ProxyMain::BeginMainFrame::commit').map((event) => event.ts).sort((a, b) => a - b);
-  const byFrame = frames.slice(1).map((to, place) => lone.filter((event) => event.ts >= frames[place] && event.ts < to).reduce((sum, event) => sum + event.dur / 1000, 0));
+  const byFrame = frames.slice(1).map((to, place) => lone.filter((event) => event.ts >= frames[place] && event.ts < to).reduce((sum, event) => sum + time(event), 0));
   const sorted = byFrame.sort((a, b) => a - b);
   return { frames: sorted.length, median: sorted[Math.floor(sorted.length / 2)] ?? 0, p95: sorted[Math.floor(sorted.length * 0.95)] ?? 0, most: sorted.at(-1) ?? 0, longestTask: Math.max(0, ...tasks) };
 }

@@ -4,7 +4,7 @@ import { text } from '../text';
 import { Button } from '../ui/Button';
 import './app.css';
 import { matchPath, Link, useAddress } from './router';
-import { routes, sections, type Section } from './routes';
+import { routeOf, routes, sections, type Section } from './routes';
 import { useSession } from './session';
 import { SignIn } from './SignIn';
 import { useTheme } from './theme';
@@ -63,7 +63,7 @@ export function App() {
   if (standing === 'none' || standing === 'ended') return <SignIn />;
   if (standing === 'unknown') return <div className="lone">{isOffline ? text.app.offline : text.app.loading}</div>;
   const path = address.split('?')[0]!;
-  const route = routes.find((each) => matchPath(each.pattern, path));
+  const route = routeOf(path);
   return (
     <div className="app">
       <Head section={route?.section ?? null} />

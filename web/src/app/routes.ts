@@ -1,35 +1,48 @@
 import { lazy, type ComponentType } from 'react';
+import { matchPath } from './router';
 
 export type Section = 'canvas' | 'jobs' | 'runs' | 'data' | 'models';
 
 export interface PageRoute {
   pattern: string; // those of src/serve/page_routes.cpp
   section: Section;
-  page: ComponentType<{ id?: string }>;
+  page: Page;
+  load: () => Promise<unknown>;
 }
 
-const canvas = lazy(() => import('../canvas/CanvasPage'));
-const jobs = lazy(() => import('../pages/JobsPage'));
-const runs = lazy(() => import('../pages/RunsPage'));
-const compare = lazy(() => import('../pages/ComparePage'));
-const sweep = lazy(() => import('../pages/SweepPage'));
-const data = lazy(() => import('../pages/DataPage'));
-const models = lazy(() => import('../pages/ModelsPage'));
+type Page = ComponentType<{ id?: string }>;
+
+// Its code is fetched once, when it is first shown or as soon as the address says that it will be.
+function pageOf(load: () => Promise<{ default: Page }>) {
+  let loading: ReturnType<typeof load> | null = null;
+  const once = () => (loading ??= load());
+  return { page: lazy(once), load: once };
+}
+
+const canvas = pageOf(() => import('../canvas/CanvasPage'));
+const jobs = pageOf(() => import('../pages/JobsPage'));
+const runs = pageOf(() => import('../pages/RunsPage'));
+const compare = pageOf(() => import('../pages/ComparePage'));
+const sweep = pageOf(() => import('../pages/SweepPage'));
+const data = pageOf(() => import('../pages/DataPage'));
+const models = pageOf(() => import('../pages/ModelsPage'));
 
 export const routes: PageRoute[] = [
-  { pattern: '/', section: 'canvas', page: canvas },
-  { pattern: '/documents/{id}', section: 'canvas', page: canvas },
-  { pattern: '/jobs', section: 'jobs', page: jobs },
-  { pattern: '/jobs/{id}', section: 'jobs', page: jobs },
-  { pattern: '/runs', section: 'runs', page: runs },
-  { pattern: '/runs/{id}', section: 'runs', page: runs },
-  { pattern: '/compare', section: 'runs', page: compare },
-  { pattern: '/sweeps/{id}', section: 'jobs', page: sweep },
-  { pattern: '/data', section: 'data', page: data },
-  { pattern: '/data/{id}', section: 'data', page: data },
-  { pattern: '/models', section: 'models', page: models },
-  { pattern: '/models/{id}', section: 'models', page: models },
+  { pattern: '/', section: 'canvas', ...canvas },
+  { pattern: '/documents/{id}', section: 'canvas', ...canvas },
+  { pattern: '/jobs', section: 'jobs', ...jobs },
+  { pattern: '/jobs/{id}', section: 'jobs', ...jobs },
+  { pattern: '/runs', section: 'runs', ...runs },
+  { pattern: '/runs/{id}', section: 'runs', ...runs },
+  { pattern: '/compare', section: 'runs', ...compare },
+  { pattern: '/sweeps/{id}', section: 'jobs', ...sweep },
+  { pattern: '/data', section: 'data', ...data },
+  { pattern: '/data/{id}', section: 'data', ...data },
+  { pattern: '/models', section: 'models', ...models },
+  { pattern: '/models/{id}', section: 'models', ...models },
 ];
+
+export const routeOf = (path: string) => routes.find((route) => matchPath(route.pattern, path));
 
 export const sections: { section: Section; href: string }[] = [
   { section: 'canvas', href: '/' },
