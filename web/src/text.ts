@@ -105,7 +105,7 @@ export const text = {
   inspector: {
     label: 'The selected card',
     card: 'card',
-    tabs: { settings: 'Settings', preview: 'Preview', log: 'Log' },
+    tabs: { settings: 'Settings', preview: 'Preview', steps: 'Steps', log: 'Log' },
     rename: 'Name of this card',
     nameTaken: 'another card has this name',
     nameWrong: 'letters, digits, - and _ only',
@@ -150,6 +150,7 @@ export const text = {
   },
   preview: {
     rows: (shown: number, all: number) => `${shown.toLocaleString('en')} of ${all.toLocaleString('en')} rows`,
+    spread: (low: string, high: string, mean: string) => `${low} to ${high}, mean ${mean}`,
     missing: (count: number) => `${count.toLocaleString('en')} missing`,
     metrics: 'Metrics',
     metric: 'Metric',
@@ -166,6 +167,14 @@ export const text = {
     failed: 'It failed',
     loading: 'Loading…',
     noValue: 'missing',
+  },
+  steps: {
+    explanation: 'Training repeats one step thousands of times. Here is the first one in its eight parts, with the numbers of a few rows.',
+    look: 'Take the first step apart',
+    busy: 'Computing…',
+    range: (low: string, high: string) => `${low} to ${high}`,
+    mean: (mean: string) => `mean ${mean}`,
+    corner: 'the first eight rows and columns are shown',
   },
   now: {
     label: 'What is happening now',

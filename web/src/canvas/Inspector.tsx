@@ -8,8 +8,9 @@ import { Needs } from './Needs';
 import { Preview } from './Preview';
 import { isUnderWay, startRun, stopRun, useRun } from './run_store';
 import { SettingsForm } from './SettingsForm';
+import { Steps } from './Steps';
 
-type Tab = 'settings' | 'preview' | 'log';
+type Tab = 'settings' | 'preview' | 'steps' | 'log';
 
 function Rename({ card }: { card: string }) {
   const ids = useCanvas((state) => cardIds(state.history.now).join('\n'));
@@ -64,7 +65,7 @@ function OneCard({ card }: { card: string }) {
       <h1>{type?.title ?? card}</h1>
       <div className="secondary">{text.inspector.card} <b>{card}</b></div>
       <div className="tabs" role="tablist">
-        {(Object.keys(text.inspector.tabs) as Tab[]).map((each) => (
+        {(Object.keys(text.inspector.tabs) as Tab[]).filter((each) => each !== 'steps' || type?.trains).map((each) => (
           <button key={each} type="button" role="tab" aria-selected={tab === each} className={tab === each ? 'on' : ''} onClick={() => setTab(each)}>{text.inspector.tabs[each]}</button>
         ))}
       </div>
@@ -83,6 +84,7 @@ function OneCard({ card }: { card: string }) {
         </>
       )}
       {tab === 'preview' && <Preview card={card} />}
+      {tab === 'steps' && type?.trains && <Steps card={card} />}
       {tab === 'log' && <Log />}
     </>
   );

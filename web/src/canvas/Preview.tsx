@@ -8,6 +8,7 @@ import { useCanvas } from './canvas_store';
 import { isEdited } from './card_face';
 import { EvaluationView, MetricsTable, type Evaluation } from './EvaluationView';
 import { lossSeries } from './Now';
+import { Numbers } from './NumbersView';
 import { useRun } from './run_store';
 import { TableView } from './TableView';
 import { tableOf, type TablePreview } from './tables';
@@ -66,6 +67,19 @@ function Training({ run, card, isReady }: { run: string; card: string; isReady: 
   );
 }
 
+// What the cards of a training step tell of their numbers; others keep no such report.
+function Report({ run, card, output, isReady }: { run: string; card: string; output: string; isReady: boolean }) {
+  const { answer } = useAnswer<Record<string, unknown>>(() => tableOf(run, card, output) as unknown as Promise<Record<string, unknown>>, isReady, [run, card, output]);
+  if (!answer || typeof answer.text !== 'string') return null;
+  return (
+    <section className="gap">
+      <h2>{output}</h2>
+      <p className="secondary">{answer.text}</p>
+      <Numbers told={answer} without={['step', 'title', 'text']} />
+    </section>
+  );
+}
+
 // Pictures are drawn when the run is over; those of a training stand with it, the others with what looks at the model.
 function Pictures({ run, trains, isOver }: { run: string; trains: boolean; isOver: boolean }) {
   const { answer } = useAnswer<RunFiles>(() => get(`/api/runs/${encodeURIComponent(run)}/files`), isOver, [run]);
@@ -97,9 +111,10 @@ export function Preview({ card }: { card: string }) {
       {isEdited(now, ran, card) && <p className="notice plain gap">{text.inspector.stale}</p>}
       {type.outputs.filter((port) => port.type === 'table').map((port) => <Table key={port.name} run={run} card={card} output={port.name} isReady={isReady} />)}
       {type.trains && <Training run={run} card={card} isReady={isReady} />}
+      {looks && type.outputs.filter((port) => port.type === 'report').map((port) => <Report key={port.name} run={run} card={card} output={port.name} isReady={isReady} />)}
       {evaluation && <EvaluationView evaluation={evaluation} />}
-      {(type.trains || looks) && <Pictures run={run} trains={type.trains} isOver={isOver} />}
-      {isOver && (type.trains || looks) && (
+      {(type.trains || evaluation) && <Pictures run={run} trains={type.trains} isOver={isOver} />}
+      {isOver && (type.trains || evaluation) && (
         <p className="row wrap gap">
           <a href={fileOf(run, 'report.html')} target="_blank" rel="noreferrer">{text.preview.report}</a>
           <Link href={`/runs/${encodeURIComponent(run)}`}>{text.preview.runPage}</Link>

@@ -1,17 +1,28 @@
 import { text } from '../text';
-import type { TablePreview } from './tables';
+import { count, figure } from '../ui/format';
+import type { Distribution, TablePreview } from './tables';
 
 const mostColumns = 60;
 
-// Columns with their types, missing values and, where it is known, how their values are distributed.
+// Numbers by counts in equal steps, texts by the most frequent ones, each as a bar.
+function Bars({ distribution }: { distribution: Distribution }) {
+  const heights = distribution.counts ?? (distribution.frequent ?? []).map((each) => each.rows);
+  if (heights.length === 0) return null;
+  const most = Math.max(1, ...heights);
+  const words = distribution.counts
+    ? text.preview.spread(distribution.lowest_text ?? figure(distribution.lowest), distribution.highest_text ?? figure(distribution.highest), figure(distribution.mean))
+    : (distribution.frequent ?? []).slice(0, 5).map((each) => `${each.value}: ${count(each.rows)}`).join('\n');
+  return <div className="bars" role="img" aria-label={words} title={words}>{heights.map((value, place) => <i key={place} style={{ height: `${Math.max(2, Math.round((100 * value) / most))}%` }} />)}</div>;
+}
+
+// A column with its type, its missing values and, where it is known, how its values are distributed.
 function ColumnHead({ column }: { column: TablePreview['columns'][number] }) {
-  const most = Math.max(1, ...(column.counts ?? []));
   return (
     <th scope="col">
       <div>{column.name}</div>
       <div className="secondary">{column.type}</div>
       {column.nulls > 0 && <div className="secondary">{text.preview.missing(column.nulls)}</div>}
-      {column.counts && <div className="bars" aria-hidden>{column.counts.map((value, place) => <i key={place} style={{ height: `${Math.round((100 * value) / most)}%` }} />)}</div>}
+      {column.distribution && <Bars distribution={column.distribution} />}
     </th>
   );
 }

@@ -2,9 +2,23 @@ import { create } from 'zustand';
 import { get } from '../api/client';
 import { figure } from '../ui/format';
 
+// Over all rows; a service of an earlier version tells none.
+export interface Distribution {
+  kind: string;
+  distinct?: number;
+  more_distinct?: boolean;
+  lowest?: number;
+  highest?: number;
+  mean?: number;
+  lowest_text?: string;
+  highest_text?: string;
+  counts?: number[];
+  frequent?: { value: string | boolean; rows: number }[];
+}
+
 export interface TablePreview {
   rows: number;
-  columns: { name: string; type: string; nulls: number; counts?: number[]; [more: string]: unknown }[];
+  columns: { name: string; type: string; nulls: number; distribution?: Distribution | null }[];
   first_rows: (string | null)[][];
 }
 

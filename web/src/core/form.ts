@@ -64,7 +64,8 @@ function fieldOf(path: string[], schema: Schema, isRequired: boolean): FormField
 
 function fieldsOf(schema: Schema, order: readonly string[] | undefined, config: Tree, before: string[] = []): FormField[] {
   const properties = schema.properties ?? {};
-  const names = order?.filter((name) => name in properties) ?? Object.keys(properties);
+  // Names that settings had once stand behind those that they have.
+  const names = [...new Set([...(order ?? []).filter((name) => name in properties), ...Object.keys(properties)])];
   return names.flatMap((name) => {
     const property = properties[name]!;
     const path = [...before, name];
