@@ -67,6 +67,26 @@ test('an earlier version is brought back, and what a file says wrongly is told',
   await page.context().close();
 });
 
+test('another page and back finds the document as it was left, and another document has no states of the first', async () => {
+  const saved = await saveDocument(parts.service, trainingDocument(3, 'back'));
+  const page = await openPage(parts.browser, parts.service, { path: `/documents/${saved.id}` });
+  await page.getByRole('button', { name: 'Run all' }).click();
+  await node(page, 'evaluate').locator('.pill.ok').waitFor();
+  await node(page, 'model').click();
+  await set(page, 'Epochs', '5');
+  await page.getByRole('link', { name: 'Jobs' }).click();
+  await page.getByRole('link', { name: 'Canvas' }).click();
+  assert.equal(new URL(page.url()).pathname, `/documents/${saved.id}`);
+  await node(page, 'model').click();
+  assert.equal(await page.locator('.inspector').getByLabel('Epochs', { exact: true }).inputValue(), '5');
+  await page.getByRole('tab', { name: 'Documents' }).click();
+  await page.getByRole('button', { name: 'Boston housing' }).click();
+  await page.waitForURL((url) => url.pathname === '/');
+  await node(page, 'evaluate').waitFor();
+  assert.equal(await page.locator('.card .pill').count(), 0);
+  await page.context().close();
+});
+
 test('copy, paste and delete, and all of it undone', async () => {
   const saved = await saveDocument(parts.service, trainingDocument(3, 'copies'));
   const page = await openPage(parts.browser, parts.service, { path: `/documents/${saved.id}` });

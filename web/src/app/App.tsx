@@ -4,7 +4,7 @@ import { text } from '../text';
 import { Button } from '../ui/Button';
 import './app.css';
 import { matchPath, Link, useAddress } from './router';
-import { routeOf, routes, sections, type Section } from './routes';
+import { hrefOf, routeOf, routes, sections, type Section } from './routes';
 import { useSession } from './session';
 import { SignIn } from './SignIn';
 import { useTheme } from './theme';
@@ -30,7 +30,7 @@ function Head({ section }: { section: Section | null }) {
       <span className="name">{text.app.name}</span>
       <nav aria-label={text.app.navigation}>
         {sections.map((each) => (
-          <Link key={each.section} href={each.href} className={each.section === section ? 'on' : ''} aria-current={each.section === section ? 'page' : undefined}>
+          <Link key={each.section} href={hrefOf(each.section, each.href)} className={each.section === section ? 'on' : ''} aria-current={each.section === section ? 'page' : undefined}>
             {text.app.pages[each.section]}
           </Link>
         ))}

@@ -44,6 +44,14 @@ export const routes: PageRoute[] = [
 
 export const routeOf = (path: string) => routes.find((route) => matchPath(route.pattern, path));
 
+const openKey = 'stoker-open-document';
+
+// Whoever comes back to the canvas from another page finds the document that was open.
+export function rememberCanvas(path: string) {
+  sessionStorage.setItem(openKey, path);
+}
+export const hrefOf = (section: Section, href: string): string => (section === 'canvas' ? (sessionStorage.getItem(openKey) ?? href) : href);
+
 export const sections: { section: Section; href: string }[] = [
   { section: 'canvas', href: '/' },
   { section: 'jobs', href: '/jobs' },

@@ -1,6 +1,7 @@
 import { ReactFlowProvider } from '@xyflow/react';
 import { useEffect, useState } from 'react';
 import { sentenceOf } from '../api/client';
+import { rememberCanvas } from '../app/routes';
 import { useSession } from '../app/session';
 import { cardIds } from '../core/document';
 import { text } from '../text';
@@ -111,6 +112,7 @@ function useSizes() {
 
 export default function CanvasPage({ id = null }: { id?: string | null }) {
   const error = useDocument(id);
+  useEffect(() => rememberCanvas(id === null ? '/' : `/documents/${id}`), [id]);
   useCare();
   useSizes();
   return (

@@ -57,6 +57,11 @@ export function forgetRun() {
   useRun.setState(nothing());
 }
 
+// A run belongs to its document: with another one on the page, it is no longer shown.
+useCanvas.subscribe((now, before) => {
+  if (now.id !== before.id) forgetRun();
+});
+
 export function follow(job: Job, ran: Tree, card = '') {
   forgetRun();
   forgetSizes();
