@@ -6,7 +6,13 @@ export interface Column<Row> {
   title: string;
   width: string; // as grid-template-columns has it: "120px", "1fr"
   right?: boolean; // for numbers
+  sorts?: boolean; // its head orders the rows by it
   cell: (row: Row) => ReactNode;
+}
+
+export interface Sort {
+  column: string;
+  isDown: boolean;
 }
 
 interface ListProps<Row> {
@@ -16,6 +22,9 @@ interface ListProps<Row> {
   keyOf: (row: Row) => string;
   selected?: string | null | undefined;
   onSelect?: (row: Row) => void;
+  onToggle?: (row: Row) => void; // the space bar, on the selected row
+  sort?: Sort | null;
+  onSort?: (column: string) => void;
   onEnd?: () => void; // the last rows are in sight: the time to load more
   empty?: ReactNode;
   rowHeight?: number;
@@ -23,8 +32,17 @@ interface ListProps<Row> {
 
 const beyond = 8; // rows that are drawn above and below what is seen
 
+// Where a key leads from a row; null: nowhere.
+export function placeAfter(key: string, now: number, count: number, page: number): number | null {
+  const steps: Record<string, number> = { ArrowDown: now + 1, ArrowUp: now - 1, PageDown: now + page, PageUp: now - page, Home: 0, End: count - 1 };
+  const next = steps[key];
+  return next === undefined || count === 0 ? null : Math.min(count - 1, Math.max(0, next));
+}
+
+const headWords = (isSorted: boolean, isDown: boolean) => (isSorted ? (isDown ? 'descending' : 'ascending') : 'none');
+
 // A table of any length, of which only what is seen is drawn.
-export function List<Row>({ label, columns, rows, keyOf, selected, onSelect, onEnd, empty, rowHeight = 36 }: ListProps<Row>) {
+export function List<Row>({ label, columns, rows, keyOf, selected, onSelect, onToggle, sort, onSort, onEnd, empty, rowHeight = 36 }: ListProps<Row>) {
   const body = useRef<HTMLDivElement>(null);
   const [seen, setSeen] = useState({ from: 0, to: 40 });
 
@@ -49,15 +67,18 @@ export function List<Row>({ label, columns, rows, keyOf, selected, onSelect, onE
   }, [atEnd, rows.length]); // eslint-disable-line
 
   const step = (event: KeyboardEvent) => {
-    if (!onSelect || (event.key !== 'ArrowDown' && event.key !== 'ArrowUp')) return;
-    event.preventDefault();
-    const now = rows.findIndex((row) => keyOf(row) === selected);
-    const next = Math.min(rows.length - 1, Math.max(0, now + (event.key === 'ArrowDown' ? 1 : -1)));
-    const row = rows[next];
-    if (!row) return;
-    onSelect(row);
     const element = body.current;
-    if (!element) return;
+    if (!onSelect || !element || event.target !== element) return;
+    const now = rows.findIndex((row) => keyOf(row) === selected);
+    if (event.key === ' ' && onToggle && rows[now]) {
+      event.preventDefault();
+      return onToggle(rows[now]);
+    }
+    const next = placeAfter(event.key, now, rows.length, Math.max(1, Math.floor(element.clientHeight / rowHeight) - 1));
+    const row = next === null ? undefined : rows[next];
+    if (next === null || !row) return;
+    event.preventDefault();
+    onSelect(row);
     if (next * rowHeight < element.scrollTop) element.scrollTop = next * rowHeight;
     const below = (next + 1) * rowHeight - element.clientHeight;
     if (below > element.scrollTop) element.scrollTop = below;
@@ -68,9 +89,18 @@ export function List<Row>({ label, columns, rows, keyOf, selected, onSelect, onE
     <div className="list" role="grid" aria-label={label} aria-rowcount={rows.length + 1}>
       <div role="rowgroup">
         <div className="list-head" role="row" style={template}>
-          {columns.map((column) => (
-            <div key={column.name} role="columnheader" className={`list-cell ${column.right ? 'right' : ''}`}>{column.title}</div>
-          ))}
+          {columns.map((column) => {
+            const isSorted = sort?.column === column.name;
+            return (
+              <div key={column.name} role="columnheader" className={`list-cell ${column.right ? 'right' : ''}`} aria-sort={column.sorts ? headWords(isSorted, sort?.isDown ?? false) : undefined} title={column.title}>
+                {column.sorts && onSort ? (
+                  <button type="button" className="list-sort" onClick={() => onSort(column.name)}>
+                    {column.title}{isSorted && <span aria-hidden>{sort?.isDown ? ' ↓' : ' ↑'}</span>}
+                  </button>
+                ) : column.title}
+              </div>
+            );
+          })}
         </div>
       </div>
       <div className="list-body" role="rowgroup" ref={body} onScroll={look} onKeyDown={step} tabIndex={0} aria-label={label}>
