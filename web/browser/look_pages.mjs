@@ -22,11 +22,18 @@ const looks = {
   'jobs-queued': { path: () => `/jobs/${made.queued.id}` },
   'jobs-failed': { path: () => `/jobs/${made.failed.id}` },
   'jobs-done': { path: () => `/jobs/${made.first.id}`, act: (page) => page.getByRole('tab', { name: 'Metrics' }).click() },
+  runs: { path: () => `/runs/${made.first.run}` },
+  'runs-pictures': { path: () => `/runs/${made.first.run}`, act: (page) => page.getByRole('tab', { name: 'Pictures' }).click() },
+  'runs-files': { path: () => `/runs/${made.second.run}`, act: (page) => page.getByRole('tab', { name: 'Files' }).click() },
+  'runs-document': { path: () => `/runs/${made.second.run}`, act: (page) => page.getByRole('tab', { name: 'Document' }).click() },
+  compare: { path: () => `/compare?runs=${made.first.run},${made.second.run},${made.sweep.run}` },
+  sweep: { path: () => `/sweeps/${made.sweep.id}`, act: (page) => page.getByLabel('Across', { exact: true }).selectOption('model.learning_rate') },
 };
 
 async function take(name, look, theme, sizeName) {
   const page = await openPage(browser, service, { path: look.path(), theme, size: sizes[sizeName] });
-  await page.waitForTimeout(look.wait ?? 700);
+  await page.waitForLoadState('networkidle', { timeout: 3000 }).catch(() => {}); // a stream of events never rests
+  await page.waitForTimeout(look.wait ?? 500);
   if (look.act) {
     await look.act(page);
     await page.waitForTimeout(500);
@@ -38,7 +45,7 @@ async function take(name, look, theme, sizeName) {
 
 async function takeAll(before) {
   for (const [name, look] of Object.entries(looks))
-    if (Boolean(look.before) === before && name.startsWith(only))
+    if (Boolean(look.before) === before && only.split(',').some((each) => name.startsWith(each)))
       for (const theme of ['light', 'dark']) for (const size of Object.keys(sizes)) await take(name, look, theme, size);
 }
 

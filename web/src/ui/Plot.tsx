@@ -14,6 +14,7 @@ interface PlotProps {
   logarithmic?: boolean;
   xLogarithmic?: boolean;
   xWhole?: boolean; // x is counted: no ticks between whole numbers
+  xWords?: readonly string[] | null; // x counts these, from 0 on
   xRange?: [number, number] | undefined; // such as all epochs of a training that is under way
   legend?: boolean;
   onPick?: (series: number, point: number) => void; // of the point that is nearest to a click
@@ -29,7 +30,9 @@ function optionsOf(props: PlotProps, width: number, pick: (plot: uPlot) => void)
   const grid = { stroke: colour('line'), width: 1 };
   const axis = { stroke: colour('muted'), grid, ticks: { show: false }, font: '10px system-ui', labelFont: '11px system-ui', labelSize: 16 };
   const scale = (logarithmic: boolean | undefined) => (logarithmic ? { distr: 3 as const } : {});
-  const { xRange } = props;
+  const words = props.xWords;
+  const xRange = props.xRange ?? (words ? ([-0.5, words.length - 0.5] as [number, number]) : undefined);
+  const inWords = words ? { incrs: [1], values: (_: uPlot, ticks: number[]) => ticks.map((tick) => words[tick] ?? '') } : {};
   return {
     width,
     height: props.height ?? 140,
@@ -40,7 +43,7 @@ function optionsOf(props: PlotProps, width: number, pick: (plot: uPlot) => void)
       y: scale(props.logarithmic),
     },
     axes: [
-      { ...axis, size: props.xTitle ? 34 : 24, ...(props.xTitle ? { label: props.xTitle } : {}), gap: 4, grid: { show: false }, ...(props.xWhole ? { incrs: wholeSteps } : {}) },
+      { ...axis, size: props.xTitle ? 34 : 24, ...(props.xTitle ? { label: props.xTitle } : {}), gap: 4, grid: { show: false }, ...(props.xWhole ? { incrs: wholeSteps } : {}), ...inWords },
       { ...axis, size: 52, space: 26, ...(props.yTitle ? { label: props.yTitle } : {}), gap: 6 },
     ],
     series: [
@@ -68,7 +71,7 @@ export function Plot(props: PlotProps) {
   const count = props.series.reduce((sum, each) => sum + each.y.length, 0);
   const shape = JSON.stringify([
     props.series.map((each) => [each.label, each.colour, each.kind, each.dashed, each.size]),
-    props.height, props.xTitle, props.yTitle, props.logarithmic, props.xLogarithmic, props.xWhole, props.xRange, props.legend,
+    props.height, props.xTitle, props.yTitle, props.logarithmic, props.xLogarithmic, props.xWhole, props.xWords, props.xRange, props.legend,
   ]);
 
   useEffect(() => {
