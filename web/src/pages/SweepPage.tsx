@@ -52,12 +52,12 @@ function Scatter({ sweep, selected, onSelect }: ScatterProps) {
     return { series: made, origins: places };
   }, [axes, usable.x, usable.y, trials, selected]); // eslint-disable-line
   const select = (label: string, value: string, onChange: (name: string) => void) => (
-    <label className="check">{label}
-      <select className="input small" value={value} onChange={(event) => onChange(event.target.value)}>
+    <span className="check"><span aria-hidden>{label}</span>
+      <select className="input small" aria-label={label} value={value} onChange={(event) => onChange(event.target.value)}>
         {settings.map((name) => <option key={name} value={name}>{name}</option>)}
         {figuresOfTrial.map((name) => <option key={name} value={name}>{titleOfAxis(name)}</option>)}
       </select>
-    </label>
+    </span>
   );
   return (
     <footer className="now">
