@@ -54,8 +54,7 @@ const looks = {
 
 async function take(name, look, theme, sizeName) {
   const page = await openPage(browser, service, { path: look.path(), theme, size: sizes[sizeName] });
-  await page.waitForLoadState('networkidle', { timeout: 3000 }).catch(() => {}); // a stream of events never rests
-  await page.waitForTimeout(look.wait ?? 500);
+  await page.waitForTimeout(look.wait ?? 1200);
   if (look.act) {
     await look.act(page);
     await page.waitForTimeout(500);

@@ -25,7 +25,7 @@ export function Answer({ answer }: { answer: Prediction }) {
   ];
   return (
     <section className="box" aria-label={models.answer} aria-live="polite">
-      <h2>{answer.target || models.answer}</h2>
+      <h3>{answer.target || models.answer}</h3>
       {predictions.length === 1 ? (
         <>
           <p className="big num" data-testid="prediction">{told(predictions[0])}</p>

@@ -13,7 +13,7 @@ import { Facts } from '../ui/Facts';
 import { Tabs } from '../ui/Tabs';
 import { moment, wholeMoment } from '../ui/when';
 import type { Answer } from './answers';
-import { boundsOf, missingWords, rangesOf, wordsOf, type Preview, type PreviewColumn, type Ranges } from './column_facts';
+import { boundsOf, missingWords, nameOfSource, rangesOf, wordsOf, type Preview, type PreviewColumn, type Ranges } from './column_facts';
 import type { Dataset } from './DataForms';
 
 type Tab = keyof typeof data.tabs;
@@ -85,7 +85,7 @@ function Check({ dataset, onMade }: { dataset: Dataset; onMade: (made: Dataset) 
     <>
       <p className="secondary">{data.validateHelp}</p>
       <Field label={data.ranges} help={data.rangesHelp} error={wrong}>{(given) => <textarea {...given} className="input" rows={2} value={text} onChange={(event) => setText(event.target.value)} />}</Field>
-      <div><Button kind="go" disabled={isBusy} onClick={validate}>{isBusy ? data.making : data.validate}</Button></div>
+      <div><Button disabled={isBusy} onClick={validate}>{isBusy ? data.making : data.validate}</Button></div>
       {error && <p className="notice broken" role="alert">{error}</p>}
       {found?.has_changed && <p className="notice">{data.changed}</p>}
       {found && <p className={`notice ${found.is_sound ? 'good' : ''}`} role="status">{found.is_sound ? data.sound(count(found.rows)) : data.faults(count(found.rows_with_faults), count(found.rows))}</p>}
@@ -122,7 +122,7 @@ export function DataInspector({ dataset, preview, onMade, onRemoved }: DataInspe
   return (
     <>
       <h1 className="broken">{dataset.id}</h1>
-      <p className="secondary broken">{dataset.source}</p>
+      <p className="secondary broken" title={dataset.source}>{nameOfSource(dataset.source)}</p>
       {mayChange(session) && <Confirm title={data.remove} question={data.removeQuestion(dataset.id)} action={data.removeReally} onConfirm={() => void removeDataset()} />}
       {error && <p className="notice broken" role="alert">{error}</p>}
       <Tabs label={data.inspector} tabs={tabs} selected={tab} onSelect={setTab}>

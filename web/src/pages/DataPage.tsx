@@ -9,7 +9,7 @@ import { List, type Column } from '../ui/List';
 import { moment, wholeMoment } from '../ui/when';
 import { useAllPages } from './all_pages';
 import { useAnswer, type Answer } from './answers';
-import type { Preview } from './column_facts';
+import { nameOfSource, type Preview } from './column_facts';
 import { GenerateForm, UploadForm, type Dataset } from './DataForms';
 import { DataInspector } from './DataInspector';
 import { FindField } from './FindField';
@@ -17,7 +17,7 @@ import './pages.css';
 
 const columns: Column<Dataset>[] = [
   { name: 'id', title: data.columns.id, width: 'minmax(120px, 1.2fr)', cell: (dataset) => <span title={dataset.id}>{dataset.id}</span> },
-  { name: 'source', title: data.columns.source, width: 'minmax(120px, 1fr)', cell: (dataset) => <span title={dataset.source}>{dataset.source}</span> },
+  { name: 'source', title: data.columns.source, width: 'minmax(120px, 1fr)', cell: (dataset) => <span title={dataset.source}>{nameOfSource(dataset.source)}</span> },
   { name: 'rows', title: data.columns.rows, width: '90px', right: true, cell: (dataset) => count(dataset.rows) },
   { name: 'columns', title: data.columns.columns, width: '70px', right: true, cell: (dataset) => count(dataset.columns.length) },
   { name: 'added', title: data.columns.added, width: '96px', right: true, cell: (dataset) => <span title={wholeMoment(dataset.added)}>{moment(dataset.added)}</span> },
@@ -72,7 +72,7 @@ export default function DataPage({ id }: { id?: string }) {
           <FindField value={text} onChange={setText} placeholder={data.find} label={data.find} />
           <span className="grow" />
           <span className="secondary num">{all.isWhole ? shared.shown(count(rows.length), count(all.rows.length)) : ''}</span>
-          {mayChange(session) && <><Button onClick={() => setForm('generate')}>{data.generate}</Button><Button kind="go" onClick={() => setForm('upload')}>{data.upload}</Button></>}
+          {mayChange(session) && <><Button onClick={() => setForm('generate')}>{data.generate}</Button><Button kind={form ? 'plain' : 'go'} onClick={() => setForm('upload')}>{data.upload}</Button></>}
         </div>
         {all.error && <p className="notice" role="alert">{all.error}</p>}
         {damaged.map((each) => <p key={each.id} className="notice">{data.damaged(each.id, each.problem)}</p>)}

@@ -8,7 +8,7 @@ export function MetricsTable({ result }: { result: Result }) {
   const known = useMetrics();
   return (
     <section>
-      <h2>{result.card ? runs.resultOf(result.card) : shared.metrics}</h2>
+      <h2>{shared.metrics} {result.card && <span className="as-is">{result.card}</span>}</h2>
       {result.rows > 0 && <p className="secondary">{runs.onRows(count(result.rows))}</p>}
       <table className="figures">
         <tbody>

@@ -69,7 +69,7 @@ function TrainingFacts({ training }: { training: Training }) {
   const f = runs.facts;
   return (
     <section>
-      <h2>{runs.trainedOf(training.card)}</h2>
+      <h2>{runs.training} <span className="as-is">{training.card}</span></h2>
       <Facts facts={[
         [f.model, training.model_type.replaceAll('_', ' ')],
         [f.target, training.target],

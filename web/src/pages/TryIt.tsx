@@ -8,7 +8,7 @@ import { Answer } from './Answer';
 import type { Model } from './models';
 import { deploymentName, rowOf, typedFrom, type ModelColumn, type Prediction, type TablePreview, type Typed } from './try_form';
 
-const helpOf = (column: ModelColumn) => (column.type === 'number' ? models.number : column.type === 'date' ? models.dateForm(column.form ?? '') : undefined);
+const helpOf = (column: ModelColumn) => (column.type === 'date' ? models.dateForm(column.form ?? '') : column.type === 'text' ? models.text : undefined);
 
 // A row of a table that the run of the model kept, one that was held back from training if there is one.
 async function rowOfItsData(model: Model): Promise<Typed | null> {

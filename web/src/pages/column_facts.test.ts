@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { boundsOf, idFrom, missingWords, rangesOf, wordsOf, type PreviewColumn } from './column_facts';
+import { boundsOf, idFrom, missingWords, nameOfSource, rangesOf, wordsOf, type PreviewColumn } from './column_facts';
 
 const column = (type: string, distribution: PreviewColumn['distribution']): PreviewColumn => ({ name: 'c', type, nulls: 0, distribution: distribution ?? null });
 
@@ -29,4 +29,11 @@ it('ranges are read line by line, and lines that are none are told', () => {
 it('a file gives its name to a dataset', () => {
   expect(idFrom('Wells (2026).csv.gz')).toBe('Wells-2026');
   expect(idFrom('a.b.parquet')).toBe('a-b');
+});
+
+it('a source is read by the name of its file', () => {
+  expect(nameOfSource('/srv/data/uploads/wells.csv')).toBe('wells.csv');
+  expect(nameOfSource('/srv/uhf.sqlite (table uhf)')).toBe('uhf.sqlite (table uhf)');
+  expect(nameOfSource('sample friedman')).toBe('sample friedman');
+  expect(nameOfSource('https://example.org/wells.csv')).toBe('https://example.org/wells.csv');
 });

@@ -84,3 +84,6 @@ export function rangesOf(text: string): { ranges: Ranges; wrong: string[] } {
 export function idFrom(file: string): string {
   return file.replace(/\.(gz|zst|bz2)$/i, '').replace(/\.[a-z0-9]+$/i, '').replace(/[^A-Za-z0-9_-]+/g, '-').replace(/^-+|-+$/g, '').slice(0, 60);
 }
+
+// "/srv/data/uploads/wells.csv" is read as wells.csv; what follows a name, such as the table in it, stays.
+export const nameOfSource = (source: string): string => source.replace(/^\/(?:[^/]*\/)*/, '');

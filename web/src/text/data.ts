@@ -54,7 +54,7 @@ export const data = {
   moreColumns: (count: number) => `and ${count} more columns`,
   reading: 'Reading the rows…',
   validate: 'Validate',
-  validateHelp: 'Looks at every row for values that cannot be read, are missing or lie out of range.',
+  validateHelp: 'Looks at every row for values that cannot be read, are infinite or lie out of range, and for rows that are there twice. Missing values are no fault.',
   ranges: 'Allowed ranges',
   rangesHelp: 'One column a line, such as depth 0 11000; a dash stands for no bound',
   rangeWrong: (line: string) => `"${line}" is not a column and two bounds`,

@@ -40,7 +40,7 @@ export const models = {
   csvLabel: 'Rows, the first line with the names of the columns',
   interval: 'With an interval for 90 % of the values',
   missing: 'missing',
-  number: 'a number',
+  text: 'text',
   dateForm: (form: string) => (form ? `a date such as ${form}` : 'a date'),
   notNumber: 'this is no number',
   answer: 'Answer',
