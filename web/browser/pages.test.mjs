@@ -127,7 +127,7 @@ test('runs are sorted, chosen by the keyboard and compared', async () => {
   await line.locator('td').nth(better).getByText('best').waitFor();
   const setting = page.getByRole('row', { name: /model\.config\.learning_rate/ });
   assert.deepEqual(await setting.locator('td').allTextContents(), ['0.003', '0.01']);
-  await page.locator('.sheet .u-over').waitFor(); // curves over each other
+  await page.locator('.compare .u-over').waitFor(); // curves over each other
   assert.equal(await page.locator('.plot-key').count(), 2);
   await closeSound(page);
 });
@@ -251,8 +251,22 @@ test('a table is uploaded, previewed, checked, repaired and removed', async () =
   await closeSound(page);
 });
 
+test('a token that may only look is offered nothing else', async () => {
+  const { token } = await service.ask('POST', '/api/tokens', { name: 'guest', role: 'viewer' });
+  const page = await openPage(browser, service, { path: `/jobs/${made.first.id}`, token });
+  await side(page).getByText('Your token may look, but not change anything.').waitFor();
+  assert.equal(await side(page).getByRole('button', { name: 'Delete…' }).count(), 0);
+  await page.getByRole('link', { name: 'Data' }).click();
+  await rowsOf(page, 'Datasets').first().waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Upload…' }).count(), 0);
+  await closeSound(page);
+});
+
+// Names of regions whose content goes beyond their width.
+const tooWide = () => [document.documentElement, ...document.querySelectorAll('.middle, .side, .now, .sheet, .bar, .head')].filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.className || 'page');
+
 for (const theme of ['light', 'dark'])
-  test(`axe finds no serious fault on any page, ${theme}`, async () => {
+  test(`axe finds no serious fault on any page, and all of them fit both sizes, ${theme}`, async () => {
     const { models } = await service.ask('GET', '/api/models');
     const paths = ['/jobs', `/jobs/${made.first.id}`, '/runs', `/runs/${made.first.run}`, `/compare?runs=${made.first.run},${made.second.run}`, `/sweeps/${made.sweep.id}`, `/models/${models[0].id}`, '/data', '/data/few'];
     const page = await openPage(browser, service, { path: '/jobs', theme });
@@ -264,6 +278,11 @@ for (const theme of ['light', 'dark'])
       const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
       const serious = found.violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
       assert.deepEqual(serious.map(({ id, nodes }) => `${path}: ${id}: ${nodes[0].html}`), []);
+      for (const size of [{ width: 820, height: 1180 }, { width: 1280, height: 720 }]) {
+        await page.setViewportSize(size);
+        await page.waitForTimeout(100);
+        assert.deepEqual(await page.evaluate(tooWide), [], `${path} at ${size.width}`);
+      }
     }
     await closeSound(page);
   });

@@ -8,7 +8,7 @@ import { figure, time } from '../ui/format';
 import { Legend } from '../ui/Legend';
 import { Plot } from '../ui/Plot';
 import { useAnswer } from './answers';
-import { colourOf, metricLines, namesOf, overlaidCurves, type Comparison } from './comparison';
+import { colourOf, metricLines, namesOf, overlaidCurves, runOfCurves, type Comparison } from './comparison';
 import { aboveZero } from './LossCurve';
 import { titleOf, useMetrics } from './metrics';
 import './pages.css';
@@ -88,7 +88,7 @@ function Curves({ comparison, names }: { comparison: Comparison; names: readonly
   const [kind, setKind] = useState<'train' | 'validation'>('train');
   const [chosen, setChosen] = useState('');
   const [isLogarithmic, setLogarithmic] = useState(false);
-  const texts = useTexts(comparison.runs.map(({ run }) => `/api/runs/${encodeURIComponent(run)}/files/metrics.csv`));
+  const texts = useTexts(comparison.runs.map((run) => `/api/runs/${encodeURIComponent(runOfCurves(run))}/files/metrics.csv`));
   const curves = useMemo(() => texts.map((answer) => (answer?.text ? curvesOf(answer.text) : null)), [texts]);
   const cards = [...new Set(curves.flatMap((each) => [...(each?.keys() ?? [])]))];
   const card = cards.includes(chosen) ? chosen : (cards[0] ?? '');
@@ -98,7 +98,7 @@ function Curves({ comparison, names }: { comparison: Comparison; names: readonly
   }, [names, curves, card, kind, isLogarithmic]);
   const isLoading = texts.some((answer) => answer === null);
   return (
-    <section>
+    <section className="curve" aria-label={runs.curves}>
       <div className="row wrap curve-head">
         <h2>{runs.curves}</h2><Legend series={series} /><span className="grow" />
         {cards.length > 1 && <select className="input small" aria-label={shared.card} value={card} onChange={(event) => setChosen(event.target.value)}>{cards.map((each) => <option key={each}>{each}</option>)}</select>}
@@ -107,7 +107,7 @@ function Curves({ comparison, names }: { comparison: Comparison; names: readonly
         </select>
         <label className="check"><input type="checkbox" checked={isLogarithmic} onChange={(event) => setLogarithmic(event.target.checked)} />{shared.logarithmic}</label>
       </div>
-      {series.length > 0 ? <Plot label={runs.curves} series={series} height={240} logarithmic={isLogarithmic} /> : <p className="secondary">{isLoading ? shared.loading : runs.noCurves}</p>}
+      {series.length > 0 ? <Plot label={runs.curves} series={series} height={190} logarithmic={isLogarithmic} /> : <p className="secondary">{isLoading ? shared.loading : runs.noCurves}</p>}
     </section>
   );
 }
@@ -117,18 +117,20 @@ export default function ComparePage() {
   const { value, error } = useAnswer<Comparison>(asked.length >= 2 ? `/api/runs/compare?runs=${asked.map(encodeURIComponent).join(',')}` : null);
   const names = useMemo(() => namesOf(value?.runs ?? []), [value]);
   return (
-    <div className="sheet">
-      <div className="row wrap"><h1 className="grow">{runs.comparing(asked.length)}</h1><Link href="/runs">{runs.back}</Link></div>
-      {asked.length < 2 && <p>{runs.tooFew}</p>}
-      {error && <p className="notice" role="alert">{error}</p>}
-      {asked.length >= 2 && !value && !error && <p className="secondary">{shared.loading}</p>}
-      {value && (
-        <>
-          <MetricsSide comparison={value} names={names} />
-          <Settings comparison={value} names={names} />
-          <Curves comparison={value} names={names} />
-        </>
-      )}
+    <div className="compare">
+      <div className="sheet">
+        <div className="row wrap"><h1 className="grow">{runs.comparing(asked.length)}</h1><Link href="/runs">{runs.back}</Link></div>
+        {asked.length < 2 && <p>{runs.tooFew}</p>}
+        {error && <p className="notice" role="alert">{error}</p>}
+        {asked.length >= 2 && !value && !error && <p className="secondary">{shared.loading}</p>}
+        {value && (
+          <>
+            <MetricsSide comparison={value} names={names} />
+            <Settings comparison={value} names={names} />
+          </>
+        )}
+      </div>
+      {value && <footer className="now"><Curves comparison={value} names={names} /></footer>}
     </div>
   );
 }

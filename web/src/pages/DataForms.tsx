@@ -1,4 +1,4 @@
-import { useRef, useState, type FormEvent } from 'react';
+import { useState, type FormEvent } from 'react';
 import { ApiError, post, sentenceOf } from '../api/client';
 import { upload } from '../api/upload';
 import { data } from '../text/data';
@@ -32,7 +32,6 @@ export function UploadForm({ onDone, onCancel }: FormProps) {
   const [id, setId] = useState('');
   const [share, setShare] = useState<number | null>(null);
   const [error, setError] = useState({ words: '', isOfFile: false, isFaulty: false });
-  const place = useRef<HTMLInputElement>(null);
   const send = async (isFaulty: boolean) => {
     if (!file) return setError({ words: data.fileNeeded, isOfFile: true, isFaulty: false });
     setError({ words: '', isOfFile: false, isFaulty: false });
@@ -53,7 +52,7 @@ export function UploadForm({ onDone, onCancel }: FormProps) {
     <form className="stack" onSubmit={submit} noValidate>
       <h1>{data.uploadTitle}</h1>
       <Field label={data.file} help={data.uploadHelp} error={error.isOfFile ? error.words : undefined}>
-        {(given) => <input {...given} ref={place} className="input" type="file" onChange={(event) => { const chosen = event.target.files?.[0] ?? null; setFile(chosen); if (chosen) setId(idFrom(chosen.name)); }} />}
+        {(given) => <input {...given} className="input" type="file" onChange={(event) => { const chosen = event.target.files?.[0] ?? null; setFile(chosen); if (chosen) setId(idFrom(chosen.name)); }} />}
       </Field>
       <Field label={data.id} help={data.idHelp}>{(given) => <input {...given} className="input" value={id} onChange={(event) => setId(event.target.value)} />}</Field>
       {share !== null && <Meter label={share < 1 ? file?.name ?? '' : shared.reading} share={share} value={shared.sent(Math.round(100 * share))} />}

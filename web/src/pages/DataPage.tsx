@@ -89,7 +89,7 @@ export default function DataPage({ id }: { id?: string }) {
               />
             ) : <p className="secondary">{id && all.isWhole ? data.gone : id ? shared.loading : shared.select}</p>}
       </aside>
-      <footer className="now">{dataset && !form ? <FirstRows preview={preview} /> : <p className="secondary">{shared.select}</p>}</footer>
+      <footer className="now">{dataset && !form ? <FirstRows preview={preview} /> : <p className="secondary">{shared.selectRows}</p>}</footer>
     </div>
   );
 }

@@ -11,7 +11,7 @@ import { Tabs } from '../ui/Tabs';
 import { moment, wholeMoment } from '../ui/when';
 import { JobActions } from './JobActions';
 import type { JobNews } from './job_news';
-import { sentenceOfReason, shareDone } from './job_rows';
+import { percentOf, sentenceOfReason, shareDone } from './job_rows';
 import { MetricsTable } from './MetricsTable';
 import { resultsOf, useMetrics } from './metrics';
 import type { FollowedJob } from './use_job';
@@ -45,7 +45,7 @@ function Progressing({ job, news }: { job: Job; news: JobNews }) {
   ];
   return (
     <section className="stack">
-      {share !== null && <Meter label={words} share={share} value={`${Math.floor(100 * share)} %`} />}
+      {share !== null && <Meter label={words} share={share} value={percentOf(share)} />}
       <Facts facts={facts} />
     </section>
   );

@@ -3,7 +3,7 @@ import type { Job } from '../api/types';
 import { Link, navigate } from '../app/router';
 import { jobs } from '../text/jobs';
 import { shared } from '../text/shared';
-import { count, time } from '../ui/format';
+import { time } from '../ui/format';
 import { List, type Column } from '../ui/List';
 import { Pill } from '../ui/Pill';
 import { moment, secondsBetween, wholeMoment } from '../ui/when';
@@ -11,7 +11,7 @@ import { useRested } from './answers';
 import { FindField } from './FindField';
 import { Gauges } from './Gauges';
 import { JobInspector } from './JobInspector';
-import { isUnfinished, shareDone } from './job_rows';
+import { isUnfinished, percentOf, shareDone } from './job_rows';
 import { LossCurve } from './LossCurve';
 import './pages.css';
 import { useJob } from './use_job';
@@ -22,8 +22,8 @@ function RowProgress({ job }: { job: Job }) {
   const share = shareDone(job.progress);
   if (share === null) return <span className="secondary">{job.progress?.card ?? ''}</span>;
   return (
-    <span className="row-progress" title={job.progress?.seconds_left ? `${time(job.progress.seconds_left)} left` : undefined}>
-      <i style={{ width: `${Math.round(100 * share)}%` }} /><b className="num">{Math.floor(100 * share)} %</b>
+    <span className="row-progress" title={job.progress?.seconds_left ? jobs.left(time(job.progress.seconds_left)) : undefined}>
+      <i style={{ width: `${Math.round(100 * share)}%` }} /><b className="num">{percentOf(share)}</b>
     </span>
   );
 }
@@ -82,7 +82,7 @@ export default function JobsPage({ id }: { id?: string }) {
             {Object.entries(jobs.states).map(([value, title]) => <option key={value} value={value}>{title}</option>)}
           </select>
           <span className="grow" />
-          <span className="secondary num">{count(all.total)} {jobs.list.toLowerCase()}</span>
+          <span className="secondary num">{jobs.count(all.total)}</span>
         </div>
         {all.error && <p className="notice" role="alert">{all.error}</p>}
         {message && <p className="notice good" role="status">{message}</p>}
@@ -94,7 +94,7 @@ export default function JobsPage({ id }: { id?: string }) {
       {id ? <Selected id={id} all={all} onMessage={setMessage} /> : (
         <>
           <aside className="side" aria-label={jobs.inspector}><p className="secondary">{shared.select}</p></aside>
-          <footer className="now"><p className="secondary grow">{shared.select}</p><Gauges /></footer>
+          <footer className="now"><p className="secondary grow">{shared.selectCurve}</p><Gauges /></footer>
         </>
       )}
     </div>

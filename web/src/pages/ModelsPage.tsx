@@ -94,7 +94,7 @@ export default function ModelsPage({ id }: { id?: string }) {
         {model ? <ModelInspector key={model.id} model={model} onChange={all.reload} onRemoved={(words) => { setMessage({ words, isBad: false }); all.reload(); navigate('/models'); }} />
           : <p className="secondary">{id && all.isWhole ? models.gone : id ? shared.loading : shared.select}</p>}
       </aside>
-      <footer className="now">{model ? <Curve model={model} /> : <p className="secondary">{shared.select}</p>}</footer>
+      <footer className="now">{model ? <Curve model={model} /> : <p className="secondary">{shared.selectCurve}</p>}</footer>
     </div>
   );
 }

@@ -183,6 +183,7 @@ export function RunInspector({ answer, onRemoved }: { answer: Answer<Run>; onRem
         {winner && <Link href={`/runs/${winner}`}>{runs.winner}</Link>}
       </div>
       {mayChange(session) && !run.job && run.status !== 'running' && <Confirm title={runs.delete} question={runs.deleteQuestion(run.name)} action={runs.deleteReally} onConfirm={() => void removeRun()} />}
+      {mayChange(session) && run.job && <p className="secondary">{runs.ofJob}</p>}
       {error && <p className="notice" role="alert">{error}</p>}
       <Tabs label={runs.inspector} tabs={tabs} selected={tab} onSelect={setTab}>
         {tab === 'results' && <Results run={run} />}

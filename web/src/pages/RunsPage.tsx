@@ -99,7 +99,7 @@ export default function RunsPage({ id }: { id?: string }) {
       {id ? <Selected key={id} id={id} onRemoved={(run, words) => { all.drop(run); setMessage(words); navigate('/runs'); }} /> : (
         <>
           <aside className="side" aria-label={runs.inspector}><p className="secondary">{shared.select}</p></aside>
-          <footer className="now"><p className="secondary">{shared.select}</p></footer>
+          <footer className="now"><p className="secondary">{shared.selectCurve}</p></footer>
         </>
       )}
     </div>

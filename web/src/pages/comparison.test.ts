@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { GrowingCurve } from '../ui/curve';
-import { metricLines, namesOf, overlaidCurves, type Comparison } from './comparison';
+import { metricLines, namesOf, overlaidCurves, runOfCurves, type Comparison } from './comparison';
 import type { Metrics } from './metrics';
 
 const known: Metrics = new Map([['r2', { name: 'r2', title: 'R²', higher_is_better: true }], ['rmse', { name: 'rmse', title: 'RMSE', higher_is_better: false }]]);
-const run = (name: string, metrics: Record<string, number>) => ({ run: `2026_${name}`, name, status: 'finished', started: '', seconds: 1, results: [{ card: 'e', rows: 1, metrics }] });
+const run = (name: string, metrics: Record<string, number>) => ({ run: `2026_${name}`, name, seconds: 1, results: [{ card: 'e', rows: 1, metrics }] });
 
 describe('metrics side by side', () => {
   const comparison: Comparison = {
@@ -37,4 +37,10 @@ it('curves lie over each other, each in a colour of its own, those that are miss
   expect(series.map((each) => [each.label, each.y])).toEqual([['a', [0.5]], ['c', [0.7]]]);
   expect(new Set(series.map((each) => each.colour)).size).toBe(2);
   expect(overlaidCurves(['a', 'c'], [new Map([['train', curve]]), new Map([['net', other]])], 'train', 'validation').map((each) => each.label)).toEqual(['c']);
+});
+
+it('a sweep has the curves of its winner', () => {
+  expect(runOfCurves(run('a', {}))).toBe('2026_a');
+  expect(runOfCurves({ ...run('s', {}), winner: { run: 's_trial-3' } })).toBe('s_trial-3');
+  expect(runOfCurves({ ...run('s', {}), winner: { run: 's_trial-3', final_run: 's_final' } })).toBe('s_final');
 });

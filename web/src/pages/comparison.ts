@@ -6,7 +6,7 @@ export const mostCompared = 50; // as the service has it
 
 // What the service answers to a comparison.
 export interface Comparison {
-  runs: { run: string; name: string; status: string; started: string; seconds: number | null; results?: unknown; trainings?: Record<string, unknown>[]; winner?: { results?: unknown } }[];
+  runs: { run: string; name: string; seconds: number | null; results?: unknown; winner?: { run?: string; final_run?: string; results?: unknown } }[];
   differing_settings: Record<string, string[]>;
   against_first: Record<string, Record<string, { difference: number; standard_error: number; more_than_noise: boolean }>>;
 }
@@ -37,6 +37,9 @@ export function metricLines({ runs, against_first }: Comparison, known: Metrics)
   }
   return [...lines.values()];
 }
+
+// Where the curves of a run are: of a sweep in the run of its winner.
+export const runOfCurves = ({ run, winner }: Comparison['runs'][number]): string => winner?.final_run ?? winner?.run ?? run;
 
 // Names that tell runs apart: those of their documents, with the end of their folders where two have the same.
 export function namesOf(runs: readonly { run: string; name: string }[]): string[] {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../api/types';
-import { actionsFor, sentenceOfReason, shareDone, statesOf, withFirstPage, withNextPage, withoutJob, type JobRows } from './job_rows';
+import { actionsFor, percentOf, sentenceOfReason, shareDone, statesOf, withFirstPage, withNextPage, withoutJob, type JobRows } from './job_rows';
 
 const job = (id: string, more: Partial<Job> = {}): Job => ({
   id, job_name: id, state: 'completed', kind: 'training', priority: 0, device: 'auto', owner: 'me', created: '', run: id, ...more,
@@ -62,4 +62,10 @@ it('unfinished stands for every state that is no end', () => {
 it('the sentence of a reason is the last line of what its process said', () => {
   expect(sentenceOfReason("its process ended with exit code 2; its last words:\n  load  data_load\nstoker: card train: there is no column 'z'\n")).toBe("card train: there is no column 'z'");
   expect(sentenceOfReason('stopped by its time limit')).toBe('stopped by its time limit');
+});
+
+it('a share is told in percent, never as more than it is', () => {
+  expect(percentOf(0.0019)).toBe('0.1 %');
+  expect(percentOf(0.999)).toBe('99 %');
+  expect(percentOf(1)).toBe('100 %');
 });

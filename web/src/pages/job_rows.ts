@@ -60,6 +60,9 @@ export function shareDone(progress: Progress | undefined | null): number | null 
   return share(step, total_steps) ?? share(trainings, total_trainings) ?? share(finished_members, members);
 }
 
+// Never more than is done; small shares have a digit behind the point.
+export const percentOf = (share: number): string => `${share < 0.1 ? (Math.floor(1000 * share) / 10).toFixed(1) : Math.floor(100 * share)} %`;
+
 export type JobAction = 'cancel' | 'pause' | 'resume' | 'continue' | 'remove';
 
 // What may be asked of a job in its state; the service has the last word.
