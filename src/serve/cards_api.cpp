@@ -14,6 +14,13 @@ json schema_of(const config::Fields& fields) {
   return schema;
 }
 
+// Maps of JSON are sorted by name; a form shows settings as they were declared, the important ones first.
+json order_of(const config::Fields& fields) {
+  json names = json::array();
+  for (const config::Field& field : fields) names.push_back(field.name);
+  return names;
+}
+
 // All that a canvas needs to show a card of this type, and a form for its settings.
 json card_type_view(const CardType& type) {
   json view{{"name", type.name},
@@ -24,6 +31,7 @@ json card_type_view(const CardType& type) {
             {"outputs", json::array()},
             {"trains", type.training != nullptr},
             {"settings", schema_of(type.describe().fields)},
+            {"order", order_of(type.describe().fields)},
             {"more_settings", json::array()}};
   for (const Input& input : type.inputs)
     view["inputs"].push_back({{"name", input.name},
@@ -36,7 +44,9 @@ json card_type_view(const CardType& type) {
         {{"name", output.name}, {"type", config::name_of(output.type)}, {"help", output.help}});
   if (type.more_settings != nullptr)
     for (const config::TitledSettings& more : type.more_settings())
-      view["more_settings"].push_back({{"title", more.title}, {"settings", schema_of(more.settings.fields)}});
+      view["more_settings"].push_back({{"title", more.title},
+                                       {"settings", schema_of(more.settings.fields)},
+                                       {"order", order_of(more.settings.fields)}});
   return view;
 }
 

@@ -131,6 +131,7 @@ json openapi_of(const Routes& routes) {
   json components = json::object();
   json tags = json::array();
   for (const Route& route : routes.all()) {
+    if (route.is_page) continue;
     paths[described_path(route.path)][lower_case(route.method)] = operation_of(route, components);
     const json tag{{"name", tag_of(route)}};
     if (std::ranges::find(tags, tag) == tags.end()) tags.push_back(tag);

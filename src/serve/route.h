@@ -77,6 +77,7 @@ struct Route {
   nlohmann::json example = nullptr;  // of a body
   // See Site::is_quick; null: never. Without a body it is asked about the head.
   std::function<bool(const Request& request, const std::map<std::string, std::string>& parts)> is_quick = {};
+  bool is_page = false;          // for browsers: no part of the described API
   bool changes_nothing = false;  // though it is no GET: such requests are in no audit log, and may be many
 };
 

@@ -6,9 +6,11 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "predict/metrics.h"
 #include "report/compared_runs.h"
 #include "serve/client_words.h"
 #include "serve/run_answers.h"
+#include "serve/schema.h"
 #include "sweep/sweep.h"
 
 namespace stoker::serve {
@@ -108,6 +110,25 @@ Response compare_runs(Service& service, Call& call) {
   return json_response(comparison);
 }
 
+Response list_metrics() {
+  json list = json::array();
+  for (const Metric& metric : metrics())
+    list.push_back({{"name", metric.name},
+                    {"title", metric.title},
+                    {"higher_is_better", metric.higher_is_better},
+                    {"of_classes", !metric.is_for(Task::regression)}});
+  return json_response({{"metrics", std::move(list)}});
+}
+
+json metrics_schema() {
+  const json metric = schema::object("Metric", {{"name", schema::text("In records of runs: macro_f1")},
+                                                {"title", schema::text("For people: Macro F1")},
+                                                {"higher_is_better", schema::of_type("boolean", "")},
+                                                {"of_classes", schema::of_type("boolean", "Else of numbers")}});
+  return schema::object("Metrics",
+                        {{"metrics", schema::list_of(metric, "In the order in which people want them")}});
+}
+
 Response remove_run(Service& service, Call& call) {
   const std::string& id = call.part("id");
   const fs::path folder = run_folder_named(service, id);
@@ -168,6 +189,16 @@ std::vector<Route> run_routes(Service& service) {
         {400, "Too few or too many"},
         {404, "One is not there"},
         {422, "The record of one cannot be read"}}},
+      {"GET",
+       "/api/metrics",
+       "listMetrics",
+       "What models are measured by, and which way is better",
+       Access::viewer,
+       [](Call&) { return list_metrics(); },
+       {},
+       nullptr,
+       {},
+       {{200, "Metrics", metrics_schema()}}},
       {"GET",
        base + "/{id}",
        "showRun",

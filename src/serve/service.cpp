@@ -149,6 +149,7 @@ Service::Service(ServiceConfig config)
   routes_.add(sweep_routes(*this));
   routes_.add(continue_routes(*this));
   routes_.add(token_routes(*this));
+  routes_.add(page_routes());
 }
 
 Service::~Service() {

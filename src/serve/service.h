@@ -120,6 +120,7 @@ std::vector<Route> run_file_routes(Service& service);
 std::vector<Route> sweep_routes(Service& service);
 std::vector<Route> continue_routes(Service& service);
 std::vector<Route> token_routes(Service& service);
+std::vector<Route> page_routes();
 
 // The OpenAPI document of all routes.
 nlohmann::json openapi_of(const Routes& routes);

@@ -69,6 +69,10 @@ TEST_F(ServiceDocuments, CardsHavePortsAndSchemasOfTheirSettings) {
   EXPECT_EQ(train["trains"], true);
   EXPECT_TRUE(train["settings"]["properties"].contains("target_column"));
   EXPECT_FALSE(named("model_define_gpu")["more_settings"].empty());
+  // Forms show them as they were declared, not by their letters.
+  const json order = train["order"];
+  for (const json& name : order) EXPECT_TRUE(train["settings"]["properties"].contains(name)) << name;
+  EXPECT_EQ(order[0], "target_column");
   const json schema = service_->get("/api/documents/schema").json();
   EXPECT_EQ(schema["title"], "Stoker pipeline");
 }

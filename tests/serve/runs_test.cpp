@@ -142,6 +142,18 @@ TEST_F(ServiceRuns, ThatNoJobOwnsAreDeletedAndOthersNot) {
   EXPECT_TRUE(fs::exists(service_->data() / "runs" / run));
 }
 
+TEST_F(ServiceRuns, AreMeasuredByMetricsThatSayWhichWayIsBetter) {
+  const json metrics = service_->get("/api/metrics").json()["metrics"];
+  const auto named = [&](const std::string& name) {
+    for (const json& each : metrics)
+      if (each["name"] == name) return each;
+    return json();
+  };
+  EXPECT_EQ(named("r2"), (json{{"name", "r2"}, {"title", "R²"}, {"higher_is_better", true}, {"of_classes", false}}));
+  EXPECT_EQ(named("rmse")["higher_is_better"], false);
+  EXPECT_EQ(named("accuracy")["of_classes"], true);
+}
+
 TEST_F(ServiceRuns, AreCompared) {
   const std::string one = job(2, 21)["run"];
   const std::string two = job(4, 21)["run"];

@@ -1,0 +1,157 @@
+// Documents go in and out as they are, and the page is fit for everybody.
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { openPage, signIn } from './browser.mjs';
+import { contentOf, node, saveDocument, set, trainingDocument } from './canvas.mjs';
+import { withService } from './setup.mjs';
+
+const parts = withService();
+const example = (name) => readFileSync(new URL(`../../examples/${name}`, import.meta.url), 'utf8');
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+async function downloaded(page, button) {
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: button }).click()]);
+  return { name: download.suggestedFilename(), content: readFileSync(await download.path(), 'utf8') };
+}
+
+test('a file is opened, and goes out again byte for byte', async () => {
+  const page = await openPage(parts.browser, parts.service);
+  await page.getByRole('tab', { name: 'Documents' }).click();
+  const content = `${example('boston_housing.yaml')}\n# the end\n`;
+  await page.locator('input[type=file]').setInputFiles({ name: 'a.yaml', mimeType: 'application/yaml', buffer: Buffer.from(content) });
+  await node(page, 'evaluate').waitFor();
+  const out = await downloaded(page, 'Download YAML');
+  assert.equal(out.name, 'boston-housing.yaml');
+  assert.equal(out.content, content);
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('saved', { exact: true }).waitFor();
+  assert.equal(await contentOf(parts.service, new URL(page.url()).pathname.split('/').at(-1)), content);
+  const json = JSON.parse((await downloaded(page, 'Download JSON')).content);
+  assert.deepEqual(json.cards.split.inputs, { dataset: 'load.dataset' });
+  await page.context().close();
+});
+
+test('a document of earlier canvases is upgraded with everything in it', async () => {
+  const page = await openPage(parts.browser, parts.service);
+  await page.getByRole('tab', { name: 'Documents' }).click();
+  await page.locator('input[type=file]').setInputFiles({ name: 'seed.json', mimeType: 'application/json', buffer: Buffer.from(example('seed_pipeline.json')) });
+  await page.getByText('This document was in an earlier form').waitFor();
+  assert.equal(await page.locator('.react-flow__edge').count(), 5);
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('saved', { exact: true }).waitFor();
+  const saved = JSON.parse(await contentOf(parts.service, new URL(page.url()).pathname.split('/').at(-1)));
+  assert.equal(saved.version, 1);
+  assert.equal(saved.cards.model.config.hyperparameters.alpha, 1);
+  await page.context().close();
+});
+
+test('an earlier version is brought back, and what a file says wrongly is told', async () => {
+  const saved = await saveDocument(parts.service, trainingDocument(3, 'versions'));
+  const page = await openPage(parts.browser, parts.service, { path: `/documents/${saved.id}` });
+  await node(page, 'model').click();
+  await set(page, 'Epochs', '9');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('saved', { exact: true }).waitFor();
+  await page.getByRole('tab', { name: 'Documents' }).click();
+  await page.getByRole('button', { name: 'Bring back version 1' }).click();
+  await page.getByText('Version 1 is on the canvas').waitFor();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('saved', { exact: true }).waitFor();
+  assert.equal((await parts.service.ask('GET', `/api/documents/${saved.id}`)).version, 3);
+  assert.match(await contentOf(parts.service, saved.id), /epochs: 3/);
+  await page.locator('input[type=file]').setInputFiles({ name: 'b.yaml', mimeType: 'application/yaml', buffer: Buffer.from('a: [1') });
+  await page.getByText('This is not a document').waitFor();
+  await node(page, 'model').waitFor();
+  await page.context().close();
+});
+
+test('another page and back finds the document as it was left, and another document has no states of the first', async () => {
+  const saved = await saveDocument(parts.service, trainingDocument(3, 'back'));
+  const page = await openPage(parts.browser, parts.service, { path: `/documents/${saved.id}` });
+  await page.getByRole('button', { name: 'Run all' }).click();
+  await node(page, 'evaluate').locator('.pill.ok').waitFor();
+  await node(page, 'model').click();
+  await set(page, 'Epochs', '5');
+  await page.getByRole('link', { name: 'Jobs' }).click();
+  await page.getByRole('link', { name: 'Canvas' }).click();
+  assert.equal(new URL(page.url()).pathname, `/documents/${saved.id}`);
+  await node(page, 'model').click();
+  assert.equal(await page.locator('.inspector').getByLabel('Epochs', { exact: true }).inputValue(), '5');
+  await page.getByRole('tab', { name: 'Documents' }).click();
+  await page.getByRole('button', { name: 'Boston housing' }).click();
+  await page.waitForURL((url) => url.pathname === '/');
+  await node(page, 'evaluate').waitFor();
+  assert.equal(await page.locator('.card .pill').count(), 0);
+  await page.context().close();
+});
+
+test('copy, paste and delete, and all of it undone', async () => {
+  const saved = await saveDocument(parts.service, trainingDocument(3, 'copies'));
+  const page = await openPage(parts.browser, parts.service, { path: `/documents/${saved.id}` });
+  await node(page, 'train').click();
+  await page.keyboard.press('Control+a');
+  await page.keyboard.press('Control+c');
+  await page.keyboard.press('Control+v');
+  await node(page, 'evaluate_2').waitFor();
+  assert.equal(await page.locator('.react-flow__edge').count(), 10);
+  await page.keyboard.press('Delete');
+  await node(page, 'evaluate_2').waitFor({ state: 'detached' });
+  await page.keyboard.press('Control+z');
+  await node(page, 'evaluate_2').waitFor();
+  await page.keyboard.press('Control+z');
+  await node(page, 'evaluate_2').waitFor({ state: 'detached' });
+  await page.getByText('saved', { exact: true }).waitFor();
+  await page.context().close();
+});
+
+test('whoever must sign in again in the middle of an edit loses nothing', async () => {
+  const saved = await saveDocument(parts.service, trainingDocument(3, 'revoked'));
+  const made = await parts.service.ask('POST', '/api/tokens', { name: 'guest', role: 'user' });
+  const page = await openPage(parts.browser, parts.service, { path: `/documents/${saved.id}`, token: made.token });
+  await node(page, 'model').click();
+  await parts.service.ask('DELETE', `/api/tokens/${made.id}`);
+  await page.waitForTimeout(1500); // what the service knows of a session counts for a second
+  await set(page, 'Epochs', '44');
+  await page.getByText('Your session has ended').waitFor();
+  await signIn(page, parts.service.token);
+  await node(page, 'model').click();
+  assert.equal(await page.locator('.inspector').getByLabel('Epochs', { exact: true }).inputValue(), '44');
+  await page.context().close();
+});
+
+for (const theme of ['light', 'dark'])
+  test(`axe finds no serious fault in the ${theme} theme`, async () => {
+    const saved = await saveDocument(parts.service, trainingDocument(3, 'axe'));
+    const page = await openPage(parts.browser, parts.service, { theme, token: null });
+    const faults = async (where) => {
+      // The policy of the page forbids scripts that are not the service's own, and axe is none.
+      await page.evaluate(readFileSync(axe, 'utf8'));
+      const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+      const serious = violations.filter((each) => each.impact === 'serious' || each.impact === 'critical');
+      assert.deepEqual(serious.map((each) => `${where}: ${each.id}: ${each.nodes.slice(0, 3).map((one) => one.html.slice(0, 160)).join(' | ')}`), []);
+    };
+    await page.getByLabel('Token').waitFor();
+    await faults('signing in');
+    await signIn(page, parts.service.token);
+    await page.getByText('An empty canvas').waitFor();
+    await faults('the empty canvas');
+    await page.goto(`${parts.service.url}/documents/${saved.id}`);
+    await page.getByRole('button', { name: 'Run all' }).click();
+    await node(page, 'evaluate').locator('.pill.ok').waitFor();
+    await node(page, 'train').click();
+    await set(page, 'Target column', '');
+    await page.locator('.inspector').getByText('missing, and there is no default').waitFor();
+    await faults('settings with an error');
+    for (const card of ['load', 'evaluate']) {
+      await node(page, card).click();
+      await page.getByRole('tab', { name: 'Preview' }).click();
+      await page.locator('.inspector table').first().waitFor();
+      await faults(`preview of ${card}`);
+    }
+    await page.getByRole('tab', { name: 'Documents' }).click();
+    await page.locator('.shelf-link').first().waitFor();
+    await faults('documents');
+    await page.context().close();
+  });

@@ -1,0 +1,124 @@
+// What the service answers, as far as the page reads it. /api/openapi.json has all of it.
+
+export type PortType = string; // dataset, model_spec, trained_model and so on
+
+export interface Schema {
+  type?: string | string[];
+  title?: string;
+  description?: string;
+  default?: unknown;
+  enum?: unknown[];
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+  exclusiveMaximum?: number;
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: boolean | Schema;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  [other: string]: unknown;
+}
+
+export interface CardInput {
+  name: string;
+  type: PortType;
+  help: string;
+  required: boolean;
+  several: boolean;
+}
+
+export interface CardOutput {
+  name: string;
+  type: PortType;
+  help: string;
+}
+
+export interface CardType {
+  name: string;
+  version: number;
+  title: string;
+  help: string;
+  inputs: CardInput[];
+  outputs: CardOutput[];
+  trains: boolean;
+  settings: Schema;
+  order?: string[]; // of the settings, as they were declared
+  more_settings: { title: string; settings: Schema; order?: string[] }[];
+}
+
+export type JobState = 'pending' | 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'paused';
+
+export interface Progress {
+  card?: string;
+  step?: number;
+  total_steps?: number;
+  steps_per_second?: number | null;
+  seconds_left?: number | null;
+  epoch?: number;
+  train_loss?: number | null;
+  validation_loss?: number | null;
+  rows_per_second?: number | null;
+  members?: number;
+  finished_members?: number;
+  gpu?: { busy: number; watts: number; used_bytes: number };
+}
+
+export interface Job {
+  id: string;
+  job_name: string;
+  state: JobState;
+  kind: string;
+  priority: number;
+  device: string;
+  owner: string;
+  created: string;
+  started?: string;
+  ended?: string;
+  run: string;
+  asked?: string;
+  slot?: string;
+  reason?: string;
+  time_limit?: number;
+  continues?: string;
+  notes?: string[];
+  summary?: Record<string, unknown>;
+  document_id?: string;
+  document_version?: number;
+  waits_for?: string;
+  progress?: Progress;
+  attempts?: number;
+  seconds_used?: number;
+  document?: unknown;
+}
+
+export interface Project {
+  id: string;
+  name: string;
+}
+
+export interface SavedDocument {
+  id: string;
+  project: string;
+  name: string;
+  version: number;
+  created: string;
+  changed: string;
+  content?: string;
+}
+
+export interface Checked {
+  valid: boolean;
+  problems: { message: string; path: string; line?: number }[];
+  notes: string[];
+  candidates?: number;
+}
+
+export interface DocumentVersion {
+  time: string;
+  version: number;
+  author?: string;
+  note?: string;
+  content?: string;
+}

@@ -1,0 +1,41 @@
+import { Handle, Position, type NodeProps } from '@xyflow/react';
+import { memo } from 'react';
+import { typeOf } from '../core/document';
+import { readableOutputs } from '../core/ports';
+import { text } from '../text';
+import { Pill } from '../ui/Pill';
+import { useCanvas } from './canvas_store';
+import { useCardFace } from './card_face';
+import { colourOfPort } from './groups';
+
+const firstPort = 34;
+const betweenPorts = 22;
+export const heightOf = (ports: number) => Math.max(92, firstPort + ports * betweenPorts);
+
+export const CardNode = memo(function CardNode({ id, selected }: NodeProps) {
+  const type = useCanvas((state) => state.types.get(typeOf(state.history.now, id)));
+  const types = useCanvas((state) => state.types);
+  const face = useCardFace(id);
+  const outputs = type ? readableOutputs(types, type) : [];
+  const inputs = type?.inputs ?? [];
+  const isWrong = face.state === 'failed' || (!face.state && / problem/.test(face.foot));
+  const state = face.state ? ((text.states as Record<string, string>)[face.state] ?? face.state) : face.foot;
+  return (
+    <div className={`card ${selected ? 'sel' : ''} ${isWrong ? 'wrong' : ''}`} style={{ minHeight: heightOf(Math.max(inputs.length, outputs.length)) }} aria-label={text.canvas.cardLabel(face.title, id, state)} role="group">
+      <div className="card-title" title={face.title}>{face.title}</div>
+      <div className="card-line" title={face.line}>{face.line || ' '}</div>
+      <div className="card-rest" />
+      {face.share !== null && <div className="card-bar"><i style={{ width: `${Math.round(100 * face.share)}%` }} /></div>}
+      <div className="card-foot">
+        <span className={`num card-foot-text ${isWrong ? 'bad' : ''}`} title={face.foot || id}>{face.foot || id}</span>
+        {face.state && <Pill state={face.state} />}
+      </div>
+      {inputs.map((port, place) => (
+        <Handle key={port.name} id={port.name} type="target" position={Position.Left} className="port" title={`${port.name}: ${port.help}`} aria-hidden style={{ top: firstPort + place * betweenPorts, background: `var(--${colourOfPort(port.type)})` }} />
+      ))}
+      {outputs.map((port, place) => (
+        <Handle key={port.name} id={port.name} type="source" position={Position.Right} className="port" title={`${port.name}: ${port.help}`} aria-hidden style={{ top: firstPort + place * betweenPorts, background: `var(--${colourOfPort(port.type)})` }} />
+      ))}
+    </div>
+  );
+});

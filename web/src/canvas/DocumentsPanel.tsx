@@ -1,0 +1,87 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { sentenceOf } from '../api/client';
+import type { DocumentVersion, Project, SavedDocument } from '../api/types';
+import { Link } from '../app/router';
+import { writeText } from '../core/document_text';
+import { text } from '../text';
+import { Button } from '../ui/Button';
+import { currentText, say, tree, useCanvas } from './canvas_store';
+import { examples } from './examples';
+import { download, listDocuments, listProjects, listVersions, openFile, openVersion, removeDocument, startNew } from './saving';
+
+interface Shelf {
+  project: Project;
+  documents: SavedDocument[];
+}
+
+function Versions({ id, version }: { id: string; version: number }) {
+  const [versions, setVersions] = useState<DocumentVersion[]>([]);
+  useEffect(() => void listVersions(id).then(setVersions, (error) => say(sentenceOf(error), true)), [id, version]);
+  return (
+    <section className="palette-group">
+      <h2>{text.documents.versions}</h2>
+      {versions.slice(0, 20).map((each) => (
+        <div key={each.version} className="row shelf-row">
+          <span className="grow secondary">{each.version} · {new Date(each.time).toLocaleString('en', { dateStyle: 'short', timeStyle: 'short' })}</span>
+          {each.version === version ? <span className="secondary">{text.documents.now}</span> : (
+            <Button kind="quiet" onClick={() => void openVersion(id, each.version)} aria-label={`${text.documents.show} ${text.head.version(each.version)}`}>{text.documents.show}</Button>
+          )}
+        </div>
+      ))}
+    </section>
+  );
+}
+
+export function DocumentsPanel() {
+  const { id, version } = useCanvas();
+  const [shelves, setShelves] = useState<Shelf[]>([]);
+  const file = useRef<HTMLInputElement>(null);
+
+  const look = useCallback(async () => {
+    try {
+      const projects = await listProjects();
+      setShelves(await Promise.all(projects.map(async (project) => ({ project, documents: await listDocuments(project.id) }))));
+    } catch (error) {
+      say(sentenceOf(error), true);
+    }
+  }, []);
+  useEffect(() => void look(), [look, id, version]);
+
+  return (
+    <div className="documents">
+      <div className="row wrap">
+        <Button onClick={() => void startNew()}>{text.documents.newDocument}</Button>
+        <Button onClick={() => file.current?.click()}>{text.documents.openFile}</Button>
+        <input ref={file} type="file" accept=".yaml,.yml,.json" className="hidden" tabIndex={-1} aria-label={text.documents.openFile} onChange={async (event) => {
+          const chosen = event.target.files?.[0];
+          event.target.value = '';
+          if (chosen) openFile(await chosen.text());
+        }} />
+        <Button onClick={() => download('yaml', writeText(tree(), useCanvas.getState().form === 'yaml' ? currentText() : '', 'yaml'))}>{text.documents.asYaml}</Button>
+        <Button onClick={() => download('json', writeText(tree(), useCanvas.getState().form === 'json' ? currentText() : '', 'json'))}>{text.documents.asJson}</Button>
+      </div>
+      {id && <Versions id={id} version={version} />}
+      <section className="palette-group">
+        <h2>{text.documents.saved}</h2>
+        {shelves.every((shelf) => shelf.documents.length === 0) && <p className="secondary">{text.documents.none}</p>}
+        {shelves.map(({ project, documents }) => (
+          <div key={project.id}>
+            {shelves.length > 1 && documents.length > 0 && <h3>{project.name}</h3>}
+            {documents.map((each) => (
+              <div key={each.id} className="row shelf-row">
+                <Link className={`grow shelf-link ${each.id === id ? 'on' : ''}`} href={`/documents/${each.id}`} title={each.name}>{each.name}</Link>
+                <Button kind="quiet" aria-label={text.documents.remove(each.name)} title={text.documents.remove(each.name)} onClick={() => void removeDocument(each.id).then(look)}>✕</Button>
+              </div>
+            ))}
+          </div>
+        ))}
+      </section>
+      <section className="palette-group">
+        <h2>{text.documents.examples}</h2>
+        {examples.map((example) => (
+          <button key={example.name} type="button" className="palette-item" title={text.canvas.exampleHelp[example.name]} onClick={() => openFile(example.content)}>{example.title}</button>
+        ))}
+      </section>
+    </div>
+  );
+}

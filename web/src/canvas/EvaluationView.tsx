@@ -1,0 +1,93 @@
+import { useMemo } from 'react';
+import { text } from '../text';
+import { figure } from '../ui/format';
+import { Plot } from '../ui/Plot';
+import type { PlotSeries } from '../ui/plot_data';
+
+interface Chart {
+  kind: string;
+  actual?: number[];
+  predicted?: number[];
+  counts?: number[][];
+  classes?: string[];
+}
+
+// evaluations/CARD.json of a run.
+export interface Evaluation {
+  metrics: Record<string, number | null>;
+  baseline?: { metrics: Record<string, number | null>; predicts: string };
+  charts: Chart[];
+  rows: number;
+  target?: string;
+}
+
+export function MetricsTable({ metrics, baseline }: { metrics: Record<string, number | null>; baseline?: Record<string, number | null> | undefined }) {
+  return (
+    <section className="gap">
+      <h2>{text.preview.metrics}</h2>
+      <table className="figures">
+        <thead><tr><th scope="col">{text.preview.metric}</th><th scope="col">{text.preview.value}</th>{baseline && <th scope="col">{text.preview.baseline}</th>}</tr></thead>
+        <tbody>
+          {Object.entries(metrics).map(([name, value]) => (
+            <tr key={name}><th scope="row">{name.replaceAll('_', ' ')}</th><td className="num">{figure(value)}</td>{baseline && <td className="num">{figure(baseline[name])}</td>}</tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Scatter({ chart }: { chart: Chart }) {
+  const series = useMemo((): PlotSeries[] => {
+    const actual = chart.actual ?? [];
+    const low = actual.reduce((least, value) => Math.min(least, value), Infinity);
+    const high = actual.reduce((most, value) => Math.max(most, value), -Infinity);
+    return [
+      { label: text.preview.predictedAxis, colour: 'run', kind: 'points', x: actual, y: chart.predicted ?? [], size: 3 },
+      { label: text.preview.ideal, colour: 'muted', kind: 'line', x: [low, high], y: [low, high], dashed: true },
+    ];
+  }, [chart]);
+  return (
+    <section className="gap">
+      <h2>{text.preview.predicted}</h2>
+      <Plot label={text.preview.predicted} series={series} height={230} xTitle={text.preview.actual} yTitle={text.preview.predictedAxis} />
+    </section>
+  );
+}
+
+function Confusion({ chart }: { chart: Chart }) {
+  const counts = chart.counts ?? [];
+  const names = chart.classes ?? counts.map((_, place) => String(place));
+  const most = Math.max(1, ...counts.flat());
+  return (
+    <section className="gap">
+      <h2>{text.preview.confusion}</h2>
+      <div className="scroll" tabIndex={0} role="region" aria-label={text.preview.confusion}>
+        <table className="figures matrix">
+          <thead><tr><th scope="col">{text.preview.actual} \ {text.preview.predictedAxis}</th>{names.map((name) => <th key={name} scope="col">{name}</th>)}</tr></thead>
+          <tbody>
+            {counts.map((row, place) => (
+              <tr key={names[place]}>
+                <th scope="row">{names[place]}</th>
+                {row.map((value, column) => <td key={names[column]} className="num" style={{ background: `color-mix(in srgb, var(--run) ${Math.round((30 * value) / most)}%, transparent)` }}>{value}</td>)}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+export function EvaluationView({ evaluation }: { evaluation: Evaluation }) {
+  return (
+    <>
+      <MetricsTable metrics={evaluation.metrics} baseline={evaluation.baseline?.metrics} />
+      {evaluation.charts.map((chart) => {
+        if (chart.kind === 'predicted_against_actual') return <Scatter key={chart.kind} chart={chart} />;
+        if (chart.kind === 'confusion_matrix') return <Confusion key={chart.kind} chart={chart} />;
+        return null;
+      })}
+    </>
+  );
+}

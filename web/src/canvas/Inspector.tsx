@@ -1,0 +1,108 @@
+import { useEffect, useState } from 'react';
+import { cardIds, renameCard, typeOf } from '../core/document';
+import { text } from '../text';
+import { Button } from '../ui/Button';
+import { Field } from '../ui/Field';
+import { edit, removeSelected, select, useCanvas } from './canvas_store';
+import { Needs } from './Needs';
+import { Preview } from './Preview';
+import { isUnderWay, startRun, stopRun, useRun } from './run_store';
+import { SettingsForm } from './SettingsForm';
+import { Steps } from './Steps';
+
+type Tab = 'settings' | 'preview' | 'steps' | 'log';
+
+function Rename({ card }: { card: string }) {
+  const ids = useCanvas((state) => cardIds(state.history.now).join('\n'));
+  const [name, setName] = useState(card);
+  useEffect(() => setName(card), [card]);
+  const error = name === card ? '' : !/^[A-Za-z0-9_-]+$/.test(name) ? text.inspector.nameWrong : ids.split('\n').includes(name) ? text.inspector.nameTaken : '';
+  const finish = () => {
+    if (error || name === card) return setName(card);
+    edit((now) => renameCard(now, card, name));
+    select([name]);
+  };
+  return (
+    <Field label={text.inspector.rename} error={error}>
+      {(given) => <input {...given} className="input" value={name} onChange={(event) => setName(event.target.value)} onBlur={finish} onKeyDown={(event) => event.key === 'Enter' && finish()} />}
+    </Field>
+  );
+}
+
+function Log() {
+  const log = useRun((state) => state.log);
+  if (log.length === 0) return <p className="secondary gap">{text.inspector.noLog}</p>;
+  return <pre className="log" tabIndex={0} aria-label={text.inspector.tabs.log}>{log.join('\n')}</pre>;
+}
+
+function NothingSelected() {
+  const notes = useCanvas((state) => state.notes);
+  const problems = useCanvas((state) => state.problems);
+  const candidates = useCanvas((state) => state.candidates);
+  return (
+    <>
+      <h1>{text.inspector.document}</h1>
+      <p className="secondary">{text.inspector.description}</p>
+      {candidates > 0 && <p className="notice plain gap">{text.canvas.searches(candidates)}</p>}
+      {problems.filter((each) => !each.path.startsWith('cards.')).map((each) => <p key={each.path + each.message} className="field-error">{each.path} {each.message}</p>)}
+      {notes.map((note) => <p key={note} className="secondary gap">{note}</p>)}
+      <h2 className="form-title">{text.inspector.keys}</h2>
+      <dl className="keys">
+        {text.inspector.keyList.map(([keys, does]) => <div key={keys}><dt>{keys}</dt><dd>{does}</dd></div>)}
+      </dl>
+    </>
+  );
+}
+
+function OneCard({ card }: { card: string }) {
+  const [tab, setTab] = useState<Tab>('settings');
+  const type = useCanvas((state) => state.types.get(typeOf(state.history.now, card)));
+  const state = useRun((run) => run.state);
+  const failed = useRun((run) => (run.cards[card]?.state === 'failed' ? run.cards[card].message : ''));
+  const isRunning = isUnderWay(state);
+  return (
+    <>
+      <h1>{type?.title ?? card}</h1>
+      <div className="secondary">{text.inspector.card} <b>{card}</b></div>
+      <div className="tabs" role="tablist">
+        {(Object.keys(text.inspector.tabs) as Tab[]).filter((each) => each !== 'steps' || type?.trains).map((each) => (
+          <button key={each} type="button" role="tab" aria-selected={tab === each} className={tab === each ? 'on' : ''} onClick={() => setTab(each)}>{text.inspector.tabs[each]}</button>
+        ))}
+      </div>
+      {failed && <p className="notice gap" role="alert">{text.preview.failed}: {failed}</p>}
+      {tab === 'settings' && (
+        <>
+          {type?.help && <p className="secondary gap">{type.help}</p>}
+          <SettingsForm card={card} />
+          <div className="row run-row">
+            <Button kind="go" className="grow" disabled={isRunning} onClick={() => void startRun(card)}>{text.inspector.runHere}</Button>
+            <Button disabled={!isRunning} onClick={() => void stopRun()}>{text.inspector.stop}</Button>
+          </div>
+          <Needs card={card} />
+          <Rename card={card} />
+          <Button kind="danger" className="gap" onClick={removeSelected}>{text.inspector.removeCard}</Button>
+        </>
+      )}
+      {tab === 'preview' && <Preview card={card} />}
+      {tab === 'steps' && type?.trains && <Steps card={card} />}
+      {tab === 'log' && <Log />}
+    </>
+  );
+}
+
+export function Inspector() {
+  const selected = useCanvas((state) => state.selected);
+  const only = selected.length === 1 ? selected[0]! : null;
+  return (
+    <section className="inspector" aria-label={text.inspector.label}>
+      {only !== null && <OneCard card={only} />}
+      {selected.length === 0 && <NothingSelected />}
+      {selected.length > 1 && (
+        <>
+          <h1>{text.inspector.several(selected.length)}</h1>
+          <Button kind="danger" className="gap" onClick={removeSelected}>{text.inspector.remove}</Button>
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,169 @@
+import { create } from 'zustand';
+import { get, post, sentenceOf, type Problem } from '../api/client';
+import type { CardType, Checked } from '../api/types';
+import { cardIds, copyCards, emptyDocument, pasteCards, removeCards, type Connection, type Tree } from '../core/document';
+import { readText, writeText, type Form } from '../core/document_text';
+import { change, redo, startHistory, undo, type History } from '../core/history';
+import type { CardTypes } from '../core/ports';
+import { text } from '../text';
+
+export interface Message {
+  words: string;
+  isBad: boolean;
+}
+
+export interface CanvasState {
+  types: CardTypes;
+  history: History;
+  origin: string; // the text that was saved or opened last
+  form: Form;
+  id: string | null; // of the saved document
+  project: string;
+  version: number; // that origin is; 0: it was never saved
+  selected: readonly string[];
+  selectedWire: Connection | null;
+  problems: readonly Problem[];
+  notes: readonly string[];
+  candidates: number; // of a document with searched settings
+  message: Message | null;
+  isSaving: boolean;
+  newest: number; // a version that somebody else has saved meanwhile; 0: none
+  isLoaded: boolean;
+}
+
+const initial = (): Omit<CanvasState, 'types'> => ({
+  history: startHistory(emptyDocument),
+  origin: '',
+  form: 'yaml',
+  id: null,
+  project: '',
+  version: 0,
+  selected: [],
+  selectedWire: null,
+  problems: [],
+  notes: [],
+  candidates: 0,
+  message: null,
+  isSaving: false,
+  newest: 0,
+  isLoaded: false,
+});
+
+export const useCanvas = create<CanvasState>(() => ({ types: new Map(), ...initial() }));
+
+export const tree = (): Tree => useCanvas.getState().history.now;
+export const currentText = (): string => {
+  const { history, origin, form } = useCanvas.getState();
+  return writeText(history.now, origin, form);
+};
+const cleanOf = new WeakMap<Tree, { origin: string; version: number; isChanged: boolean }>();
+// Whether there is something to save.
+export function isChanged({ history, origin, form, version }: CanvasState): boolean {
+  const known = cleanOf.get(history.now);
+  if (known && known.origin === origin && known.version === version) return known.isChanged;
+  const isChanged = version === 0 ? cardIds(history.now).length > 0 : writeText(history.now, origin, form) !== origin;
+  cleanOf.set(history.now, { origin, version, isChanged });
+  return isChanged;
+}
+
+export const say = (words: string, isBad = false) => useCanvas.setState({ message: words ? { words, isBad } : null });
+
+export async function loadTypes() {
+  if (useCanvas.getState().types.size > 0) return;
+  const { cards } = await get<{ cards: CardType[] }>('/api/cards');
+  useCanvas.setState({ types: new Map(cards.map((card) => [card.name, card])) });
+}
+
+// Edits with the same name, one right after the other, are undone together.
+export function edit(make: (now: Tree) => Tree, name = '') {
+  const { history, selected } = useCanvas.getState();
+  const next = change(history, make(history.now), name);
+  if (next === history) return;
+  const left = new Set(cardIds(next.now));
+  useCanvas.setState({ history: next, selected: selected.filter((id) => left.has(id)), message: null });
+}
+
+function step(by: (history: History) => History) {
+  const { history, selected } = useCanvas.getState();
+  const next = by(history);
+  const left = new Set(cardIds(next.now));
+  useCanvas.setState({ history: next, selected: selected.filter((id) => left.has(id)) });
+}
+export const undoEdit = () => step(undo);
+export const redoEdit = () => step(redo);
+
+export function select(ids: readonly string[]) {
+  const { selected, selectedWire } = useCanvas.getState();
+  if (!selectedWire && ids.length === selected.length && ids.every((id, place) => id === selected[place])) return;
+  useCanvas.setState({ selected: ids, selectedWire: null });
+}
+
+const clipboardKey = 'stoker-copied';
+
+export function copySelected() {
+  const { selected } = useCanvas.getState();
+  if (selected.length === 0) return;
+  const copied = writeText(copyCards(tree(), selected), '', 'yaml');
+  sessionStorage.setItem(clipboardKey, copied);
+  // Other programs and tabs get the text; where a page may not write there, this one has it all the same.
+  void navigator.clipboard?.writeText(copied).catch(() => {});
+  say(text.canvas.copied(selected.length));
+}
+
+export function paste(content = sessionStorage.getItem(clipboardKey) ?? '') {
+  if (!content) return;
+  try {
+    const copied = readText(content).tree;
+    let ids: string[] = [];
+    edit((now) => {
+      const pasted = pasteCards(now, copied, [40, 40]);
+      ids = pasted.ids;
+      return pasted.document;
+    });
+    select(ids);
+  } catch (error) {
+    say(sentenceOf(error), true);
+  }
+}
+
+export function removeSelected() {
+  const { selected } = useCanvas.getState();
+  if (selected.length > 0) edit((now) => removeCards(now, selected));
+}
+
+export interface Opened {
+  content: string;
+  id?: string | null;
+  project?: string;
+  version?: number;
+  draft?: string; // what was typed on top of it
+}
+
+// Throws where the text is no document; the one that is open stays.
+export function open({ content, id = null, project = '', version = 0, draft }: Opened) {
+  const read = readText(content);
+  // An earlier form is written anew by the first save.
+  const start = startHistory(read.tree);
+  const history = draft === undefined ? start : change(start, readText(draft).tree);
+  useCanvas.setState({
+    ...initial(), history, origin: read.isUpgraded && version === 0 ? '' : content, form: read.form, id, project, version, isLoaded: true,
+    message: read.isUpgraded ? { words: text.documents.upgraded, isBad: false } : null,
+  });
+}
+
+let checking = 0;
+// What the service says of the document as it stands.
+export async function check(): Promise<Checked | null> {
+  const now = ++checking;
+  if (cardIds(tree()).length === 0) {
+    useCanvas.setState({ problems: [], notes: [], candidates: 0 });
+    return null;
+  }
+  try {
+    const checked = await post<Checked>('/api/documents/validate', { content: currentText() });
+    if (now === checking) useCanvas.setState({ problems: checked.problems, notes: checked.notes, candidates: checked.candidates ?? 0 });
+    return checked;
+  } catch {
+    return null; // the page tells by itself that the service is gone
+  }
+}

@@ -1,0 +1,32 @@
+import type { CardType } from '../api/types';
+
+export type Group = 'data' | 'model' | 'train' | 'look';
+
+// Where a type of card stands in the palette, by what it takes and gives.
+export function groupOf(type: CardType): Group {
+  const gives = new Set(type.outputs.map((port) => port.type));
+  if (gives.has('model')) return 'train';
+  if (gives.has('model_spec')) return 'model';
+  return type.inputs.some((port) => port.type === 'model') || !gives.has('table') ? 'look' : 'data';
+}
+
+export const colourOfGroup: Record<Group, string> = { data: 'table', model: 'spec', train: 'model', look: 'report' };
+
+const colours: Record<string, string> = { table: 'table', model_spec: 'spec', model: 'model', report: 'report' };
+export const colourOfPort = (type: string): string => colours[type] ?? 'muted';
+
+// Those that have all the words, the ones that are called so before the ones that only tell of it.
+function found(types: Iterable<CardType>, wanted: string): CardType[] {
+  const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
+  const has = (text: string) => words.every((word) => text.toLowerCase().includes(word));
+  const rank = (type: CardType) =>
+    (type.title.toLowerCase().startsWith(wanted.trim().toLowerCase()) ? 0 : 1) + (has(`${type.title} ${type.name}`) ? 0 : 2);
+  return [...types].filter((type) => has(`${type.title} ${type.name} ${type.help}`)).sort((a, b) => rank(a) - rank(b));
+}
+
+export function cardsFound(types: Iterable<CardType>, wanted: string): { groups: Record<Group, CardType[]>; best: CardType | undefined } {
+  const groups: Record<Group, CardType[]> = { data: [], model: [], train: [], look: [] };
+  const all = found(types, wanted);
+  for (const type of all) groups[groupOf(type)].push(type);
+  return { groups, best: all[0] };
+}

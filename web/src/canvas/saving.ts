@@ -1,0 +1,161 @@
+import { ApiError, askJson, get, patch, post, sentenceOf } from '../api/client';
+import type { DocumentVersion, Project, SavedDocument } from '../api/types';
+import { navigate } from '../app/router';
+import { nameOf, renameDocument } from '../core/document';
+import { readText } from '../core/document_text';
+import { text } from '../text';
+import { check, currentText, edit, isChanged, open, say, tree, useCanvas } from './canvas_store';
+import { dropDraft, findDraft, keepDraft } from './drafts';
+
+const draftName = () => useCanvas.getState().id ?? 'new';
+
+// Called a moment after each change, and when the page is left.
+export function keepWhatIsTyped() {
+  const state = useCanvas.getState();
+  if (!state.isLoaded) return;
+  if (!isChanged(state)) return dropDraft(draftName());
+  const { origin, version, project } = state;
+  if (!keepDraft(draftName(), { content: currentText(), origin, version, project, time: Date.now() })) say(text.documents.noRoom, true);
+}
+
+export async function listProjects(): Promise<Project[]> {
+  return (await get<{ projects: Project[] }>('/api/projects')).projects;
+}
+
+export async function listDocuments(project: string): Promise<SavedDocument[]> {
+  return (await get<{ documents: SavedDocument[] }>(`/api/projects/${project}/documents?limit=200`)).documents;
+}
+
+export async function listVersions(id: string): Promise<DocumentVersion[]> {
+  return (await get<{ versions: DocumentVersion[] }>(`/api/documents/${id}/versions`)).versions;
+}
+
+async function ownProject(): Promise<string> {
+  const projects = await listProjects();
+  return (projects[0] ?? (await post<Project>('/api/projects', { name: text.documents.firstProject }))).id;
+}
+
+// The document of that id with what was typed on top of it in this browser.
+export async function openDocument(id: string) {
+  const [saved, draft] = await Promise.all([get<SavedDocument>(`/api/documents/${id}`), findDraft(id)]);
+  const content = saved.content ?? '';
+  if (!draft) return open({ content, id, project: saved.project, version: saved.version });
+  open({ content: draft.origin, id, project: saved.project, version: draft.version, draft: draft.content });
+  if (draft.version !== saved.version) useCanvas.setState({ newest: saved.version });
+  else say(text.documents.restored);
+}
+
+export async function openNew() {
+  const draft = await findDraft('new');
+  if (!draft) return open({ content: '' });
+  open({ content: '', project: draft.project, draft: draft.content });
+  useCanvas.setState({ form: /^\s*\{/.test(draft.content) ? 'json' : 'yaml' });
+  say(text.documents.restored);
+}
+
+export async function openVersion(id: string, version: number) {
+  const { content } = await get<DocumentVersion>(`/api/documents/${id}/versions/${version}`);
+  const { tree: old } = readText(content ?? '');
+  edit(() => old);
+  say(text.documents.broughtBack(version));
+}
+
+async function saveNew(content: string): Promise<SavedDocument> {
+  const project = useCanvas.getState().project || (await ownProject());
+  const name = nameOf(tree()).trim() || text.documents.untitled;
+  return post<SavedDocument>(`/api/projects/${project}/documents`, { name, content });
+}
+
+function nowSaved(saved: SavedDocument, content: string) {
+  const before = useCanvas.getState();
+  dropDraft(draftName());
+  useCanvas.setState({ origin: content, id: saved.id, project: saved.project, version: saved.version, newest: 0 });
+  if (before.id !== saved.id) navigate(`/documents/${saved.id}`, { replace: before.id === null });
+  keepWhatIsTyped(); // typing went on while it was being saved
+}
+
+// True: what is on the page is on record, byte for byte.
+export async function save({ asCopy = false, over = 0 } = {}): Promise<boolean> {
+  const { id, version, origin } = useCanvas.getState();
+  const content = currentText();
+  if (id && !asCopy && over === 0 && content === origin && version > 0) return true;
+  useCanvas.setState({ isSaving: true });
+  try {
+    if (!id || asCopy) {
+      if (asCopy) edit((now) => renameDocument(now, text.documents.copyOf(nameOf(now))));
+      const copy = asCopy ? currentText() : content;
+      nowSaved(await saveNew(copy), copy);
+    } else {
+      nowSaved(await patch<SavedDocument>(`/api/documents/${id}`, { content, version: over || version }), content);
+      await renameRecord(id);
+    }
+    void check();
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 409) useCanvas.setState({ newest: Number(error.answer.newest) });
+    else say(text.documents.notSaved(sentenceOf(error)), true);
+    return false;
+  } finally {
+    useCanvas.setState({ isSaving: false });
+  }
+}
+
+// The list shows a document under the name that it has in its text.
+async function renameRecord(id: string) {
+  const name = nameOf(tree()).trim();
+  const saved = await get<SavedDocument>(`/api/documents/${id}`);
+  if (name && name !== saved.name) await patch(`/api/documents/${id}`, { name });
+}
+
+// After somebody else has saved: their version in place of this one. What was here can be had back by undo.
+export async function takeTheirs() {
+  const { id } = useCanvas.getState();
+  if (!id) return;
+  const mine = tree();
+  const saved = await get<SavedDocument>(`/api/documents/${id}`);
+  dropDraft(id);
+  open({ content: saved.content ?? '', id, project: saved.project, version: saved.version });
+  const { history } = useCanvas.getState();
+  useCanvas.setState({ history: { ...history, past: [mine] } });
+}
+
+export const saveOverTheirs = () => save({ over: useCanvas.getState().newest });
+
+export async function startNew() {
+  keepWhatIsTyped();
+  if (useCanvas.getState().id === null) {
+    dropDraft('new');
+    open({ content: '' });
+  } else {
+    dropDraft('new');
+    navigate('/');
+  }
+}
+
+export async function removeDocument(id: string) {
+  await askJson('DELETE', `/api/documents/${id}`);
+  dropDraft(id);
+  if (useCanvas.getState().id === id) navigate('/');
+}
+
+export function openFile(content: string) {
+  const before = useCanvas.getState();
+  keepWhatIsTyped();
+  try {
+    open({ content, project: before.project });
+    if (before.id !== null) {
+      keepWhatIsTyped();
+      navigate('/');
+    }
+  } catch (error) {
+    say(sentenceOf(error), true);
+  }
+}
+
+export function download(form: 'yaml' | 'json', content: string) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([content], { type: form === 'json' ? 'application/json' : 'application/yaml' }));
+  link.download = `${nameOf(tree()) || text.documents.untitled}.${form}`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}

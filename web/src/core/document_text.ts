@@ -1,0 +1,185 @@
+import { Document, isAlias, isMap, isScalar, isSeq, parseDocument, visit, YAMLSeq, type Node, type ParsedNode } from 'yaml';
+import { text } from '../text';
+import { emptyDocument, isTree, type Tree, type Value } from './document';
+
+export type Form = 'yaml' | 'json';
+
+export interface ReadText {
+  tree: Tree;
+  form: Form;
+  isUpgraded: boolean; // it was in an earlier form, and is to be written anew
+}
+
+// A document is kept as the text that somebody wrote. Edits are written into that text, so that comments, order and
+// whatever else is in it stay; without edits it comes back byte for byte.
+
+export function formOf(content: string): Form {
+  return /^\s*[{[]/.test(content) ? 'json' : 'yaml';
+}
+
+// Throws an Error with a sentence for what is no document at all.
+export function readText(content: string): ReadText {
+  const form = formOf(content);
+  if (content.trim() === '') return { tree: emptyDocument, form: 'yaml', isUpgraded: false };
+  const parsed = parseDocument(content, { intAsBigInt: true, merge: true });
+  const fault = parsed.errors[0];
+  if (fault) throw new Error(text.documents.notReadable(fault.message.split('\n')[0]!));
+  const value = plain(parsed.toJS({ maxAliasCount: 1000 }) as Value);
+  if (!isTree(value)) throw new Error(text.documents.noMap);
+  if (Array.isArray(value.nodes)) return { tree: fromNodes(value), form, isUpgraded: true };
+  return { tree: value, form, isUpgraded: false };
+}
+
+// Whole numbers as numbers where that is exact.
+function plain(value: Value): Value {
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  if (Array.isArray(value)) return value.map(plain);
+  if (isTree(value)) return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plain(each)]));
+  return value;
+}
+
+// The form of earlier canvases: {pipeline_id, nodes: [{id, type, config, position}], edges: [{source, source_output,
+// target, target_input}]}. What it has beside that goes along.
+function fromNodes(old: Tree): Tree {
+  const { pipeline_id, nodes, edges, name, ...rest } = old;
+  const cards: Tree = {};
+  const layout: Tree = {};
+  for (const node of nodes as Value[]) {
+    if (!isTree(node)) continue;
+    const { id, position, ...card } = node;
+    cards[String(id)] = card;
+    if (isTree(position)) layout[String(id)] = [position.x ?? 0, position.y ?? 0];
+  }
+  for (const edge of Array.isArray(edges) ? edges : []) {
+    const target = isTree(edge) ? cards[String(edge.target)] : undefined;
+    if (!isTree(edge) || !isTree(target)) continue;
+    const inputs = isTree(target.inputs) ? target.inputs : {};
+    const input = String(edge.target_input);
+    const source = `${edge.source}.${edge.source_output}`;
+    const now = inputs[input];
+    const next = now === undefined ? source : Array.isArray(now) ? [...now, source] : [now, source];
+    cards[String(edge.target)] = { ...target, inputs: { ...inputs, [input]: next } };
+  }
+  return { version: 1, name: name ?? pipeline_id ?? 'untitled', ...rest, cards, layout };
+}
+
+export function sameValue(a: Value | undefined, b: Value | undefined): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((each, i) => sameValue(each, b[i]));
+  if (!isTree(a) || !isTree(b)) return false;
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => key in b && sameValue(a[key], b[key]));
+}
+
+// The text of a document that was read from another text, with what has changed.
+export function writeText(tree: Tree, origin: string, form: Form = formOf(origin)): string {
+  if (form === 'json') {
+    const before = origin ? safelyRead(origin) : null;
+    return before && sameValue(before, tree) && formOf(origin) === 'json' ? origin : `${jsonText(tree)}\n`;
+  }
+  const before = origin && formOf(origin) === 'yaml' ? safelyRead(origin) : null;
+  if (!before) return wholeYaml(tree);
+  if (sameValue(before, tree)) return origin;
+  try {
+    const document = parseDocument(origin, { intAsBigInt: true, merge: true });
+    patch(document, [], before, tree);
+    const written = yamlText(document);
+    return sameValue(safelyRead(written) ?? {}, tree) ? written : wholeYaml(tree);
+  } catch {
+    return wholeYaml(tree); // an alias whose anchor went
+  }
+}
+
+function safelyRead(content: string): Tree | null {
+  try {
+    const read = readText(content);
+    return read.isUpgraded ? null : read.tree;
+  } catch {
+    return null;
+  }
+}
+
+// As people write it: { a: 1 } with spaces inside, [1, 2] without, for which the library has one option for both.
+function yamlText(document: Document<Node, boolean>): string {
+  visit(document, {
+    Seq: (_, seq) => {
+      seq.toString = (context, ...rest) => YAMLSeq.prototype.toString.call(seq, context && { ...context, flowCollectionPadding: '' }, ...rest);
+    },
+  });
+  return document.toString({ lineWidth: 0 });
+}
+
+// Short lists, connections and places on one line, as people write them.
+function styled(document: Document<Node, boolean>, value: Value): Node {
+  const node = document.createNode(value);
+  visit(node, {
+    Seq: (_, seq) => {
+      if (seq.items.every((item) => isScalar(item))) seq.flow = true;
+    },
+    Pair: (_, pair) => {
+      if (isScalar(pair.key) && pair.key.value === 'inputs' && isMap(pair.value)) pair.value.flow = true;
+    },
+  });
+  return node;
+}
+
+function wholeYaml(tree: Tree): string {
+  const document = new Document({});
+  document.contents = styled(document, tree) as never;
+  return yamlText(document);
+}
+
+type Open = Document.Parsed<ParsedNode, boolean>;
+
+function patch(document: Open, path: string[], before: Value, after: Value) {
+  if (sameValue(before, after)) return;
+  const node = path.length === 0 ? document.contents : (document.getIn(path, true) as Node | undefined);
+  const isOwn = isMap(node) && !node.items.some((pair) => isScalar(pair.key) && String(pair.key.value) === '<<');
+  if (isTree(before) && isTree(after) && isOwn) {
+    for (const key of Object.keys(before)) if (!(key in after)) document.deleteIn([...path, key]);
+    for (const [key, value] of Object.entries(after)) {
+      if (key in before) patch(document, [...path, key], before[key]!, value);
+      else document.setIn([...path, key], addedNode(document, path, key, value));
+    }
+    keepOrder(node, Object.keys(after));
+    return;
+  }
+  if (isScalar(node) && !isAlias(node) && (typeof after !== 'object' || after === null)) {
+    delete node.minFractionDigits;
+    delete node.format;
+    node.value = after;
+    return;
+  }
+  const next = styled(document, after);
+  if (isSeq(node) && isSeq(next)) next.flow = node.flow ?? next.flow ?? false;
+  document.setIn(path, next);
+}
+
+function addedNode(document: Open, path: string[], key: string, value: Value): Node {
+  const node = styled(document, value);
+  if (path.length === 2 && path[0] === 'cards' && key === 'inputs' && isMap(node)) node.flow = true;
+  return node;
+}
+
+// A card that was renamed stays where it was.
+function keepOrder(map: { items: { key: unknown }[] }, keys: string[]) {
+  const place = new Map(keys.map((key, index) => [key, index]));
+  const keyOf = (pair: { key: unknown }) => place.get(String(isScalar(pair.key) ? pair.key.value : pair.key)) ?? 0;
+  map.items.sort((a, b) => keyOf(a) - keyOf(b));
+}
+
+export function jsonText(value: Value, indent = ''): string {
+  const inner = `${indent}  `;
+  if (typeof value === 'bigint') return String(value);
+  if (Array.isArray(value)) {
+    if (value.length === 0) return '[]';
+    if (value.every((each) => typeof each !== 'object' || each === null)) return `[${value.map((each) => jsonText(each)).join(', ')}]`;
+    return `[\n${value.map((each) => inner + jsonText(each, inner)).join(',\n')}\n${indent}]`;
+  }
+  if (isTree(value)) {
+    const entries = Object.entries(value);
+    if (entries.length === 0) return '{}';
+    return `{\n${entries.map(([key, each]) => `${inner}${JSON.stringify(key)}: ${jsonText(each, inner)}`).join(',\n')}\n${indent}}`;
+  }
+  return JSON.stringify(value);
+}

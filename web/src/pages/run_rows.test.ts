@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import type { Metrics } from './metrics';
+import { filteredRuns, metricOf, metricsIn, nextSort, sortedRuns, toggled, type RunRow } from './run_rows';
+
+const known: Metrics = new Map([['r2', { name: 'r2', title: 'R²', higher_is_better: true }], ['rmse', { name: 'rmse', title: 'RMSE', higher_is_better: false }]]);
+const run = (name: string, metrics: Record<string, number | null> = {}, more: Partial<RunRow> = {}): RunRow => ({
+  run: `2026_${name}`, name, status: 'finished', started: '', seconds: 1, results: [{ card: 'e', rows: 1, metrics }], can_go_on: false, ...more,
+});
+const names = (rows: readonly RunRow[]) => rows.map((row) => row.name).join('');
+
+describe('runs are found', () => {
+  const rows = [run('Boston'), run('ridge', {}, { status: 'failed', run: '2026_boston-ridge' }), run('blobs')];
+  it('by every word of what is typed, in name or folder, whatever its case', () => {
+    expect(names(filteredRuns(rows, { text: 'BOSTON', status: '' }))).toBe('Bostonridge');
+    expect(names(filteredRuns(rows, { text: 'ridge bos', status: '' }))).toBe('ridge');
+  });
+  it('by their state', () => expect(names(filteredRuns(rows, { text: '', status: 'failed' }))).toBe('ridge'));
+  it('all of them where nothing is asked', () => expect(filteredRuns(rows, { text: '  ', status: '' })).toBe(rows));
+});
+
+describe('runs are sorted', () => {
+  const rows = [run('a', { r2: 0.5 }), run('b'), run('c', { r2: 0.9 }), run('d', { r2: null }), run('e', { r2: -1 })];
+  it('by a metric either way, those without it last', () => {
+    expect(names(sortedRuns(rows, { column: 'r2', isDown: true }))).toBe('caebd');
+    expect(names(sortedRuns(rows, { column: 'r2', isDown: false }))).toBe('eacbd');
+  });
+  it('by name whatever the case, and left as they are without a sort', () => {
+    expect(names(sortedRuns([run('b'), run('A'), run('c')], { column: 'name', isDown: false }))).toBe('Abc');
+    expect(sortedRuns(rows, null)).toBe(rows);
+  });
+  it('the best first at the first click, then the other way, then newest first again', () => {
+    const first = nextSort(null, 'rmse', known);
+    expect(first).toEqual({ column: 'rmse', isDown: false });
+    expect(nextSort(first, 'rmse', known)).toEqual({ column: 'rmse', isDown: true });
+    expect(nextSort({ column: 'rmse', isDown: true }, 'rmse', known)).toBeNull();
+    expect(nextSort(first, 'r2', known)).toEqual({ column: 'r2', isDown: true });
+  });
+});
+
+it('a metric is that of the first card that has it', () => {
+  const row = run('a');
+  row.results = [{ card: 'x', rows: 1, metrics: { mae: 1 } }, { card: 'y', rows: 1, metrics: { mae: 2, r2: 0.5 } }];
+  expect(metricOf(row, 'mae')).toBe(1);
+  expect(metricOf(row, 'r2')).toBe(0.5);
+  expect(metricOf(row, 'f1')).toBeNull();
+});
+
+it('the metrics that runs have come in the order of the service', () => {
+  expect(metricsIn([run('a', { zeta: 1, rmse: 1 }), run('b', { r2: 1, alpha: 0 })], known)).toEqual(['r2', 'rmse', 'alpha', 'zeta']);
+});
+
+it('runs to compare are chosen and given up, up to a number', () => {
+  expect(toggled(['a'], 'b', 2)).toEqual(['a', 'b']);
+  expect(toggled(['a', 'b'], 'a', 2)).toEqual(['b']);
+  expect(toggled(['a', 'b'], 'c', 2)).toEqual(['a', 'b']);
+});
