@@ -121,10 +121,11 @@ Response list_metrics() {
 }
 
 json metrics_schema() {
-  const json metric = schema::object("Metric", {{"name", schema::text("In records of runs: macro_f1")},
-                                                {"title", schema::text("For people: Macro F1")},
-                                                {"higher_is_better", schema::of_type("boolean", "")},
-                                                {"of_classes", schema::of_type("boolean", "Else of numbers")}});
+  const json metric =
+      schema::object("Metric", {{"name", schema::text("In records of runs: macro_f1")},
+                                {"title", schema::text("For people: Macro F1")},
+                                {"higher_is_better", schema::of_type("boolean", "")},
+                                {"of_classes", schema::of_type("boolean", "Else of numbers")}});
   return schema::object("Metrics",
                         {{"metrics", schema::list_of(metric, "In the order in which people want them")}});
 }

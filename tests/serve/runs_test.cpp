@@ -149,7 +149,8 @@ TEST_F(ServiceRuns, AreMeasuredByMetricsThatSayWhichWayIsBetter) {
       if (each["name"] == name) return each;
     return json();
   };
-  EXPECT_EQ(named("r2"), (json{{"name", "r2"}, {"title", "R²"}, {"higher_is_better", true}, {"of_classes", false}}));
+  EXPECT_EQ(named("r2"),
+            (json{{"name", "r2"}, {"title", "R²"}, {"higher_is_better", true}, {"of_classes", false}}));
   EXPECT_EQ(named("rmse")["higher_is_better"], false);
   EXPECT_EQ(named("accuracy")["of_classes"], true);
 }
