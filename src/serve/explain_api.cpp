@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "serve/body.h"
 #include "serve/document_answers.h"
+#include "serve/preview_schema.h"
 #include "serve/program_run.h"
-#include "serve/schema.h"
 #include "train/explain_step.h"
 
 // One training step of a document, for the canvas. The command does it, in a process of its own: it reads all
@@ -60,18 +60,14 @@ Response explain_document(Service& service, Call& call) {
 }
 
 json step_schema() {
-  const json part =
-      schema::object("", {{"step", schema::text("prepare_batch, build_model, init_optimizer, zero_grad, "
-                                                "forward, loss, backward or optimizer_step")},
-                          {"title", schema::text()},
-                          {"text", schema::text("What happens, for people")}});
-  return schema::object("TrainingStep", {{"document", schema::text("Its name")},
-                                         {"card", schema::text()},
-                                         {"family", schema::text()},
-                                         {"rows", schema::whole("Of the step")},
-                                         {"training_rows", schema::whole("Of the training")},
-                                         {"remarks", schema::list_of(schema::text())},
-                                         {"steps", schema::list_of(part, "Eight, each with its numbers")}});
+  return schema::object("TrainingStep",
+                        {{"document", schema::text("Its name")},
+                         {"card", schema::text()},
+                         {"family", schema::text()},
+                         {"rows", schema::whole("Of the step")},
+                         {"training_rows", schema::whole("Of the training")},
+                         {"remarks", schema::list_of(schema::text())},
+                         {"steps", schema::list_of(schema::step_part(), "Eight, each with its numbers")}});
 }
 
 }  // namespace

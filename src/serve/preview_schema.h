@@ -36,4 +36,12 @@ inline nlohmann::json preview() {
                  {"first_rows", list_of(list_of(text()), "At most 100; missing values are empty")}});
 }
 
+// A part of a training step (train/step_report.h), with numbers of its own beside these.
+inline nlohmann::json step_part() {
+  return object("StepPart", {{"step", text("prepare_batch, build_model, init_optimizer, zero_grad, "
+                                           "forward, loss, backward or optimizer_step")},
+                             {"title", text()},
+                             {"text", text("What happens, for people")}});
+}
+
 }  // namespace stoker::serve::schema

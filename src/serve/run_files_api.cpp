@@ -159,7 +159,10 @@ std::vector<Route> run_file_routes(Service& service) {
        {},
        nullptr,
        {},
-       {{200, "Rows, columns and their types", schema::preview()}, {404, "There is none"}}},
+       {{200,
+         "Rows, columns and their types; of a card of a training step its numbers",
+         {{"anyOf", nlohmann::json::array({schema::preview(), schema::step_part()})}}},
+        {404, "There is none"}}},
   };
 }
 
