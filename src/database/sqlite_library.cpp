@@ -16,6 +16,7 @@ SqliteLibrary load_sqlite_library() {
   library.find("sqlite3_prepare_v2", sqlite.prepare);
   library.find("sqlite3_step", sqlite.step);
   library.find("sqlite3_finalize", sqlite.finalize);
+  library.find("sqlite3_reset", sqlite.reset);
   library.find("sqlite3_stmt_readonly", sqlite.is_read_only);
   library.find("sqlite3_column_count", sqlite.columns);
   library.find("sqlite3_column_name", sqlite.name);

@@ -42,6 +42,7 @@ struct SqliteLibrary {
   int (*prepare)(sqlite3*, const char* text, int bytes, sqlite3_stmt**, const char** rest);
   int (*step)(sqlite3_stmt*);
   int (*finalize)(sqlite3_stmt*);
+  int (*reset)(sqlite3_stmt*);
   int (*is_read_only)(sqlite3_stmt*);
   int (*columns)(sqlite3_stmt*);
   const char* (*name)(sqlite3_stmt*, int column);

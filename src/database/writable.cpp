@@ -36,19 +36,24 @@ void insert_rows(WritableDatabase& database, const std::string& table,
   std::vector<std::string> names;
   for (const std::string& column : columns) names.push_back(quoted_name(column));
   const std::string start = "INSERT INTO " + quoted_name(table) + " (" + join(names, ", ") + ") VALUES ";
-  for (std::size_t first = 0; first < rows.size(); first += at_once) {
-    const std::size_t count = std::min(at_once, rows.size() - first);
+  const auto text_for = [&](std::size_t count) {
     std::string text = start;
-    std::vector<WrittenValue> values;
-    values.reserve(count * width);
     for (std::size_t row = 0; row < count; ++row) {
       text += row == 0 ? "(" : ", (";
       for (std::size_t c = 0; c < width; ++c)
         text += fmt::format("{}${}", c == 0 ? "" : ", ", row * width + c + 1);
       text += ")";
-      values.insert(values.end(), rows[first + row].begin(), rows[first + row].end());
     }
-    database.run(text, values);
+    return text;
+  };
+  const std::string of_many = text_for(at_once);
+  for (std::size_t first = 0; first < rows.size(); first += at_once) {
+    const std::size_t count = std::min(at_once, rows.size() - first);
+    std::vector<WrittenValue> values;
+    values.reserve(count * width);
+    for (std::size_t row = 0; row < count; ++row)
+      values.insert(values.end(), rows[first + row].begin(), rows[first + row].end());
+    database.run(count == at_once ? of_many : text_for(count), values);
   }
 }
 

@@ -25,19 +25,22 @@ class WritableSqlite : public WritableDatabase {
   }
 
   std::vector<WrittenRow> run(const std::string& text, const std::vector<WrittenValue>& parameters) override {
-    const SqliteLibrary& sqlite = sqlite_library();
-    sqlite3_stmt* prepared = nullptr;
-    check(
-        sqlite.prepare(database_.get(), text.c_str(), static_cast<int>(text.size() + 1), &prepared, nullptr));
-    const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement(prepared, sqlite.finalize);
-    bind(prepared, parameters);
-    std::vector<WrittenRow> rows;
-    for (;;) {
-      const int code = sqlite.step(prepared);
-      if (code == sqlite_code::done) return rows;
-      if (code != sqlite_code::row) refuse_error(code);
-      rows.push_back(row_of(prepared));
+    // One with many parameters is likely to come again, with the next rows, and takes long to understand.
+    if (parameters.size() > few_parameters) {
+      if (kept_ == nullptr || text != kept_text_) {
+        kept_ = prepared(text);
+        kept_text_ = text;
+      }
+      try {
+        std::vector<WrittenRow> rows = rows_of(kept_.get(), parameters);
+        sqlite_library().reset(kept_.get());
+        return rows;
+      } catch (...) {
+        kept_.reset();
+        throw;
+      }
     }
+    return rows_of(prepared(text).get(), parameters);
   }
   void begin() override { run("BEGIN IMMEDIATE", {}); }
   bool has_table(const std::string& name) override {
@@ -55,12 +58,36 @@ class WritableSqlite : public WritableDatabase {
     void operator()(sqlite3* database) const { sqlite_library().close(database); }
   };
 
+  struct Finalizes {
+    void operator()(sqlite3_stmt* statement) const { sqlite_library().finalize(statement); }
+  };
+  using Statement = std::unique_ptr<sqlite3_stmt, Finalizes>;
+
+  static constexpr std::size_t few_parameters = 32;
+
+  Statement prepared(const std::string& text) {
+    sqlite3_stmt* statement = nullptr;
+    check(sqlite_library().prepare(database_.get(), text.c_str(), static_cast<int>(text.size() + 1),
+                                   &statement, nullptr));
+    return Statement(statement);
+  }
+
+  std::vector<WrittenRow> rows_of(sqlite3_stmt* statement, const std::vector<WrittenValue>& parameters) {
+    bind(statement, parameters);
+    std::vector<WrittenRow> rows;
+    for (;;) {
+      const int code = sqlite_library().step(statement);
+      if (code == sqlite_code::done) return rows;
+      if (code != sqlite_code::row) refuse_error(code);
+      rows.push_back(row_of(statement));
+    }
+  }
+
   void bind(sqlite3_stmt* statement, const std::vector<WrittenValue>& parameters) {
     // The texts live as long as the statement: SQLite need not copy them. $2 is a name to it, and has the
     // place that it is met at first. Looking names up takes long where there are many, which stand in their
     // order.
-    constexpr std::size_t many = 32;
-    const bool are_in_order = parameters.size() > many;
+    const bool are_in_order = parameters.size() > few_parameters;
     int number = 0;
     for (const WrittenValue& value : parameters) {
       ++number;
@@ -113,6 +140,8 @@ class WritableSqlite : public WritableDatabase {
 
   std::filesystem::path file_;
   std::unique_ptr<sqlite3, Closes> database_;
+  Statement kept_;  // gone before the database is closed
+  std::string kept_text_;
 };
 
 }  // namespace
