@@ -26,14 +26,17 @@ inline nlohmann::json preview() {
        {"highest_text", text()},
        {"frequent", list_of(frequent, "Of texts and truths: the ten most frequent, most frequent first")}});
   distribution["type"] = {"object", "null"};
-  distribution["description"] = "Over all rows; null where every value is missing";
+  distribution["description"] = "Null where every value is missing";
   nlohmann::json column =
       object("PreviewColumn", {{"name", text()}, {"type", text()}, {"nulls", whole("Missing, NaN too")}},
              {{"distribution", distribution}});
   return object("Preview",
                 {{"rows", whole("Of the whole table")},
                  {"columns", list_of(column)},
-                 {"first_rows", list_of(list_of(text()), "At most 100; missing values are empty")}});
+                 {"first_rows", list_of(list_of(text()), "At most 100; missing values are empty")}},
+                {{"distribution_rows",
+                  whole("Rows that the distributions are of, evenly spaced over a large table of a run; all "
+                        "rows where it is not there")}});
 }
 
 // A part of a training step (train/step_report.h), with numbers of its own beside these.

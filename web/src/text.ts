@@ -166,6 +166,7 @@ export const text = {
     runPage: 'Open the run',
     failed: 'It failed',
     loading: 'Loading…',
+    distributionsOf: (rows: number) => `, distributions from ${rows.toLocaleString('en')} of them`,
     noValue: 'missing',
   },
   steps: {

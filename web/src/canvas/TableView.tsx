@@ -31,7 +31,10 @@ export function TableView({ table, label }: { table: TablePreview; label: string
   const columns = table.columns.slice(0, mostColumns);
   return (
     <>
-      <p className="secondary num">{text.preview.rows(table.first_rows.length, table.rows)} × {table.columns.length}</p>
+      <p className="secondary num">
+        {text.preview.rows(table.first_rows.length, table.rows)} × {table.columns.length}
+        {(table.distribution_rows ?? table.rows) < table.rows && text.preview.distributionsOf(table.distribution_rows ?? 0)}
+      </p>
       <div className="scroll table-scroll" tabIndex={0} role="region" aria-label={label}>
         <table className="rows">
           <thead><tr>{columns.map((column) => <ColumnHead key={column.name} column={column} />)}</tr></thead>

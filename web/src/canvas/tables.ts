@@ -18,6 +18,7 @@ export interface Distribution {
 
 export interface TablePreview {
   rows: number;
+  distribution_rows?: number; // all of them where it is not told
   columns: { name: string; type: string; nulls: number; distribution?: Distribution | null }[];
   first_rows: (string | null)[][];
 }
