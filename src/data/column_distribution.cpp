@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <unordered_set>
+#include <utility>
 
 #include <arrow/chunked_array.h>
 #include <arrow/table.h>
@@ -175,22 +177,36 @@ ColumnDistribution distribution_of(const std::string& name, const arrow::Chunked
   return found;
 }
 
+// Without a copy of any value.
+std::shared_ptr<arrow::ChunkedArray> evenly_spaced(std::shared_ptr<arrow::ChunkedArray> column,
+                                                   std::int64_t most) {
+  constexpr std::int64_t pieces = 256;
+  if (column->length() <= std::max(most, pieces)) return column;
+  arrow::ArrayVector chunks;
+  for (std::int64_t i = 0; i < pieces; ++i) {
+    const auto piece = column->Slice(i * column->length() / pieces, std::max<std::int64_t>(1, most / pieces));
+    chunks.insert(chunks.end(), piece->chunks().begin(), piece->chunks().end());
+  }
+  return std::make_shared<arrow::ChunkedArray>(std::move(chunks), column->type());
+}
+
 }  // namespace
 
-std::vector<ColumnDistribution> distributions(const Table& table) {
+std::vector<ColumnDistribution> distributions(const Table& table, std::int64_t most_rows) {
   constexpr std::int64_t values_worth_a_thread = std::int64_t{1} << 17;
   std::vector<int> positions;
   for (int i = 0; i < table.columns->num_columns(); ++i)
     if (kind_of(*table.columns->field(i)->type()) != ColumnKind::unsupported) positions.push_back(i);
   const auto count = static_cast<std::int64_t>(positions.size());
-  const std::int64_t worth = table.rows() * count / values_worth_a_thread;
+  const std::int64_t worth = std::min(table.rows(), most_rows) * count / values_worth_a_thread;
   std::vector<ColumnDistribution> all(positions.size());
-  share_among_threads(
-      count, static_cast<int>(std::clamp<std::int64_t>(worth, 1, cores_to_share())), [&](std::int64_t i) {
-        const int position = positions[static_cast<std::size_t>(i)];
-        all[static_cast<std::size_t>(i)] =
-            distribution_of(table.columns->field(position)->name(), *table.columns->column(position));
-      });
+  share_among_threads(count, static_cast<int>(std::clamp<std::int64_t>(worth, 1, cores_to_share())),
+                      [&](std::int64_t i) {
+                        const int position = positions[static_cast<std::size_t>(i)];
+                        all[static_cast<std::size_t>(i)] =
+                            distribution_of(table.columns->field(position)->name(),
+                                            *evenly_spaced(table.columns->column(position), most_rows));
+                      });
   return all;
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,7 +42,9 @@ constexpr std::size_t most_steps_of_distribution = 20;
 constexpr std::size_t most_frequent_values = 10;
 constexpr std::size_t most_distinct_values = 10'000;
 
-// Of each column that is numbers or text, in the order of the table.
-std::vector<ColumnDistribution> distributions(const Table& table);
+// Of each column that is numbers or text, in the order of the table; of that many rows at most, in short
+// pieces that are evenly spaced over the table.
+std::vector<ColumnDistribution> distributions(
+    const Table& table, std::int64_t most_rows = std::numeric_limits<std::int64_t>::max());
 
 }  // namespace stoker

@@ -1,5 +1,6 @@
 #include "data/preview_json.h"
 
+#include <algorithm>
 #include <map>
 
 #include <nlohmann/json.hpp>
@@ -58,9 +59,13 @@ json to_json(const ColumnDistribution& found) {
   return view;
 }
 
-void add_distributions(const Table& table, json& preview) {
+void add_distributions(const Table& table, json& preview, std::int64_t most_values) {
+  constexpr std::int64_t always = 10'000;
+  const auto width = static_cast<std::int64_t>(std::max<std::size_t>(1, preview["columns"].size()));
+  const std::int64_t rows = std::min(table.rows(), std::max(always, most_values / width));
+  preview["distribution_rows"] = rows;
   std::map<std::string, json> by_name;
-  for (const ColumnDistribution& found : distributions(table)) by_name[found.column] = to_json(found);
+  for (const ColumnDistribution& found : distributions(table, rows)) by_name[found.column] = to_json(found);
   for (json& column : preview["columns"])
     if (const auto found = by_name.find(column["name"].get<std::string>()); found != by_name.end())
       column["distribution"] = found->second;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <limits>
+
 #include <nlohmann/json_fwd.hpp>
 
 #include "data/table.h"
@@ -12,7 +15,9 @@ struct ColumnDistribution;
 nlohmann::json to_json(const Preview& shown);
 // A null where a column has no values at all.
 nlohmann::json to_json(const ColumnDistribution& found);
-// Adds to each column of a preview how its values are distributed over all rows of the table.
-void add_distributions(const Table& table, nlohmann::json& preview);
+// Adds to each column of a preview how its values are distributed, and of how many rows that is: of all, or
+// of as many as have that many values together.
+void add_distributions(const Table& table, nlohmann::json& preview,
+                       std::int64_t most_values = std::numeric_limits<std::int64_t>::max());
 
 }  // namespace stoker

@@ -13,7 +13,6 @@
 #include "device/device.h"
 #include "pipeline/training_card.h"
 #include "pipeline/training_report.h"
-#include "predict/even_rows.h"
 #include "torch/door.h"
 
 namespace stoker {
@@ -340,13 +339,9 @@ void RunFolder::keep_predictions(const std::string& card, const Table& predictio
 
 void RunFolder::keep_preview(const std::string& card, const std::string& output, const Table& table) {
   fail_if_gone();
-  // Of all rows, a large table would take as long as reading it.
-  constexpr std::int64_t values_to_look_at = std::int64_t{1} << 20;
-  const auto columns = static_cast<std::int64_t>(std::max<std::size_t>(1, table.column_names().size()));
-  const Table looked_at = even_rows(table, std::max<std::int64_t>(10'000, values_to_look_at / columns));
   json whole = to_json(preview(table));
-  whole["distribution_rows"] = looked_at.rows();
-  add_distributions(looked_at, whole);
+  // All values of a large table would take as long as reading it.
+  add_distributions(table, whole, std::int64_t{1} << 20);
   keep_report(card, output, whole);
 }
 

@@ -30,13 +30,14 @@ inline nlohmann::json preview() {
   nlohmann::json column =
       object("PreviewColumn", {{"name", text()}, {"type", text()}, {"nulls", whole("Missing, NaN too")}},
              {{"distribution", distribution}});
-  return object("Preview",
-                {{"rows", whole("Of the whole table")},
-                 {"columns", list_of(column)},
-                 {"first_rows", list_of(list_of(text()), "At most 100; missing values are empty")}},
-                {{"distribution_rows",
-                  whole("Rows that the distributions are of, evenly spaced over a large table of a run; all "
-                        "rows where it is not there")}});
+  return object(
+      "Preview",
+      {{"rows", whole("Of the whole table")},
+       {"columns", list_of(column)},
+       {"first_rows", list_of(list_of(text()), "At most 100; missing values are empty")}},
+      {{"distribution_rows",
+        whole("Rows that the distributions are of: all, or pieces that are evenly spaced over a large "
+              "table of a run")}});
 }
 
 // A part of a training step (train/step_report.h), with numbers of its own beside these.

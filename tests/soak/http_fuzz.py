@@ -74,7 +74,7 @@ class Service:
     def end(self):
         self.check()
         self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(timeout=PATIENCE)
+        code = self.process.wait(timeout=5 * PATIENCE)  # sanitizers look for leaks first
         said = self.said()
         if code != 0:
             raise Fault(f"the service ended with {code}\n  {said[-3000:]}")
