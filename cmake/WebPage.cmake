@@ -36,7 +36,8 @@ function(stoker_web_page result)
   endif()
   set(web ${CMAKE_SOURCE_DIR}/web)
   set(built ${CMAKE_CURRENT_BINARY_DIR}/page_files.cpp)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${web}/src/* ${CMAKE_SOURCE_DIR}/examples/*.yaml)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${web}/src/* ${CMAKE_SOURCE_DIR}/examples/*.yaml
+    ${CMAKE_SOURCE_DIR}/examples/*.json)
   list(FILTER sources EXCLUDE REGEX "\\.test\\.ts$")
   add_custom_command(
     OUTPUT ${built}

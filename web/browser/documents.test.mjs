@@ -87,6 +87,35 @@ test('another page and back finds the document as it was left, and another docum
   await page.context().close();
 });
 
+test('the first step of a training is taken apart into its eight parts', async () => {
+  const saved = await saveDocument(parts.service, trainingDocument(3, 'apart'));
+  const page = await openPage(parts.browser, parts.service, { path: `/documents/${saved.id}` });
+  await node(page, 'train').click();
+  await page.getByRole('tab', { name: 'Steps' }).click();
+  await page.getByRole('button', { name: 'Take the first step apart' }).click();
+  const steps = page.locator('.steps > li');
+  await steps.nth(7).waitFor();
+  assert.equal(await steps.count(), 8);
+  // The numbers are those that the service tells.
+  const content = await contentOf(parts.service, saved.id);
+  const told = await parts.service.ask('POST', '/api/documents/step', { content, card: 'train', rows: 8 });
+  const loss = told.steps.find((step) => step.step === 'loss').mean;
+  await steps.nth(5).getByText(loss.toLocaleString('en', { maximumSignificantDigits: 5 })).first().waitFor();
+  await page.context().close();
+});
+
+test('a document of the cards of one training step opens, runs and shows its numbers', async () => {
+  const page = await openPage(parts.browser, parts.service);
+  await page.getByRole('button', { name: /^One training step/ }).click();
+  await page.getByRole('button', { name: 'Run all' }).click();
+  await node(page, 'step').locator('.pill.ok').waitFor();
+  await node(page, 'loss').click();
+  await page.getByRole('tab', { name: 'Preview' }).click();
+  await page.locator('.inspector').getByText('Mean', { exact: true }).waitFor();
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});
+
 test('copy, paste and delete, and all of it undone', async () => {
   const saved = await saveDocument(parts.service, trainingDocument(3, 'copies'));
   const page = await openPage(parts.browser, parts.service, { path: `/documents/${saved.id}` });
@@ -111,9 +140,9 @@ test('whoever must sign in again in the middle of an edit loses nothing', async 
   const made = await parts.service.ask('POST', '/api/tokens', { name: 'guest', role: 'user' });
   const page = await openPage(parts.browser, parts.service, { path: `/documents/${saved.id}`, token: made.token });
   await node(page, 'model').click();
-  await parts.service.ask('DELETE', `/api/tokens/${made.id}`);
-  await page.waitForTimeout(1500); // what the service knows of a session counts for a second
   await set(page, 'Epochs', '44');
+  await page.getByText('not saved', { exact: true }).waitFor();
+  await parts.service.ask('DELETE', `/api/tokens/${made.id}`);
   await page.getByText('Your session has ended').waitFor();
   await signIn(page, parts.service.token);
   await node(page, 'model').click();

@@ -1,21 +1,14 @@
 import { useSyncExternalStore, type AnchorHTMLAttributes, type MouseEvent } from 'react';
 
 const listeners = new Set<() => void>();
-let guard: ((to: string) => boolean) | null = null;
 
 function tellAll() {
   for (const each of listeners) each();
 }
 window.addEventListener('popstate', tellAll);
 
-// Asked before the address changes by a click; false stays.
-export function guardLeaving(ask: ((to: string) => boolean) | null) {
-  guard = ask;
-}
-
 export function navigate(to: string, { replace = false } = {}) {
   if (to === location.pathname + location.search) return;
-  if (guard && !guard(to)) return;
   history[replace ? 'replaceState' : 'pushState'](null, '', to);
   tellAll();
 }

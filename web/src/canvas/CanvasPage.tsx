@@ -36,7 +36,7 @@ function Said() {
   const message = useCanvas((state) => state.message);
   return (
     <div className="said" role="status">
-      {message && <p className={`notice ${message.isBad ? '' : 'plain'}`}>{message.words} <button type="button" className="close" aria-label="✕" onClick={() => say('')}>✕</button></p>}
+      {message && <p className={`notice ${message.isBad ? '' : 'plain'}`}>{message.words} <button type="button" className="close" aria-label={text.app.close} onClick={() => say('')}>✕</button></p>}
     </div>
   );
 }

@@ -112,7 +112,7 @@ export function Flow() {
   useEffect(() => {
     const timer = setTimeout(() => void fitView({ padding: 0.08, maxZoom: 1 }), 30);
     return () => clearTimeout(timer);
-  }, [origin === '', isEmpty, useCanvas((state) => state.id), types.size === 0]); // eslint-disable-line
+  }, [origin === '', isEmpty, useCanvas((state) => state.id), types.size === 0]);
 
   const fits = useCallback((wire: Wire | Edge) => {
     const why = whyNotConnect(useCanvas.getState().types, tree(), connectionOf(wire));

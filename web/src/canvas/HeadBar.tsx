@@ -26,7 +26,7 @@ export function HeadBar() {
       <Button disabled={!may || !changed || state.isSaving} onClick={() => void save()}>{text.head.save}</Button>
       {isUnderWay(running)
         ? <Button disabled={isStopping} onClick={() => void stopRun()}>{isStopping ? text.head.stopping : text.head.stop}</Button>
-        : <Button kind="go" disabled={!may} onClick={() => void startRun()}>{text.head.runAll}</Button>}
+        : <Button kind="go" disabled={!may || !state.isLoaded} onClick={() => void startRun()}>{text.head.runAll}</Button>}
     </HeadPlace>
   );
 }

@@ -1,5 +1,6 @@
 import { useMemo } from 'react';
 import { Link } from '../app/router';
+import { Gauges } from '../pages/Gauges';
 import { text } from '../text';
 import { bytes, count, figure, short, time } from '../ui/format';
 import { Pill } from '../ui/Pill';
@@ -55,7 +56,7 @@ export function Now() {
         </h2>
         {series.length > 0 ? <Plot label={text.now.loss} series={series} height={118} xWhole /> : <p className="secondary">{job ? '' : text.now.idle}</p>}
       </div>
-      <Figures />
+      {job ? <Figures /> : <Gauges />}
     </footer>
   );
 }

@@ -3,7 +3,7 @@ import type { CardType } from '../api/types';
 import { addCard } from '../core/document';
 import { freePlace } from '../core/layout';
 import { text } from '../text';
-import { edit, select, tree, useCanvas } from './canvas_store';
+import { edit, select, useCanvas } from './canvas_store';
 import { DocumentsPanel } from './DocumentsPanel';
 import { cardsFound, colourOfGroup, type Group } from './groups';
 
@@ -102,5 +102,3 @@ export function Palette() {
     </aside>
   );
 }
-
-export const documentIsEmpty = () => Object.keys(tree().cards ?? {}).length === 0;

@@ -37,7 +37,7 @@ function useAnswer<Answer>(ask: () => Promise<Answer>, when: boolean, on: unknow
     return () => {
       isWanted = false;
     };
-  }, [when, ...on]); // eslint-disable-line
+  }, [when, ...on]);
   return known;
 }
 

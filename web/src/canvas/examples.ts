@@ -3,6 +3,7 @@ import bostonRidge from '../../../examples/boston_ridge.yaml?raw';
 import blobs from '../../../examples/blobs.yaml?raw';
 import temporal from '../../../examples/temporal.yaml?raw';
 import sweep from '../../../examples/sweep.yaml?raw';
+import trainingStep from '../../../examples/seed_training_step.json?raw';
 import triangulation from '../../../examples/triangulation.yaml?raw';
 
 // The documents of examples/, as they stand.
@@ -13,4 +14,5 @@ export const examples = [
   { name: 'temporal', title: 'Temporal', content: temporal },
   { name: 'sweep', title: 'Sweep', content: sweep },
   { name: 'triangulation', title: 'Triangulation', content: triangulation },
+  { name: 'seed_training_step', title: 'One training step', content: trainingStep },
 ];

@@ -12,10 +12,11 @@ const cards = [
   card('Train', '', ['table', 'model_spec'], ['model', 'report']),
   card('Evaluate', '', ['model', 'table'], ['report']),
   card('Predict', '', ['model', 'table'], ['table']),
+  card('Prepare a batch', '', ['table'], ['batch', 'report']),
 ];
 
 describe('the palette', () => {
-  it('puts a card by what it takes and gives', () => expect(cards.map(groupOf)).toEqual(['data', 'model', 'train', 'look', 'look']));
+  it('puts a card by what it takes and gives', () => expect(cards.map(groupOf)).toEqual(['data', 'model', 'train', 'look', 'look', 'step']));
   it('finds the card of a name before those that only tell of it', () => {
     expect(cardsFound(cards, 'train').best?.title).toBe('Train');
     expect(cardsFound(cards, 'train').groups.data.map((each) => each.title)).toEqual(['Split']);

@@ -1,18 +1,25 @@
 import type { CardType } from '../api/types';
 
-export type Group = 'data' | 'model' | 'train' | 'look';
+export type Group = 'data' | 'model' | 'train' | 'look' | 'step';
+
+// What goes between the cards of one training step, and nowhere else.
+const insideStep = new Set(['batch', 'network', 'optimizer', 'arrays']);
 
 // Where a type of card stands in the palette, by what it takes and gives.
 export function groupOf(type: CardType): Group {
   const gives = new Set(type.outputs.map((port) => port.type));
+  if ([...type.inputs, ...type.outputs].some((port) => insideStep.has(port.type))) return 'step';
   if (gives.has('model')) return 'train';
   if (gives.has('model_spec')) return 'model';
   return type.inputs.some((port) => port.type === 'model') || !gives.has('table') ? 'look' : 'data';
 }
 
-export const colourOfGroup: Record<Group, string> = { data: 'table', model: 'spec', train: 'model', look: 'report' };
+export const colourOfGroup: Record<Group, string> = { data: 'table', model: 'spec', train: 'model', look: 'report', step: 'muted' };
 
-const colours: Record<string, string> = { table: 'table', model_spec: 'spec', model: 'model', report: 'report' };
+const colours: Record<string, string> = {
+  table: 'table', model_spec: 'spec', model: 'model', report: 'report',
+  batch: 'table', optimizer: 'spec', network: 'model', arrays: 'report',
+};
 export const colourOfPort = (type: string): string => colours[type] ?? 'muted';
 
 // Those that have all the words, the ones that are called so before the ones that only tell of it.
@@ -25,7 +32,7 @@ function found(types: Iterable<CardType>, wanted: string): CardType[] {
 }
 
 export function cardsFound(types: Iterable<CardType>, wanted: string): { groups: Record<Group, CardType[]>; best: CardType | undefined } {
-  const groups: Record<Group, CardType[]> = { data: [], model: [], train: [], look: [] };
+  const groups: Record<Group, CardType[]> = { data: [], model: [], train: [], look: [], step: [] };
   const all = found(types, wanted);
   for (const type of all) groups[groupOf(type)].push(type);
   return { groups, best: all[0] };

@@ -25,7 +25,7 @@ export function LossCurve({ curves, version, empty, height = 130 }: LossCurvePro
   const series = useMemo(() => {
     const all = lossSeries(curves.get(card), shared);
     return isLogarithmic ? aboveZero(all) : all;
-  }, [curves, card, isLogarithmic, version]); // eslint-disable-line
+  }, [curves, card, isLogarithmic, version]);
   return (
     <section className="curve" aria-label={shared.loss}>
       <div className="row wrap curve-head">

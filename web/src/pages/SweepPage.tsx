@@ -50,7 +50,7 @@ function Scatter({ sweep, selected, onSelect }: ScatterProps) {
     add(sweeps.others, 'muted', 6, (trial) => trial.status !== 'finished');
     add(sweeps.selected, 'ember', 12, (trial) => trial.trial === selected);
     return { series: made, origins: places };
-  }, [axes, usable.x, usable.y, trials, selected]); // eslint-disable-line
+  }, [axes, usable.x, usable.y, trials, selected]);
   const select = (label: string, value: string, onChange: (name: string) => void) => (
     <span className="check"><span aria-hidden>{label}</span>
       <select className="input small" aria-label={label} value={value} onChange={(event) => onChange(event.target.value)}>

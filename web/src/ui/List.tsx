@@ -64,7 +64,7 @@ export function List<Row>({ label, columns, rows, keyOf, selected, onSelect, onT
   const atEnd = seen.to >= rows.length;
   useEffect(() => {
     if (atEnd) onEnd?.();
-  }, [atEnd, rows.length]); // eslint-disable-line
+  }, [atEnd, rows.length]);
 
   const step = (event: KeyboardEvent) => {
     const element = body.current;

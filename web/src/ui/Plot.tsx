@@ -92,7 +92,7 @@ export function Plot(props: PlotProps) {
       drawn.destroy();
       plot.current = null;
     };
-  }, [shape, theme, count === 0]); // eslint-disable-line
+  }, [shape, theme, count === 0]);
 
   useEffect(() => {
     plot.current?.setData(alignedSeries(props.series).data);
