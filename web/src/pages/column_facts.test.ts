@@ -32,6 +32,7 @@ it('a file gives its name to a dataset', () => {
 });
 
 it('a source is read by the name of its file', () => {
+  expect(nameOfSource('/srv/uploads/6a1b2d4e-e598-4019-9bb2-be3fb7261499.csv.gz')).toBe('a .csv.gz file here');
   expect(nameOfSource('/srv/data/uploads/wells.csv')).toBe('wells.csv');
   expect(nameOfSource('/srv/uhf.sqlite (table uhf)')).toBe('uhf.sqlite (table uhf)');
   expect(nameOfSource('sample friedman')).toBe('sample friedman');
