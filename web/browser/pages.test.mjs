@@ -251,6 +251,16 @@ test('a table is uploaded, previewed, checked, repaired and removed', async () =
   await closeSound(page);
 });
 
+test('the devices of the machine are shown where the service tells of them', async () => {
+  const { status } = await fetch(`${service.url}/api/devices`, { headers: { Authorization: `Bearer ${service.token}` } });
+  const page = await openPage(browser, service, { path: '/jobs' });
+  const gauges = page.getByRole('region', { name: 'Devices' });
+  if (status === 200) await gauges.getByRole('meter', { name: 'Memory' }).waitFor();
+  await rowsOf(page, 'Jobs').first().waitFor();
+  assert.equal(await gauges.count(), status === 200 ? 1 : 0);
+  await closeSound(page);
+});
+
 test('a token that may only look is offered nothing else', async () => {
   const { token } = await service.ask('POST', '/api/tokens', { name: 'guest', role: 'viewer' });
   const page = await openPage(browser, service, { path: `/jobs/${made.first.id}`, token });

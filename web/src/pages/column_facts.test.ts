@@ -11,6 +11,7 @@ describe('what is told of a column', () => {
     expect(boundsOf(column('timestamp[s]', { kind: 'moment', lowest: 0, highest: 86400, lowest_text: 'a', highest_text: 'b' }))).toEqual(['a', 'b']);
     expect(wordsOf(column('date32[day]', { lowest: 1577836800, highest: 1578009600, mean: 1, deviation: 1, counts: [1] }))).toEqual(['2020-01-01 to 2020-01-03']);
   });
+  it('of whole numbers is their range to the last digit', () => expect(boundsOf(column('int64', { lowest: 198712, highest: 3208871 }))).toEqual(['198,712', '3,208,871']));
   it('of texts is how many are different', () => expect(wordsOf(column('string', { distinct: 10000, more_distinct: true, frequent: [] }))).toEqual(['more than 10,000 different']));
   it('without a value is that', () => expect(wordsOf(column('string', null))).toEqual(['every value is missing']));
 });

@@ -47,7 +47,8 @@ export function boundsOf(column: PreviewColumn): [string, string] | null {
   const found = column.distribution;
   if (found?.lowest === undefined || found.highest === undefined) return null;
   if (isMoment(column)) return [found.lowest_text ?? dayOf(found.lowest), found.highest_text ?? dayOf(found.highest)];
-  return [figure(found.lowest), figure(found.highest)];
+  const bound = (value: number) => (Number.isSafeInteger(value) ? count(value) : figure(value));
+  return [bound(found.lowest), bound(found.highest)];
 }
 
 // In a few words each: range, mean, median, different values.
