@@ -251,13 +251,31 @@ test('a table is uploaded, previewed, checked, repaired and removed', async () =
   await closeSound(page);
 });
 
-test('the devices of the machine are shown where the service tells of them', async () => {
-  const { status } = await fetch(`${service.url}/api/devices`, { headers: { Authorization: `Bearer ${service.token}` } });
+test('a file with a row that cannot be read is refused with its line, taken all the same and repaired', async () => {
+  const file = join(folder, 'wells.csv');
+  writeFileSync(file, 'depth,town\n10,Ulm\n20,Bonn,x,y\n30,Kiel\n');
+  const page = await openPage(browser, service, { path: '/data' });
+  await page.getByRole('button', { name: 'Upload…' }).click();
+  await page.getByLabel('File').setInputFiles(file);
+  await page.getByRole('button', { name: 'Upload', exact: true }).click();
+  await side(page).getByRole('alert').filter({ hasText: 'wells.csv:3' }).waitFor();
+  await page.getByRole('button', { name: 'Put it on record all the same' }).click();
+  await page.getByText('wells is on record.').waitFor();
+  await side(page).getByText('Check finds rows that cannot be read').waitFor();
+  await page.getByRole('tab', { name: 'Check' }).click();
+  await page.getByRole('button', { name: 'Validate' }).click();
+  await page.getByRole('button', { name: 'Make a copy without them' }).click();
+  await page.getByText('wells-repaired is on record, with 2 rows.').waitFor();
+  assert.equal((await service.ask('GET', '/api/datasets/wells-repaired')).cleaned_of, 'wells');
+  await closeSound(page);
+});
+
+test('the devices of the machine show what they do', async () => {
+  const { host } = await service.ask('GET', '/api/devices');
   const page = await openPage(browser, service, { path: '/jobs' });
   const gauges = page.getByRole('region', { name: 'Devices' });
-  if (status === 200) await gauges.getByRole('meter', { name: 'Memory' }).waitFor();
-  await rowsOf(page, 'Jobs').first().waitFor();
-  assert.equal(await gauges.count(), status === 200 ? 1 : 0);
+  await gauges.getByRole('meter', { name: 'Memory' }).waitFor();
+  await gauges.getByText(host.cores === 1 ? '1 core' : `${host.cores} cores`).waitFor();
   await closeSound(page);
 });
 
