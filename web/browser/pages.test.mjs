@@ -251,6 +251,34 @@ test('a table is uploaded, previewed, checked, repaired and removed', async () =
   await closeSound(page);
 });
 
+test('a file with a row that cannot be read is refused with its line, taken all the same and repaired', async () => {
+  const file = join(folder, 'wells.csv');
+  writeFileSync(file, 'depth,town\n10,Ulm\n20,Bonn,x,y\n30,Kiel\n');
+  const page = await openPage(browser, service, { path: '/data' });
+  await page.getByRole('button', { name: 'Upload…' }).click();
+  await page.getByLabel('File').setInputFiles(file);
+  await page.getByRole('button', { name: 'Upload', exact: true }).click();
+  await side(page).getByRole('alert').filter({ hasText: 'wells.csv:3' }).waitFor();
+  await page.getByRole('button', { name: 'Put it on record all the same' }).click();
+  await page.getByText('wells is on record.').waitFor();
+  await side(page).getByText('Check finds rows that cannot be read').waitFor();
+  await page.getByRole('tab', { name: 'Check' }).click();
+  await page.getByRole('button', { name: 'Validate' }).click();
+  await page.getByRole('button', { name: 'Make a copy without them' }).click();
+  await page.getByText('wells-repaired is on record, with 2 rows.').waitFor();
+  assert.equal((await service.ask('GET', '/api/datasets/wells-repaired')).cleaned_of, 'wells');
+  await closeSound(page);
+});
+
+test('the devices of the machine show what they do', async () => {
+  const { host } = await service.ask('GET', '/api/devices');
+  const page = await openPage(browser, service, { path: '/jobs' });
+  const gauges = page.getByRole('region', { name: 'Devices' });
+  await gauges.getByRole('meter', { name: 'Memory' }).waitFor();
+  await gauges.getByText(host.cores === 1 ? '1 core' : `${host.cores} cores`).waitFor();
+  await closeSound(page);
+});
+
 test('a token that may only look is offered nothing else', async () => {
   const { token } = await service.ask('POST', '/api/tokens', { name: 'guest', role: 'viewer' });
   const page = await openPage(browser, service, { path: `/jobs/${made.first.id}`, token });

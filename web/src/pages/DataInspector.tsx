@@ -47,7 +47,7 @@ function ColumnFacts({ column, rows }: { column: PreviewColumn; rows: number }) 
 }
 
 function Columns({ preview }: { preview: Answer<Preview> }) {
-  if (preview.error) return <p className="notice broken" role="alert">{preview.error}</p>;
+  if (preview.error) return <><p className="notice broken" role="alert">{preview.error}</p><p className="secondary">{data.toCheck}</p></>;
   if (!preview.value) return <p className="secondary">{data.reading}</p>;
   const { rows, columns } = preview.value;
   return <ul className="plain-list">{columns.map((column) => <ColumnFacts key={column.name} column={column} rows={rows} />)}</ul>;

@@ -11,6 +11,7 @@ describe('what is told of a column', () => {
     expect(boundsOf(column('timestamp[s]', { kind: 'moment', lowest: 0, highest: 86400, lowest_text: 'a', highest_text: 'b' }))).toEqual(['a', 'b']);
     expect(wordsOf(column('date32[day]', { lowest: 1577836800, highest: 1578009600, mean: 1, deviation: 1, counts: [1] }))).toEqual(['2020-01-01 to 2020-01-03']);
   });
+  it('of whole numbers is their range to the last digit', () => expect(boundsOf(column('int64', { lowest: 198712, highest: 3208871 }))).toEqual(['198,712', '3,208,871']));
   it('of texts is how many are different', () => expect(wordsOf(column('string', { distinct: 10000, more_distinct: true, frequent: [] }))).toEqual(['more than 10,000 different']));
   it('without a value is that', () => expect(wordsOf(column('string', null))).toEqual(['every value is missing']));
 });
@@ -32,6 +33,7 @@ it('a file gives its name to a dataset', () => {
 });
 
 it('a source is read by the name of its file', () => {
+  expect(nameOfSource('/srv/uploads/6a1b2d4e-e598-4019-9bb2-be3fb7261499.csv.gz')).toBe('a .csv.gz file here');
   expect(nameOfSource('/srv/data/uploads/wells.csv')).toBe('wells.csv');
   expect(nameOfSource('/srv/uhf.sqlite (table uhf)')).toBe('uhf.sqlite (table uhf)');
   expect(nameOfSource('sample friedman')).toBe('sample friedman');

@@ -47,7 +47,8 @@ export function boundsOf(column: PreviewColumn): [string, string] | null {
   const found = column.distribution;
   if (found?.lowest === undefined || found.highest === undefined) return null;
   if (isMoment(column)) return [found.lowest_text ?? dayOf(found.lowest), found.highest_text ?? dayOf(found.highest)];
-  return [figure(found.lowest), figure(found.highest)];
+  const bound = (value: number) => (Number.isSafeInteger(value) ? count(value) : figure(value));
+  return [bound(found.lowest), bound(found.highest)];
 }
 
 // In a few words each: range, mean, median, different values.
@@ -85,5 +86,10 @@ export function idFrom(file: string): string {
   return file.replace(/\.(gz|zst|bz2)$/i, '').replace(/\.[a-z0-9]+$/i, '').replace(/[^A-Za-z0-9_-]+/g, '-').replace(/^-+|-+$/g, '').slice(0, 60);
 }
 
-// "/srv/data/uploads/wells.csv" is read as wells.csv; what follows a name, such as the table in it, stays.
-export const nameOfSource = (source: string): string => source.replace(/^\/(?:[^/]*\/)*/, '');
+// "/srv/data/wells.csv" is read as wells.csv; what follows a name, such as the table in it, stays. What was sent to the
+// service has a name there that says nothing but its ending.
+export function nameOfSource(source: string): string {
+  const name = source.replace(/^\/(?:[^/]*\/)*/, '');
+  const sent = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(\.\S+)/.exec(name);
+  return sent ? data.ownFile(sent[1]!) : name;
+}

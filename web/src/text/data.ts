@@ -52,6 +52,8 @@ export const data = {
   preview: 'First rows',
   previewOf: (shown: string, all: string) => `${shown} of ${all} rows`,
   moreColumns: (count: number) => `and ${count} more columns`,
+  ownFile: (ending: string) => `a ${ending} file here`,
+  toCheck: 'Check finds rows that cannot be read, and makes a copy without them.',
   reading: 'Reading the rows…',
   validate: 'Validate',
   validateHelp: 'Looks at every row for values that cannot be read, are infinite or lie out of range, and for rows that are there twice. Missing values are no fault.',

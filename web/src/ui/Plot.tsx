@@ -44,7 +44,7 @@ function optionsOf(props: PlotProps, width: number, pick: (plot: uPlot) => void)
     },
     axes: [
       { ...axis, size: props.xTitle ? 34 : 24, ...(props.xTitle ? { label: props.xTitle } : {}), gap: 4, grid: { show: false }, ...(props.xWhole ? { incrs: wholeSteps } : {}), ...inWords },
-      { ...axis, size: 52, space: 26, ...(props.yTitle ? { label: props.yTitle } : {}), gap: 6 },
+      { ...axis, size: 52, space: 18, ...(props.yTitle ? { label: props.yTitle } : {}), gap: 6 },
     ],
     series: [
       {},
