@@ -93,6 +93,24 @@ TEST(ColumnDistribution, OfNumbersFurtherApartThanTheLargestOneStillHasSteps) {
   EXPECT_EQ(found.quartiles[1], 0);
 }
 
+TEST(ColumnDistribution, OfALargeTableIsThatOfPiecesOverAllOfIt) {
+  std::vector<double> rising(400'000);
+  std::iota(rising.begin(), rising.end(), 0.0);
+  const Table table = column_of(rising);
+  const ColumnDistribution found = distributions(table, 100'000).front();
+  EXPECT_EQ(found.present, 256 * (100'000 / 256));
+  EXPECT_EQ(found.lowest, 0);
+  EXPECT_NEAR(found.quartiles[1], 200'000, 2'000);
+  EXPECT_NEAR(found.mean, 200'000, 2'000);
+  EXPECT_GT(found.highest, 398'000);
+  EXPECT_EQ(distributions(table, 400'000).front().present, 400'000);
+
+  nlohmann::json shown = to_json(preview(table));
+  add_distributions(table, shown, 100'000);
+  EXPECT_EQ(shown["distribution_rows"], 100'000);
+  EXPECT_EQ(shown["rows"], 400'000);
+}
+
 TEST(ColumnDistribution, OfOneRowIsThatRow) {
   const auto found = distributions(table_of("x,t,day\n7.5,word,2024-02-29\n"));
   EXPECT_THAT(found[0].counts, ElementsAre(1));
