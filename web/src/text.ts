@@ -155,7 +155,7 @@ export const text = {
     metrics: 'Metrics',
     metric: 'Metric',
     value: 'Value',
-    baseline: 'Guess',
+    baseline: (predicts: string) => predicts.charAt(0).toUpperCase() + predicts.slice(1),
     predicted: 'Predicted against actual',
     actual: 'actual',
     predictedAxis: 'predicted',

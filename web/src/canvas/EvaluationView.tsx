@@ -1,4 +1,5 @@
 import { useMemo } from 'react';
+import { resultsOf, titleOf, useMetrics } from '../api/metrics';
 import { text } from '../text';
 import { figure } from '../ui/format';
 import { Plot } from '../ui/Plot';
@@ -21,15 +22,17 @@ export interface Evaluation {
   target?: string;
 }
 
-export function MetricsTable({ metrics, baseline }: { metrics: Record<string, number | null>; baseline?: Record<string, number | null> | undefined }) {
+export function MetricsTable({ metrics, baseline }: { metrics: Record<string, number | null>; baseline?: Evaluation['baseline'] }) {
+  const known = useMetrics();
+  const [result] = resultsOf([{ metrics }], known);
   return (
     <section className="gap">
       <h2>{text.preview.metrics}</h2>
       <table className="figures">
-        <thead><tr><th scope="col">{text.preview.metric}</th><th scope="col">{text.preview.value}</th>{baseline && <th scope="col">{text.preview.baseline}</th>}</tr></thead>
+        <thead><tr><th scope="col">{text.preview.metric}</th><th scope="col">{text.preview.value}</th>{baseline && <th scope="col">{text.preview.baseline(baseline.predicts)}</th>}</tr></thead>
         <tbody>
-          {Object.entries(metrics).map(([name, value]) => (
-            <tr key={name}><th scope="row">{name.replaceAll('_', ' ')}</th><td className="num">{figure(value)}</td>{baseline && <td className="num">{figure(baseline[name])}</td>}</tr>
+          {result?.metrics.map(([name, value]) => (
+            <tr key={name}><th scope="row">{titleOf(name, known)}</th><td className="num">{figure(value)}</td>{baseline && <td className="num">{figure(baseline.metrics[name])}</td>}</tr>
           ))}
         </tbody>
       </table>
@@ -82,7 +85,7 @@ function Confusion({ chart }: { chart: Chart }) {
 export function EvaluationView({ evaluation }: { evaluation: Evaluation }) {
   return (
     <>
-      <MetricsTable metrics={evaluation.metrics} baseline={evaluation.baseline?.metrics} />
+      <MetricsTable metrics={evaluation.metrics} baseline={evaluation.baseline} />
       {evaluation.charts.map((chart) => {
         if (chart.kind === 'predicted_against_actual') return <Scatter key={chart.kind} chart={chart} />;
         if (chart.kind === 'confusion_matrix') return <Confusion key={chart.kind} chart={chart} />;

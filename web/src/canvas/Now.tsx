@@ -1,21 +1,14 @@
 import { useMemo } from 'react';
 import { Link } from '../app/router';
-import { Gauges } from '../pages/Gauges';
+import { Gauges } from '../ui/Gauges';
 import { text } from '../text';
+import { lossSeries } from '../ui/curve';
 import { bytes, count, figure, short, time } from '../ui/format';
+import { Legend } from '../ui/Legend';
 import { Pill } from '../ui/Pill';
 import { Plot } from '../ui/Plot';
-import type { PlotSeries } from '../ui/plot_data';
 import { useCanvas } from './canvas_store';
-import type { Curve } from './run_events';
 import { useRun } from './run_store';
-
-export function lossSeries(curve: Curve | undefined): PlotSeries[] {
-  if (!curve) return [];
-  const series: PlotSeries[] = [{ label: text.now.train, colour: 'ember', kind: 'line', x: curve.epochs, y: curve.train }];
-  if (curve.validation.some((value) => value !== null)) series.push({ label: text.now.validation, colour: 'run', kind: 'line', x: curve.epochs, y: curve.validation });
-  return series;
-}
 
 function Figures() {
   const { job, state, progress, cards, failure, curves } = useRun();
@@ -25,7 +18,7 @@ function Figures() {
   const curve = Object.values(curves).at(-1);
   const rows: [string, string][] = [[text.now.cards, text.now.of(done, all.length)]];
   const loss = progress?.train_loss ?? curve?.train.at(-1);
-  const epoch = progress?.epoch ?? curve?.epochs.at(-1);
+  const epoch = progress?.epoch ?? curve?.last;
   if (epoch) rows.push([text.now.epoch, count(epoch)]);
   if (loss !== undefined && loss !== null) rows.push([text.now.trainLoss, figure(loss)]);
   if (progress?.steps_per_second) rows.push([text.now.rate, text.now.steps(short(progress.steps_per_second))]);
@@ -47,12 +40,12 @@ export function Now() {
   const selected = useCanvas((state) => state.selected[0]);
   const job = useRun((state) => state.job);
   const card = selected && curves[selected] ? selected : Object.keys(curves).at(-1);
-  const series = useMemo(() => lossSeries(card ? curves[card] : undefined), [curves, card]);
+  const series = useMemo(() => lossSeries(card ? curves[card] : undefined, text.now), [curves, card]);
   return (
     <footer className="now" aria-label={text.now.label}>
       <div className="curve">
         <h2>{text.now.loss}{card && Object.keys(curves).length > 1 ? ` · ${card}` : ''}
-          {series.length > 1 && series.map((each) => <span key={each.label} className="legend"><i className="dot" style={{ background: `var(--${each.colour})` }} />{each.label}</span>)}
+          {series.length > 1 && <> <Legend series={series} /></>}
         </h2>
         {series.length > 0 ? <Plot label={text.now.loss} series={series} height={118} xWhole /> : <p className="secondary">{job ? '' : text.now.idle}</p>}
       </div>

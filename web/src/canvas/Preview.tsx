@@ -3,11 +3,11 @@ import { ApiError, get, sentenceOf } from '../api/client';
 import { Link } from '../app/router';
 import { typeOf } from '../core/document';
 import { text } from '../text';
+import { lossSeries } from '../ui/curve';
 import { Plot } from '../ui/Plot';
 import { useCanvas } from './canvas_store';
 import { isEdited } from './card_face';
 import { EvaluationView, MetricsTable, type Evaluation } from './EvaluationView';
-import { lossSeries } from './Now';
 import { Numbers } from './NumbersView';
 import { useRun } from './run_store';
 import { TableView } from './TableView';
@@ -53,14 +53,14 @@ function Table({ run, card, output, isReady }: { run: string; card: string; outp
 }
 
 function Training({ run, card, isReady }: { run: string; card: string; isReady: boolean }) {
-  const curve = useRun((state) => state.curves[card]);
+  const curve = useRun((state) => state.curves)[card];
   const { answer } = useAnswer<RunRecord>(() => get(`/api/runs/${encodeURIComponent(run)}`), isReady, [run, card]);
   const metrics = answer?.trainings?.find((each) => each.card === card)?.metrics ?? [];
   return (
     <>
       <section className="gap">
         <h2>{text.now.loss}</h2>
-        <Plot label={text.now.loss} series={lossSeries(curve)} height={160} xWhole />
+        <Plot label={text.now.loss} series={lossSeries(curve, text.now)} height={160} xWhole />
       </section>
       {metrics.length > 0 && <MetricsTable metrics={Object.fromEntries(metrics.map((each) => [each.name, each.value]))} />}
     </>

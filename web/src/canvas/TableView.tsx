@@ -1,18 +1,18 @@
 import { text } from '../text';
+import { Distribution } from '../ui/Distribution';
 import { count, figure } from '../ui/format';
-import type { Distribution, TablePreview } from './tables';
+import type { ColumnDistribution, TablePreview } from './tables';
 
 const mostColumns = 60;
 
 // Numbers by counts in equal steps, texts by the most frequent ones, each as a bar.
-function Bars({ distribution }: { distribution: Distribution }) {
+function Bars({ distribution }: { distribution: ColumnDistribution }) {
   const heights = distribution.counts ?? (distribution.frequent ?? []).map((each) => each.rows);
   if (heights.length === 0) return null;
-  const most = Math.max(1, ...heights);
   const words = distribution.counts
     ? text.preview.spread(distribution.lowest_text ?? figure(distribution.lowest), distribution.highest_text ?? figure(distribution.highest), figure(distribution.mean))
     : (distribution.frequent ?? []).slice(0, 5).map((each) => `${each.value}: ${count(each.rows)}`).join('\n');
-  return <div className="bars" role="img" aria-label={words} title={words}>{heights.map((value, place) => <i key={place} style={{ height: `${Math.max(2, Math.round((100 * value) / most))}%` }} />)}</div>;
+  return <div className="bars" title={words}><Distribution counts={heights} label={words} /></div>;
 }
 
 // A column with its type, its missing values and, where it is known, how its values are distributed.

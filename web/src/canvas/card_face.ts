@@ -42,7 +42,7 @@ export function useCardFace(id: string): CardFace {
   const progress = useRun((state) => (state.progress?.card === id ? state.progress : null));
   const table = useTables((state) => state.sizes[id]);
   const result = useTables((state) => state.results[id]);
-  const epochs = useRun((state) => state.curves[id]?.epochs.at(-1));
+  const epochs = useRun((state) => state.curves[id]?.last);
   return useMemo(() => {
     const type = types.get(typeOf(document, id));
     const face: CardFace = { title: type?.title ?? typeOf(document, id), line: idleLine(types, document, id), foot: '', state: '', share: null };

@@ -20,7 +20,7 @@ describe('the events of a job', () => {
 
   it('draw a curve in which an epoch that is told again stands once', () => {
     const epoch = (number: number): [string, Record<string, unknown>] => ['epoch_finished', { card: 'train', epoch: number, train_loss: 1 / number }];
-    expect(play([epoch(1), epoch(2), epoch(1), epoch(2), epoch(3)]).curves.train).toEqual({ epochs: [1, 2, 3], train: [1, 0.5, 1 / 3], validation: [null, null, null] });
+    expect(play([epoch(1), epoch(2), epoch(1), epoch(2), epoch(3)]).curves.train).toMatchObject({ epochs: [1, 2, 3], train: [1, 0.5, 1 / 3], validation: [null, null, null] });
   });
 
   it('lay a failure at the card that it belongs to, and leave nothing running', () => {

@@ -1,6 +1,7 @@
 import type { ServerEvent } from '../api/event_text';
 import type { JobState, Progress } from '../api/types';
 import { neededFor, type Tree } from '../core/document';
+import { GrowingCurve } from '../ui/curve';
 
 // What the events of a job make of the cards, without anything of the page.
 
@@ -12,16 +13,10 @@ export interface CardRun {
   message: string; // why it failed, or what it noted last
 }
 
-export interface Curve {
-  epochs: number[];
-  train: (number | null)[];
-  validation: (number | null)[];
-}
-
 export interface RunView {
   state: JobState | null;
   cards: Record<string, CardRun>;
-  curves: Record<string, Curve>;
+  curves: Record<string, GrowingCurve>;
   progress: Progress | null;
   log: readonly string[];
   failure: string;
@@ -50,12 +45,8 @@ const withCard = <View extends RunView>(view: View, card: string, change: Partia
 };
 
 function addEpoch<View extends RunView>(view: View, card: string, data: Record<string, unknown>): View {
-  const curve = (view.curves[card] ??= { epochs: [], train: [], validation: [] });
-  const epoch = Number(data.epoch);
-  if (epoch <= (curve.epochs.at(-1) ?? 0)) return view;
-  curve.epochs.push(epoch);
-  curve.train.push(numberOr(data.train_loss));
-  curve.validation.push(numberOr(data.validation_loss));
+  const curve = (view.curves[card] ??= new GrowingCurve());
+  curve.add(Number(data.epoch), numberOr(data.train_loss), numberOr(data.validation_loss));
   return view;
 }
 

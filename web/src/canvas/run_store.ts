@@ -5,8 +5,9 @@ import type { Job, JobState, Progress } from '../api/types';
 import { cardIds, neededFor, type Tree } from '../core/document';
 import { readText } from '../core/document_text';
 import { text } from '../text';
+import type { GrowingCurve } from '../ui/curve';
 import { check, say, tree, useCanvas } from './canvas_store';
-import { applyEvent, startCards, type CardRun, type Curve } from './run_events';
+import { applyEvent, startCards, type CardRun } from './run_events';
 import { save } from './saving';
 import { forgetSizes } from './tables';
 
@@ -15,7 +16,7 @@ interface RunState {
   state: JobState | null;
   run: string; // folder
   cards: Record<string, CardRun>;
-  curves: Record<string, Curve>; // by card
+  curves: Record<string, GrowingCurve>; // by card
   progress: Progress | null;
   log: readonly string[];
   failure: string;
@@ -44,11 +45,8 @@ function applyWaiting() {
   const events = waiting;
   waiting = [];
   if (events.length === 0) return;
-  useRun.setState((state) => events.reduce(applyEvent, { ...state, cards: { ...state.cards }, curves: copyCurves(state.curves), log: [...state.log] }));
+  useRun.setState((state) => events.reduce(applyEvent, { ...state, cards: { ...state.cards }, curves: { ...state.curves }, log: [...state.log] }));
 }
-
-const copyCurves = (curves: Record<string, Curve>) =>
-  Object.fromEntries(Object.entries(curves).map(([card, curve]) => [card, { epochs: [...curve.epochs], train: [...curve.train], validation: [...curve.validation] }]));
 
 export function forgetRun() {
   stopListening?.();

@@ -3,7 +3,7 @@ import { get } from '../api/client';
 import { figure } from '../ui/format';
 
 // Over all rows; a service of an earlier version tells none.
-export interface Distribution {
+export interface ColumnDistribution {
   kind: string;
   distinct?: number;
   more_distinct?: boolean;
@@ -19,7 +19,7 @@ export interface Distribution {
 export interface TablePreview {
   rows: number;
   distribution_rows?: number; // all of them where it is not told
-  columns: { name: string; type: string; nulls: number; distribution?: Distribution | null }[];
+  columns: { name: string; type: string; nulls: number; distribution?: ColumnDistribution | null }[];
   first_rows: (string | null)[][];
 }
 

@@ -7,10 +7,10 @@ import { curvesOf } from '../ui/curve';
 import { figure, time } from '../ui/format';
 import { Legend } from '../ui/Legend';
 import { Plot } from '../ui/Plot';
-import { useAnswer } from './answers';
+import { useAnswer } from '../api/answers';
 import { colourOf, metricLines, namesOf, overlaidCurves, runOfCurves, type Comparison } from './comparison';
 import { aboveZero } from './LossCurve';
-import { titleOf, useMetrics } from './metrics';
+import { titleOf, useMetrics } from '../api/metrics';
 import './pages.css';
 import { useTexts } from './texts';
 

@@ -12,7 +12,7 @@ import { count } from '../ui/format';
 import { Facts } from '../ui/Facts';
 import { Tabs } from '../ui/Tabs';
 import { moment, wholeMoment } from '../ui/when';
-import type { Answer } from './answers';
+import type { Answer } from '../api/answers';
 import { boundsOf, missingWords, nameOfSource, rangesOf, wordsOf, type Preview, type PreviewColumn, type Ranges } from './column_facts';
 import type { Dataset } from './DataForms';
 

@@ -8,7 +8,7 @@ import { count } from '../ui/format';
 import { List, type Column } from '../ui/List';
 import { moment, wholeMoment } from '../ui/when';
 import { useAllPages } from './all_pages';
-import { useAnswer, type Answer } from './answers';
+import { useAnswer, type Answer } from '../api/answers';
 import { nameOfSource, type Preview } from './column_facts';
 import { GenerateForm, UploadForm, type Dataset } from './DataForms';
 import { DataInspector } from './DataInspector';

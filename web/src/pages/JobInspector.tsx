@@ -13,7 +13,7 @@ import { JobActions } from './JobActions';
 import type { JobNews } from './job_news';
 import { percentOf, sentenceOfReason, shareDone } from './job_rows';
 import { MetricsTable } from './MetricsTable';
-import { resultsOf, useMetrics } from './metrics';
+import { resultsOf, useMetrics } from '../api/metrics';
 import type { FollowedJob } from './use_job';
 
 type Tab = keyof typeof jobs.tabs;

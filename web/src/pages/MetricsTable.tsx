@@ -1,7 +1,7 @@
 import { runs } from '../text/runs';
 import { shared } from '../text/shared';
 import { count, figure } from '../ui/format';
-import { titleOf, useMetrics, type Result } from './metrics';
+import { titleOf, useMetrics, type Result } from '../api/metrics';
 
 // What an evaluation found, metric by metric, with the way that is better.
 export function MetricsTable({ result }: { result: Result }) {

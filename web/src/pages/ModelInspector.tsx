@@ -12,7 +12,7 @@ import { Facts } from '../ui/Facts';
 import { Tabs } from '../ui/Tabs';
 import { moment, wholeMoment } from '../ui/when';
 import { MetricsTable } from './MetricsTable';
-import { resultsOf, useMetrics } from './metrics';
+import { resultsOf, useMetrics } from '../api/metrics';
 import type { Model } from './models';
 import { deploymentName } from './try_form';
 import { TryIt } from './TryIt';

@@ -15,7 +15,7 @@ import { moment, wholeMoment } from '../ui/when';
 import { useAllPages } from './all_pages';
 import { FindField } from './FindField';
 import { LossCurve } from './LossCurve';
-import { resultsOf, titleOf, useMetrics, type Metrics } from './metrics';
+import { resultsOf, titleOf, useMetrics, type Metrics } from '../api/metrics';
 import { ModelInspector } from './ModelInspector';
 import { filteredModels, type Model } from './models';
 import './pages.css';

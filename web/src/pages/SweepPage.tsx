@@ -11,7 +11,7 @@ import { Pill } from '../ui/Pill';
 import { Plot } from '../ui/Plot';
 import type { PlotSeries } from '../ui/plot_data';
 import { MetricsTable } from './MetricsTable';
-import { resultsOf, useMetrics } from './metrics';
+import { resultsOf, useMetrics } from '../api/metrics';
 import './pages.css';
 import { axisOf, figuresOfTrial, pointsOf, settingsIn, sortedTrials, textOf, type Trial } from './trials';
 import { useSweep, type Sweep } from './use_sweep';

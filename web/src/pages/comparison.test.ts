@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { GrowingCurve } from '../ui/curve';
 import { metricLines, namesOf, overlaidCurves, runOfCurves, type Comparison } from './comparison';
-import type { Metrics } from './metrics';
+import type { Metrics } from '../api/metrics';
 
 const known: Metrics = new Map([['r2', { name: 'r2', title: 'R²', higher_is_better: true }], ['rmse', { name: 'rmse', title: 'RMSE', higher_is_better: false }]]);
 const run = (name: string, metrics: Record<string, number>) => ({ run: `2026_${name}`, name, seconds: 1, results: [{ card: 'e', rows: 1, metrics }] });

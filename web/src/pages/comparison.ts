@@ -1,6 +1,6 @@
 import type { Curve } from '../ui/curve';
 import type { PlotSeries } from '../ui/plot_data';
-import { placesOfBest, resultsOf, type Metrics } from './metrics';
+import { placesOfBest, resultsOf, type Metrics } from '../api/metrics';
 
 export const mostCompared = 50; // as the service has it
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Metrics } from './metrics';
+import type { Metrics } from '../api/metrics';
 import { filteredRuns, metricOf, metricsIn, nextSort, sortedRuns, toggled, type RunRow } from './run_rows';
 
 const known: Metrics = new Map([['r2', { name: 'r2', title: 'R²', higher_is_better: true }], ['rmse', { name: 'rmse', title: 'RMSE', higher_is_better: false }]]);

@@ -1,5 +1,5 @@
 import type { Sort } from '../ui/List';
-import type { Metrics } from './metrics';
+import type { Metrics } from '../api/metrics';
 
 // A line of the list of runs.
 export interface RunRow {

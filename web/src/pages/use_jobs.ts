@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { ApiError, get, sentenceOf } from '../api/client';
 import type { Job } from '../api/types';
-import { useEvery } from './answers';
+import { useEvery } from '../api/answers';
 import { isUnfinished, noJobs, statesOf, withFirstPage, withJob, withNextPage, withoutJob, type JobPage, type JobRows } from './job_rows';
 
 const pageSize = 100;

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { get, sentenceOf } from '../api/client';
-import { useEvery } from './answers';
+import { useEvery } from '../api/answers';
 import type { RunRow } from './run_rows';
 
 interface RunPage {

@@ -14,7 +14,7 @@ export class GrowingCurve implements Curve {
   train: (number | null)[] = [];
   validation: (number | null)[] = [];
   private stride = 1;
-  private last = 0;
+  last = 0; // epoch, kept or not
 
   add(epoch: number, train: number | null, validation: number | null) {
     if (epoch <= this.last) return; // told again, as after a resume

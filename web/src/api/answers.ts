@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { get, sentenceOf } from '../api/client';
+import { get, sentenceOf } from './client';
 
 export interface Answer<Value> {
   value: Value | null; // of this path; an older one stays while it is asked for again

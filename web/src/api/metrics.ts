@@ -1,6 +1,6 @@
 import { useEffect } from 'react';
 import { create } from 'zustand';
-import { get } from '../api/client';
+import { get } from './client';
 
 // What models are measured by, as the service has it: their titles, and which way is better.
 export interface Metric {

@@ -1,7 +1,7 @@
 import { jobs } from '../text/jobs';
-import { bytes } from '../ui/format';
-import { Meter } from '../ui/Meter';
-import { useAnswer } from './answers';
+import { bytes } from './format';
+import { Meter } from './Meter';
+import { useAnswer } from '../api/answers';
 
 interface Gpu {
   gpu: number;
