@@ -116,6 +116,46 @@ test('a document of the cards of one training step opens, runs and shows its num
   await page.context().close();
 });
 
+test('a document that was never saved comes back by undo, and one that is saved is not deleted by one click', async () => {
+  const page = await openPage(parts.browser, parts.service);
+  await page.getByRole('tab', { name: 'Documents' }).click();
+  await page.getByRole('button', { name: 'Blobs', exact: true }).last().click();
+  await node(page, 'evaluate').waitFor();
+  await page.getByRole('button', { name: 'New', exact: true }).click();
+  await page.getByText('Undo brings it back').waitFor();
+  assert.equal(await node(page, 'evaluate').count(), 0);
+  await page.getByRole('button', { name: 'Undo', exact: true }).click();
+  await node(page, 'evaluate').waitFor();
+  // Twice at once is once.
+  await page.getByRole('button', { name: 'Save', exact: true }).dblclick();
+  await page.getByText('saved', { exact: true }).waitFor();
+  assert.equal(await page.getByText('Somebody else').count(), 0);
+  const own = page.getByRole('link', { name: 'blobs', exact: true });
+  await page.getByRole('button', { name: 'Remove blobs' }).click();
+  await page.getByRole('button', { name: 'Keep it' }).click();
+  assert.equal(await own.count(), 1);
+  await page.getByRole('button', { name: 'Remove blobs' }).click();
+  await page.getByRole('button', { name: 'Delete it' }).click();
+  await own.waitFor({ state: 'detached' });
+  await page.context().close();
+});
+
+test('pages look the same whether the canvas was open before or not', async () => {
+  const page = await openPage(parts.browser, parts.service);
+  const places = () => page.locator('.regions > *').evaluateAll((all) => all.map((each) => { const { x, y, width, height } = each.getBoundingClientRect(); return [each.className, x, y, width, height].join(' '); }));
+  for (const name of ['Data', 'Jobs', 'Runs', 'Models']) {
+    await page.getByRole('link', { name: 'Canvas' }).click();
+    await page.locator('.canvas-area').waitFor();
+    await page.getByRole('link', { name, exact: true }).click();
+    await page.locator('.regions').waitFor();
+    const after = await places();
+    await page.reload();
+    await page.locator('.regions').waitFor();
+    assert.deepEqual(after, await places(), name);
+  }
+  await page.context().close();
+});
+
 test('copy, paste and delete, and all of it undone', async () => {
   const saved = await saveDocument(parts.service, trainingDocument(3, 'copies'));
   const page = await openPage(parts.browser, parts.service, { path: `/documents/${saved.id}` });

@@ -13,7 +13,7 @@ async function seeResult(page) {
 }
 
 async function seeEvaluation(page) {
-  await page.getByRole('rowheader', { name: 'rmse', exact: true }).waitFor();
+  await page.getByRole('rowheader', { name: 'RMSE', exact: true }).waitFor();
   const plot = page.getByRole('img', { name: 'Predicted against actual' });
   await plot.locator('canvas').waitFor();
   // Points of the colour of predictions, not an empty frame.

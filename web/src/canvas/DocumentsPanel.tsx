@@ -4,6 +4,7 @@ import type { DocumentVersion, Project, SavedDocument } from '../api/types';
 import { Link } from '../app/router';
 import { writeText } from '../core/document_text';
 import { text } from '../text';
+import { shared } from '../text/shared';
 import { Button } from '../ui/Button';
 import { currentText, say, tree, useCanvas } from './canvas_store';
 import { examples } from './examples';
@@ -35,6 +36,7 @@ function Versions({ id, version }: { id: string; version: number }) {
 export function DocumentsPanel() {
   const { id, version } = useCanvas();
   const [shelves, setShelves] = useState<Shelf[]>([]);
+  const [asked, setAsked] = useState(''); // the document whose deletion is asked about
   const file = useRef<HTMLInputElement>(null);
 
   const look = useCallback(async () => {
@@ -55,7 +57,7 @@ export function DocumentsPanel() {
         <input ref={file} type="file" accept=".yaml,.yml,.json" className="hidden" tabIndex={-1} aria-label={text.documents.openFile} onChange={async (event) => {
           const chosen = event.target.files?.[0];
           event.target.value = '';
-          if (chosen) openFile(await chosen.text());
+          if (chosen) await openFile(await chosen.text());
         }} />
         <Button onClick={() => download('yaml', writeText(tree(), useCanvas.getState().form === 'yaml' ? currentText() : '', 'yaml'))}>{text.documents.asYaml}</Button>
         <Button onClick={() => download('json', writeText(tree(), useCanvas.getState().form === 'json' ? currentText() : '', 'json'))}>{text.documents.asJson}</Button>
@@ -70,7 +72,16 @@ export function DocumentsPanel() {
             {documents.map((each) => (
               <div key={each.id} className="row shelf-row">
                 <Link className={`grow shelf-link ${each.id === id ? 'on' : ''}`} href={`/documents/${each.id}`} title={each.name}>{each.name}</Link>
-                <Button kind="quiet" aria-label={text.documents.remove(each.name)} title={text.documents.remove(each.name)} onClick={() => void removeDocument(each.id).then(look)}>✕</Button>
+                {asked !== each.id && <Button kind="quiet" aria-label={text.documents.remove(each.name)} title={text.documents.remove(each.name)} onClick={() => setAsked(each.id)}>✕</Button>}
+                {asked === each.id && (
+                  <div className="confirm" role="group" aria-label={text.documents.remove(each.name)}>
+                    <p>{text.documents.removeAll}</p>
+                    <div className="row wrap">
+                      <Button kind="danger" autoFocus onClick={() => { setAsked(''); void removeDocument(each.id).then(look); }}>{text.documents.removeIt}</Button>
+                      <Button onClick={() => setAsked('')}>{shared.keep}</Button>
+                    </div>
+                  </div>
+                )}
               </div>
             ))}
           </div>
@@ -79,7 +90,7 @@ export function DocumentsPanel() {
       <section className="palette-group">
         <h2>{text.documents.examples}</h2>
         {examples.map((example) => (
-          <button key={example.name} type="button" className="palette-item" title={text.canvas.exampleHelp[example.name]} onClick={() => openFile(example.content)}>{example.title}</button>
+          <button key={example.name} type="button" className="palette-item" title={text.canvas.exampleHelp[example.name]} onClick={() => void openFile(example.content)}>{example.title}</button>
         ))}
       </section>
     </div>

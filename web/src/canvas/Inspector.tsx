@@ -54,8 +54,8 @@ function NothingSelected() {
   );
 }
 
-function OneCard({ card }: { card: string }) {
-  const [tab, setTab] = useState<Tab>('settings');
+// Another card is read from its top, on the tab that was open.
+function OneCard({ card, tab, setTab }: { card: string; tab: Tab; setTab: (tab: Tab) => void }) {
   const type = useCanvas((state) => state.types.get(typeOf(state.history.now, card)));
   const state = useRun((run) => run.state);
   const failed = useRun((run) => (run.cards[card]?.state === 'failed' ? run.cards[card].message : ''));
@@ -91,11 +91,12 @@ function OneCard({ card }: { card: string }) {
 }
 
 export function Inspector() {
+  const [tab, setTab] = useState<Tab>('settings');
   const selected = useCanvas((state) => state.selected);
   const only = selected.length === 1 ? selected[0]! : null;
   return (
-    <section className="inspector" aria-label={text.inspector.label}>
-      {only !== null && <OneCard card={only} />}
+    <section key={only} className="inspector" aria-label={text.inspector.label}>
+      {only !== null && <OneCard card={only} tab={tab} setTab={setTab} />}
       {selected.length === 0 && <NothingSelected />}
       {selected.length > 1 && (
         <>

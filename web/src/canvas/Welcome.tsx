@@ -9,7 +9,7 @@ export function Welcome() {
       <p className="secondary">{text.canvas.welcomeHelp}</p>
       <div className="welcome-list">
         {examples.map((example) => (
-          <button key={example.name} type="button" className="welcome-item" onClick={() => openFile(example.content)}>
+          <button key={example.name} type="button" className="welcome-item" onClick={() => void openFile(example.content)}>
             <b>{example.title}</b>
             <span className="secondary">{text.canvas.exampleHelp[example.name]}</span>
           </button>

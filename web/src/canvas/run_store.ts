@@ -83,7 +83,19 @@ export async function findRun(id: string) {
 }
 
 // All of the document, or one card with what it needs. It is saved first: a run belongs to a version.
+let isStarting = false;
+
 export async function startRun(card = '') {
+  if (isStarting) return;
+  isStarting = true;
+  try {
+    await start(card);
+  } finally {
+    isStarting = false;
+  }
+}
+
+async function start(card: string) {
   if (cardIds(tree()).length === 0) return say(text.canvas.nothingToRun, true);
   const checked = await check();
   if (checked && !checked.valid) return say(text.canvas.problems(checked.problems.length), true);

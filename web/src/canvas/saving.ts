@@ -1,7 +1,7 @@
 import { ApiError, askJson, get, patch, post, sentenceOf } from '../api/client';
 import type { DocumentVersion, Project, SavedDocument } from '../api/types';
 import { navigate } from '../app/router';
-import { nameOf, renameDocument } from '../core/document';
+import { cardIds, nameOf, renameDocument, type Tree } from '../core/document';
 import { readText } from '../core/document_text';
 import { text } from '../text';
 import { check, currentText, edit, isChanged, open, say, tree, useCanvas } from './canvas_store';
@@ -45,12 +45,39 @@ export async function openDocument(id: string) {
   else say(text.documents.restored);
 }
 
+// A document that was never saved and makes room for another one. Undo brings it back.
+let setAside: Tree | null = null;
+
+function offerUndo(before: Tree | null) {
+  if (!before) return;
+  const { history } = useCanvas.getState();
+  useCanvas.setState({ history: { ...history, past: [before] } });
+  say(text.documents.undoBrings);
+}
+
+const unsavedOnThePage = (): Tree | null => (isChanged(useCanvas.getState()) && cardIds(tree()).length > 0 ? tree() : null);
+
+async function unsavedInTheBrowser(): Promise<Tree | null> {
+  const draft = await findDraft('new');
+  try {
+    return draft && readText(draft.content).tree;
+  } catch {
+    return null; // it was not whole
+  }
+}
+
 export async function openNew() {
   const draft = await findDraft('new');
-  if (!draft) return open({ content: '' });
+  const before = setAside;
+  setAside = null;
+  if (!draft) {
+    open({ content: '' });
+    return offerUndo(before);
+  }
   open({ content: '', project: draft.project, draft: draft.content });
   useCanvas.setState({ form: /^\s*\{/.test(draft.content) ? 'json' : 'yaml' });
-  say(text.documents.restored);
+  if (before) offerUndo(before);
+  else say(text.documents.restored);
 }
 
 export async function openVersion(id: string, version: number) {
@@ -74,8 +101,17 @@ function nowSaved(saved: SavedDocument, content: string) {
   keepWhatIsTyped(); // typing went on while it was being saved
 }
 
+// One after the other: a second press of a key finds what the first one has saved.
+let lastSave: Promise<unknown> = Promise.resolve();
+
 // True: what is on the page is on record, byte for byte.
-export async function save({ asCopy = false, over = 0 } = {}): Promise<boolean> {
+export function save(options: { asCopy?: boolean; over?: number } = {}): Promise<boolean> {
+  const saved = lastSave.then(() => saveNow(options));
+  lastSave = saved;
+  return saved;
+}
+
+async function saveNow({ asCopy = false, over = 0 }): Promise<boolean> {
   const { id, version, origin } = useCanvas.getState();
   const content = currentText();
   if (id && !asCopy && over === 0 && content === origin && version > 0) return true;
@@ -124,9 +160,12 @@ export const saveOverTheirs = () => save({ over: useCanvas.getState().newest });
 export async function startNew() {
   keepWhatIsTyped();
   if (useCanvas.getState().id === null) {
+    const before = unsavedOnThePage();
     dropDraft('new');
     open({ content: '' });
+    offerUndo(before);
   } else {
+    setAside = await unsavedInTheBrowser();
     dropDraft('new');
     navigate('/');
   }
@@ -138,15 +177,16 @@ export async function removeDocument(id: string) {
   if (useCanvas.getState().id === id) navigate('/');
 }
 
-export function openFile(content: string) {
+export async function openFile(content: string) {
   const before = useCanvas.getState();
   keepWhatIsTyped();
+  const unsaved = before.id === null ? unsavedOnThePage() : await unsavedInTheBrowser();
   try {
     open({ content, project: before.project });
-    if (before.id !== null) {
-      keepWhatIsTyped();
-      navigate('/');
-    }
+    if (before.id === null) return offerUndo(unsaved);
+    setAside = unsaved;
+    keepWhatIsTyped();
+    navigate('/');
   } catch (error) {
     say(sentenceOf(error), true);
   }

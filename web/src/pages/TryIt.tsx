@@ -80,7 +80,7 @@ export function TryIt({ model, onDeployed }: { model: Model; onDeployed: () => v
   return (
     <form className="stack" onSubmit={predict} noValidate>
       <div className="row wrap">
-        <select className="input small" aria-label={models.tryBy} value={mode} onChange={(event) => setMode(event.target.value as typeof mode)}>
+        <select className="input small" aria-label={models.tryBy} value={mode} onChange={(event) => { setAnswer(null); setMode(event.target.value as typeof mode); }}>
           <option value="form">{models.asForm}</option><option value="csv">{models.asCsv}</option>
         </select>
         {mode === 'form' && model.run && <Button onClick={() => void fill()}>{models.fill}</Button>}
@@ -89,15 +89,15 @@ export function TryIt({ model, onDeployed }: { model: Model; onDeployed: () => v
       {error && <p className="notice broken" role="alert">{error}</p>}
       <div className="row wrap">
         <Button kind="go" type="submit" disabled={isBusy}>{isBusy ? models.predicting : models.predict}</Button>
-        {model.task === 'regression' && <label className="check"><input type="checkbox" checked={hasInterval} onChange={(event) => setInterval_(event.target.checked)} />{models.interval}</label>}
+        {model.task === 'regression' && <label className="check"><input type="checkbox" checked={hasInterval} onChange={(event) => { setAnswer(null); setInterval_(event.target.checked); }} />{models.interval}</label>}
       </div>
       {mode === 'csv' ? (
-        <Field label={models.csvLabel}>{(given) => <textarea {...given} className="input csv" rows={8} value={csv} placeholder={model.columns.map((column) => column.name).join(',')} onChange={(event) => setCsv(event.target.value)} />}</Field>
+        <Field label={models.csvLabel}>{(given) => <textarea {...given} className="input csv" rows={8} value={csv} placeholder={model.columns.map((column) => column.name).join(',')} onChange={(event) => { setAnswer(null); setCsv(event.target.value); }} />}</Field>
       ) : (
         <div className="try-fields">
           {model.columns.map((column) => (
             <Field key={column.name} label={column.name} note={helpOf(column)} error={errors[column.name]}>
-              {(given) => <input {...given} className="input" placeholder={models.missing} inputMode={column.type === 'number' ? 'decimal' : undefined} value={typed[column.name] ?? ''} onChange={(event) => setTyped({ ...typed, [column.name]: event.target.value })} />}
+              {(given) => <input {...given} className="input" placeholder={models.missing} inputMode={column.type === 'number' ? 'decimal' : undefined} value={typed[column.name] ?? ''} onChange={(event) => { setAnswer(null); setTyped({ ...typed, [column.name]: event.target.value }); }} />}
             </Field>
           ))}
         </div>
