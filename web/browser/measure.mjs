@@ -61,13 +61,20 @@ try {
   const hosts = new Set();
   session.on('Network.loadingFinished', (event) => (bytes += event.encodedDataLength));
   page.on('request', (request) => hosts.add(new URL(request.url()).host));
+  // The page takes the time itself, from the beginning of its navigation: a locator looks every half a second only.
+  await page.addInitScript(() => {
+    new MutationObserver((_, observer) => {
+      if (!document.querySelector('.palette-item')) return;
+      globalThis.paletteAfter = performance.now();
+      observer.disconnect();
+    }).observe(document, { childList: true, subtree: true });
+  });
   const times = [];
   for (let round = 0; round < 5; round++) {
     bytes = 0;
-    const began = performance.now();
     await page.goto(service.url);
     await page.locator('.palette-item').first().waitFor();
-    times.push(performance.now() - began);
+    times.push(await page.evaluate(() => globalThis.paletteAfter));
   }
   console.log(`page: ${(bytes / 1000).toFixed(0)} kB over the wire with what the service tells of its cards`);
   const index = await (await fetch(service.url)).text();
