@@ -12,6 +12,7 @@
 #include "device/cuda.h"
 #include "device/device.h"
 #include "device/gpu_meter.h"
+#include "device/gpu_reading_json.h"
 
 namespace stoker::cli {
 namespace {
@@ -56,16 +57,10 @@ struct DevicesFlags {
   std::int64_t times = 0;
 };
 
-nlohmann::json reading_json(std::size_t number, const GpuMeter& meter) {
-  const GpuReading reading = meter.read();
-  return {{"gpu", number},
-          {"model", meter.name()},
-          {"busy", reading.busy},
-          {"watts", reading.watts},
-          {"megahertz", reading.megahertz},
-          {"celsius", reading.celsius},
-          {"used_bytes", reading.used_bytes},
-          {"total_bytes", reading.total_bytes}};
+nlohmann::json numbered_json(std::size_t number, const GpuMeter& meter) {
+  nlohmann::json reading = reading_json(meter);
+  reading["gpu"] = number;
+  return reading;
 }
 
 std::string reading_text(std::size_t number, const GpuMeter& meter) {
@@ -87,7 +82,7 @@ ExitCode watch_gpus(const DevicesFlags& flags) {
   for (std::int64_t time = 0; flags.times == 0 || time < flags.times; ++time) {
     if (time > 0) std::this_thread::sleep_for(std::chrono::duration<double>(flags.every));
     for (std::size_t i = 0; i < meters.size(); ++i)
-      print(flags.json ? reading_json(i, *meters[i]).dump() + "\n" : reading_text(i, *meters[i]));
+      print(flags.json ? numbered_json(i, *meters[i]).dump() + "\n" : reading_text(i, *meters[i]));
   }
   return ExitCode::done;
 }

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "device/device.h"
+#include "device/gpu_reading_json.h"
 #include "serve/program_run.h"
 
 namespace stoker::serve {
@@ -18,17 +19,6 @@ constexpr auto good_for = std::chrono::seconds(1);
 json devices_told_by(const std::filesystem::path& program) {
   constexpr auto longest = std::chrono::seconds(60);
   return json::parse(run_program({program.string(), "devices", "--json"}, "/", longest).output);
-}
-
-json reading_of(const GpuMeter& meter) {
-  const GpuReading reading = meter.read();
-  return {{"model", meter.name()},
-          {"busy", reading.busy},
-          {"watts", reading.watts},
-          {"megahertz", reading.megahertz},
-          {"celsius", reading.celsius},
-          {"used_bytes", reading.used_bytes},
-          {"total_bytes", reading.total_bytes}};
 }
 
 }  // namespace
@@ -78,7 +68,7 @@ json DeviceGauges::read_host() {
 json DeviceGauges::read_gpus(json& devices) const {
   json gpus = json::array();
   for (std::size_t i = 0; i < meters_.size(); ++i) {
-    json gpu = reading_of(*meters_[i]);
+    json gpu = reading_json(*meters_[i]);
     gpu["gpu"] = i;
     if (!names_[i].empty()) {
       gpu["device"] = names_[i];
