@@ -23,7 +23,7 @@ const Card& card_to_explain(const Document& document, const std::string& id) {
   }
   if (trained.empty()) refuse("no card of the document trains, so there is no training step to look into");
   if (chosen == nullptr)
-    refuse("'{}' is no card that trains; those that do: {}{}", id, join(trained, ", "),
+    refuse("'{}' is not a card that trains; these are: {}{}", id, join(trained, ", "),
            did_you_mean(id, trained));
   if (id.empty() && trained.size() > 1)
     refuse("several cards of the document train: {}; say which one (--card)", join(trained, ", "));

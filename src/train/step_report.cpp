@@ -162,7 +162,7 @@ json batch_report(const StepBatch& batch) {
   return step_told(
       "prepare_batch", "Prepare a batch",
       fmt::format("{} rows are taken, and their columns become numbers of about the same size. The "
-                  "model is to say {} of each.",
+                  "model is to predict {} for each of them.",
                   batch.rows(), batch.target),
       std::move(told));
 }
@@ -200,7 +200,7 @@ json network_report(const StepNetwork& network) {
 json optimizer_report(const StepOptimizer& optimizer) {
   return step_told(
       "init_optimizer", "Begin with the optimizer",
-      fmt::format("{} will change the weights, by steps of size {:.6g}. What it remembers of earlier "
+      fmt::format("{} will change the weights, with a learning rate of {:.6g}. What it remembers of earlier "
                   "gradients is still 0.",
                   config::name_of(optimizer.kind), optimizer.learning_rate),
       {{"optimizer", config::name_of(optimizer.kind)},
@@ -216,7 +216,7 @@ json cleared_report(const StepOptimizer& optimizer) {
     parameters.push_back({{"name", each.parameter}, {"gradient_norm", 0.0}});
   return step_told(
       "zero_grad", "Clear the gradients",
-      "Gradients of the step before are set to 0: those of this one would else be added to them.",
+      "Gradients of the step before are set to 0: otherwise those of this one would be added to them.",
       {{"parameters", std::move(parameters)}});
 }
 

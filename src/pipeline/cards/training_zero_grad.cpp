@@ -19,16 +19,17 @@ PortValues zero_grad(const CardContext& context) {
 }  // namespace
 
 CardType training_zero_grad() {
-  return {.name = "training_zero_grad",
-          .title = "Clear the gradients",
-          .help = "Forgets the gradients of the step before, which those of the next would else be added to.",
-          .inputs = {{"optimizer", PortType::optimizer, "The optimizer"}},
-          .outputs = {{"optimizer", PortType::optimizer, "The optimizer, ready for the next gradients"},
-                      {"cleared_info", PortType::report, "The gradients, all 0", Keep::report}},
-          .file_settings = {},
-          .describe = described<ZeroGradSettings>,
-          .check = checked<ZeroGradSettings>,
-          .run = zero_grad};
+  return {
+      .name = "training_zero_grad",
+      .title = "Clear the gradients",
+      .help = "Forgets the gradients of the step before; otherwise those of the next would be added to them.",
+      .inputs = {{"optimizer", PortType::optimizer, "The optimizer"}},
+      .outputs = {{"optimizer", PortType::optimizer, "The optimizer, ready for the next gradients"},
+                  {"cleared_info", PortType::report, "The gradients, all 0", Keep::report}},
+      .file_settings = {},
+      .describe = described<ZeroGradSettings>,
+      .check = checked<ZeroGradSettings>,
+      .run = zero_grad};
 }
 
 }  // namespace stoker::cards
