@@ -22,6 +22,8 @@ enum class Purpose : std::uint32_t {
   sample = 5,
   shard = 6,  // + shard in the step's upper bits
   member = 7,
+  noise = 8,
+  structure = 9,
 };
 
 // Two words: the first moves the counter, the second is mixed in half-way, so that the windows of two
@@ -80,7 +82,7 @@ STOKER_HOST_DEVICE double uniform(RandomKey key, std::uint32_t index) {
 }
 
 // Standard normal by Box and Muller from two draws.
-inline double normal(RandomKey key, std::uint32_t index) {
+STOKER_HOST_DEVICE double normal(RandomKey key, std::uint32_t index) {
   const double u = (random_bits(key, 2 * index) + 0.5) * (1.0 / 4294967296.0);
   const double v = uniform(key, 2 * index + 1);
   return std::sqrt(-2.0 * std::log(u)) * std::cos(6.283185307179586 * v);

@@ -163,6 +163,40 @@ ExitCode run_w4(const BenchOptions& options) {
   });
 }
 
+ExitCode run_w5(const ExpertBenchOptions& options) {
+  refuse_falling_steps(options);
+  for (const std::int64_t experts : options.experts)
+    if (options.max_experts > 0 && options.max_experts < experts)
+      refuse("--max-experts {} is less than the {} experts that there are to be", options.max_experts,
+             experts);
+  Comparison comparison(options.json);
+  bench_w5(options, comparison, [&](std::int64_t experts, std::int64_t batch, Device device) {
+    if (!options.peers) return;
+    run_peers("w5_",
+              {"--experts", fmt::format("{}", experts), "--batch", fmt::format("{}", batch), "--device",
+               device.is_cuda() ? "cuda" : "cpu", "--precision", options.precision, "--threads",
+               fmt::format("{}", options.threads), "--clip", fmt::format("{}", options.max_grad_norm),
+               "--seconds", fmt::format("{}", options.seconds)},
+              comparison);
+  });
+  return ExitCode::done;
+}
+
+void add_expert_flags(CLI::App& app, ExpertBenchOptions& options) {
+  add_sequence_flags(app, options, bench_pictures);
+  options.batches = {128};
+  app.add_option("--experts", options.experts, "Number of experts; may be repeated")
+      ->allow_extra_args(false)
+      ->check(CLI::Range(std::int64_t{2}, std::int64_t{1024}))
+      ->capture_default_str();
+  app.add_option("--max-experts", options.max_experts, "Room for so many; 0: for those that there are")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1024}))
+      ->capture_default_str();
+  app.add_option("--max-grad-norm", options.max_grad_norm, "Gradients are shortened to it; 0: not at all")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+}
+
 ExitCode run_linear(const BenchOptions& options) {
   Comparison comparison(options.json);
   bench_linear(options, comparison);
@@ -218,6 +252,12 @@ Action declare_bench(CLI::App& app) {
   CLI::App* w4 = app.add_subcommand(
       "w4",
       "Training steps of a triangulation: 3,224 sets of up to 10 receivers × 6 → 2 and a variance, Adam");
+  const auto of_experts = std::make_shared<ExpertBenchOptions>();
+  CLI::App* w5 = app.add_subcommand("w5",
+                                    "Training steps of a mixture of experts: 60,000 × 784, 10 classes, "
+                                    "experts of [256, 256], two a row, AdamW");
+  add_expert_flags(*w5, *of_experts);
+  add_shared_flags(*w5, *of_experts);
   for (CLI::App* each : {w2, w3}) {
     add_sequence_flags(*each, *of_sequences, bench_windows);
     add_shared_flags(*each, *of_sequences);
@@ -242,6 +282,7 @@ Action declare_bench(CLI::App& app) {
       "  stoker bench w1 --device cuda --hidden 1024,1024,1024 --engine fused --engine graph\n"
       "  stoker bench w2 --batch 16 --batch 256 --device cpu --peers\n"
       "  stoker bench w4 --device cuda --engine fused --engine graph --peers\n"
+      "  stoker bench w5 --experts 8 --device cpu --engine fused --peers\n"
       "  stoker bench linear --peers\n"
       "  stoker bench load --rows 2000000 --columns 20 --format csv --peers\n"
       "  stoker bench load --format postgres --rows 1000000 --uri '${DATABASE_URL}' --peers\n"
@@ -256,6 +297,7 @@ Action declare_bench(CLI::App& app) {
     if (cache->parsed()) return bench_cache(*of_cache);
     if (w3->parsed()) return run_sequences("w3", "transformer", *of_sequences);
     if (w4->parsed()) return run_w4(*of_sets);
+    if (w5->parsed()) return run_w5(*of_experts);
     return run_linear(*options);
   };
 }

@@ -21,9 +21,18 @@ struct BenchOptions {
   double seconds = 0.25;                      // of a window
   std::vector<std::int64_t> steps_before{0};  // to be trained before a measurement, in rising order
   std::int64_t models = 0;                    // side by side; 0: one model alone
-  int threads = 0;                            // that models share on the CPU; 0: one per core
+  float learning_rate = 1e-3F;
+  int threads = 0;  // that models share on the CPU; 0: one per core
   bool peers = false;
   bool json = false;
+};
+
+struct ExpertBenchOptions : BenchOptions {
+  // So small that the router keeps sending rows to all alike.
+  ExpertBenchOptions() { learning_rate = 1e-6F; }
+  std::vector<std::int64_t> experts{8, 32};
+  std::int64_t max_experts = 0;  // 0: as many as there are
+  double max_grad_norm = 0;
 };
 
 // Rows and columns of the synthetic table that w1 and the linear models are measured on.
@@ -33,6 +42,8 @@ constexpr std::int64_t bench_columns = 13;
 constexpr std::int64_t bench_windows = 76'792;
 // Rows of the synthetic receptions that w4 is measured on.
 constexpr std::int64_t bench_receptions = 3'224;
+// Rows of the synthetic pictures that w5 is measured on.
+constexpr std::int64_t bench_pictures = 60'000;
 
 // Measures the training steps of one workload. Made before its data is placed: what memory is used is counted
 // from there on.
@@ -72,6 +83,12 @@ struct ManyLine {
   double times_single = 1;           // time per model-step × threads, in units of a single model's
 };
 std::vector<ManyLine> bench_w1_many(const BenchOptions& options);
+
+// w5: 784 → 10 classes by experts of 784-256-256-10, two for each row, AdamW. The router begins without a
+// preference, so that all are equally busy, and hardly learns. One line per number of experts, batch size and
+// engine.
+void bench_w5(const ExpertBenchOptions& options, Comparison& comparison,
+              const std::function<void(std::int64_t experts, std::int64_t batch, Device device)>& after);
 
 // A family as it is by default, over windows of 20 × 29 and 3 classes, with AdamW 1e-3 and gradients
 // shortened to 0.5. One line per batch size and engine, and on a CPU the share that it reaches of the

@@ -58,7 +58,7 @@ std::vector<BenchLine> TrainingBench::measure_steps(const EngineRequest& request
   const std::unique_ptr<Engine> engine = choose_engine(engines(), choice, {}, request).make(request);
   std::int64_t next_step = 0;
   const auto train = [&](std::int64_t steps) {
-    engine->run({next_step, std::vector<float>(static_cast<std::size_t>(steps), 1e-3F)});
+    engine->run({next_step, std::vector<float>(static_cast<std::size_t>(steps), options_.learning_rate)});
     next_step += steps;
   };
   std::vector<BenchLine> lines;

@@ -3,6 +3,7 @@
 #include "kernels/dropout.h"
 #include "kernels/end_epoch.h"
 #include "kernels/losses.h"
+#include "kernels/noise.h"
 #include "kernels/statistics.h"
 #include "kernels/weights.h"
 
@@ -27,6 +28,9 @@ LaunchError batch_norm_back_cuda(const BatchNormBack&, Stream) {
   return missing;
 }
 LaunchError drop_cuda(const Drop&, Stream) {
+  return missing;
+}
+LaunchError add_noise_cuda(const Noise&, Stream) {
   return missing;
 }
 LaunchError losses_cuda(const Losses&, Stream) {

@@ -137,7 +137,7 @@ void add_entrance_parameters(const Entrance& entrance, std::vector<ParameterSpec
     parameters.push_back({.name = fmt::format("entrance.categories.{}", i),
                           .shape = {size, width},
                           .deviation = 1.0 / std::sqrt(static_cast<double>(width)),
-                          .last_row_is_zero = true});
+                          .rows_begun = size - 1});
   }
 }
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "model/cnn1d.h"
+#include "model/experts.h"
 #include "model/family.h"
 #include "model/linear_families.h"
 #include "model/logistic.h"
@@ -27,9 +28,10 @@ Array initial(const ParameterSpec& spec, RandomKey key) {
     if (spec.deviation > 0) value = normal(key, index++) * spec.deviation;
     each = static_cast<float>(value);
   }
-  if (spec.last_row_is_zero) {
+  if (spec.rows_begun >= 0) {
     const auto values = array.as<float>();
-    std::fill(values.end() - spec.shape.back(), values.end(), 0.0F);
+    const std::int64_t row = spec.size() / std::max<std::int64_t>(spec.shape.front(), 1);
+    std::fill(values.begin() + spec.rows_begun * row, values.end(), 0.0F);
   }
   return array;
 }
@@ -51,6 +53,7 @@ std::vector<Family>& table() {
       temporal_mlp(),
       cnn1d(),
       triangulation(),
+      mixture_of_experts(),
   };
   return all;
 }
@@ -99,10 +102,21 @@ InputForm form_of(const Family& family, const config::Value& settings) {
 }
 
 Network network_for(const Family& family, config::Value settings, const Preparation& preparation) {
+  const std::int64_t outputs = outputs_for(family, settings, preparation);
+  return {std::string(family.name), std::move(settings), preparation.inputs(family.type()), outputs};
+}
+
+std::int64_t outputs_for(const Family& family, const config::Value& settings,
+                         const Preparation& preparation) {
   const bool many = preparation.task() == Task::multiclass;
-  return {std::string(family.name), std::move(settings), preparation.inputs(family.type()),
-          many ? static_cast<std::int64_t>(preparation.classes().size())
-               : preparation.steps() + (family.tells_variance ? 1 : 0)};
+  const std::int64_t of_task = many ? static_cast<std::int64_t>(preparation.classes().size())
+                                    : preparation.steps() + (family.tells_variance ? 1 : 0);
+  return of_task + (family.outputs_behind == nullptr ? 0 : family.outputs_behind(settings));
+}
+
+std::int64_t predicting_outputs(const Network& network) {
+  const Family& family = family_of(network);
+  return network.outputs - (family.outputs_behind == nullptr ? 0 : family.outputs_behind(network.settings));
 }
 
 std::string layout_of(const Network& network) {

@@ -16,6 +16,10 @@
 #include "model/network.h"
 #include "model/phase.h"
 
+namespace stoker {
+struct Restructuring;  // model/restructuring.h
+}
+
 // Families of models. One is a file in this room and a line in the table of families.cpp; every other room
 // asks this table and knows no family by name.
 namespace stoker {
@@ -27,11 +31,11 @@ struct ParameterSpec {
   std::string name;
   DType type = DType::float32;
   Shape shape;
-  double bound = 0;        // begins uniform in ±bound
-  double value = 0;        // where bound is 0: begins as this everywhere
-  bool is_trained = true;  // else a buffer
-  double deviation = 0;    // begins normal around 0 with this deviation
-  bool last_row_is_zero = false;
+  double bound = 0;              // begins uniform in ±bound
+  double value = 0;              // where bound is 0: begins as this everywhere
+  bool is_trained = true;        // else a buffer
+  double deviation = 0;          // begins normal around 0 with this deviation
+  std::int64_t rows_begun = -1;  // of its first dimension, that begin so; the others are 0. -1: all
 
   std::int64_t size() const {
     std::int64_t values = 1;
@@ -74,8 +78,8 @@ struct Family {
   Targets targets = Targets::either;
   bool weighs_rows = true;
   std::vector<ParameterSpec> (*parameters)(const Network& network) = nullptr;
-  // [count, outputs] of the rows from `first` on, on the CPU. Null: its module behind torch/door.h computes
-  // them.
+  // [count, predicting_outputs()] of the rows from `first` on, on the CPU. Null: its module behind
+  // torch/door.h computes them.
   Array (*outputs)(const Network& network, const NamedArrays& parameters, const Dataset& data,
                    std::int64_t first, std::int64_t count) = nullptr;
   Solution (*solve)(const Problem& problem) = nullptr;  // null: trained by gradients
@@ -102,6 +106,12 @@ struct Family {
   // tell one.
   void (*scale_variances)(const Network& network, double factor, NamedArrays& parameters) = nullptr;
 
+  // Outputs behind those of the task, which losses of its own read and predictions leave out. Null: none.
+  std::int64_t (*outputs_behind)(const config::Value& settings) = nullptr;
+
+  // How its structure changes while it trains. Null: it does not.
+  const Restructuring* restructuring = nullptr;
+
   bool is_solved() const { return solve != nullptr; }
   DType type() const { return is_solved() ? DType::float64 : DType::float32; }  // that it reads features in
 };
@@ -122,6 +132,11 @@ config::Value checked_settings(const Family& family, const config::Value& settin
 
 // How tables are prepared for a family with these settings.
 InputForm form_of(const Family& family, const config::Value& settings);
+
+// Outputs that a network of these settings has for the target of a preparation.
+std::int64_t outputs_for(const Family& family, const config::Value& settings, const Preparation& preparation);
+// Those of them that predictions are made of.
+std::int64_t predicting_outputs(const Network& network);
 
 // The network that a family lays over prepared rows.
 Network network_for(const Family& family, config::Value settings, const Preparation& preparation);

@@ -19,6 +19,8 @@ struct LossTerm {
   double quantile = 0.5;     // which one quantile is smallest at
   // Of losses of classes, in training alone: the share of a row that is spread evenly over all classes.
   double label_smoothing = 0;
+  // Kept small in training, and no part of what validation judges by.
+  bool is_of_training_alone = false;
 
   // The number that a kernel needs beside the kind.
   double shape() const { return kind == Loss::quantile ? quantile : huber_delta; }

@@ -208,10 +208,7 @@ void refuse_wrong_network(const Model& model) {
     refuse("it is to predict the quantile {} of its target, which there is not", *model.quantile);
   if (const std::string problem = problem_of(model.decision, preparation.task()); !problem.empty())
     refuse("{}", problem);
-  const auto classes = static_cast<std::int64_t>(preparation.classes().size());
-  const std::int64_t outputs = preparation.task() == Task::multiclass
-                                   ? classes
-                                   : preparation.steps() + (family.tells_variance ? 1 : 0);
+  const std::int64_t outputs = outputs_for(family, model.network.settings, preparation);
   const InputForm form = form_of(family, model.network.settings);
   for (const PreparedColumn& column : preparation.columns()) {
     const bool is_embedded = column.kind == PreparedColumn::Kind::embedded;

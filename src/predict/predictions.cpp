@@ -212,7 +212,7 @@ ToldNumbers told_numbers(const Model& model, const Dataset& data) {
   const Preparation& preparation = model.preparation;
   const std::vector<double> outputs = outputs_of(model, data, 0, data.rows());
   const auto steps = static_cast<std::size_t>(preparation.steps());
-  const auto width = static_cast<std::size_t>(model.network.outputs);
+  const auto width = static_cast<std::size_t>(predicting_outputs(model.network));
   ToldNumbers told;
   told.values.reserve(outputs.size() / width * steps);
   for (std::size_t first = 0; first < outputs.size(); first += width) {

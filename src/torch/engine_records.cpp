@@ -53,7 +53,8 @@ std::vector<NamedValue> TorchEngine::loss_values(const double* means) const {
   for (std::size_t i = 0; i < count; ++i) {
     const std::string& name = request_.losses[i].name;
     values.push_back({"train_" + name, means[i]});
-    if (validation_) values.push_back({"validation_" + name, means[count + i]});
+    if (validation_ && !request_.losses[i].is_of_training_alone)
+      values.push_back({"validation_" + name, means[count + i]});
   }
   return values;
 }

@@ -149,7 +149,8 @@ Chunk next_chunk(const TrainingPlan& plan, const Progress& progress, std::int64_
 }
 
 TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progress, Checkpoints& checkpoints,
-                      TrainingListener& listener, const StopSignal& stop, LastGood* last_good) {
+                      TrainingListener& listener, const StopSignal& stop, LastGood* last_good,
+                      StructureChanges* changes) {
   Pace pace;
   Watch watch(plan, progress, stop);
   CheckpointWriter writer(checkpoints, plan, progress.next_step, listener);
@@ -158,7 +159,9 @@ TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progres
     while (!finished(plan, progress) && !watch.time_is_up(progress)) {
       if (watch.interrupted()) stop_interrupted(engine, plan, progress, checkpoints, writer);
       if (last_good != nullptr) last_good->keep(engine, progress);
-      const Chunk chunk = next_chunk(plan, progress, pace.steps());
+      const std::int64_t steps =
+          changes == nullptr ? pace.steps() : std::min(pace.steps(), changes->steps_until_next(progress));
+      const Chunk chunk = next_chunk(plan, progress, steps);
       const Moment begin = now();
       const ChunkResult result = engine.run(chunk);
       const double seconds = seconds_since(begin);
@@ -171,6 +174,7 @@ TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progres
         pace.record(progress.next_step - chunk.first_step, seconds);
         listener.advanced(progress.next_step, plan.total_steps(), pace.steps_per_second());
       }
+      if (changes != nullptr && !progress.stopped_early) changes->after_chunk(engine, progress, listener);
       time.put_into(progress);  // for a checkpoint
       writer.after_chunk(engine, progress);
       time.put_into(progress);

@@ -9,6 +9,7 @@
 #include "train/last_good.h"
 #include "train/plan.h"
 #include "train/progress.h"
+#include "train/structure_changes.h"
 
 namespace stoker {
 
@@ -23,9 +24,10 @@ struct TrainingOutcome {
 // Runs chunks from `progress` to the end of the plan. The engine stands where `progress` says. The outcome
 // does not depend on how the steps fall into chunks. Interrupted: a checkpoint, then Error with exit code
 // 130. A loss or a weight that is not finite: Diverged, and the last good checkpoint stays. `last_good` keeps
-// what to go back to, for a caller who can.
+// what to go back to, for a caller who can; `changes` are what a family does to its structure meanwhile.
 TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progress, Checkpoints& checkpoints,
-                      TrainingListener& listener, const StopSignal& stop, LastGood* last_good = nullptr);
+                      TrainingListener& listener, const StopSignal& stop, LastGood* last_good = nullptr,
+                      StructureChanges* changes = nullptr);
 
 // The next chunk of at most `most_steps` steps: never beyond the plan's end nor, where what happens in an
 // epoch decides the learning rate of the next (plateau) or the best epochs are kept, beyond the epoch's.

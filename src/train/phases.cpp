@@ -79,6 +79,7 @@ class PhasedTraining {
     if (before >= plan.config.epochs)
       refuse("epochs is {}, but the phases before the last one of {} take {}; set more", plan.config.epochs,
              request.network.family, before);
+    if (family_of(request.network).restructuring != nullptr) changes_.emplace(request, progress_);
     progress_.chosen_batch = plan.chosen_batch;
     progress_.rows_per_shard = request.order.rows_per_shard;
     set_up_engine();
@@ -123,8 +124,8 @@ class PhasedTraining {
     }
     for (LastGood last_good;;) {
       try {
-        TrainingOutcome outcome =
-            stoker::train(*engine_, plan, progress_, checkpoints, listener, stop, &last_good);
+        TrainingOutcome outcome = stoker::train(*engine_, plan, progress_, checkpoints, listener, stop,
+                                                &last_good, changes_ ? &*changes_ : nullptr);
         progress_ = outcome.progress;
         return outcome;
       } catch (const Diverged&) {
@@ -322,7 +323,8 @@ class PhasedTraining {
   Progress progress_;
   std::unique_ptr<Engine> engine_;
   EngineSettings made_for_;
-  std::vector<std::string> unsaid_;  // of what the set-up of an engine took
+  std::optional<StructureChanges> changes_;  // of a family that has some
+  std::vector<std::string> unsaid_;          // of what the set-up of an engine took
 };
 
 }  // namespace

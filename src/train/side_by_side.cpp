@@ -18,7 +18,8 @@ namespace {
 const EngineMaker* group_maker(const EngineRequest& request, EngineChoice choice) {
   try {
     // A group goes through one phase of gradients alone.
-    if (phases_of(request.network).size() > 1) return nullptr;
+    if (phases_of(request.network).size() > 1 || family_of(request.network).restructuring != nullptr)
+      return nullptr;
     const EngineMaker& maker = choose_engine(engines(), choice, std::nullopt, request, false);
     return maker.groups(request) ? &maker : nullptr;
   } catch (const Error&) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "fused/cpu/gradient_sides.h"
 #include "fused/cpu/neon_adam.h"
 #include "fused/cpu/optimizers.h"
 #include "fused/cpu/step.h"
@@ -118,12 +119,73 @@ STOKER_INLINE void transpose_rows(const Network& network, const TilePlace& place
     transpose_into(place.transposed + row, network.parameters + place.weights + row * panel, 4);
 }
 
+#if defined(__aarch64__)
+template <Update::Kind kind, bool decays>
+constexpr bool is_plain_adam = kind == Update::Kind::adamw || (kind == Update::Kind::adam && !decays);
+
+template <Update::Kind kind, bool decays>
+STOKER_INLINE float left_of_weight(const Update& update) {
+  return kind == Update::Kind::adamw && decays ? update.decay : 1.0F;
+}
+
+// Out of the loop that sums a tile up, so that both have the registers to themselves.
+__attribute__((noinline)) inline void update_tile(const QuickAdam& adam, const float* __restrict gradients,
+                                                  float* __restrict weights, float* __restrict first,
+                                                  float* __restrict second) {
+  const QuickAdam own = adam;
+  for (int i = 0; i < gradient_rows * static_cast<int>(panel); i += 2 * lanes) {
+    update_quickly(own, vld1q_f32(gradients + i), weights + i, first + i, second + i);
+    update_quickly(own, vld1q_f32(gradients + i + lanes), weights + i + lanes, first + i + lanes,
+                   second + i + lanes);
+  }
+}
+
+// The weight gradient of a layer, straight into the optimiser, where a tile is summed up sooner than roots
+// and divisions would be.
+template <Update::Kind kind, bool decays>
+void update_weights_of_few_rows(const Network& network, const Workspace& space, const Update& update,
+                                int number) {
+  const Layer& layer = network.layers[number];
+  const std::int64_t inputs = tiled_inputs(network, number);
+  const bool has_transpose = number >= network.first_transposed();
+  const QuickAdam adam{vdupq_n_f32(update.first_keep), vdupq_n_f32(update.second_take),
+                       vdupq_n_f32(update.rate), vdupq_n_f32(left_of_weight<kind, decays>(update)),
+                       vdupq_n_f32(update.epsilon)};
+  alignas(64) float held[gradient_rows * panel];
+  GradientSides sides(layer, space, number, inputs);
+  for (std::int64_t column = 0; column < layer.outputs; column += panel) {
+    sides.begin_column(column);
+    for (std::int64_t k = 0; k < inputs; k += gradient_rows) {
+      Tile<gradient_rows, 1> tile;
+      clear(tile);
+      const float* left = sides.left(k);
+      const float* right = sides.right();
+      for (std::int64_t row = 0; row < space.rows; ++row) {
+        add_outer(tile, left, right);
+        left += sides.left_stride();
+        right += sides.right_stride();
+      }
+      keep_tile(tile, held);
+      const TilePlace place = place_of(network, layer, has_transpose, k, column);
+      update_tile(adam, held, network.parameters + place.weights, network.first_moment + place.weights,
+                  network.second_moment + place.weights);
+      transpose_rows(network, place, 0);
+    }
+  }
+}
+#endif
+
 // The weight gradient of a layer, straight into the optimiser. A tile's update waits until the next tile is
 // summed up and is done among those sums, a vector every few rows: square roots and divisions have a unit of
 // their own, which works while the multipliers do. Each vector's update ends when the next one begins, so
 // that the time that its root and its division take stalls nothing.
 template <Update::Kind kind, bool decays>
 void update_weights(const Network& network, const Workspace& space, const Update& update, int number) {
+#if defined(__aarch64__)
+  if constexpr (is_plain_adam<kind, decays>)
+    if (space.rows < neon_adam_rows)
+      return update_weights_of_few_rows<kind, decays>(network, space, update, number);
+#endif
   constexpr int vectors = gradient_rows * panel_vectors;
   constexpr int rows_apart = 32 / vectors;
   const Layer& layer = network.layers[number];
@@ -137,7 +199,8 @@ void update_weights(const Network& network, const Workspace& space, const Update
   // Written once: a tile that wrote them and read them again as vectors would wait for them.
   alignas(64) float scratch[panel * panel];
   const float e = update.epsilon;
-  alignas(16) const float neon_factors[]{update.first_keep, update.second_take, update.rate, 0, e, e, e, e};
+  alignas(16) const float neon_factors[]{
+      update.first_keep, update.second_take, update.rate, left_of_weight<kind, decays>(update), e, e, e, e};
 #endif
   TilePlace waiting{-1, nullptr};
   TilePlace finished{-1, nullptr};
@@ -150,12 +213,14 @@ void update_weights(const Network& network, const Workspace& space, const Update
     if (vector % (4 * panel_vectors) == 4 * panel_vectors - 1)
       transpose_rows(network, finished, vector / (4 * panel_vectors) * 4);
   };
+  GradientSides sides(layer, space, number, inputs);
   for (std::int64_t column = 0; column < layer.outputs; column += panel) {
+    sides.begin_column(column);
     for (std::int64_t k = 0; k < inputs; k += gradient_rows) {
-      const float* left = space.active[number] + k;
-      const float* right = space.deltas[number] + column;
+      const float* left = sides.left(k);
+      const float* right = sides.right();
 #if defined(__aarch64__)
-      if (kind == Update::Kind::adam && !decays && waiting.weights >= 0 && space.rows >= neon_adam_rows) {
+      if (is_plain_adam<kind, decays> && waiting.weights >= 0 && space.rows >= neon_adam_rows) {
         const bool transposes = finished.transposed != nullptr;
         const NeonAdam adam{network.parameters + (transposes ? finished.weights : waiting.weights),
                             transposes ? finished.transposed : scratch,
@@ -163,7 +228,7 @@ void update_weights(const Network& network, const Workspace& space, const Update
                             network.first_moment + waiting.weights,
                             network.second_moment + waiting.weights,
                             neon_factors};
-        sum_tile_and_update(adam, left, layer.inputs, right, layer.outputs, space.rows, held);
+        sum_tile_and_update(adam, left, sides.left_stride(), right, sides.right_stride(), space.rows, held);
         finished = waiting;
         waiting = place_of(network, layer, has_transpose, k, column);
         continue;
@@ -174,8 +239,8 @@ void update_weights(const Network& network, const Workspace& space, const Update
       const auto add_rows = [&](int count) {
         for (int i = 0; i < count; ++i) {
           add_outer(tile, left, right);
-          left = next_row(left, layer.inputs);
-          right = next_row(right, layer.outputs);
+          left = next_row(left, sides.left_stride());
+          right = next_row(right, sides.right_stride());
         }
       };
       std::int64_t row = 0;
@@ -203,16 +268,18 @@ void update_weights(const Network& network, const Workspace& space, const Update
 void sum_weights(const Network& network, const Workspace& space, bool adds, int number) {
   const Layer& layer = network.layers[number];
   const std::int64_t inputs = padded(layer.depth, gradient_rows);
+  GradientSides sides(layer, space, number, inputs);
   for (std::int64_t column = 0; column < layer.outputs; column += panel) {
+    sides.begin_column(column);
     for (std::int64_t k = 0; k < inputs; k += gradient_rows) {
       Tile<gradient_rows, 1> tile;
       clear(tile);
-      const float* left = space.active[number] + k;
-      const float* right = space.deltas[number] + column;
+      const float* left = sides.left(k);
+      const float* right = sides.right();
       for (std::int64_t row = 0; row < space.rows; ++row) {
         add_outer(tile, left, right);
-        left = next_row(left, layer.inputs);
-        right = next_row(right, layer.outputs);
+        left = next_row(left, sides.left_stride());
+        right = next_row(right, sides.right_stride());
       }
       // What was there is added last: a tile that began with it would lie in memory, not in registers.
       float* sums = space.gradients + place_of(network, layer, false, k, column).weights;

@@ -205,10 +205,10 @@ void FramedEngine::run_step(float rate) {
     choose_rows(step + 1);
     run_slice(0, 0, rows, rows, Gradients::updated, update);
   } else {
-    sum_slices(rows);
+    sum_gradients(rows);
     choose_rows(step + 1);
     clip(update);
-    kernels_.update(network_, gradients_of(0), update);
+    change_weights(update);
   }
   counters_.current_step = step;
   counters_.step = step + 1;
@@ -250,6 +250,7 @@ void FramedEngine::end_epoch(ChunkResult& result) {
   const double norms = std::exchange(gradient_norms_, 0);
   if (request_.optimizer.max_grad_norm > 0 && !std::isnan(norms))
     record.gradient_norm = norms / static_cast<double>(request_.steps_per_epoch());
+  append_values(record);
   result.finished_epochs.push_back(record);
 }
 

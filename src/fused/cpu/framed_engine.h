@@ -65,6 +65,11 @@ class FramedEngine : public Engine {
   virtual void run_slice(std::int64_t bench, std::int64_t first, std::int64_t count, std::int64_t rows,
                          Gradients what, const Update& update) = 0;
   virtual float* gradients_of(std::int64_t bench) = 0;
+  // Gradients of the chosen rows to the first bench, and from there into the weights.
+  virtual void sum_gradients(std::int64_t rows) { sum_slices(rows); }
+  virtual void change_weights(const Update& update) { kernels_.update(network_, gradients_of(0), update); }
+  // What is told of an epoch beside its losses; its sums begin anew.
+  virtual void append_values(EpochRecord&) {}
   virtual void validate() = 0;
 
   // Bytes of what every engine in this frame has, its rows included.

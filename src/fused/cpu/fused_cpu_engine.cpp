@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "engine/class_numbers.h"
+#include "fused/cpu/experts/expert_engine.h"
 #include "fused/cpu/sets/set_engine.h"
 
 namespace stoker::fused_cpu {
@@ -177,6 +178,8 @@ EngineMaker maker() {
   return {"fused", refusal, [](const EngineRequest& request) -> std::unique_ptr<Engine> {
             if (triangulation_shape(request.network))
               return std::make_unique<SetEngine>(request, best_kernels(), request.threads);
+            if (expert_shape(request.network))
+              return std::make_unique<ExpertEngine>(request, best_kernels(), request.threads);
             return std::make_unique<FusedCpuEngine>(request, best_kernels(), request.threads);
           }};
 }

@@ -68,25 +68,30 @@ const Array& fitting_array(const NamedArrays& arrays, const std::string& name, c
   return array;
 }
 
+void copy_into(const Layer& layer, const NamedLayer& named, const float* weights, const float* biases,
+               float* flat) {
+  for_each_weight(layer, named, [&](std::size_t place, std::size_t index) { flat[place] = weights[index]; });
+  std::copy_n(biases, layer.width, flat + layer.biases);
+}
+
+void copy_out_of(const Layer& layer, const NamedLayer& named, const float* flat, float* weights,
+                 float* biases) {
+  for_each_weight(layer, named, [&](std::size_t place, std::size_t index) { weights[index] = flat[place]; });
+  std::copy_n(flat + layer.biases, layer.width, biases);
+}
+
 void pack_layer(const Layer& layer, const NamedLayer& named, const NamedArrays& arrays,
                 const std::string& prefix, Array& flat) {
-  const auto values = flat.as<float>();
   const auto weights = fitting_array(arrays, prefix + named.weight, {layer.width, named.inputs}).as<float>();
   const auto biases = fitting_array(arrays, prefix + named.bias, {layer.width}).as<float>();
-  for_each_weight(layer, named,
-                  [&](std::size_t place, std::size_t index) { values[place] = weights[index]; });
-  std::ranges::copy(biases, values.begin() + layer.biases);
+  copy_into(layer, named, weights.data(), biases.data(), flat.as<float>().data());
 }
 
 void append_unpacked_layer(const Layer& layer, const NamedLayer& named, const Array& flat,
                            const std::string& prefix, NamedArrays& arrays) {
-  const auto values = flat.as<float>();
   Array weights(DType::float32, {layer.width, named.inputs});
   Array biases(DType::float32, {layer.width});
-  const auto weight_values = weights.as<float>();
-  for_each_weight(layer, named,
-                  [&](std::size_t place, std::size_t index) { weight_values[index] = values[place]; });
-  std::copy_n(values.begin() + layer.biases, layer.width, biases.as<float>().begin());
+  copy_out_of(layer, named, flat.as<float>().data(), weights.as<float>().data(), biases.as<float>().data());
   arrays.push_back({prefix + named.weight, std::move(weights)});
   arrays.push_back({prefix + named.bias, std::move(biases)});
 }

@@ -26,6 +26,13 @@ struct NamedLayer {
   std::int64_t inputs = 0;  // without the padding
   std::int64_t section = 0;
 };
+// Between the numbers of a layer in a flat buffer, of which its places are counted from, and those of
+// torch.nn.Linear: weights [width, inputs] and biases [width].
+void copy_into(const Layer& layer, const NamedLayer& named, const float* weights, const float* biases,
+               float* flat);
+void copy_out_of(const Layer& layer, const NamedLayer& named, const float* flat, float* weights,
+                 float* biases);
+
 void pack_layer(const Layer& layer, const NamedLayer& named, const NamedArrays& arrays,
                 const std::string& prefix, Array& flat);
 void append_unpacked_layer(const Layer& layer, const NamedLayer& named, const Array& flat,

@@ -2,6 +2,7 @@
 
 #include "torch/modules/cnn1d.h"
 #include "torch/modules/embedded_mlp.h"
+#include "torch/modules/experts.h"
 #include "torch/modules/module.h"
 #include "torch/modules/recurrent.h"
 #include "torch/modules/residual_mlp.h"
@@ -26,6 +27,7 @@ std::vector<ModuleMaker>& makers_of_modules() {
                                       {"temporal_mlp", make_temporal_mlp},
                                       {"cnn1d", make_cnn1d},
                                       {"triangulation", make_triangulation},
+                                      {"mixture_of_experts", make_experts},
                                       {"neural_network", make_embedded_mlp, has_learning_entrance},
                                       {"deep_neural_network", make_embedded_mlp, has_learning_entrance}};
   return all;

@@ -1,0 +1,432 @@
+#include "model/expert_lives.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "model/expert_graph.h"
+#include "model/expert_likeness.h"
+#include "model/expert_profiles.h"
+#include "model/expert_surgery.h"
+#include "model/experts.h"
+#include "model/family.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+constexpr double falls_by_itself = 0.02;  // of the hesitation, from one look to the next
+constexpr std::size_t most_moments = 100;
+constexpr std::size_t most_events = 1000;
+constexpr double least_similar = 0.5;  // that is worth an edge
+constexpr double least_following = 0.1;
+
+std::string step_text(std::int64_t step) {
+  return human_count(static_cast<std::uint64_t>(step));
+}
+
+// One edit of a state, with all that it knows.
+class ExpertEdit {
+ public:
+  ExpertEdit(const StructureMoment& moment, NamedArrays& state, json& memory)
+      : moment_(moment),
+        shape_(expert_shape(moment.network).value()),
+        life_(shape_.settings.life),
+        arrays_(shape_, state),
+        memory_(memory),
+        graph_(graph_from_json(memory.at("graph"))) {
+    for (const std::int32_t place : arrays_.living())
+      if (graph_.at_place(place) == nullptr) refuse("an expert lives that the graph does not know");
+    if (arrays_.living().size() != graph_.nodes.size()) refuse("the graph knows experts that do not live");
+  }
+
+  std::vector<StructureEvent> run() {
+    answers_ = expert_answers(shape_, arrays_.parameters(), moment_.remembered.features(), 0,
+                              moment_.remembered.rows());
+    if (is_due("next_look")) look();
+    if (is_due("next_sleep")) sleep();
+    memory_["graph"] = to_json(graph_);
+    for (const StructureEvent& each : events_)
+      memory_["events"].push_back({{"step", each.step}, {"kind", each.kind}, {"text", each.text}});
+    while (memory_["events"].size() > most_events) memory_["events"].erase(0);
+    return events_;
+  }
+
+ private:
+  bool is_due(const char* name) const {
+    const auto step = memory_.at(name).get<std::int64_t>();
+    return step >= 0 && step <= moment_.step;
+  }
+
+  void tell(const char* kind, std::string text) { events_.push_back({moment_.step, kind, std::move(text)}); }
+
+  // ---- growth
+
+  void look() {
+    memory_["next_look"] = moment_.step + life_.growth_interval;
+    const auto seen = arrays_.values(hesitation_name);
+    if (!(seen[1] > 0)) return;
+    const double now = static_cast<double>(seen[0]) / static_cast<double>(seen[1]);
+    const json before = memory_.at("hesitation");
+    memory_["hesitation"] = now;
+    arrays_.clear_hesitation();
+    if (!std::isfinite(now) || before.is_null()) return;
+    const auto patience = memory_.at("patience").get<std::int64_t>();
+    if (patience > 0) memory_["patience"] = patience - 1;
+    if (now <= life_.expert_creation_uncertainty || patience > 0) return;
+    if (now < before.get<double>() * (1 - falls_by_itself)) return;
+    const std::int64_t place = arrays_.free_place();
+    if (place < 0) return;
+    bear(place, now, before.get<double>());
+    // One that does not help is followed by the next one later and later.
+    const auto pause = memory_.at("birth_patience").get<std::int64_t>();
+    memory_["patience"] = pause;
+    memory_["birth_patience"] = std::min<std::int64_t>(2 * pause, 64);
+  }
+
+  void bear(std::int64_t place, double hesitation, double before) {
+    const std::int64_t parent = liked_by_the_hesitant(answers_, shape_);
+    const auto number = memory_.at("next_number").get<std::int64_t>();
+    memory_["next_number"] = number + 1;
+    arrays_.bear(parent, place,
+                 random_key(moment_.seed, Purpose::structure, static_cast<std::uint64_t>(number)));
+    const std::int64_t of_parent = graph_.at_place(parent)->number;
+    ExpertNode node;
+    node.number = number;
+    node.place = place;
+    node.born_step = moment_.step;
+    node.parent = of_parent;
+    node.last_active_step = moment_.step;
+    node.adaptation_rate = 1;
+    graph_.nodes.push_back(std::move(node));
+    graph_.edges.push_back({number, of_parent, ExpertTie::specialises, 1});
+    tell("born",
+         fmt::format(
+             "expert {} was born as a copy of expert {}, which the rows that the router hesitates about "
+             "most like best: its hesitation is {:.2f}, above {:.2f}, and was {:.2f} before",
+             number, of_parent, hesitation, life_.expert_creation_uncertainty, before));
+  }
+
+  // ---- sleep
+
+  void sleep() {
+    const auto last = memory_.at("last_sleep").get<std::int64_t>();
+    remember_usage(moment_.step - last);
+    describe();
+    const bool is_changed = merge_alike() | remove_idle();
+    reorganise();
+    plan_next(is_changed);
+    memory_["last_sleep"] = moment_.step;
+    memory_["sleeps"] = memory_.at("sleeps").get<std::int64_t>() + 1;
+    keep_moment();
+  }
+
+  // What training counted since the last sleep.
+  void remember_usage(std::int64_t steps) {
+    const auto activations = arrays_.values(activations_name);
+    const auto idle = arrays_.values(idle_steps_name);
+    const auto counted = arrays_.values(followers_name);
+    followers_.assign(counted.begin(), counted.end());
+    for (ExpertNode& node : graph_.nodes) {
+      const auto place = static_cast<std::size_t>(node.place);
+      recent_[node.number] = static_cast<double>(activations[place]);
+      node.activations += static_cast<double>(activations[place]);
+      node.last_active_step = std::max(node.born_step, moment_.step - static_cast<std::int64_t>(idle[place]));
+      node.seen_steps.push_back(steps);
+      node.seen_rows.push_back(static_cast<double>(activations[place]));
+      // The fewest of the last sleeps that saw as many steps.
+      std::int64_t seen = std::accumulate(node.seen_steps.begin(), node.seen_steps.end(), std::int64_t{0});
+      while (node.seen_steps.size() > 1 && seen - node.seen_steps.front() >= life_.prune_idle_steps) {
+        seen -= node.seen_steps.front();
+        node.seen_steps.erase(node.seen_steps.begin());
+        node.seen_rows.erase(node.seen_rows.begin());
+      }
+    }
+    arrays_.clear_usage();
+  }
+
+  void describe() {
+    profiles_ = expert_profiles(answers_, shape_, moment_.remembered);
+    for (ExpertNode& node : graph_.nodes) {
+      const ExpertProfile& profile = profiles_[static_cast<std::size_t>(node.place)];
+      node.specialisation = profile.specialisation;
+      node.classes = profile.classes;
+      node.adaptation_rate = arrays_.adaptation_of(node.place);
+    }
+  }
+
+  bool is_newborn(const ExpertNode& node) const {
+    return moment_.step - node.born_step < life_.newborn_steps;
+  }
+
+  struct AlikePair {
+    std::int64_t one = 0;  // numbers
+    std::int64_t other = 0;
+    double similarity = 0;
+    AlignedExperts aligned;
+  };
+
+  // Pairs whose rows are alike enough that their weights could make them similar; edges to merge by.
+  std::vector<AlikePair> alike_pairs() const {
+    std::vector<AlikePair> pairs;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      for (std::size_t j = i + 1; j < graph_.nodes.size(); ++j) {
+        const ExpertNode& one = graph_.nodes[i];
+        const ExpertNode& other = graph_.nodes[j];
+        const double rows = cosine_of_rows(profiles_[static_cast<std::size_t>(one.place)],
+                                           profiles_[static_cast<std::size_t>(other.place)]);
+        if (share_of_rows * rows + share_of_weights < std::min(life_.merge_similarity, 1.0)) continue;
+        AlikePair pair{one.number, other.number, 0, align(arrays_, one.place, other.place)};
+        pair.similarity = share_of_weights * pair.aligned.cosine + share_of_rows * rows;
+        if (pair.similarity > least_similar) pairs.push_back(std::move(pair));
+      }
+    }
+    std::ranges::stable_sort(pairs, std::greater(), &AlikePair::similarity);
+    return pairs;
+  }
+
+  bool merge_alike() {
+    std::vector<AlikePair> pairs = alike_pairs();
+    similar_.clear();
+    for (const AlikePair& each : pairs)
+      similar_.push_back({each.one, each.other, ExpertTie::similar, each.similarity});
+    if (!life_.merging) return false;
+    bool has_merged = false;
+    for (const AlikePair& pair : pairs) {
+      ExpertNode* one = graph_.find(pair.one);
+      ExpertNode* other = graph_.find(pair.other);
+      if (pair.similarity <= life_.merge_similarity || !can_lose_one()) break;
+      if (one == nullptr || other == nullptr || is_newborn(*one) || is_newborn(*other)) continue;
+      // The weights that were aligned are those of the pair before anybody was merged with one of them.
+      if (is_touched(pair.one) || is_touched(pair.other)) continue;
+      merge(pair, *one, *other);
+      has_merged = true;
+    }
+    return has_merged;
+  }
+
+  bool can_lose_one() const {
+    return std::ssize(graph_.nodes) > std::max<std::int64_t>(shape_.settings.top_k, 1);
+  }
+  bool is_touched(std::int64_t number) const { return std::ranges::find(touched_, number) != touched_.end(); }
+
+  void merge(const AlikePair& pair, ExpertNode& kept, const ExpertNode& gone) {
+    const double rows = kept.activations + gone.activations;
+    const double share = rows > 0 ? kept.activations / rows : 0.5;
+    arrays_.merge(kept.place, gone.place, share, pair.aligned.units);
+    kept.activations = rows;
+    kept.last_active_step = std::max(kept.last_active_step, gone.last_active_step);
+    for (std::size_t i = 0; i < std::min(kept.seen_rows.size(), gone.seen_rows.size()); ++i)
+      kept.seen_rows[kept.seen_rows.size() - 1 - i] += gone.seen_rows[gone.seen_rows.size() - 1 - i];
+    tell("merged", fmt::format("expert {} was merged into expert {}: they are alike by {:.2f}, above {:.2f}",
+                               pair.other, pair.one, pair.similarity, life_.merge_similarity));
+    touched_.push_back(pair.one);
+    leave(pair.other);
+  }
+
+  void leave(std::int64_t number) {
+    graph_.remove(number);
+    std::erase_if(similar_, [&](const ExpertEdge& each) { return each.from == number || each.to == number; });
+  }
+
+  bool remove_idle() {
+    if (!life_.pruning) return false;
+    bool has_removed = false;
+    const std::vector<ExpertNode> nodes = graph_.nodes;
+    for (const ExpertNode& node : nodes) {
+      if (!can_lose_one()) break;
+      if (is_newborn(node)) continue;
+      const std::string reason = reason_to_remove(node);
+      if (reason.empty()) continue;
+      const ExpertNode* neighbour = neighbour_of(node);
+      const double rows = recent_rows(node);
+      const double of_neighbour = neighbour == nullptr ? 0 : recent_rows(*neighbour);
+      const double share = rows + of_neighbour > 0 ? rows / (rows + of_neighbour) : 0;
+      arrays_.remove(node.place, neighbour == nullptr ? -1 : neighbour->place, share);
+      tell("removed",
+           fmt::format("expert {} was removed: {}{}", node.number, reason,
+                       neighbour == nullptr
+                           ? ""
+                           : fmt::format("; its rows go to its neighbour, expert {}", neighbour->number)));
+      leave(node.number);
+      has_removed = true;
+    }
+    return has_removed;
+  }
+
+  static double recent_rows(const ExpertNode& node) {
+    return std::accumulate(node.seen_rows.begin(), node.seen_rows.end(), 0.0);
+  }
+
+  std::string reason_to_remove(const ExpertNode& node) const {
+    const std::int64_t idle = moment_.step - node.last_active_step;
+    if (idle > life_.prune_idle_steps) return fmt::format("no row came to it for {} steps", step_text(idle));
+    const std::int64_t steps =
+        std::accumulate(node.seen_steps.begin(), node.seen_steps.end(), std::int64_t{0});
+    const double rows = recent_rows(node);
+    if (steps >= life_.prune_idle_steps && rows < static_cast<double>(life_.prune_activations))
+      return fmt::format("it answered for {} rows in {} steps", static_cast<std::int64_t>(rows),
+                         step_text(steps));
+    return "";
+  }
+
+  // The one that it is tied to most, by the graph as it is.
+  const ExpertNode* neighbour_of(const ExpertNode& node) const {
+    const ExpertEdge* best = nullptr;
+    const auto consider = [&](const std::vector<ExpertEdge>& edges) {
+      for (const ExpertEdge& each : edges)
+        if ((each.from == node.number || each.to == node.number) &&
+            (best == nullptr || each.weight > best->weight))
+          best = &each;
+    };
+    consider(graph_.edges);
+    consider(similar_);
+    if (best == nullptr) return nullptr;
+    const std::int64_t number = best->from == node.number ? best->to : best->from;
+    const auto found = std::ranges::find(graph_.nodes, number, &ExpertNode::number);
+    return found == graph_.nodes.end() ? nullptr : &*found;
+  }
+
+  // Edges as they follow from what was seen.
+  void reorganise() {
+    graph_.edges = similar_;
+    const std::int64_t room = shape_.room();
+    for (const ExpertNode& from : graph_.nodes) {
+      double all = 0;
+      for (const ExpertNode& to : graph_.nodes) all += followings(from, to, room);
+      for (const ExpertNode& to : graph_.nodes) {
+        const double share = all > 0 ? followings(from, to, room) / all : 0;
+        if (share >= least_following && from.number != to.number)
+          graph_.edges.push_back({from.number, to.number, ExpertTie::follows, share});
+      }
+    }
+    for (const ExpertNode& node : graph_.nodes)
+      if (graph_.find(node.parent) != nullptr)
+        graph_.edges.push_back({node.number, node.parent, ExpertTie::specialises, node.specialisation});
+  }
+
+  double followings(const ExpertNode& from, const ExpertNode& to, std::int64_t room) const {
+    return static_cast<double>(followers_[static_cast<std::size_t>(from.place * room + to.place)]);
+  }
+
+  // Sooner where there was something to do, later where there was not.
+  void plan_next(bool is_changed) {
+    auto interval = memory_.at("sleep_interval").get<std::int64_t>();
+    interval = is_changed ? interval / 2 : interval + interval / 2;
+    interval = std::clamp(interval, life_.sleep_shortest, life_.sleep_longest);
+    memory_["sleep_interval"] = interval;
+    memory_["next_sleep"] = moment_.step + interval;
+    std::size_t changes = 0;
+    for (const StructureEvent& each : events_)
+      changes += each.kind == "merged" || each.kind == "removed" ? 1 : 0;
+    tell("slept", fmt::format("slept at step {}: {} experts live, {} changed; the next sleep is in {} steps",
+                              step_text(moment_.step), graph_.nodes.size(), changes, step_text(interval)));
+  }
+
+  void keep_moment() {
+    json& moments = memory_["moments"];
+    json graph = to_json(graph_);
+    for (json& node : graph["nodes"]) {
+      node["recent"] = recent_[node["number"].get<std::int64_t>()];
+      node.erase("seen_steps");
+      node.erase("seen_rows");
+    }
+    moments.push_back(
+        {{"step", moment_.step}, {"hesitation", memory_.at("hesitation")}, {"graph", std::move(graph)}});
+    if (moments.size() <= most_moments) return;
+    json every_other = json::array();
+    for (std::size_t i = 0; i < moments.size(); i += 2) every_other.push_back(std::move(moments[i]));
+    moments = std::move(every_other);
+  }
+
+  const StructureMoment& moment_;
+  ExpertShape shape_;
+  const ExpertLife& life_;
+  ExpertArrays arrays_;
+  json& memory_;
+  KnowledgeGraph graph_;
+  ExpertAnswers answers_;
+  std::vector<ExpertProfile> profiles_;
+  std::vector<float> followers_;
+  std::vector<ExpertEdge> similar_;
+  std::vector<std::int64_t> touched_;
+  std::map<std::int64_t, double> recent_;
+  std::vector<StructureEvent> events_;
+};
+
+json begin_lives(const Network& network) {
+  const ExpertShape shape = expert_shape(network).value();
+  const ExpertLife& life = shape.settings.life;
+  KnowledgeGraph graph;
+  for (std::int64_t e = 0; e < shape.settings.experts; ++e) {
+    ExpertNode node;
+    node.number = e;
+    node.place = e;
+    graph.nodes.push_back(std::move(node));
+  }
+  return {{"graph", to_json(graph)},
+          {"next_number", shape.settings.experts},
+          {"next_look", life.growth ? life.growth_interval : -1},
+          {"next_sleep", life.sleep ? life.sleep_shortest : -1},
+          {"sleep_interval", life.sleep_shortest},
+          {"last_sleep", 0},
+          {"sleeps", 0},
+          {"hesitation", nullptr},
+          {"patience", 0},
+          {"birth_patience", 1},
+          {"events", json::array()},
+          {"moments", json::array()}};
+}
+
+void check_lives(const Network& network, const json& memory) {
+  const ExpertShape shape = expert_shape(network).value();
+  try {
+    for (const char* name : {"next_number", "next_look", "next_sleep", "sleep_interval", "last_sleep",
+                             "sleeps", "patience", "birth_patience"})
+      if (memory.at(name).get<std::int64_t>() < -1) refuse("the memory of the experts has a negative number");
+    if (!memory.at("events").is_array() || !memory.at("moments").is_array() ||
+        !(memory.at("hesitation").is_null() || memory.at("hesitation").is_number()))
+      refuse("this is no memory of experts");
+    for (const ExpertNode& each : graph_from_json(memory.at("graph")).nodes)
+      if (each.place >= shape.room())
+        refuse("the memory of the experts has more of them than there is room for");
+  } catch (const json::exception& error) {
+    refuse("this is no memory of experts: {}", error.what());
+  }
+}
+
+std::int64_t next_step_of_lives(const Network&, const json& memory) {
+  std::int64_t next = std::numeric_limits<std::int64_t>::max();
+  for (const char* name : {"next_look", "next_sleep"})
+    if (const auto step = memory.at(name).get<std::int64_t>(); step >= 0) next = std::min(next, step);
+  return next;
+}
+
+std::int64_t rows_to_remember(const Network& network) {
+  return expert_shape(network).value().settings.life.replay_rows;
+}
+
+std::vector<StructureEvent> edit_lives(const StructureMoment& moment, NamedArrays& state, json& memory) {
+  return ExpertEdit(moment, state, memory).run();
+}
+
+}  // namespace
+
+const Restructuring& lives_of_experts() {
+  static const Restructuring lives{.begin = begin_lives,
+                                   .check = check_lives,
+                                   .next_step = next_step_of_lives,
+                                   .remembered_rows = rows_to_remember,
+                                   .edit = edit_lives};
+  return lives;
+}
+
+}  // namespace stoker

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "data/dataset.h"
+#include "device/array.h"
+#include "model/network.h"
+
+// Families whose structure changes while they train.
+namespace stoker {
+
+// What such a family is shown between two steps.
+struct StructureMoment {
+  const Network& network;
+  std::int64_t step = 0;  // steps that were taken
+  std::uint64_t seed = 0;
+  const Dataset& remembered;  // some rows of those that were trained on, on the host
+};
+
+// What was changed, and why.
+struct StructureEvent {
+  std::int64_t step = 0;
+  std::string kind;  // "born", "merged", "removed", "slept"
+  std::string text;  // for people
+};
+
+// The memory is what the family knows of its own life: part of the progress, and so of every checkpoint. An
+// edit depends on nothing else but the moment and the state.
+struct Restructuring {
+  nlohmann::json (*begin)(const Network& network) = nullptr;
+  // Refuses a memory that is none of this network's.
+  void (*check)(const Network& network, const nlohmann::json& memory) = nullptr;
+  // Steps after which it wants to look at the state; never: the largest number.
+  std::int64_t (*next_step)(const Network& network, const nlohmann::json& memory) = nullptr;
+  std::int64_t (*remembered_rows)(const Network& network) = nullptr;
+  // Edits the state of an engine, as StructurePhase does, and the memory.
+  std::vector<StructureEvent> (*edit)(const StructureMoment& moment, NamedArrays& state,
+                                      nlohmann::json& memory) = nullptr;
+};
+
+}  // namespace stoker

@@ -1,0 +1,105 @@
+// A mixture of experts that changes its structure while it trains.
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "fused/cpu/fused_cpu_engine.h"
+#include "model/expert_graph.h"
+#include "torch/expert_case.h"
+#include "train/engines.h"
+#include "train/listeners.h"
+#include "train/phases.h"
+
+namespace stoker {
+namespace {
+
+using test::ExpertCase;
+
+class LivingExperts : public testing::Test {
+ protected:
+  LivingExperts() {
+    const ExpertCase small{.name = "Lively", .experts = 3, .room = 8};
+    request_ = test::expert_request(small);
+    ExpertSettings settings = test::expert_settings_of(small);
+    settings.life.expert_creation_uncertainty = 0.1;
+    settings.life.growth_interval = 9;
+    settings.life.sleep_shortest = 11;
+    settings.life.sleep_longest = 30;
+    settings.life.newborn_steps = 40;
+    settings.life.merge_similarity = 0.7;
+    settings.life.prune_idle_steps = 60;
+    request_.network.settings = config::write(settings);
+    request_.initial_parameters = initial_parameters(request_.network, 8);
+    folder_ = std::filesystem::temp_directory_path() / ("stoker-experts-" + std::to_string(::getpid()));
+  }
+  ~LivingExperts() override { std::filesystem::remove_all(folder_); }
+
+  TrainingOutcome train(TrainingListener& listener, std::int64_t pause = 0, bool resumes = false) {
+    Checkpoints checkpoints(folder_, identity_of(request_), no_notes());
+    TrainingPlan plan;
+    plan.config.epochs = epochs;
+    plan.config.learning_rate = 0.01;
+    plan.rows = request_.rows_per_epoch();
+    plan.steps_per_epoch = request_.steps_per_epoch();
+    plan.checkpoint_seconds = 1e9;
+    plan.pause_after_epochs = pause;
+    plan.keeps_best = false;
+    return train_in_phases(request_, making(fused_cpu::maker(), std::nullopt), plan,
+                           resumes ? checkpoints.newest() : std::nullopt, checkpoints, listener, {});
+  }
+
+  static constexpr std::int64_t epochs = 60;
+  EngineRequest request_;
+  std::filesystem::path folder_;
+};
+
+TEST_F(LivingExperts, AreBornAndTold) {
+  test::RecordingListener listener;
+  const TrainingOutcome outcome = train(listener);
+  const nlohmann::json memory = nlohmann::json::parse(outcome.progress.structure);
+  EXPECT_GT(memory.at("sleeps").get<int>(), 5);
+  EXPECT_GT(memory.at("next_number").get<int>(), 3);
+  ASSERT_FALSE(listener.infos.empty());
+  EXPECT_THAT(listener.infos.front(), testing::HasSubstr("was born as a copy of expert"));
+  const KnowledgeGraph graph = graph_from_json(memory.at("graph"));
+  const auto alive = find_array(outcome.parameters, alive_name).as<float>();
+  for (std::int64_t place = 0; place < 8; ++place)
+    EXPECT_EQ(alive[static_cast<std::size_t>(place)] == 1, graph.at_place(place) != nullptr);
+}
+
+// Whatever happened between: births, sleeps, and how the steps fell into chunks.
+TEST_F(LivingExperts, GoOnExactlyWhereTheyWere) {
+  NobodyListens nobody;
+  const TrainingOutcome whole = train(nobody);
+  std::filesystem::remove_all(folder_);
+  for (const std::int64_t pause : {7, 23, 24, 51}) train(nobody, pause, pause > 7);
+  const TrainingOutcome resumed = train(nobody, 0, true);
+  EXPECT_EQ(resumed.progress.structure, whole.progress.structure);
+  ASSERT_EQ(resumed.parameters.size(), whole.parameters.size());
+  for (std::size_t i = 0; i < whole.parameters.size(); ++i) {
+    const auto one = whole.parameters[i].array.as<float>();
+    const auto other = resumed.parameters[i].array.as<float>();
+    EXPECT_TRUE(std::ranges::equal(one, other)) << whole.parameters[i].name;
+  }
+}
+
+TEST_F(LivingExperts, OfAnotherRoomAreRefusedOnResume) {
+  NobodyListens nobody;
+  train(nobody, 3);
+  ExpertSettings settings = settings_as<ExpertSettings>(request_.network.settings);
+  settings.max_experts = 9;
+  request_.network.settings = config::write(settings);
+  request_.initial_parameters = initial_parameters(request_.network, 8);
+  try {
+    train(nobody, 0, true);
+    FAIL() << "it went on";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("max_experts"));
+  }
+}
+
+}  // namespace
+}  // namespace stoker
