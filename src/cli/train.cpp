@@ -14,6 +14,7 @@
 #include "cli/reading_settings.h"
 #include "cli/series_flags.h"
 #include "cli/table_look.h"
+#include "cli/terminal.h"
 #include "cli/usage.h"
 #include "config/flags.h"
 #include "data/kept_downloads.h"
@@ -37,6 +38,8 @@ struct TrainCommand {
   std::string out = "runs";
   bool no_cache = false;
   bool profile = false;
+  bool mixed_precision = false;
+  bool auto_batch_size = false;
   ShowOptions show;
   SeriesFlags series;
   config::Value windows;  // of a series: the settings of its card
@@ -105,6 +108,8 @@ void add_setting_flags(CLI::App& app, TrainCommand& command) {
   add("Settings of linear models", linear_settings(), command.linear);
   add("Settings of the training", settings_of("train_gpu", {"target_column"}), command.train);
   add_class_weights_flag(app, command.train);
+  app.add_flag("--mixed-precision", command.mixed_precision, "The same as --precision auto");
+  app.add_flag("--auto-batch-size", command.auto_batch_size, "The same as --batch-size auto");
   add("Settings of the split", settings_of("data_split", {}), command.split);
   app.option_defaults()->group("Settings of the data");
   add_reading_flags(app, command.load);
@@ -340,6 +345,26 @@ void settle_series(TrainCommand& command, bool reads_windows) {
     command.slower[i].reading = std::move(readings[i + 1]);
 }
 
+// What scripts elsewhere call otherwise.
+void settle_other_words(TrainCommand& command) {
+  if (command.mixed_precision) {
+    const config::Value* given = command.train.find("precision");
+    const auto* precision = given == nullptr ? nullptr : given->get_if<std::string>();
+    if (precision != nullptr && *precision == "fp32")
+      refuse("--mixed-precision and --precision fp32 contradict each other; leave one of them out");
+    if (given == nullptr) command.train.set("precision", "auto");
+    tell(
+        "--mixed-precision: products are computed in the fastest format that loses no quality, which on a "
+        "CPU "
+        "is fp32; sums and weights are fp32 always");
+  }
+  if (command.auto_batch_size) {
+    if (command.network.find("batch_size") != nullptr)
+      refuse("--auto-batch-size and --batch-size both say how many rows a step has; leave one of them out");
+    command.network.set("batch_size", "auto");
+  }
+}
+
 ExitCode train(const TrainCommand& command) {
   const std::vector<std::string> known = model_names();
   if (std::find(known.begin(), known.end(), command.model) == known.end()) {
@@ -352,6 +377,7 @@ ExitCode train(const TrainCommand& command) {
   options.use_cache = !command.no_cache;
   options.profile = command.profile;
   TrainCommand settled = command;
+  settle_other_words(settled);
   give_model_its_own(settled);
   const bool wants_windows = reads_windows(settled.model);
   refuse_without_windows(settled.series, settled.model, wants_windows);

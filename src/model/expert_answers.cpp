@@ -1,3 +1,5 @@
+#include "model/expert_answers.h"
+
 #include <algorithm>
 #include <array>
 
@@ -5,7 +7,7 @@
 #include "device/workers.h"
 #include "model/activate.h"
 #include "model/expert_routing.h"
-#include "model/experts.h"
+#include "model/family.h"
 
 namespace stoker {
 namespace {

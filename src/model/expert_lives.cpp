@@ -11,11 +11,12 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "model/expert_answers.h"
 #include "model/expert_graph.h"
 #include "model/expert_likeness.h"
 #include "model/expert_profiles.h"
+#include "model/expert_shape.h"
 #include "model/expert_surgery.h"
-#include "model/experts.h"
 #include "model/family.h"
 
 namespace stoker {

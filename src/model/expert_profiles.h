@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "model/experts.h"
+#include "model/expert_answers.h"
 
 namespace stoker {
 

@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "device/array.h"
-#include "model/experts.h"
+#include "model/expert_shape.h"
 
 namespace stoker {
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "model/expert_answers.h"
 #include "model/expert_lives.h"
 #include "model/layer_specs.h"
 #include "model/sequence.h"
@@ -18,9 +19,8 @@ Array outputs_of_experts(const Network& network, const NamedArrays& parameters, 
   return expert_answers(shape, parameters, data.features(), first, count).outputs;
 }
 
-std::int64_t losses_behind(const config::Value& settings) {
-  const auto read = settings_as<ExpertSettings>(settings);
-  return (read.load_balance > 0 ? 1 : 0) + (read.router_z > 0 ? 1 : 0);
+std::int64_t outputs_of_losses(const config::Value& settings) {
+  return losses_behind(settings_as<ExpertSettings>(settings));
 }
 
 void add_usage(std::int64_t room, ParameterSpecs& specs) {
@@ -110,31 +110,15 @@ std::int64_t multiply_adds_of_experts(const Network& network) {
 
 }  // namespace
 
-std::optional<ExpertShape> expert_shape(const Network& network) {
-  const Family* family = find_family(network.family);
-  if (family == nullptr || family->outputs != outputs_of_experts) return std::nullopt;
-  if (network.inputs.size() != 1 || network.inputs.front().shape.size() != 1)
-    refuse("{} reads one row of numbers", network.family);
-  return ExpertShape{settings_as<ExpertSettings>(network.settings), feature_width(network),
-                     network.outputs - losses_behind(network.settings)};
-}
-
-std::string expert_weight(std::size_t layer) {
-  return fmt::format("experts.{}.weight", layer);
-}
-std::string expert_bias(std::size_t layer) {
-  return fmt::format("experts.{}.bias", layer);
-}
-
 Family mixture_of_experts() {
-  return {.name = "mixture_of_experts",
+  return {.name = experts_family,
           .describe = config::described<ExpertSettings>,
           .check = check_experts,
           .parameters = parameters_of_experts,
           .outputs = outputs_of_experts,
           .losses = losses_of_experts,
           .multiply_adds = multiply_adds_of_experts,
-          .outputs_behind = losses_behind,
+          .outputs_behind = outputs_of_losses,
           .restructuring = &lives_of_experts()};
 }
 

@@ -39,7 +39,10 @@ std::int64_t integer_in(const Value* value) {
 class Recommendation {
  public:
   Recommendation(const Family& family, const TableShape& shape, NetworkSettings given)
-      : fields_(family.describe()), shape_(shape), settings_(std::move(given)) {}
+      : fields_(family.describe()),
+        changes_(family.restructuring != nullptr),
+        shape_(shape),
+        settings_(std::move(given)) {}
 
   NetworkSettings settings() {
     choose_network();
@@ -152,7 +155,9 @@ class Recommendation {
   bool is_ensemble() {
     if (Value* given = settings_.train.find("ensemble"))
       return set(*given, "folds", folds) || integer_in(given->find("folds")) > 0;
-    if (settings_.model.find("validation_ratio") != nullptr || !has_field("hidden_layers")) return false;
+    // Experts are many models already.
+    if (settings_.model.find("validation_ratio") != nullptr || !has_field("hidden_layers") || changes_)
+      return false;
     if (work() * folds > work_for_an_ensemble) return false;
     const std::int64_t repeats = work() * folds * 2 <= work_for_two_repeats ? 2 : 1;
     Value ensemble;
@@ -181,6 +186,7 @@ class Recommendation {
   }
 
   config::Described fields_;
+  bool changes_;  // its structure, while it trains
   const TableShape& shape_;
   NetworkSettings settings_;
 };

@@ -16,6 +16,7 @@
 #include "model/model.h"
 #include "train/checkpoints_to_keep.h"
 #include "train/chosen_number.h"
+#include "train/gpu_mode.h"
 #include "train/progress.h"
 #include "train/spec.h"
 #include "train/walk_forward_config.h"
@@ -104,6 +105,8 @@ std::string problem_of(const DecisionConfig& config);
 constexpr const char* no_loading =
     "there is nothing to set: the data lies where the device reads it, and no worker loads it";
 
+constexpr const char* amp_note = "called precision here: true is auto, false is fp32";
+
 inline std::optional<config::Value> precision_of_amp(const config::Value& given) {
   const bool* uses = given.get_if<bool>();
   if (uses == nullptr) return given;
@@ -114,6 +117,7 @@ inline std::optional<config::Value> precision_of_amp(const config::Value& given)
 // The settings of the cards train and train_gpu, beside those of the preparation.
 struct FitConfig {
   std::string device = "auto";
+  GpuModeConfig gpu;
   EngineChoice engine = EngineChoice::automatic;
   Precision precision = Precision::automatic;
   bool deterministic = false;
@@ -142,7 +146,9 @@ inline config::Fields fields(FitConfig& c) {
           "on "
           "a GPU bf16 (fp16 where it has none) for networks that read series; fp32: not rounded; fp16 scales "
           "the loss")
-          .also_called("use_amp", "called precision here: true is auto, false is fp32", precision_of_amp),
+          .also_called("use_amp", amp_note, precision_of_amp)
+          .also_called("mixed_precision", amp_note, precision_of_amp)
+          .also_called("enable_mixed_precision", amp_note, precision_of_amp),
       config::field("deterministic", c.deterministic,
                     "Use only what gives the same bits every time on the same GPU, even where that is "
                     "slower, so that an interrupted run ends as an uninterrupted one; a CPU and the fused "
@@ -180,6 +186,7 @@ inline config::Fields fields(FitConfig& c) {
                                 "past, block by block")
           .changes_conditions(),
   };
+  for (config::Field& each : fields(c.gpu)) all.push_back(std::move(each));
   for (config::Field& each : fields(c.placement)) all.push_back(std::move(each));
   for (config::Field& each : fields(c.decision)) all.push_back(std::move(each));
   return all;

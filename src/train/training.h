@@ -66,6 +66,13 @@ struct TrainingSettings {
   std::uint64_t seed = 42;
 };
 
+inline std::optional<config::Value> batch_of_automatic(const config::Value& given) {
+  const bool* chooses = given.get_if<bool>();
+  if (chooses == nullptr) return given;
+  if (!*chooses) return std::nullopt;
+  return config::Value(std::string("auto"), given.line());
+}
+
 inline config::Fields fields(TrainingSettings& c) {
   config::Field metric = config::field(
       "early_stopping_metric", c.early_stopping_metric,
@@ -133,7 +140,8 @@ inline config::Fields fields(TrainingSettings& c) {
           "learning_rate, meant for 32 rows, is multiplied by rows / 32 for sgd and by its square "
           "root for the others")
           .within(1, 1'000'000)
-          .or_word("auto", automatic_batch),
+          .or_word("auto", automatic_batch)
+          .also_called("auto_batch_size", "called batch_size here: true is auto", batch_of_automatic),
       config::field("accumulation_steps", c.accumulation_steps,
                     "A step takes its batch in so many parts and adds up their gradients: the same step in "
                     "less memory; batch norm alone sees the parts")

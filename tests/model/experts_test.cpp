@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "model/expert_answers.h"
 #include "model/expert_graph.h"
 #include "model/expert_likeness.h"
 #include "model/expert_lives.h"

@@ -28,11 +28,14 @@ bool names_a_device(const std::string& text) {
 
 config::Value check_training(const config::Value& config, const std::string& path,
                              config::Diagnostics& diagnostics) {
-  const auto settings = config::read<TrainSettings>(config, path, diagnostics);
+  auto settings = config::read<TrainSettings>(config, path, diagnostics);
   if (!names_a_device(settings.fit.device)) {
     diagnostics.add(line_of(config, "device"), path + ".device",
                     "'" + settings.fit.device + "' is not a device; allowed: auto, cpu, cuda or cuda:N");
   }
+  if (const std::string problem = problem_of(settings.fit.gpu, settings.fit.device); !problem.empty())
+    diagnostics.add(line_of(config, "gpu_mode"), path + ".gpu_mode", problem);
+  settings.fit.device = device_asked_for(settings.fit.gpu, settings.fit.device);
   if (const std::string problem = problem_of(settings.fit.ensemble); !problem.empty())
     diagnostics.add(line_of(config, "ensemble"), path + ".ensemble", problem);
   if (const std::string problem = problem_of_variants(settings.fit.ensemble.variants); !problem.empty())
@@ -54,6 +57,7 @@ PortValues train_model(const CardContext& context) {
   const Notes notes = [&context](Severity severity, const std::string& message) {
     context.listener.note(severity, message);
   };
+  tell_of_gpu_mode(settings.fit.gpu, notes);
   const auto& spec = input<ModelSpec>(context, "model_spec");
   const Table training =
       trainable_rows(input<Table>(context, "train_dataset"), spec, settings.preparation, notes);

@@ -1,0 +1,30 @@
+#include "model/expert_shape.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "model/family.h"
+
+namespace stoker {
+
+std::int64_t losses_behind(const ExpertSettings& settings) {
+  return (settings.load_balance > 0 ? 1 : 0) + (settings.router_z > 0 ? 1 : 0);
+}
+
+std::optional<ExpertShape> expert_shape(const Network& network) {
+  if (network.family != experts_family) return std::nullopt;
+  if (network.inputs.size() != 1 || network.inputs.front().shape.size() != 1)
+    refuse("{} reads one row of numbers", network.family);
+  ExpertShape shape{settings_as<ExpertSettings>(network.settings), feature_width(network), network.outputs};
+  shape.outputs -= losses_behind(shape.settings);
+  return shape;
+}
+
+std::string expert_weight(std::size_t layer) {
+  return fmt::format("experts.{}.weight", layer);
+}
+std::string expert_bias(std::size_t layer) {
+  return fmt::format("experts.{}.bias", layer);
+}
+
+}  // namespace stoker
