@@ -63,6 +63,17 @@ std::string labels_name(const std::string& images) {
   return name;
 }
 
+// Labels are bytes mostly, whatever the images are.
+std::optional<fs::path> labels_beside(const fs::path& images) {
+  const std::string name = labels_name(images.filename().string());
+  if (auto found = found_beside(images, name)) return found;
+  const std::size_t at = idx_place(name);
+  if (at == std::string::npos || at + 5 > name.size()) return std::nullopt;
+  for (const std::string_view type : {"ubyte", "byte", "short", "int", "float", "double"})
+    if (auto found = found_beside(images, name.substr(0, at + 5).append(type))) return found;
+  return std::nullopt;
+}
+
 struct LabelledImages {
   IdxArray images;
   IdxArray labels;
@@ -82,12 +93,12 @@ LabelledImages with_labels(const fs::path& file) {
   if (result.images.sizes.size() < 2)
     refuse("{} has one dimension ({} numbers); images have two or more, rows first", file.string(),
            result.images.shape());
-  const std::string wanted = labels_name(name);
-  const std::optional<fs::path> labels = found_beside(file, wanted);
+  std::string wanted = labels_name(name);
+  if (wanted.ends_with(".gz")) wanted.resize(wanted.size() - 3);
+  const std::optional<fs::path> labels = labels_beside(file);
   if (!labels)
-    refuse("the labels of {} are missing: there is no {} (or {}.gz) beside it", file.string(),
-           wanted.ends_with(".gz") ? wanted.substr(0, wanted.size() - 3) : wanted,
-           wanted.ends_with(".gz") ? wanted.substr(0, wanted.size() - 3) : wanted);
+    refuse("the labels of {} are missing: there is no {} (or {}.gz) beside it", file.string(), wanted,
+           wanted);
   result.labels = look_at_idx(*labels);
   if (result.labels.sizes.size() != 1)
     refuse("{} has {} dimensions ({}); labels have one", labels->string(), result.labels.sizes.size(),

@@ -243,12 +243,14 @@ TEST(Idx, ReadsFashionMnist) {
   EXPECT_EQ(table.first_test_row, 60'000);
   const auto sum_of = [&](std::int64_t first, std::int64_t count, int begin, int end) {
     std::int64_t sum = 0;
-    for (int c = begin; c < end; ++c)
-      for (const auto& chunk : table.columns->column(c)->Slice(first, count)->chunks()) {
+    for (int c = begin; c < end; ++c) {
+      const auto part = table.columns->column(c)->Slice(first, count);
+      for (const auto& chunk : part->chunks()) {
         const auto& bytes = chunk->data()->buffers[1];
         const std::uint8_t* values = bytes->data() + chunk->offset();
         for (std::int64_t i = 0; i < chunk->length(); ++i) sum += values[i];
       }
+    }
     return sum;
   };
   EXPECT_EQ(sum_of(0, 60'000, 0, 784), 3'431'114'169);
