@@ -25,17 +25,61 @@ struct PreviewCommand {
   config::Value reading;  // settings of the source, by their names
 };
 
+// Columns that stand beside each other: one, or many of one type that are numbered, such as pixels.
+struct ShownColumns {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::size_t size() const { return end - begin; }
+};
+
+std::vector<ShownColumns> in_short(const std::vector<Preview::Column>& columns) {
+  constexpr std::size_t most_shown_alone = 32;
+  const auto stem = [](const std::string& name) {
+    return name.substr(0, name.find_last_not_of("0123456789_") + 1);
+  };
+  std::vector<ShownColumns> result;
+  for (std::size_t begin = 0; begin < columns.size();) {
+    const std::string first = stem(columns[begin].name);
+    std::size_t end = begin + 1;
+    while (end < columns.size() && columns[end].type == columns[begin].type && !first.empty() &&
+           columns[end].name != first && stem(columns[end].name) == first)
+      ++end;
+    if (end - begin <= most_shown_alone) end = begin + 1;
+    result.push_back({begin, end});
+    begin = end;
+  }
+  return result;
+}
+
+std::string shown_cells(const std::vector<std::string>& row, const ShownColumns& columns) {
+  constexpr std::size_t width = 24;
+  std::string text = cut_to_width(printable(row[columns.begin]), width);
+  for (std::size_t i = columns.begin + 1; i < columns.end; ++i) {
+    const std::string next = printable(row[i]);
+    if (text.size() + next.size() + 3 > width) return text + " …";
+    text += " " + next;
+  }
+  return text;
+}
+
 std::string as_text(const Preview& shown, const std::string& description) {
   std::vector<std::vector<std::string>> columns{{"column", "type", "missing"}};
   std::vector<std::string> names;
-  for (const Preview::Column& column : shown.columns) {
-    columns.push_back({column.name, column.type, fmt::format("{}", column.nulls)});
-    names.push_back(column.name);
+  const std::vector<ShownColumns> together = in_short(shown.columns);
+  for (const ShownColumns& each : together) {
+    const Preview::Column& first = shown.columns[each.begin];
+    std::int64_t missing = 0;
+    for (std::size_t i = each.begin; i < each.end; ++i) missing += shown.columns[i].nulls;
+    const bool is_one = each.size() == 1;
+    const std::string name = is_one ? first.name : first.name + " … " + shown.columns[each.end - 1].name;
+    columns.push_back({name, is_one ? first.type : fmt::format("{} of {}", each.size(), first.type),
+                       fmt::format("{}", missing)});
+    names.push_back(is_one ? name : first.name + " …");
   }
   std::vector<std::vector<std::string>> first{names};
   for (const std::vector<std::string>& row : shown.first_rows) {
     first.emplace_back();
-    for (const std::string& cell : row) first.back().push_back(cut_to_width(printable(cell), 24));
+    for (const ShownColumns& each : together) first.back().push_back(shown_cells(row, each));
   }
   return fmt::format("{}: {}, {}\n\n{}\n{}", description,
                      counted(static_cast<std::uint64_t>(shown.rows), "row"),

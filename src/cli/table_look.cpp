@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/stop.h"
 #include "cli/interrupt.h"
+#include "data/idx.h"
 #include "data/preparation.h"
 #include "data/standard_input.h"
 #include "data/windows.h"
@@ -35,6 +36,7 @@ bool is_far_away(const SourceConfig& source) {
 // Opening reads a file once, to know its content again.
 bool is_quickly_opened(const SourceConfig& source) {
   if (source.source == SourceKind::sample) return source.sample_rows.value_or(0) <= quickly_made_rows;
+  if (is_idx_name(source.path)) return true;  // a few bytes tell it all
   if (is_far_away(source) || source.path == standard_input_path) return true;
   std::error_code error;
   return std::filesystem::file_size(source.path, error) <= most_bytes_of(source) && !error;
@@ -63,9 +65,9 @@ WindowsConfig without_slower(WindowsConfig config) {
 
 }  // namespace
 
-std::optional<TableShape> look_at_table(const SourceConfig& source, const std::string& target,
-                                        const config::Value& settings, Look look,
-                                        const std::optional<WindowsConfig>& windows) {
+std::optional<LookedAtTable> look_at_table(const SourceConfig& source, const std::string& target,
+                                           const config::Value& settings, Look look,
+                                           const std::optional<WindowsConfig>& windows) {
   if (!is_quickly_opened(source)) return std::nullopt;
   StopSignal stop;
   const InterruptGuard guard(stop);
@@ -74,8 +76,10 @@ std::optional<TableShape> look_at_table(const SourceConfig& source, const std::s
     const Source opened = open_source(source, std::filesystem::current_path(), &stop);
     is_open = true;
     opened.leave_rows();
-    if (opened.bytes() > most_bytes_of(source)) return std::nullopt;
-    const std::optional<Table> start = look == Look::at_first_rows ? opened.first_rows() : std::nullopt;
+    const std::optional<RowCount> count = windows ? std::nullopt : opened.row_count();
+    if (!count && opened.bytes() > most_bytes_of(source)) return std::nullopt;
+    const std::optional<Table> start =
+        count || look == Look::at_first_rows ? opened.first_rows() : std::nullopt;
     Table table = start ? *start : opened.read();
     InputForm form(Scaling::none);
     if (windows) {
@@ -84,12 +88,12 @@ std::optional<TableShape> look_at_table(const SourceConfig& source, const std::s
     }
     const Preparation preparation =
         Preparation::fit(table, preparation_from(settings, target), form, no_notes());
-    TableShape shape{.rows = table.rows(),
+    TableShape shape{.rows = count ? count->rows : table.rows(),
                      .has_classes = preparation.task() != Task::regression,
                      .moments = form.reads_windows ? windows->length : 0};
     for (const PreparedColumn& column : preparation.columns())
       (column.kind == PreparedColumn::Kind::number ? shape.numbers : shape.others) += column.width();
-    return shape;
+    return LookedAtTable{shape, count ? count->first_test_row : std::nullopt};
   } catch (const Error& error) {
     // Nobody wants to wait for the same address a second time.
     if (error.code() == ExitCode::interrupted || (is_far_away(source) && !is_open)) throw;

@@ -297,10 +297,13 @@ double training_share(const config::Value& split) {
   return SplitConfig{}.train_ratio;
 }
 
-void recommend(TrainCommand& command, TableShape shape) {
+void recommend(TrainCommand& command, const LookedAtTable& table) {
   if (!is_network(command.model)) return;
+  TableShape shape = table.shape;
   const double share = trains_on_all(command) ? 1 : training_share(command.split);
-  shape.rows = static_cast<std::int64_t>(static_cast<double>(shape.rows) * share);
+  const bool takes_given = share < 1 && table.training_rows && command.split.find("test_rows") == nullptr;
+  shape.rows =
+      takes_given ? *table.training_rows : static_cast<std::int64_t>(static_cast<double>(shape.rows) * share);
   NetworkSettings settings =
       recommended_settings(family_named(command.model), shape, {command.network, command.train});
   command.network = std::move(settings.model);
@@ -308,17 +311,17 @@ void recommend(TrainCommand& command, TableShape shape) {
 }
 
 Document build_document(TrainCommand command) {
-  const TableShape shape =
+  const LookedAtTable table =
       look_at_table(source_named(command.data, command.load), command.target, command.train,
                     is_network(command.model) ? Look::at_all_rows : Look::at_first_rows,
                     windows_config(command.windows))
-          .value_or(assumed_shape(command));
-  recommend(command, shape);
+          .value_or(LookedAtTable{assumed_shape(command), {}});
+  recommend(command, table);
   config::Value cards;
   cards.set("load", load_card(command.data, command.load));
   add_series_cards(command, cards);
   const bool tests = !trains_on_all(command);
-  if (tests) cards.set("split", split_card(command, shape.has_classes));
+  if (tests) cards.set("split", split_card(command, table.shape.has_classes));
   cards.set("model", model_card(command));
   cards.set("train", train_card(command));
   if (tests) cards.set("evaluate", evaluate_card());

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "data/idx.h"
 #include "data/packed_text.h"
 #include "data/standard_input.h"
 #include "data/table_files.h"
@@ -47,6 +48,7 @@ SourceFormat format_by_name(const fs::path& name) {
   std::string ending = lower_case(name.extension().string());
   if (is_ending_of_packed(ending)) ending = lower_case(name.stem().extension().string());
   const auto* const known = std::ranges::find(endings, ending, &EndingOfFormat::ending);
+  if (is_idx_name(name)) return SourceFormat::idx;
   return known == endings.end() ? SourceFormat::automatic : known->format;
 }
 
@@ -59,6 +61,7 @@ SourceFormat format_by_content(const fs::path& file) {
   if (bytes.starts_with("PAR1")) return SourceFormat::parquet;
   if (bytes == "ARROW1") return SourceFormat::arrow;
   if (bytes == "\x93NUMPY") return SourceFormat::npy;
+  if (begins_like_idx(bytes)) return SourceFormat::idx;
   return SourceFormat::automatic;
 }
 

@@ -121,6 +121,7 @@ class FileReader : public SourceReader {
   void warn_of_types(const Table& table, const Notes& notes) const override {
     if (is_text_of_rows(config_.format)) warn_of_lost_digits(table, notes);
   }
+  bool has_images() const { return config_.format == SourceFormat::idx; }
   // Not the file that the content was put into.
   std::string renamed(const std::string& message) const override {
     return keeps_file_ == nullptr ? message : replaced(message, file_.string(), description_);
@@ -204,6 +205,10 @@ void FileReader::look_at_file() {
     opened_ = hashed_->stamp();
   }
   config_.format = told_format(config_.format, name_, file_);
+  if (has_images() && (keeps_file_ != nullptr))
+    refuse(
+        "'{}' is in IDX form, whose labels lie in a file beside it: it must be a file in a folder with them",
+        description_);
   const char delimiter = told_delimiter(config_);
   dialect_.delimiter = config_.format == SourceFormat::tsv ? '\t' : ',';
   if (is_text_of_rows(config_.format)) {
@@ -341,7 +346,9 @@ Table FileReader::read(const std::vector<std::string>& text_columns, const Notes
 }
 
 OpenedSource open_file(const SourceConfig& config, const fs::path& base, const StopSignal* stop) {
-  return std::make_unique<FileReader>(config, base, stop);
+  auto file = std::make_unique<FileReader>(config, base, stop);
+  if (file->has_images()) return open_images(config, base);
+  return file;
 }
 
 void check_file(const SourceConfig& config, SourceProblems& problems) {

@@ -25,10 +25,7 @@ constexpr std::uint64_t always_allowed_bytes = std::uint64_t{256} << 20;
 class BoundedInput : public arrow::io::InputStream {
  public:
   BoundedInput(std::shared_ptr<arrow::io::InputStream> inner, char delimiter, std::uint64_t packed_bytes)
-      : inner_(std::move(inner)),
-        delimiter_(delimiter),
-        limit_(std::min(std::max(always_allowed_bytes, packed_bytes * most_bytes_of_a_packed_byte),
-                        memory_bytes() / 4 * 3)) {}
+      : inner_(std::move(inner)), delimiter_(delimiter), limit_(most_unpacked_bytes(packed_bytes)) {}
   arrow::Result<std::int64_t> Read(std::int64_t bytes, void* out) override {
     ARROW_ASSIGN_OR_RAISE(const std::int64_t read, inner_->Read(bytes, out));
     ARROW_RETURN_NOT_OK(count({static_cast<const char*>(out), static_cast<std::size_t>(read)}));
@@ -87,8 +84,12 @@ arrow::Result<std::shared_ptr<arrow::io::InputStream>> unpacked_by(
                                                  [unpacked, codec](arrow::io::InputStream*) {});
 }
 
-arrow::Result<std::shared_ptr<arrow::io::InputStream>> open_text(const std::filesystem::path& path,
-                                                                 char delimiter) {
+std::uint64_t most_unpacked_bytes(std::uint64_t packed_bytes) {
+  return std::min(std::max(always_allowed_bytes, packed_bytes * most_bytes_of_a_packed_byte),
+                  memory_bytes() / 4 * 3);
+}
+
+arrow::Result<std::shared_ptr<arrow::io::InputStream>> open_unpacked(const std::filesystem::path& path) {
   ARROW_ASSIGN_OR_RAISE(const auto file, arrow::io::ReadableFile::Open(path.string()));
   ARROW_ASSIGN_OR_RAISE(const auto first_bytes, file->Read(first_bytes_to_tell));
   ARROW_RETURN_NOT_OK(file->Seek(0));
@@ -99,9 +100,18 @@ arrow::Result<std::shared_ptr<arrow::io::InputStream>> open_text(const std::file
                                          arrow::util::Codec::GetCodecAsString(compression),
                                          ", which this build of Arrow cannot unpack; unpack it yourself");
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::util::Codec> codec, arrow::util::Codec::Create(compression));
-  ARROW_ASSIGN_OR_RAISE(auto unpacked, unpacked_by(codec, file));
-  ARROW_ASSIGN_OR_RAISE(const std::int64_t packed_bytes, file->GetSize());
-  return bounded(std::move(unpacked), delimiter, static_cast<std::uint64_t>(packed_bytes));
+  return unpacked_by(codec, file);
+}
+
+arrow::Result<std::shared_ptr<arrow::io::InputStream>> open_text(const std::filesystem::path& path,
+                                                                 char delimiter) {
+  ARROW_ASSIGN_OR_RAISE(const bool has_to_be_unpacked, is_packed(path));
+  ARROW_ASSIGN_OR_RAISE(auto unpacked, open_unpacked(path));
+  if (!has_to_be_unpacked) return unpacked;
+  std::error_code error;
+  const std::uintmax_t packed_bytes = std::filesystem::file_size(path, error);
+  if (error) return arrow::Status::IOError(error.message());
+  return bounded(std::move(unpacked), delimiter, packed_bytes);
 }
 
 std::string text_start(const std::filesystem::path& path, std::int64_t bytes) {

@@ -16,6 +16,10 @@ namespace stoker {
 // too much memory: what counts is the text and eight bytes for each cell that `delimiter` ends.
 arrow::Result<std::shared_ptr<arrow::io::InputStream>> open_text(const std::filesystem::path& path,
                                                                  char delimiter = ',');
+// The same without an end, for who knows how much there is to come.
+arrow::Result<std::shared_ptr<arrow::io::InputStream>> open_unpacked(const std::filesystem::path& path);
+// What a file of `packed_bytes` may take.
+std::uint64_t most_unpacked_bytes(std::uint64_t packed_bytes);
 // The first bytes of the text, unpacked.
 std::string text_start(const std::filesystem::path& path, std::int64_t bytes);
 arrow::Result<bool> is_packed(const std::filesystem::path& path);

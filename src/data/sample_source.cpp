@@ -28,6 +28,11 @@ class SampleReader : public SourceReader {
   Table read(const std::vector<std::string>&, const Notes&) const override {
     return make_sample(name_, rows_, seed_);
   }
+  // Of those that have no texts, a few rows show all that there is to their columns.
+  std::optional<RowCount> row_count() const override {
+    if (name_ == SampleName::smc_windows || name_ == SampleName::uhf_mixed) return std::nullopt;
+    return RowCount{rows_, first_test_row(name_, rows_)};
+  }
   std::optional<Table> first_rows(const std::vector<std::string>&) const override {
     constexpr std::int64_t enough = 1000;
     return make_sample(name_, std::min(enough, rows_), seed_);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "data/glyphs_sample.h"
 #include "data/market_sample.h"
 #include "data/reception_sample.h"
 #include "data/sample_table.h"
@@ -102,7 +103,12 @@ Table blobs(std::int64_t rows, std::uint64_t seed) {
 std::int64_t usual_rows(SampleName name) {
   if (name == SampleName::smc_windows) return 80'000;
   if (name == SampleName::uhf_mixed) return 4'030;
+  if (name == SampleName::glyphs) return 70'000;
   return name == SampleName::boston_housing ? 50'000 : 20'000;
+}
+
+std::optional<std::int64_t> first_test_row(SampleName name, std::int64_t rows) {
+  return name == SampleName::glyphs ? first_glyph_to_test_with(rows) : std::nullopt;
 }
 
 Table make_sample(SampleName name, std::int64_t rows, std::uint64_t seed) {
@@ -118,6 +124,8 @@ Table make_sample(SampleName name, std::int64_t rows, std::uint64_t seed) {
       return make_market(rows, seed);
     case SampleName::uhf_mixed:
       return make_receptions(rows, seed);
+    case SampleName::glyphs:
+      return make_glyphs(rows, seed);
   }
   fail("sample {} has no maker", static_cast<int>(name));
 }

@@ -274,6 +274,10 @@ std::uintmax_t Source::bytes() const {
   return reader_->bytes();
 }
 
+std::optional<RowCount> Source::row_count() const {
+  return reader_->row_count();
+}
+
 void Source::leave_rows() const {
   reader_->leave_rows();
 }

@@ -64,6 +64,8 @@ class Source {
   // A thousand rows or so from the start, quickly, for a look at what read() will give. None where only
   // reading all tells: Parquet, Arrow and npy.
   std::optional<Table> first_rows() const;
+  // Where it is known without reading, and first_rows() tells of the columns what all rows would.
+  std::optional<RowCount> row_count() const;
   std::uintmax_t bytes() const;  // of the file, or of the rows of a database; 0 of a sample
   // For who looks at rows before they are read: the next one to open the same source while a KeptDownloads
   // lives has the same rows, without asking a database again. To be called before read().

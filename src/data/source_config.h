@@ -14,7 +14,7 @@ namespace stoker {
 enum class SourceKind { sample, csv, file, url, postgres, sqlite, hdf5, datasets };
 // What becomes of a column that holds an array in each row.
 enum class ArrayChoice { columns, keep };
-enum class SourceFormat { automatic, csv, tsv, parquet, arrow, npy, jsonl, arff };
+enum class SourceFormat { automatic, csv, tsv, parquet, arrow, npy, jsonl, arff, idx };
 
 }  // namespace stoker
 
@@ -25,8 +25,8 @@ template <>
 inline constexpr std::array<std::string_view, 2> stoker::config::names<stoker::ArrayChoice>{"columns",
                                                                                             "keep"};
 template <>
-inline constexpr std::array<std::string_view, 8> stoker::config::names<stoker::SourceFormat>{
-    "auto", "csv", "tsv", "parquet", "arrow", "npy", "jsonl", "arff"};
+inline constexpr std::array<std::string_view, 9> stoker::config::names<stoker::SourceFormat>{
+    "auto", "csv", "tsv", "parquet", "arrow", "npy", "jsonl", "arff", "idx"};
 
 namespace stoker {
 
@@ -71,8 +71,8 @@ inline config::Fields fields(SourceConfig& c) {
       config::field(
           "path", c.path,
           "File to read: csv, tsv, jsonl, arff (also .gz, .zst and .bz2), parquet, arrow/feather, "
-          "npy, or a zip of "
-          "one of them; - is standard input. Of sqlite and hdf5, their file. Relative to the document")
+          "npy, or a zip of one of them, images in idx form (their labels and rows to test with are found "
+          "beside them); - is standard input. Of sqlite and hdf5, their file. Relative to the document")
           .optional(),
       config::field("url", c.url, "http or https address of such a file").optional(),
       config::field("sample_name", c.sample_name, "Built-in sample"),
@@ -159,6 +159,12 @@ inline config::Fields fields(SourceConfig& c) {
           .optional(),
   };
 }
+
+// Rows of a source, and from which one on they are to test with, where it says that.
+struct RowCount {
+  std::int64_t rows = 0;
+  std::optional<std::int64_t> first_test_row = {};
+};
 
 // A setting that cannot be, and why.
 struct SettingProblem {

@@ -28,6 +28,8 @@ class SourceReader {
   // Of rows some of which cannot be read. None where a source is read whole or not at all.
   virtual std::optional<WholeRows> whole_rows(const std::vector<std::string>& text_columns) const;
   virtual std::optional<Table> first_rows(const std::vector<std::string>& text_columns) const;
+  // Where it is known before anything is read, and first_rows() show what the columns of all rows hold.
+  virtual std::optional<RowCount> row_count() const { return std::nullopt; }
   virtual std::uintmax_t bytes() const { return 0; }
   virtual bool infers_types() const { return false; }
   // For the next who opens the same source while a KeptDownloads lives.
@@ -61,6 +63,8 @@ struct SourceOfKind {
 
 SourceOfKind sample_source();
 SourceOfKind file_source(SourceKind kind);  // csv or file
+// Of a path to images in IDX form, with their labels and their rows to test with beside them.
+OpenedSource open_images(const SourceConfig& config, const std::filesystem::path& base);
 SourceOfKind url_source();
 // "houses.db" of "sqlite:houses.db" and the like, where that is no file itself; else "".
 std::string path_behind_sqlite(const std::string& location);

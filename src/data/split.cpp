@@ -149,7 +149,31 @@ SplitRows split_groups(const std::vector<ValueRows>& groups, std::int64_t rows, 
   return result;
 }
 
+SplitRows split_as_given(const Table& table, const SplitConfig& config) {
+  const SplitConfig usual;
+  const bool has_ratios = config.train_ratio != usual.train_ratio || config.test_ratio != usual.test_ratio;
+  if (has_ratios || !config.group_column.empty())
+    refuse(
+        "the source says by itself which rows are to test with, which leaves nothing to {}; leave it out, or "
+        "set test_rows to drawn (--test-rows drawn) to draw them from all rows",
+        has_ratios ? "train_ratio and test_ratio" : "group_column");
+  SplitRows result;
+  for (std::int64_t row = 0; row < table.rows(); ++row)
+    (table.row_number(row) <= *table.first_test_row ? result.first : result.second).push_back(row);
+  if (result.first.empty() || result.second.empty())
+    refuse(
+        "of the rows that the source has to {} none is left; set test_rows to drawn (--test-rows drawn) to "
+        "draw rows to test with from those that are",
+        result.first.empty() ? "train on" : "test with");
+  return result;
+}
+
 }  // namespace
+
+bool takes_given_rows(const Table& table, const SplitConfig& config) {
+  return table.first_test_row && config.test_rows == TestRows::given && config.test_ratio > 0 &&
+         !config.goes_by_time() && !table.time_order;
+}
 
 std::string problem_of_ratios(const SplitConfig& config) {
   constexpr double rounding = 1e-9;
@@ -184,6 +208,7 @@ SplitRows split_rows(const Table& table, const SplitConfig& config) {
     if (!problem.empty()) refuse("{}", problem);
   if (config.goes_by_time()) fail("rows are to be divided by time, which split_from_time() does");
   if (config.test_ratio == 0) return {all_rows(table.rows()), {}};
+  if (takes_given_rows(table, config)) return split_as_given(table, config);
   if (table.rows() < 2)
     refuse("a table of {} is too small to split: both parts need a row",
            counted(static_cast<std::uint64_t>(table.rows()), "row"));

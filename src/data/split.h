@@ -14,18 +14,23 @@ namespace stoker {
 
 // What becomes of a value to stratify by that is in a single row, which cannot be in both parts.
 enum class SmallStrata { refuse, together };
+// Of a source that says by itself which rows are to test with: whether these are, or rows drawn from all.
+enum class TestRows { given, drawn };
 
 }  // namespace stoker
 
 template <>
 inline constexpr std::array<std::string_view, 2> stoker::config::names<stoker::SmallStrata>{"refuse",
                                                                                             "together"};
+template <>
+inline constexpr std::array<std::string_view, 2> stoker::config::names<stoker::TestRows>{"given", "drawn"};
 
 namespace stoker {
 
 struct SplitConfig {
   double train_ratio = 0.8;
   double test_ratio = 0.2;
+  TestRows test_rows = TestRows::given;
   std::uint64_t random_seed = 42;
   std::string stratify_column;
   SmallStrata small_strata = SmallStrata::refuse;
@@ -43,6 +48,11 @@ inline config::Fields fields(SplitConfig& c) {
                     "Share of the rows held back for evaluation; 0, with train_ratio 1: all rows are trained "
                     "on")
           .within(0, 1),
+      config::field(
+          "test_rows", c.test_rows,
+          "Of a source that says by itself which rows are to test with (images in IDX form with "
+          "t10k files beside them, the sample glyphs): given takes these, drawn draws from all rows "
+          "by the ratios. Without meaning for other sources"),
       config::field("random_seed", c.random_seed, "Seed of the shuffle"),
       config::field("stratify_column", c.stratify_column,
                     "Keep the shares of this column's values equal in both parts")
@@ -68,10 +78,14 @@ std::string problem_of_ratios(const SplitConfig& config);
 // What is wrong with the settings together, whatever the table, or "".
 std::string problem_of(const SplitConfig& config);
 
+// Whether the table has rows to test with that its source gave, and they are to be taken.
+bool takes_given_rows(const Table& table, const SplitConfig& config);
+
 // By shares: rows of the two parts, each in ascending order. Ratios may sum to less than 1 (the rest is left
 // out), not to more. Refuses when a part would be empty, or a stratum has too few rows to be in both; but
 // with ratios of 1 and 0 the first part is all rows. Rows that lie in time are not shuffled: the second part
-// are the latest, the first those before them but for what is purged (time_order.h).
+// are the latest, the first those before them but for what is purged (time_order.h). Where the source gave
+// rows to test with, they are the second part and all others the first; refuses ratios and groups then.
 SplitRows split_rows(const Table& table, const SplitConfig& config);
 
 }  // namespace stoker

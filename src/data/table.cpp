@@ -88,8 +88,12 @@ Table take_rows(const Table& table, std::vector<std::int64_t> rows) {
   for (const std::int64_t row : *taken)
     source_rows->push_back(table.source_rows ? (*table.source_rows)[static_cast<std::size_t>(row)] : row);
   const auto selected = selected_rows(table.columns, taken);
-  return {come_when_asked_for(*table.columns) ? selected : in_memory(selected), std::move(source_rows),
-          table.group_column, table.time_order, table.windows};
+  return {come_when_asked_for(*table.columns) ? selected : in_memory(selected),
+          std::move(source_rows),
+          table.group_column,
+          table.time_order,
+          table.windows,
+          table.first_test_row};
 }
 
 std::string shown_value(const arrow::ChunkedArray& column, std::int64_t row) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ struct Table {
   // none of a table whose rows are neither.
   std::shared_ptr<const TimeOrder> time_order = {};
   std::shared_ptr<const Windows> windows = {};
+  // Where the source says by itself which rows are to test with: those of what was read from this one on.
+  std::optional<std::int64_t> first_test_row = {};
 
   std::int64_t rows() const;
   std::uint64_t bytes() const;  // in memory, of all columns

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <exception>
 #include <limits>
 #include <span>
@@ -104,9 +105,15 @@ arrow::Status write_ipc(const arrow::Table& columns, const std::shared_ptr<Atomi
 // as a last column that the metadata tells from one of the table's own.
 constexpr const char* rows_key = "stoker.source_rows";
 constexpr const char* group_key = "stoker.group_column";
+constexpr const char* test_key = "stoker.first_test_row";
 
 std::shared_ptr<arrow::Field> rows_field() {
   return arrow::field(rows_key, arrow::int64());
+}
+
+void tell_of_parts(const Table& table, arrow::KeyValueMetadata& metadata) {
+  if (!table.group_column.empty()) metadata.Append(group_key, table.group_column);
+  if (table.first_test_row) metadata.Append(test_key, fmt::format("{}", *table.first_test_row));
 }
 
 arrow::Result<std::shared_ptr<arrow::Table>> with_origin(const Table& table) {
@@ -120,7 +127,7 @@ arrow::Result<std::shared_ptr<arrow::Table>> with_origin(const Table& table) {
                                                       std::make_shared<arrow::ChunkedArray>(rows)));
     metadata->Append(rows_key, "last column");
   }
-  if (!table.group_column.empty()) metadata->Append(group_key, table.group_column);
+  tell_of_parts(table, *metadata);
   return columns->ReplaceSchemaMetadata(metadata);
 }
 
@@ -145,6 +152,14 @@ Table with_origin_told(const Table& read, const std::filesystem::path& path, std
   const std::string name = path.string();
   Table table{read.columns->ReplaceSchemaMetadata(nullptr)};
   if (metadata->Contains(group_key)) table.group_column = or_fail(metadata->Get(group_key), name);
+  if (metadata->Contains(test_key)) {
+    const std::string row = or_fail(metadata->Get(test_key), name);
+    std::int64_t first = 0;
+    const auto [end, error] = std::from_chars(row.data(), row.data() + row.size(), first);
+    if (error != std::errc() || end != row.data() + row.size() || first < 0)
+      refuse("{} is damaged: it has no row '{}'", name, row);
+    table.first_test_row = first;
+  }
   if (metadata->Contains(rows_key) && table.columns->num_columns() > 0) take_source_rows(table, name);
   take_windows(table, *metadata, path, large_bytes);
   return table;
@@ -260,7 +275,7 @@ bool write_from_file(const Table& table, const std::filesystem::path& path) {
       ARROW_ASSIGN_OR_RAISE(schema, schema->AddField(schema->num_fields(), rows_field()));
       metadata->Append(rows_key, "last column");
     }
-    if (!table.group_column.empty()) metadata->Append(group_key, table.group_column);
+    tell_of_parts(table, *metadata);
     ARROW_ASSIGN_OR_RAISE(
         const auto writer,
         arrow::ipc::MakeFileWriter(output, schema->WithMetadata(metadata->size() > 0 ? metadata : nullptr)));

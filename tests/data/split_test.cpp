@@ -11,6 +11,8 @@
 namespace stoker {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Table numbered(int rows) {
@@ -138,6 +140,51 @@ TEST(Split, TakesValuesOfASingleRowTogetherWhereAskedTo) {
   EXPECT_EQ(std::count_if(parts.second.begin(), parts.second.end(), [](auto row) { return row >= 30; }), 2);
   const SplitRows of_one = split_rows(table_of("x,kind\n1,a\n2,a\n3,b\n"), config);
   EXPECT_THAT(of_one.first, ::testing::Contains(2));
+}
+
+Table with_given_rows(int rows, std::int64_t first_test_row) {
+  Table table = numbered(rows);
+  table.first_test_row = first_test_row;
+  return table;
+}
+
+TEST(Split, TakesTheRowsThatTheSourceHasToTestWith) {
+  const SplitRows parts = split_rows(with_given_rows(5, 3), {});
+  EXPECT_THAT(parts.first, ElementsAre(0, 1, 2));
+  EXPECT_THAT(parts.second, ElementsAre(3, 4));
+  SplitConfig classes;
+  classes.stratify_column = "kind";
+  EXPECT_THAT(split_rows(with_given_rows(5, 3), classes).second, ElementsAre(3, 4));
+}
+
+TEST(Split, KnowsGivenRowsWhereSomeWereLeftOut) {
+  const Table some = take_rows(with_given_rows(6, 3), {0, 2, 4, 5});
+  EXPECT_THAT(split_rows(some, {}).first, ElementsAre(0, 1));
+  EXPECT_THAT(split_rows(some, {}).second, ElementsAre(2, 3));
+  EXPECT_THAT(refusal([&] {
+                split_rows(take_rows(some, {0, 1}), {});
+              }),
+              AllOf(HasSubstr("to test with none is left"), HasSubstr("--test-rows drawn")));
+}
+
+TEST(Split, DrawsFromAllRowsInPlaceOfGivenOnesWhereAskedTo) {
+  SplitConfig drawn;
+  drawn.test_rows = TestRows::drawn;
+  drawn.test_ratio = 0.1;
+  EXPECT_EQ(split_rows(with_given_rows(100, 50), drawn).second, split_rows(numbered(100), drawn).second);
+  SplitConfig all;
+  all.train_ratio = 1;
+  all.test_ratio = 0;
+  EXPECT_EQ(split_rows(with_given_rows(100, 50), all).first.size(), 100U);
+}
+
+TEST(Split, RefusesRatiosAndGroupsBesideGivenRows) {
+  SplitConfig shares;
+  shares.test_ratio = 0.1;
+  EXPECT_THAT(refusal([&] { split_rows(with_given_rows(100, 50), shares); }), HasSubstr("test_ratio"));
+  SplitConfig groups;
+  groups.group_column = "owner";
+  EXPECT_THAT(refusal([&] { split_rows(with_given_rows(100, 50), groups); }), HasSubstr("group_column"));
 }
 
 }  // namespace

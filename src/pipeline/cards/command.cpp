@@ -154,6 +154,7 @@ class CommandRun {
     if (!table.group_column.empty())
       lost.push_back(fmt::format("that a split kept them together by {}", table.group_column));
     if (table.time_order) lost.emplace_back("their order in time");
+    if (table.first_test_row) lost.emplace_back("which of them are to test with");
     if (lost.empty()) return;
     context_.listener.note(Severity::warning,
                            fmt::format("{} puts out rows of its own, of which is not known any more {}; put "

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "data/split.h"
 #include "data/split_from_time.h"
 #include "data/time_order.h"
@@ -42,9 +43,17 @@ PortValues split_table(const CardContext& context) {
                                            : split_rows(table, settings);
   if (const std::string purged = purge_text(rows); !purged.empty())
     context.listener.note(Severity::info, purged);
+  if (takes_given_rows(table, settings))
+    context.listener.note(
+        Severity::info,
+        fmt::format("{} to test with are those that the source has for it, beside {} to train on",
+                    counted(rows.second.size(), "row"), counted(rows.first.size(), "row")));
   Table train = take_rows(table, std::move(rows.first));
   Table test = take_rows(table, std::move(rows.second));
-  for (Table* part : {&train, &test}) mark_groups(context.config, *part);
+  for (Table* part : {&train, &test}) {
+    mark_groups(context.config, *part);
+    part->first_test_row.reset();  // a part may be split again, by other means
+  }
   return {{"train_dataset", std::move(train)}, {"test_dataset", std::move(test)}};
 }
 
@@ -57,7 +66,8 @@ CardType data_split() {
       .title = "Split data",
       .help =
           "Shuffles the rows and splits them into a part to train on and a part to test with. Windows of a "
-          "series are split by time instead: the latest are the part to test with.",
+          "series are split by time instead: the latest are the part to test with. Where the source has rows "
+          "to test with, these are taken.",
       .inputs = {{"dataset", PortType::table, "The rows to split", Rows::passed_on}},
       .outputs = {{"train_dataset", PortType::table, "Rows to train on"},
                   {"test_dataset", PortType::table, "Rows held back for evaluation"}},

@@ -25,6 +25,7 @@ export const data = {
     blobs: 'Blobs: classes that lie in groups',
     smc_windows: 'SMC windows: series in windows',
     uhf_mixed: 'UHF: receivers that locate a sender',
+    glyphs: 'Glyphs: images of ten signs, drawn by hand',
   } as Record<string, string>,
   rows: 'Rows',
   rowsUsual: 'as usual',
