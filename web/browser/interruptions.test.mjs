@@ -29,7 +29,7 @@ test('a reload in the middle of a run shows it again, and it can be stopped', as
   await until(async () => (await epochsSeen(page)) >= seen);
   await page.locator('.head').getByRole('button', { name: 'Stop' }).click();
   await pill(page, 'train', 'stopped').waitFor({ timeout: 40_000 });
-  await pill(page, 'evaluate', 'stopped').waitFor();
+  await pill(page, 'evaluate', 'not run').waitFor();
   await page.getByRole('button', { name: 'Run all' }).waitFor();
   assert.deepEqual(page.faults, []);
   await page.context().close();
