@@ -196,6 +196,7 @@ TEST_F(ServiceDocuments, AreWarnedOfTestsOnTrainingRows) {
 // What people need first, what means something only beside another setting, and what names something.
 TEST_F(ServiceDocuments, CardsSayWhatAFormBeginsWith) {
   const json cards = service_->get("/api/cards").json()["cards"];
+  std::map<std::string, json> named;
   for (const json& card : cards) {
     const json properties = card["settings"]["properties"];
     for (const json& name : card["first"]) EXPECT_TRUE(properties.contains(name)) << card["name"] << name;
@@ -207,10 +208,11 @@ TEST_F(ServiceDocuments, CardsSayWhatAFormBeginsWith) {
       for (const json& value : rule["values"])
         EXPECT_THAT(other["enum"].get<std::vector<json>>(), testing::Contains(value)) << card["name"] << name;
     }
-    if (card["name"] == "train") EXPECT_EQ(card["names"]["target_column"], "column");
-    if (card["name"] == "data_load") EXPECT_EQ(card["names"]["dataset_ids"], "dataset");
-    if (card["name"] == "model_define_gpu") EXPECT_EQ(card["first"][1], "epochs");
+    named[card["name"]] = card;
   }
+  EXPECT_EQ(named["train"]["names"]["target_column"], "column");
+  EXPECT_EQ(named["data_load"]["names"]["dataset_ids"], "dataset");
+  EXPECT_EQ(named["model_define_gpu"]["first"][1], "epochs");
 }
 
 TEST_F(ServiceDocuments, WithProblemsAreSavedButNotRun) {

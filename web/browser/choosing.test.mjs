@@ -60,9 +60,9 @@ test('a dataset and a column are chosen from what is there, by keyboard and by m
   await page.getByRole('button', { name: 'Run all' }).click();
   await pill(page, 'train', 'failed').waitFor({ timeout: 60_000 });
   await pill(page, 'evaluate', 'not run').waitFor();
-  const error = page.locator('.field', { has: field(page, 'Target column') }).locator('.field-error');
+  const error = page.locator('.inspector .field', { has: page.getByLabel('Target column', { exact: true }) }).locator('.field-error');
   await error.waitFor();
-  assert.match(await error.textContent(), /missing in \d+ of 80 rows.*Filter rows/);
+  assert.match(await error.textContent(), /missing in \d+ of \d+ rows.*Filter rows/);
   await node(page, 'split').click();
   await page.getByRole('tab', { name: 'Preview' }).click();
   await page.getByText('80 of 80 rows × 3').waitFor();

@@ -52,10 +52,11 @@ function Table({ run, card, output, isReady }: { run: string; card: string; outp
   );
 }
 
-function Training({ run, card, isReady }: { run: string; card: string; isReady: boolean }) {
+// The record of a run is written now and then while it goes on, and whole when it is over.
+function Training({ run, card, isReady, isOver }: { run: string; card: string; isReady: boolean; isOver: boolean }) {
   const curve = useRun((state) => state.curves)[card];
   const isReused = useRun((state) => state.cards[card]?.state === 'reused');
-  const { answer } = useAnswer<RunRecord>(() => get(`/api/runs/${encodeURIComponent(run)}`), isReady, [run, card]);
+  const { answer } = useAnswer<RunRecord>(() => get(`/api/runs/${encodeURIComponent(run)}`), isReady, [run, card, isOver]);
   const training = answer?.trainings?.find((each) => each.card === card);
   const metrics = training?.metrics ?? [];
   return (
@@ -112,7 +113,7 @@ export function Preview({ card }: { card: string }) {
     <>
       {isEdited(now, ran, card) && <p className="notice plain gap">{text.inspector.stale}</p>}
       {type.outputs.filter((port) => port.type === 'table').map((port) => <Table key={port.name} run={run} card={card} output={port.name} isReady={isReady} />)}
-      {type.trains && <Training run={run} card={card} isReady={isReady} />}
+      {type.trains && <Training run={run} card={card} isReady={isReady} isOver={isOver} />}
       {looks && type.outputs.filter((port) => port.type === 'report').map((port) => <Report key={port.name} run={run} card={card} output={port.name} isReady={isReady} />)}
       {evaluation && <EvaluationView evaluation={evaluation} />}
       {(type.trains || evaluation) && <Pictures run={run} trains={type.trains} isOver={isOver} />}

@@ -22,7 +22,9 @@ export function Combobox({ given, label, typed, kind, offers, placeholder, onTyp
   const shown = offersFor(offers, typed, kind !== 'one').slice(0, mostShown);
   const isShown = isOpen && shown.length > 0;
   const active = isShown && at >= 0 ? Math.min(at, shown.length - 1) : -1;
-  useEffect(() => box.current?.children[active]?.scrollIntoView({ block: 'nearest' }), [active]);
+  useEffect(() => {
+    box.current?.children[active]?.scrollIntoView({ block: 'nearest' });
+  }, [active]);
   // The last lines of a form are too near to its end for a list below them.
   useEffect(() => {
     if (isShown) box.current?.scrollIntoView({ block: 'nearest' });
