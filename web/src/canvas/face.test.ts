@@ -36,7 +36,7 @@ describe('the face of a card', () => {
   });
 
   it('forgets what became of a card that was edited since', () => {
-    expect(face({ document: edited, card: card({ state: 'failed', message: 'it cannot' }) })).toMatchObject({ state: '', foot: 'edited', line: '10' });
+    expect(face({ document: edited, card: card({ state: 'failed', message: 'it cannot' }) })).toMatchObject({ state: '', foot: 'edited', line: 'epochs 10' });
     expect(face({ card: card({ state: 'failed', message: 'it cannot' }) })).toMatchObject({ state: 'failed', line: 'it cannot' });
   });
 

@@ -65,8 +65,8 @@ describe('the form of a card', () => {
   });
 
   it('sums a card up in a line by what differs from the defaults', () => {
-    expect(summaryOf(card, { hidden: [4, 2], model_type: 'lstm', cells: 1 })).toBe('lstm, 4 – 2, 1');
-    expect(summaryOf(card, { model_type: 'mlp', epochs: 50, hidden: [128, 64], cells: 3 })).toBe('3');
+    expect(summaryOf(card, { hidden: [4, 2], model_type: 'lstm', cells: 1 })).toBe('lstm, hidden 4 – 2, cells 1');
+    expect(summaryOf(card, { model_type: 'mlp', epochs: 50, hidden: [128, 64], cells: 3 })).toBe('cells 3');
   });
 
   it('begins with what people look for first, and ends with what means nothing beside what is chosen', () => {

@@ -197,8 +197,11 @@ export function summaryOf(type: CardType | undefined, config: Tree): string {
   const usual = (name: string) => textOf(type?.settings.properties?.[name]?.default as Value | undefined);
   const said = order
     .filter((name) => config[name] !== null && isOwn({ usual: usual(name) }, config[name]))
-    .map((name) => config[name])
-    .filter((value) => typeof value !== 'boolean' && !isTree(value) && !(Array.isArray(value) && value.length === 0))
-    .map((value) => (Array.isArray(value) ? value.join(' – ') : String(value)));
+    .map((name): [string, Value] => [name, config[name]!])
+    .filter(([, value]) => typeof value !== 'boolean' && !isTree(value) && !(Array.isArray(value) && value.length === 0))
+    .map(([name, value]) => {
+      const words = Array.isArray(value) ? value.join(' – ') : String(value);
+      return /^[\d.]/.test(words) ? `${name.replaceAll('_', ' ')} ${words}` : words; // a number alone says little
+    });
   return said.slice(0, 3).join(', ');
 }
