@@ -22,7 +22,7 @@ void ProgressFile::run_started(const std::filesystem::path& folder) {
 
 void ProgressFile::card_started(const Card& card) {
   card_ = card.id;
-  step_ = total_steps_ = 0;
+  step_ = total_steps_ = epochs_ = 0;
   epoch_.reset();
   standing_.reset();
   write();
@@ -37,6 +37,11 @@ void ProgressFile::card_finished(const Card& card, const CardOutcome& outcome) {
 void ProgressFile::epoch_finished(const EpochReport& report) {
   epoch_ = report;
   next_.epoch_finished(report);
+}
+
+void ProgressFile::epochs_planned(std::int64_t epochs) {
+  epochs_ = epochs;
+  next_.epochs_planned(epochs);
 }
 
 void ProgressFile::ensemble_advanced(const EnsembleStanding& standing) {
@@ -71,6 +76,7 @@ void ProgressFile::write() {
     if (steps_per_second_ > 0)
       told["seconds_left"] = number_to_json(static_cast<double>(total_steps_ - step_) / steps_per_second_);
   }
+  if (epochs_ > 0) told["epochs"] = epochs_;
   if (epoch_) {
     told["epoch"] = epoch_number(*epoch_);
     told["train_loss"] = number_to_json(epoch_->record.train_loss);

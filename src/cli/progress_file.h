@@ -28,6 +28,7 @@ class ProgressFile : public RunListener {
   void card_started(const Card& card) override;
   void card_finished(const Card& card, const CardOutcome& outcome) override;
   void epoch_finished(const EpochReport& report) override;
+  void epochs_planned(std::int64_t epochs) override;
   void advanced(std::int64_t step, std::int64_t total_steps, double steps_per_second) override;
   void ensemble_advanced(const EnsembleStanding& standing) override;
   void gpu_seen(const GpuReading& reading) override;
@@ -41,6 +42,7 @@ class ProgressFile : public RunListener {
   std::string card_;
   std::int64_t step_ = 0;
   std::int64_t total_steps_ = 0;
+  std::int64_t epochs_ = 0;  // to be trained; 0: not known
   double steps_per_second_ = 0;
   std::optional<EpochReport> epoch_;
   std::optional<EnsembleStanding> standing_;

@@ -55,6 +55,7 @@ ExitCode run(const RunCommand& command) {
   options.only = command.only;
   options.use_cache = !command.no_cache;
   options.profile = command.profile;
+  options.keep_refused = !command.show.progress_file.empty();
   if (!command.resume.empty()) {
     const ListedRun earlier = run_named(command.resume, command.out);
     if (exists(earlier.paths.folder / "sweep.yaml"))

@@ -12,6 +12,7 @@
 #include "cli/commands_flag.h"
 #include "cli/terminal.h"
 #include "pipeline/document.h"
+#include "pipeline/known_columns.h"
 #include "pipeline/seed_form.h"
 #include "pipeline/sweep_document.h"
 
@@ -60,10 +61,21 @@ std::optional<SweepDocument> sweep_in(const ValidateOptions& options) {
   return load_sweep(options.document, options.assignments);
 }
 
+// Names of datasets and columns, as far as records tell them.
+void check_names(const ValidateOptions& options, Document& document) {
+  const KnownNames known = known_names(document);
+  config::Diagnostics diagnostics(options.document);
+  for (const config::Diagnostic& each : known.no_columns) diagnostics.add(each.line, each.path, each.message);
+  diagnostics.refuse_if_any();
+  for (const config::Diagnostic& each : known.no_sources)
+    document.notes.push_back(fmt::format("{}: {}", each.path, each.message));
+}
+
 ExitCode validate(const ValidateOptions& options) {
   try {
     const std::optional<SweepDocument> sweep = sweep_in(options);
-    const Document document = sweep ? sweep->base : load_pipeline(options.document, options.assignments);
+    Document document = sweep ? sweep->base : load_pipeline(options.document, options.assignments);
+    check_names(options, document);
     if (sweep && !options.json) {
       print(as_text(options, *sweep));
     } else if (options.json) {

@@ -18,6 +18,7 @@
 #include <arrow/table.h>
 
 #include "base/error.h"
+#include "base/setting_error.h"
 #include "base/text.h"
 #include "data/array_columns.h"
 #include "data/column_scale.h"
@@ -66,8 +67,9 @@ std::vector<std::string> wanted_columns(const Table& training, const Preparation
   for (const std::string& name : config.feature_columns) {
     column_position(training, name);
     if (std::ranges::find(answers, name) != answers.end())
-      refuse("feature_columns names the target_column '{}'", name);
-    if (!seen.insert(name).second) refuse("feature_columns names '{}' twice", name);
+      refuse_setting("feature_columns", "feature_columns names the target_column '{}'", name);
+    if (!seen.insert(name).second)
+      refuse_setting("feature_columns", "feature_columns names '{}' twice", name);
   }
   return config.feature_columns;
 }

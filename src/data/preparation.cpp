@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/setting_error.h"
 #include "data/date_parts.h"
 #include "data/feature_columns.h"
 #include "data/relative_answers.h"
@@ -41,8 +42,9 @@ void refuse_statistics_of_path(const std::vector<PreparedColumn>& columns, std::
 // The other columns of such rows are answers too, or the past that the answers follow.
 void refuse_other_target(const Table& training, const std::string& target) {
   if (!training.windows || target == training.windows->config.target_column) return;
-  refuse("target_column is '{}', but the answers of these windows are those of '{}'; name that one", target,
-         training.windows->config.target_column);
+  refuse_setting("target_column",
+                 "target_column is '{}', but the answers of these windows are those of '{}'; name that one",
+                 target, training.windows->config.target_column);
 }
 
 }  // namespace
@@ -53,14 +55,15 @@ Preparation Preparation::fit(const Table& training, const PreparationConfig& con
   refuse_other_form(training, form);
   refuse_other_target(training, config.target_column);
   if (!config.mask_column.empty() && form.members_of_set == 0)
-    refuse("mask_column is for models that read sets, which this one does not");
+    refuse_setting("mask_column", "mask_column is for models that read sets, which this one does not");
   if (!config.weight_column.empty()) {
     column_position(training, config.weight_column);
     if (config.weight_column == config.target_column)
-      refuse("weight_column and target_column are both '{}'", config.target_column);
+      refuse_setting("weight_column", "weight_column and target_column are both '{}'", config.target_column);
     const std::vector<std::string> parts = target_parts(training, config.target_column);
     if (std::ranges::find(parts, config.weight_column) != parts.end())
-      refuse("weight_column '{}' is part of the target '{}'", config.weight_column, config.target_column);
+      refuse_setting("weight_column", "weight_column '{}' is part of the target '{}'", config.weight_column,
+                     config.target_column);
   }
   InputForm wanted = form;
   if (config.scaling != Scaling::automatic) wanted.scaling = config.scaling;

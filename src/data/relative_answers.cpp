@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/setting_error.h"
 #include "data/last_value.h"
 #include "data/windows.h"
 
@@ -67,7 +68,8 @@ std::optional<RelativeAnswers> learn_relative_answers(const Table& training, con
   for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= bases[i / steps];
   learnt.differences = mean_and_scale(differences);
   if (!std::isfinite(learnt.differences.scale))
-    refuse("target_column '{}' has values too large to work with", config.target_column);
+    refuse_setting("target_column", "target_column '{}' has values too large to work with",
+                   config.target_column);
   if (!decides) return learnt;
   const double explained = 1 - sum_of_squares(differences, 0) / sum_of_squares(answers, learnt.unknown_base);
   if (!(explained > 0)) {

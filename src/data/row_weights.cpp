@@ -6,6 +6,7 @@
 #include <arrow/table.h>
 
 #include "base/error.h"
+#include "base/setting_error.h"
 #include "data/column_values.h"
 
 namespace stoker {
@@ -16,15 +17,18 @@ std::vector<double> column_weights(const Table& table, const std::string& column
   const auto values = table.column(column);
   const ColumnKind kind = kind_of(*values->type());
   if (kind == ColumnKind::text || kind == ColumnKind::unsupported || kind == ColumnKind::empty)
-    refuse("weight_column '{}' does not contain numbers; a weight must be a number of at least 0", column);
+    refuse_setting("weight_column",
+                   "weight_column '{}' does not contain numbers; a weight must be a number of at least 0",
+                   column);
   std::vector<double> numbers = read_numbers(*values);
   for (std::size_t row = 0; row < numbers.size(); ++row) {
     if (std::isfinite(numbers[row]) && numbers[row] >= 0) continue;
-    refuse("weight_column '{}': the value in row {} is {}; a weight must be a number of at least 0", column,
-           table.row_number(static_cast<std::int64_t>(row)),
-           std::isnan(numbers[row]) ? "missing or NaN"
-           : numbers[row] < 0       ? "negative"
-                                    : "infinite");
+    refuse_setting("weight_column",
+                   "weight_column '{}': the value in row {} is {}; a weight must be a number of at least 0",
+                   column, table.row_number(static_cast<std::int64_t>(row)),
+                   std::isnan(numbers[row]) ? "missing or NaN"
+                   : numbers[row] < 0       ? "negative"
+                                            : "infinite");
   }
   return numbers;
 }

@@ -14,6 +14,7 @@
 #include <arrow/table.h>
 
 #include "base/error.h"
+#include "base/setting_error.h"
 #include "base/text.h"
 #include "data/arrow_result.h"
 #include "data/column_values.h"
@@ -49,18 +50,21 @@ void refuse_strange_times(const Table& table, const arrow::ChunkedArray& column,
   const ColumnKind kind = kind_of(*column.type());
   if (kind == ColumnKind::text) {
     const TextValues texts = read_texts(table.column(name));
-    refuse(
+    refuse_setting(
+        "time_column",
         "time_column '{}' contains text, such as '{}'; give the form of its dates in date_columns of "
         "data_load, for example {{{}: '%d/%m/%Y'}} (--date-columns '{}=%d/%m/%Y')",
         name, texts.values.empty() ? "" : shortened(texts.values.front()), name, name);
   }
   if (kind != ColumnKind::integer && kind != ColumnKind::real && kind != ColumnKind::time)
-    refuse("time_column '{}' contains {}, not times or numbers", name, column.type()->ToString());
+    refuse_setting("time_column", "time_column '{}' contains {}, not times or numbers", name,
+                   column.type()->ToString());
   if (count_missing(column) == 0) return;
   std::vector<double> numbers = read_numbers(column);
   const auto missing = std::ranges::find_if(numbers, [](double each) { return std::isnan(each); });
-  refuse("time_column '{}': the time in row {} is missing; remove the rows without a time", name,
-         table.row_number(missing - numbers.begin()));
+  refuse_setting("time_column",
+                 "time_column '{}': the time in row {} is missing; remove the rows without a time", name,
+                 table.row_number(missing - numbers.begin()));
 }
 
 Times times_of(const Table& table, const std::string& name) {
@@ -138,7 +142,8 @@ class Ordering {
     const auto twice = std::ranges::adjacent_find(begin, end, {}, key);
     if (twice == end) return;
     const auto value = or_fail(table_.column(time_column_)->GetScalar(*twice), "reading a time");
-    refuse(
+    refuse_setting(
+        "time_column",
         "time_column '{}': rows {} and {}{} have the same time, {}; a series has one row for each moment: "
         "remove one of them, or name the column that tells several series apart as group_column",
         time_column_, table_.row_number(*twice), table_.row_number(*std::next(twice)), in_group(group.name),

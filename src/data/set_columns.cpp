@@ -9,6 +9,7 @@
 #include <arrow/type.h>
 
 #include "base/error.h"
+#include "base/setting_error.h"
 #include "base/text.h"
 #include "data/array_columns.h"
 #include "data/column_scale.h"
@@ -200,7 +201,7 @@ void refuse_among(const SetColumns& set, const ArrayOfRows& array, const std::ve
     if (is_part_of(answer, set, array))
       refuse("column '{}' is to be predicted, but it is part of the set that is predicted from", answer);
   if (!weights.empty() && is_part_of(weights, set, array))
-    refuse("weight_column '{}' is part of the set that is predicted from", weights);
+    refuse_setting("weight_column", "weight_column '{}' is part of the set that is predicted from", weights);
 }
 
 }  // namespace
@@ -219,9 +220,10 @@ SetColumns find_set(const Table& table, const PreparationConfig& config, const I
   if (!set.mask.empty()) {
     const std::size_t places = array_parts(table, set.mask).size();
     if (places != size_of(set.count))
-      refuse("mask_column is '{}', which has {} ({}_0, {}_1, …), but the set '{}' has {}", set.mask,
-             counted(places, "column"), set.mask, set.mask, set.members,
-             counted(static_cast<std::size_t>(set.count), "member"));
+      refuse_setting("mask_column",
+                     "mask_column is '{}', which has {} ({}_0, {}_1, …), but the set '{}' has {}", set.mask,
+                     counted(places, "column"), set.mask, set.mask, set.members,
+                     counted(static_cast<std::size_t>(set.count), "member"));
   }
   return set;
 }

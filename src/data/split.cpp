@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/setting_error.h"
 #include "base/text.h"
 #include "data/time_order.h"
 #include "data/value_rows.h"
@@ -86,8 +87,10 @@ SplitRows split_strata(const std::vector<ValueRows>& strata, const SplitConfig& 
   for (std::size_t s = 0; s < strata.size(); ++s) {
     const auto size = static_cast<std::int64_t>(strata[s].rows.size());
     if (size < 2) {
-      refuse("stratify_column '{}': the value '{}' occurs in a single row, which cannot be in both parts",
-             config.stratify_column, strata[s].value);
+      refuse_setting(
+          "stratify_column",
+          "stratify_column '{}': the value '{}' occurs in a single row, which cannot be in both parts",
+          config.stratify_column, strata[s].value);
     }
     const double want_first = config.train_ratio * static_cast<double>(size) + carry_first;
     const double want_both =
@@ -120,7 +123,8 @@ SplitRows split_in_time(const Table& table, const SplitConfig& config) {
 // Groups in shuffled order side by side; a group goes to the part in which its middle row lies.
 SplitRows split_groups(const std::vector<ValueRows>& groups, std::int64_t rows, const SplitConfig& config) {
   if (groups.size() < 2) {
-    refuse("group_column '{}' has a single value, so all rows would be in one part", config.group_column);
+    refuse_setting("group_column", "group_column '{}' has a single value, so all rows would be in one part",
+                   config.group_column);
   }
   const Counts counts = counts_of(rows, config);
   const Rows order = shuffled(all_rows(static_cast<std::int64_t>(groups.size())), config.random_seed, 0);

@@ -7,6 +7,7 @@
 #include <arrow/scalar.h>
 
 #include "base/error.h"
+#include "base/setting_error.h"
 #include "data/arrow_result.h"
 #include "data/column_values.h"
 #include "data/date_form.h"
@@ -19,8 +20,8 @@ namespace {
 std::string column_of_times(const Table& table, const std::string& given, const std::string& setting) {
   const std::string of_windows = table.windows ? table.windows->config.time_column : "";
   if (!given.empty() && table.windows && given != of_windows)
-    refuse("time_column is '{}', but the windows are in the order of {}; leave it out", given,
-           of_windows.empty() ? "their rows" : "'" + of_windows + "'");
+    refuse_setting("time_column", "time_column is '{}', but the windows are in the order of {}; leave it out",
+                   given, of_windows.empty() ? "their rows" : "'" + of_windows + "'");
   const std::string name = table.windows ? of_windows : given;
   if (name.empty()) refuse("{} needs a time_column{}", setting, table.windows ? " of the card windows" : "");
   return name;
@@ -36,7 +37,8 @@ double time_in(const std::string& text, const arrow::ChunkedArray& column, const
     refuse("{} '{}' is no time; write it as 2024-07-01 or 2024-07-01 14:30", setting, text);
   }
   if (!is_numeric(kind))
-    refuse("time_column '{}' contains {}, not times or numbers", name, column.type()->ToString());
+    refuse_setting("time_column", "time_column '{}' contains {}, not times or numbers", name,
+                   column.type()->ToString());
   const auto number = number_in(text);
   if (!number || !std::isfinite(*number))
     refuse("{} '{}' is no number, but column '{}' holds numbers", setting, text, name);
@@ -58,8 +60,9 @@ std::vector<std::int64_t> rows_from_time(const Table& table, const std::string& 
   std::vector<std::int64_t> rows;
   for (std::size_t row = 0; row < times.size(); ++row) {
     if (std::isnan(times[row]))
-      refuse("time_column '{}': the time in row {} is missing; remove the rows without a time", name,
-             table.row_number(static_cast<std::int64_t>(row)));
+      refuse_setting("time_column",
+                     "time_column '{}': the time in row {} is missing; remove the rows without a time", name,
+                     table.row_number(static_cast<std::int64_t>(row)));
     if (times[row] >= cut) rows.push_back(static_cast<std::int64_t>(row));
   }
   return rows;
@@ -75,9 +78,9 @@ SplitRows split_from_time(const Table& table, const std::string& time_column, co
     const auto column = table.column(column_of_times(table, time_column, "test_from"));
     const std::vector<double> times = read_numbers(*column);
     const auto [earliest, latest] = std::ranges::minmax_element(times);
-    refuse("test_from '{}' leaves no row to {}: the times go from {} to {}", from,
-           rows.first.empty() ? "train on" : "test with", text_at(*column, earliest - times.begin()),
-           text_at(*column, latest - times.begin()));
+    refuse_setting("test_from", "test_from '{}' leaves no row to {}: the times go from {} to {}", from,
+                   rows.first.empty() ? "train on" : "test with", text_at(*column, earliest - times.begin()),
+                   text_at(*column, latest - times.begin()));
   }
   return table.time_order ? without_overlap(table, rows.first, std::move(rows.second)) : rows;
 }

@@ -10,6 +10,7 @@
 #include <arrow/util/byte_size.h>
 
 #include "base/error.h"
+#include "base/setting_error.h"
 #include "base/text.h"
 #include "data/arrow_result.h"
 #include "data/column_values.h"
@@ -63,8 +64,9 @@ int column_position(const Table& table, const std::string& name) {
   const int position = table.columns ? table.columns->schema()->GetFieldIndex(name) : -1;
   if (position < 0) {
     const std::vector<std::string> names = table.column_names();
-    refuse("column '{}' is not in the table, which has {}{}", name,
-           names.empty() ? "no columns" : shortened(join(names, ", ")), did_you_mean(name, names));
+    throw ColumnError(name, fmt::format("column '{}' is not in the table, which has {}{}", name,
+                                        names.empty() ? "no columns" : shortened(join(names, ", ")),
+                                        did_you_mean(name, names)));
   }
   return position;
 }

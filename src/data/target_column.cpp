@@ -13,6 +13,7 @@
 #include <arrow/table.h>
 
 #include "base/error.h"
+#include "base/setting_error.h"
 #include "base/text.h"
 #include "data/column_values.h"
 #include "data/windows.h"
@@ -29,25 +30,33 @@ std::shared_ptr<arrow::ChunkedArray> target_values(const Table& table, const std
   auto values = table.column(column);
   const ColumnKind kind = kind_of(*values->type());
   if (kind == ColumnKind::unsupported) {
-    refuse("target_column '{}' has type {}, which cannot be predicted: choose a column of numbers or text",
-           column, values->type()->ToString());
+    refuse_setting(
+        "target_column",
+        "target_column '{}' has type {}, which cannot be predicted: choose a column of numbers or text",
+        column, values->type()->ToString());
   }
-  if (kind == ColumnKind::empty) refuse("target_column '{}' has no values: all of them are missing", column);
+  if (kind == ColumnKind::empty)
+    refuse_setting("target_column", "target_column '{}' has no values: all of them are missing", column);
   return values;
 }
 
-std::string how_to_leave_out(const std::string& column) {
-  return fmt::format(
-      "remove the rows without a target, or leave them out by a data_filter card (where: ['{} is not null'])",
-      column);
+// What a model is to predict must be there in every row that it learns from or is measured by.
+[[noreturn]] void refuse_missing_targets(const std::string& column, std::size_t missing, std::int64_t rows,
+                                         std::int64_t first) {
+  throw SettingError(
+      "target_column",
+      fmt::format("target_column '{}': the value is missing in {} of {}, first in row {}; remove {}, or "
+                  "leave {} out with a card Filter rows (data_filter, where: ['{} is not null'])",
+                  column, missing, counted(static_cast<std::uint64_t>(rows), "row"), first,
+                  missing == 1 ? "that row" : "those rows", missing == 1 ? "it" : "them", column));
 }
 
 TextValues complete_texts(const Table& table, const std::string& column) {
   TextValues texts = read_texts(target_values(table, column));
   const auto missing = std::find(texts.missing.begin(), texts.missing.end(), 1);
   if (missing != texts.missing.end()) {
-    refuse("target_column '{}': the value in row {} is missing; {}", column,
-           table.row_number(missing - texts.missing.begin()), how_to_leave_out(column));
+    refuse_missing_targets(column, static_cast<std::size_t>(std::ranges::count(texts.missing, 1)),
+                           table.rows(), table.row_number(missing - texts.missing.begin()));
   }
   return texts;
 }
@@ -75,14 +84,16 @@ struct NumbersInText {
 void refuse_slips(const NumbersInText& found, const std::string& column, TaskChoice task) {
   if (found.others == 0) return;  // numbers kept as text are classes
   if (task == TaskChoice::regression) {
-    refuse(
+    refuse_setting(
+        "target_column",
         "target_column '{}' holds '{}' in row {}: a non-numeric target for regression; correct the value or "
         "set task "
         "to binary or multiclass",
         column, found.first_other, found.row_of_first_other);
   }
   if (task == TaskChoice::automatic && found.numbers >= 9 * found.others) {
-    refuse(
+    refuse_setting(
+        "target_column",
         "target_column '{}' contains numbers, but also '{}' in row {}; correct the value, or set task to "
         "multiclass "
         "if the "
@@ -108,7 +119,8 @@ LearntTarget learn_classes(const TextValues& texts, const PreparationConfig& con
   std::unordered_set<std::string_view> distinct(texts.values.begin(), texts.values.end());
   const std::string& column = config.target_column;
   if (distinct.size() < 2) {
-    refuse(
+    refuse_setting(
+        "target_column",
         "target_column '{}' has a single class ('{}') in the rows to train on: there is nothing to tell "
         "apart",
         column, *distinct.begin());
@@ -116,7 +128,8 @@ LearntTarget learn_classes(const TextValues& texts, const PreparationConfig& con
   const bool all_different = distinct.size() == texts.values.size() && texts.values.size() >= 20;
   const bool all_numbers = std::all_of(distinct.begin(), distinct.end(), [](auto x) { return number_in(x); });
   if (all_different && all_numbers) {
-    refuse(
+    refuse_setting(
+        "target_column",
         "target_column '{}' was read as text, although its {} training values are numbers: a row that is not "
         "trained on holds a value that is not a number, or text_columns names the column; correct that "
         "value, or "
@@ -124,14 +137,16 @@ LearntTarget learn_classes(const TextValues& texts, const PreparationConfig& con
         column, texts.values.size());
   }
   if (all_different) {
-    refuse(
+    refuse_setting(
+        "target_column",
         "target_column '{}' has a different class in each of the {} rows: nothing can be learnt from "
         "that",
         column, texts.values.size());
   }
   distinct.insert(config.classes.begin(), config.classes.end());
   if (config.task == TaskChoice::automatic && distinct.size() > most_guessed_classes) {
-    refuse(
+    refuse_setting(
+        "target_column",
         "target_column '{}' is text with {} different values, more than the {} that are treated as classes "
         "automatically; set task to multiclass if they are meant to be classes",
         column, distinct.size(), most_guessed_classes);
@@ -151,7 +166,8 @@ LearntTarget learn_regression(const std::vector<double>& numbers, const std::str
                               const Notes& notes) {
   LearntTarget target;
   const MeanAndScale found = mean_and_scale(numbers);
-  if (!std::isfinite(found.scale)) refuse("target_column '{}' has values too large to work with", column);
+  if (!std::isfinite(found.scale))
+    refuse_setting("target_column", "target_column '{}' has values too large to work with", column);
   if (std::all_of(numbers.begin(), numbers.end(), [&](double x) { return x == numbers.front(); })) {
     notes(Severity::warning, fmt::format("target_column '{}' is {} in every row to train on", column,
                                          number_text(numbers.front())));
@@ -252,7 +268,8 @@ LearntTarget learn_target(const Table& training, const PreparationConfig& config
     found.count(training, texts);
     refuse_slips(found, column, config.task);
     if (config.task == TaskChoice::regression) {
-      refuse(
+      refuse_setting(
+          "target_column",
           "target_column '{}' is text: a non-numeric target for regression; set task to binary or multiclass",
           column);
     }
@@ -280,17 +297,21 @@ namespace {
 std::vector<double> numbers_of_part(const Table& table, const std::string& column) {
   const auto values = target_values(table, column);
   if (kind_of(*values->type()) == ColumnKind::text) {
-    refuse("target_column '{}' contains text, but held numbers in training", column);
+    refuse_setting("target_column", "target_column '{}' contains text, but held numbers in training", column);
   }
   std::vector<double> numbers = read_numbers(*values);
   const auto wrong = std::find_if(numbers.begin(), numbers.end(), [](double x) { return !std::isfinite(x); });
   if (wrong != numbers.end()) {
     const std::int64_t row = table.row_number(wrong - numbers.begin());
     if (std::isnan(*wrong))
-      refuse("target_column '{}': the value in row {} is missing or NaN; {}", column, row,
-             how_to_leave_out(column));
-    refuse("target_column '{}': the value in row {} is infinite; remove the rows without a usable target",
-           column, row);
+      refuse_missing_targets(
+          column,
+          static_cast<std::size_t>(std::ranges::count_if(numbers, [](double x) { return std::isnan(x); })),
+          table.rows(), row);
+    refuse_setting(
+        "target_column",
+        "target_column '{}': the value in row {} is infinite; remove the rows without a usable target",
+        column, row);
   }
   return numbers;
 }
@@ -328,8 +349,10 @@ std::vector<std::int64_t> target_class_numbers(const Table& table, const std::st
   for (std::size_t row = 0; row < numbers.size(); ++row) {
     const auto found = number_of.find(texts.values[row]);
     if (found == number_of.end()) {
-      refuse("target_column '{}': '{}' in row {} is not one of the {} classes of the training rows", column,
-             shortened(texts.values[row]), table.row_number(static_cast<std::int64_t>(row)), classes.size());
+      refuse_setting("target_column",
+                     "target_column '{}': '{}' in row {} is not one of the {} classes of the training rows",
+                     column, shortened(texts.values[row]), table.row_number(static_cast<std::int64_t>(row)),
+                     classes.size());
     }
     numbers[row] = found->second;
   }

@@ -14,6 +14,7 @@
 #include <arrow/table.h>
 
 #include "base/error.h"
+#include "base/setting_error.h"
 #include "base/text.h"
 #include "data/arrow_result.h"
 #include "data/column_values.h"
@@ -31,8 +32,9 @@ void keep_answered(const WindowsConfig& config, LastMoments& last_moments, const
   const std::size_t all = last_moments.size();
   std::erase_if(last_moments, [&](std::int64_t last) { return !can_tell(last); });
   if (last_moments.empty())
-    refuse("target_column '{}': no window has an answer, because the value of each {}", config.target_column,
-           reason);
+    refuse_setting("target_column",
+                   "target_column '{}': no window has an answer, because the value of each {}",
+                   config.target_column, reason);
   const std::size_t without = all - last_moments.size();
   if (without > 0)
     notes(Severity::warning,
@@ -45,8 +47,9 @@ void keep_answered(const WindowsConfig& config, LastMoments& last_moments, const
 std::vector<double> target_series(const std::shared_ptr<arrow::ChunkedArray>& column,
                                   const WindowsConfig& config) {
   if (!is_numeric(kind_of(*column->type())))
-    refuse("target_column '{}' does not contain numbers, which answer: {} needs; use ahead or given",
-           config.target_column, config::name_of(config.answer));
+    refuse_setting("target_column",
+                   "target_column '{}' does not contain numbers, which answer: {} needs; use ahead or given",
+                   config.target_column, config::name_of(config.answer));
   return read_numbers(*column);
 }
 
@@ -107,8 +110,8 @@ std::vector<NewColumn> answers_of(const Table& sorted, const WindowsConfig& conf
                                   std::vector<std::int64_t>& last_moments, const Notes& notes) {
   const auto column = sorted.column(config.target_column);
   if (kind_of(*column->type()) == ColumnKind::unsupported)
-    refuse("target_column '{}' has type {}, which cannot be predicted", config.target_column,
-           column->type()->ToString());
+    refuse_setting("target_column", "target_column '{}' has type {}, which cannot be predicted",
+                   config.target_column, column->type()->ToString());
   if (config.answer == Answer::direction) return directions(column, config, last_moments, notes);
   if (config.answer == Answer::path) target_series(column, config);
   const std::vector<std::uint8_t> missing = missing_values_in(column);

@@ -7,6 +7,7 @@
 #include <arrow/table.h>
 
 #include "base/error.h"
+#include "base/setting_error.h"
 #include "base/text.h"
 #include "data/array_columns.h"
 #include "data/carry_forward.h"
@@ -46,7 +47,8 @@ std::vector<std::string> features_of(const Table& table, const WindowsConfig& co
   std::set<std::string> seen;
   for (const std::string& name : config.feature_columns) {
     column_position(table, name);
-    if (!seen.insert(name).second) refuse("feature_columns names '{}' twice", name);
+    if (!seen.insert(name).second)
+      refuse_setting("feature_columns", "feature_columns names '{}' twice", name);
   }
   if (!config.feature_columns.empty()) return config.feature_columns;
   std::vector<std::string> names;

@@ -45,6 +45,13 @@ struct CardContext {
   std::function<void()> work_returned = [] {};
 };
 
+// A setting that means something only where another one has one of these values.
+struct OnlyWith {
+  std::string setting;
+  std::string other;
+  std::vector<std::string> values;
+};
+
 // A type of card, declared in one file of cards/ and listed in cards.cpp.
 struct CardType {
   std::string name;
@@ -61,6 +68,14 @@ struct CardType {
   std::vector<std::string> address_settings = {};
   // Settings that do not change what the card puts out; they are no part of its identity.
   std::vector<std::string> passing_settings = {};
+  // Settings that name columns of the table that the card reads or, where it reads none, of its source; those
+  // that are conditions on such columns; and those that name datasets on record.
+  std::vector<std::string> column_settings = {};
+  std::vector<std::string> condition_settings = {};
+  std::vector<std::string> dataset_settings = {};
+  // Settings that people look for first, in the order in which they do, those of `more_settings` among them.
+  std::vector<std::string> first_settings = {};
+  std::vector<OnlyWith> only_with = {};
   // These four may be those of one among many of a kind, such as the operator's commands, and then have to
   // know which.
   std::function<config::Described()> describe = nullptr;
@@ -83,6 +98,9 @@ struct CardType {
   std::optional<Table> (*first_rows)(const Outside& outside) = nullptr;
   // For a card that reads a table from outside: what people call what it reads, without anything secret.
   std::string (*source_name)(const config::Value& config) = nullptr;
+  // For such a card: its columns, where they are known without reading it. Refuses a source that is known not
+  // to be there.
+  std::optional<std::vector<std::string>> (*columns_of_source)(const config::Value& config) = nullptr;
   // For a card that passes rows on: what they carry from there on, such as the column of their groups.
   void (*mark_rows)(const config::Value& config, Table& rows) = nullptr;
   // For a card that passes on some of its rows: its settings with which they are all to be trained on.

@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "pipeline/graph.h"
+#include "pipeline/known_columns.h"
 #include "pipeline/seed_form.h"
 #include "pipeline/space.h"
 
@@ -54,6 +56,17 @@ void check_value(const Value& written, const std::filesystem::path& folder, cons
   checked.pipeline = std::move(document);
 }
 
+// The document stays as it was read: who has what is missing may run it.
+void check_names(const Value& written, CheckedDocument& checked) {
+  const Document* document = checked.document();
+  if (document == nullptr) return;
+  checked.warnings = tests_on_training_rows(document->cards);
+  KnownNames known = known_names(*document, &written);
+  checked.columns = std::move(known.columns);
+  for (const auto* found : {&known.no_sources, &known.no_columns})
+    checked.problems.insert(checked.problems.end(), found->begin(), found->end());
+}
+
 }  // namespace
 
 const Document* CheckedDocument::document() const {
@@ -66,7 +79,9 @@ CheckedDocument check_document(std::string_view text, const std::filesystem::pat
   CheckedDocument checked;
   Diagnostics diagnostics{std::string(name_of_text)};
   try {
-    check_value(config::parse_document(text, std::string(name_of_text)), folder, types, diagnostics, checked);
+    const Value written = config::parse_document(text, std::string(name_of_text));
+    check_value(written, folder, types, diagnostics, checked);
+    if (diagnostics.empty()) check_names(written, checked);
   } catch (const Error& error) {
     if (error.code() != ExitCode::wrong_request || error.cause() == Cause::machine) throw;
     // What the diagnostics have is told line by line; this is what they do not have.

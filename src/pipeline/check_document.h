@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,10 @@ struct CheckedDocument {
   // In the order of the document's lines; those that belong to no line are of line 0.
   std::vector<config::Diagnostic> problems;
   std::vector<std::string> notes;
+  // What may run as it is, and is most likely not what was meant.
+  std::vector<config::Diagnostic> warnings;
+  // By card, as far as they are known without reading rows (known_columns.h).
+  std::map<std::string, std::vector<std::string>> columns;
   // Where nothing is wrong with it.
   std::optional<Document> pipeline;
   std::optional<SweepDocument> sweep;  // of a document with searched settings, in place of the pipeline

@@ -66,6 +66,9 @@ class DocumentReader {
     }
     document.cards = in_running_order(document.cards, diagnostics_);
     document.notes = diagnostics_.notes();
+    if (diagnostics_.empty())
+      for (const config::Diagnostic& each : tests_on_training_rows(document.cards))
+        document.notes.push_back(fmt::format("{}: {}", each.path, each.message));
     return document;
   }
 

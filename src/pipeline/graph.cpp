@@ -60,6 +60,14 @@ class Connections {
     }
   }
 
+  // Of a card that measures a model.
+  void check_test(const Card& card) const {
+    if (card.kind == nullptr) return;
+    const Input* tested = input_of_rows(*card.kind, Rows::tested_on);
+    if (tested == nullptr) return;
+    for (const Connection& rows : connections_to(card, tested->name)) report_test(card, *tested, rows);
+  }
+
  private:
   // Null where there is none, or its type is unknown.
   const Card* card_at(const Connection& connection) const {
@@ -161,6 +169,31 @@ class Connections {
         }
       }
     }
+  }
+
+  void report_test(const Card& card, const Input& tested, const Connection& rows) const {
+    for (const Card* training : trainings_before(card)) {
+      const Input* trained = input_of_rows(*training->kind, Rows::trained_on);
+      for (const Connection& on : connections_to(*training, trained->name)) {
+        if (!have_rows_in_common(rows, on)) continue;
+        const std::string other = other_part_of(rows);
+        diagnostics_.add(rows.line, path_of(card, tested, rows),
+                         fmt::format("{}.{} has rows that the card {} is trained on, so that the metrics say "
+                                     "how well the model remembers them, not how well it predicts{}",
+                                     rows.card, rows.output, training->id,
+                                     other.empty() ? "" : "; connect " + other + " to measure that"));
+        return;
+      }
+    }
+  }
+
+  // "split.test_dataset" for split.train_dataset: rows of the same card that are not these; else "".
+  std::string other_part_of(const Connection& rows) const {
+    const Card* source = card_at(rows);
+    if (source == nullptr || !divides_rows(*source)) return "";
+    for (const Output& output : source->kind->outputs)
+      if (output.type == PortType::table && output.name != rows.output) return rows.card + "." + output.name;
+    return "";
   }
 
   void report_unknown_input(const Card& card, const Connection& connection) const {
@@ -304,6 +337,13 @@ class RunningOrder {
 void check_connections(const std::vector<Card>& cards, Diagnostics& diagnostics) {
   const Connections connections(cards, diagnostics);
   for (const Card& card : cards) connections.check(card);
+}
+
+std::vector<config::Diagnostic> tests_on_training_rows(const std::vector<Card>& cards) {
+  Diagnostics found("");
+  const Connections connections(cards, found);
+  for (const Card& card : cards) connections.check_test(card);
+  return found.found();
 }
 
 std::vector<Card> in_running_order(const std::vector<Card>& cards, Diagnostics& diagnostics) {

@@ -13,6 +13,10 @@ namespace stoker {
 // must have one has one. Cards of unknown type are passed over: that they are unknown has been said.
 void check_connections(const std::vector<Card>& cards, config::Diagnostics& diagnostics);
 
+// Inputs that a model is measured by and that have rows in common with those that it was trained on: nothing
+// is wrong with that, but the metrics then say how well the model remembers.
+std::vector<config::Diagnostic> tests_on_training_rows(const std::vector<Card>& cards);
+
 // The cards so that each comes after those it reads from, otherwise in the given order. A cycle is reported
 // with its cards by name.
 std::vector<Card> in_running_order(const std::vector<Card>& cards, config::Diagnostics& diagnostics);

@@ -23,6 +23,7 @@ class Recorder : public TrainingListener {
     folder_.epoch_finished(card_, epoch);
     listener_.epoch_finished(epoch);
   }
+  void epochs_planned(std::int64_t epochs) override { listener_.epochs_planned(epochs); }
   // Once a chunk, and before any checkpoint.
   void advanced(std::int64_t step, std::int64_t total_steps, double steps_per_second) override {
     folder_.fail_if_gone();

@@ -26,6 +26,9 @@ struct RunOptions {
   std::string folder_name;
   std::string only;  // run this card and what it needs
   bool use_cache = true;
+  // A run that was refused before anything was trained leaves its folder all the same, for whoever watches to
+  // see what its first cards made.
+  bool keep_refused = false;
   bool profile = false;                                // profile.json says where the time went
   std::uint64_t cache_bytes = std::uint64_t{4} << 30;  // what the cache may hold when the run is over
   // A card that does not stop at its time limit is waited for so long, then the record of its end.

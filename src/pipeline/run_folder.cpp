@@ -207,6 +207,7 @@ RunFolder::RunFolder(fs::path folder, RunLock lock, const Document& document, Ru
 void RunFolder::begin_sitting(const char* event_name, const std::string& name) {
   record_.status = RunStatus::running;
   record_.error.clear();
+  record_.failed_at = {};
   record_.cards.clear();
   record_.trainings.clear();
   record_.results.clear();
@@ -354,15 +355,19 @@ void RunFolder::keep_report(const std::string& card, const std::string& output, 
              whole.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-double RunFolder::end(RunStatus status, const std::string& error, double seconds) {
+double RunFolder::end(RunStatus status, const std::string& error, double seconds,
+                      const RunRecord::FailedAt& failed_at) {
   const std::lock_guard lock(mutex_);
   record_.status = status;
   record_.error = error;
+  record_.failed_at = failed_at;
   record_.seconds = earlier_seconds_ + seconds;
   save_record();
-  event(("run_" + std::string(status_name(status))).c_str(),
-        error.empty() ? json{{"seconds", record_.seconds}}
-                      : json{{"seconds", record_.seconds}, {"error", error}});
+  json details{{"seconds", record_.seconds}};
+  if (!error.empty()) details["error"] = error;
+  if (!failed_at.card.empty()) details["card"] = failed_at.card;
+  if (!failed_at.setting.empty()) details["setting"] = failed_at.setting;
+  event(("run_" + std::string(status_name(status))).c_str(), details);
   return record_.seconds;
 }
 

@@ -61,7 +61,8 @@ class RunFolder {
   void keep_report(const std::string& card, const std::string& output, const nlohmann::json& whole);
 
   // Writes the end into run.json and events.jsonl. Returns the seconds of all sittings together.
-  double end(RunStatus status, const std::string& error, double seconds);
+  double end(RunStatus status, const std::string& error, double seconds,
+             const RunRecord::FailedAt& failed_at = {});
   // As if the run had never been.
   void remove();
   // Somebody deleted or moved the folder while this run filled it.

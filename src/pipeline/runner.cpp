@@ -1,5 +1,6 @@
 #include "pipeline/runner.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -8,6 +9,7 @@
 
 #include "base/elapsed.h"
 #include "base/error.h"
+#include "base/setting_error.h"
 #include "base/trace.h"
 #include "device/row_memory.h"
 #include "pipeline/card_runner.h"
@@ -30,6 +32,26 @@ std::set<std::string> cards_to_run(const Document& document, const std::string& 
 std::unique_ptr<RunFolder> folder_for(const Document& document, const RunOptions& options) {
   if (options.resume) return RunFolder::reopen(*options.resume, document);
   return RunFolder::make(options.out, document, {}, options.folder_name);
+}
+
+bool names_column(const config::Value* value, const std::string& column) {
+  if (value == nullptr) return false;
+  if (const auto* text = value->get_if<std::string>()) return *text == column;
+  const auto* list = value->get_if<config::Value::List>();
+  return list != nullptr &&
+         std::ranges::any_of(*list, [&](const config::Value& each) { return names_column(&each, column); });
+}
+
+// The setting of the card that the error is about; "" where that is not known.
+std::string setting_at_fault(const Card& card, const Error& error) {
+  if (const auto* of_setting = dynamic_cast<const SettingError*>(&error))
+    return card.config.find(of_setting->setting()) != nullptr ? of_setting->setting() : "";
+  const auto* of_column = dynamic_cast<const ColumnError*>(&error);
+  if (of_column == nullptr) return "";
+  for (const std::string& setting : card.kind->column_settings)
+    if (names_column(card.config.find(setting), of_column->column())) return setting;
+  for (const std::string& setting : card.kind->condition_settings) return setting;
+  return "";
 }
 
 // A run from its first card to its end, whatever that is.
@@ -73,6 +95,7 @@ class Run {
       throwing_errors([&] { run_card(card); });
     } catch (const Error& error) {
       if (error.code() == ExitCode::interrupted) throw_interrupted();
+      failed_at_ = {card.id, setting_at_fault(card, error)};
       throw Error(error.code(), fmt::format("card {}: {}", card.id, error.what()), error.cause());
     }
   }
@@ -144,7 +167,8 @@ class Run {
   // ended.
   void end_early(const Error& error) noexcept {
     if (folder_->is_gone()) return folder_->remove_leftovers();
-    const bool did_nothing = !options_.resume && !cards_.has_trained() && !recorder_.heard_of_training();
+    const bool did_nothing =
+        !options_.resume && !options_.keep_refused && !cards_.has_trained() && !recorder_.heard_of_training();
     if (error.code() == ExitCode::wrong_request && did_nothing) {
       folder_->remove();
       return;
@@ -157,7 +181,7 @@ class Run {
     try {
       const bool interrupted = error.code() == ExitCode::interrupted;
       folder_->end(interrupted ? RunStatus::interrupted : RunStatus::failed, error.what(),
-                   seconds_since(started_));
+                   seconds_since(started_), failed_at_);
     } catch (const std::exception&) {
       // Where the disk is full, the first error is the one to tell; a reader sees that the process is gone.
     }
@@ -168,7 +192,11 @@ class Run {
         fmt::format("card {}: took longer than its time_limit of {} s and could not be stopped", card.id,
                     card.time_limit);
     end_process(
-        message, [&] { folder_->end(RunStatus::failed, message, seconds_since(started_)); }, options_.grace);
+        message,
+        [&] {
+          folder_->end(RunStatus::failed, message, seconds_since(started_), {card.id, ""});
+        },
+        options_.grace);
   }
 
   const Document& document_;
@@ -180,6 +208,7 @@ class Run {
   std::unique_ptr<RunFolder> folder_;
   Recorder recorder_;
   RunSummary summary_;
+  RunRecord::FailedAt failed_at_;
   std::optional<Tracing> tracing_;
   CardRunner cards_;  // last, so that its threads end first
 };

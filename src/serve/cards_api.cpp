@@ -21,6 +21,22 @@ json order_of(const config::Fields& fields) {
   return names;
 }
 
+// What the values of settings are names of, so that a form can offer them.
+json names_in(const CardType& type) {
+  json names = json::object();
+  for (const std::string& setting : type.column_settings) names[setting] = "column";
+  for (const std::string& setting : type.condition_settings) names[setting] = "condition";
+  for (const std::string& setting : type.dataset_settings) names[setting] = "dataset";
+  return names;
+}
+
+json only_with_of(const CardType& type) {
+  json settings = json::object();
+  for (const OnlyWith& each : type.only_with)
+    settings[each.setting] = {{"setting", each.other}, {"values", each.values}};
+  return settings;
+}
+
 // All that a canvas needs to show a card of this type, and a form for its settings.
 json card_type_view(const CardType& type) {
   json view{{"name", type.name},
@@ -32,6 +48,9 @@ json card_type_view(const CardType& type) {
             {"trains", type.training != nullptr},
             {"settings", schema_of(type.describe().fields)},
             {"order", order_of(type.describe().fields)},
+            {"names", names_in(type)},
+            {"first", type.first_settings},
+            {"only_with", only_with_of(type)},
             {"more_settings", json::array()}};
   for (const Input& input : type.inputs)
     view["inputs"].push_back({{"name", input.name},

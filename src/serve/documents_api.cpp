@@ -88,10 +88,10 @@ std::int64_t version_to_save_from(const Call& call, std::int64_t in_body) {
   return in_header > 0 ? in_header : in_body;
 }
 
-void add_check(const Service& service, const std::string& content, json& view) {
-  const CheckedDocument checked = check_text(service, content);
+void add_check(const CheckedDocument& checked, json& view) {
   view["valid"] = checked.problems.empty();
   view["problems"] = problems_view(checked.problems);
+  view["warnings"] = problems_view(checked.warnings);
   view["notes"] = checked.notes;
   if (checked.sweep) view["candidates"] = checked.sweep->candidate_count();
 }
@@ -104,7 +104,7 @@ Response with_version(Response response, std::int64_t version) {
 Response saved_answer(const Service& service, const DocumentRecord& document, const std::string& content,
                       int status = 200) {
   json view = document_view(document);
-  add_check(service, content, view);
+  add_check(check_text(service, content), view);
   return with_version(json_response(view, status), document.version);
 }
 
@@ -247,8 +247,9 @@ Response restore_version(Service& service, Call& call) {
 }
 
 Response validate(const Service& service, Call& call) {
-  json view = json::object();
-  add_check(service, read_request(call.body(), fields_to_validate).content, view);
+  const CheckedDocument checked = check_text(service, read_request(call.body(), fields_to_validate).content);
+  json view{{"columns", checked.columns}};
+  add_check(checked, view);
   return json_response(view);
 }
 
@@ -298,7 +299,10 @@ std::vector<Route> document_routes(Service& service) {
        {},
        schema(fields_to_validate),
        as_json,
-       {{200, "All problems, with line and path, and notes"}}},
+       {{200,
+         "All problems and warnings, with line and path, notes, and the columns of the tables that cards "
+         "read, "
+         "where they are known before any row is read"}}},
       most_bytes_of_body);
   add({"GET",
        one,

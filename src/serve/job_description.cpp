@@ -33,7 +33,8 @@ json progress_schema() {
                  {"total_steps", whole()},
                  {"steps_per_second", number_or_null()},
                  {"seconds_left", number_or_null()},
-                 {"epoch", whole()},
+                 {"epoch", whole("The last one that is over")},
+                 {"epochs", whole("That are to be trained, unless it stops early")},
                  {"train_loss", number_or_null()},
                  {"validation_loss", number_or_null()},
                  {"rows_per_second", number_or_null()}});

@@ -349,25 +349,28 @@ json RunRecord::to_json() const {
   for (const Training& training : trainings) training_list.push_back(training.to_json());
   json result_list = json::array();
   for (const Result& result : results) result_list.push_back(result_json(result));
-  return {{"format", format},
-          {"name", name},
-          {"status", status_name(status)},
-          {"process", process ? process_json(*process) : json()},
-          {"error", error},
-          {"started", started},
-          {"seconds", seconds},
-          {"peak_memory_bytes", peak_memory_bytes},
-          {"stoker_version", stoker_version},
-          {"torch_version", torch_version},
-          {"cpu", cpu},
-          {"cores", cores},
-          {"gpu", gpu},
-          {"sources", sources},
-          {"cards", std::move(card_lines)},
-          {"trainings", std::move(training_list)},
-          {"results", std::move(result_list)},
-          {"warnings", warnings},
-          {"notes", notes}};
+  json record{{"format", format},
+              {"name", name},
+              {"status", status_name(status)},
+              {"process", process ? process_json(*process) : json()},
+              {"error", error},
+              {"started", started},
+              {"seconds", seconds},
+              {"peak_memory_bytes", peak_memory_bytes},
+              {"stoker_version", stoker_version},
+              {"torch_version", torch_version},
+              {"cpu", cpu},
+              {"cores", cores},
+              {"gpu", gpu},
+              {"sources", sources},
+              {"cards", std::move(card_lines)},
+              {"trainings", std::move(training_list)},
+              {"results", std::move(result_list)},
+              {"warnings", warnings},
+              {"notes", notes}};
+  if (!failed_at.card.empty()) record["failed_card"] = failed_at.card;
+  if (!failed_at.setting.empty()) record["failed_setting"] = failed_at.setting;
+  return record;
 }
 
 RunRecord RunRecord::from_json(const json& json, const std::string& name) {
@@ -383,6 +386,7 @@ RunRecord RunRecord::from_json(const json& json, const std::string& name) {
   if (part.has("process"))
     record.process = process_from(RecordPart(part.at("process"), [&] { return part.place_of("process"); }));
   record.error = part.text("error");
+  record.failed_at = {part.text("failed_card"), part.text("failed_setting")};
   record.started = part.text("started");
   record.seconds = part.seconds("seconds");
   record.peak_memory_bytes = static_cast<std::uint64_t>(part.whole("peak_memory_bytes", 0, 0));

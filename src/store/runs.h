@@ -116,6 +116,12 @@ struct RunRecord {
   std::optional<ProcessIdentity>
       process;  // who runs it, for people; write_record() fills it in while status is running
   std::string error;
+  // Where it failed, as far as that is known: a card, and the setting of it that was wrong.
+  struct FailedAt {
+    std::string card = {};
+    std::string setting = {};
+  };
+  FailedAt failed_at;
   std::string started;  // ISO 8601, UTC
   double seconds = 0;
   std::uint64_t peak_memory_bytes = 0;

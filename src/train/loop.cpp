@@ -155,6 +155,7 @@ TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progres
   Watch watch(plan, progress, stop);
   CheckpointWriter writer(checkpoints, plan, progress.next_step, listener);
   const LoopTime time(progress);
+  listener.epochs_planned(plan.total_steps() / std::max<std::int64_t>(plan.steps_per_epoch, 1));
   try {
     while (!finished(plan, progress) && !watch.time_is_up(progress)) {
       if (watch.interrupted()) stop_interrupted(engine, plan, progress, checkpoints, writer);

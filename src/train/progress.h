@@ -89,6 +89,8 @@ class TrainingListener {
  public:
   virtual ~TrainingListener() = default;
   virtual void epoch_finished(const EpochReport& report) = 0;
+  // Before the first of them: how many there are to be, unless the training is stopped early.
+  virtual void epochs_planned(std::int64_t) {}
   // About ten times a second: share of the whole training done, for a progress line.
   virtual void advanced(std::int64_t step, std::int64_t total_steps, double steps_per_second) = 0;
   // Of an ensemble, in place of its members' epochs; before advanced(), whose steps are those of all members.

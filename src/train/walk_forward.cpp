@@ -52,6 +52,7 @@ class FoldListener : public WarningsListener {
   FoldListener(std::string whose, WarningsOnce& warnings, TrainingListener& progress)
       : WarningsListener(std::move(whose), warnings), progress_(progress) {}
   void epoch_finished(const EpochReport& report) override { progress_.epoch_finished(report); }
+  void epochs_planned(std::int64_t epochs) override { progress_.epochs_planned(epochs); }
   void advanced(std::int64_t step, std::int64_t total_steps, double steps_per_second) override {
     progress_.advanced(step, total_steps, steps_per_second);
   }

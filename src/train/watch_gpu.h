@@ -18,6 +18,7 @@ class WatchedTraining : public TrainingListener {
   GpuUse use() const { return watch_.use(); }
 
   void epoch_finished(const EpochReport& report) override { listener_.epoch_finished(report); }
+  void epochs_planned(std::int64_t epochs) override { listener_.epochs_planned(epochs); }
   void advanced(std::int64_t step, std::int64_t total_steps, double steps_per_second) override {
     constexpr double seconds_between = 2;
     if (seconds_since(told_) >= seconds_between) {

@@ -72,6 +72,37 @@ TEST_F(Run, OnlyRunsACardAndWhatItNeeds) {
   EXPECT_EQ(json.at("cards").size(), 2U);
 }
 
+TEST_F(Run, ItsProgressSaysHowManyEpochsThereAreToBe) {
+  place_.write(
+      "network.yaml",
+      "version: 1\ncards:\n"
+      "  load: { type: data_load, config: { source: sample, sample_rows: 200 } }\n"
+      "  model: { type: model_define_gpu, config: { hidden_layers: [4], epochs: 7 } }\n"
+      "  train: { type: train, inputs: { train_dataset: load.dataset, model_spec: model.model_spec }, "
+      "config: { target_column: MEDV, device: cpu } }\n");
+  const Finished finished =
+      place_.stoker({"run", "network.yaml", "--quiet", "--progress-file", "progress.json"});
+  ASSERT_EQ(finished.code, 0) << finished.errors;
+  const auto progress = nlohmann::json::parse(place_.read("progress.json"));
+  EXPECT_EQ(progress["card"], "train");
+  EXPECT_EQ(progress["epochs"], 7) << progress;
+}
+
+TEST_F(Run, ARefusedOneKeepsItsFolderForWhoWatches) {
+  place_.write("wrong.yaml",
+               "version: 1\nname: wrong\ncards:\n"
+               "  load: { type: data_load, config: { source: csv, path: houses.csv } }\n"
+               "  split: { type: data_split, inputs: { dataset: load.dataset }, config: { stratify_column: "
+               "nope } }\n");
+  EXPECT_EQ(place_.stoker({"run", "wrong.yaml", "--as", "alone"}).code, 2);
+  EXPECT_FALSE(fs::exists(place_.folder() / "runs" / "alone"));
+  EXPECT_EQ(place_.stoker({"run", "wrong.yaml", "--as", "watched", "--progress-file", "progress.json"}).code,
+            2);
+  const auto record = nlohmann::json::parse(place_.read("runs/watched/run.json"));
+  EXPECT_EQ(record["failed_card"], "split");
+  EXPECT_EQ(record["failed_setting"], "stratify_column");
+}
+
 TEST_F(Run, TellsThePenaltyThatWasChosen) {
   const std::vector<std::string> words{"train",    "houses.csv", "--target", "y",      "--model",
                                        "ridge_cv", "--alphas",   "0.25",     "--quiet"};

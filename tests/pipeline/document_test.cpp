@@ -108,8 +108,9 @@ TEST(Document, ChecksRulesBetweenSettings) {
   EXPECT_EQ(with_load("source: csv, path: houses.csv"), "");
   SmallPipeline pipeline;
   pipeline.split = "train_ratio: 0.8, test_ratio: 0.3";
-  EXPECT_THAT(refusal_of(pipeline.text()),
-              HasSubstr("train_ratio 0.8 and test_ratio 0.3 add up to more than 1"));
+  EXPECT_THAT(
+      refusal_of(pipeline.text()),
+      HasSubstr("cards.split.config.test_ratio: train_ratio 0.8 and test_ratio 0.3 add up to more than 1"));
   pipeline.split = "stratify_column: CHAS, group_column: RAD";
   EXPECT_THAT(refusal_of(pipeline.text()), HasSubstr("stratify_column and group_column are both set"));
   pipeline = {};

@@ -163,6 +163,58 @@ TEST_F(ServiceDocuments, AreCheckedWithEveryProblemOnItsLine) {
   EXPECT_EQ(sweep["candidates"], 2);
 }
 
+TEST_F(ServiceDocuments, AreToldOfNamesThatAreNotOnRecord) {
+  service_->post("/api/datasets/generate", {{"id", "houses"}, {"sample", "boston_housing"}, {"rows", 50}});
+  json document = small_training(1)["document"];
+  const auto checked = [&](const std::string& dataset, const std::string& target) {
+    document["cards"]["load"]["config"] = {{"source", "datasets"}, {"dataset_ids", {dataset}}};
+    document["cards"]["train"]["config"]["target_column"] = target;
+    return service_->post("/api/documents/validate", {{"content", document.dump(1)}}).json();
+  };
+  const json sound = checked("houses", "MEDV");
+  EXPECT_EQ(sound["valid"], true) << sound;
+  EXPECT_THAT(sound["columns"]["train"].get<std::vector<std::string>>(), testing::Contains("LSTAT"));
+  const json dataset = checked("house", "MEDV");
+  ASSERT_EQ(dataset["problems"].size(), 1U) << dataset;
+  EXPECT_EQ(dataset["problems"][0]["path"], "cards.load.config.dataset_ids");
+  EXPECT_GT(dataset["problems"][0]["line"], 0);
+  EXPECT_EQ(dataset["problems"][0]["message"], "there is no dataset 'house' on record; did you mean houses?");
+  const json target = checked("houses", "MEDW");
+  ASSERT_EQ(target["problems"].size(), 1U) << target;
+  EXPECT_EQ(target["problems"][0]["path"], "cards.train.config.target_column");
+}
+
+TEST_F(ServiceDocuments, AreWarnedOfTestsOnTrainingRows) {
+  json document = small_training(1)["document"];
+  document["cards"]["evaluate"]["inputs"]["test_dataset"] = "split.train_dataset";
+  const json answer = service_->post("/api/documents/validate", {{"content", document.dump()}}).json();
+  EXPECT_EQ(answer["valid"], true);
+  ASSERT_EQ(answer["warnings"].size(), 1U) << answer;
+  EXPECT_EQ(answer["warnings"][0]["path"], "cards.evaluate.inputs.test_dataset");
+}
+
+// What people need first, what means something only beside another setting, and what names something.
+TEST_F(ServiceDocuments, CardsSayWhatAFormBeginsWith) {
+  const json cards = service_->get("/api/cards").json()["cards"];
+  std::map<std::string, json> named;
+  for (const json& card : cards) {
+    const json properties = card["settings"]["properties"];
+    for (const json& name : card["first"]) EXPECT_TRUE(properties.contains(name)) << card["name"] << name;
+    for (const auto& [name, kind] : card["names"].items())
+      EXPECT_TRUE(properties.contains(name)) << card["name"] << name;
+    for (const auto& [name, rule] : card["only_with"].items()) {
+      EXPECT_TRUE(properties.contains(name)) << card["name"] << name;
+      const json other = properties[rule["setting"].get<std::string>()];
+      for (const json& value : rule["values"])
+        EXPECT_THAT(other["enum"].get<std::vector<json>>(), testing::Contains(value)) << card["name"] << name;
+    }
+    named[card["name"]] = card;
+  }
+  EXPECT_EQ(named["train"]["names"]["target_column"], "column");
+  EXPECT_EQ(named["data_load"]["names"]["dataset_ids"], "dataset");
+  EXPECT_EQ(named["model_define_gpu"]["first"][1], "epochs");
+}
+
 TEST_F(ServiceDocuments, WithProblemsAreSavedButNotRun) {
   const std::string document = new_document("version: 1\ncards: {load: {type: data_lod}}\n");
   const HttpAnswer refused = service_->post(document + "/run", json::object());

@@ -105,6 +105,13 @@ TEST(ServiceJobs, ThatAreRefusedByTheirRowsTellTheErrorAlone) {
   const std::string reason = service.wait_for_job(id, {"failed", "completed"})["reason"];
   EXPECT_THAT(reason, AllOf(testing::StartsWith("card train: "), HasSubstr("CRIM")));
   EXPECT_EQ(reason.find('\n'), std::string::npos) << reason;
+  // What the cards before it made is there to be looked at, and which setting it was.
+  const std::string run =
+      "/api/runs/" + service.get("/api/training/jobs/" + id).json()["run"].get<std::string>();
+  EXPECT_EQ(service.get(run + "/previews/split/train_dataset").status, 200);
+  const json record = service.get(run).json();
+  EXPECT_EQ(record["failed_card"], "train") << record.dump(1);
+  EXPECT_EQ(record["failed_setting"], "feature_columns");
 }
 
 TEST(ServiceJobs, OfModelsThatAreSolvedTakeTheSameSettings) {

@@ -29,7 +29,7 @@ test('a reload in the middle of a run shows it again, and it can be stopped', as
   await until(async () => (await epochsSeen(page)) >= seen);
   await page.locator('.head').getByRole('button', { name: 'Stop' }).click();
   await pill(page, 'train', 'stopped').waitFor({ timeout: 40_000 });
-  await pill(page, 'evaluate', 'stopped').waitFor();
+  await pill(page, 'evaluate', 'not run').waitFor();
   await page.getByRole('button', { name: 'Run all' }).waitFor();
   assert.deepEqual(page.faults, []);
   await page.context().close();
@@ -89,14 +89,14 @@ test('of two tabs the second to save is refused, and has the choice', async () =
 });
 
 test('a card that fails says why in place, and the page is ready for the next run', async () => {
-  const content = trainingDocument(3, 'failing').replace('inputs: { dataset: load.dataset }', 'inputs: { dataset: load.dataset }\n    config: { stratify_column: NOPE }');
+  const content = trainingDocument(3, 'failing').replace('inputs: { dataset: load.dataset }', 'inputs: { dataset: load.dataset }\n    config: { stratify_column: MEDV }');
   const saved = await saveDocument(parts.service, content);
   const page = await openPage(parts.browser, parts.service, { path: `/documents/${saved.id}` });
   await page.getByRole('button', { name: 'Run all' }).click();
   await pill(page, 'split', 'failed').waitFor({ timeout: 30_000 });
-  await pill(page, 'train', 'stopped').waitFor();
+  await pill(page, 'train', 'not run').waitFor();
   await node(page, 'split').click();
-  await page.locator('.inspector').getByText("column 'NOPE' is not in the table").waitFor();
+  await page.locator('.inspector .field-error', { hasText: 'occurs in a single row' }).waitFor();
   await set(page, 'Stratify column', '');
   await page.getByRole('button', { name: 'Run all' }).click();
   await pill(page, 'evaluate', 'done').waitFor({ timeout: 30_000 });

@@ -71,6 +71,7 @@ CardType data_filter() {
           .inputs = {{"dataset", PortType::table, "The rows to choose from", Rows::passed_on}},
           .outputs = {{"dataset", PortType::table, "The rows for which all conditions hold"}},
           .file_settings = {},
+          .condition_settings = {"where"},
           .describe = described<FilterSettings>,
           .check = check_filter,
           .run = filter_rows,

@@ -1,4 +1,6 @@
 #include "base/error.h"
+#include "base/text.h"
+#include "data/samples.h"
 #include "data/source.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
@@ -45,8 +47,57 @@ std::optional<Table> first_rows(const Outside& outside) {
   return static_cast<const Source*>(outside.opened.get())->first_rows();
 }
 
+// Of a dataset its record tells, of a sample a few rows; of a file nobody knows before it is opened.
+std::optional<std::vector<std::string>> columns_of_source(const config::Value& config) {
+  const auto settings = settings_of<SourceConfig>(config);
+  if (settings.source == SourceKind::sample) {
+    constexpr std::int64_t few = 2;
+    return make_sample(settings.sample_name, few, settings.sample_seed).column_names();
+  }
+  if (settings.source != SourceKind::datasets) return std::nullopt;
+  std::optional<std::vector<std::string>> names;
+  DatasetStore store;
+  for (const std::string& id : settings.dataset_ids) {
+    if (!store.has(id)) {
+      std::vector<std::string> ids;
+      for (const DatasetRecord& each : store.all().records) ids.push_back(each.id);
+      refuse("there is no dataset '{}' on record{}", printable(id), did_you_mean(id, ids));
+    }
+    if (names) continue;  // all have the same
+    const DatasetRecord dataset = store.find(id);
+    names.emplace();
+    for (const auto& [name, type] : dataset.columns) names->push_back(name);
+  }
+  return names;
+}
+
 std::string name_of_source(const config::Value& config) {
   return source_name(settings_of<SourceConfig>(config));
+}
+
+// Which kinds of sources have use for a setting that not all of them have.
+std::vector<OnlyWith> settings_by_source() {
+  const std::vector<std::string> texts{"csv", "file", "url"};
+  std::vector<OnlyWith> all{{"path", "source", {"csv", "file", "sqlite", "hdf5"}},
+                            {"sample_name", "source", {"sample"}},
+                            {"sample_rows", "source", {"sample"}},
+                            {"sample_seed", "source", {"sample"}},
+                            {"uri", "source", {"postgres"}},
+                            {"partitions", "source", {"postgres"}},
+                            {"partition_column", "source", {"postgres"}},
+                            {"datasets", "source", {"hdf5"}},
+                            {"arrays", "source", {"postgres", "sqlite", "hdf5"}},
+                            {"refresh", "source", {"url", "postgres", "sqlite"}},
+                            {"dataset_ids", "source", {"datasets"}}};
+  for (const char* each : {"url", "url_timeout", "url_max_megabytes"})
+    all.push_back({each, "source", {"url"}});
+  for (const char* each : {"table", "query", "columns", "where", "refresh_query"})
+    all.push_back({each, "source", {"postgres", "sqlite"}});
+  for (const char* each : {"format", "delimiter", "decimal", "thousands", "header", "missing_words"})
+    all.push_back({each, "source", texts});
+  for (const char* each : {"text_columns", "number_columns", "date_columns"})  // of a dataset its record says
+    all.push_back({each, "source", {"sample", "csv", "file", "url", "postgres", "sqlite", "hdf5"}});
+  return all;
 }
 
 }  // namespace
@@ -65,13 +116,19 @@ CardType data_load() {
           .address_settings = {"url"},
           .passing_settings = {"uri", "partitions", "partition_column", "refresh", "refresh_query",
                                "dataset_ids"},
+          .column_settings = {"text_columns", "number_columns"},
+          .dataset_settings = {"dataset_ids"},
+          .first_settings = {"source", "dataset_ids", "sample_name", "path", "url", "uri", "table", "query",
+                             "sample_rows"},
+          .only_with = settings_by_source(),
           .describe = described<SourceConfig>,
           .check = check_load,
           .look_outside = look_outside,
           .run = load,
           .read_as_text = read_as_text,
           .first_rows = first_rows,
-          .source_name = name_of_source};
+          .source_name = name_of_source,
+          .columns_of_source = columns_of_source};
 }
 
 }  // namespace stoker::cards

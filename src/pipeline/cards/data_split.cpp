@@ -14,12 +14,15 @@ config::Value check_split(const config::Value& config, const std::string& path,
                           config::Diagnostics& diagnostics) {
   const auto settings = config::read<SplitConfig>(config, path, diagnostics);
   if (std::string problem = problem_of_ratios(settings); !problem.empty()) {
-    const bool names_test = config.find("test_ratio") != nullptr;
-    diagnostics.add(line_of(config, names_test ? "test_ratio" : "train_ratio"), path, std::move(problem));
+    const std::string setting = config.find("test_ratio") != nullptr ? "test_ratio" : "train_ratio";
+    diagnostics.add(line_of(config, setting), path + "." + setting, std::move(problem));
   }
-  if (std::string problem = problem_of(settings); !problem.empty())
-    diagnostics.add(line_of(config, settings.goes_by_time() ? "test_from" : "group_column"), path,
-                    std::move(problem));
+  if (std::string problem = problem_of(settings); !problem.empty()) {
+    const std::string setting = settings.goes_by_time()         ? "test_from"
+                                : !settings.time_column.empty() ? "time_column"
+                                                                : "group_column";
+    diagnostics.add(line_of(config, setting), path + "." + setting, std::move(problem));
+  }
   return config::write(settings);
 }
 
@@ -36,6 +39,21 @@ config::Value with_nothing_held_back(const config::Value& config) {
   return config::write(settings);
 }
 
+// Ratios may add up to less than 1 on purpose, or by a slip.
+void note_unused_rows(const CardContext& context, std::int64_t all, const SplitRows& rows) {
+  const auto settings = settings_of<SplitConfig>(context.config);
+  constexpr double rounding = 1e-9;
+  const double sum = settings.train_ratio + settings.test_ratio;
+  if (settings.goes_by_time() || sum > 1 - rounding) return;
+  const auto used = static_cast<std::int64_t>(rows.first.size() + rows.second.size()) + rows.purged;
+  context.listener.note(
+      Severity::info,
+      fmt::format("{} of {} rows are in neither part: train_ratio {} and test_ratio {} add "
+                  "up to less than 1",
+                  human_count(static_cast<std::uint64_t>(all - used)),
+                  human_count(static_cast<std::uint64_t>(all)), settings.train_ratio, settings.test_ratio));
+}
+
 PortValues split_table(const CardContext& context) {
   const Table& table = input<Table>(context, "dataset");
   const auto settings = settings_of<SplitConfig>(context.config);
@@ -48,6 +66,7 @@ PortValues split_table(const CardContext& context) {
         Severity::info,
         fmt::format("{} to test with are those that the source has for it, beside {} to train on",
                     counted(rows.second.size(), "row"), counted(rows.first.size(), "row")));
+  note_unused_rows(context, table.rows(), rows);
   Table train = take_rows(table, std::move(rows.first));
   Table test = take_rows(table, std::move(rows.second));
   for (Table* part : {&train, &test}) {
@@ -72,6 +91,8 @@ CardType data_split() {
       .outputs = {{"train_dataset", PortType::table, "Rows to train on"},
                   {"test_dataset", PortType::table, "Rows held back for evaluation"}},
       .file_settings = {},
+      .column_settings = {"stratify_column", "group_column", "time_column"},
+      .first_settings = {"train_ratio", "test_ratio", "random_seed"},
       .describe = described<SplitConfig>,
       .check = check_split,
       .run = split_table,

@@ -49,6 +49,7 @@ CardType join_as_of() {
                      slower_input(Takes::at_least_one)},
           .outputs = {{"dataset", PortType::table, "Its rows with the columns of the slower tables"}},
           .file_settings = {},
+          .column_settings = {"time_column", "group_column"},
           .describe = described<JoinSettings>,
           .check = checked<JoinSettings>,
           .run = join_slower};

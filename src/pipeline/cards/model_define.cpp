@@ -54,6 +54,16 @@ CardType model_define_gpu() {
       "Chooses a neural network and how it is trained. Runs on a GPU, or on the CPU if there is none.");
   card.describe = describe_trained;
   card.more_settings = settings_of_trained;
+  card.first_settings = {"model_type",    "epochs",           "learning_rate", "batch_size",
+                         "hidden_layers", "validation_ratio", "dropout"};
+  card.only_with = {{"huber_delta", "loss", {"huber"}},
+                    {"quantile", "loss", {"quantile"}},
+                    {"momentum", "optimizer", {"sgd"}},
+                    {"min_learning_rate", "schedule", {"cosine", "plateau", "exponential", "one_cycle"}},
+                    {"step_epochs", "schedule", {"step"}},
+                    {"step_factor", "schedule", {"step", "plateau"}},
+                    {"epoch_factor", "schedule", {"exponential"}},
+                    {"plateau_patience", "schedule", {"plateau"}}};
   return card;
 }
 

@@ -99,6 +99,8 @@ CardType train_card(const std::string& name, const std::string& title) {
                        "How the training went, and how well the training rows fit", Keep::training}},
           .file_settings = {},
           .passing_settings = {"checkpoint_seconds", "keep_last", "keep_best", "tensorboard"},
+          .column_settings = {"target_column", "feature_columns", "mask_column", "weight_column"},
+          .first_settings = {"target_column", "feature_columns", "task", "device"},
           .describe = described<TrainSettings>,
           .check = check_training,
           .run = train_model,

@@ -64,6 +64,7 @@ CardType training_prepare_batch() {
       .outputs = {{"batch_data", PortType::batch, "The rows of the batch as numbers"},
                   {"batch_info", PortType::report, "Rows, columns and targets of the batch", Keep::report}},
       .file_settings = {},
+      .column_settings = {"target_column", "feature_columns"},
       .describe = described<PrepareBatchSettings>,
       .check = checked<PrepareBatchSettings>,
       .run = prepare_batch};

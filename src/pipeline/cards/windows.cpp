@@ -44,6 +44,9 @@ CardType windows() {
                      slower_input(Takes::any_number)},
           .outputs = {{"dataset", PortType::table, "A row for each window"}},
           .file_settings = {},
+          .column_settings = {"target_column", "group_column", "time_column", "feature_columns"},
+          .first_settings = {"target_column", "length", "horizon", "time_column", "group_column", "answer"},
+          .only_with = {{"threshold", "answer", {"direction"}}},
           .describe = described<WindowsConfig>,
           .check = check_windows,
           .run = make_windows};

@@ -11,21 +11,26 @@ export interface Metric {
 
 export type Metrics = ReadonlyMap<string, Metric>;
 
-const useStore = create<{ metrics: Metrics; isAsked: boolean }>(() => ({ metrics: new Map(), isAsked: false }));
+const useStore = create<{ metrics: Metrics }>(() => ({ metrics: new Map() }));
+let asked: Promise<Metrics> | null = null;
 
-async function load() {
-  if (useStore.getState().isAsked) return;
-  useStore.setState({ isAsked: true });
-  try {
-    const { metrics } = await get<{ metrics: Metric[] }>('/api/metrics');
-    useStore.setState({ metrics: new Map(metrics.map((metric) => [metric.name, metric])) });
-  } catch {
-    useStore.setState({ isAsked: false }); // asked for again by the next page
-  }
+// Asked for once; where no answer came, again by whoever asks next.
+export function loadMetrics(): Promise<Metrics> {
+  asked ??= get<{ metrics: Metric[] }>('/api/metrics').then(
+    ({ metrics }) => {
+      useStore.setState({ metrics: new Map(metrics.map((metric) => [metric.name, metric])) });
+      return useStore.getState().metrics;
+    },
+    () => {
+      asked = null;
+      return useStore.getState().metrics;
+    },
+  );
+  return asked;
 }
 
 export function useMetrics(): Metrics {
-  useEffect(() => void load(), []);
+  useEffect(() => void loadMetrics(), []);
   return useStore((state) => state.metrics);
 }
 

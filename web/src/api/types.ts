@@ -35,6 +35,8 @@ export interface CardOutput {
   help: string;
 }
 
+export type NameKind = 'column' | 'condition' | 'dataset';
+
 export interface CardType {
   name: string;
   version: number;
@@ -45,6 +47,9 @@ export interface CardType {
   trains: boolean;
   settings: Schema;
   order?: string[]; // of the settings, as they were declared
+  names?: Record<string, NameKind>; // settings whose values are names of something
+  first?: string[]; // settings that people look for first
+  only_with?: Record<string, { setting: string; values: string[] }>; // settings that mean something only beside these
   more_settings: { title: string; settings: Schema; order?: string[] }[];
 }
 
@@ -57,6 +62,7 @@ export interface Progress {
   steps_per_second?: number | null;
   seconds_left?: number | null;
   epoch?: number;
+  epochs?: number; // that are to be trained
   train_loss?: number | null;
   validation_loss?: number | null;
   rows_per_second?: number | null;
@@ -111,7 +117,9 @@ export interface SavedDocument {
 export interface Checked {
   valid: boolean;
   problems: { message: string; path: string; line?: number }[];
+  warnings?: { message: string; path: string; line?: number }[];
   notes: string[];
+  columns?: Record<string, string[]>; // by card, of the table that it reads, where they are known
   candidates?: number;
 }
 

@@ -6,6 +6,7 @@ import { text } from '../text';
 import { Pill } from '../ui/Pill';
 import { useCanvas } from './canvas_store';
 import { useCardFace } from './card_face';
+import { problemsOf } from './face';
 import { colourOfPort } from './groups';
 
 const firstPort = 34;
@@ -16,6 +17,7 @@ export const CardNode = memo(function CardNode({ id, selected }: NodeProps) {
   const type = useCanvas((state) => state.types.get(typeOf(state.history.now, id)));
   const types = useCanvas((state) => state.types);
   const face = useCardFace(id);
+  const warning = useCanvas((state) => problemsOf(state.warnings, id).map((each) => each.message).join('\n'));
   const outputs = type ? readableOutputs(types, type) : [];
   const inputs = type?.inputs ?? [];
   const isWrong = face.state === 'failed' || (!face.state && / problem/.test(face.foot));
@@ -23,6 +25,7 @@ export const CardNode = memo(function CardNode({ id, selected }: NodeProps) {
   return (
     <div className={`card ${selected ? 'sel' : ''} ${isWrong ? 'wrong' : ''}`} style={{ minHeight: heightOf(Math.max(inputs.length, outputs.length)) }} aria-label={text.canvas.cardLabel(face.title, id, state)} role="group">
       <div className="card-title" title={face.title}>{face.title}</div>
+      {warning && <div className="card-warning" title={warning} role="img" aria-label={text.canvas.warning(warning)}>!</div>}
       <div className="card-line" title={face.line}>{face.line || ' '}</div>
       <div className="card-rest" />
       {face.share !== null && <div className="card-bar"><i style={{ width: `${Math.round(100 * face.share)}%` }} /></div>}

@@ -22,12 +22,18 @@ export interface Evaluation {
   target?: string;
 }
 
-export function MetricsTable({ metrics, baseline }: { metrics: Record<string, number | null>; baseline?: Evaluation['baseline'] }) {
+interface MetricsProps {
+  metrics: Record<string, number | null>;
+  baseline?: Evaluation['baseline'];
+  title?: string;
+}
+
+export function MetricsTable({ metrics, baseline, title = text.preview.metrics }: MetricsProps) {
   const known = useMetrics();
   const [result] = resultsOf([{ metrics }], known);
   return (
     <section className="gap">
-      <h2>{text.preview.metrics}</h2>
+      <h2>{title}</h2>
       <table className="figures">
         <thead><tr><th scope="col">{text.preview.metric}</th><th scope="col">{text.preview.value}</th>{baseline && <th scope="col">{text.preview.baseline(baseline.predicts)}</th>}</tr></thead>
         <tbody>
@@ -85,7 +91,7 @@ function Confusion({ chart }: { chart: Chart }) {
 export function EvaluationView({ evaluation }: { evaluation: Evaluation }) {
   return (
     <>
-      <MetricsTable metrics={evaluation.metrics} baseline={evaluation.baseline} />
+      <MetricsTable title={text.preview.onTest(evaluation.rows)} metrics={evaluation.metrics} baseline={evaluation.baseline} />
       {evaluation.charts.map((chart) => {
         if (chart.kind === 'predicted_against_actual') return <Scatter key={chart.kind} chart={chart} />;
         if (chart.kind === 'confusion_matrix') return <Confusion key={chart.kind} chart={chart} />;

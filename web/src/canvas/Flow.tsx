@@ -16,6 +16,7 @@ import { useRun } from './run_store';
 import { Welcome } from './Welcome';
 
 const nodeTypes = { card: CardNode };
+const mapKey = 'stoker-map';
 
 const wireId = (each: Connection) => `${each.from}.${each.output}>${each.to}.${each.input}`;
 const connectionOf = (wire: Wire | Edge): Connection => ({ from: wire.source, output: wire.sourceHandle ?? '', to: wire.target, input: wire.targetHandle ?? '' });
@@ -74,7 +75,12 @@ function useEdges(): Edge[] {
   }, [document, types, picked, waits]);
 }
 
-function Tools() {
+interface ToolsProps {
+  hasMap: boolean | null; // null: there is no need for one
+  onMap: () => void;
+}
+
+function Tools({ hasMap, onMap }: ToolsProps) {
   const { fitView } = useReactFlow();
   const canUndo = useCanvas((state) => state.history.past.length > 0);
   const canRedo = useCanvas((state) => state.history.future.length > 0);
@@ -88,6 +94,7 @@ function Tools() {
       <Button kind="quiet" disabled={!canRedo} onClick={redoEdit}>{text.canvas.redo}</Button>
       <Button kind="quiet" onClick={arrange}>{text.canvas.arrange}</Button>
       <Button kind="quiet" onClick={() => void fitView({ padding: 0.08, maxZoom: 1, duration: 150 })}>{text.canvas.fit}</Button>
+      {hasMap !== null && <Button kind="quiet" aria-pressed={hasMap} onClick={onMap}>{text.canvas.map}</Button>}
     </Panel>
   );
 }
@@ -107,6 +114,12 @@ export function Flow() {
   const isLoaded = useCanvas((state) => state.isLoaded);
   const { screenToFlowPosition, fitView } = useReactFlow();
   const reason = useRef('');
+  const isLarge = nodes.length > 3;
+  const [hasMap, setMap] = useState(() => localStorage.getItem(mapKey) !== 'off');
+  const toggleMap = () => {
+    localStorage.setItem(mapKey, hasMap ? 'off' : 'on');
+    setMap(!hasMap);
+  };
 
   // The whole of a document when it is opened, and when its first cards come.
   useEffect(() => {
@@ -174,9 +187,9 @@ export function Flow() {
       aria-label={text.canvas.area}
     >
       <Background variant={BackgroundVariant.Dots} gap={20} size={1.5} color="var(--line)" />
-      <Tools />
+      <Tools hasMap={isLarge ? hasMap : null} onMap={toggleMap} />
       {isEmpty && isLoaded && <Welcome />}
-      {nodes.length > 3 && <MiniMap pannable zoomable ariaLabel={text.canvas.minimap} nodeColor={colourOfNode} nodeBorderRadius={8} bgColor="var(--surface)" maskColor="color-mix(in srgb, var(--bg) 70%, transparent)" />}
+      {isLarge && hasMap && <MiniMap pannable zoomable ariaLabel={text.canvas.minimap} nodeColor={colourOfNode} nodeBorderRadius={8} bgColor="var(--surface)" maskColor="color-mix(in srgb, var(--bg) 70%, transparent)" />}
     </ReactFlow>
   );
 }

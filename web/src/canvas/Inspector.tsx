@@ -4,6 +4,7 @@ import { text } from '../text';
 import { Button } from '../ui/Button';
 import { Field } from '../ui/Field';
 import { edit, removeSelected, select, useCanvas } from './canvas_store';
+import { isEdited, problemsOf } from './face';
 import { Needs } from './Needs';
 import { Preview } from './Preview';
 import { isUnderWay, startRun, stopRun, useRun } from './run_store';
@@ -58,7 +59,13 @@ function NothingSelected() {
 function OneCard({ card, tab, setTab }: { card: string; tab: Tab; setTab: (tab: Tab) => void }) {
   const type = useCanvas((state) => state.types.get(typeOf(state.history.now, card)));
   const state = useRun((run) => run.state);
-  const failed = useRun((run) => (run.cards[card]?.state === 'failed' ? run.cards[card].message : ''));
+  const now = useCanvas((canvas) => canvas.history.now);
+  const ran = useRun((run) => run.ran);
+  const ranCard = useRun((run) => run.cards[card]);
+  const warnings = useCanvas((canvas) => canvas.warnings);
+  const isOutdated = isEdited(now, ran, card);
+  const failed = ranCard?.state === 'failed' && !isOutdated ? ranCard.message : '';
+  const notes = isOutdated ? [] : (ranCard?.notes ?? []);
   const isRunning = isUnderWay(state);
   return (
     <>
@@ -70,6 +77,8 @@ function OneCard({ card, tab, setTab }: { card: string; tab: Tab; setTab: (tab: 
         ))}
       </div>
       {failed && <p className="notice gap" role="alert">{text.preview.failed}: {failed}</p>}
+      {tab === 'settings' && problemsOf(warnings, card).map((each) => <p key={each.path} className="notice warns gap">{each.message}</p>)}
+      {(tab === 'settings' || tab === 'preview') && notes.map((note) => <p key={note} className="secondary gap noted">{note}</p>)}
       {tab === 'settings' && (
         <>
           {type?.help && <p className="secondary gap">{type.help}</p>}

@@ -3,7 +3,7 @@ import { choicesFor } from '../core/ports';
 import { text } from '../text';
 import { Button } from '../ui/Button';
 import { edit, useCanvas } from './canvas_store';
-import { problemsOf } from './card_face';
+import { problemsOf } from './face';
 import { colourOfPort } from './groups';
 
 const source = (each: Connection) => `${each.from}.${each.output}`;
@@ -13,6 +13,7 @@ export function Needs({ card }: { card: string }) {
   const document = useCanvas((state) => state.history.now);
   const types = useCanvas((state) => state.types);
   const problems = useCanvas((state) => state.problems);
+  const warnings = useCanvas((state) => state.warnings);
   const type = types.get(typeOf(document, card));
   if (!type || type.inputs.length === 0) return null;
   const connected = connectionsTo(document, card);
@@ -22,7 +23,9 @@ export function Needs({ card }: { card: string }) {
       {type.inputs.map((input) => {
         const now = connected.filter((each) => each.input === input.name);
         const choices = choicesFor(types, document, card, input.name).filter((each) => !input.several || !now.some((old) => source(old) === source(each)));
-        const error = problemsOf(problems, card).find((each) => each.path === `cards.${card}.inputs.${input.name}`)?.message;
+        const path = `cards.${card}.inputs.${input.name}`;
+        const error = problemsOf(problems, card).find((each) => each.path === path)?.message;
+        const warning = warnings.find((each) => each.path === path || each.path.startsWith(`${path}.`))?.message;
         const single = now[0];
         const choose = (chosen: string) => {
           const made = choices.find((each) => source(each) === chosen);
@@ -47,6 +50,7 @@ export function Needs({ card }: { card: string }) {
               </div>
             ))}
             {error && <div className="field-error">{error}</div>}
+            {warning && <div className="field-warning">{warning}</div>}
           </div>
         );
       })}

@@ -6,7 +6,7 @@ import { text } from '../text';
 import { lossSeries } from '../ui/curve';
 import { Plot } from '../ui/Plot';
 import { useCanvas } from './canvas_store';
-import { isEdited } from './card_face';
+import { isEdited } from './face';
 import { EvaluationView, MetricsTable, type Evaluation } from './EvaluationView';
 import { Numbers } from './NumbersView';
 import { useRun } from './run_store';
@@ -14,7 +14,7 @@ import { TableView } from './TableView';
 import { tableOf, type TablePreview } from './tables';
 
 interface RunRecord {
-  trainings?: { card: string; metrics?: { name: string; value: number | null }[] }[];
+  trainings?: { card: string; rows?: number; measured_rows?: number; metrics?: { name: string; value: number | null }[] }[];
 }
 
 interface RunFiles {
@@ -52,17 +52,20 @@ function Table({ run, card, output, isReady }: { run: string; card: string; outp
   );
 }
 
-function Training({ run, card, isReady }: { run: string; card: string; isReady: boolean }) {
+// The record of a run is written now and then while it goes on, and whole when it is over.
+function Training({ run, card, isReady, isOver }: { run: string; card: string; isReady: boolean; isOver: boolean }) {
   const curve = useRun((state) => state.curves)[card];
-  const { answer } = useAnswer<RunRecord>(() => get(`/api/runs/${encodeURIComponent(run)}`), isReady, [run, card]);
-  const metrics = answer?.trainings?.find((each) => each.card === card)?.metrics ?? [];
+  const isReused = useRun((state) => state.cards[card]?.state === 'reused');
+  const { answer } = useAnswer<RunRecord>(() => get(`/api/runs/${encodeURIComponent(run)}`), isReady, [run, card, isOver]);
+  const training = answer?.trainings?.find((each) => each.card === card);
+  const metrics = training?.metrics ?? [];
   return (
     <>
       <section className="gap">
         <h2>{text.now.loss}</h2>
-        <Plot label={text.now.loss} series={lossSeries(curve, text.now)} height={160} xWhole />
+        {isReused && !curve ? <p className="secondary">{text.preview.reused}</p> : <Plot label={text.now.loss} series={lossSeries(curve, text.now)} height={160} xWhole />}
       </section>
-      {metrics.length > 0 && <MetricsTable metrics={Object.fromEntries(metrics.map((each) => [each.name, each.value]))} />}
+      {metrics.length > 0 && <MetricsTable title={text.preview.onTraining(training?.measured_rows ?? 0, training?.rows ?? 0)} metrics={Object.fromEntries(metrics.map((each) => [each.name, each.value]))} />}
     </>
   );
 }
@@ -110,7 +113,7 @@ export function Preview({ card }: { card: string }) {
     <>
       {isEdited(now, ran, card) && <p className="notice plain gap">{text.inspector.stale}</p>}
       {type.outputs.filter((port) => port.type === 'table').map((port) => <Table key={port.name} run={run} card={card} output={port.name} isReady={isReady} />)}
-      {type.trains && <Training run={run} card={card} isReady={isReady} />}
+      {type.trains && <Training run={run} card={card} isReady={isReady} isOver={isOver} />}
       {looks && type.outputs.filter((port) => port.type === 'report').map((port) => <Report key={port.name} run={run} card={card} output={port.name} isReady={isReady} />)}
       {evaluation && <EvaluationView evaluation={evaluation} />}
       {(type.trains || evaluation) && <Pictures run={run} trains={type.trains} isOver={isOver} />}

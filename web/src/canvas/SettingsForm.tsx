@@ -1,21 +1,24 @@
-import { memo, useEffect, useMemo, useState } from 'react';
+import { memo, useEffect, useMemo, useRef, useState } from 'react';
 import { configOf, setSetting, typeOf, type Value } from '../core/document';
-import { formOf, textOf, valueAt, valueOf, type FormField } from '../core/form';
+import { formOf, isOwn, textOf, valueAt, valueOf, type FormField } from '../core/form';
+import type { Offer } from '../core/offers';
 import { text } from '../text';
+import { Combobox } from '../ui/Combobox';
 import { Field } from '../ui/Field';
 import { edit, useCanvas } from './canvas_store';
-import { problemsOf } from './card_face';
-
-const shown = 6; // settings that are seen at once, beside those that are set or wrong
+import { isEdited, problemsOf } from './face';
+import { useOfferedNames } from './offered_names';
+import { useRun } from './run_store';
 
 interface SettingProps {
   card: string;
   field: FormField;
   value: Value | undefined;
   error: string | undefined;
+  offers: readonly Offer[];
 }
 
-const Setting = memo(function Setting({ card, field, value, error }: SettingProps) {
+const Setting = memo(function Setting({ card, field, value, error, offers }: SettingProps) {
   // What is being typed, as it is typed: "0." is on its way to 0.5.
   const [typed, setTyped] = useState(textOf(value));
   useEffect(() => {
@@ -41,6 +44,10 @@ const Setting = memo(function Setting({ card, field, value, error }: SettingProp
             </select>
           );
         }
+        if (field.names) {
+          const kind = field.names === 'condition' ? 'condition' : field.kind === 'list' ? 'list' : 'one';
+          return <Combobox given={given} label={text.inspector.offered(field.label)} typed={typed} kind={kind} offers={offers} placeholder={usual} onType={set} />;
+        }
         if (field.kind === 'map') return <textarea {...given} className="input num" rows={2} placeholder={usual} value={typed} onChange={(event) => set(event.target.value)} />;
         return <input {...given} className="input num" inputMode={field.kind === 'number' || field.kind === 'integer' ? 'decimal' : 'text'} placeholder={usual} value={typed} spellCheck={false} autoComplete="off" onChange={(event) => set(event.target.value)} />;
       }}
@@ -48,20 +55,43 @@ const Setting = memo(function Setting({ card, field, value, error }: SettingProp
   );
 });
 
+// What a run said of a setting of the card, until the card or what it reads is changed.
+function useFailedSetting(card: string): { setting: string; message: string } | null {
+  const run = useRun((state) => state.cards[card]);
+  const ran = useRun((state) => state.ran);
+  const now = useCanvas((state) => state.history.now);
+  if (run?.state !== 'failed' || !run.setting || isEdited(now, ran, card)) return null;
+  return { setting: run.setting, message: run.message };
+}
+
 export function SettingsForm({ card }: { card: string }) {
   const type = useCanvas((state) => state.types.get(typeOf(state.history.now, card)));
   const config = useCanvas((state) => configOf(state.history.now, card));
   const problems = useCanvas((state) => state.problems);
+  const failedSetting = useFailedSetting(card);
   const [showsAll, setShowsAll] = useState(false);
-  useEffect(() => setShowsAll(false), [card]);
+  const seen = useRef(new Set<string>());
+  useEffect(() => {
+    setShowsAll(false);
+    seen.current = new Set();
+  }, [card]);
   const groups = useMemo(() => (type ? formOf(type, config) : []), [type, config]);
   const own = problemsOf(problems, card);
-  const errorOf = (field: FormField) => own.find((each) => each.path === `cards.${card}.config.${field.path.join('.')}` || each.path.startsWith(`cards.${card}.config.${field.path.join('.')}.`))?.message;
+  const errorOf = (field: FormField) => {
+    const path = `cards.${card}.config.${field.path.join('.')}`;
+    return own.find((each) => each.path === path || each.path.startsWith(`${path}.`))?.message ?? (failedSetting?.setting === field.path.join('.') ? failedSetting.message : undefined);
+  };
   const fields = groups.flatMap((group) => group.fields);
+  const offersOf = useOfferedNames(card, fields.map((field) => field.names));
   const stray = own.filter((each) => !each.path.startsWith(`cards.${card}.inputs`) && !fields.some((field) => errorOf(field) === each.message));
   // A setting that was shown stays, whatever becomes of it.
-  const isShown = (field: FormField, place: number) => showsAll || place < shown || field.isRequired || valueAt(config, field.path) !== undefined || errorOf(field) !== undefined;
-  const hidden = groups.reduce((sum, group) => sum + group.fields.filter((field, place) => !isShown(field, place)).length, 0);
+  const isShown = (field: FormField) => {
+    const name = field.path.join('.');
+    const isAsked = (field.isFirst && !field.isIdle) || isOwn(field, valueAt(config, field.path)) || errorOf(field) !== undefined;
+    if (isAsked && !field.isIdle) seen.current.add(name);
+    return showsAll || isAsked || (seen.current.has(name) && !field.isIdle);
+  };
+  const hidden = fields.filter((field) => !isShown(field)).length;
   return (
     <div data-part="settings">
       {stray.map((each) => <p key={each.path + each.message} className="field-error">{each.path.split('.').slice(3).join('.')} {each.message}</p>)}
@@ -69,7 +99,7 @@ export function SettingsForm({ card }: { card: string }) {
         <section key={group.title}>
           {group.title && <h2 className="form-title">{group.title}</h2>}
           {group.fields.filter(isShown).map((field) => (
-            <Setting key={`${card}.${field.path.join('.')}`} card={card} field={field} value={valueAt(config, field.path)} error={errorOf(field)} />
+            <Setting key={`${card}.${field.path.join('.')}`} card={card} field={field} value={valueAt(config, field.path)} error={errorOf(field)} offers={offersOf(field.names)} />
           ))}
         </section>
       ))}

@@ -23,7 +23,9 @@ export interface CanvasState {
   selected: readonly string[];
   selectedWire: Connection | null;
   problems: readonly Problem[];
+  warnings: readonly Problem[]; // of what may run and is most likely not meant
   notes: readonly string[];
+  columns: Readonly<Record<string, readonly string[]>>; // by card, of the table that it reads, as far as they are known
   candidates: number; // of a document with searched settings
   message: Message | null;
   isSaving: boolean;
@@ -41,7 +43,9 @@ const initial = (): Omit<CanvasState, 'types'> => ({
   selected: [],
   selectedWire: null,
   problems: [],
+  warnings: [],
   notes: [],
+  columns: {},
   candidates: 0,
   message: null,
   isSaving: false,
@@ -156,12 +160,16 @@ let checking = 0;
 export async function check(): Promise<Checked | null> {
   const now = ++checking;
   if (cardIds(tree()).length === 0) {
-    useCanvas.setState({ problems: [], notes: [], candidates: 0 });
+    useCanvas.setState({ problems: [], warnings: [], notes: [], columns: {}, candidates: 0 });
     return null;
   }
   try {
     const checked = await post<Checked>('/api/documents/validate', { content: currentText() });
-    if (now === checking) useCanvas.setState({ problems: checked.problems, notes: checked.notes, candidates: checked.candidates ?? 0 });
+    // While something is wrong, columns are not known; those from before are still the ones to choose from.
+    if (now === checking)
+      useCanvas.setState(({ columns }) => ({
+        problems: checked.problems, warnings: checked.warnings ?? [], notes: checked.notes, candidates: checked.candidates ?? 0, columns: { ...columns, ...checked.columns },
+      }));
     return checked;
   } catch {
     return null; // the page tells by itself that the service is gone

@@ -26,14 +26,30 @@ describe('the events of a job', () => {
   it('lay a failure at the card that it belongs to, and leave nothing running', () => {
     const reason = "its process ended with exit code 2; its last words:\n  load  data_load 15 ms\nstoker: card split: column 'NOPE' is not in the table";
     const view = play([['state', { state: 'running' }], ['state', { state: 'failed', reason }]]);
-    expect(states(view)).toEqual(['done', 'failed', 'cancelled']);
+    expect(states(view)).toEqual(['done', 'failed', 'not_run']);
     expect(view.cards.split!.message).toBe("column 'NOPE' is not in the table");
     expect(view.failure).toBe("column 'NOPE' is not in the table");
   });
 
-  it('leave a job that was stopped with what it had done', () => {
+  it('say which setting of the card was wrong, and forget it when the job is taken up again', () => {
+    const failed: [string, Record<string, unknown>][] = [
+      ['card_finished', { card: 'load', reused: false, seconds: 1 }],
+      ['card_started', { card: 'split' }],
+      ['run_failed', { card: 'split', setting: 'stratify_column', error: "card split: column 'NOPE' is not in the table" }],
+      ['state', { state: 'failed', reason: "card split: column 'NOPE' is not in the table" }],
+    ];
+    expect(play(failed).cards.split).toMatchObject({ state: 'failed', setting: 'stratify_column', message: "column 'NOPE' is not in the table" });
+    expect(play([...failed, ['state', { state: 'running' }]]).cards.split).toMatchObject({ state: 'waiting', setting: '', message: '' });
+  });
+
+  it('keep what a card noted, each thing once', () => {
+    const note = (message: string): [string, Record<string, unknown>] => ['note', { card: 'split', message }];
+    expect(play([['card_started', { card: 'split' }], note('a'), note('b'), note('a')]).cards.split!.notes).toEqual(['a', 'b']);
+  });
+
+  it('leave a job that was stopped with what it had done, and tell what never began from what was stopped', () => {
     const view = play([['card_finished', { card: 'load', reused: false, seconds: 1 }], ['card_started', { card: 'split' }], ['state', { state: 'cancelled' }]]);
-    expect(states(view)).toEqual(['done', 'cancelled', 'cancelled']);
+    expect(states(view)).toEqual(['done', 'cancelled', 'not_run']);
   });
 
   it('have a reason also where no card is named', () => expect(failureIn('killed\nit took too long\n').sentence).toBe('it took too long'));

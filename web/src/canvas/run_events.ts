@@ -5,12 +5,14 @@ import { GrowingCurve } from '../ui/curve';
 
 // What the events of a job make of the cards, without anything of the page.
 
-export type CardState = 'waiting' | 'running' | 'done' | 'reused' | 'failed' | 'cancelled';
+export type CardState = 'waiting' | 'running' | 'done' | 'reused' | 'failed' | 'cancelled' | 'not_run';
 
 export interface CardRun {
   state: CardState;
   seconds: number | null;
-  message: string; // why it failed, or what it noted last
+  message: string; // why it failed
+  setting: string; // that was wrong, where that is known
+  notes: readonly string[]; // what it had to say, the last of them
 }
 
 export interface RunView {
@@ -26,9 +28,10 @@ export interface RunView {
 
 const ends = new Set(['completed', 'failed', 'cancelled', 'paused']);
 const mostLines = 2000;
+const mostNotes = 20;
 
-export const startCards = (ids: readonly string[]): Record<string, CardRun> =>
-  Object.fromEntries(ids.map((id) => [id, { state: 'waiting' as const, seconds: null, message: '' }]));
+const newCard: CardRun = { state: 'waiting', seconds: null, message: '', setting: '', notes: [] };
+export const startCards = (ids: readonly string[]): Record<string, CardRun> => Object.fromEntries(ids.map((id) => [id, newCard]));
 
 const numberOr = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
@@ -40,7 +43,7 @@ export function failureIn(reason: string): { card: string; sentence: string } {
 }
 
 const withCard = <View extends RunView>(view: View, card: string, change: Partial<CardRun>): View => {
-  const before = view.cards[card] ?? { state: 'waiting', seconds: null, message: '' };
+  const before = view.cards[card] ?? newCard;
   return { ...view, cards: { ...view.cards, [card]: { ...before, ...change } } };
 };
 
@@ -55,25 +58,32 @@ function changeState<View extends RunView>(view: View, data: Record<string, unkn
   if (!ends.has(state)) {
     // Taken up again after it failed or was stopped: what was not done is waited for once more.
     const cards = Object.fromEntries(Object.entries(view.cards).map(([id, card]) =>
-      [id, card.state === 'failed' || card.state === 'cancelled' ? { ...card, state: 'waiting' as const, message: '' } : card]));
+      [id, card.state === 'failed' || card.state === 'cancelled' || card.state === 'not_run' ? { ...card, state: 'waiting' as const, message: '', setting: '' } : card]));
     return { ...view, state, cards, failure: '', isStopping: false };
   }
   const next = { ...view, state, progress: null, isStopping: false };
-  if (state !== 'failed') return endCards(next, 'cancelled');
+  if (state !== 'failed') return endCards(next);
   const { card, sentence } = failureIn(String(data.reason ?? ''));
   let failed: View = { ...next, failure: sentence };
   // Where a request was wrong no record of its cards is left; those that the failing one needs were done.
   if (card && view.ran) for (const id of neededFor(view.ran, card)) if (failed.cards[id]?.state === 'waiting' || failed.cards[id]?.state === 'running') failed = withCard(failed, id, { state: 'done' });
   const guilty = card || Object.keys(failed.cards).find((id) => failed.cards[id]!.state === 'running');
   if (guilty && failed.cards[guilty]) failed = withCard(failed, guilty, { state: 'failed', message: sentence });
-  return endCards(failed, 'cancelled');
+  return endCards(failed);
 }
 
-// What was under way when the job ended, or was waited for, does not come.
-const endCards = <View extends RunView>(view: View, as: CardState): View => ({
+// What was under way when the job ended was stopped; what was waited for never began.
+const endCards = <View extends RunView>(view: View): View => ({
   ...view,
-  cards: Object.fromEntries(Object.entries(view.cards).map(([id, card]) => [id, card.state === 'running' || card.state === 'waiting' ? { ...card, state: as } : card])),
+  cards: Object.fromEntries(Object.entries(view.cards).map(([id, card]): [string, CardRun] =>
+    [id, card.state === 'running' ? { ...card, state: 'cancelled' } : card.state === 'waiting' ? { ...card, state: 'not_run' } : card])),
 });
+
+// The same words each time that a run is taken up again are one note.
+function addNote<View extends RunView>(view: View, card: string, words: string): View {
+  const notes = view.cards[card]?.notes ?? [];
+  return notes.includes(words) ? view : withCard(view, card, { notes: [...notes, words].slice(-mostNotes) });
+}
 
 export function applyEvent<View extends RunView>(view: View, { name, data }: ServerEvent): View {
   const card = String(data.card ?? '');
@@ -81,7 +91,7 @@ export function applyEvent<View extends RunView>(view: View, { name, data }: Ser
     case 'state':
       return changeState(view, data);
     case 'card_started':
-      return withCard(view, card, { state: 'running' });
+      return withCard(view, card, { state: 'running', notes: [] });
     case 'card_finished':
       return withCard(view, card, { state: data.reused ? 'reused' : 'done', seconds: numberOr(data.seconds) });
     case 'epoch_finished':
@@ -89,7 +99,9 @@ export function applyEvent<View extends RunView>(view: View, { name, data }: Ser
     case 'progress':
       return { ...view, progress: data as Progress };
     case 'note':
-      return card ? withCard(view, card, { message: String(data.message ?? '') }) : view;
+      return card ? addNote(view, card, String(data.message ?? '')) : view;
+    case 'run_failed':
+      return card ? withCard(view, card, { state: 'failed', message: failureIn(String(data.error ?? '')).sentence, setting: String(data.setting ?? '') }) : view;
     case 'log':
       return { ...view, log: [...view.log, String(data.line ?? '')].slice(-mostLines) };
     default:

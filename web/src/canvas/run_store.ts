@@ -99,6 +99,9 @@ async function start(card: string) {
   if (cardIds(tree()).length === 0) return say(text.canvas.nothingToRun, true);
   const checked = await check();
   if (checked && !checked.valid) return say(text.canvas.problems(checked.problems.length), true);
+  forgetRun(); // what an older run told is no answer to this one
+  forgetSizes();
+  say('');
   if (!(await save())) return;
   const { id, version } = useCanvas.getState();
   const ran = tree();

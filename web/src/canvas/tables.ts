@@ -1,5 +1,6 @@
 import { create } from 'zustand';
 import { get } from '../api/client';
+import { loadMetrics, resultsOf, titleOf } from '../api/metrics';
 import { figure } from '../ui/format';
 
 // Over all rows; a service of an earlier version tells none.
@@ -60,8 +61,8 @@ interface Results {
 
 export async function learnResults(run: string) {
   try {
-    const { results = [] } = await get<Results>(`/api/runs/${encodeURIComponent(run)}`);
-    const lines = results.filter((each) => each.metrics[0]).map((each) => [each.card, `${each.metrics[0]!.name} ${figure(each.metrics[0]!.value)}`]);
+    const [{ results = [] }, known] = await Promise.all([get<Results>(`/api/runs/${encodeURIComponent(run)}`), loadMetrics()]);
+    const lines = resultsOf(results, known).filter((each) => each.metrics[0]).map((each) => [each.card, `${titleOf(each.metrics[0]![0], known)} ${figure(each.metrics[0]![1])}`]);
     useTables.setState({ results: Object.fromEntries(lines) });
   } catch {
     // As above.

@@ -64,5 +64,20 @@ describe('the form of a card', () => {
     }
   });
 
-  it('sums a card up in a line', () => expect(summaryOf(card, { hidden: [4, 2], model_type: 'mlp', cells: 1 })).toBe('mlp, 4 – 2, 1'));
+  it('sums a card up in a line by what differs from the defaults', () => {
+    expect(summaryOf(card, { hidden: [4, 2], model_type: 'lstm', cells: 1 })).toBe('lstm, hidden 4 – 2, cells 1');
+    expect(summaryOf(card, { model_type: 'mlp', epochs: 50, hidden: [128, 64], cells: 3 })).toBe('cells 3');
+  });
+
+  it('begins with what people look for first, and ends with what means nothing beside what is chosen', () => {
+    const loss: CardType = {
+      ...card, more_settings: [], order: ['loss', 'delta', 'epochs', 'target'], first: ['target', 'epochs'], names: { target: 'column' },
+      only_with: { delta: { setting: 'loss', values: ['huber'] } },
+      settings: { properties: { loss: { enum: ['mse', 'huber'], default: 'mse' }, delta: { type: 'number' }, epochs: { type: 'integer' }, target: { type: 'string' } } },
+    };
+    const told = (config: object) => formOf(loss, config as never)[0]!.fields.map((each) => [each.path[0], each.isFirst, each.isIdle]);
+    expect(told({})).toEqual([['target', true, false], ['epochs', true, false], ['loss', false, false], ['delta', false, true]]);
+    expect(told({ loss: 'huber' })[3]).toEqual(['delta', false, false]);
+    expect(formOf(loss, {})[0]!.fields[0]!.names).toBe('column');
+  });
 });

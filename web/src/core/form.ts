@@ -1,5 +1,5 @@
 import { parse, stringify } from 'yaml';
-import type { CardType, Schema } from '../api/types';
+import type { CardType, NameKind, Schema } from '../api/types';
 import { isTree, type Tree, type Value } from './document';
 
 // The form of a card's settings, made from the JSON Schema that the service tells of its type.
@@ -15,6 +15,9 @@ export interface FormField {
   usual: string; // its default as text; empty: none
   isRequired: boolean;
   range: string;
+  names: NameKind | null; // what its value is a name of
+  isFirst: boolean; // one of those that people look for first
+  isIdle: boolean; // means nothing beside what is chosen elsewhere
 }
 
 export interface FormGroup {
@@ -59,7 +62,34 @@ function fieldOf(path: string[], schema: Schema, isRequired: boolean): FormField
     usual: schema.default === undefined ? '' : textOf(schema.default as Value),
     isRequired,
     range: rangeOf(schema),
+    names: null,
+    isFirst: false,
+    isIdle: false,
   };
+}
+
+const mostAtOnce = 6; // settings of a card that does not say which of them come first
+const mostOfFamily = 3;
+
+// Those that people look for first, then the others, then those that mean nothing beside what is chosen.
+function ranked(type: CardType, config: Tree, fields: FormField[], most: number): FormField[] {
+  const first = type.first ?? [];
+  const told = fields.map((field, place): FormField => {
+    const name = field.path.at(-1)!;
+    const rule = field.path.length === 1 ? type.only_with?.[name] : undefined;
+    const other = rule && (config[rule.setting] ?? type.settings.properties?.[rule.setting]?.default);
+    return {
+      ...field,
+      names: (field.path.length === 1 && type.names?.[name]) || null,
+      isFirst: field.isRequired || first.includes(name) || place < most,
+      isIdle: rule !== undefined && !isTree(other as Value) && !rule.values.includes(String(other)),
+    };
+  });
+  const rank = ({ path, isIdle, isFirst }: FormField) => {
+    const place = first.indexOf(path.at(-1)!);
+    return isIdle ? first.length + 2 : place >= 0 ? place : first.length + (isFirst ? 0 : 1);
+  };
+  return told.sort((a, b) => rank(a) - rank(b));
 }
 
 function fieldsOf(schema: Schema, order: readonly string[] | undefined, config: Tree, before: string[] = []): FormField[] {
@@ -100,12 +130,12 @@ export function formOf(type: CardType, config: Tree): FormGroup[] {
   const nestedIn = isNested ? all.find((field) => field.kind === 'map' && /parameter/.test(field.path[0]!)) : undefined;
   const main = all.filter((field) =>
     field !== nestedIn && (isNested || !ofFamilies.has(field.path[0]!) || (config[field.path[0]!] !== undefined && !(field.path[0]! in (chosen?.settings.properties ?? {})))));
-  const groups: FormGroup[] = [{ title: '', fields: main }];
+  const groups: FormGroup[] = [{ title: '', fields: ranked(type, config, main, (type.first ?? []).length === 0 ? mostAtOnce : 0) }];
   if (chosen && (nestedIn || !isNested)) {
     const inner = nestedIn ? config[nestedIn.path[0]!] : config;
     groups.push({
       title: chosen.title.replaceAll('`', ''),
-      fields: fieldsOf(chosen.settings, chosen.order, isTree(inner) ? inner : {}, nestedIn ? nestedIn.path : []),
+      fields: ranked(type, config, fieldsOf(chosen.settings, chosen.order, isTree(inner) ? inner : {}, nestedIn ? nestedIn.path : []), mostOfFamily),
     });
   }
   return groups;
@@ -158,12 +188,20 @@ export function valueOf(field: FormField, typed: string): Value | undefined {
   return typed;
 }
 
-// One line about what a card is set to, for the card itself.
+// Whether a setting is another than it would be without a word; a document that a run has kept says them all.
+export const isOwn = (field: Pick<FormField, 'usual'>, value: Value | undefined): boolean => value !== undefined && textOf(value) !== field.usual;
+
+// One line about what a card is set to, for the card itself: what differs from the defaults.
 export function summaryOf(type: CardType | undefined, config: Tree): string {
-  const order = type?.order ?? Object.keys(config);
+  const order = [...new Set([...(type?.first ?? []), ...(type?.order ?? Object.keys(config))])];
+  const usual = (name: string) => textOf(type?.settings.properties?.[name]?.default as Value | undefined);
   const said = order
-    .map((name) => config[name])
-    .filter((value) => value !== undefined && typeof value !== 'boolean' && !isTree(value))
-    .map((value) => (Array.isArray(value) ? value.join(' – ') : String(value)));
+    .filter((name) => config[name] !== null && isOwn({ usual: usual(name) }, config[name]))
+    .map((name): [string, Value] => [name, config[name]!])
+    .filter(([, value]) => typeof value !== 'boolean' && !isTree(value) && !(Array.isArray(value) && value.length === 0))
+    .map(([name, value]) => {
+      const words = Array.isArray(value) ? value.join(' – ') : String(value);
+      return /^[\d.]/.test(words) ? `${name.replaceAll('_', ' ')} ${words}` : words; // a number alone says little
+    });
   return said.slice(0, 3).join(', ');
 }

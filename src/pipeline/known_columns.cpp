@@ -1,0 +1,128 @@
+#include "pipeline/known_columns.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "config/quote.h"
+#include "data/column_values.h"
+#include "data/filter.h"
+#include "pipeline/card.h"
+
+namespace stoker {
+namespace {
+
+using config::Value;
+using ColumnNames = std::vector<std::string>;
+
+// A text, or each of a list of them.
+std::vector<std::string> texts_in(const Value* value) {
+  std::vector<std::string> texts;
+  if (value == nullptr) return texts;
+  if (const auto* text = value->get_if<std::string>()) texts.push_back(*text);
+  if (const auto* list = value->get_if<Value::List>())
+    for (const Value& each : *list)
+      if (const auto* text = each.get_if<std::string>()) texts.push_back(*text);
+  std::erase(texts, "");
+  return texts;
+}
+
+// Also the name of an array, which stands in columns NAME_0, NAME_1, …
+bool is_among(const std::string& name, const ColumnNames& columns) {
+  return std::ranges::any_of(
+      columns, [&](const std::string& column) { return column == name || column.starts_with(name + "_"); });
+}
+
+class NamesOfDocument {
+ public:
+  NamesOfDocument(const Document& document, const Value* written) : document_(document), written_(written) {}
+
+  // Cards come after those that they read from.
+  KnownNames all() {
+    for (const Card& card : document_.cards) {
+      if (card.kind->columns_of_source != nullptr) {
+        learn_source(card);
+      } else if (const Connection* connection = only_table_of(card)) {
+        const auto found = put_out_.find(connection->card);
+        if (found != put_out_.end()) learn_table(card, found->second);
+      }
+    }
+    return std::move(known_);
+  }
+
+ private:
+  // None where the card reads no table or several: then it may make new columns of them.
+  static const Connection* only_table_of(const Card& card) {
+    const Connection* only = nullptr;
+    for (const Connection& connection : card.inputs) {
+      const Input* input = find_port(card.kind->inputs, connection.input);
+      if (input == nullptr || input->type != PortType::table) continue;
+      if (only != nullptr) return nullptr;
+      only = &connection;
+    }
+    return only;
+  }
+
+  void learn_source(const Card& card) {
+    try {
+      std::optional<ColumnNames> columns = card.kind->columns_of_source(card.config);
+      if (!columns) return;
+      known_.columns[card.id] = *columns;
+      put_out_[card.id] = std::move(*columns);
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::wrong_request || error.cause() == Cause::machine) throw;
+      const auto& settings = card.kind->dataset_settings;
+      known_.no_sources.push_back(problem_at(card, settings.empty() ? "" : settings.front(), error.what()));
+    }
+  }
+
+  void learn_table(const Card& card, const ColumnNames& columns) {
+    known_.columns[card.id] = columns;
+    for (const std::string& setting : card.kind->column_settings)
+      for (const std::string& name : texts_in(card.config.find(setting))) check(card, setting, name, columns);
+    for (const std::string& setting : card.kind->condition_settings)
+      for (const std::string& condition : texts_in(card.config.find(setting)))
+        check(card, setting, condition_from(condition).column, columns);
+    if (input_of_rows(*card.kind, Rows::passed_on) != nullptr) put_out_[card.id] = columns;
+  }
+
+  void check(const Card& card, const std::string& setting, const std::string& name,
+             const ColumnNames& columns) {
+    if (is_among(name, columns)) return;
+    std::string hint = did_you_mean(name, columns);
+    if (hint.empty()) hint = fmt::format("; they have {}", shortened(join(columns, ", ")));
+    known_.no_columns.push_back(problem_at(
+        card, setting,
+        fmt::format("the rows that come here have no column {}{}", config::in_quotes(name), hint)));
+  }
+
+  config::Diagnostic problem_at(const Card& card, const std::string& setting, std::string message) const {
+    std::string path = fmt::format("cards.{}.config", card.id);
+    if (!setting.empty()) path += "." + setting;
+    return {line_of(card, setting), std::move(path), std::move(message)};
+  }
+
+  int line_of(const Card& card, const std::string& setting) const {
+    const Value* at = written_;
+    for (const std::string& key : {std::string("cards"), card.id, std::string("config"), setting}) {
+      if (at != nullptr) at = at->find(key);
+    }
+    return at != nullptr && at->line() > 0 ? at->line() : card.line;
+  }
+
+  const Document& document_;
+  const Value* written_;
+  KnownNames known_;
+  std::map<std::string, ColumnNames> put_out_;  // by card, of all tables that it puts out
+};
+
+}  // namespace
+
+KnownNames known_names(const Document& document, const Value* written) {
+  return NamesOfDocument(document, written).all();
+}
+
+}  // namespace stoker
