@@ -38,7 +38,7 @@ function Heads({ comparison, names }: { comparison: Comparison; names: readonly 
 function DifferentRowsNotice({ comparison, names, isOfCards }: { comparison: Comparison; names: readonly string[]; isOfCards: boolean }) {
   const nameOf = (run: string) => names[comparison.runs.findIndex((each) => each.run === run)] ?? run;
   return (comparison.different_rows ?? []).map((different) => (
-    <div key={different.card} className="notice" role="status">
+    <div key={different.card} className="notice plain" role="status">
       {isOfCards ? `${different.card}: ` : ''}{runs.differentRows}
       <ul>{wordsOfRows(different, nameOf, runs.rowWords).map((words) => <li key={words} className="broken">{words}</li>)}</ul>
     </div>

@@ -125,8 +125,7 @@ export function DataInspector({ dataset, preview, onMade, onRemoved }: DataInspe
     <>
       <h1 className="broken">{dataset.id}</h1>
       <p className="secondary broken" title={dataset.source}>{dataset.cleaned_of ? data.repairedFrom(dataset.cleaned_of) : nameOfSource(dataset.source)}</p>
-      {mayChange(session) && <div><Button kind="go" onClick={() => void openCopyInCanvas(dataset.id, documentOf(dataset)).catch((failure: unknown) => setError(sentenceOf(failure)))}>{data.use}</Button></div>}
-      {mayChange(session) && <Confirm title={data.remove} question={data.removeQuestion(dataset.id)} action={data.removeReally} onConfirm={() => void removeDataset()} />}
+      {mayChange(session) && <div className="row wrap"><Button kind="go" onClick={() => void openCopyInCanvas(dataset.id, documentOf(dataset)).catch((failure: unknown) => setError(sentenceOf(failure)))}>{data.use}</Button><Confirm title={data.remove} question={data.removeQuestion(dataset.id)} action={data.removeReally} onConfirm={() => void removeDataset()} /></div>}
       {error && <p className="notice broken" role="alert">{error}</p>}
       <Tabs label={data.inspector} tabs={tabs} selected={tab} onSelect={setTab}>
         {tab === 'columns' && <Columns preview={preview} />}

@@ -78,7 +78,7 @@ export default function DataPage({ id }: { id?: string }) {
           <FindField value={text} onChange={setText} placeholder={data.find} label={data.find} />
           <span className="grow" />
           <span className="secondary num">{all.isWhole ? shared.shown(count(rows.length), count(all.rows.length)) : ''}</span>
-          {mayChange(session) && <><Button onClick={() => setForm('generate')}>{data.generate}</Button><Button kind={form ? 'plain' : 'go'} onClick={() => setForm('upload')}>{data.upload}</Button></>}
+          {mayChange(session) && <><Button onClick={() => setForm('generate')}>{data.generate}</Button><Button kind={form || dataset ? 'plain' : 'go'} onClick={() => setForm('upload')}>{data.upload}</Button></>}
         </div>
         {all.error && <p className="notice" role="alert">{all.error}</p>}
         {damaged.map((each) => <p key={each.id} className="notice">{data.damaged(each.id, each.problem)}</p>)}

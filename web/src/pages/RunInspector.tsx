@@ -104,15 +104,15 @@ function Resume({ run, onResumed }: { run: Run; onResumed: () => void }) {
   );
 }
 
-// What there is to say of a job that failed before its run began.
+// What there is to say of a job that ended before its run began.
 export function JobWithoutRun({ row }: { row: RunRow }) {
   return (
     <>
-      <div className="row"><h1 className="grow broken">{row.name}</h1><Pill state={row.status} /></div>
+      <div className="row"><h1 className="grow broken">{row.name}</h1><Pill state={stateOfRun(row.status)} /></div>
       <p className="secondary broken">{row.run}</p>
       <div className="row wrap links"><Link href={`/jobs/${row.job}`}>{runs.job}</Link></div>
       {row.error && <p className="notice broken" role="alert">{row.error}</p>}
-      <p className="secondary">{runs.noRun}</p>
+      <p className="secondary">{runs.noRun[row.status]}</p>
     </>
   );
 }

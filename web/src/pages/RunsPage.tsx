@@ -17,7 +17,7 @@ import { LossCurve } from './LossCurve';
 import { titleOf, useMetrics } from '../api/metrics';
 import './pages.css';
 import { JobWithoutRun, RunInspector, type Run } from './RunInspector';
-import { areOfBothTasks, filteredRuns, mainMetricOf, metricOf, metricsIn, nextSort, sortedRuns, stateOfRun, toggled, withFailedJobs, type RunRow } from './run_rows';
+import { areOfBothTasks, filteredRuns, mainMetricOf, metricOf, metricsIn, nextSort, sortedRuns, stateOfRun, toggled, withJobsAlone, type RunRow } from './run_rows';
 import { useTexts } from './texts';
 import { choose, useChosenRuns } from './chosen_runs';
 import { useRuns } from './use_runs';
@@ -56,7 +56,7 @@ function NameOfRun({ row }: { row: RunRow }) {
 
 export default function RunsPage({ id }: { id?: string }) {
   const all = useRuns();
-  const failed = useAnswer<{ jobs: Job[] }>('/api/training/jobs?state=failed&limit=500', 5000);
+  const ended = useAnswer<{ jobs: Job[] }>('/api/training/jobs?state=failed,cancelled&limit=500', 5000);
   const known = useMetrics();
   const isWide = useIsWide();
   const [text, setText] = useState('');
@@ -67,7 +67,7 @@ export default function RunsPage({ id }: { id?: string }) {
   const [message, setMessage] = useState('');
   const rested = useRested(text, 120);
   const metrics = useMemo(() => metricsIn(all.rows, known), [all.rows, known]);
-  const everyRow = useMemo(() => (all.isWhole ? withFailedJobs(all.rows, failed.value?.jobs ?? []) : all.rows), [all.rows, all.isWhole, failed.value]);
+  const everyRow = useMemo(() => (all.isWhole ? withJobsAlone(all.rows, ended.value?.jobs ?? []) : all.rows), [all.rows, all.isWhole, ended.value]);
   const rows = useMemo(() => sortedRuns(filteredRuns(everyRow, { text: rested, status }), sort), [everyRow, rested, status, sort]);
 
   const first = leading || metrics[0];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Metrics } from '../api/metrics';
 import type { Job } from '../api/types';
-import { areOfBothTasks, filteredRuns, mainMetricOf, metricOf, metricsIn, nextSort, sortedRuns, toggled, withFailedJobs, type RunRow } from './run_rows';
+import { areOfBothTasks, filteredRuns, mainMetricOf, metricOf, metricsIn, nextSort, sortedRuns, toggled, withJobsAlone, type RunRow } from './run_rows';
 
 const known: Metrics = new Map([['r2', { name: 'r2', title: 'R²', higher_is_better: true }], ['rmse', { name: 'rmse', title: 'RMSE', higher_is_better: false }]]);
 const run = (name: string, metrics: Record<string, number | null> = {}, more: Partial<RunRow> = {}): RunRow => ({
@@ -34,10 +34,13 @@ describe('the main metric of a run', () => {
   });
 });
 
-it('jobs that failed before their run began stand among the runs, with their error', () => {
+it('jobs that ended before their run began stand among the runs, with their error', () => {
   const job = { id: 'j', job_name: 'wrong', state: 'failed', kind: 'training', run: '2026_b', created: '2026', reason: 'many words\nstoker: there is no column z' } as Job;
-  const rows = withFailedJobs([run('c'), run('a')], [job, { ...job, run: '2026_a' }, { ...job, state: 'cancelled', run: '2026_0' }]);
-  expect(rows.map((row) => [row.run, row.status, row.error])).toEqual([['2026_c', 'finished', undefined], ['2026_b', 'failed', 'there is no column z'], ['2026_a', 'finished', undefined]]);
+  const stopped = { ...job, state: 'cancelled', reason: 'cancelled by me' } as Job;
+  const rows = withJobsAlone([run('c'), run('a')], [job, { ...job, run: '2026_a' }, { ...stopped, run: '2026_1', started: '2026' }, { ...stopped, run: '2026_0' }]);
+  expect(rows.map((row) => [row.run, row.status, row.error])).toEqual([
+    ['2026_c', 'finished', undefined], ['2026_b', 'failed', 'there is no column z'], ['2026_a', 'finished', undefined], ['2026_1', 'interrupted', undefined],
+  ]);
 });
 
 describe('runs are sorted', () => {

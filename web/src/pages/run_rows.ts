@@ -14,7 +14,7 @@ export interface RunRow {
   error?: string;
   job?: string;
   can_go_on: boolean;
-  isJobAlone?: boolean; // of a job that failed before its run had anything to keep
+  isJobAlone?: boolean; // of a job that ended before its run had anything to keep
 }
 
 export interface RunFilter {
@@ -49,14 +49,16 @@ export function areOfBothTasks(metrics: readonly string[], known: Metrics): bool
   return kinds.size > 1;
 }
 
-// Jobs that failed so early that no run of theirs is there, among the runs: newest first by their names, which begin with the time.
-export function withFailedJobs(rows: readonly RunRow[], jobs: readonly Job[]): readonly RunRow[] {
+// Jobs that failed or were stopped so early that no run of theirs is there, among the runs: newest first by their names,
+// which begin with the time.
+export function withJobsAlone(rows: readonly RunRow[], jobs: readonly Job[]): readonly RunRow[] {
   const known = new Set(rows.map((row) => row.run));
-  const missing = jobs.filter((job) => job.state === 'failed' && job.run && !known.has(job.run));
+  const hasEnded = (job: Job) => job.state === 'failed' || (job.state === 'cancelled' && job.started !== undefined);
+  const missing = jobs.filter((job) => hasEnded(job) && job.run && !known.has(job.run));
   if (missing.length === 0) return rows;
   const made = missing.map((job): RunRow => ({
-    run: job.run, name: job.job_name, status: 'failed', started: job.started ?? job.created, seconds: null, results: [],
-    error: sentenceOfReason(job.reason ?? ''), job: job.id, can_go_on: false, isJobAlone: true,
+    run: job.run, name: job.job_name, status: job.state === 'failed' ? 'failed' : 'interrupted', started: job.started ?? job.created, seconds: null, results: [],
+    ...(job.state === 'failed' ? { error: sentenceOfReason(job.reason ?? '') } : {}), job: job.id, can_go_on: false, isJobAlone: true,
   }));
   return [...rows, ...made].sort((a, b) => (a.run < b.run ? 1 : a.run > b.run ? -1 : 0));
 }

@@ -28,7 +28,10 @@ export const runs = {
   resume: 'Resume',
   resumed: 'It goes on; its job tells how far it is.',
   stopped: 'It was stopped and can go on from its last checkpoint.',
-  noRun: 'It failed before there was anything to keep, so it has no files. Its job has the log.',
+  noRun: {
+    failed: 'It failed before there was anything to keep, so it has no files. Its job has the log.',
+    interrupted: 'It was stopped before there was anything to keep, so it has no files. Its job can be resumed.',
+  } as Record<string, string>,
   ofJob: 'It belongs to a job and is deleted with it.',
   training: 'Training',
   onRows: (rows: string) => `on ${rows} rows`,
