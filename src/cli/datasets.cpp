@@ -117,10 +117,18 @@ DatasetRecord record_to_add(const DatasetsCommand& command) {
   }
 }
 
+// By the name that people know it by, where that is another than its place has.
+void call_it(DatasetRecord& record, const DatasetsCommand& command) {
+  constexpr std::size_t longest = 200;
+  if (command.called.size() > longest) refuse("--called takes at most {} characters", longest);
+  if (!command.called.empty()) record.name = printable(command.called);
+}
+
 ExitCode add_dataset(const DatasetsCommand& command) {
   DatasetStore store;
   store.refuse_taken(command.id);
-  const DatasetRecord record = record_to_add(command);
+  DatasetRecord record = record_to_add(command);
+  call_it(record, command);
   store.add(record);
   told_added(record, store);
   return ExitCode::done;
@@ -191,7 +199,8 @@ ExitCode generate_dataset(const DatasetsCommand& command) {
   write_rows(table, place,
              fmt::format("stoker datasets generate {} --sample {} --rows {} --seed {}", command.id,
                          command.sample, table.rows(), command.seed));
-  const DatasetRecord record = record_of(command.id, place, fs::current_path());
+  DatasetRecord record = record_of(command.id, place, fs::current_path());
+  call_it(record, command);
   store.add(record);
   told_added(record, store);
   return ExitCode::done;
@@ -225,6 +234,8 @@ Action declare_datasets(CLI::App& app) {
   add_reading_flags(*add, given.reading);
   add->add_flag("--faulty", given.is_faulty,
                 "Put a file on record although some of its rows cannot be read, so that it can be repaired");
+  constexpr const char* help_of_called = "What people call it; where it is read from if not given";
+  add->add_option("--called", given.called, help_of_called);
   CLI::App* list = part("list", "List the datasets on record", list_datasets);
   CLI::App* show = part("show", "Show one with its columns", show_dataset);
   add_id(*show, given);
@@ -241,6 +252,7 @@ Action declare_datasets(CLI::App& app) {
                    "PostgreSQL database")
       ->required();
   generate->add_option("--table", given.table, "Name of the new table; the id if not given");
+  generate->add_option("--called", given.called, help_of_called);
   CLI::App* validate = part("validate",
                             "Look for NaN, infinite and out-of-range values, duplicate rows, rows that "
                             "are cut short and rows that cannot be read",

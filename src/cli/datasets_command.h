@@ -16,6 +16,7 @@ struct DatasetsCommand {
   std::string data;
   config::Value reading;
   bool is_faulty = false;
+  std::string called;  // empty: by where it is read from
   std::string sample = "boston_housing";
   std::int64_t rows = 0;  // 0: as many as the sample usually has
   std::uint64_t seed = 42;

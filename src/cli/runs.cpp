@@ -17,6 +17,7 @@
 #include "cli/walk_forward_view.h"
 #include "config/field.h"
 #include "report/compare_noise.h"
+#include "report/compare_rows.h"
 #include "report/compare_seeds.h"
 #include "report/compare_settings.h"
 #include "report/compared_runs.h"
@@ -274,6 +275,8 @@ ExitCode compare(const RunsCommand& command) {
     return ExitCode::done;
   }
   std::vector<std::vector<std::string>> winners = winner_rows(runs);
+  for (const DifferentRows& each : different_rows(runs))
+    tell(Pieces{{"warning:", Colour::yellow}, {" " + words_of(each)}});
   let_winners_stand_for_sweeps(runs);
   std::vector<std::vector<std::string>> rows{{"run"},    {"status"}, {"model"},
                                              {"engine"}, {"device"}, {"time"}};

@@ -186,6 +186,7 @@ std::vector<CellPreparation::Gaps> CellPreparation::gaps(std::span<const Cell> c
     if (last != nullptr && last->source == column.source) continue;  // the first says what the values are
     last = &column;
     Gaps& of_column = all[column.source];
+    of_column.range = range_of(*column.prepared);
     for (std::size_t row = 0; row < rows; ++row) {
       const Cell& cell = cells[row * width + places[column.source]];
       if (column.prepared->is_text()) {
@@ -195,6 +196,8 @@ std::vector<CellPreparation::Gaps> CellPreparation::gaps(std::span<const Cell> c
         of_column.unseen += cell.kind != Cell::Kind::missing && is_unseen ? 1 : 0;
       } else {
         of_column.missing += is_missing(column, cell, row) ? 1 : 0;
+        if (of_column.range && of_column.range->is_far_from(number_in(column, cell, row)))
+          ++of_column.outside;
       }
     }
   }

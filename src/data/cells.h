@@ -40,10 +40,13 @@ class CellPreparation {
   // places[i]. Refuses what the table's way refuses.
   Dataset prepare(std::span<const Cell> cells, std::size_t width, std::span<const std::size_t> places) const;
 
-  // How many values of a column are missing, and how many are texts that training had not seen.
+  // How many values of a column are missing, how many are texts that training had not seen, and how many are
+  // numbers far from those that it had.
   struct Gaps {
     std::int64_t missing = 0;
     std::int64_t unseen = 0;
+    std::int64_t outside = 0;
+    std::optional<NumberRange> range = {};
   };
   // One of each of columns().
   std::vector<Gaps> gaps(std::span<const Cell> cells, std::size_t width,

@@ -127,6 +127,18 @@ void learn_scale(PreparedColumn& column, const std::vector<double>& numbers, Sca
     refuse("column '{}' has values too large to scale", column.name);
 }
 
+void learn_range(ColumnScale& column, const std::vector<double>& numbers) {
+  if (!column.quantiles.empty() || numbers.empty()) return;
+  const auto [low, high] = std::ranges::minmax_element(numbers);
+  column.quantiles = {*low, *high};
+}
+
+std::optional<NumberRange> range_of(const PreparedColumn& column) {
+  const bool holds_numbers = column.kind == PreparedColumn::Kind::number && column.part == DatePart::none;
+  if (!holds_numbers || column.quantiles.empty()) return std::nullopt;
+  return NumberRange{column.quantiles.front(), column.quantiles.back()};
+}
+
 namespace {
 
 double clipped(const ColumnScale& column, double number) {

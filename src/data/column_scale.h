@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,22 @@ namespace stoker {
 void learn_scale(PreparedColumn& column, const std::vector<double>& numbers, Scaling scaling);
 // The same of numbers that are none of a column's own and are known not to be too large.
 void learn_scale(ColumnScale& column, const std::vector<double>& numbers, Scaling scaling);
+
+struct NumberRange {
+  double low = 0;
+  double high = 0;
+
+  // Beyond an end by more than half of the width: what lies closer a model can well be asked for.
+  bool is_far_from(double number) const {
+    const double most_beyond = (high - low) / 2;
+    return number < low - most_beyond || number > high + most_beyond;
+  }
+};
+
+// Keeps where the numbers of a training column lie.
+void learn_range(ColumnScale& column, const std::vector<double>& numbers);
+// None where the column holds no numbers, or an earlier version has not kept it.
+std::optional<NumberRange> range_of(const PreparedColumn& column);
 
 // A number of the column as a model reads it; NaN and infinite numbers stay.
 double scaled(const ColumnScale& column, double number);

@@ -194,6 +194,7 @@ class ColumnLearner {
       if (kind == ColumnKind::time)
         note(Severity::info, fmt::format("column '{}' contains times, which are used as seconds", name));
       learn_scale(column, numbers, form_.scaling);
+      learn_range(column, numbers);
       column.is_apart = form_.numbers_apart && has_more_than_two(numbers);
       // In a series, what counts along with time may well be what it is about.
       const bool may_be_number = kind == ColumnKind::integer && !named() && !form_.reads_windows;

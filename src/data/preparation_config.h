@@ -159,7 +159,7 @@ struct ColumnScale {
   double shift = 0;  // a number x becomes (x - shift) / scale
   double scale = 1;
   Curve curve = Curve::straight;
-  std::vector<double> quantiles;  // of the training rows, ascending; for Curve::quantile
+  std::vector<double> quantiles;  // of the training rows, ascending; of other curves the two ends, or none
 };
 
 // What the target is like in the rows of each category of a text: its mean, or the share of a class.

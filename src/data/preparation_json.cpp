@@ -133,7 +133,7 @@ void read_curve(const json& map, ColumnScale& column) {
   column.scale = scale_of(map);
   if (map.contains("curve"))
     column.curve = static_cast<ColumnScale::Curve>(position_of(curve_names, map, "curve"));
-  if (column.curve != ColumnScale::Curve::quantile) return;
+  if (column.curve != ColumnScale::Curve::quantile && !map.contains("quantiles")) return;
   column.quantiles = numbers_of(map, "quantiles");
   const bool ascends = std::is_sorted(column.quantiles.begin(), column.quantiles.end());
   if (column.quantiles.size() < 2 || !ascends) refuse_part("quantiles", "should be at least two, ascending");

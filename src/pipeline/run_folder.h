@@ -60,6 +60,9 @@ class RunFolder {
   // What a card has to show of itself, beside the previews of tables.
   void keep_report(const std::string& card, const std::string& output, const nlohmann::json& whole);
 
+  // Of a sweep: how a trial stands after a training of it, told as it happens.
+  void tell_trial(const nlohmann::json& trial) { event("trial_finished", trial); }
+
   // Writes the end into run.json and events.jsonl. Returns the seconds of all sittings together.
   double end(RunStatus status, const std::string& error, double seconds,
              const RunRecord::FailedAt& failed_at = {});

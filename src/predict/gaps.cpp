@@ -1,11 +1,13 @@
 #include "predict/gaps.h"
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_set>
 
 #include <arrow/table.h>
 #include <fmt/format.h>
 
+#include "base/human_number.h"
 #include "base/text.h"
 #include "data/column_values.h"
 
@@ -26,6 +28,18 @@ ColumnGaps gaps_of_texts(const PreparedColumn& column, const Table& table) {
   return gaps;
 }
 
+ColumnGaps gaps_of_numbers(const PreparedColumn& column, const Table& table) {
+  const auto values = table.column(column.name);
+  ColumnGaps gaps{column.name, count_missing(*values)};
+  const auto range = range_of(column);
+  if (!range) return gaps;
+  gaps.range = *range;
+  each_block(*values, [&](std::span<const double> numbers) {
+    gaps.outside += std::ranges::count_if(numbers, [&](double number) { return range->is_far_from(number); });
+  });
+  return gaps;
+}
+
 }  // namespace
 
 std::vector<ColumnGaps> gaps_in(const Table& table, const Preparation& preparation) {
@@ -33,10 +47,9 @@ std::vector<ColumnGaps> gaps_in(const Table& table, const Preparation& preparati
   std::unordered_set<std::string_view> looked_at;
   for (const PreparedColumn& column : preparation.columns()) {
     if (!looked_at.insert(column.name).second) continue;
-    const ColumnGaps gaps = column.kind == PreparedColumn::Kind::number
-                                ? ColumnGaps{column.name, count_missing(*table.column(column.name)), 0}
-                                : gaps_of_texts(column, table);
-    if (gaps.missing > 0 || gaps.unseen > 0) all.push_back(gaps);
+    const ColumnGaps gaps = column.kind == PreparedColumn::Kind::number ? gaps_of_numbers(column, table)
+                                                                        : gaps_of_texts(column, table);
+    if (gaps.has_any()) all.push_back(gaps);
   }
   return all;
 }
@@ -45,6 +58,7 @@ std::string gaps_text(const std::vector<ColumnGaps>& gaps) {
   constexpr std::size_t most_named = 10;
   std::vector<std::string> filled;
   std::vector<std::string> unseen;
+  std::vector<std::string> outside;
   const auto add = [](std::vector<std::string>& list, std::int64_t count, const std::string& column) {
     if (count > 0)
       list.push_back(
@@ -53,6 +67,10 @@ std::string gaps_text(const std::vector<ColumnGaps>& gaps) {
   for (const ColumnGaps& each : gaps) {
     add(filled, each.missing, each.column);
     add(unseen, each.unseen, each.column);
+    add(outside, each.outside, each.column);
+    if (each.outside > 0)
+      outside.back() +=
+          fmt::format(" ({} to {})", human_number(each.range.low), human_number(each.range.high));
   }
   const auto named = [](std::vector<std::string> list) {
     const std::size_t more = list.size() > most_named ? list.size() - most_named : 0;
@@ -64,6 +82,7 @@ std::string gaps_text(const std::vector<ColumnGaps>& gaps) {
   if (!filled.empty()) sentences.push_back("missing values were filled in: " + named(filled));
   if (!unseen.empty())
     sentences.push_back("values that training had not seen, or only once: " + named(unseen));
+  if (!outside.empty()) sentences.push_back("values far from those of training: " + named(outside));
   return join(sentences, "; ");
 }
 

@@ -136,8 +136,8 @@ constexpr bool lower = false;
 constexpr bool is_loss = true;
 using Needs = MetricNeeds;
 constexpr std::array all_metrics{
-    Metric{"r2", "R²", higher, Needs::numbers, r_squared},
-    Metric{"rmse", "RMSE", lower, Needs::numbers, root_mean_squared_error},
+    Metric{"r2", "R²", higher, Needs::numbers, r_squared, !is_loss, "mse"},
+    Metric{"rmse", "RMSE", lower, Needs::numbers, root_mean_squared_error, !is_loss, "mse"},
     Metric{"mae", "MAE", lower, Needs::numbers, mean_absolute_error},
     Metric{"mse", "MSE", lower, Needs::numbers, mean_squared_error, is_loss},
     Metric{"median_absolute_error", "Median absolute error", lower, Needs::numbers, median_absolute_error},

@@ -32,6 +32,7 @@ struct Metric {
   MetricNeeds needs = MetricNeeds::numbers;
   double (*compute)(const MeasuredRows& rows) = nullptr;  // of one row or more
   bool is_loss = false;                                   // what a training with `loss: auto` makes small
+  std::string_view follows_from = {};  // another metric, of which it is a function on the same rows
 
   bool is_for(Task task) const { return (task == Task::regression) == (needs == MetricNeeds::numbers); }
 };

@@ -53,9 +53,13 @@ nlohmann::json to_json(const Predictions& predictions, const std::optional<Inter
 void add_gaps(nlohmann::json& json, const std::vector<ColumnGaps>& gaps) {
   json["filled"] = nlohmann::json::object();
   json["unseen"] = nlohmann::json::object();
+  json["outside"] = nlohmann::json::object();
   for (const ColumnGaps& each : gaps) {
     if (each.missing > 0) json["filled"][each.column] = each.missing;
     if (each.unseen > 0) json["unseen"][each.column] = each.unseen;
+    if (each.outside > 0)
+      json["outside"][each.column] = {
+          {"rows", each.outside}, {"low", each.range.low}, {"high", each.range.high}};
   }
 }
 

@@ -15,7 +15,8 @@ namespace stoker {
 nlohmann::json to_json(const Predictions& predictions, const std::optional<Intervals>& intervals,
                        const Model& model);
 
-// Adds how many values of which columns were filled in, or are new to the model.
+// Adds how many values of which columns were filled in, are new to the model, or lie far outside of what it
+// has seen, with the ends of that.
 void add_gaps(nlohmann::json& json, const std::vector<ColumnGaps>& gaps);
 
 }  // namespace stoker

@@ -47,8 +47,10 @@ std::vector<ColumnGaps> RowPredictor::gaps(std::span<const Cell> cells) const {
   for (const Member& whole : whole_) {
     const auto found = whole.cells.gaps(cells, columns_.size(), whole.places);
     for (std::size_t i = 0; i < found.size(); ++i)
-      if (found[i].missing > 0 || found[i].unseen > 0)
-        all.push_back({whole.cells.columns()[i], found[i].missing, found[i].unseen});
+      if (const ColumnGaps gaps{whole.cells.columns()[i], found[i].missing, found[i].unseen, found[i].outside,
+                                found[i].range.value_or(NumberRange{})};
+          gaps.has_any())
+        all.push_back(gaps);
   }
   return all;
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/compare_noise.h"
+#include "report/compare_rows.h"
 #include "report/compare_seeds.h"
 #include "report/compare_settings.h"
 #include "report/sweep_winner.h"
@@ -40,6 +41,7 @@ nlohmann::json comparison_json(std::vector<ListedRun> runs) {
     json["differing_settings"][row.front()] = std::vector<std::string>(row.begin() + 1, row.end());
   }
   json["against_first"] = noise_json(runs);
+  json["different_rows"] = to_json(different_rows(runs));
   let_winners_stand_for_sweeps(runs);
   json["by_seeds"] = seeds_json(runs);
   return json;

@@ -100,10 +100,10 @@ GnuplotPicture loss_picture(const LossCurve& whole, const std::string& run) {
                    number(curve.validation[i]));
   const char* style = curve.epochs.size() <= 30 ? "linespoints pointtype 7 pointsize 0.8" : "lines";
   std::string lines =
-      fmt::format("'loss.txt' using 1:2 with {} linewidth 2 linecolor rgb '#2563eb' title 'training'", style);
+      fmt::format("'loss.txt' using 1:2 with {} linewidth 2 linecolor rgb '#d9480f' title 'training'", style);
   if (curve.has_validation())
     lines +=
-        fmt::format(", '' using 1:3 with {} linewidth 2 linecolor rgb '#ea580c' title 'validation'", style);
+        fmt::format(", '' using 1:3 with {} linewidth 2 linecolor rgb '#1c64d1' title 'validation'", style);
   std::string mark;
   if (curve.best_epoch > 0 && curve.has_validation()) {
     const char* look = "linewidth 1.2 dashtype 2 linecolor rgb '#64748b'";

@@ -41,8 +41,11 @@ DatasetRecord dataset_named(const std::string& id) {
 
 // Where it lies is the server's matter.
 NamedPaths names_of_file(const DatasetRecord& record) {
-  if (record.source.path.empty()) return {};
-  return {{record.source.path, fs::path(record.source.path).filename().string()}};
+  const std::string& path = record.source.path;
+  if (path.empty()) return {};
+  // What was sent is called by the name that it was sent under.
+  const bool is_called_otherwise = record.name.find(path) == std::string::npos && !record.name.empty();
+  return {{path, is_called_otherwise ? record.name : fs::path(path).filename().string()}};
 }
 
 json shown_dataset(const DatasetRecord& record) {
@@ -150,6 +153,13 @@ std::string ending_of(const std::string& name) {
   return "." + parts.back() + ending;
 }
 
+// The last part of what was sent as a name, at most as long as a name may be.
+std::string called_as(const std::string& name) {
+  constexpr std::size_t longest = 150;
+  const std::string plain = printable(name.substr(name.find_last_of("/\\") + 1));
+  return plain.size() <= longest ? plain : plain.substr(plain.size() - longest);
+}
+
 Response upload_dataset(Service& service, Call& call) {
   if (call.request.body_file.empty()) throw HttpError(400, "the request has no body; it takes a file");
   const std::string name = call.text("name");
@@ -160,7 +170,7 @@ Response upload_dataset(Service& service, Call& call) {
   // Under a name of its own: none that was sent becomes a path.
   const fs::path file = service.config().data / "uploads" / (random_id() + ending);
   fs::rename(call.request.body_file, file);
-  std::vector<std::string> words{"datasets", "add", id, file.string()};
+  std::vector<std::string> words{"datasets", "add", id, file.string(), "--called=" + called_as(name)};
   if (is_faulty) words.emplace_back("--faulty");
   try {
     run_command(service, words, {{file.string(), printable(name)}});
@@ -200,7 +210,9 @@ Response generate_dataset(Service& service, Call& call) {
                                  "--to",
                                  file.string(),
                                  "--seed",
-                                 std::to_string(asked.seed)};
+                                 std::to_string(asked.seed),
+                                 "--called",
+                                 fmt::format("sample:{}", config::name_of(asked.sample))};
   if (asked.rows) words.insert(words.end(), {"--rows", std::to_string(*asked.rows)});
   try {
     run_command(service, words);

@@ -60,6 +60,9 @@ void add_line_properties(json& properties) {
   properties["continues"] = text("The job that it goes on from");
   properties["notes"] = list_of(text(), "What settings mean here");
   properties["summary"] = summary_schema();
+  properties["progress"] = progress_schema();
+  properties["document_id"] = text("The stored document that it runs");
+  properties["document_version"] = whole("The version of that document");
 }
 
 json line_schema() {
@@ -81,7 +84,6 @@ json job_schema() {
     whole["required"].push_back(name);
   json& properties = whole["properties"];
   properties["waits_for"] = schema::text("Why it has not begun yet");
-  properties["progress"] = progress_schema();
   properties["seconds_used"] = schema::number("That its processes have taken so far");
   properties["attempts"] = schema::whole("Processes that were started for it");
   properties["document"] = schema::text("As it is run, YAML");

@@ -48,10 +48,10 @@ nlohmann::json job_view(Service& service, const JobRecord& job, bool whole) {
   if (!job.summary.is_null()) view["summary"] = job.summary;
   for (const char* each : {document_of_request, version_of_request})
     if (job.request.is_object() && job.request.contains(each)) view[each] = job.request[each];
-  if (!whole) return view;
-  if (const std::string waits = service.queue().waiting_for(job); !waits.empty()) view["waits_for"] = waits;
   if (nlohmann::json progress = progress_of(service, job); !progress.is_null())
     view["progress"] = std::move(progress);
+  if (!whole) return view;
+  if (const std::string waits = service.queue().waiting_for(job); !waits.empty()) view["waits_for"] = waits;
   view["attempts"] = job.attempts;
   view["seconds_used"] = service.queue().seconds_used(job);
   view["document"] = job.document;

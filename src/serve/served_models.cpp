@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "predict/intervals.h"
+#include "serve/client_words.h"
 #include "serve/job_queue.h"
 #include "store/runs.h"
 #include "store/token_store.h"
@@ -30,6 +32,8 @@ json columns_of_model(const Model& model) {
   return columns;
 }
 
+constexpr double usual_interval = 0.9;
+
 json facts_of_model(const Model& model) {
   json facts{{"family", model.type()},
              {"task", config::name_of(model.preparation.task())},
@@ -45,6 +49,9 @@ json facts_of_model(const Model& model) {
   const std::string why_not = RowPredictor::problem_with(model);
   facts["predicts_from_memory"] = why_not.empty();
   if (!why_not.empty()) facts["why_not_from_memory"] = why_not;
+  const std::string no_intervals = problem_with_intervals(model, usual_interval);
+  facts["tells_intervals"] = no_intervals.empty();
+  if (!no_intervals.empty()) facts["why_no_intervals"] = without_options(no_intervals);
   return facts;
 }
 

@@ -20,9 +20,12 @@ constexpr const char* job_columns =
     "id, number, name, state, asked, kind, priority, device, slot, time_limit, document, request, notes, "
     "owner, "
     "attempts, reason, run, continues, summary, created, started, ended";
-// The same for a line of a list, which goes without what may be long: document and request.
+// The same for a line of a list, which goes without what may be long: the document, and the request unless it
+// is short and names a stored one.
 constexpr const char* line_columns =
-    "id, number, name, state, asked, kind, priority, device, slot, time_limit, '', 'null', notes, owner, "
+    "id, number, name, state, asked, kind, priority, device, slot, time_limit, '', "
+    "CASE WHEN request LIKE '%\"document_id\":\"%' AND length(request) < 4000 THEN request ELSE 'null' END, "
+    "notes, owner, "
     "attempts, reason, run, continues, summary, created, started, ended";
 
 json json_in(const WrittenValue& text) {

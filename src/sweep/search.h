@@ -34,6 +34,7 @@ class Search {
   // How all candidates did, by number.
   std::vector<Trial> trials() const;
   void tell_of_folds() { prepared_.tell_of_folds(); }
+  bool is_last(std::int64_t rung) const { return rung + 1 == static_cast<std::int64_t>(rungs_.size()); }
   bool budget_reached() const { return budget_reached_; }
   // Of the first candidate that failed.
   ExitCode first_failure() const { return first_failure_; }
@@ -63,7 +64,6 @@ class Search {
                     const MemberResult& trained);
   void keep_failure(const Training& training, const Error& error);
   void keep(const Training& training);
-  bool is_last(std::int64_t rung) const { return rung + 1 == static_cast<std::int64_t>(rungs_.size()); }
   std::int64_t folds() const { return std::max<std::int64_t>(1, sweep_.config.folds); }
   bool time_is_up();
 

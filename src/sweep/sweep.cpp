@@ -175,11 +175,25 @@ class Sweep {
   }
 
   // The best so far may be of a resumed sweep's earlier sittings.
-  void look_at(std::size_t candidate, std::int64_t rung) {
-    Trial trial = trial_of(candidate, search_.candidates()[candidate], sweep_.config.folds, rung, results_);
+  Trial look_at(std::size_t candidate, std::int64_t rung) {
+    const Trial trial =
+        trial_of(candidate, search_.candidates()[candidate], sweep_.config.folds, rung, results_);
     const bool higher = higher_is_better(sweep_.config.metric);
-    if (trial.score && (!progress_.best || is_better(trial, *progress_.best, higher)))
-      progress_.best = std::move(trial);
+    if (trial.score && (!progress_.best || is_better(trial, *progress_.best, higher))) progress_.best = trial;
+    return trial;
+  }
+
+  // Once all of its folds are scored, or one of them went wrong. Whether a trial goes on behind a rung is not
+  // known before the others are there.
+  void tell(const Trial& trial, std::int64_t rung) {
+    const bool has_failed = trial.status == TrialStatus::diverged || trial.status == TrialStatus::failed;
+    if (!trial.score && !has_failed) return;
+    json told = trials_json(sweep_.space, {trial}).front();
+    told.erase("fold_scores");
+    told["metric"] = sweep_.config.metric;
+    told["higher_is_better"] = higher_is_better(sweep_.config.metric);
+    if (!has_failed && !search_.is_last(rung)) told["status"] = "running";
+    folder_->tell_trial(told);
   }
 
   // Called by one training's thread at a time.
@@ -188,7 +202,7 @@ class Sweep {
     folder_->fail_if_gone();
     ++progress_.done;
     ++done_here_;
-    look_at(result.trial, result.rung);
+    tell(look_at(result.trial, result.rung), result.rung);
     const auto left = static_cast<double>(std::max<std::int64_t>(0, progress_.total - progress_.done));
     progress_.seconds_left = seconds_since(started_) / static_cast<double>(done_here_) * left;
     if (sweep_.config.time_budget > 0)

@@ -162,6 +162,17 @@ TEST_F(Predict, SaysWhatWasFilledInAndWhatIsNew) {
   EXPECT_EQ(json.at("filled"), (nlohmann::json{{"a", 1}, {"kind", 1}}));
 }
 
+TEST_F(Predict, SaysWhichNumbersLieFarFromThoseOfTraining) {
+  place_.write("far.csv", "a,b,kind\n1,2,flat\n1e9,2,flat\n-1e9,2,flat\n");
+  const Finished finished = place_.stoker({"predict", "latest", "far.csv", "--json"});
+  ASSERT_EQ(finished.code, 0) << finished.errors;
+  EXPECT_THAT(finished.errors, HasSubstr("values far from those of training: 2 in 'a' ("));
+  const auto json = nlohmann::json::parse(finished.output);
+  ASSERT_EQ(json.at("outside").size(), 1U);
+  EXPECT_EQ(json.at("outside").at("a").at("rows"), 2);
+  EXPECT_LT(json.at("outside").at("a").at("low"), json.at("outside").at("a").at("high"));
+}
+
 TEST_F(Predict, NamesAColumnThatIsMissing) {
   place_.write("new.csv", "a,kind\n1,flat\n2,house\n");
   expect_refused({"latest", "new.csv"}, {"b"});

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "data/column_scale.h"
 #include "data/fixtures.h"
 
 namespace stoker {
@@ -326,6 +327,23 @@ TEST(Preparation, ComesBackFromItsJsonUnchanged) {
   const Table classes = table_of("x,y\n1,b\n2,a\n3,b\n");
   EXPECT_THAT(Preparation::from_json(fitted(classes, config_for("y")).to_json()).classes(),
               ElementsAre("a", "b"));
+}
+
+TEST(Preparation, KnowsWhereTheNumbersOfTrainingLayUnlessItIsOfAnEarlierVersion) {
+  const Table table = table_of("x,town,y\n3,a,1\n-2,b,2\n7.5,a,3\n");
+  nlohmann::json written = fitted(table, config_for("y")).to_json();
+  const auto range_in = [](const nlohmann::json& json) {
+    return range_of(Preparation::from_json(json).columns().at(0));
+  };
+  ASSERT_TRUE(range_in(written));
+  EXPECT_EQ(range_in(written)->low, -2);
+  EXPECT_EQ(range_in(written)->high, 7.5);
+  EXPECT_FALSE(range_in(written)->is_far_from(12));
+  EXPECT_TRUE(range_in(written)->is_far_from(12.5));
+  EXPECT_TRUE(range_in(written)->is_far_from(-7));
+  EXPECT_FALSE(range_of(fitted(table, config_for("y")).columns().at(1)));
+  written["columns"][0].erase("quantiles");
+  EXPECT_FALSE(range_in(written));
 }
 
 TEST(Preparation, RefusesJsonThatIsNoPreparation) {

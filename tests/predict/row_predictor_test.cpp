@@ -106,6 +106,9 @@ void expect_as_a_table(Model model, const std::string& what) {
       EXPECT_EQ(gaps[i].column, of_table[i].column);
       EXPECT_EQ(gaps[i].missing, of_table[i].missing);
       EXPECT_EQ(gaps[i].unseen, of_table[i].unseen);
+      EXPECT_EQ(gaps[i].outside, of_table[i].outside);
+      EXPECT_EQ(gaps[i].range.low, of_table[i].range.low);
+      EXPECT_EQ(gaps[i].range.high, of_table[i].range.high);
     }
   }
   std::vector<Cell> together;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "report/gnuplot.h"
+#include "report/pictures.h"
 #include "report/report.h"
 #include "report/run_folder.h"
 
@@ -177,6 +178,21 @@ TEST(PlotsWithoutGnuplot, CostOneNote) {
   EXPECT_EQ(said[0].first, Severity::info);
   EXPECT_THAT(said[0].second, HasSubstr("gnuplot-nox"));
   EXPECT_FALSE(fs::exists(run.paths().plots()));
+}
+
+// Whoever looks at both takes one for the other otherwise.
+TEST(LossPicture, HasTheColoursOfTheReport) {
+  RunFolder run;
+  run.write_metrics({"train"}, true);
+  write_report(run.paths());
+  const std::string page = run.report();
+  const std::string commands = loss_picture(read_contents(run.paths()).curves.at(0), "run").commands;
+  for (const std::string name : {"training", "validation"}) {
+    const std::size_t at = page.find("--" + name + ": #");
+    ASSERT_NE(at, std::string::npos);
+    const std::string colour = page.substr(at + name.size() + 4, 7);
+    EXPECT_THAT(commands, HasSubstr(fmt::format("linecolor rgb '{}' title '{}'", colour, name)));
+  }
 }
 
 TEST(GnuplotText, CannotLeaveItsQuotes) {

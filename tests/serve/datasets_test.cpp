@@ -34,6 +34,7 @@ TEST_F(ServiceDatasets, AreUploadedLookedAtAndDeletedWithTheirFile) {
                                         "depth,kind\n1,a\n2,b\n,a\n4,a\n", octets);
   ASSERT_EQ(made.status, 201) << made.body;
   EXPECT_EQ(made.json()["rows"], 4);
+  EXPECT_EQ(made.json()["source"], "wells.csv");
   EXPECT_EQ(service().get("/api/datasets/wells").json()["columns"][0]["name"], "depth");
   const json preview = service().get("/api/datasets/wells/preview").json();
   EXPECT_EQ(preview["first_rows"].size(), 4U);

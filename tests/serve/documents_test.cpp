@@ -247,7 +247,11 @@ TEST_F(ServiceDocuments, RunAsJobsThatRememberThem) {
   const json finished = service_->wait_for_job(whole, {"completed", "failed"});
   EXPECT_EQ(finished["document_version"], 2);
   EXPECT_EQ(finished["summary"]["trainings"][0]["epochs"], 3);
-  EXPECT_EQ(service_->get("/api/training/jobs?document=" + id).json()["total"], 2);
+  const json listed = service_->get("/api/training/jobs?document=" + id).json();
+  EXPECT_EQ(listed["total"], 2);
+  EXPECT_EQ(listed["jobs"][0]["document_id"], id);
+  EXPECT_EQ(listed["jobs"][0]["document_version"], 2);
+  EXPECT_EQ(listed["jobs"][1]["document_version"], 1);
 }
 
 TEST_F(ServiceDocuments, ThatWereRemovedCanBeBroughtBack) {

@@ -54,6 +54,10 @@ TEST_F(ServiceModels, ComeOnRecordWhenTheirJobIsComplete) {
   EXPECT_TRUE(model()["metrics"]["evaluate"].contains("r2")) << model().dump(1);
   EXPECT_EQ(service().get("/api/models/" + id()).json()["id"], id());
   EXPECT_EQ(service().get("/api/models/nothing").status, 404);
+  // It was trained without rows held back.
+  EXPECT_FALSE(model()["tells_intervals"]);
+  EXPECT_THAT(model()["why_no_intervals"].get<std::string>(),
+              testing::AllOf(HasSubstr("this one kept none"), testing::Not(HasSubstr("--"))));
 }
 
 TEST_F(ServiceModels, PredictInRealUnitsUnderANameAndWarnOfWhatIsAmiss) {
@@ -85,6 +89,13 @@ TEST_F(ServiceModels, PredictInRealUnitsUnderANameAndWarnOfWhatIsAmiss) {
   const json with_gaps = predict("houses", {{"rows", {odd}}}).json();
   EXPECT_EQ(with_gaps["filled"]["AGE"], 1);
   EXPECT_THAT(with_gaps["notes"][0].get<std::string>(), HasSubstr("colour"));
+  EXPECT_TRUE(with_gaps["outside"].empty());
+  json far = house();
+  far["AGE"] = 1e6;
+  const json outside = predict("houses", {{"rows", {far, house()}}}).json()["outside"];
+  ASSERT_EQ(outside.size(), 1U) << outside.dump();
+  EXPECT_EQ(outside["AGE"]["rows"], 1);
+  EXPECT_LT(outside["AGE"]["high"], 1000);
   odd["AGES"] = 3;
   odd.erase("AGE");
   EXPECT_THAT(predict("houses", {{"rows", {odd}}}).body, HasSubstr("did you mean AGES?"));

@@ -1,6 +1,7 @@
 // Runs and their files, sweeps, and trainings that go on.
 #include <fstream>
 #include <numeric>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -162,6 +163,7 @@ TEST_F(ServiceRuns, AreCompared) {
   EXPECT_EQ(compared["runs"].size(), 2U) << compared.dump(1);
   EXPECT_EQ(compared["differing_settings"]["model.config.epochs"], json({"2", "4"}));
   EXPECT_TRUE(compared["against_first"].contains(two));
+  EXPECT_EQ(compared["different_rows"], json::array());
   EXPECT_EQ(service_->get("/api/runs/compare?runs=" + one).status, 400);
   EXPECT_EQ(service_->get("/api/runs/compare?runs=" + one + ",none").status, 404);
   EXPECT_EQ(service_->get("/api/runs/compare").status, 400);
@@ -183,6 +185,18 @@ TEST_F(ServiceRuns, ASweepTellsItsTrialsAndItsWinnerAndGoesAsAWhole) {
   EXPECT_EQ(sweep["trials"][0]["trial"], winner["trial"]);
   EXPECT_LE(sweep["trials"][0]["score"], sweep["trials"][1]["score"]);
   EXPECT_TRUE(sweep["trials"][0]["settings"].contains("model.learning_rate"));
+  // Each was told as soon as it was there.
+  const std::string events = service_->get("/api/training/jobs/" + id + "/events").body;
+  std::set<std::int64_t> told;
+  for (std::size_t at = events.find("event: trial_finished"); at != std::string::npos;
+       at = events.find("event: trial_finished", at + 1)) {
+    const std::size_t begin = events.find("data: ", at) + 6;
+    const json trial = json::parse(events.substr(begin, events.find('\n', begin) - begin));
+    EXPECT_TRUE(trial["settings"].contains("model.learning_rate")) << trial.dump();
+    told.insert(trial["trial"].get<std::int64_t>());
+  }
+  EXPECT_EQ(told, (std::set<std::int64_t>{1, 2, 3}));
+  EXPECT_LT(events.rfind("event: trial_finished"), events.find("\"state\":\"completed\""));
   const std::string run = winner["run"];
   EXPECT_THAT(run, testing::StartsWith(job["run"].get<std::string>() + "_trial-"));
   EXPECT_EQ(service_->get("/api/runs/" + run).json()["job"], id);

@@ -86,6 +86,14 @@ TEST_F(Sweeps, HalvingGivesUpAllButTheBest) {
     EXPECT_EQ(trial.status, trial.epochs == 6 ? TrialStatus::finished : TrialStatus::pruned);
   }
   EXPECT_EQ(by_epochs, (std::map<std::int64_t, int>{{1, 6}, {3, 2}, {6, 1}}));
+  // Told trial by trial and rung by rung; whether one goes on is not known by then.
+  std::map<std::string, int> told;
+  for (const std::string& line : split_text(read_file(RunPaths{summary.folder}.events(), 1U << 20), '\n')) {
+    const auto event = nlohmann::json::parse(line, nullptr, false);
+    if (event.is_object() && event.value("event", "") == "trial_finished")
+      ++told[event.at("status").get<std::string>()];
+  }
+  EXPECT_EQ(told, (std::map<std::string, int>{{"running", 12}, {"finished", 1}}));
   EXPECT_EQ(summary.trials[summary.winner].epochs, 6);
 }
 

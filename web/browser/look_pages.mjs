@@ -27,6 +27,10 @@ const looks = {
   'runs-files': { path: () => `/runs/${made.second.run}`, act: (page) => page.getByRole('tab', { name: 'Files' }).click() },
   'runs-document': { path: () => `/runs/${made.second.run}`, act: (page) => page.getByRole('tab', { name: 'Document' }).click() },
   compare: { path: () => `/compare?runs=${made.first.run},${made.second.run},${made.sweep.run}` },
+  'compare-rows': { path: () => `/compare?runs=${made.first.run},${made.known.run},${made.second.run}` },
+  'runs-failed': { path: () => `/runs/${made.failed.run}` },
+  'runs-stopped': { path: () => `/runs/${made.stopped.run}` },
+  'jobs-stopped': { path: () => `/jobs/${made.stopped.id}` },
   sweep: { path: () => `/sweeps/${made.sweep.id}`, act: (page) => page.getByLabel('Across', { exact: true }).selectOption('model.learning_rate') },
   models: { path: () => `/models/${made.model.id}` },
   'models-try': {
@@ -38,6 +42,16 @@ const looks = {
       await page.getByLabel('With an interval for 90 % of the values').check();
       await page.getByRole('button', { name: 'Predict' }).click();
       await page.getByTestId('prediction').waitFor();
+    },
+  },
+  'models-far': {
+    path: () => `/models/${made.model.id}`,
+    act: async (page) => {
+      await page.getByRole('tab', { name: 'Try it' }).click();
+      await page.getByLabel('x0', { exact: true }).fill('5000');
+      await page.getByRole('button', { name: 'Predict' }).click();
+      await page.getByTestId('prediction').waitFor();
+      await page.getByText(/^\d+ notes$/).click();
     },
   },
   data: { path: () => `/data/${made.table}`, wait: 1500 },
@@ -82,12 +96,18 @@ try {
   await takeAll(true);
   made.first = await doneJob(service, training());
   made.second = await doneJob(service, training({ name: 'friedman-fast', rate: '0.01' }));
+  made.known = await doneJob(service, training({ name: 'friedman-known' }).replace('test_dataset: split.test_dataset', 'test_dataset: split.train_dataset'));
+  await doneJob(service, training({ name: 'blobs' }).replace('sample_name: friedman', 'sample_name: blobs').replace('target_column: y', 'target_column: label, task: multiclass'));
+  made.stopped = await startJob(service, longTraining('friedman-stopped'));
+  while ((await service.ask('GET', `/api/training/jobs/${made.stopped.id}`)).progress?.epoch === undefined) await new Promise((resolve) => setTimeout(resolve, 100));
+  await service.ask('POST', `/api/training/jobs/${made.stopped.id}/cancel`);
+  made.stopped = await untilJob(service, made.stopped.id, ['cancelled']);
   made.failed = await untilJob(service, (await startJob(service, failing())).id, ['failed']);
   made.sweep = await untilJob(service, (await startSweep(service, search())).id, ['completed']);
   made.running = await startJob(service, longTraining());
   made.queued = await startJob(service, training({ name: 'a training with a long name that waits until the one before it has ended' }));
   await untilJob(service, made.running.id, ['running']);
-  made.model = (await service.ask('GET', '/api/models')).models[0];
+  made.model = (await service.ask('GET', '/api/models')).models.find((model) => model.job === made.first.id);
   await service.ask('PUT', '/api/models/deployments/houses', { model: made.model.id });
   made.table = await putTable();
   await takeAll(false);

@@ -118,7 +118,7 @@
       axes: [axis("Epoch", { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5] }),
              upright(course.axis, { values: (plot, ticks) => ticks.map((tick) => (tick === null ? "" : written(tick))) })],
       series: [{ label: "Epoch", value: (plot, value) => shown(value) },
-               { label: course.axis.toLowerCase(), stroke: colour("--training"), width: 2,
+               { label: course.axis.toLowerCase(), stroke: colour("--mark"), width: 2,
                  points: { show: course.epochs.length <= 30, size: 6 }, value: (plot, value) => written(value) }],
     }, [course.epochs, course.values], holder);
   }
@@ -155,8 +155,8 @@
       axes: [axis(`Actual ${scatter.target}`), upright(`Predicted ${scatter.target}`)],
       series: [
         { label: "actual", value },
-        { label: "predicted", value, stroke: colour("--training"), paths: dots(2.5, colour("--points")), points: { show: false } },
-        { label: "predicted = actual", stroke: colour("--validation"), width: 1.5, points: { show: false }, value: () => "" },
+        { label: "predicted", value, stroke: colour("--mark"), paths: dots(2.5, colour("--points")), points: { show: false } },
+        { label: "predicted = actual", stroke: colour("--aside"), width: 1.5, points: { show: false }, value: () => "" },
       ],
     }, [scatter.actual, scatter.predicted, scatter.actual], holder);
   }
@@ -175,10 +175,10 @@
       axes: [axis(`Actual − predicted ${histogram.target}`), upright("Rows")],
       series: [
         { label: "residual", value: span },
-        { label: "rows", value: (plot, count) => shown(count), stroke: colour("--training"), fill: colour("--points"), width: 1,
+        { label: "rows", value: (plot, count) => shown(count), stroke: colour("--mark"), fill: colour("--points"), width: 1,
           paths: uPlot.paths.bars({ size: [0.94, Infinity] }), points: { show: false } },
       ],
-      hooks: { draw: [mark(0, "--validation")] },
+      hooks: { draw: [mark(0, "--aside")] },
     }, [centres, counts], holder);
   }
 
@@ -188,10 +188,10 @@
     const points = { show: ahead.length <= 60, size: 6 };
     const line = (label, stroke) => ({ label, stroke, width: 2, points, value: (plot, value) => shown(value) });
     const series = [{ label: "Steps ahead", value: (plot, value) => shown(value) },
-                    line("model", colour("--training"))];
+                    line("model", colour("--mark"))];
     const values = [ahead, steps.values];
     if (steps.plain) {
-      series.push(line(steps.predicts, colour("--validation")));
+      series.push(line(steps.predicts, colour("--aside")));
       values.push(steps.plain);
     }
     return new uPlot({
@@ -214,8 +214,8 @@
     const range = (plot, low, high) =>
       log ? [low / 1.2, high * 1.2] : low <= lowest && high >= highest ? [lowest - room, highest + room] : [low, high];
     const series = [{ label: score.setting, value: valueNamed },
-                    { label: "trained to the end", value, stroke: colour("--training"),
-                      paths: dots(3.5, colour("--training")), points: { show: false } }];
+                    { label: "trained to the end", value, stroke: colour("--mark"),
+                      paths: dots(3.5, colour("--mark")), points: { show: false } }];
     const values = [xs, finished];
     if (pruned.some((each) => each !== null)) {
       series.push({ label: "given up early", value, stroke: colour("--quiet"), paths: dots(3, colour("--quiet")),
@@ -227,7 +227,7 @@
       scales: { x: { time: false, distr: log ? 3 : 1, range } },
       axes: [labels ? named(score.setting, labels) : axis(score.setting), upright(data.metric)],
       series,
-      hooks: score.best === null ? {} : { draw: [mark(score.best, "--validation")] },
+      hooks: score.best === null ? {} : { draw: [mark(score.best, "--aside")] },
     }, values, holder);
   }
 

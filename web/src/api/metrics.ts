@@ -7,6 +7,7 @@ export interface Metric {
   name: string;
   title: string;
   higher_is_better: boolean;
+  of_classes?: boolean; // else of numbers
 }
 
 export type Metrics = ReadonlyMap<string, Metric>;

@@ -1,7 +1,7 @@
 import { models } from '../text/models';
 import { count, figure } from '../ui/format';
 import { Meter } from '../ui/Meter';
-import { likelyClasses, type Prediction } from './try_form';
+import { likelyClasses, notesOf, type Prediction } from './try_form';
 
 const mostRows = 100;
 const told = (value: number | string | number[] | undefined): string =>
@@ -15,20 +15,26 @@ function beside(answer: Prediction, row: number): string {
   return words.join(', ');
 }
 
+const mostOpen = 2; // more notes than that would push the answer out of sight
+
+function Notes({ notes }: { notes: readonly string[] }) {
+  const list = <ul className="plain-list">{notes.map((note) => <li key={note}>{note}</li>)}</ul>;
+  return notes.length <= mostOpen ? list : <details><summary>{models.notes(notes.length)}</summary>{list}</details>;
+}
+
+const toldActual = (actual: string) => (actual.trim() !== '' && Number.isFinite(Number(actual)) ? figure(Number(actual)) : actual);
+
 // What the service answered, with all that it noted.
-export function Answer({ answer }: { answer: Prediction }) {
+export function Answer({ answer, actual }: { answer: Prediction; actual: string | null }) {
   const { predictions } = answer;
-  const notes = [
-    ...Object.entries(answer.filled ?? {}).map(([column, values]) => models.filled(values, column)),
-    ...Object.entries(answer.unseen ?? {}).map(([column, values]) => models.unseen(values, column)),
-    ...(answer.notes ?? []),
-  ];
+  const notes = notesOf(answer, models);
   return (
     <section className="box" aria-label={models.answer} aria-live="polite">
       <h3>{answer.target || models.answer}</h3>
       {predictions.length === 1 ? (
         <>
           <p className="big num" data-testid="prediction">{told(predictions[0])}</p>
+          {actual !== null && <p className="num" data-testid="actual">{models.actual} <b>{toldActual(actual)}</b></p>}
           {beside(answer, 0) && <p className="secondary num">{beside(answer, 0)}</p>}
           {likelyClasses(answer, 0).map(({ name, share }) => <Meter key={name} label={name} share={share} value={`${(100 * share).toFixed(1)} %`} />)}
         </>
@@ -41,7 +47,7 @@ export function Answer({ answer }: { answer: Prediction }) {
           {predictions.length > mostRows && <p className="secondary">{models.firstRows(mostRows, predictions.length)}</p>}
         </div>
       )}
-      {notes.length > 0 && <ul className="plain-list">{notes.map((note) => <li key={note}>{note}</li>)}</ul>}
+      {notes.length > 0 && <Notes notes={notes} />}
     </section>
   );
 }

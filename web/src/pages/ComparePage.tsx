@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { Link, navigate, useQuery } from '../app/router';
 import { runs } from '../text/runs';
 import { shared } from '../text/shared';
@@ -8,10 +8,11 @@ import { figure, time } from '../ui/format';
 import { Legend } from '../ui/Legend';
 import { Plot } from '../ui/Plot';
 import { useAnswer } from '../api/answers';
-import { colourOf, metricLines, namesOf, overlaidCurves, runOfCurves, type Comparison } from './comparison';
+import { colourOf, metricLines, namesOf, overlaidCurves, runOfCurves, wordsOfRows, type Comparison } from './comparison';
 import { aboveZero } from './LossCurve';
 import { titleOf, useMetrics } from '../api/metrics';
 import './pages.css';
+import { choose } from './chosen_runs';
 import { useTexts } from './texts';
 
 function Heads({ comparison, names }: { comparison: Comparison; names: readonly string[] }) {
@@ -33,6 +34,17 @@ function Heads({ comparison, names }: { comparison: Comparison; names: readonly 
   );
 }
 
+// Figures of different rows say little about the models.
+function DifferentRowsNotice({ comparison, names, isOfCards }: { comparison: Comparison; names: readonly string[]; isOfCards: boolean }) {
+  const nameOf = (run: string) => names[comparison.runs.findIndex((each) => each.run === run)] ?? run;
+  return (comparison.different_rows ?? []).map((different) => (
+    <div key={different.card} className="notice plain" role="status">
+      {isOfCards ? `${different.card}: ` : ''}{runs.differentRows}
+      <ul>{wordsOfRows(different, nameOf, runs.rowWords).map((words) => <li key={words} className="broken">{words}</li>)}</ul>
+    </div>
+  ));
+}
+
 function MetricsSide({ comparison, names }: { comparison: Comparison; names: readonly string[] }) {
   const known = useMetrics();
   const lines = useMemo(() => metricLines(comparison, known), [comparison, known]);
@@ -40,6 +52,7 @@ function MetricsSide({ comparison, names }: { comparison: Comparison; names: rea
   return (
     <section>
       <h2>{shared.metrics}</h2>
+      <DifferentRowsNotice comparison={comparison} names={names} isOfCards={cards.size > 1} />
       <div className="scroll" tabIndex={0} role="region" aria-label={shared.metrics}>
         <table className="side-by-side">
           <thead><tr><th scope="col">{runs.metricColumn}</th><Heads comparison={comparison} names={names} /></tr></thead>
@@ -53,6 +66,7 @@ function MetricsSide({ comparison, names }: { comparison: Comparison; names: rea
                     <td key={place} className={`num ${line.best.includes(place) ? 'best' : ''}`}>
                       <span title={String(value)}>{figure(value)}</span>
                       {line.best.includes(place) && <span className="pill ok">{runs.best}</span>}
+                      {value !== null && line.rows[place] && <span className="pill" title={runs.differentRowsHelp}>{runs.rowMarks[line.rows[place]]}</span>}
                       {line.noise[place] === false && <span className="secondary" title={runs.noiseHelp}> {runs.noise}</span>}
                     </td>
                   ))}
@@ -116,6 +130,8 @@ export default function ComparePage() {
   const asked = (useQuery('runs') ?? '').split(',').filter(Boolean);
   const { value, error } = useAnswer<Comparison>(asked.length >= 2 ? `/api/runs/compare?runs=${asked.map(encodeURIComponent).join(',')}` : null);
   const names = useMemo(() => namesOf(value?.runs ?? []), [value]);
+  const askedFor = asked.join(',');
+  useEffect(() => choose(askedFor.split(',').filter(Boolean)), [askedFor]);
   return (
     <div className="compare">
       <div className="sheet">

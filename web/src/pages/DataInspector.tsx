@@ -15,6 +15,8 @@ import { moment, wholeMoment } from '../ui/when';
 import type { Answer } from '../api/answers';
 import { boundsOf, missingWords, nameOfSource, rangesOf, wordsOf, type Preview, type PreviewColumn, type Ranges } from './column_facts';
 import type { Dataset } from './DataForms';
+import { documentOf } from './datasets';
+import { openCopyInCanvas } from './open_in_canvas';
 
 type Tab = keyof typeof data.tabs;
 
@@ -122,22 +124,19 @@ export function DataInspector({ dataset, preview, onMade, onRemoved }: DataInspe
   return (
     <>
       <h1 className="broken">{dataset.id}</h1>
-      <p className="secondary broken" title={dataset.source}>{nameOfSource(dataset.source)}</p>
-      {mayChange(session) && <Confirm title={data.remove} question={data.removeQuestion(dataset.id)} action={data.removeReally} onConfirm={() => void removeDataset()} />}
+      <p className="secondary broken" title={dataset.source}>{dataset.cleaned_of ? data.repairedFrom(dataset.cleaned_of) : nameOfSource(dataset.source)}</p>
+      {mayChange(session) && <div className="row wrap"><Button kind="go" onClick={() => void openCopyInCanvas(dataset.id, documentOf(dataset)).catch((failure: unknown) => setError(sentenceOf(failure)))}>{data.use}</Button><Confirm title={data.remove} question={data.removeQuestion(dataset.id)} action={data.removeReally} onConfirm={() => void removeDataset()} /></div>}
       {error && <p className="notice broken" role="alert">{error}</p>}
       <Tabs label={data.inspector} tabs={tabs} selected={tab} onSelect={setTab}>
         {tab === 'columns' && <Columns preview={preview} />}
         {tab === 'check' && <Check dataset={dataset} onMade={onMade} />}
         {tab === 'about' && (
-          <>
-            <Facts facts={[
-              [f.rows, count(dataset.rows)], [f.columns, count(dataset.columns.length)], [f.kind, dataset.kind], [f.source, dataset.source],
-              [f.added, <span title={wholeMoment(dataset.added)}>{moment(dataset.added)}</span>],
-              dataset.cleaned_of ? [f.cleaned, <Link href={`/data/${encodeURIComponent(dataset.cleaned_of)}`}>{dataset.cleaned_of}</Link>] : null,
-              [f.fingerprint, dataset.fingerprint],
-            ]} />
-            <p className="secondary">{data.train}</p>
-          </>
+          <Facts facts={[
+            [f.rows, count(dataset.rows)], [f.columns, count(dataset.columns.length)], [f.kind, dataset.kind], [f.source, dataset.source],
+            [f.added, <span title={wholeMoment(dataset.added)}>{moment(dataset.added)}</span>],
+            dataset.cleaned_of ? [f.cleaned, <Link href={`/data/${encodeURIComponent(dataset.cleaned_of)}`}>{dataset.cleaned_of}</Link>] : null,
+            [f.fingerprint, dataset.fingerprint],
+          ]} />
         )}
       </Tabs>
     </>

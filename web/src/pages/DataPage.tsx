@@ -12,12 +12,14 @@ import { useAnswer, type Answer } from '../api/answers';
 import { nameOfSource, type Preview } from './column_facts';
 import { GenerateForm, UploadForm, type Dataset } from './DataForms';
 import { DataInspector } from './DataInspector';
+import { newestFirst } from './datasets';
 import { FindField } from './FindField';
 import './pages.css';
+import { usePassingWords } from './passing_words';
 
 const columns: Column<Dataset>[] = [
   { name: 'id', title: data.columns.id, width: 'minmax(120px, 1.2fr)', cell: (dataset) => <span title={dataset.id}>{dataset.id}</span> },
-  { name: 'source', title: data.columns.source, width: 'minmax(120px, 1fr)', cell: (dataset) => <span title={dataset.source}>{nameOfSource(dataset.source)}</span> },
+  { name: 'source', title: data.columns.source, width: 'minmax(120px, 1fr)', cell: (dataset) => <span title={dataset.source}>{dataset.cleaned_of ? data.repairedFrom(dataset.cleaned_of) : nameOfSource(dataset.source)}</span> },
   { name: 'rows', title: data.columns.rows, width: '90px', right: true, cell: (dataset) => count(dataset.rows) },
   { name: 'columns', title: data.columns.columns, width: '70px', right: true, cell: (dataset) => count(dataset.columns.length) },
   { name: 'added', title: data.columns.added, width: '96px', right: true, cell: (dataset) => <span title={wholeMoment(dataset.added)}>{moment(dataset.added)}</span> },
@@ -52,9 +54,13 @@ export default function DataPage({ id }: { id?: string }) {
   const session = useSession((state) => state.session);
   const all = useAllPages<Dataset>('/api/datasets', 'datasets');
   const [text, setText] = useState('');
-  const [form, setForm] = useState<'upload' | 'generate' | null>(null);
-  const [message, setMessage] = useState('');
-  const rows = useMemo(() => filtered(all.rows, text), [all.rows, text]);
+  const [form, showForm] = useState<'upload' | 'generate' | null>(null);
+  const [message, setMessage] = usePassingWords();
+  const setForm = (shown: typeof form) => {
+    setMessage('');
+    showForm(shown);
+  };
+  const rows = useMemo(() => filtered(newestFirst(all.rows), text), [all.rows, text]);
   const dataset = all.rows.find((each) => each.id === id);
   const preview = useAnswer<Preview>(dataset && !form ? `/api/datasets/${encodeURIComponent(dataset.id)}/preview` : null);
   const damaged = (all.extra.damaged ?? []) as { id: string; problem: string }[];
@@ -72,12 +78,12 @@ export default function DataPage({ id }: { id?: string }) {
           <FindField value={text} onChange={setText} placeholder={data.find} label={data.find} />
           <span className="grow" />
           <span className="secondary num">{all.isWhole ? shared.shown(count(rows.length), count(all.rows.length)) : ''}</span>
-          {mayChange(session) && <><Button onClick={() => setForm('generate')}>{data.generate}</Button><Button kind={form ? 'plain' : 'go'} onClick={() => setForm('upload')}>{data.upload}</Button></>}
+          {mayChange(session) && <><Button onClick={() => setForm('generate')}>{data.generate}</Button><Button kind={form || dataset ? 'plain' : 'go'} onClick={() => setForm('upload')}>{data.upload}</Button></>}
         </div>
         {all.error && <p className="notice" role="alert">{all.error}</p>}
         {damaged.map((each) => <p key={each.id} className="notice">{data.damaged(each.id, each.problem)}</p>)}
         {message && <p className="notice good" role="status">{message}</p>}
-        <List label={data.list} columns={columns} rows={rows} keyOf={(each) => each.id} selected={id} empty={empty} onSelect={(each) => { setForm(null); setMessage(''); navigate(`/data/${encodeURIComponent(each.id)}`, { replace: id !== undefined }); }} />
+        <List label={data.list} columns={columns} rows={rows} keyOf={(each) => each.id} selected={id} empty={empty} onSelect={(each) => { setForm(null); navigate(`/data/${encodeURIComponent(each.id)}`, { replace: id !== undefined }); }} />
       </section>
       <aside className="side" aria-label={data.inspector}>
         {form === 'upload' ? <UploadForm onDone={(made) => show(made.id, data.uploaded(made.id))} onCancel={() => setForm(null)} />

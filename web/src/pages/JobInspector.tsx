@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import type { Job } from '../api/types';
 import { Link } from '../app/router';
+import { useSession } from '../app/session';
 import { jobs } from '../text/jobs';
 import { shared } from '../text/shared';
 import { count, figure, short, time } from '../ui/format';
@@ -11,7 +12,7 @@ import { Tabs } from '../ui/Tabs';
 import { moment, wholeMoment } from '../ui/when';
 import { JobActions } from './JobActions';
 import type { JobNews } from './job_news';
-import { percentOf, sentenceOfReason, shareDone } from './job_rows';
+import { percentOf, sentenceOfReason, shareDone, wordsOfStop } from './job_rows';
 import { MetricsTable } from './MetricsTable';
 import { resultsOf, useMetrics } from '../api/metrics';
 import type { FollowedJob } from './use_job';
@@ -63,13 +64,14 @@ function Reason({ reason }: { reason: string }) {
 
 function StateTab({ job, news }: { job: Job; news: JobNews }) {
   const f = jobs.facts;
+  const me = useSession((state) => state.session?.name);
   const at = (iso: string | undefined) => (iso ? <span title={wholeMoment(iso)}>{moment(iso)}</span> : null);
   const notes = [...new Set([...(job.notes ?? []), ...news.notes.map((note) => note.message)])];
   return (
     <>
       {job.waits_for && <p className="notice plain">{f.waits} {job.waits_for}.</p>}
       {job.asked && <p className="notice plain" role="status">{f.asked} {jobs.askedWords[job.asked] ?? job.asked}.</p>}
-      {job.reason && <Reason reason={job.reason} />}
+      {job.reason && (job.state === 'failed' ? <Reason reason={job.reason} /> : <p className="notice plain broken" role="status">{wordsOfStop(job.reason, me, jobs.stopped)}</p>)}
       <Progressing job={job} news={news} />
       {news.cards.length > 0 && (
         <section>
@@ -95,6 +97,7 @@ function StateTab({ job, news }: { job: Job; news: JobNews }) {
           (job.attempts ?? 0) > 1 ? [f.attempts, job.attempts] : null,
           job.time_limit ? [f.limit, time(job.time_limit)] : null,
           job.continues ? [f.continues, <Link href={`/jobs/${job.continues}`}>{job.continues.slice(0, 8)}</Link>] : null,
+          job.document_version ? [f.version, count(job.document_version)] : null,
           [f.owner, job.owner],
         ]} />
       </section>

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { remove, sentenceOf } from '../api/client';
+import { post, remove, sentenceOf } from '../api/client';
 import { Link } from '../app/router';
 import { mayChange, useSession } from '../app/session';
 import { runs } from '../text/runs';
@@ -15,7 +15,7 @@ import { useAnswer, type Answer } from '../api/answers';
 import { MetricsTable } from './MetricsTable';
 import { resultsOf, useMetrics } from '../api/metrics';
 import { openCopyInCanvas } from './open_in_canvas';
-import { stateOfRun } from './run_rows';
+import { stateOfRun, type RunRow } from './run_rows';
 import { useTexts } from './texts';
 
 export interface Run {
@@ -26,6 +26,7 @@ export interface Run {
   seconds: number | null;
   error: string;
   job?: string;
+  can_go_on?: boolean;
   cpu?: string;
   gpu?: string;
   peak_memory_bytes?: number;
@@ -87,13 +88,42 @@ function TrainingFacts({ training }: { training: Training }) {
   );
 }
 
+// The service goes on with it as with its job; what its error says of a terminal is for who has one.
+const mayGoOn = (run: Run) => run.status === 'interrupted' && run.job !== undefined;
+
+function Resume({ run, onResumed }: { run: Run; onResumed: () => void }) {
+  const session = useSession((state) => state.session);
+  const [error, setError] = useState('');
+  const resume = () => post(`/api/training/jobs/${run.job}/resume`, undefined).then(onResumed, (failure: unknown) => setError(sentenceOf(failure)));
+  return (
+    <>
+      <p className="notice plain">{runs.stopped}</p>
+      {mayChange(session) && <div><Button kind="go" onClick={() => void resume()}>{runs.resume}</Button></div>}
+      {error && <p className="notice broken" role="alert">{error}</p>}
+    </>
+  );
+}
+
+// What there is to say of a job that ended before its run began.
+export function JobWithoutRun({ row }: { row: RunRow }) {
+  return (
+    <>
+      <div className="row"><h1 className="grow broken">{row.name}</h1><Pill state={stateOfRun(row.status)} /></div>
+      <p className="secondary broken">{row.run}</p>
+      <div className="row wrap links"><Link href={`/jobs/${row.job}`}>{runs.job}</Link></div>
+      {row.error && <p className="notice broken" role="alert">{row.error}</p>}
+      <p className="secondary">{runs.noRun[row.status]}</p>
+    </>
+  );
+}
+
 function Results({ run }: { run: Run }) {
   const known = useMetrics();
   const results = resultsOf(run.winner?.results ?? run.results, known);
   const f = runs.facts;
   return (
     <>
-      {run.error && <p className="notice broken" role="alert">{run.error}</p>}
+      {run.error && !mayGoOn(run) && <p className="notice broken" role="alert">{run.error}</p>}
       {results.length === 0 && <p className="secondary">{runs.noResults}</p>}
       {results.map((result) => <MetricsTable key={result.card} result={result} />)}
       {(run.trainings ?? []).map((training) => <TrainingFacts key={training.card} training={training} />)}
@@ -154,7 +184,14 @@ function Document({ run }: { run: Run }) {
   );
 }
 
-export function RunInspector({ answer, onRemoved }: { answer: Answer<Run>; onRemoved: (run: string, words: string) => void }) {
+interface RunInspectorProps {
+  answer: Answer<Run>;
+  isResumed: boolean;
+  onResumed: () => void;
+  onRemoved: (run: string, words: string) => void;
+}
+
+export function RunInspector({ answer, isResumed, onResumed, onRemoved }: RunInspectorProps) {
   const [tab, setTab] = useState<Tab>('results');
   const [error, setError] = useState('');
   const session = useSession((state) => state.session);
@@ -182,6 +219,8 @@ export function RunInspector({ answer, onRemoved }: { answer: Answer<Run>; onRem
         {run.winner && run.job && <Link href={`/sweeps/${run.job}`}>{runs.trials}</Link>}
         {winner && <Link href={`/runs/${winner}`}>{runs.winner}</Link>}
       </div>
+      {mayGoOn(run) && !isResumed && <Resume run={run} onResumed={onResumed} />}
+      {isResumed && <p className="notice good" role="status">{runs.resumed}</p>}
       {mayChange(session) && !run.job && run.status !== 'running' && <Confirm title={runs.delete} question={runs.deleteQuestion(run.name)} action={runs.deleteReally} onConfirm={() => void removeRun()} />}
       {mayChange(session) && run.job && <p className="secondary">{runs.ofJob}</p>}
       {error && <p className="notice" role="alert">{error}</p>}

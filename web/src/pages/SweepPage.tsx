@@ -47,7 +47,8 @@ function Scatter({ sweep, selected, onSelect }: ScatterProps) {
       places.push(at.map(({ place }) => place));
     };
     add(sweeps.finished, 'run', 7, (trial) => trial.status === 'finished');
-    add(sweeps.others, 'muted', 6, (trial) => trial.status !== 'finished');
+    add(sweeps.underWay, 'spec', 6, (trial) => trial.status === 'running');
+    add(sweeps.others, 'muted', 6, (trial) => trial.status !== 'finished' && trial.status !== 'running');
     add(sweeps.selected, 'ember', 12, (trial) => trial.trial === selected);
     return { series: made, origins: places };
   }, [axes, usable.x, usable.y, trials, selected]);

@@ -6,19 +6,19 @@ import { Button } from '../ui/Button';
 import { Field } from '../ui/Field';
 import { Answer } from './Answer';
 import type { Model } from './models';
-import { deploymentName, rowOf, typedFrom, type ModelColumn, type Prediction, type TablePreview, type Typed } from './try_form';
+import { deploymentName, rowOf, rowOfTable, type ModelColumn, type Prediction, type RowOfData, type TablePreview, type Typed } from './try_form';
 
 const helpOf = (column: ModelColumn) => (column.type === 'date' ? models.dateForm(column.form ?? '') : column.type === 'text' ? models.text : undefined);
 
 // A row of a table that the run of the model kept, one that was held back from training if there is one.
-async function rowOfItsData(model: Model): Promise<Typed | null> {
+async function rowOfItsData(model: Model): Promise<RowOfData | null> {
   if (!model.run) return null;
   const base = `/api/runs/${encodeURIComponent(model.run)}/files`;
   const { files } = await get<{ files: { path: string }[] }>(base);
   const previews = files.map((file) => file.path).filter((path) => path.startsWith('previews/')).sort((a, b) => Number(b.includes('test')) - Number(a.includes('test')));
   for (const path of previews) {
     const table = await get<TablePreview>(`${base}/${path}`);
-    const row = typedFrom(table, model.columns, Math.floor(Math.random() * table.first_rows.length));
+    const row = rowOfTable(table, model.columns, model.target, Math.floor(Math.random() * table.first_rows.length));
     if (row) return row;
   }
   return null;
@@ -42,6 +42,7 @@ function DeployFirst({ model, onDeployed }: { model: Model; onDeployed: () => vo
 export function TryIt({ model, onDeployed }: { model: Model; onDeployed: () => void }) {
   const [mode, setMode] = useState<'form' | 'csv'>('form');
   const [typed, setTyped] = useState<Typed>({});
+  const [actual, setActual] = useState<string | null>(null); // of the row that is filled in, as long as it is as it was
   const [csv, setCsv] = useState('');
   const [errors, setErrors] = useState<Record<string, string>>({});
   const [error, setError] = useState('');
@@ -71,8 +72,10 @@ export function TryIt({ model, onDeployed }: { model: Model; onDeployed: () => v
     setError('');
     try {
       const row = await rowOfItsData(model);
-      if (row) setTyped(row);
-      else setError(models.noRow);
+      setAnswer(null);
+      if (!row) return setError(models.noRow);
+      setTyped(row.typed);
+      setActual(row.actual);
     } catch (failure) {
       setError(sentenceOf(failure));
     }
@@ -85,11 +88,11 @@ export function TryIt({ model, onDeployed }: { model: Model; onDeployed: () => v
         </select>
         {mode === 'form' && model.run && <Button onClick={() => void fill()}>{models.fill}</Button>}
       </div>
-      {answer && <Answer answer={answer} />}
+      {answer && <Answer answer={answer} actual={mode === 'form' ? actual : null} />}
       {error && <p className="notice broken" role="alert">{error}</p>}
       <div className="row wrap">
         <Button kind="go" type="submit" disabled={isBusy}>{isBusy ? models.predicting : models.predict}</Button>
-        {model.task === 'regression' && <label className="check"><input type="checkbox" checked={hasInterval} onChange={(event) => { setAnswer(null); setInterval_(event.target.checked); }} />{models.interval}</label>}
+        {model.task === 'regression' && model.tells_intervals !== false && <label className="check"><input type="checkbox" checked={hasInterval} onChange={(event) => { setAnswer(null); setInterval_(event.target.checked); }} />{models.interval}</label>}
       </div>
       {mode === 'csv' ? (
         <Field label={models.csvLabel}>{(given) => <textarea {...given} className="input csv" rows={8} value={csv} placeholder={model.columns.map((column) => column.name).join(',')} onChange={(event) => { setAnswer(null); setCsv(event.target.value); }} />}</Field>
@@ -97,7 +100,7 @@ export function TryIt({ model, onDeployed }: { model: Model; onDeployed: () => v
         <div className="try-fields">
           {model.columns.map((column) => (
             <Field key={column.name} label={column.name} note={helpOf(column)} error={errors[column.name]}>
-              {(given) => <input {...given} className="input" placeholder={models.missing} inputMode={column.type === 'number' ? 'decimal' : undefined} value={typed[column.name] ?? ''} onChange={(event) => { setAnswer(null); setTyped({ ...typed, [column.name]: event.target.value }); }} />}
+              {(given) => <input {...given} className="input" placeholder={models.missing} inputMode={column.type === 'number' ? 'decimal' : undefined} value={typed[column.name] ?? ''} onChange={(event) => { setAnswer(null); setActual(null); setTyped({ ...typed, [column.name]: event.target.value }); }} />}
             </Field>
           ))}
         </div>

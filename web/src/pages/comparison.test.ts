@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { GrowingCurve } from '../ui/curve';
-import { metricLines, namesOf, overlaidCurves, runOfCurves, type Comparison } from './comparison';
+import { metricLines, namesOf, overlaidCurves, runOfCurves, wordsOfRows, type Comparison } from './comparison';
 import type { Metrics } from '../api/metrics';
 
 const known: Metrics = new Map([['r2', { name: 'r2', title: 'R²', higher_is_better: true }], ['rmse', { name: 'rmse', title: 'RMSE', higher_is_better: false }]]);
@@ -18,6 +18,16 @@ describe('metrics side by side', () => {
   });
   it('say which is best, the way that the metric has', () => expect(lines.map((line) => line.best)).toEqual([[1], [1]]));
   it('say what is more than noise', () => expect(lines[0]!.noise).toEqual([null, true, null]));
+  it('are marked where a card has measured other rows, and then nobody is best', () => {
+    const groups = [{ rows: 404, trained_on: true, sources: ['wells.csv'], runs: ['2026_a'] }, { rows: 102, trained_on: false, sources: ['wells.csv'], runs: ['2026_b', '2026_c'] }];
+    const marked = metricLines({ ...comparison, different_rows: [{ card: 'e', groups }] }, known);
+    expect(marked.map((line) => line.rows)).toEqual([['trained on', 'other', 'other'], ['trained on', 'other', 'other']]);
+    expect(marked.map((line) => line.best)).toEqual([[], []]);
+    expect(lines.map((line) => line.rows)).toEqual([[null, null, null], [null, null, null]]);
+    const words = { rows: (rows: number) => `${rows} rows`, of: (sources: string) => `of ${sources}`, trainedOn: 'that it knows' };
+    expect(wordsOfRows({ card: 'e', groups }, (run) => run.slice(5), words)).toEqual(['404 rows that it knows: a', '102 rows: b, c']);
+    expect(wordsOfRows({ card: 'e', groups: [groups[0]!, { ...groups[1]!, sources: ['new.csv'] }] }, (run) => run.slice(5), words)[1]).toBe('102 rows of new.csv: b, c');
+  });
   it('are those of the winner where a run is a sweep', () => {
     const sweep = { ...run('s', { loss: 1 }), winner: { results: [{ card: 'e', rows: 1, metrics: [{ name: 'r2', value: 0.8 }] }] } };
     expect(metricLines({ ...comparison, runs: [sweep] }, known).map((line) => line.key)).toEqual(['e.r2']);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../api/types';
-import { actionsFor, percentOf, sentenceOfReason, shareDone, statesOf, withFirstPage, withNextPage, withoutJob, type JobRows } from './job_rows';
+import { actionsFor, percentOf, sentenceOfReason, shareDone, statesOf, withFirstPage, withNextPage, withoutJob, wordsOfStop, type JobRows } from './job_rows';
 
 const job = (id: string, more: Partial<Job> = {}): Job => ({
   id, job_name: id, state: 'completed', kind: 'training', priority: 0, device: 'auto', owner: 'me', created: '', run: id, ...more,
@@ -27,6 +27,10 @@ describe('the newest jobs anew', () => {
     expect(withFirstPage(before, { total: 1, jobs: [job('a', { state: 'running' })] }).rows[0]!.progress).toEqual({ step: 5 });
     expect(withFirstPage(before, { total: 1, jobs: [job('a')] }).rows[0]!.progress).toBeUndefined();
   });
+  it('come with the progress that they have made', () => {
+    const before: JobRows = { rows: [job('a', { state: 'running', progress: { step: 5 } })], total: 1, next: null };
+    expect(withFirstPage(before, { total: 1, jobs: [job('a', { state: 'running', progress: { step: 7 } })] }).rows[0]!.progress).toEqual({ step: 7 });
+  });
 });
 
 it('a page behind the others has no job twice', () => expect(ids(withNextPage(rows('abc', 3), page('cde')))).toBe('abcde'));
@@ -34,6 +38,13 @@ it('a page behind the others has no job twice', () => expect(ids(withNextPage(ro
 it('a job that is taken out is counted out', () => {
   expect(withoutJob(rows('abc', null), 'b')).toMatchObject({ total: 2 });
   expect(withoutJob(rows('abc', null), 'x')).toMatchObject({ total: 3 });
+});
+
+it('who stopped a job is told, to themselves as to others', () => {
+  const words = { byYou: 'You stopped it.', by: (name: string) => `${name} stopped it.` };
+  expect(wordsOfStop('cancelled by first', 'first', words)).toBe('You stopped it.');
+  expect(wordsOfStop('cancelled by anna', 'first', words)).toBe('anna stopped it.');
+  expect(wordsOfStop('its time limit of 5 s was reached', 'first', words)).toBe('its time limit of 5 s was reached');
 });
 
 it('how much is done comes from steps, trainings or members', () => {

@@ -29,11 +29,11 @@ export function withFirstPage(before: JobRows, page: JobPage): JobRows {
   return { rows: [...withProgressOf(before.rows, page.jobs), ...behind], total: page.total, next: behind.length > 0 ? before.next : next };
 }
 
-// Lists come without progress; what is known of a job that still runs is kept until more is.
+// A process that has just begun a card has told nothing of it yet; what is known of a job that still runs is kept until more is.
 function withProgressOf(before: readonly Job[], jobs: readonly Job[]): Job[] {
   const known = new Map(before.filter((job) => job.progress).map((job) => [job.id, job.progress!]));
   return jobs.map((job) => {
-    const progress = job.state === 'running' ? known.get(job.id) : undefined;
+    const progress = job.state === 'running' && !job.progress ? known.get(job.id) : undefined;
     return progress ? { ...job, progress } : job;
   });
 }
@@ -86,6 +86,13 @@ export function actionsFor(job: Job): JobAction[] {
 
 // States to ask the service for; "unfinished" stands for all that have not ended.
 export const statesOf = (filter: string): string => (filter === 'unfinished' ? unfinished.join(',') : filter);
+
+// Who stopped a job, to somebody of this name; what else ended it in its own words.
+export function wordsOfStop(reason: string, me: string | undefined, words: { byYou: string; by: (name: string) => string }): string {
+  const by = /^cancelled by (.+)$/s.exec(reason.trim())?.[1];
+  if (by === undefined) return sentenceOfReason(reason);
+  return by === me ? words.byYou : words.by(by);
+}
 
 // A reason may be the last words of a process; the sentence that says why is their last line.
 export function sentenceOfReason(reason: string): string {

@@ -18,6 +18,7 @@ export interface Model {
   class_count?: number;
   steps?: number;
   predicts_from_memory: boolean;
+  tells_intervals?: boolean; // models that came on record earlier do not say
   why_not_from_memory?: string;
   metrics?: Record<string, Record<string, number | null>>;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Metrics } from '../api/metrics';
-import { filteredRuns, metricOf, metricsIn, nextSort, sortedRuns, toggled, type RunRow } from './run_rows';
+import type { Job } from '../api/types';
+import { areOfBothTasks, filteredRuns, mainMetricOf, metricOf, metricsIn, nextSort, sortedRuns, toggled, withJobsAlone, type RunRow } from './run_rows';
 
 const known: Metrics = new Map([['r2', { name: 'r2', title: 'R²', higher_is_better: true }], ['rmse', { name: 'rmse', title: 'RMSE', higher_is_better: false }]]);
 const run = (name: string, metrics: Record<string, number | null> = {}, more: Partial<RunRow> = {}): RunRow => ({
@@ -16,6 +17,30 @@ describe('runs are found', () => {
   });
   it('by their state', () => expect(names(filteredRuns(rows, { text: '', status: 'failed' }))).toBe('ridge'));
   it('all of them where nothing is asked', () => expect(filteredRuns(rows, { text: '  ', status: '' })).toBe(rows));
+});
+
+describe('the main metric of a run', () => {
+  const both: Metrics = new Map([...known].map(([name, metric]) => [name, { ...metric, of_classes: false }]));
+  const all: Metrics = new Map([...both, ['accuracy', { name: 'accuracy', title: 'Accuracy', higher_is_better: true, of_classes: true }]]);
+  it('is the one that people look at first, of numbers or of classes', () => {
+    expect(mainMetricOf(run('a', { rmse: 2, r2: 0.5 }), all)).toEqual({ name: 'r2', value: 0.5 });
+    expect(mainMetricOf(run('b', { accuracy: 0.9, other: 1 }), all)).toEqual({ name: 'accuracy', value: 0.9 });
+    expect(mainMetricOf(run('c', { pinball_loss: 3 }), all)).toEqual({ name: 'pinball_loss', value: 3 });
+    expect(mainMetricOf(run('d', {}, { results: [] }), all)).toBeNull();
+  });
+  it('has a column of its own where runs have no metric in common', () => {
+    expect(areOfBothTasks(['r2', 'rmse'], all)).toBe(false);
+    expect(areOfBothTasks(['r2', 'accuracy'], all)).toBe(true);
+  });
+});
+
+it('jobs that ended before their run began stand among the runs, with their error', () => {
+  const job = { id: 'j', job_name: 'wrong', state: 'failed', kind: 'training', run: '2026_b', created: '2026', reason: 'many words\nstoker: there is no column z' } as Job;
+  const stopped = { ...job, state: 'cancelled', reason: 'cancelled by me' } as Job;
+  const rows = withJobsAlone([run('c'), run('a')], [job, { ...job, run: '2026_a' }, { ...stopped, run: '2026_1', started: '2026' }, { ...stopped, run: '2026_0' }]);
+  expect(rows.map((row) => [row.run, row.status, row.error])).toEqual([
+    ['2026_c', 'finished', undefined], ['2026_b', 'failed', 'there is no column z'], ['2026_a', 'finished', undefined], ['2026_1', 'interrupted', undefined],
+  ]);
 });
 
 describe('runs are sorted', () => {

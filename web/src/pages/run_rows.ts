@@ -1,5 +1,7 @@
 import type { Sort } from '../ui/List';
 import type { Metrics } from '../api/metrics';
+import type { Job } from '../api/types';
+import { sentenceOfReason } from './job_rows';
 
 // A line of the list of runs.
 export interface RunRow {
@@ -12,6 +14,7 @@ export interface RunRow {
   error?: string;
   job?: string;
   can_go_on: boolean;
+  isJobAlone?: boolean; // of a job that ended before its run had anything to keep
 }
 
 export interface RunFilter {
@@ -29,6 +32,35 @@ export function metricOf(row: RunRow, metric: string): number | null {
     if (value !== undefined) return value;
   }
   return null;
+}
+
+// The metric that people look at first, by which a run without the metrics of others is known too.
+export function mainMetricOf(row: RunRow, known: Metrics): { name: string; value: number | null } | null {
+  for (const { metrics } of row.results) {
+    const name = [...known.keys()].find((each) => each in metrics) ?? Object.keys(metrics)[0];
+    if (name !== undefined) return { name, value: metrics[name] ?? null };
+  }
+  return null;
+}
+
+// Whether some runs are of numbers and some of classes, which have no metric in common.
+export function areOfBothTasks(metrics: readonly string[], known: Metrics): boolean {
+  const kinds = new Set(metrics.flatMap((name) => known.get(name)?.of_classes ?? []));
+  return kinds.size > 1;
+}
+
+// Jobs that failed or were stopped so early that no run of theirs is there, among the runs: newest first by their names,
+// which begin with the time.
+export function withJobsAlone(rows: readonly RunRow[], jobs: readonly Job[]): readonly RunRow[] {
+  const known = new Set(rows.map((row) => row.run));
+  const hasEnded = (job: Job) => job.state === 'failed' || (job.state === 'cancelled' && job.started !== undefined);
+  const missing = jobs.filter((job) => hasEnded(job) && job.run && !known.has(job.run));
+  if (missing.length === 0) return rows;
+  const made = missing.map((job): RunRow => ({
+    run: job.run, name: job.job_name, status: job.state === 'failed' ? 'failed' : 'interrupted', started: job.started ?? job.created, seconds: null, results: [],
+    ...(job.state === 'failed' ? { error: sentenceOfReason(job.reason ?? '') } : {}), job: job.id, can_go_on: false, isJobAlone: true,
+  }));
+  return [...rows, ...made].sort((a, b) => (a.run < b.run ? 1 : a.run > b.run ? -1 : 0));
 }
 
 // Names of all metrics that some run has, in the order of the service and then by name.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { axisOf, pointsOf, settingsIn, sortedTrials, type Trial } from './trials';
+import { axisOf, pointsOf, settingsIn, sortedTrials, trialsTold, type Trial } from './trials';
 
 const trial = (number: number, score: number | null, settings: Trial['settings']): Trial => ({ trial: number, status: 'finished', score, spread: 0, epochs: 5, seconds: 1, settings });
 const trials = [
@@ -29,6 +29,13 @@ it('trials are sorted by a setting or a figure, those without it last', () => {
   expect(order('score', true)).toEqual([1, 3, 2]);
   expect(order('score', false)).toEqual([3, 1, 2]);
   expect(sortedTrials(trials, null)).toBe(trials);
+});
+
+it('trials that are told while a search runs stand in their order, each as it was told last', () => {
+  const told = (number: number, score: number | null, isHigher: boolean) => ({ ...trial(number, score, {}), metric: 'r2', higher_is_better: isHigher });
+  expect(trialsTold([told(1, 0.2, true), told(2, 0.9, true), told(3, null, true), told(1, 0.95, true)]).map((each) => [each.trial, each.score])).toEqual([[1, 0.95], [2, 0.9], [3, null]]);
+  expect(trialsTold([told(1, 0.2, false), told(2, 0.1, false)]).map((each) => each.trial)).toEqual([2, 1]);
+  expect(trialsTold([])).toEqual([]);
 });
 
 it('settings are listed as they come', () => expect(settingsIn(trials)).toEqual(['model.learning_rate', 'model.hidden_layers']));

@@ -58,6 +58,19 @@ export function pointsOf(x: Axis, y: Axis, isLogarithmic: { x: boolean; y: boole
   return points;
 }
 
+// What a sweep tells of a trial while it runs.
+export interface TrialEvent extends Trial {
+  metric: string;
+  higher_is_better: boolean;
+}
+
+// The trials that were told so far, the best first as the service lists them; a later event of one takes the place of the earlier.
+export function trialsTold(events: readonly TrialEvent[]): Trial[] {
+  const last = new Map(events.map((event) => [event.trial, event]));
+  const way = events[0]?.higher_is_better ? -1 : 1;
+  return [...last.values()].sort((a, b) => (a.score === null || b.score === null ? Number(a.score === null) - Number(b.score === null) : way * (a.score - b.score) || a.trial - b.trial));
+}
+
 // Trials come best first; those without a value are last, whichever way.
 export function sortedTrials(trials: readonly Trial[], sort: Sort | null): readonly Trial[] {
   if (!sort) return trials;

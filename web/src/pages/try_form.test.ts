@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deploymentName, likelyClasses, rowOf, typedFrom, type ModelColumn } from './try_form';
+import { deploymentName, likelyClasses, notesOf, rowOf, rowOfTable, typedFrom, type ModelColumn } from './try_form';
 
 const columns: ModelColumn[] = [{ name: 'rooms', type: 'number' }, { name: 'town', type: 'text' }, { name: 'sold', type: 'date' }];
 
@@ -17,6 +17,22 @@ describe('a row of a table', () => {
     expect(typedFrom(table, [{ name: 'age', type: 'number' }], 0)).toBeNull();
     expect(typedFrom(table, columns, 1)).toBeNull();
   });
+});
+
+it('a row of a table comes with what is true of it, where the table has the target', () => {
+  const table = { rows: 2, columns: [{ name: 'rooms' }, { name: 'price' }], first_rows: [['3', '250'], ['4', '']] };
+  const rooms: ModelColumn[] = [{ name: 'rooms', type: 'number' }];
+  expect(rowOfTable(table, rooms, 'price', 0)).toEqual({ typed: { rooms: '3' }, actual: '250' });
+  expect(rowOfTable(table, rooms, 'price', 1)).toEqual({ typed: { rooms: '4' }, actual: null });
+  expect(rowOfTable(table, rooms, 'rent', 0)).toEqual({ typed: { rooms: '3' }, actual: null });
+  expect(rowOfTable(table, columns, 'price', 0)).toBeNull();
+});
+
+it('what an answer notes is told by the column, what lies far outside first', () => {
+  const words = { filled: (count: number, column: string) => `${count} of ${column} filled`, unseen: (_: number, column: string) => `${column} unseen`, outside: (_: number, column: string, low: string, high: string) => `${column} not in ${low} to ${high}` };
+  const answer = { predictions: [1], filled: { age: 1 }, unseen: { town: 1 }, outside: { rooms: { rows: 1, low: 1, high: 8 } }, notes: ['no column x'] };
+  expect(notesOf(answer, words)).toEqual(['rooms not in 1 to 8', 'town unseen', '1 of age filled', 'no column x']);
+  expect(notesOf({ predictions: [1] }, words)).toEqual([]);
 });
 
 it('classes come with the most probable first', () => {

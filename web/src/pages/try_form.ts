@@ -1,3 +1,5 @@
+import { figure } from '../ui/format';
+
 // The form that a model is tried with: values by the names of its columns, as a person types them.
 export interface ModelColumn {
   name: string;
@@ -31,7 +33,19 @@ export interface TablePreview {
   first_rows: (string | null)[][];
 }
 
-// A row of a table as it would be typed; null where the table lacks a column of the model.
+export interface RowOfData {
+  typed: Typed;
+  actual: string | null; // what the table has for the target; null: nothing
+}
+
+// A row of a table as it would be typed, with what is true of it; null where the table lacks a column of the model.
+export function rowOfTable(table: TablePreview, columns: readonly ModelColumn[], target: string, row: number): RowOfData | null {
+  const typed = typedFrom(table, columns, row);
+  if (!typed) return null;
+  const place = table.columns.findIndex((column) => column.name === target);
+  return { typed, actual: (place < 0 ? null : table.first_rows[row]![place]) || null };
+}
+
 export function typedFrom(table: TablePreview, columns: readonly ModelColumn[], row: number): Typed | null {
   const values = table.first_rows[row];
   if (!values) return null;
@@ -54,7 +68,23 @@ export interface Prediction {
   filled?: Record<string, number>;
   unseen?: Record<string, number>;
   notes?: string[];
+  outside?: Record<string, { rows: number; low: number; high: number }>;
   target?: string;
+}
+
+// What the service noted of an answer, as sentences.
+export interface NoteWords {
+  filled: (count: number, column: string) => string;
+  unseen: (count: number, column: string) => string;
+  outside: (count: number, column: string, low: string, high: string) => string;
+}
+export function notesOf(answer: Prediction, words: NoteWords): string[] {
+  return [
+    ...Object.entries(answer.outside ?? {}).map(([column, { rows, low, high }]) => words.outside(rows, column, figure(low), figure(high))),
+    ...Object.entries(answer.unseen ?? {}).map(([column, values]) => words.unseen(values, column)),
+    ...Object.entries(answer.filled ?? {}).map(([column, values]) => words.filled(values, column)),
+    ...(answer.notes ?? []),
+  ];
 }
 
 // The classes of one row, the most probable first.

@@ -5,7 +5,8 @@ import { useEvery } from '../api/answers';
 import { isUnfinished, noJobs, statesOf, withFirstPage, withJob, withNextPage, withoutJob, type JobPage, type JobRows } from './job_rows';
 
 const pageSize = 100;
-const mostLooks = 8; // jobs that are asked for one by one in a turn
+const mostUnfinished = 500;
+const mostLooks = 8; // jobs whose end is asked for in a turn
 
 export interface Jobs extends JobRows {
   error: string;
@@ -47,11 +48,16 @@ export function useJobs(state: string, name: string): Jobs {
 
   const refresh = useCallback(() => take(async () => {
     const fresh = withFirstPage(known.current, await get<JobPage>(`/api/training/jobs?${current.current}`));
+    // Jobs behind the newest ones change unseen: those that have not ended come in one answer, and who is not
+    // among them any more is asked for once, to be told its end.
     const newest = new Set(fresh.rows.slice(0, pageSize).map((job) => job.id));
-    // Progress comes with a job alone; jobs behind the newest ones change unseen.
-    const looked = fresh.rows.filter((job) => job.state === 'running' || (isUnfinished(job) && !newest.has(job.id))).slice(0, mostLooks);
-    let after = fresh;
-    for (const answer of await Promise.all(looked.map((job) => look(job.id)))) {
+    const behind = fresh.rows.filter((job) => isUnfinished(job) && !newest.has(job.id));
+    if (behind.length === 0) return fresh;
+    const { jobs } = await get<JobPage>(`/api/training/jobs?limit=${mostUnfinished}&state=${encodeURIComponent(statesOf('unfinished'))}`);
+    let after = jobs.reduce(withJob, fresh);
+    const there = new Set(jobs.map((job) => job.id));
+    const ended = behind.filter((job) => !there.has(job.id)).slice(0, mostLooks);
+    for (const answer of await Promise.all(ended.map((job) => look(job.id)))) {
       if (answer.job) after = withJob(after, answer.job);
       else if (answer.isGone) after = withoutJob(after, answer.id);
     }

@@ -1,8 +1,9 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { get, sentenceOf } from '../api/client';
+import { listenToJob } from '../api/events';
 import type { Job } from '../api/types';
 import { isUnfinished } from './job_rows';
-import type { Trial } from './trials';
+import { trialsTold, type Trial, type TrialEvent } from './trials';
 
 export interface Sweep extends Job {
   trials: Trial[];
@@ -14,6 +15,39 @@ export interface Sweep extends Job {
 
 const pageSize = 1000;
 const mostTrials = 20_000;
+const betweenDrawings = 250; // milliseconds; trials of small models end by the hundred
+
+// The trials of a search that runs, as they come.
+function useTrialsTold(id: string, isWanted: boolean): readonly TrialEvent[] {
+  const [told, setTold] = useState<readonly TrialEvent[]>([]);
+  useEffect(() => {
+    setTold([]);
+    if (!isWanted) return undefined;
+    const events: TrialEvent[] = [];
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    const stop = listenToJob(id, {
+      onEvent: ({ name, data }) => {
+        if (name !== 'trial_finished') return;
+        events.push(data as unknown as TrialEvent);
+        timer ??= setTimeout(() => {
+          timer = null;
+          setTold([...events]);
+        }, betweenDrawings);
+      },
+    });
+    return () => {
+      stop();
+      if (timer) clearTimeout(timer);
+    };
+  }, [id, isWanted]);
+  return told;
+}
+
+// Until the search is over; then the service lists its trials, with those that were given up.
+function isSearching(sweep: Sweep): boolean {
+  const { trainings = 0, total_trainings = 0 } = (sweep.progress ?? {}) as { trainings?: number; total_trainings?: number };
+  return isUnfinished(sweep) && (sweep.total_trials === undefined || trainings < total_trainings);
+}
 
 // A sweep with all of its trials, the best first; asked for again until it has ended.
 export function useSweep(id: string): { sweep: Sweep | null; error: string } {
@@ -45,5 +79,11 @@ export function useSweep(id: string): { sweep: Sweep | null; error: string } {
       clearTimeout(timer);
     };
   }, [id]);
-  return held;
+  const { sweep } = held;
+  const told = useTrialsTold(id, sweep !== null && isUnfinished(sweep) && sweep.state !== 'pending');
+  return useMemo(() => {
+    if (!sweep || told.length === 0 || !isSearching(sweep)) return held;
+    const { metric, higher_is_better } = told[0]!;
+    return { ...held, sweep: { ...sweep, trials: trialsTold(told), metric, higher_is_better } };
+  }, [held, sweep, told]);
 }

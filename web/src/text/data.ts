@@ -1,6 +1,6 @@
 export const data = {
   list: 'Datasets',
-  columns: { id: 'Dataset', source: 'Source', rows: 'Rows', columns: 'Columns', added: 'Added' },
+  columns: { id: 'Dataset', source: 'Name', rows: 'Rows', columns: 'Columns', added: 'Added' },
   empty: 'There are no datasets yet. Upload a file of rows, or make a sample.',
   emptyFilter: 'No dataset has this in its id or source.',
   find: 'Find a dataset…  /',
@@ -73,5 +73,6 @@ export const data = {
   remove: 'Remove…',
   removeReally: 'Remove it',
   removeQuestion: (id: string) => `Take ${id} off the record? Its file goes too where it was uploaded or made here.`,
-  train: 'To train on it, add a Data load card in the canvas, with the source datasets and this id.',
+  use: 'Use it in the canvas',
+  repairedFrom: (id: string) => `${id} without faults`,
 };

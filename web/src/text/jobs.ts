@@ -12,7 +12,7 @@ export const jobs = {
   tabs: { state: 'State', metrics: 'Metrics', log: 'Log', document: 'Document' },
   facts: {
     kind: 'Kind', waits: 'Waits for', reason: 'Why', asked: 'Asked to', created: 'Asked for', started: 'Started', ended: 'Ended', used: 'Time used', device: 'Device', slot: 'Slot',
-    priority: 'Priority', attempts: 'Attempts', limit: 'Time limit', continues: 'Goes on from', owner: 'By', run: 'Run',
+    priority: 'Priority', attempts: 'Attempts', limit: 'Time limit', continues: 'Goes on from', owner: 'By', run: 'Run', version: 'Version of its document',
     epoch: 'Epoch', trainLoss: 'Training loss', validationLoss: 'Validation loss', rate: 'Rate', left: 'Time left', card: 'Card', best: 'Best so far',
   },
   kinds: { training: 'training', sweep: 'sweep' } as Record<string, string>,
@@ -38,6 +38,7 @@ export const jobs = {
   learningRateWrong: 'a number above 0',
   asBefore: 'as before',
   start: 'Train on',
+  stopped: { byYou: 'You stopped it.', by: (name: string) => `${name} stopped it.` },
   lastWords: 'Its last words',
   noEpoch: 'The curve begins with the first epoch.',
   noLog: 'Its process has said nothing yet.',

@@ -48,6 +48,10 @@ export const models = {
   deviation: (value: string) => `± ${value}`,
   filled: (count: number, column: string) => (count === 1 ? `A missing value of ${column} was filled in as in training.` : `${count} missing values of ${column} were filled in as in training.`),
   unseen: (count: number, column: string) => (count === 1 ? `Training had not seen this value of ${column}.` : `Training had not seen ${count} values of ${column}.`),
+  outside: (count: number, column: string, low: string, high: string) =>
+    `${count === 1 ? `This value of ${column} lies` : `${count} values of ${column} lie`} far from those of training, which went from ${low} to ${high}: the model can only guess there.`,
+  actual: 'In truth',
+  notes: (count: number) => `${count} notes`,
   row: 'Row',
   firstRows: (shown: number, all: number) => `The first ${shown} of ${all.toLocaleString('en')} rows`,
   noRow: 'No row of its data is kept in its run.',

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { curvesOf, GrowingCurve, lossSeries, mostPoints } from './curve';
 
@@ -40,4 +41,16 @@ describe('metrics.csv', () => {
     expect(curves.get('b')!.validation).toEqual([null]);
   });
   it('of a run that trained nothing is empty', () => expect(curvesOf('').size).toBe(0));
+});
+
+it('training and validation have the colours that they have in report.html and the pictures', () => {
+  const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
+  const first = (text: string, name: string) => new RegExp(`--${name}: (#[0-9a-f]{6});`).exec(text)?.[1];
+  const curve = new GrowingCurve();
+  curve.add(1, 0.5, 0.6);
+  const [training, validation] = lossSeries(curve, names);
+  const page = read('./tokens.css');
+  const report = read('../../../src/report/page/report.css');
+  expect(first(report, 'training')).toBe(first(page, training!.colour));
+  expect(first(report, 'validation')).toBe(first(page, validation!.colour));
 });
