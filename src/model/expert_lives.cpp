@@ -14,6 +14,7 @@
 #include "model/expert_answers.h"
 #include "model/expert_graph.h"
 #include "model/expert_likeness.h"
+#include "model/expert_memory.h"
 #include "model/expert_profiles.h"
 #include "model/expert_shape.h"
 #include "model/expert_surgery.h"
@@ -363,58 +364,6 @@ class ExpertEdit {
   std::vector<StructureEvent> events_;
 };
 
-json begin_lives(const Network& network) {
-  const ExpertShape shape = expert_shape(network).value();
-  const ExpertLife& life = shape.settings.life;
-  KnowledgeGraph graph;
-  for (std::int64_t e = 0; e < shape.settings.experts; ++e) {
-    ExpertNode node;
-    node.number = e;
-    node.place = e;
-    graph.nodes.push_back(std::move(node));
-  }
-  return {{"graph", to_json(graph)},
-          {"next_number", shape.settings.experts},
-          {"next_look", life.growth ? life.growth_interval : -1},
-          {"next_sleep", life.sleep ? life.sleep_shortest : -1},
-          {"sleep_interval", life.sleep_shortest},
-          {"last_sleep", 0},
-          {"sleeps", 0},
-          {"hesitation", nullptr},
-          {"patience", 0},
-          {"birth_patience", 1},
-          {"events", json::array()},
-          {"moments", json::array()}};
-}
-
-void check_lives(const Network& network, const json& memory) {
-  const ExpertShape shape = expert_shape(network).value();
-  try {
-    for (const char* name : {"next_number", "next_look", "next_sleep", "sleep_interval", "last_sleep",
-                             "sleeps", "patience", "birth_patience"})
-      if (memory.at(name).get<std::int64_t>() < -1) refuse("the memory of the experts has a negative number");
-    if (!memory.at("events").is_array() || !memory.at("moments").is_array() ||
-        !(memory.at("hesitation").is_null() || memory.at("hesitation").is_number()))
-      refuse("this is no memory of experts");
-    for (const ExpertNode& each : graph_from_json(memory.at("graph")).nodes)
-      if (each.place >= shape.room())
-        refuse("the memory of the experts has more of them than there is room for");
-  } catch (const json::exception& error) {
-    refuse("this is no memory of experts: {}", error.what());
-  }
-}
-
-std::int64_t next_step_of_lives(const Network&, const json& memory) {
-  std::int64_t next = std::numeric_limits<std::int64_t>::max();
-  for (const char* name : {"next_look", "next_sleep"})
-    if (const auto step = memory.at(name).get<std::int64_t>(); step >= 0) next = std::min(next, step);
-  return next;
-}
-
-std::int64_t rows_to_remember(const Network& network) {
-  return expert_shape(network).value().settings.life.replay_rows;
-}
-
 std::vector<StructureEvent> edit_lives(const StructureMoment& moment, NamedArrays& state, json& memory) {
   return ExpertEdit(moment, state, memory).run();
 }
@@ -422,7 +371,8 @@ std::vector<StructureEvent> edit_lives(const StructureMoment& moment, NamedArray
 }  // namespace
 
 const Restructuring& lives_of_experts() {
-  static const Restructuring lives{.begin = begin_lives,
+  static const Restructuring lives{.room_problem = room_problem_of_experts,
+                                   .begin = begin_lives,
                                    .check = check_lives,
                                    .next_step = next_step_of_lives,
                                    .remembered_rows = rows_to_remember,

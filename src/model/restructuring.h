@@ -31,6 +31,8 @@ struct StructureEvent {
 // The memory is what the family knows of its own life: part of the progress, and so of every checkpoint. An
 // edit depends on nothing else but the moment and the state.
 struct Restructuring {
+  // Why what it may grow to does not fit into so many bytes, whatever it begins with; or "".
+  std::string (*room_problem)(const Network& network, std::uint64_t bytes) = nullptr;
   nlohmann::json (*begin)(const Network& network) = nullptr;
   // Refuses a memory that is none of this network's.
   void (*check)(const Network& network, const nlohmann::json& memory) = nullptr;

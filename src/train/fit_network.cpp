@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/error.h"
@@ -10,6 +11,8 @@
 #include "data/target_column.h"
 #include "data/time_order.h"
 #include "device/cpu_formats.h"
+#include "device/host_memory.h"
+#include "model/restructuring.h"
 #include "predict/predictions.h"
 #include "train/calibrate_deviations.h"
 #include "train/checkpoints.h"
@@ -162,6 +165,25 @@ Loss loss_of(Task task, LossChoice choice) {
 
 }  // namespace
 
+namespace {
+
+std::uint64_t free_bytes_of(Device device) {
+  if (!device.is_cuda()) return free_host_memory();
+  for (const DeviceInfo& info : list_devices().devices)
+    if (info.device == device) return info.free_bytes;
+  return std::numeric_limits<std::uint64_t>::max();
+}
+
+// Before anything is allocated for it.
+void refuse_without_room(const Network& network, Device device) {
+  const Restructuring* changes = family_of(network).restructuring;
+  if (changes == nullptr) return;
+  const std::string problem = changes->room_problem(network, free_bytes_of(device));
+  if (!problem.empty()) refuse("{}", problem);
+}
+
+}  // namespace
+
 EngineRequest request_without_data(const ModelSpec& spec, const Preparation& preparation, Device device) {
   const TrainingSettings& config = spec.training;
   EngineRequest request;
@@ -204,6 +226,7 @@ EngineRequest engine_request(const ModelSpec& spec, const PreparedData& data, De
     request.accumulation_steps = std::min(request.accumulation_steps, request.batch_size);
   request.training = data.training;
   request.validation = data.validation;
+  refuse_without_room(request.network, device);
   request.initial_parameters = initial_parameters(request.network, request.seed, &request.training);
   return request;
 }

@@ -340,6 +340,18 @@ TEST(Experts, StayConsistentOverAThousandSleeps) {
   }
 }
 
+TEST(Experts, ThatDoNotFitIntoMemoryAreRefusedWithHowManyDo) {
+  ExpertSettings settings = small_experts();
+  settings.max_experts = 1000;
+  const Network network = network_with(settings);
+  const auto problem = [&](std::uint64_t bytes) { return lives_of_experts().room_problem(network, bytes); };
+  EXPECT_EQ(problem(100'000'000), "");
+  // Five floats for each of 231 weights and biases, and 24 of the router besides.
+  EXPECT_THAT(problem(5 * 4 * (24 + 10 * 231)), HasSubstr("set max_experts to 10 or less"));
+  EXPECT_THAT(problem(5 * 4 * (24 + 10 * 231) - 1), HasSubstr("set max_experts to 9 or less"));
+  EXPECT_THAT(problem(100), HasSubstr("not even one fits"));
+}
+
 TEST(Experts, AMemoryOfOthersIsRefused) {
   const Network network = network_with(small_experts());
   json memory = lives_of_experts().begin(network);

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "model/network.h"
+
+// What experts remember of their lives, see expert_lives.h, and the memory that they need themselves.
+namespace stoker {
+
+std::string room_problem_of_experts(const Network& network, std::uint64_t bytes);
+nlohmann::json begin_lives(const Network& network);
+void check_lives(const Network& network, const nlohmann::json& memory);
+std::int64_t next_step_of_lives(const Network& network, const nlohmann::json& memory);
+std::int64_t rows_to_remember(const Network& network);
+
+}  // namespace stoker
