@@ -15,7 +15,7 @@ namespace {
 constexpr double radius_of_circle = 238;
 constexpr double largest_expert = 40;
 constexpr double smallest_share = 0.35;  // of the largest radius
-constexpr std::size_t strongest_followers = 3;
+constexpr std::size_t strongest_followers = 2;
 constexpr std::size_t named_classes = 4;
 constexpr std::size_t longest_class = 12;
 constexpr std::size_t longest_expert_label = 26;
@@ -76,9 +76,11 @@ DrawnTie tie_between(const DrawnExpert& from, const DrawnExpert& to, const Exper
   const double length = std::hypot(to.x - from.x, to.y - from.y);
   const double along_x = length > 0 ? (to.x - from.x) / length : 1;
   const double along_y = length > 0 ? (to.y - from.y) / length : 0;
-  const double aside = apart * static_cast<double>(edge.tie);
-  const double begin = from.radius + 1;
-  const double end = length - to.radius - 3;
+  // Never so far that it would pass by the smaller one.
+  const double smaller = std::min(from.radius, to.radius);
+  const double aside = std::min(apart, 0.4 * smaller) * static_cast<double>(edge.tie);
+  const double begin = std::sqrt(from.radius * from.radius - aside * aside) + 1;
+  const double end = length - std::sqrt(to.radius * to.radius - aside * aside) - 2;
   const auto x = [&](double at) { return from.x + along_x * at - along_y * aside; };
   const auto y = [&](double at) { return from.y + along_y * at + along_x * aside; };
   return {x(begin), y(begin), x(end), y(end), edge.tie, edge.weight};

@@ -191,6 +191,17 @@ std::string bars_of(const std::vector<std::string>& names, const std::vector<dou
   return commands + "\n";
 }
 
+// Shares are those from before a sleep; experts that it merged or removed are not there any more.
+std::string missing_text(const ExpertsRecord::Moment& moment, std::size_t classes) {
+  for (std::size_t c = 0; c < classes; ++c) {
+    double sum = 0;
+    for (const ExpertsRecord::Node& each : moment.nodes) sum += each.classes.empty() ? 0 : each.classes[c];
+    if (sum > 0 && sum < 0.99)
+      return "; what a column lacks to 1, experts answered that were then merged or removed";
+  }
+  return "; a column adds up to 1";
+}
+
 GnuplotPicture rows_of_experts(const ExpertsRecord::Moment& moment, const std::string& run) {
   std::vector<ExpertsRecord::Node> nodes = moment.nodes;
   std::string left_out;
@@ -256,7 +267,7 @@ std::optional<GnuplotPicture> expert_activations_picture(const ExpertsRecord& ex
     }
   }
   std::string commands = "set title " + with_run("Who answers for which class", run) + "\n" +
-                         second_line(when_text(moment) + "; a column adds up to 1") +
+                         second_line(when_text(moment) + missing_text(moment, classes)) +
                          named_x_tics(experts.classes, width_of_shares) +
                          named_y_tics(names, height_of_shares);
   commands += fmt::format(

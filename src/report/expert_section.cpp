@@ -54,7 +54,7 @@ std::string events_table(const ExpertsRecord& experts) {
   const std::string more =
       all > told ? fmt::format("<p class=\"hint\">The first {} of {}.</p>\n", told, all) : "";
   return fmt::format(
-      "<div class=\"scroll\"><table>\n<thead><tr><th class=\"number\">Epoch</th><th "
+      "<div class=\"scroll\"><table class=\"lives\">\n<thead><tr><th class=\"number\">Epoch</th><th "
       "class=\"number\">Step</th>"
       "<th>What</th><th>Why</th></tr></thead>\n<tbody>\n{}</tbody></table></div>\n{}",
       rows, more);

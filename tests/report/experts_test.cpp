@@ -126,6 +126,31 @@ TEST(ExpertPlaces, AreBesideTheParent) {
   EXPECT_LT(distance(50, 2), distance(4, 2) - 1);
 }
 
+TEST(ExpertPlaces, TieExpertsFromEdgeToEdgeSideBySide) {
+  for (const std::size_t count : {2U, 7U, 32U, 200U}) {
+    ExpertsRecord record = mixture_of(count, {});
+    ExpertsRecord::Moment& moment = record.moments.back();
+    moment.edges = {{0, 1, ExpertTie::similar, 0.9},
+                    {0, 1, ExpertTie::follows, 0.8},
+                    {1, 0, ExpertTie::follows, 0.7},
+                    {1, 0, ExpertTie::specialises, 0.6}};
+    const DrawnExperts drawn = ExpertPlaces(record).drawn(moment);
+    ASSERT_EQ(drawn.ties.size(), 4U);
+    for (std::size_t i = 0; i < 4; ++i) {
+      const DrawnTie& tie = drawn.ties[i];
+      const DrawnExpert& from = drawn.experts[i < 2 ? 0 : 1];
+      const DrawnExpert& to = drawn.experts[i < 2 ? 1 : 0];
+      EXPECT_NEAR(std::hypot(tie.x1 - from.x, tie.y1 - from.y), from.radius, 2) << i;
+      EXPECT_NEAR(std::hypot(tie.x2 - to.x, tie.y2 - to.y), to.radius, 3) << i;
+      for (std::size_t k = 0; k < i; ++k) {
+        const DrawnTie& other = drawn.ties[k];
+        EXPECT_GT(std::hypot(tie.x1 + tie.x2 - other.x1 - other.x2, tie.y1 + tie.y2 - other.y1 - other.y2),
+                  0.5);
+      }
+    }
+  }
+}
+
 TEST(ExpertPlaces, SizeByRowsAndNameTheClassesThatAnExpertAnswersForMost) {
   ExpertsRecord record;
   record.classes = {"cat", "dog", "a beetle with a long name"};
