@@ -15,6 +15,10 @@ constexpr double width_of_expert_graph = 1200;
 constexpr double height_of_expert_graph = 640;
 constexpr double points_of_expert_labels = 11;  // of their font
 
+// Of a record without all of its events.
+inline constexpr const char* unknown_events =
+    "Only the last 1,000 events are known: what was before them is not counted.";
+
 struct DrawnExpert {
   std::int64_t number = 0;
   double x = 0;

@@ -273,7 +273,8 @@ std::optional<GnuplotPicture> expert_activations_picture(const ExpertsRecord& ex
   commands += fmt::format(
       "set xlabel 'Class'\nset ylabel 'Expert'\nset xrange [-0.5:{}]\nset yrange [{}:-0.5]\nunset "
       "grid\nunset "
-      "key\nset border 0\nset cbrange [0:1]\nset lmargin at screen 0.13\nset rmargin -1\nset bmargin -1\n"
+      "key\nset border 0\nset cbrange [0:1]\nset lmargin at screen 0.13\nset rmargin at screen 0.83\nset "
+      "bmargin -1\n"
       "set palette defined (0 '#f5f7fb', 0.5 '#7da6f2', 1 '#1e40af')\n"
       "set cblabel 'Share of the answers for the class' offset 1.5 textcolor rgb '#465064'\nset cbtics 0.25\n"
       "plot 'shades.txt' using 1:2:3 with image",

@@ -28,8 +28,7 @@ std::string graph_figure(const ExpertsRecord& experts, std::size_t index) {
       "<li class=\"tie-follows\">follows: asked second for the same rows</li>"
       "<li class=\"tie-specialises\">specialises: began as its copy</li></ul>\n"
       "<p class=\"hint\">An expert is the larger the more rows it answered for since the sleep before, and "
-      "the "
-      "darker the more it specialises{4}. The strongest ties are drawn, the stronger the "
+      "the stronger its colour the more it specialises{4}. The strongest ties are drawn, the stronger the "
       "wider.</p>\n</figure>\n",
       index, last, width_of_expert_graph, height_of_expert_graph,
       experts.classes.empty() ? ""
@@ -63,11 +62,13 @@ std::string events_table(const ExpertsRecord& experts) {
 std::string words_about(const ExpertsRecord& experts) {
   const auto sleeps = std::ranges::count(experts.events, "slept", &ExpertsRecord::Event::kind);
   return fmt::format(
-      "<p>{} at the start, {} at the end, room for {}; {}. {} of {} parameters answer for a row.</p>\n",
-      section_count(living_experts(experts).front().count),
-      section_count(static_cast<std::int64_t>(experts.last.nodes.size())), section_count(experts.room),
-      counted(static_cast<std::uint64_t>(sleeps), "sleep"), section_count(experts.active_parameters),
-      section_count(experts.parameters));
+             "<p>{} at the start, {} at the end, room for {}; {}. {} of {} parameters answer for a "
+             "row.</p>\n",
+             section_count(living_experts(experts).front().count),
+             section_count(static_cast<std::int64_t>(experts.last.nodes.size())), section_count(experts.room),
+             counted(static_cast<std::uint64_t>(sleeps), "sleep"), section_count(experts.active_parameters),
+             section_count(experts.parameters)) +
+         (experts.has_all_events() ? "" : fmt::format("<p class=\"hint\">{}</p>\n", unknown_events));
 }
 
 }  // namespace

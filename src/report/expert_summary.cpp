@@ -53,6 +53,7 @@ void add_experts(const ExpertsRecord& experts, SummaryLines& lines) {
   lines.add("merged", summary_count(events_of_kind(experts, "merged")));
   lines.add("removed", summary_count(events_of_kind(experts, "removed")));
   lines.add("sleeps", summary_count(events_of_kind(experts, "slept")));
+  if (!experts.has_all_events()) lines.add("", unknown_events);
 }
 
 void add_events(const ExpertsRecord& experts, SummaryLines& lines) {

@@ -60,6 +60,8 @@ struct ExpertsRecord {
   std::vector<Moment> moments;         // of some sleeps, by step, the last among them
   Moment last;                         // when the training ended
 
+  // A mixture remembers no more; what came before the first of so many is not known.
+  bool has_all_events() const { return events.size() < 1'000; }
   std::int64_t epoch_of(std::int64_t step) const { return step < 1 ? 1 : (step - 1) / steps_per_epoch + 1; }
 };
 

@@ -231,6 +231,22 @@ TEST(PerformanceSummary, TellsSizeSpeedAndWhatBecameOfTheExperts) {
     EXPECT_THAT(text, HasSubstr(line));
 }
 
+TEST(PerformanceSummary, SaysWhereEarlyEventsAreNotKnown) {
+  RunFolder run;
+  ExpertsRecord record = mixture_of(6, {});
+  for (std::int64_t i = 0; i < 996; ++i) record.events.push_back({50, "slept", "slept"});
+  run.write_experts("train", record);
+  const auto summary = [&] {
+    write_report(run.paths());
+    return read_file(run.paths().plots() / "performance_summary.txt", 1U << 20);
+  };
+  EXPECT_THAT(summary(), Not(HasSubstr("Only the last 1,000 events")));
+  record.events.push_back({50, "slept", "slept"});
+  run.write_experts("train", record);
+  EXPECT_THAT(summary(), HasSubstr("Only the last 1,000 events are known"));
+  EXPECT_THAT(run.report(), HasSubstr("Only the last 1,000 events are known"));
+}
+
 TEST(ExpertsSection, HasTheGraphOfEveryMomentAndTheEvents) {
   RunFolder run;
   run.write_experts("train", mixture_of(6, {"<b>cat</b>", "dog"}));
