@@ -315,6 +315,11 @@ RunRecord::Training RunFolder::keep_training(const std::string& card, const json
     write_file(
         card == first_with_model_ ? paths_.coefficients() : paths_.folder / ("coefficients-" + card + ".csv"),
         coefficients_csv(coefficients));
+  if (const auto experts = report.find("experts"); experts != report.end()) {
+    make_folder(paths_.experts());
+    write_file(paths_.experts() / (card + ".json"),
+               experts->dump(-1, ' ', false, json::error_handler_t::replace));
+  }
   return line;
 }
 
@@ -392,8 +397,8 @@ void RunFolder::remove_leftovers(std::initializer_list<std::string_view> own_fil
   for (const fs::path& own : {paths_.document(), paths_.events(), paths_.metrics(), paths_.coefficients(),
                               paths_.report(), paths_.profile()})
     fs::remove(own, ignored);
-  for (const fs::path& own : {paths_.checkpoints(), paths_.model(), paths_.evaluations(), paths_.plots(),
-                              paths_.tensorboard(), paths_.folder / "previews"})
+  for (const fs::path& own : {paths_.checkpoints(), paths_.model(), paths_.evaluations(), paths_.experts(),
+                              paths_.plots(), paths_.tensorboard(), paths_.folder / "previews"})
     fs::remove_all(own, ignored);
   fs::remove(paths_.folder, ignored);  // stays if anything else is in it
 }

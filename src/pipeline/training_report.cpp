@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pipeline/experts_report.h"
 #include "predict/metrics.h"
 #include "predict/out_of_fold.h"
 #include "predict/real_coefficients.h"
@@ -184,6 +185,7 @@ json training_report(const FitResult& result, std::int64_t rows, const Evaluatio
   if (result.model.is_ensemble()) add_ensemble(report, result.model);
   add_chosen(report, result.chosen);
   add_steps(report, result);
+  if (!result.structure.empty()) report["experts"] = to_json(experts_of(result));
   if (result.walk_forward) report["walk_forward"] = stoker::to_json(*result.walk_forward);
   return report;
 }

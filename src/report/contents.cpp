@@ -18,6 +18,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t largest_document = 4U << 20;
 constexpr std::size_t largest_evaluation = 96U << 20;  // a confusion matrix of some 3,000 classes
+constexpr std::size_t largest_experts = 64U << 20;
+constexpr std::size_t most_experts = 100;
 constexpr std::size_t most_evaluations = 1'000;
 
 Evaluation read_evaluation(const fs::path& file) {
@@ -46,6 +48,25 @@ void read_evaluations(const fs::path& folder, RunContents& contents) {
       evaluations.push_back({card, read_evaluation(entry.path())});
     }
   }
+}
+
+ExpertsRecord read_experts(const fs::path& file) {
+  const config::Bounds bounds{.bytes = largest_experts, .values = 10'000'000, .depth = 16};
+  const config::Value value = config::parse_json(read_file(file, largest_experts), file.string(), bounds);
+  const nlohmann::json json = config::to_json(value);
+  return experts_from(RecordPart(json, [&] { return file.string(); }));
+}
+
+void read_all_experts(const fs::path& folder, std::vector<CardExperts>& experts) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) return;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() != ".json" || !fs::is_regular_file(entry.symlink_status())) continue;
+    if (experts.size() == most_experts)
+      refuse("{} holds the experts of more than {} cards", folder.string(), most_experts);
+    experts.push_back({entry.path().stem().string(), read_experts(entry.path())});
+  }
+  std::ranges::sort(experts, {}, &CardExperts::card);
 }
 
 void put_in_order(std::vector<CardEvaluation>& evaluations, const RunRecord& record) {
@@ -84,6 +105,7 @@ RunContents read_contents(const RunPaths& paths) {
   contents.curves = read_curves(paths.metrics());
   mark_best_epochs(contents.curves, contents.record);
   read_evaluations(paths.evaluations(), contents);
+  read_all_experts(paths.experts(), contents.experts);
   put_in_order(contents.evaluations, contents.record);
   return contents;
 }

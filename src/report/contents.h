@@ -5,6 +5,7 @@
 
 #include "predict/evaluation.h"
 #include "report/curves.h"
+#include "store/experts_record.h"
 #include "store/runs.h"
 
 namespace stoker {
@@ -14,6 +15,11 @@ struct CardEvaluation {
   Evaluation evaluation;
 };
 
+struct CardExperts {
+  std::string card;  // that trained them
+  ExpertsRecord experts;
+};
+
 // Everything that pictures and report are made from, read from a run folder and checked.
 struct RunContents {
   std::string id;  // the folder's name
@@ -21,6 +27,7 @@ struct RunContents {
   std::string document;  // pipeline.yaml; empty when there is none
   std::vector<LossCurve> curves;
   std::vector<CardEvaluation> evaluations;  // in the order of the record's results
+  std::vector<CardExperts> experts;         // by card
   std::vector<std::string> left_out;        // what is too large to be shown, in words
 };
 

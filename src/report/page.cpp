@@ -11,7 +11,9 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "report/embedded.h"
+#include "report/expert_pictures.h"
 #include "report/page_data.h"
+#include "report/pictures.h"
 #include "report/report.h"
 #include "report/sections.h"
 
@@ -63,9 +65,10 @@ std::string allowed(std::initializer_list<std::string_view> elements) {
 // The page may run and apply what is written here and nothing else: no request leaves it, and a script that a
 // hostile name might smuggle in would not run.
 std::string policy() {
-  return fmt::format("default-src 'none'; script-src{}; style-src{}; base-uri 'none'; form-action 'none'",
-                     allowed({embedded::plot_script, embedded::label_script, embedded::script}),
-                     allowed({embedded::plot_style, embedded::style}));
+  return fmt::format(
+      "default-src 'none'; script-src{}; style-src{}; base-uri 'none'; form-action 'none'",
+      allowed({embedded::plot_script, embedded::label_script, embedded::script, embedded::experts_script}),
+      allowed({embedded::plot_style, embedded::style}));
 }
 
 std::string body_of(const RunContents& contents) {
@@ -74,11 +77,12 @@ std::string body_of(const RunContents& contents) {
   body += metrics_section(contents);
   body += warnings_section(contents);
   body += notes_section(contents.record);
-  if (!contents.curves.empty() || !contents.evaluations.empty())
+  if (!contents.curves.empty() || !contents.evaluations.empty() || !contents.experts.empty())
     body +=
         "<noscript><section>The plots need JavaScript; everything else is shown without "
         "it.</section></noscript>\n";
   body += loss_section(contents);
+  body += experts_section(contents);
   body += predictions_section(contents);
   body += map_section(contents);
   body += steps_section(contents);
@@ -94,6 +98,14 @@ std::string body_of(const RunContents& contents) {
   return body + "<footer>Written by Stoker " + html_escaped(contents.record.stoker_version) + "</footer>";
 }
 
+void write_summaries(const RunContents& contents, const std::filesystem::path& folder) {
+  for (const CardExperts& each : contents.experts) {
+    make_folder(folder);
+    const std::string behind = contents.experts.size() > 1 ? "-" + in_picture_name(each.card) : "";
+    write_file(folder / ("performance_summary" + behind + ".txt"), performance_summary(each, contents));
+  }
+}
+
 }  // namespace
 
 std::string whole_page(const std::string& title, const std::string& body, const std::string& data) {
@@ -107,13 +119,15 @@ std::string whole_page(const std::string& title, const std::string& body, const 
                                  {"data", data},
                                  {"plot_script", embedded::plot_script},
                                  {"label_script", embedded::label_script},
-                                 {"script", embedded::script}});
+                                 {"script", embedded::script},
+                                 {"experts_script", embedded::experts_script}});
 }
 
 void write_report(const RunPaths& paths) {
   const RunContents contents = read_contents(paths);
   const std::string& title = contents.record.name.empty() ? contents.id : contents.record.name;
   write_file(paths.report(), whole_page(title, body_of(contents), page_data(contents)));
+  write_summaries(contents, paths.plots());
 }
 
 }  // namespace stoker

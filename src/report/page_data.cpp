@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "predict/metrics.h"
+#include "report/expert_drawing.h"
 #include "report/histogram.h"
 #include "report/sections.h"
 
@@ -88,6 +89,45 @@ json steps_data(const Evaluation& evaluation, std::string_view metric) {
   return data;
 }
 
+json tenths(double value) {
+  return std::round(value * 10) / 10;
+}
+
+// The graph of each moment, ready to be drawn.
+json experts_data(const ExpertsRecord& record) {
+  const ExpertPlaces places(record);
+  json moments = json::array();
+  for (const ExpertsRecord::Moment& moment : record.moments) {
+    const DrawnExperts drawn = places.drawn(moment);
+    json experts = json::array();
+    for (const DrawnExpert& each : drawn.experts)
+      experts.push_back({{"number", each.number},
+                         {"x", tenths(each.x)},
+                         {"y", tenths(each.y)},
+                         {"radius", tenths(each.radius)},
+                         {"rows", each.rows},
+                         {"specialisation", each.specialisation},
+                         {"label", each.label},
+                         {"label_x", tenths(each.label_x)},
+                         {"label_y", tenths(each.label_y)},
+                         {"side", each.side}});
+    json ties = json::array();
+    for (const DrawnTie& each : drawn.ties)
+      ties.push_back({{"x1", tenths(each.x1)},
+                      {"y1", tenths(each.y1)},
+                      {"x2", tenths(each.x2)},
+                      {"y2", tenths(each.y2)},
+                      {"tie", config::name_of(each.tie)},
+                      {"weight", each.weight}});
+    moments.push_back({{"epoch", moment.epoch},
+                       {"step", moment.step},
+                       {"hesitation", std::isfinite(moment.hesitation) ? json(moment.hesitation) : json()},
+                       {"experts", std::move(experts)},
+                       {"ties", std::move(ties)}});
+  }
+  return moments;
+}
+
 }  // namespace
 
 // Nothing in it may end the script element or begin a comment; U+2028 and U+2029 end a line in older scripts.
@@ -112,7 +152,10 @@ std::string page_data(const RunContents& contents) {
   json data{{"curves", json::array()},
             {"scatters", json::array()},
             {"histograms", json::array()},
-            {"steps", json::array()}};
+            {"steps", json::array()},
+            {"experts", json::array()}};
+  for (const CardExperts& each : contents.experts)
+    if (!each.experts.moments.empty()) data["experts"].push_back(experts_data(each.experts));
   for (const LossCurve& curve : contents.curves) data["curves"].push_back(curve_data(curve));
   for (const CardEvaluation& each : contents.evaluations)
     if (const Metric* metric = metric_of_steps(each.evaluation))

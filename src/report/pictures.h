@@ -9,6 +9,9 @@
 // The pictures of a run as gnuplot draws them; `run` is the run's name, for the titles.
 namespace stoker {
 
+// A card's id as part of a file's name.
+std::string in_picture_name(const std::string& card);
+
 GnuplotPicture loss_picture(const LossCurve& curve, const std::string& run);
 // What else is known of its epochs, one panel each; nothing where there is none.
 std::optional<GnuplotPicture> training_picture(const LossCurve& curve, const std::string& run);

@@ -4,17 +4,12 @@
 #include <fmt/format.h>
 
 #include "report/drawn_map.h"
+#include "report/expert_pictures.h"
 #include "report/pictures.h"
 #include "report/report.h"
 
 namespace stoker {
-namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::size_t most_drawn_classes = 1'000;
-
-// A card's id as part of a file's name.
 std::string in_picture_name(const std::string& card) {
   std::string name = card.substr(0, 100);
   const auto is_plain = [](unsigned char c) {
@@ -24,6 +19,13 @@ std::string in_picture_name(const std::string& card) {
       name.begin(), name.end(), [&](char c) { return !is_plain(static_cast<unsigned char>(c)); }, '_');
   return name;
 }
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_drawn_classes = 1'000;
+constexpr std::size_t most_expert_graphs = 6;
 
 // "loss.png", or "loss-<card>.png" where several cards have such a picture.
 std::string file_name(std::string_view what, const std::string& card, bool several) {
@@ -46,12 +48,33 @@ void draw_evaluation(Drawer& drawer, const CardEvaluation& each, const std::stri
     drawer.draw(confusion_picture(each.evaluation, run), file_name("confusion", each.card, several));
 }
 
+void draw_experts(Drawer& drawer, const CardExperts& each, const RunContents& contents, const Notes& notes) {
+  const bool several = contents.experts.size() > 1;
+  const std::string& run = contents.record.name;
+  const auto curve = std::ranges::find(contents.curves, each.card, &LossCurve::card);
+  drawer.draw(expert_metrics_picture(each.experts, curve == contents.curves.end() ? nullptr : &*curve, run),
+              file_name("training_metrics", each.card, several));
+  drawer.draw(expert_devices_picture(each.experts, run),
+              file_name("expert_device_distribution", each.card, several));
+  const auto activations = expert_activations_picture(each.experts, run);
+  if (!activations) {
+    notes(Severity::info,
+          "the graph of the experts was not drawn: the training ended before their first sleep");
+    return;
+  }
+  drawer.draw(*activations, file_name("expert_activations", each.card, several));
+  const ExpertPlaces places(each.experts);
+  for (const ExpertsRecord::Moment* moment : moments_to_draw(each.experts, most_expert_graphs))
+    drawer.draw(expert_graph_picture(places, *moment, run),
+                file_name(fmt::format("knowledge_graph_epoch_{}", moment->epoch), each.card, several));
+}
+
 }  // namespace
 
 void draw_plots(const RunPaths& paths, const Notes& notes) {
   const RunContents contents = read_contents(paths);
   for (const std::string& reason : contents.left_out) notes(Severity::info, reason);
-  if (contents.curves.empty() && contents.evaluations.empty()) return;
+  if (contents.curves.empty() && contents.evaluations.empty() && contents.experts.empty()) return;
   const fs::path gnuplot = find_gnuplot();
   if (gnuplot.empty()) {
     notes(Severity::info,
@@ -66,6 +89,7 @@ void draw_plots(const RunPaths& paths, const Notes& notes) {
     if (const auto picture = training_picture(curve, contents.record.name))
       drawer.draw(*picture, file_name("training", curve.card, several));
   }
+  for (const CardExperts& each : contents.experts) draw_experts(drawer, each, contents, notes);
   for (const CardEvaluation& each : contents.evaluations)
     draw_evaluation(drawer, each, contents.record.name, contents.evaluations.size() > 1);
 }

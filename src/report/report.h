@@ -11,12 +11,14 @@ namespace stoker {
 // Pictures and report of a run, made from what the run folder holds (run.json, metrics.csv, evaluations/,
 // pipeline.yaml), so that they can be made again at any time.
 
-// plots/*.png with gnuplot: loss curve, predicted against actual, residuals, confusion matrix; whichever
-// there is data for. Without gnuplot on the path: a note, and nothing is drawn. A picture that cannot be
-// drawn or written costs a warning.
+// plots/*.png with gnuplot: loss curve, predicted against actual, residuals, confusion matrix, what became of
+// experts; whichever there is data for.
+// Without gnuplot on the path: a note, and nothing is drawn. A picture that cannot be drawn or written costs
+// a warning.
 void draw_plots(const RunPaths& paths, const Notes& notes);
 
 // report.html: one file with interactive plots, metrics, settings, hardware and timings; needs nothing else.
+// Of experts also plots/performance_summary.txt.
 void write_report(const RunPaths& paths);
 
 }  // namespace stoker

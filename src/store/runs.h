@@ -33,6 +33,7 @@ struct RunPaths {
   std::filesystem::path evaluations() const {
     return folder / "evaluations";
   }  // <card>.json, as Evaluation writes it
+  std::filesystem::path experts() const { return folder / "experts"; }  // <card>.json, see experts_record.h
   std::filesystem::path tensorboard() const { return folder / "tensorboard"; }  // of each card a folder
   std::filesystem::path profile() const { return folder / "profile.json"; }
   std::filesystem::path plots() const { return folder / "plots"; }

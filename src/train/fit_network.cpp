@@ -327,6 +327,7 @@ FitResult result_of(TrainingOutcome outcome, Network network, Preparation prepar
   result.checkpoints = outcome.progress.checkpoints;
   result.epochs = std::move(outcome.progress.epochs);
   result.adjustments = std::move(outcome.progress.adjustments.said);
+  result.structure = std::move(outcome.progress.structure);
   result.precision = outcome.precision;
   result.memory = outcome.memory;
   return result;
@@ -390,6 +391,7 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   result.model.computed_on = wanted.device;
   result.gpu = watched.use();
   result.batch_size = wanted.batch_size;
+  result.steps_per_epoch = wanted.steps_per_epoch();
   result.learning_rate = plan.config.learning_rate;
   result.model.quantile = quantile_of(training);
   decide(decision, predicted_rows(to_decide_by, result.model.parameters), notes, result);

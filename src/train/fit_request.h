@@ -230,6 +230,9 @@ struct FitResult {
   std::optional<Solution> solution;       // of a family that is solved
   std::vector<ChosenNumber> chosen;       // on rows held back from training
   std::optional<WalkForwardResult> walk_forward = std::nullopt;
+  std::int64_t steps_per_epoch = 0;  // of a single network; else 0
+  // How the structure of a single network changed, as JSON (Progress::structure); of most families empty.
+  std::string structure = {};
 };
 
 }  // namespace stoker

@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "report/axis_ticks.h"
+#include "report/expert_pictures.h"
 #include "report/pictures.h"
 #include "report/run_folder.h"
 #include "report/sweep_pictures.h"
@@ -189,6 +190,27 @@ TEST_F(Labels, OfConfusionMatricesDoNotOverlap) {
       }
     }
   }
+}
+
+TEST_F(Labels, OfExpertsDoNotOverlap) {
+  for (const std::size_t count : {1U, 2U, 5U, 16U, 40U, 100U}) {
+    for (const char* before : {"", "a kind of flower with a long name "}) {
+      SCOPED_TRACE(fmt::format("{} {}", count, before));
+      const ExpertsRecord record = testing::mixture_of(count, names(10, before));
+      expect_apart(expert_graph_picture(ExpertPlaces(record), record.moments.back(), long_name), 8);
+      expect_apart(*expert_activations_picture(record, long_name), 4);
+      expect_apart(*expert_activations_picture(testing::mixture_of(count, {}), long_name), 4);
+    }
+  }
+  LossCurve curve;
+  for (int epoch = 1; epoch <= 16; ++epoch) {
+    curve.epochs.push_back(epoch);
+    curve.training.push_back(std::pow(0.7, epoch));
+    curve.validation.push_back(1.1 * std::pow(0.7, epoch));
+    curve.learning_rate.push_back(0.1);
+  }
+  expect_apart(expert_metrics_picture(testing::mixture_of(12, {}), &curve, long_name), 12);
+  expect_apart(expert_devices_picture(testing::mixture_of(12, {}), long_name), 5);
 }
 
 SweepContents sweep_with(SweepContents::Setting setting) {

@@ -54,6 +54,11 @@ void RunFolder::write_evaluation(const std::string& card, const Evaluation& eval
   write_file(paths_.evaluations() / (card + ".json"), evaluation.to_json().dump());
 }
 
+void RunFolder::write_experts(const std::string& card, const ExpertsRecord& experts) {
+  make_folder(paths_.experts());
+  write_file(paths_.experts() / (card + ".json"), to_json(experts).dump());
+}
+
 std::string RunFolder::report() const {
   return read_file(paths_.report(), 64U << 20);
 }
@@ -91,6 +96,47 @@ Evaluation classification_of(const std::string& target, const std::vector<std::s
   for (const std::int64_t count : matrix.counts) evaluation.rows += count;
   evaluation.charts.emplace_back(std::move(matrix));
   return evaluation;
+}
+
+ExpertsRecord mixture_of(std::size_t experts, const std::vector<std::string>& classes) {
+  ExpertsRecord record;
+  record.device = "cpu";
+  record.steps = 160;
+  record.steps_per_epoch = 10;
+  record.top_k = 2;
+  record.room = 32;
+  record.parameters = 9'000;
+  record.active_parameters = 3'000;
+  record.classes = classes;
+  record.events = {{20, "born", "expert 3 was born as a copy of expert 1"},
+                   {30, "removed", "expert 2 was removed because <nobody> asked it"},
+                   {40, "slept", "slept at step 40"}};
+  for (std::int64_t number = 1; number <= 8; ++number) {
+    ExpertsRecord::Moment moment;
+    moment.step = 20 * number;
+    moment.epoch = record.epoch_of(moment.step);
+    moment.hesitation = number == 1 ? std::nan("") : 1.0 / static_cast<double>(number);
+    for (std::size_t e = 0; e < experts; ++e) {
+      const auto own = static_cast<std::int64_t>(e);
+      ExpertsRecord::Node node{.number = own,
+                               .parent = own == 3 ? 1 : -1,
+                               .rows = static_cast<double>((e * 37 + 11) % 100),
+                               .activations = 100.0 * static_cast<double>(e),
+                               .specialisation = static_cast<double>(e % 5) / 4,
+                               .adaptation_rate = 0.5,
+                               .classes = {}};
+      for (std::size_t c = 0; c < classes.size(); ++c)
+        node.classes.push_back(c % experts == e ? 0.75 : 0.125);
+      moment.nodes.push_back(std::move(node));
+      if (e == 0) continue;
+      moment.edges.push_back({own, own - 1, ExpertTie::similar, 0.75});
+      moment.edges.push_back({own, 0, ExpertTie::follows, 0.5});
+      moment.edges.push_back({own - 1, own, ExpertTie::specialises, 0.25});
+    }
+    record.moments.push_back(std::move(moment));
+  }
+  record.last = record.moments.back();
+  return record;
 }
 
 }  // namespace stoker::testing

@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "predict/evaluation.h"
+#include "store/experts_record.h"
 #include "store/runs.h"
 
 namespace stoker::testing {
@@ -21,6 +22,7 @@ class RunFolder {
   // 50 epochs that fall from 1 by `factor` each; the validation loss turns at epoch 41.
   void write_metrics(const std::vector<std::string>& cards, bool with_validation, double factor = 0.93);
   void write_evaluation(const std::string& card, const Evaluation& evaluation);
+  void write_experts(const std::string& card, const ExpertsRecord& experts);
 
   std::string report() const;  // report.html as written
 
@@ -33,5 +35,8 @@ class RunFolder {
 // 2,000 rows of a target between 0 and 500, predicted with a normal error of standard deviation 10.
 Evaluation regression_of(const std::string& target);
 Evaluation classification_of(const std::string& target, const std::vector<std::string>& classes);
+
+// So many experts at eight moments, two epochs of ten steps apart, of which one was born and one removed.
+ExpertsRecord mixture_of(std::size_t experts, const std::vector<std::string>& classes);
 
 }  // namespace stoker::testing

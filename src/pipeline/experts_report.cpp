@@ -1,0 +1,122 @@
+#include "pipeline/experts_report.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include "model/expert_shape.h"
+
+namespace stoker {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t most_told_moments = 40;
+constexpr std::size_t most_told_edges = 1'000;  // of a moment, the strongest
+// With more classes, their shares are told of the last moments alone, and beyond what a picture shows of
+// none.
+constexpr std::size_t most_classes_always = 100;
+constexpr std::size_t most_classes_at_all = 1'000;
+constexpr std::size_t longest_class_name = 200;
+
+std::vector<ExpertsRecord::Node> nodes_in(const json& graph, bool has_classes) {
+  std::vector<ExpertsRecord::Node> nodes;
+  for (const json& each : graph.at("nodes")) {
+    ExpertsRecord::Node node;
+    node.number = each.at("number").get<std::int64_t>();
+    node.parent = each.at("parent").get<std::int64_t>();
+    node.activations = each.at("activations").get<double>();
+    if (each.contains("recent"))
+      node.rows = each.at("recent").get<double>();
+    else if (!each.at("seen_rows").empty())
+      node.rows = each.at("seen_rows").back().get<double>();
+    node.specialisation = each.at("specialisation").get<double>();
+    node.adaptation_rate = each.at("adaptation_rate").get<double>();
+    if (has_classes) node.classes = each.at("classes").get<std::vector<double>>();
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+std::vector<ExpertsRecord::Edge> edges_in(const json& graph) {
+  std::vector<ExpertsRecord::Edge> edges;
+  for (const json& each : graph.at("edges")) {
+    const auto& names = config::names<ExpertTie>;
+    const auto name = each.at("tie").get<std::string>();
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) refuse("experts are not tied by '{}'", name);
+    edges.push_back({each.at("from").get<std::int64_t>(), each.at("to").get<std::int64_t>(),
+                     static_cast<ExpertTie>(found - names.begin()), each.at("weight").get<double>()});
+  }
+  std::ranges::stable_sort(edges, std::greater(), &ExpertsRecord::Edge::weight);
+  if (edges.size() > most_told_edges) edges.resize(most_told_edges);
+  return edges;
+}
+
+double hesitation_in(const json& part) {
+  const json& value = part.at("hesitation");
+  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+}
+
+void tell_moments(const json& memory, ExpertsRecord& record) {
+  const json& all = memory.at("moments");
+  const std::size_t told = std::min(all.size(), most_told_moments);
+  const bool has_classes = !record.classes.empty();
+  for (std::size_t i = 0; i < told; ++i) {
+    // From the first to the last, evenly spaced.
+    const std::size_t at = told == 1 ? all.size() - 1 : i * (all.size() - 1) / (told - 1);
+    const bool is_last = i + 1 == told;
+    ExpertsRecord::Moment moment;
+    moment.step = all[at].at("step").get<std::int64_t>();
+    moment.epoch = record.epoch_of(moment.step);
+    moment.hesitation = hesitation_in(all[at]);
+    moment.nodes = nodes_in(all[at].at("graph"),
+                            has_classes && (is_last || record.classes.size() <= most_classes_always));
+    moment.edges = edges_in(all[at].at("graph"));
+    record.moments.push_back(std::move(moment));
+  }
+  record.last = {record.steps, record.epoch_of(record.steps), hesitation_in(memory),
+                 nodes_in(memory.at("graph"), has_classes), edges_in(memory.at("graph"))};
+}
+
+void count_parameters(const Network& network, ExpertsRecord& record) {
+  const std::optional<ExpertShape> shape = expert_shape(network);
+  if (!shape) return;
+  std::int64_t of_one = 0;
+  for (std::size_t layer = 0; layer < shape->layer_count(); ++layer)
+    of_one += (shape->layer_inputs(layer) + 1) * shape->layer_outputs(layer);
+  const auto living = static_cast<std::int64_t>(record.last.nodes.size());
+  const std::int64_t router =
+      (shape->inputs + 1) * shape->router_width() + (shape->router_width() + 1) * living;
+  record.top_k = shape->settings.top_k;
+  record.room = shape->room();
+  record.parameters = router + living * of_one;
+  record.active_parameters = router + std::min(living, record.top_k) * of_one;
+}
+
+}  // namespace
+
+ExpertsRecord experts_of(const FitResult& result) {
+  ExpertsRecord record;
+  record.device = result.device;
+  record.steps = result.steps;
+  record.steps_per_epoch = std::max<std::int64_t>(result.steps_per_epoch, 1);
+  const std::vector<std::string>& classes = result.model.preparation.classes();
+  if (classes.size() <= most_classes_at_all)
+    for (const std::string& each : classes) record.classes.push_back(each.substr(0, longest_class_name));
+  try {
+    const json memory = json::parse(result.structure);
+    for (const json& each : memory.at("events"))
+      record.events.push_back({each.at("step").get<std::int64_t>(), each.at("kind").get<std::string>(),
+                               each.at("text").get<std::string>()});
+    tell_moments(memory, record);
+  } catch (const json::exception& error) {
+    refuse("this is no memory of experts: {}", error.what());
+  }
+  count_parameters(result.model.network, record);
+  return record;
+}
+
+}  // namespace stoker
