@@ -175,7 +175,7 @@ TEST(Formats, WithoutAHeaderNameTheSetting) {
 
 TEST(Formats, AreNamedWhereOneIsUnknown) {
   EXPECT_THAT(refusal_for("houses.xyz", "a,b\n1,2\n"),
-              AllOf(HasSubstr("csv, tsv, parquet, arrow, npy, jsonl or arff"), HasSubstr(".csv, .txt"),
+              AllOf(HasSubstr("csv, tsv, parquet, arrow, npy, jsonl, arff or idx"), HasSubstr(".csv, .txt"),
                     HasSubstr(".zip"), HasSubstr("--format")));
 }
 
