@@ -119,6 +119,7 @@ test('runs are sorted, chosen by the keyboard and compared', async () => {
   await page.keyboard.press('c');
   await page.getByText('Comparison of 2 runs').waitFor();
   const line = page.getByRole('row', { name: /^RMSE/ });
+  await line.locator('td span[title]').first().waitFor(); // the heading is there before the answer
   assert.deepEqual(
     (await line.locator('td span[title]').evaluateAll((cells) => cells.map((cell) => Number(cell.title)))).filter((value) => !Number.isNaN(value)),
     [metrics(made.first).rmse, metrics(made.second).rmse],
