@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { launchBrowser, openPage } from './browser.mjs';
+import { becomes, closeSound, launchBrowser, openPage, rowsOf, side } from './browser.mjs';
 import { Service } from './service.mjs';
 import { doneJob, failing, longTraining, search, startJob, startSweep, training, untilJob } from './small_jobs.mjs';
 
@@ -28,13 +28,6 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const rowsOf = (page, list) => page.getByRole('grid', { name: list }).locator('.list-row');
-const side = (page) => page.locator('aside.side');
-async function closeSound(page) {
-  assert.deepEqual(page.faults, []);
-  await page.context().close();
-}
-
 test('runs that were measured on different rows are told so, nobody is best, and they stay ticked', async () => {
   const page = await openPage(browser, service, { path: '/runs' });
   for (const name of ['friedman-tested', 'friedman-known']) await page.getByLabel(`Choose ${name} to compare`).check();
@@ -44,10 +37,10 @@ test('runs that were measured on different rows are told so, nobody is best, and
   await notice.getByText('200 rows: friedman-tested').waitFor();
   const line = page.getByRole('row', { name: /^R²/ });
   await line.locator('td').nth(1).getByText('training rows').waitFor();
-  assert.equal(await line.getByText('best').count(), 0);
+  await becomes(() => line.getByText('best').count(), 0);
   await page.getByRole('link', { name: 'Back to the runs' }).click();
   await page.getByText('2 chosen').waitFor();
-  assert.equal(await page.getByLabel('Choose friedman-known to compare').isChecked(), true);
+  await becomes(() => page.getByLabel('Choose friedman-known to compare').isChecked(), true);
   await closeSound(page);
 });
 
@@ -66,7 +59,7 @@ test('a value far from those of training is told, and a row of the data has its 
   const target = columns.findIndex((column) => column.name === 'y');
   assert.ok(first_rows.some((row) => Math.abs(Number(row[target]) - actual) < 1e-3 * Math.abs(actual)), `${actual} is none of the answers`);
   await side(page).getByLabel('x0', { exact: true }).fill('5000');
-  assert.equal(await page.getByTestId('actual').count(), 0); // of another row nothing is known
+  await becomes(() => page.getByTestId('actual').count(), 0); // of another row nothing is known
   await page.getByRole('button', { name: 'Predict' }).click();
   await side(page).getByText(/This value of x0 lies far from those of training, which went from 0\S* to \S+:/).waitFor();
   for (const { name } of model.columns) await side(page).getByLabel(name, { exact: true }).fill('');
@@ -83,7 +76,7 @@ test('a model without rows held back is offered no interval', async () => {
   const page = await openPage(browser, service, { path: `/models/${model.id}` });
   await page.getByRole('tab', { name: 'Try it' }).click();
   await page.getByRole('button', { name: 'Predict' }).waitFor();
-  assert.equal(await side(page).getByLabel('With an interval').count(), 0);
+  await becomes(() => side(page).getByLabel('With an interval').count(), 0);
   await closeSound(page);
 });
 
@@ -94,8 +87,8 @@ test('runs show failed jobs with their error, and each run its main metric', asy
   await failed.getByText("'z'").waitFor();
   await failed.click();
   await side(page).getByRole('alert').filter({ hasText: "'z'" }).waitFor();
-  assert.equal(await side(page).getByRole('link', { name: 'Open its job' }).getAttribute('href'), `/jobs/${made.failed.id}`);
-  const figures = async (name, title) => assert.match(await rowsOf(page, 'Runs').filter({ hasText: name }).textContent(), new RegExp(title));
+  await becomes(() => side(page).getByRole('link', { name: 'Open its job' }).getAttribute('href'), `/jobs/${made.failed.id}`);
+  const figures = async (name, title) => becomes(() => rowsOf(page, 'Runs').filter({ hasText: name }).textContent(), new RegExp(title));
   await figures('blobs-small', 'Accuracy ');
   await figures('friedman-tested', 'R² ');
   await closeSound(page);
@@ -111,10 +104,10 @@ test('a run that was stopped says who did it, and goes on from the page of runs'
   await rowsOf(page, 'Jobs').filter({ hasText: 'friedman-long' }).click();
   await side(page).getByRole('button', { name: 'Stop' }).click();
   await side(page).getByText('You stopped it.').waitFor();
-  assert.equal(await side(page).getByRole('alert').count(), 0);
+  await becomes(() => side(page).getByRole('alert').count(), 0);
   await side(page).getByRole('link', { name: 'Open its run' }).click();
   await side(page).getByText('can go on from its last checkpoint').waitFor();
-  assert.equal(await side(page).getByText('stoker run').count(), 0);
+  await becomes(() => side(page).getByText('stoker run').count(), 0);
   await side(page).getByRole('button', { name: 'Resume' }).click();
   await side(page).locator('h1 + .pill', { hasText: 'running' }).waitFor();
   await service.ask('POST', `/api/training/jobs/${job.id}/cancel`);
@@ -145,7 +138,7 @@ test('an uploaded file keeps its name, the newest comes first, and is used in th
   await page.getByText('My-wells-2026 is on record.').waitFor();
   await rowsOf(page, 'Datasets').first().getByText('My wells 2026.csv').waitFor();
   await page.getByRole('button', { name: 'Make a sample…' }).click();
-  assert.equal(await page.getByText('My-wells-2026 is on record.').count(), 0);
+  await becomes(() => page.getByText('My-wells-2026 is on record.').count(), 0);
   await rowsOf(page, 'Datasets').first().click();
   await side(page).getByRole('button', { name: 'Use it in the canvas' }).click();
   await page.waitForURL(/\/documents\//);

@@ -1,4 +1,5 @@
 // The browser of the tests, and a page in it that is signed in.
+import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { chromium } from 'playwright-core';
@@ -23,6 +24,11 @@ export async function openPage(browser, service, { path = '/', theme = 'light', 
   const page = await context.newPage();
   page.setDefaultTimeout(60_000);
   page.faults = [];
+  // STOKER_SLOW_PAGES=10 makes the browser ten times slower, which shows tests that do not wait for what they look at.
+  if (process.env.STOKER_SLOW_PAGES) {
+    const protocol = await context.newCDPSession(page);
+    await protocol.send('Emulation.setCPUThrottlingRate', { rate: Number(process.env.STOKER_SLOW_PAGES) });
+  }
   page.on('pageerror', (error) => page.faults.push(String(error)));
   page.on('console', (message) => {
     if (message.type() === 'error' && !/Failed to load resource|net::ERR/.test(message.text())) page.faults.push(message.text());
@@ -36,4 +42,27 @@ export async function signIn(page, token) {
   await page.getByLabel('Token').fill(token);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+}
+
+// What a page shows may come a moment after the part that stands around it, so it is read until it is as expected: equal, or
+// matched where a pattern is given.
+export async function becomes(read, expected, patience = 30_000) {
+  const holds = expected instanceof RegExp ? assert.match : assert.deepEqual;
+  for (const end = Date.now() + patience; ; await new Promise((wake) => setTimeout(wake, 50))) {
+    const value = await read();
+    try {
+      return holds(value, expected);
+    } catch (fault) {
+      if (Date.now() > end) throw fault;
+    }
+  }
+}
+
+// Parts of the pages beside the canvas.
+export const rowsOf = (page, list) => page.getByRole('grid', { name: list }).locator('.list-row');
+export const side = (page) => page.locator('aside.side');
+
+export async function closeSound(page) {
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
 }

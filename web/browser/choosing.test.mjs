@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { openPage } from './browser.mjs';
+import { becomes, openPage } from './browser.mjs';
 import { contentOf, node, pill, saveDocument, set, trainingDocument } from './canvas.mjs';
 import { withService } from './setup.mjs';
 
@@ -33,7 +33,7 @@ test('a dataset and a column are chosen from what is there, by keyboard and by m
   assert.deepEqual(violations.filter((each) => ['serious', 'critical'].includes(each.impact)).map((each) => each.id), []);
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
-  assert.equal(await field(page, 'Dataset ids').inputValue(), 'wells, ');
+  await becomes(() => field(page, 'Dataset ids').inputValue(), 'wells, ');
   await page.keyboard.press('Escape');
 
   // What is known of the dataset reaches the card that trains, though nothing has run.
@@ -44,7 +44,7 @@ test('a dataset and a column are chosen from what is there, by keyboard and by m
   await set(page, 'Target column', '');
   await field(page, 'Target column').click();
   await page.getByRole('option', { name: 'weight' }).click();
-  assert.equal(await field(page, 'Target column').inputValue(), 'weight');
+  await becomes(() => field(page, 'Target column').inputValue(), 'weight');
   await field(page, 'Feature columns').click();
   await page.getByRole('option', { name: 'depth' }).click();
   await page.getByRole('option', { name: 'pressure' }).click();
@@ -62,7 +62,7 @@ test('a dataset and a column are chosen from what is there, by keyboard and by m
   await pill(page, 'evaluate', 'not run').waitFor();
   const error = page.locator('.inspector .field', { has: page.getByLabel('Target column', { exact: true }) }).locator('.field-error');
   await error.waitFor();
-  assert.match(await error.textContent(), /missing in \d+ of \d+ rows.*Filter rows/);
+  await becomes(() => error.textContent(), /missing in \d+ of \d+ rows.*Filter rows/);
   await node(page, 'split').click();
   await page.getByRole('tab', { name: 'Preview' }).click();
   await page.getByText('80 of 80 rows × 3').waitFor();
@@ -73,7 +73,7 @@ test('a dataset and a column are chosen from what is there, by keyboard and by m
   await set(page, 'Target column', 'pressure');
   await error.waitFor({ state: 'detached' });
   await page.locator('.inspector [role=alert]').waitFor({ state: 'detached' });
-  assert.equal(await page.locator('.now .field-error').count(), 0);
+  await becomes(() => page.locator('.now .field-error').count(), 0);
   assert.deepEqual(page.faults, []);
   await page.context().close();
 });
@@ -83,17 +83,17 @@ test('what people need comes first, and a tablet says what is not saved', async 
   const page = await openPage(parts.browser, parts.service, { path: `/documents/${saved.id}`, size: { width: 820, height: 1180 } });
   await node(page, 'model').click();
   const labels = () => page.locator('[data-part=settings] label').allTextContents();
-  assert.deepEqual((await labels()).slice(0, 4), ['Model type', 'Epochs', 'Learning rate', 'Batch size']);
+  await becomes(async () => (await labels()).slice(0, 4), ['Model type', 'Epochs', 'Learning rate', 'Batch size']);
   assert.ok(!(await labels()).includes('Huber delta'));
   await page.getByRole('button', { name: /more settings/ }).click();
-  assert.ok((await labels()).indexOf('Huber delta') > (await labels()).indexOf('Weight decay'));
+  await becomes(async () => (await labels()).indexOf('Huber delta') > (await labels()).indexOf('Weight decay'), true);
   await set(page, 'Epochs', '3');
-  assert.ok(await page.getByText('not saved', { exact: true }).isVisible());
+  await becomes(() => page.getByText('not saved', { exact: true }).isVisible(), true);
 
   // A model that is measured by what it was trained on says so on the card that measures.
   await node(page, 'evaluate').getByLabel(/^Warning: split.train_dataset has rows/).waitFor();
   await page.getByRole('button', { name: 'Map' }).click();
-  assert.equal(await page.locator('.react-flow__minimap').count(), 0);
+  await becomes(() => page.locator('.react-flow__minimap').count(), 0);
 
   // Twice the same: the second time nothing is trained, and that is said where the curve would be.
   await page.getByRole('button', { name: 'Run all' }).click();

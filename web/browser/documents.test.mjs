@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { openPage, signIn } from './browser.mjs';
+import { becomes, openPage, signIn } from './browser.mjs';
 import { contentOf, node, saveDocument, set, trainingDocument } from './canvas.mjs';
 import { withService } from './setup.mjs';
 
@@ -38,7 +38,7 @@ test('a document of earlier canvases is upgraded with everything in it', async (
   await page.getByRole('tab', { name: 'Documents' }).click();
   await page.locator('input[type=file]').setInputFiles({ name: 'seed.json', mimeType: 'application/json', buffer: Buffer.from(example('seed_pipeline.json')) });
   await page.getByText('This document was in an earlier form').waitFor();
-  assert.equal(await page.locator('.react-flow__edge').count(), 5);
+  await becomes(() => page.locator('.react-flow__edge').count(), 5);
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('saved', { exact: true }).waitFor();
   const saved = JSON.parse(await contentOf(parts.service, new URL(page.url()).pathname.split('/').at(-1)));
@@ -76,14 +76,14 @@ test('another page and back finds the document as it was left, and another docum
   await set(page, 'Epochs', '5');
   await page.getByRole('link', { name: 'Jobs' }).click();
   await page.getByRole('link', { name: 'Canvas' }).click();
-  assert.equal(new URL(page.url()).pathname, `/documents/${saved.id}`);
+  await becomes(() => new URL(page.url()).pathname, `/documents/${saved.id}`);
   await node(page, 'model').click();
-  assert.equal(await page.locator('.inspector').getByLabel('Epochs', { exact: true }).inputValue(), '5');
+  await becomes(() => page.locator('.inspector').getByLabel('Epochs', { exact: true }).inputValue(), '5');
   await page.getByRole('tab', { name: 'Documents' }).click();
   await page.getByRole('button', { name: 'Boston housing' }).click();
   await page.waitForURL((url) => url.pathname === '/');
   await node(page, 'evaluate').waitFor();
-  assert.equal(await page.locator('.card .pill').count(), 0);
+  await becomes(() => page.locator('.card .pill').count(), 0);
   await page.context().close();
 });
 
@@ -95,7 +95,7 @@ test('the first step of a training is taken apart into its eight parts', async (
   await page.getByRole('button', { name: 'Take the first step apart' }).click();
   const steps = page.locator('.steps > li');
   await steps.nth(7).waitFor();
-  assert.equal(await steps.count(), 8);
+  await becomes(() => steps.count(), 8);
   // The numbers are those that the service tells.
   const content = await contentOf(parts.service, saved.id);
   const told = await parts.service.ask('POST', '/api/documents/step', { content, card: 'train', rows: 8 });
@@ -123,17 +123,17 @@ test('a document that was never saved comes back by undo, and one that is saved 
   await node(page, 'evaluate').waitFor();
   await page.getByRole('button', { name: 'New', exact: true }).click();
   await page.getByText('Undo brings it back').waitFor();
-  assert.equal(await node(page, 'evaluate').count(), 0);
+  await becomes(() => node(page, 'evaluate').count(), 0);
   await page.getByRole('button', { name: 'Undo', exact: true }).click();
   await node(page, 'evaluate').waitFor();
   // Twice at once is once.
   await page.getByRole('button', { name: 'Save', exact: true }).dblclick();
   await page.getByText('saved', { exact: true }).waitFor();
-  assert.equal(await page.getByText('Somebody else').count(), 0);
+  await becomes(() => page.getByText('Somebody else').count(), 0);
   const own = page.getByRole('link', { name: 'blobs', exact: true });
   await page.getByRole('button', { name: 'Remove blobs' }).click();
   await page.getByRole('button', { name: 'Keep it' }).click();
-  assert.equal(await own.count(), 1);
+  await becomes(() => own.count(), 1);
   await page.getByRole('button', { name: 'Remove blobs' }).click();
   await page.getByRole('button', { name: 'Delete it' }).click();
   await own.waitFor({ state: 'detached' });
@@ -151,7 +151,7 @@ test('pages look the same whether the canvas was open before or not', async () =
     const after = await places();
     await page.reload();
     await page.locator('.regions').waitFor();
-    assert.deepEqual(after, await places(), name);
+    await becomes(places, after);
   }
   await page.context().close();
 });
@@ -164,7 +164,7 @@ test('copy, paste and delete, and all of it undone', async () => {
   await page.keyboard.press('Control+c');
   await page.keyboard.press('Control+v');
   await node(page, 'evaluate_2').waitFor();
-  assert.equal(await page.locator('.react-flow__edge').count(), 10);
+  await becomes(() => page.locator('.react-flow__edge').count(), 10);
   await page.keyboard.press('Delete');
   await node(page, 'evaluate_2').waitFor({ state: 'detached' });
   await page.keyboard.press('Control+z');
@@ -186,7 +186,7 @@ test('whoever must sign in again in the middle of an edit loses nothing', async 
   await page.getByText('Your session has ended').waitFor();
   await signIn(page, parts.service.token);
   await node(page, 'model').click();
-  assert.equal(await page.locator('.inspector').getByLabel('Epochs', { exact: true }).inputValue(), '44');
+  await becomes(() => page.locator('.inspector').getByLabel('Epochs', { exact: true }).inputValue(), '44');
   await page.context().close();
 });
 

@@ -1,7 +1,7 @@
 // What people do while something runs, and what happens to services.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openPage } from './browser.mjs';
+import { becomes, openPage } from './browser.mjs';
 import { contentOf, node, pill, saveDocument, set, trainingDocument } from './canvas.mjs';
 import { withService } from './setup.mjs';
 
@@ -52,7 +52,7 @@ test('a service that is killed and started again in the middle of a run is found
   await page.reload();
   await page.getByText('What you had not saved is back.').waitFor();
   await node(page, 'model').click();
-  assert.equal(await page.locator('.inspector').getByLabel('Epochs', { exact: true }).inputValue(), '77');
+  await becomes(() => page.locator('.inspector').getByLabel('Epochs', { exact: true }).inputValue(), '77');
   await page.keyboard.press('Control+s');
   await page.getByText('saved', { exact: true }).waitFor();
   assert.equal(await contentOf(parts.service, saved.id), long('killed').replace('100000', '77'));
@@ -79,7 +79,7 @@ test('of two tabs the second to save is refused, and has the choice', async () =
   await second.reload();
   await second.getByText('Somebody else has saved version 2').waitFor();
   await node(second, 'model').click();
-  assert.equal(await second.locator('.inspector').getByLabel('Epochs', { exact: true }).inputValue(), '22');
+  await becomes(() => second.locator('.inspector').getByLabel('Epochs', { exact: true }).inputValue(), '22');
   await second.getByRole('button', { name: 'Save mine as a copy' }).click();
   await second.waitForURL((url) => !url.pathname.endsWith(saved.id));
   const copy = new URL(second.url()).pathname.split('/').at(-1);
@@ -109,6 +109,6 @@ test('one card runs with what it needs, and no other', async () => {
   await node(page, 'split').click();
   await page.getByRole('button', { name: 'Run to here' }).click();
   await pill(page, 'split', 'done|reused').waitFor({ timeout: 30_000 });
-  assert.equal(await node(page, 'train').locator('.pill').count(), 0);
+  await becomes(() => node(page, 'train').locator('.pill').count(), 0);
   await page.context().close();
 });

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { launchBrowser, openPage } from './browser.mjs';
+import { becomes, closeSound, launchBrowser, openPage, rowsOf, side } from './browser.mjs';
 import { Service } from './service.mjs';
 import { doneJob, failing, longTraining, search, startJob, startSweep, training, untilJob } from './small_jobs.mjs';
 
@@ -25,13 +25,6 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const rowsOf = (page, list) => page.getByRole('grid', { name: list }).locator('.list-row');
-const side = (page) => page.locator('aside.side');
-async function closeSound(page) {
-  assert.deepEqual(page.faults, []);
-  await page.context().close();
-}
-
 test('pages without anything say what to do', async () => {
   const page = await openPage(browser, service, { path: '/jobs' });
   await page.getByText('There are no jobs yet.').waitFor();
@@ -46,14 +39,14 @@ test('a job is followed to its end, and its run and model are there', async () =
   const page = await openPage(browser, service, { path: '/jobs' });
   const job = await startJob(service, training());
   await rowsOf(page, 'Jobs').first().click();
-  assert.equal(new URL(page.url()).pathname, `/jobs/${job.id}`);
+  await becomes(() => new URL(page.url()).pathname, `/jobs/${job.id}`);
   await side(page).locator('h1 + .pill', { hasText: 'done' }).waitFor();
   await page.locator('.now .u-over').waitFor(); // its curve
   const { state, summary } = await service.ask('GET', `/api/training/jobs/${job.id}`);
   assert.equal(state, 'completed');
   await page.getByRole('tab', { name: 'Metrics' }).click();
   const r2 = side(page).locator('tr', { hasText: 'R²' }).locator('td');
-  assert.equal(Number(await r2.getAttribute('title')), summary.results[0].metrics.r2);
+  await becomes(async () => Number(await r2.getAttribute('title')), summary.results[0].metrics.r2);
   await page.getByRole('tab', { name: 'Log' }).click();
   await side(page).locator('pre.log', { hasText: 'evaluate' }).waitFor();
   await side(page).getByRole('link', { name: 'Open its run' }).click();
@@ -119,17 +112,14 @@ test('runs are sorted, chosen by the keyboard and compared', async () => {
   await page.keyboard.press('c');
   await page.getByText('Comparison of 2 runs').waitFor();
   const line = page.getByRole('row', { name: /^RMSE/ });
-  await line.locator('td span[title]').first().waitFor(); // the heading is there before the answer
-  assert.deepEqual(
-    (await line.locator('td span[title]').evaluateAll((cells) => cells.map((cell) => Number(cell.title)))).filter((value) => !Number.isNaN(value)),
-    [metrics(made.first).rmse, metrics(made.second).rmse],
-  );
+  const figures = async () => (await line.locator('td span[title]').evaluateAll((cells) => cells.map((cell) => Number(cell.title)))).filter((value) => !Number.isNaN(value));
+  await becomes(figures, [metrics(made.first).rmse, metrics(made.second).rmse]);
   const better = metrics(made.first).rmse < metrics(made.second).rmse ? 0 : 1;
   await line.locator('td').nth(better).getByText('best').waitFor();
   const setting = page.getByRole('row', { name: /model\.config\.learning_rate/ });
-  assert.deepEqual(await setting.locator('td').allTextContents(), ['0.003', '0.01']);
+  await becomes(() => setting.locator('td').allTextContents(), ['0.003', '0.01']);
   await page.locator('.compare .u-over').waitFor(); // curves over each other
-  assert.equal(await page.locator('.plot-key').count(), 2);
+  await becomes(() => page.locator('.plot-key').count(), 2);
   await closeSound(page);
 });
 
@@ -155,7 +145,7 @@ test('a sweep shows its trials and any setting against any figure', async () => 
   const { trials, winner } = await service.ask('GET', `/api/sweeps/${started.id}`);
   const page = await openPage(browser, service, { path: `/sweeps/${started.id}` });
   await side(page).getByRole('heading', { name: `Trial ${winner.trial}`, exact: true }).waitFor();
-  assert.equal(await rowsOf(page, 'Trials').count(), trials.length);
+  await becomes(() => rowsOf(page, 'Trials').count(), trials.length);
   await page.locator('.now .u-over').waitFor();
   await page.getByLabel('Across', { exact: true }).selectOption('model.learning_rate');
   await page.getByLabel('Upwards', { exact: true }).selectOption('seconds');
@@ -224,7 +214,7 @@ test('a table is uploaded, previewed, checked, repaired and removed', async () =
   await page.getByRole('region', { name: 'First rows' }).locator('tbody tr').nth(lines.length - 1).waitFor();
   const loss = side(page).locator('.column-facts', { hasText: 'train_loss' });
   await loss.getByText('none missing').waitFor();
-  assert.equal(await loss.locator('rect').count(), 20);
+  await becomes(() => loss.locator('rect').count(), 20);
   const bars = await loss.locator('rect').evaluateAll((all) => all.filter((each) => Number(each.getAttribute('height')) > 0).length);
   const lowest = Math.min(...losses);
   const step = (Math.max(...losses) - lowest) / 20;
@@ -284,10 +274,10 @@ test('a token that may only look is offered nothing else', async () => {
   const { token } = await service.ask('POST', '/api/tokens', { name: 'guest', role: 'viewer' });
   const page = await openPage(browser, service, { path: `/jobs/${made.first.id}`, token });
   await side(page).getByText('Your token may look, but not change anything.').waitFor();
-  assert.equal(await side(page).getByRole('button', { name: 'Delete…' }).count(), 0);
+  await becomes(() => side(page).getByRole('button', { name: 'Delete…' }).count(), 0);
   await page.getByRole('link', { name: 'Data' }).click();
   await rowsOf(page, 'Datasets').first().waitFor();
-  assert.equal(await page.getByRole('button', { name: 'Upload…' }).count(), 0);
+  await becomes(() => page.getByRole('button', { name: 'Upload…' }).count(), 0);
   await closeSound(page);
 });
 

@@ -23,7 +23,7 @@ test('a token that is not good is told so, and a good one opens the pages', asyn
   await page.keyboard.press('Enter');
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();
   await page.getByRole('link', { name: 'Jobs' }).click();
-  assert.equal(new URL(page.url()).pathname, '/jobs');
+  await becomes(() => new URL(page.url()).pathname, '/jobs');
   await page.reload();
   await page.getByRole('link', { name: 'Jobs' }).waitFor();
   assert.deepEqual(page.faults, []);

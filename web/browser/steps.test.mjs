@@ -1,7 +1,7 @@
 // Load, split, define, train and evaluate from an empty canvas to metrics and a scatter plot.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openPage } from './browser.mjs';
+import { becomes, openPage } from './browser.mjs';
 import { contentOf, dragCard, node, pill, set, wire } from './canvas.mjs';
 import { withService } from './setup.mjs';
 
@@ -17,13 +17,13 @@ async function seeEvaluation(page) {
   const plot = page.getByRole('img', { name: 'Predicted against actual' });
   await plot.locator('canvas').waitFor();
   // Points of the colour of predictions, not an empty frame.
-  const drawn = await plot.locator('canvas').evaluate((canvas) => {
+  const drawn = () => plot.locator('canvas').evaluate((canvas) => {
     const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
     let blue = 0;
     for (let at = 0; at < data.length; at += 4) if (data[at + 3] > 128 && data[at + 2] > data[at] + 60) blue++;
     return blue;
   });
-  assert.ok(drawn > 100, `${drawn} points of the picture belong to predictions`);
+  await becomes(async () => (await drawn()) > 100, true);
 }
 
 test('by mouse', async () => {
@@ -44,12 +44,12 @@ test('by mouse', async () => {
   await wire(page, 'model', 'model_spec', 'train', 'model_spec');
   await wire(page, 'train', 'trained_model', 'evaluate', 'trained_model');
   await wire(page, 'split', 'test_dataset', 'evaluate', 'test_dataset');
-  assert.equal(await page.locator('.react-flow__edge').count(), 5);
+  await becomes(() => page.locator('.react-flow__edge').count(), 5);
 
   // What does not fit is not connected, and says why.
   await wire(page, 'model', 'model_spec', 'split', 'dataset');
   await page.getByText('dataset takes a table; model_spec gives a model spec.').waitFor();
-  assert.equal(await page.locator('.react-flow__edge').count(), 5);
+  await becomes(() => page.locator('.react-flow__edge').count(), 5);
 
   // A required setting that is missing is told under its field, in the service's words.
   await page.getByRole('button', { name: 'Run all' }).click();
@@ -77,7 +77,7 @@ test('by mouse', async () => {
   const id = new URL(page.url()).pathname.split('/').at(-1);
   assert.match(await contentOf(parts.service, id), /target_column: MEDV/);
   for (let step = 0; step < 3; step++) await page.getByRole('button', { name: 'Undo' }).click();
-  assert.equal(await page.locator('.react-flow__edge').count(), 3);
+  await becomes(() => page.locator('.react-flow__edge').count(), 3);
   for (let step = 0; step < 3; step++) await page.getByRole('button', { name: 'Redo' }).click();
   await page.getByText('saved', { exact: true }).waitFor();
   assert.deepEqual(page.faults, []);
@@ -128,7 +128,7 @@ test('by keyboard alone', async () => {
   await add('evaluate', 'evaluate');
   await connect(0, 'train');
   await connect(1, 'split.test');
-  assert.equal(await page.locator('.react-flow__edge').count(), 5);
+  await becomes(() => page.locator('.react-flow__edge').count(), 5);
   await keyboard.press('ArrowLeft');
   const before = await page.evaluate(() => document.activeElement?.getAttribute('data-id'));
   assert.notEqual(before, 'evaluate');
@@ -151,7 +151,6 @@ test('with an example, three clicks after the page is open', async () => {
   await page.getByRole('button', { name: /^Boston, ridge/ }).click();
   await page.getByRole('button', { name: 'Run all' }).click();
   await pill(page, 'train', 'done|reused').waitFor({ timeout: 60_000 });
-  const { models } = await parts.service.ask('GET', '/api/models');
-  assert.ok(models.length > 0);
+  await becomes(async () => (await parts.service.ask('GET', '/api/models')).models.length > 0, true);
   await page.context().close();
 });
