@@ -71,6 +71,9 @@ EngineRequest w1_request(const Dataset& placed, Device device, std::int64_t batc
                          const BenchOptions& options, std::uint64_t seed);
 // w1, and its hidden layers where they are other ones.
 std::string w1_name(const BenchOptions& options);
+// What a workload's request has of the options, its rows and its device; the network's weights begin.
+void fill_in(const BenchOptions& options, const Dataset& placed, Device device, std::int64_t batch,
+             EngineRequest& request);
 EngineChoice engine_named(const std::string& name);
 Precision precision_named(const std::string& name);
 

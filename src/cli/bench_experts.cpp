@@ -70,13 +70,7 @@ EngineRequest expert_request(const Dataset& placed, const Dataset& rows, Device 
   request.optimizer.kind = Optimizer::adamw;
   request.optimizer.weight_decay = 0.01;
   request.optimizer.max_grad_norm = options.max_grad_norm;
-  request.batch_size = batch;
-  request.precision = precision_named(options.precision);
-  request.seed = 42;
-  request.device = device;
-  request.threads = options.threads;
-  request.training = placed;
-  request.initial_parameters = initial_parameters(request.network, request.seed);
+  fill_in(options, placed, device, batch, request);
   balance_router(expert_shape(request.network).value(), rows, request.initial_parameters);
   return request;
 }

@@ -50,13 +50,7 @@ EngineRequest window_request(const std::string& family, const Dataset& placed, D
   request.optimizer.kind = Optimizer::adamw;
   request.optimizer.weight_decay = 1e-2;
   request.optimizer.max_grad_norm = 0.5;
-  request.batch_size = batch;
-  request.precision = precision_named(options.precision);
-  request.seed = 42;
-  request.device = device;
-  request.threads = options.threads;
-  request.training = placed;
-  request.initial_parameters = initial_parameters(request.network, request.seed);
+  fill_in(options, placed, device, batch, request);
   return request;
 }
 

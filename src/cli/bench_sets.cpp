@@ -54,13 +54,7 @@ EngineRequest reception_request(const Dataset& placed, Device device, std::int64
                      place_numbers + 1};
   request.loss().kind = Loss::gaussian;
   request.optimizer.kind = Optimizer::adam;
-  request.batch_size = batch;
-  request.precision = precision_named(options.precision);
-  request.seed = 42;
-  request.device = device;
-  request.threads = options.threads;
-  request.training = placed;
-  request.initial_parameters = initial_parameters(request.network, request.seed);
+  fill_in(options, placed, device, batch, request);
   return request;
 }
 

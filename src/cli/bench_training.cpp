@@ -8,6 +8,7 @@
 #include "cli/bench.h"
 #include "cli/measure.h"
 #include "device/device.h"
+#include "model/family.h"
 #include "torch/door.h"
 #include "train/engines.h"
 
@@ -71,6 +72,17 @@ std::vector<BenchLine> TrainingBench::measure_steps(const EngineRequest& request
     comparison.show(line);
   }
   return lines;
+}
+
+void fill_in(const BenchOptions& options, const Dataset& placed, Device device, std::int64_t batch,
+             EngineRequest& request) {
+  request.batch_size = batch;
+  request.precision = precision_named(options.precision);
+  request.seed = 42;
+  request.device = device;
+  request.threads = options.threads;
+  request.training = placed;
+  request.initial_parameters = initial_parameters(request.network, request.seed);
 }
 
 Precision precision_named(const std::string& name) {

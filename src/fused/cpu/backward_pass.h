@@ -119,6 +119,19 @@ STOKER_INLINE void transpose_rows(const Network& network, const TilePlace& place
     transpose_into(place.transposed + row, network.parameters + place.weights + row * panel, 4);
 }
 
+// A tile of the gradient, with nothing else among its sums.
+STOKER_INLINE void sum_tile(const GradientSides& sides, std::int64_t rows, std::int64_t k,
+                            Tile<gradient_rows, 1>& tile) {
+  clear(tile);
+  const float* left = sides.left(k);
+  const float* right = sides.right();
+  for (std::int64_t row = 0; row < rows; ++row) {
+    add_outer(tile, left, right);
+    left = next_row(left, sides.left_stride());
+    right = next_row(right, sides.right_stride());
+  }
+}
+
 #if defined(__aarch64__)
 template <Update::Kind kind, bool decays>
 constexpr bool is_plain_adam = kind == Update::Kind::adamw || (kind == Update::Kind::adam && !decays);
@@ -157,14 +170,7 @@ void update_weights_of_few_rows(const Network& network, const Workspace& space, 
     sides.begin_column(column);
     for (std::int64_t k = 0; k < inputs; k += gradient_rows) {
       Tile<gradient_rows, 1> tile;
-      clear(tile);
-      const float* left = sides.left(k);
-      const float* right = sides.right();
-      for (std::int64_t row = 0; row < space.rows; ++row) {
-        add_outer(tile, left, right);
-        left += sides.left_stride();
-        right += sides.right_stride();
-      }
+      sum_tile(sides, space.rows, k, tile);
       keep_tile(tile, held);
       const TilePlace place = place_of(network, layer, has_transpose, k, column);
       update_tile(adam, held, network.parameters + place.weights, network.first_moment + place.weights,
@@ -228,7 +234,8 @@ void update_weights(const Network& network, const Workspace& space, const Update
                             network.first_moment + waiting.weights,
                             network.second_moment + waiting.weights,
                             neon_factors};
-        sum_tile_and_update(adam, left, sides.left_stride(), right, sides.right_stride(), space.rows, held);
+        sum_tile_and_update<kind == Update::Kind::adamw && decays>(adam, left, sides.left_stride(), right,
+                                                                   sides.right_stride(), space.rows, held);
         finished = waiting;
         waiting = place_of(network, layer, has_transpose, k, column);
         continue;
@@ -273,14 +280,7 @@ void sum_weights(const Network& network, const Workspace& space, bool adds, int 
     sides.begin_column(column);
     for (std::int64_t k = 0; k < inputs; k += gradient_rows) {
       Tile<gradient_rows, 1> tile;
-      clear(tile);
-      const float* left = sides.left(k);
-      const float* right = sides.right();
-      for (std::int64_t row = 0; row < space.rows; ++row) {
-        add_outer(tile, left, right);
-        left = next_row(left, sides.left_stride());
-        right = next_row(right, sides.right_stride());
-      }
+      sum_tile(sides, space.rows, k, tile);
       // What was there is added last: a tile that began with it would lie in memory, not in registers.
       float* sums = space.gradients + place_of(network, layer, false, k, column).weights;
       if (adds) {

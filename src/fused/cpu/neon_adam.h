@@ -84,48 +84,57 @@ constexpr std::int64_t neon_adam_rows = 32;  // two for each vector of the waiti
   "fadd v23.4s, v28.4s, v21.4s\n\t"
 // clang-format on
 #define STOKER_DIVIDE(before) "fdiv v31.4s, v" #before ".4s, v23.4s\n\t"
-#define STOKER_WRITE                  \
-  "ldr q25, [%[weights]]\n\t"         \
-  "fmul v25.4s, v25.4s, v22.s[3]\n\t" \
+#define STOKER_WRITE(decay)           \
+  "ldr q25, [%[weights]]\n\t" decay   \
   "fmla v25.4s, v31.4s, v22.s[2]\n\t" \
   "str q25, [%[weights]], #16\n\t"
 
+// clang-format off
+#define STOKER_SUM_AND_UPDATE(write) \
+  asm volatile( \
+      "ldp q22, q21, [%[factors]]\n\t" \
+      STOKER_TWO_ROWS(fmul, 24, "", "") \
+      "1:\n\t" \
+      STOKER_TWO_ROWS(fmla, 27, STOKER_DIVIDE(24), write) \
+      STOKER_TWO_ROWS(fmla, 24, STOKER_DIVIDE(27), write) \
+      "subs %[count], %[count], #1\n\t" \
+      "b.ne 1b\n\t" \
+      STOKER_TWO_ROWS(fmla, 27, STOKER_DIVIDE(24), write) \
+      STOKER_DIVIDE(27) \
+      "cbz %[rest], 3f\n\t" \
+      "2:\n\t" \
+      STOKER_ROW STOKER_SUM_0(fmla) STOKER_SUM_1(fmla) STOKER_SUM_2(fmla) STOKER_SUM_3(fmla) \
+      "subs %[rest], %[rest], #1\n\t" \
+      "b.ne 2b\n\t" \
+      "3:\n\t" \
+      "stp q0, q1, [%[sums]]\n\t stp q2, q3, [%[sums], #32]\n\t" \
+      "stp q4, q5, [%[sums], #64]\n\t stp q6, q7, [%[sums], #96]\n\t" \
+      "stp q8, q9, [%[sums], #128]\n\t stp q10, q11, [%[sums], #160]\n\t" \
+      "stp q12, q13, [%[sums], #192]\n\t stp q14, q15, [%[sums], #224]\n\t" \
+      write \
+      : [left] "+&r"(left), [right] "+&r"(right), [held] "+&r"(gradients), [weights] "+&r"(adam.weights), \
+        [first] "+&r"(adam.first), [second] "+&r"(adam.second), [count] "+&r"(count), [rest] "+&r"(rest), \
+        [finished] "+&r"(adam.finished), [transposed] "+&r"(adam.transposed) \
+      : [left_stride] "r"(4 * left_stride), [right_stride] "r"(4 * right_stride), [sums] "r"(held), \
+        [factors] "r"(adam.factors) \
+      : "memory", "cc", "x9", "x10", "x11", "x12", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", \
+        "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", \
+        "v27", "v28", "v29", "v30", "v31")
+// clang-format on
+
 // held: the waiting tile's gradients, replaced by the new tile's. At least 32 rows.
+template <bool decays>
 STOKER_INLINE void sum_tile_and_update(NeonAdam adam, const float* left, std::int64_t left_stride,
                                        const float* right, std::int64_t right_stride, std::int64_t rows,
                                        float* held) {
   std::int64_t count = 7;
   std::int64_t rest = rows - neon_adam_rows;
   const float* gradients = held;
-  asm volatile(
-      "ldp q22, q21, [%[factors]]\n\t"
-      STOKER_TWO_ROWS(fmul, 24, "", "")
-      "1:\n\t"
-      STOKER_TWO_ROWS(fmla, 27, STOKER_DIVIDE(24), STOKER_WRITE)
-      STOKER_TWO_ROWS(fmla, 24, STOKER_DIVIDE(27), STOKER_WRITE)
-      "subs %[count], %[count], #1\n\t"
-      "b.ne 1b\n\t"
-      STOKER_TWO_ROWS(fmla, 27, STOKER_DIVIDE(24), STOKER_WRITE)
-      STOKER_DIVIDE(27)
-      "cbz %[rest], 3f\n\t"
-      "2:\n\t"
-      STOKER_ROW STOKER_SUM_0(fmla) STOKER_SUM_1(fmla) STOKER_SUM_2(fmla) STOKER_SUM_3(fmla)
-      "subs %[rest], %[rest], #1\n\t"
-      "b.ne 2b\n\t"
-      "3:\n\t"
-      "stp q0, q1, [%[sums]]\n\t stp q2, q3, [%[sums], #32]\n\t"
-      "stp q4, q5, [%[sums], #64]\n\t stp q6, q7, [%[sums], #96]\n\t"
-      "stp q8, q9, [%[sums], #128]\n\t stp q10, q11, [%[sums], #160]\n\t"
-      "stp q12, q13, [%[sums], #192]\n\t stp q14, q15, [%[sums], #224]\n\t"
-      STOKER_WRITE
-      : [left] "+&r"(left), [right] "+&r"(right), [held] "+&r"(gradients), [weights] "+&r"(adam.weights),
-        [first] "+&r"(adam.first), [second] "+&r"(adam.second), [count] "+&r"(count), [rest] "+&r"(rest),
-        [finished] "+&r"(adam.finished), [transposed] "+&r"(adam.transposed)
-      : [left_stride] "r"(4 * left_stride), [right_stride] "r"(4 * right_stride), [sums] "r"(held),
-        [factors] "r"(adam.factors)
-      : "memory", "cc", "x9", "x10", "x11", "x12", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12",
-        "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26",
-        "v27", "v28", "v29", "v30", "v31");
+  if constexpr (decays) {
+    STOKER_SUM_AND_UPDATE(STOKER_WRITE("fmul v25.4s, v25.4s, v22.s[3]\n\t"));
+  } else {
+    STOKER_SUM_AND_UPDATE(STOKER_WRITE(""));
+  }
 }
 
 // Adam's update of a vector without a root and a division, which have one slow unit: where few rows are
@@ -160,6 +169,7 @@ STOKER_INLINE void update_quickly(const QuickAdam& adam, float32x4_t gradient, f
   vst1q_f32(weights, vfmaq_f32(kept_weight, vmulq_f32(m, inverse), adam.rate));
 }
 
+#undef STOKER_SUM_AND_UPDATE
 #undef STOKER_WRITE
 #undef STOKER_DIVIDE
 #undef STOKER_COLUMN

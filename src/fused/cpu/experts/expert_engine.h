@@ -64,15 +64,14 @@ class ExpertEngine : public FramedEngine {
   void add_router_noise(std::int64_t count);
   void choose(std::int64_t count);
   void sort_by_expert(std::int64_t count);
-  void ask(const Group& group, std::int64_t count, bool is_training);
+  void ask(const Group& group, bool is_training);
   void mix(std::int64_t count);
   void count_usage(std::int64_t count);
   // From the gradient of what was mixed to those of scores and answers.
-  void share_gradients(std::int64_t count, std::int64_t rows);
+  void share_gradients(std::int64_t count);
   void add_losses_of_router(std::int64_t count, std::int64_t rows);
-  void teach(const Group& group, std::int64_t count, Gradients what, const Update& update);
+  void teach(const Group& group, Gradients what, const Update& update);
   Workspace space_of(const Group& group) const;
-  kernels::Losses losses_with(const Rows& rows, std::int64_t first, std::int64_t count) const;
 
   std::int64_t top_k() const { return layout_.shape.settings.top_k; }
 

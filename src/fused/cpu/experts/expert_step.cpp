@@ -48,7 +48,7 @@ void ExpertEngine::run_slice(std::int64_t, std::int64_t, std::int64_t count, std
   if (are_several)
     for (std::int64_t row = 0; row < count; ++row) before += row_sums_[static_cast<std::size_t>(row)];
   kernels::losses(losses);
-  share_gradients(count, rows);
+  share_gradients(count);
   if (are_several) {
     double after = 0;
     for (std::int64_t row = 0; row < count; ++row) after += row_sums_[static_cast<std::size_t>(row)];
@@ -61,7 +61,7 @@ void ExpertEngine::run_slice(std::int64_t, std::int64_t, std::int64_t count, std
   routed.gradients = gradients_;
   auto work = [&](std::int64_t item) {
     if (item == 0) return kernels_.backward(router_, routed, Dropout{}, what, update);
-    teach(groups_[static_cast<std::size_t>(item - 1)], count, what, update);
+    teach(groups_[static_cast<std::size_t>(item - 1)], what, update);
   };
   pool_.share(std::ssize(groups_) + 1, work);
 }
@@ -71,7 +71,7 @@ void ExpertEngine::forward(std::int64_t count, bool is_training) {
   if (is_training && layout_.shape.settings.router_noise > 0) add_router_noise(count);
   choose(count);
   sort_by_expert(count);
-  auto work = [&](std::int64_t item) { ask(groups_[static_cast<std::size_t>(item)], count, is_training); };
+  auto work = [&](std::int64_t item) { ask(groups_[static_cast<std::size_t>(item)], is_training); };
   pool_.share(std::ssize(groups_), work);
   mix(count);
 }
@@ -136,7 +136,7 @@ void ExpertEngine::sort_by_expert(std::int64_t count) {
   }
 }
 
-void ExpertEngine::ask(const Group& group, std::int64_t, bool is_training) {
+void ExpertEngine::ask(const Group& group, bool is_training) {
   if (group.rows == 0) return;
   const Workspace space = space_of(group);
   const std::int64_t inputs = layout_.expert.layers[0].inputs;
@@ -185,7 +185,7 @@ void ExpertEngine::count_usage(std::int64_t count) {
   flat[layout_.hesitation + 1] += static_cast<float>(count);
 }
 
-void ExpertEngine::share_gradients(std::int64_t count, std::int64_t) {
+void ExpertEngine::share_gradients(std::int64_t count) {
   const int last = layout_.expert.layer_count - 1;
   const std::int64_t stride = layout_.expert.layers[last].outputs;
   const std::int64_t width = layout_.shape.outputs;
@@ -259,7 +259,7 @@ void ExpertEngine::add_losses_of_router(std::int64_t count, std::int64_t rows) {
   }
 }
 
-void ExpertEngine::teach(const Group& group, std::int64_t, Gradients what, const Update& update) {
+void ExpertEngine::teach(const Group& group, Gradients what, const Update& update) {
   const Network& expert = experts_[static_cast<std::size_t>(group.expert)];
   float* gradients = gradients_ == nullptr ? nullptr : gradients_ + layout_.expert_at(group.expert);
   if (group.rows == 0) {  // moments move its weights all the same
