@@ -1,9 +1,8 @@
 #include "model/expert_graph.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <string_view>
+#include <string>
 
 #include <nlohmann/json.hpp>
 
@@ -12,12 +11,11 @@
 namespace stoker {
 namespace {
 
-constexpr std::array<std::string_view, 3> names_of_ties{"similar", "follows", "specialises"};
-
 ExpertTie tie_named(const std::string& name) {
-  const auto found = std::ranges::find(names_of_ties, name);
-  if (found == names_of_ties.end()) refuse("experts are not tied by '{}'", name);
-  return static_cast<ExpertTie>(found - names_of_ties.begin());
+  const auto& names = config::names<ExpertTie>;
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) refuse("experts are not tied by '{}'", name);
+  return static_cast<ExpertTie>(found - names.begin());
 }
 
 double finite_number(const nlohmann::json& value) {
@@ -81,10 +79,8 @@ nlohmann::json to_json(const KnowledgeGraph& graph) {
                      {"classes", each.classes}});
   nlohmann::json edges = nlohmann::json::array();
   for (const ExpertEdge& each : graph.edges)
-    edges.push_back({{"from", each.from},
-                     {"to", each.to},
-                     {"tie", names_of_ties[static_cast<std::size_t>(each.tie)]},
-                     {"weight", each.weight}});
+    edges.push_back(
+        {{"from", each.from}, {"to", each.to}, {"tie", config::name_of(each.tie)}, {"weight", each.weight}});
   return {{"nodes", std::move(nodes)}, {"edges", std::move(edges)}};
 }
 

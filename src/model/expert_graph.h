@@ -1,10 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
+
+#include "config/field.h"
 
 namespace stoker {
 
@@ -49,3 +52,7 @@ nlohmann::json to_json(const KnowledgeGraph& graph);
 KnowledgeGraph graph_from_json(const nlohmann::json& json);
 
 }  // namespace stoker
+
+template <>
+inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::ExpertTie>{
+    "similar", "follows", "specialises"};

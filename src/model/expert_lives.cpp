@@ -4,8 +4,8 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <map>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -27,7 +27,6 @@ using nlohmann::json;
 
 constexpr double falls_by_itself = 0.02;  // of the hesitation, from one look to the next
 constexpr std::size_t most_moments = 100;
-constexpr std::size_t most_events = 1000;
 constexpr double least_similar = 0.5;  // that is worth an edge
 constexpr double least_following = 0.1;
 
@@ -51,14 +50,12 @@ class ExpertEdit {
   }
 
   std::vector<StructureEvent> run() {
-    answers_ = expert_answers(shape_, arrays_.parameters(), moment_.remembered.features(), 0,
-                              moment_.remembered.rows());
     if (is_due("next_look")) look();
     if (is_due("next_sleep")) sleep();
     memory_["graph"] = to_json(graph_);
     for (const StructureEvent& each : events_)
       memory_["events"].push_back({{"step", each.step}, {"kind", each.kind}, {"text", each.text}});
-    while (memory_["events"].size() > most_events) memory_["events"].erase(0);
+    while (memory_["events"].size() > most_expert_events) memory_["events"].erase(0);
     return events_;
   }
 
@@ -69,6 +66,14 @@ class ExpertEdit {
   }
 
   void tell(const char* kind, std::string text) { events_.push_back({moment_.step, kind, std::move(text)}); }
+
+  // Of the rows that are remembered, before anything was changed.
+  const ExpertAnswers& answers() {
+    if (!answers_)
+      answers_ = expert_answers(shape_, arrays_.parameters(), moment_.remembered.features(), 0,
+                                moment_.remembered.rows());
+    return *answers_;
+  }
 
   // ---- growth
 
@@ -95,7 +100,7 @@ class ExpertEdit {
   }
 
   void bear(std::int64_t place, double hesitation, double before) {
-    const std::int64_t parent = liked_by_the_hesitant(answers_, shape_);
+    const std::int64_t parent = liked_by_the_hesitant(answers(), shape_);
     const auto number = memory_.at("next_number").get<std::int64_t>();
     memory_["next_number"] = number + 1;
     arrays_.bear(parent, place,
@@ -112,8 +117,9 @@ class ExpertEdit {
     graph_.edges.push_back({number, of_parent, ExpertTie::specialises, 1});
     tell("born",
          fmt::format(
-             "expert {} was born as a copy of expert {}, which the rows that the router hesitates about "
-             "most like best: its hesitation is {:.2f}, above {:.2f}, and was {:.2f} before",
+             "expert {} was born as a copy of expert {}, the favourite of the rows that the router is least "
+             "sure "
+             "about: its uncertainty is {:.2f}, above {:.2f}, and has not fallen by itself ({:.2f} before)",
              number, of_parent, hesitation, life_.expert_creation_uncertainty, before));
   }
 
@@ -123,9 +129,10 @@ class ExpertEdit {
     const auto last = memory_.at("last_sleep").get<std::int64_t>();
     remember_usage(moment_.step - last);
     describe();
-    const bool is_changed = merge_alike() | remove_idle();
+    const bool has_merged = merge_alike();
+    const bool has_removed = remove_idle();
     reorganise();
-    plan_next(is_changed);
+    plan_next(has_merged || has_removed);
     memory_["last_sleep"] = moment_.step;
     memory_["sleeps"] = memory_.at("sleeps").get<std::int64_t>() + 1;
     keep_moment();
@@ -139,7 +146,6 @@ class ExpertEdit {
     followers_.assign(counted.begin(), counted.end());
     for (ExpertNode& node : graph_.nodes) {
       const auto place = static_cast<std::size_t>(node.place);
-      recent_[node.number] = static_cast<double>(activations[place]);
       node.activations += static_cast<double>(activations[place]);
       node.last_active_step = std::max(node.born_step, moment_.step - static_cast<std::int64_t>(idle[place]));
       node.seen_steps.push_back(steps);
@@ -156,7 +162,7 @@ class ExpertEdit {
   }
 
   void describe() {
-    profiles_ = expert_profiles(answers_, shape_, moment_.remembered);
+    profiles_ = expert_profiles(answers(), shape_, moment_.remembered);
     for (ExpertNode& node : graph_.nodes) {
       const ExpertProfile& profile = profiles_[static_cast<std::size_t>(node.place)];
       node.specialisation = profile.specialisation;
@@ -185,7 +191,7 @@ class ExpertEdit {
         const ExpertNode& other = graph_.nodes[j];
         const double rows = cosine_of_rows(profiles_[static_cast<std::size_t>(one.place)],
                                            profiles_[static_cast<std::size_t>(other.place)]);
-        if (share_of_rows * rows + share_of_weights < std::min(life_.merge_similarity, 1.0)) continue;
+        if (share_of_rows * rows + share_of_weights < life_.merge_similarity) continue;
         AlikePair pair{one.number, other.number, 0, align(arrays_, one.place, other.place)};
         pair.similarity = share_of_weights * pair.aligned.cosine + share_of_rows * rows;
         if (pair.similarity > least_similar) pairs.push_back(std::move(pair));
@@ -335,14 +341,8 @@ class ExpertEdit {
 
   void keep_moment() {
     json& moments = memory_["moments"];
-    json graph = to_json(graph_);
-    for (json& node : graph["nodes"]) {
-      node["recent"] = recent_[node["number"].get<std::int64_t>()];
-      node.erase("seen_steps");
-      node.erase("seen_rows");
-    }
     moments.push_back(
-        {{"step", moment_.step}, {"hesitation", memory_.at("hesitation")}, {"graph", std::move(graph)}});
+        {{"step", moment_.step}, {"hesitation", memory_.at("hesitation")}, {"graph", to_json(graph_)}});
     if (moments.size() <= most_moments) return;
     json every_other = json::array();
     for (std::size_t i = 0; i < moments.size(); i += 2) every_other.push_back(std::move(moments[i]));
@@ -355,12 +355,11 @@ class ExpertEdit {
   ExpertArrays arrays_;
   json& memory_;
   KnowledgeGraph graph_;
-  ExpertAnswers answers_;
+  std::optional<ExpertAnswers> answers_;
   std::vector<ExpertProfile> profiles_;
   std::vector<float> followers_;
   std::vector<ExpertEdge> similar_;
   std::vector<std::int64_t> touched_;
-  std::map<std::int64_t, double> recent_;
   std::vector<StructureEvent> events_;
 };
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 #include "model/restructuring.h"
 
 namespace stoker {
@@ -18,6 +20,7 @@ namespace stoker {
 //   patience          looks to go by before the next birth, and birth_patience: how many after the next birth
 //   events            what was done: step, kind, text
 //   moments           what the graph was after each sleep, for pictures; at most a hundred
+constexpr std::size_t most_expert_events = 1000;  // the newest, of all that happened
 const Restructuring& lives_of_experts();
 
 }  // namespace stoker

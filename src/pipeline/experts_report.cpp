@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "model/expert_graph.h"
 #include "model/expert_shape.h"
 
 namespace stoker {
@@ -21,36 +22,17 @@ constexpr std::size_t most_classes_always = 100;
 constexpr std::size_t most_classes_at_all = 1'000;
 constexpr std::size_t longest_class_name = 200;
 
-std::vector<ExpertsRecord::Node> nodes_in(const json& graph, bool has_classes) {
+std::vector<ExpertsRecord::Node> nodes_in(const KnowledgeGraph& graph, bool has_classes) {
   std::vector<ExpertsRecord::Node> nodes;
-  for (const json& each : graph.at("nodes")) {
-    ExpertsRecord::Node node;
-    node.number = each.at("number").get<std::int64_t>();
-    node.parent = each.at("parent").get<std::int64_t>();
-    node.activations = each.at("activations").get<double>();
-    if (each.contains("recent"))
-      node.rows = each.at("recent").get<double>();
-    else if (!each.at("seen_rows").empty())
-      node.rows = each.at("seen_rows").back().get<double>();
-    node.specialisation = each.at("specialisation").get<double>();
-    node.adaptation_rate = each.at("adaptation_rate").get<double>();
-    if (has_classes) node.classes = each.at("classes").get<std::vector<double>>();
-    nodes.push_back(std::move(node));
-  }
+  for (const ExpertNode& each : graph.nodes)
+    nodes.push_back({each.number, each.parent, each.seen_rows.empty() ? 0 : each.seen_rows.back(),
+                     each.activations, each.specialisation, each.adaptation_rate,
+                     has_classes ? each.classes : std::vector<double>{}});
   return nodes;
 }
 
-std::vector<ExpertsRecord::Edge> edges_in(const json& graph) {
-  std::vector<ExpertsRecord::Edge> edges;
-  for (const json& each : graph.at("edges")) {
-    const auto& names = config::names<ExpertTie>;
-    const auto name = each.at("tie").get<std::string>();
-    const auto found = std::ranges::find(names, name);
-    if (found == names.end()) refuse("experts are not tied by '{}'", name);
-    edges.push_back({each.at("from").get<std::int64_t>(), each.at("to").get<std::int64_t>(),
-                     static_cast<ExpertTie>(found - names.begin()), each.at("weight").get<double>()});
-  }
-  std::ranges::stable_sort(edges, std::greater(), &ExpertsRecord::Edge::weight);
+std::vector<ExpertEdge> strongest_edges(std::vector<ExpertEdge> edges) {
+  std::ranges::stable_sort(edges, std::greater(), &ExpertEdge::weight);
   if (edges.size() > most_told_edges) edges.resize(most_told_edges);
   return edges;
 }
@@ -72,13 +54,14 @@ void tell_moments(const json& memory, ExpertsRecord& record) {
     moment.step = all[at].at("step").get<std::int64_t>();
     moment.epoch = record.epoch_of(moment.step);
     moment.hesitation = hesitation_in(all[at]);
-    moment.nodes = nodes_in(all[at].at("graph"),
-                            has_classes && (is_last || record.classes.size() <= most_classes_always));
-    moment.edges = edges_in(all[at].at("graph"));
+    const KnowledgeGraph graph = graph_from_json(all[at].at("graph"));
+    moment.nodes = nodes_in(graph, has_classes && (is_last || record.classes.size() <= most_classes_always));
+    moment.edges = strongest_edges(graph.edges);
     record.moments.push_back(std::move(moment));
   }
+  const KnowledgeGraph graph = graph_from_json(memory.at("graph"));
   record.last = {record.steps, record.epoch_of(record.steps), hesitation_in(memory),
-                 nodes_in(memory.at("graph"), has_classes), edges_in(memory.at("graph"))};
+                 nodes_in(graph, has_classes), strongest_edges(graph.edges)};
 }
 
 void count_parameters(const Network& network, ExpertsRecord& record) {

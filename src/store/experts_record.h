@@ -1,20 +1,14 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "config/field.h"
 #include "model/expert_graph.h"
+#include "model/expert_lives.h"
 #include "store/record_part.h"
-
-template <>
-inline constexpr std::array<std::string_view, 3> stoker::config::names<stoker::ExpertTie>{
-    "similar", "follows", "specialises"};
 
 namespace stoker {
 
@@ -29,12 +23,7 @@ struct ExpertsRecord {
     double adaptation_rate = 0;
     std::vector<double> classes;  // its share in the answers for each; empty where that is not known
   };
-  struct Edge {
-    std::int64_t from = 0;  // numbers of nodes
-    std::int64_t to = 0;
-    ExpertTie tie = ExpertTie::similar;
-    double weight = 0;
-  };
+  using Edge = ExpertEdge;
   struct Moment {
     std::int64_t step = 0;
     std::int64_t epoch = 0;   // that the step lies in, from 1
@@ -61,7 +50,7 @@ struct ExpertsRecord {
   Moment last;                         // when the training ended
 
   // A mixture remembers no more; what came before the first of so many is not known.
-  bool has_all_events() const { return events.size() < 1'000; }
+  bool has_all_events() const { return events.size() < most_expert_events; }
   std::int64_t epoch_of(std::int64_t step) const { return step < 1 ? 1 : (step - 1) / steps_per_epoch + 1; }
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -10,23 +9,12 @@
 #include "base/error.h"
 #include "kernels/row_order.h"
 #include "train/step_report.h"
+#include "train/taken_rows.h"
 
 namespace stoker {
 namespace {
 
 using nlohmann::json;
-
-Array chosen_rows(const Array& array, std::span<const std::int64_t> rows) {
-  Shape shape = array.shape();
-  const std::size_t bytes = shape.front() == 0 ? 0 : array.bytes() / static_cast<std::size_t>(shape.front());
-  shape.front() = std::ssize(rows);
-  Array chosen(array.type(), shape);
-  auto* to = static_cast<std::byte*>(chosen.data());
-  const auto* from = static_cast<const std::byte*>(array.data());
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    std::memcpy(to + i * bytes, from + static_cast<std::size_t>(rows[i]) * bytes, bytes);
-  return chosen;
-}
 
 StepOptimizerKind step_kind(Optimizer optimizer) {
   switch (optimizer) {
@@ -109,7 +97,7 @@ StepBatch step_batch(const PreparedData& data, const Table& table, std::span<con
   StepBatch batch;
   for (const DatasetArray& each : data.training.arrays) {
     if (each.has_windows()) refuse("rows that are windows of a series are not looked into step by step");
-    batch.data.arrays.push_back({each.name, each.role, chosen_rows(each.array, rows)});
+    batch.data.arrays.push_back({each.name, each.role, taken_rows(each.array, rows)});
   }
   for (const std::int64_t row : rows) batch.row_numbers.push_back(table.row_number(row));
   batch.columns = preparation.feature_names();

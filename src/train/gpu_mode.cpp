@@ -25,11 +25,10 @@ void tell_of_gpu_mode(const GpuModeConfig& mode, const Notes& notes) {
   const auto devices = list_devices().devices;
   const auto gpus =
       std::ranges::count_if(devices, [](const DeviceInfo& each) { return each.device.is_cuda(); });
-  notes(
-      Severity::info,
-      fmt::format("gpu_mode is multi_gpu: there {} here, and a training runs on one; {} divides nothing then",
-                  gpus == 1 ? "is one GPU" : fmt::format("are {} GPUs", gpus),
-                  config::name_of(mode.parallel_strategy)));
+  notes(Severity::info,
+        fmt::format("gpu_mode is multi_gpu: there {} here, and a training uses one, so {} changes nothing",
+                    gpus == 1 ? "is one GPU" : fmt::format("are {} GPUs", gpus),
+                    config::name_of(mode.parallel_strategy)));
 }
 
 }  // namespace stoker

@@ -1,8 +1,8 @@
 #include "train/structure_changes.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
+#include <numeric>
 
 #include <nlohmann/json.hpp>
 
@@ -11,6 +11,7 @@
 #include "base/trace.h"
 #include "model/family.h"
 #include "model/restructuring.h"
+#include "train/taken_rows.h"
 
 namespace stoker {
 namespace {
@@ -19,39 +20,13 @@ nlohmann::json memory_of(const Progress& progress) {
   return nlohmann::json::parse(progress.structure);
 }
 
-// Rows of an array, in that order, on the host.
-Array taken_rows(const Array& from, const std::vector<std::int64_t>& rows) {
-  const Array host = from.to_host();
-  Shape shape = host.shape();
-  const std::size_t row = host.bytes() / static_cast<std::size_t>(std::max<std::int64_t>(shape.front(), 1));
-  shape.front() = std::ssize(rows);
-  Array taken(host.type(), shape);
-  auto* to = static_cast<std::byte*>(taken.data());
-  const auto* source = static_cast<const std::byte*>(host.data());
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    std::memcpy(to + i * row, source + static_cast<std::size_t>(rows[i]) * row, row);
-  return taken;
-}
-
-Dataset first_rows(const Dataset& all, std::int64_t count) {
-  if (count == all.rows()) return all;
-  Dataset part;
-  for (const DatasetArray& each : all.arrays) {
-    Shape shape = each.array.shape();
-    shape.front() = count;
-    Array array(each.array.type(), shape);
-    std::memcpy(array.data(), each.array.data(), array.bytes());
-    part.arrays.push_back({each.name, each.role, std::move(array)});
-  }
-  return part;
-}
-
 }  // namespace
 
 StructureChanges::StructureChanges(const EngineRequest& request, Progress& progress)
     : request_(&request), family_(family_of(request.network).restructuring) {
   if (progress.structure.empty()) {
-    if (progress.next_step > 0) refuse("the checkpoint does not say how its experts have lived so far");
+    if (progress.next_step > 0)
+      refuse("the checkpoint does not say how the structure of its model has changed so far");
     progress.structure = family_->begin(request.network).dump();
   }
   family_->check(request.network, memory_of(progress));
@@ -87,7 +62,13 @@ Dataset StructureChanges::remembered(std::int64_t steps) {
   }
   const std::int64_t seen = std::min(steps, request_->steps_per_epoch()) * request_->batch_size;
   const auto known = std::ranges::lower_bound(positions_, seen) - positions_.begin();
-  return first_rows(rows_, std::max<std::int64_t>(known, 1));
+  if (known == std::ssize(positions_)) return rows_;
+  std::vector<std::int64_t> first(static_cast<std::size_t>(std::max<std::ptrdiff_t>(known, 1)));
+  std::iota(first.begin(), first.end(), 0);
+  Dataset part;
+  for (const DatasetArray& each : rows_.arrays)
+    part.arrays.push_back({each.name, each.role, taken_rows(each.array, first)});
+  return part;
 }
 
 void StructureChanges::after_chunk(Engine& engine, Progress& progress, TrainingListener& listener) {

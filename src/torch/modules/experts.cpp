@@ -1,7 +1,6 @@
 #include "torch/modules/experts.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include <ATen/core/grad_mode.h>
@@ -9,13 +8,10 @@
 #include <ATen/ops/baddbmm.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/clamp_min.h>
-#include <ATen/ops/gather.h>
-#include <ATen/ops/linear.h>
 #include <ATen/ops/log.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/mul.h>
-#include <ATen/ops/ones_like.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/topk.h>
