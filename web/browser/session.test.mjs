@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { launchBrowser, openPage } from './browser.mjs';
+import { becomes, launchBrowser, openPage } from './browser.mjs';
 import { Service } from './service.mjs';
 
 let service;
