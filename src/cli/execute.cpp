@@ -16,6 +16,7 @@
 #include "cli/profile_view.h"
 #include "cli/progress_file.h"
 #include "cli/progress_view.h"
+#include "cli/stages_view.h"
 #include "cli/terminal.h"
 #include "cli/walk_forward_view.h"
 #include "model/family.h"
@@ -81,6 +82,12 @@ void add_walk_forward(Pieces& text, const RunRecord::Training& training) {
       {" (each fold trained on the rows before it)\n" + walk_forward_table(training.walk_forward)});
 }
 
+void add_stages(Pieces& text, const RunRecord::Training& training) {
+  if (training.stages.empty()) return;
+  text.push_back({printable(training.card + ": stages"), Colour::bold});
+  text.push_back({" (measured on rows held back)\n" + stages_table(training.stages)});
+}
+
 // What a prediction costs.
 std::string ensemble_text(const RunRecord::Training& training) {
   return fmt::format(
@@ -115,6 +122,7 @@ Pieces as_text(const RunSummary& summary) {
     for (const RunRecord::Training& training : summary.trainings)
       for (Piece& piece : training_text(training)) text.push_back(std::move(piece));
   for (const RunRecord::Training& training : summary.trainings) {
+    add_stages(text, training);
     add_walk_forward(text, training);
     add_out_of_fold(text, training.out_of_fold);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -23,6 +24,8 @@ class ProgressView : public RunListener {
   void card_started(const Card& card) override;
   void card_finished(const Card& card, const CardOutcome& outcome) override;
   void epoch_finished(const EpochReport& report) override;
+  // Of a training in stages, more than the document says of each.
+  void epochs_planned(std::int64_t epochs) override { total_epochs_ = std::max(total_epochs_, epochs); }
   void advanced(std::int64_t step, std::int64_t total_steps, double steps_per_second) override;
   void ensemble_advanced(const EnsembleStanding& standing) override { standing_ = standing; }
   void gpu_seen(const GpuReading& reading) override { gpu_ = reading; }

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/find_run.h"
+#include "cli/stages_view.h"
 #include "cli/terminal.h"
 #include "cli/walk_forward_view.h"
 #include "config/field.h"
@@ -112,6 +113,11 @@ std::string out_of_fold_text(const RunRecord::Result& result) {
          aligned(metrics, "  ");
 }
 
+std::string stages_text(const RunRecord::Training& training) {
+  if (training.stages.empty()) return "";
+  return printable(training.card) + ": stages\n" + stages_table(training.stages);
+}
+
 std::string walk_forward_text(const RunRecord::Training& training) {
   if (training.walk_forward.folds.empty()) return "";
   return fmt::format("\n{}, walk forward (each fold trained on the rows before it)\n", training.card) +
@@ -180,6 +186,7 @@ std::string page_of(const ListedRun& run) {
   for (const auto& training : record.trainings)
     text += "  " + training_line(training) + chosen_text(training);
   for (const auto& training : record.trainings) text += coefficients_text(training);
+  for (const auto& training : record.trainings) text += stages_text(training);
   for (const auto& training : record.trainings) text += walk_forward_text(training);
   for (const auto& training : record.trainings) text += out_of_fold_text(training.out_of_fold);
   if (const auto winner = winner_of(run.paths)) text += winner_text(*winner);

@@ -51,6 +51,8 @@ std::string expectation(FieldType type) {
       return "a list of numbers, such as [0.1, 1.0]";
     case FieldType::texts:
       return "a list of text values, such as [a, b]";
+    case FieldType::groups:
+      return "a list of lists, such as [[a, b], [c]]";
     case FieldType::map:
       return "a map of settings";
   }
@@ -76,7 +78,8 @@ class Check {
                        ? "must not be empty"
                        : fmt::format("needs at least {} items, found {}", *field_.fewest, list->size()));
     }
-    return items(*list, value.line(), path);
+    return field_.type == FieldType::groups ? groups(*list, value.line(), path)
+                                            : items(*list, value.line(), path);
   }
 
  private:
@@ -98,6 +101,41 @@ class Check {
       if (right) checked.push_back(std::move(*item));
     }
     return right ? std::optional<Value>(Value(std::move(checked), line)) : std::nullopt;
+  }
+
+  // Names may be numbers, too: what they stand for is text.
+  std::optional<Value> groups(const Value::List& list, int line, const std::string& path) const {
+    Value::List checked;
+    bool right = true;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const int group_line = list[i].line() > 0 ? list[i].line() : line;
+      const std::string group_path = fmt::format("{}.{}", path, i);
+      const Value::List* group = list[i].get_if<Value::List>();
+      if (group == nullptr) {
+        wrong(group_line, group_path, "must be a list of names, such as [a, b], found " + list[i].describe());
+        right = false;
+        continue;
+      }
+      Value::List names;
+      for (const Value& each : *group) {
+        if (const std::optional<std::string> name = as_text(each)) {
+          names.emplace_back(*name, each.line());
+        } else {
+          wrong(group_line, group_path, "must hold names, found " + each.describe());
+          right = false;
+        }
+      }
+      checked.emplace_back(std::move(names), group_line);
+    }
+    return right ? std::optional<Value>(Value(std::move(checked), line)) : std::nullopt;
+  }
+
+  static std::optional<std::string> as_text(const Value& value) {
+    if (const std::string* text = value.get_if<std::string>()) return *text;
+    if (const std::int64_t* whole = value.get_if<std::int64_t>()) return std::to_string(*whole);
+    if (const double* number = value.get_if<double>()) return fmt::format("{}", *number);
+    if (const bool* is = value.get_if<bool>()) return *is ? "true" : "false";
+    return std::nullopt;
   }
 
   std::optional<Value> single(FieldType type, const Value& value, int line, const std::string& path) const {
@@ -208,7 +246,8 @@ class Check {
 }  // namespace
 
 bool is_list(FieldType type) {
-  return type == FieldType::integers || type == FieldType::numbers || type == FieldType::texts;
+  return type == FieldType::integers || type == FieldType::numbers || type == FieldType::texts ||
+         type == FieldType::groups;
 }
 
 Field&& Field::within(double low, double high) && {

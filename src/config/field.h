@@ -34,7 +34,7 @@ std::string_view name_of(Enum value) {
   return names<Enum>[static_cast<std::size_t>(value)];
 }
 
-enum class FieldType { boolean, integer, number, text, integers, numbers, texts, map };
+enum class FieldType { boolean, integer, number, text, integers, numbers, texts, groups, map };
 bool is_list(FieldType type);
 
 // What a setting changes beside the model that it leads to. Who compares models that differ in it must know.

@@ -34,6 +34,7 @@ constexpr FieldType field_type() {
   if constexpr (is_optional<T>::value) {
     return scalar_type<typename T::value_type>();
   } else if constexpr (is_vector<T>::value) {
+    if constexpr (is_vector<typename T::value_type>::value) return FieldType::groups;
     switch (scalar_type<typename T::value_type>()) {
       case FieldType::integer:
         return FieldType::integers;
@@ -93,8 +94,13 @@ void store(T& member, const Value& value) {
   } else if constexpr (is_vector<T>::value) {
     member.clear();
     if (value.is_null()) return;
-    for (const Value& item : *value.get_if<Value::List>())
-      member.push_back(scalar_from<typename T::value_type>(item));
+    for (const Value& item : *value.get_if<Value::List>()) {
+      if constexpr (is_vector<typename T::value_type>::value) {
+        store(member.emplace_back(), item);
+      } else {
+        member.push_back(scalar_from<typename T::value_type>(item));
+      }
+    }
   } else if (value.is_null()) {
     member = T{};
   } else {
@@ -108,7 +114,13 @@ Value load(const T& member) {
     return member ? scalar_to(*member) : Value();
   } else if constexpr (is_vector<T>::value) {
     Value::List list;
-    for (const auto& item : member) list.push_back(scalar_to(item));
+    for (const auto& item : member) {
+      if constexpr (is_vector<typename T::value_type>::value) {
+        list.push_back(load(item));
+      } else {
+        list.push_back(scalar_to(item));
+      }
+    }
     return Value(std::move(list));
   } else {
     return scalar_to(member);
@@ -144,7 +156,7 @@ Field field(std::string name, Member& member, std::string help) {
   }
   static_assert(!detail::is_vector<Member>::value ||
                     (!std::is_same_v<Element, bool> && !std::is_same_v<Element, Value>),
-                "lists hold integers, numbers, texts or names");
+                "lists hold integers, numbers, texts, names or lists of texts");
   if constexpr (std::is_integral_v<Element> && !std::is_same_v<Element, bool>) {
     using Limits = std::numeric_limits<Element>;
     if constexpr (std::is_unsigned_v<Element>) result.least = 0;

@@ -22,6 +22,15 @@ std::string trimmed(const std::string& text) {
 Value list_value(const Field& field, const std::string& text) {
   // Names that hold a comma can be given as a YAML list: '["a,b", c]'.
   if (text.starts_with('[')) return parse_yaml(text, flag_name(field));
+  if (field.type == FieldType::groups) {
+    Value::List groups;
+    for (const std::string& group : split_text(text, '/')) {
+      Value::List names;
+      for (const std::string& part : split_text(group, ',')) names.emplace_back(trimmed(part));
+      groups.emplace_back(std::move(names));
+    }
+    return Value(text.empty() ? Value::List{} : std::move(groups));
+  }
   Value::List list;
   if (text.empty()) return Value(std::move(list));
   for (const std::string& part : split_text(text, ',')) {
@@ -58,6 +67,8 @@ std::string placeholder(const Field& field) {
       return "NUMBER,...";
     case FieldType::texts:
       return "TEXT,...";
+    case FieldType::groups:
+      return "TEXT,.../TEXT,...";
     default:
       return field.choices.empty() ? "TEXT" : "NAME";
   }

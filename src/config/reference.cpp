@@ -70,6 +70,8 @@ std::string type_text(const Field& field) {
       return "list of numbers";
     case FieldType::texts:
       return "list of text values";
+    case FieldType::groups:
+      return "list of lists of names";
     case FieldType::map:
       return "map";
   }

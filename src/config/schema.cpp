@@ -20,6 +20,8 @@ const char* json_type(FieldType type) {
     case FieldType::text:
     case FieldType::texts:
       return "string";
+    case FieldType::groups:
+      return "array";
     case FieldType::map:
       return "object";
   }
@@ -33,6 +35,8 @@ json bound(const Field& field, double value) {
 }
 
 json item_schema(const Field& field) {
+  if (field.type == FieldType::groups)
+    return {{"type", "array"}, {"items", {{"type", json::array({"string", "number", "boolean"})}}}};
   json schema = {{"type", json_type(field.type)}};
   if (field.least) schema[field.above_least ? "exclusiveMinimum" : "minimum"] = bound(field, *field.least);
   if (field.most) schema[field.below_most ? "exclusiveMaximum" : "maximum"] = bound(field, *field.most);

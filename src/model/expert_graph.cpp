@@ -63,6 +63,12 @@ void KnowledgeGraph::remove(std::int64_t number) {
   std::erase_if(edges, [&](const ExpertEdge& each) { return each.from == number || each.to == number; });
 }
 
+std::int64_t KnowledgeGraph::free_place(std::int64_t room) const {
+  for (std::int64_t place = 0; place < room; ++place)
+    if (at_place(place) == nullptr) return place;
+  return -1;
+}
+
 nlohmann::json to_json(const KnowledgeGraph& graph) {
   nlohmann::json nodes = nlohmann::json::array();
   for (const ExpertNode& each : graph.nodes)
@@ -76,7 +82,9 @@ nlohmann::json to_json(const KnowledgeGraph& graph) {
                      {"adaptation_rate", each.adaptation_rate},
                      {"seen_steps", each.seen_steps},
                      {"seen_rows", each.seen_rows},
-                     {"classes", each.classes}});
+                     {"classes", each.classes},
+                     {"stage", each.stage},
+                     {"rests", each.rests}});
   nlohmann::json edges = nlohmann::json::array();
   for (const ExpertEdge& each : graph.edges)
     edges.push_back(
@@ -100,6 +108,8 @@ KnowledgeGraph graph_from_json(const nlohmann::json& json) {
       node.seen_steps = each.at("seen_steps").get<std::vector<std::int64_t>>();
       node.seen_rows = each.at("seen_rows").get<std::vector<double>>();
       node.classes = each.at("classes").get<std::vector<double>>();
+      node.stage = each.value("stage", std::int64_t{0});
+      node.rests = each.value("rests", false);
       graph.nodes.push_back(std::move(node));
     }
     for (const nlohmann::json& each : json.at("edges"))

@@ -25,6 +25,8 @@ struct ExpertNode {
   std::vector<std::int64_t> seen_steps;  // of the last sleeps: steps before each
   std::vector<double> seen_rows;         // and rows that it answered for in them
   std::vector<double> classes;           // share of the rows remembered of each class that it answers for
+  std::int64_t stage = 0;                // in which it was born
+  bool rests = false;                    // it is not asked before the stage is over, and stays as it is
 };
 
 enum class ExpertTie : std::uint8_t { similar, follows, specialises };
@@ -44,6 +46,8 @@ struct KnowledgeGraph {
   const ExpertNode* at_place(std::int64_t place) const;
   ExpertNode* at_place(std::int64_t place);
   void remove(std::int64_t number);  // with its edges
+  // One of `room` places that no expert has, or -1.
+  std::int64_t free_place(std::int64_t room) const;
 };
 
 // Every number comes back bit for bit.

@@ -17,6 +17,7 @@
 #include "model/expert_memory.h"
 #include "model/expert_profiles.h"
 #include "model/expert_shape.h"
+#include "model/expert_stages.h"
 #include "model/expert_surgery.h"
 #include "model/family.h"
 
@@ -43,10 +44,11 @@ class ExpertEdit {
         life_(shape_.settings.life),
         arrays_(shape_, state),
         memory_(memory),
-        graph_(graph_from_json(memory.at("graph"))) {
+        graph_(graph_from_json(memory.at("graph"))),
+        step_(moment.step + memory.at("stage_began").get<std::int64_t>()) {
     for (const std::int32_t place : arrays_.living())
       if (graph_.at_place(place) == nullptr) refuse("an expert lives that the graph does not know");
-    if (arrays_.living().size() != graph_.nodes.size()) refuse("the graph knows experts that do not live");
+    if (std::ssize(arrays_.living()) != awake()) refuse("the graph knows experts that do not live");
   }
 
   std::vector<StructureEvent> run() {
@@ -60,12 +62,16 @@ class ExpertEdit {
   }
 
  private:
-  bool is_due(const char* name) const {
-    const auto step = memory_.at(name).get<std::int64_t>();
-    return step >= 0 && step <= moment_.step;
+  std::int64_t awake() const {
+    return std::ranges::count_if(graph_.nodes, [](const ExpertNode& each) { return !each.rests; });
   }
 
-  void tell(const char* kind, std::string text) { events_.push_back({moment_.step, kind, std::move(text)}); }
+  bool is_due(const char* name) const {
+    const auto step = memory_.at(name).get<std::int64_t>();
+    return step >= 0 && step <= step_;
+  }
+
+  void tell(const char* kind, std::string text) { events_.push_back({step_, kind, std::move(text)}); }
 
   // Of the rows that are remembered, before anything was changed.
   const ExpertAnswers& answers() {
@@ -78,7 +84,7 @@ class ExpertEdit {
   // ---- growth
 
   void look() {
-    memory_["next_look"] = moment_.step + life_.growth_interval;
+    memory_["next_look"] = step_ + life_.growth_interval;
     const auto seen = arrays_.values(hesitation_name);
     if (!(seen[1] > 0)) return;
     const double now = static_cast<double>(seen[0]) / static_cast<double>(seen[1]);
@@ -90,7 +96,7 @@ class ExpertEdit {
     if (patience > 0) memory_["patience"] = patience - 1;
     if (now <= life_.expert_creation_uncertainty || patience > 0) return;
     if (now < before.get<double>() * (1 - falls_by_itself)) return;
-    const std::int64_t place = arrays_.free_place();
+    const std::int64_t place = graph_.free_place(shape_.room());
     if (place < 0) return;
     bear(place, now, before.get<double>());
     // One that does not help is followed by the next one later and later.
@@ -109,10 +115,11 @@ class ExpertEdit {
     ExpertNode node;
     node.number = number;
     node.place = place;
-    node.born_step = moment_.step;
+    node.born_step = step_;
     node.parent = of_parent;
-    node.last_active_step = moment_.step;
+    node.last_active_step = step_;
     node.adaptation_rate = 1;
+    node.stage = graph_.at_place(parent)->stage;
     graph_.nodes.push_back(std::move(node));
     graph_.edges.push_back({number, of_parent, ExpertTie::specialises, 1});
     tell("born",
@@ -127,13 +134,13 @@ class ExpertEdit {
 
   void sleep() {
     const auto last = memory_.at("last_sleep").get<std::int64_t>();
-    remember_usage(moment_.step - last);
+    remember_usage(step_ - last);
     describe();
     const bool has_merged = merge_alike();
     const bool has_removed = remove_idle();
     reorganise();
     plan_next(has_merged || has_removed);
-    memory_["last_sleep"] = moment_.step;
+    memory_["last_sleep"] = step_;
     memory_["sleeps"] = memory_.at("sleeps").get<std::int64_t>() + 1;
     keep_moment();
   }
@@ -145,9 +152,10 @@ class ExpertEdit {
     const auto counted = arrays_.values(followers_name);
     followers_.assign(counted.begin(), counted.end());
     for (ExpertNode& node : graph_.nodes) {
+      if (node.rests) continue;
       const auto place = static_cast<std::size_t>(node.place);
       node.activations += static_cast<double>(activations[place]);
-      node.last_active_step = std::max(node.born_step, moment_.step - static_cast<std::int64_t>(idle[place]));
+      node.last_active_step = std::max(node.born_step, step_ - static_cast<std::int64_t>(idle[place]));
       node.seen_steps.push_back(steps);
       node.seen_rows.push_back(static_cast<double>(activations[place]));
       // The fewest of the last sleeps that saw as many steps.
@@ -164,6 +172,7 @@ class ExpertEdit {
   void describe() {
     profiles_ = expert_profiles(answers(), shape_, moment_.remembered);
     for (ExpertNode& node : graph_.nodes) {
+      if (node.rests) continue;
       const ExpertProfile& profile = profiles_[static_cast<std::size_t>(node.place)];
       node.specialisation = profile.specialisation;
       node.classes = profile.classes;
@@ -171,9 +180,7 @@ class ExpertEdit {
     }
   }
 
-  bool is_newborn(const ExpertNode& node) const {
-    return moment_.step - node.born_step < life_.newborn_steps;
-  }
+  bool is_newborn(const ExpertNode& node) const { return step_ - node.born_step < life_.newborn_steps; }
 
   struct AlikePair {
     std::int64_t one = 0;  // numbers
@@ -189,6 +196,7 @@ class ExpertEdit {
       for (std::size_t j = i + 1; j < graph_.nodes.size(); ++j) {
         const ExpertNode& one = graph_.nodes[i];
         const ExpertNode& other = graph_.nodes[j];
+        if (one.rests || other.rests) continue;
         const double rows = cosine_of_rows(profiles_[static_cast<std::size_t>(one.place)],
                                            profiles_[static_cast<std::size_t>(other.place)]);
         if (share_of_rows * rows + share_of_weights < life_.merge_similarity) continue;
@@ -221,9 +229,7 @@ class ExpertEdit {
     return has_merged;
   }
 
-  bool can_lose_one() const {
-    return std::ssize(graph_.nodes) > std::max<std::int64_t>(shape_.settings.top_k, 1);
-  }
+  bool can_lose_one() const { return awake() > std::max<std::int64_t>(shape_.settings.top_k, 1); }
   bool is_touched(std::int64_t number) const { return std::ranges::find(touched_, number) != touched_.end(); }
 
   void merge(const AlikePair& pair, ExpertNode& kept, const ExpertNode& gone) {
@@ -251,7 +257,7 @@ class ExpertEdit {
     const std::vector<ExpertNode> nodes = graph_.nodes;
     for (const ExpertNode& node : nodes) {
       if (!can_lose_one()) break;
-      if (is_newborn(node)) continue;
+      if (node.rests || is_newborn(node)) continue;
       const std::string reason = reason_to_remove(node);
       if (reason.empty()) continue;
       const ExpertNode* neighbour = neighbour_of(node);
@@ -275,7 +281,7 @@ class ExpertEdit {
   }
 
   std::string reason_to_remove(const ExpertNode& node) const {
-    const std::int64_t idle = moment_.step - node.last_active_step;
+    const std::int64_t idle = step_ - node.last_active_step;
     if (idle > life_.prune_idle_steps) return fmt::format("no row came to it for {} steps", step_text(idle));
     const std::int64_t steps =
         std::accumulate(node.seen_steps.begin(), node.seen_steps.end(), std::int64_t{0});
@@ -300,7 +306,7 @@ class ExpertEdit {
     if (best == nullptr) return nullptr;
     const std::int64_t number = best->from == node.number ? best->to : best->from;
     const auto found = std::ranges::find(graph_.nodes, number, &ExpertNode::number);
-    return found == graph_.nodes.end() ? nullptr : &*found;
+    return found == graph_.nodes.end() || found->rests ? nullptr : &*found;
   }
 
   // Edges as they follow from what was seen.
@@ -331,18 +337,18 @@ class ExpertEdit {
     interval = is_changed ? interval / 2 : interval + interval / 2;
     interval = std::clamp(interval, life_.sleep_shortest, life_.sleep_longest);
     memory_["sleep_interval"] = interval;
-    memory_["next_sleep"] = moment_.step + interval;
+    memory_["next_sleep"] = step_ + interval;
     std::size_t changes = 0;
     for (const StructureEvent& each : events_)
       changes += each.kind == "merged" || each.kind == "removed" ? 1 : 0;
     tell("slept", fmt::format("slept at step {}: {} experts live, {} changed; the next sleep is in {} steps",
-                              step_text(moment_.step), graph_.nodes.size(), changes, step_text(interval)));
+                              step_text(step_), graph_.nodes.size(), changes, step_text(interval)));
   }
 
   void keep_moment() {
     json& moments = memory_["moments"];
     moments.push_back(
-        {{"step", moment_.step}, {"hesitation", memory_.at("hesitation")}, {"graph", to_json(graph_)}});
+        {{"step", step_}, {"hesitation", memory_.at("hesitation")}, {"graph", to_json(graph_)}});
     if (moments.size() <= most_moments) return;
     json every_other = json::array();
     for (std::size_t i = 0; i < moments.size(); i += 2) every_other.push_back(std::move(moments[i]));
@@ -355,6 +361,7 @@ class ExpertEdit {
   ExpertArrays arrays_;
   json& memory_;
   KnowledgeGraph graph_;
+  std::int64_t step_;  // from the first stage on
   std::optional<ExpertAnswers> answers_;
   std::vector<ExpertProfile> profiles_;
   std::vector<float> followers_;
@@ -375,6 +382,9 @@ const Restructuring& lives_of_experts() {
                                    .check = check_lives,
                                    .next_step = next_step_of_lives,
                                    .remembered_rows = rows_to_remember,
+                                   .begin_stage = begin_stage_of_experts,
+                                   .end_stage = end_stage_of_experts,
+                                   .frozen_in_stage = frozen_in_stage_of_experts,
                                    .edit = edit_lives};
   return lives;
 }

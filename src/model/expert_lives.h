@@ -15,6 +15,8 @@ namespace stoker {
 //   next_look         step of the next look at the router's hesitation, and next_sleep; -1: never
 //   sleep_interval    steps
 //   last_sleep        step; 0: none yet
+//   stage_began       step at which the stage that is under way began; all steps are counted from the first
+//                     stage on
 //   sleeps            how many there were
 //   hesitation        at the last look; null before the first
 //   patience          looks to go by before the next birth, and birth_patience: how many after the next birth

@@ -56,6 +56,7 @@ json begin_lives(const Network& network) {
           {"next_sleep", life.sleep ? life.sleep_shortest : -1},
           {"sleep_interval", life.sleep_shortest},
           {"last_sleep", 0},
+          {"stage_began", 0},
           {"sleeps", 0},
           {"hesitation", nullptr},
           {"patience", 0},
@@ -68,7 +69,7 @@ void check_lives(const Network& network, const json& memory) {
   const ExpertShape shape = expert_shape(network).value();
   try {
     for (const char* name : {"next_number", "next_look", "next_sleep", "sleep_interval", "last_sleep",
-                             "sleeps", "patience", "birth_patience"})
+                             "stage_began", "sleeps", "patience", "birth_patience"})
       if (memory.at(name).get<std::int64_t>() < -1) refuse("the memory of the experts has a negative number");
     if (!memory.at("events").is_array() || !memory.at("moments").is_array() ||
         !(memory.at("hesitation").is_null() || memory.at("hesitation").is_number()))
@@ -82,10 +83,11 @@ void check_lives(const Network& network, const json& memory) {
 }
 
 std::int64_t next_step_of_lives(const Network&, const json& memory) {
-  std::int64_t next = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+  std::int64_t next = never;
   for (const char* name : {"next_look", "next_sleep"})
     if (const auto step = memory.at(name).get<std::int64_t>(); step >= 0) next = std::min(next, step);
-  return next;
+  return next == never ? next : next - memory.at("stage_began").get<std::int64_t>();
 }
 
 std::int64_t rows_to_remember(const Network& network) {

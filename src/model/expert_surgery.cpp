@@ -86,12 +86,6 @@ std::vector<std::int32_t> ExpertArrays::living() const {
   return all;
 }
 
-std::int64_t ExpertArrays::free_place() const {
-  for (std::int64_t e = 0; e < shape_->room(); ++e)
-    if (!is_alive(e)) return e;
-  return -1;
-}
-
 ExpertLayerView ExpertArrays::layer(std::int64_t place, std::size_t number) const {
   return {row_of(values(expert_weight(number)), place, shape_->room()),
           row_of(values(expert_bias(number)), place, shape_->room()), shape_->layer_inputs(number),
@@ -167,6 +161,41 @@ void ExpertArrays::bear(std::int64_t parent, std::int64_t place, RandomKey noise
   copy("router.outer.weight", noise_of_newborn_router);
   copy("router.outer.bias", 0);
   change(full(alive_name))[static_cast<std::size_t>(place)] = 1;
+}
+
+void ExpertArrays::begin(std::int64_t place, RandomKey key) {
+  make_zero(place);
+  std::uint32_t drawn = 0;
+  const auto draw = [&](const std::string& name, std::int64_t inputs) {
+    const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
+    for (float& each : row_of(change(full(name)), place, shape_->room()))
+      each = static_cast<float>((2 * uniform(key, drawn++) - 1) * bound);
+  };
+  for (std::size_t i = 0; i < shape_->layer_count(); ++i) {
+    draw(expert_weight(i), shape_->layer_inputs(i));
+    draw(expert_bias(i), shape_->layer_inputs(i));
+  }
+  draw("router.outer.weight", shape_->router_width());
+  draw("router.outer.bias", shape_->router_width());
+  change(full(alive_name))[static_cast<std::size_t>(place)] = 1;
+}
+
+void ExpertArrays::rest(std::int64_t place, bool rests) {
+  change(full(alive_name))[static_cast<std::size_t>(place)] = rests ? 0 : 1;
+  change(full(idle_steps_name))[static_cast<std::size_t>(place)] = 0;
+}
+
+void ExpertArrays::put_back(std::int64_t place, const NamedArrays& before) {
+  const auto copy = [&](const std::string& name) {
+    const auto from = row_of(find_array(before, name).as<float>(), place, shape_->room());
+    std::ranges::copy(from, row_of(change(full(name)), place, shape_->room()).begin());
+  };
+  for (std::size_t i = 0; i < shape_->layer_count(); ++i) {
+    copy(expert_weight(i));
+    copy(expert_bias(i));
+  }
+  copy("router.outer.weight");
+  copy("router.outer.bias");
 }
 
 void ExpertArrays::mix_router(std::int64_t into, std::int64_t from, double share_of_from) {

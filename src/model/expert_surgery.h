@@ -36,8 +36,12 @@ class ExpertArrays {
   double adaptation_of(std::int64_t place) const;
   NamedArrays parameters() const;  // without prefix, sharing memory
 
-  // A place that is free, or -1.
-  std::int64_t free_place() const;
+  // Sets a new one into a free place, as those that a network begins with.
+  void begin(std::int64_t place, RandomKey key);
+  // One that rests is not asked, and training leaves it as it is.
+  void rest(std::int64_t place, bool rests);
+  // An expert, and what the router likes of it, as they were in other arrays of the same shape.
+  void put_back(std::int64_t place, const NamedArrays& before);
   // Copies an expert with a little noise into a free place; moments begin at 0.
   void bear(std::int64_t parent, std::int64_t place, RandomKey noise);
   // One expert becomes the mean of two, with hidden units of the other in the order that `units` gives for

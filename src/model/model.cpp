@@ -31,6 +31,7 @@ constexpr std::int64_t version_without_members = 2;
 constexpr const char* weights_file = "model.safetensors";
 constexpr const char* held_back_file = "out_of_fold.safetensors";
 constexpr const char* validation_file = "validation.safetensors";
+constexpr const char* stages_folder = "stages";
 constexpr std::size_t most_description_bytes = std::size_t{64} << 20;
 // As written below, a column takes 100 bytes or more, and a key or a value 10.
 constexpr config::JsonBounds most_of_a_description{
@@ -318,7 +319,9 @@ std::int64_t parameter_count(const Model& model) {
   return count;
 }
 
-void save_model(const Model& model, const fs::path& folder) {
+namespace {
+
+void write_model(const Model& model, const fs::path& folder) {
   refuse_wrong_network(model);
   refuse_wrong_parameters(model);
   std::string description;
@@ -327,15 +330,29 @@ void save_model(const Model& model, const fs::path& folder) {
   } catch (const json::exception&) {
     refuse("the model cannot be saved: the name of a column or a class is not UTF-8 text");
   }
-  AtomicFolder target(folder);
-  write_safetensors(target.folder() / weights_file,
+  write_safetensors(folder / weights_file,
                     model.is_ensemble() ? parameters_of_members(model) : model.parameters,
                     {{"format", model_format}, {"type", model.type()}});
-  if (model.is_ensemble()) write_safetensors(target.folder() / held_back_file, held_back_by_members(model));
+  if (model.is_ensemble()) write_safetensors(folder / held_back_file, held_back_by_members(model));
   if (!model.held_back.rows.empty())
-    write_safetensors(target.folder() / validation_file,
+    write_safetensors(folder / validation_file,
                       to_arrays(model.held_back, widths_of_held_back(model.preparation)));
-  write_file(target.folder() / "model.json", description);
+  write_file(folder / "model.json", description);
+}
+
+}  // namespace
+
+void save_model(const Model& model, const fs::path& folder) {
+  AtomicFolder target(folder);
+  write_model(model, target.folder());
+  for (std::size_t i = 0; i < model.stages.size(); ++i) {
+    const fs::path of_stage = target.folder() / stages_folder / std::to_string(i + 1);
+    make_folder(of_stage);
+    Model then = model;
+    then.parameters = model.stages[i];
+    then.held_back = {};
+    write_model(then, of_stage);
+  }
   target.commit();
 }
 
@@ -395,6 +412,15 @@ Model read_model(const fs::path& folder) {
   return model;
 }
 
+void read_stages(const fs::path& folder, Model& model) {
+  std::error_code none;
+  for (std::size_t i = 1; i <= most_stages; ++i) {
+    const fs::path of_stage = folder / stages_folder / std::to_string(i);
+    if (!fs::is_directory(of_stage, none)) return;
+    model.stages.push_back(read_model(of_stage).parameters);
+  }
+}
+
 }  // namespace
 
 // A run that goes on may replace the folder in between, and the weights of one model do not go with the
@@ -405,6 +431,7 @@ Model load_model(const fs::path& folder) {
     const FileStamp before = stamp_of(folder);
     try {
       Model model = read_model(folder);
+      read_stages(folder, model);
       if (stamp_of(folder) == before) return model;
     } catch (const Error&) {
       if (stamp_of(folder) == before) throw;

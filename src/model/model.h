@@ -16,6 +16,7 @@
 namespace stoker {
 
 constexpr std::size_t most_members = 1'000;
+constexpr std::size_t most_stages = 1'000;
 
 // A trained model: everything that a prediction needs, and what tells how far to trust it.
 struct Model {
@@ -36,6 +37,8 @@ struct Model {
   // Of numbers, trained for a quantile: the share of the rows that is to lie below what is predicted.
   std::optional<double> quantile = std::nullopt;
   Decision decision = {};  // of the whole, never of a member
+  // Of a network whose classes arrived in stages: its parameters after each stage but the last.
+  std::vector<NamedArrays> stages = {};
   // Where its outputs are computed, if its family has none of its own: the GPU that has just trained it. Not
   // kept with it.
   Device computed_on = Device::cpu();
@@ -58,8 +61,8 @@ std::vector<std::size_t> parts_of(const Model& model);
 std::int64_t parameter_count(const Model& model);
 
 // model/ of a run folder: model.safetensors and model.json; what was predicted of rows that were held back is
-// in out_of_fold.safetensors of an ensemble, in validation.safetensors of one network. Saved as a whole or
-// not at all.
+// in out_of_fold.safetensors of an ensemble, in validation.safetensors of one network. What it was after each
+// stage but the last are models of their own in stages/1, stages/2, … Saved as a whole or not at all.
 void save_model(const Model& model, const std::filesystem::path& folder);
 // Refuses a folder with a missing, truncated or foreign file, or whose files do not fit each other.
 Model load_model(const std::filesystem::path& folder);

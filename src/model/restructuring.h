@@ -28,8 +28,19 @@ struct StructureEvent {
   std::string text;  // for people
 };
 
+// What it is shown where the classes arrive in stages, before the first step of a stage and after the last.
+struct StageMoment {
+  const Network& network;
+  std::size_t stage = 0;   // from 0
+  std::int64_t steps = 0;  // that were taken in all stages so far
+  std::uint64_t seed = 0;
+  bool replays = false;  // rows of earlier stages are trained on again in this one
+  const Dataset& rows;   // some of those of the stage, on the host
+};
+
 // The memory is what the family knows of its own life: part of the progress, and so of every checkpoint. An
-// edit depends on nothing else but the moment and the state.
+// edit depends on nothing else but the moment and the state. Steps of a StructureMoment are those of its
+// stage.
 struct Restructuring {
   // Why what it may grow to does not fit into so many bytes, whatever it begins with; or "".
   std::string (*room_problem)(const Network& network, std::uint64_t bytes) = nullptr;
@@ -39,6 +50,15 @@ struct Restructuring {
   // Steps after which it wants to look at the state; never: the largest number.
   std::int64_t (*next_step)(const Network& network, const nlohmann::json& memory) = nullptr;
   std::int64_t (*remembered_rows)(const Network& network) = nullptr;
+  // Between stages. What the family keeps from one to the next are arrays, `kept`; `before` are the
+  // parameters that the stage began with.
+  std::vector<StructureEvent> (*begin_stage)(const StageMoment& moment, NamedArrays& parameters,
+                                             nlohmann::json& memory) = nullptr;
+  std::vector<StructureEvent> (*end_stage)(const StageMoment& moment, const NamedArrays& before,
+                                           NamedArrays& parameters, NamedArrays& kept,
+                                           nlohmann::json& memory) = nullptr;
+  // Parameters that the stage that has begun must not change.
+  std::vector<std::string> (*frozen_in_stage)(const Network& network, const nlohmann::json& memory) = nullptr;
   // Edits the state of an engine, as StructurePhase does, and the memory.
   std::vector<StructureEvent> (*edit)(const StructureMoment& moment, NamedArrays& state,
                                       nlohmann::json& memory) = nullptr;

@@ -26,7 +26,8 @@ void refuse_unless_one_network(const Document& document, const Card& card) {
   if (!spec || spec->is_solved())
     refuse("card {}: its model is not trained in epochs, so there is nothing to go on with", card.id);
   const cards::TrainSettings settings = card.kind->training(card.config);
-  if (settings.fit.ensemble.is_wanted() || settings.fit.walk_forward.is_wanted())
+  if (settings.fit.ensemble.is_wanted() || settings.fit.walk_forward.is_wanted() ||
+      settings.fit.stages.is_wanted())
     refuse("card {}: it trains several models, of which none goes on alone; start a new training", card.id);
 }
 

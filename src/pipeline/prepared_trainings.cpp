@@ -112,6 +112,7 @@ std::optional<MetricStopping> stopping_of(const PreparedTraining& training) {
 // is chosen on held-back rows is chosen for it. What it would be refused for then is refused now.
 void leave_to_winner(PreparedTraining& training) {
   FitConfig& config = training.settings.fit;
+  if (config.stages.is_wanted()) refuse("a sweep does not train in stages; leave out stages");
   refuse_decision_without_rows(training.spec, config);
   config.ensemble = {};
   config.walk_forward = {};

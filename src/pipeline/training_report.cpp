@@ -6,6 +6,7 @@
 #include "predict/metrics.h"
 #include "predict/out_of_fold.h"
 #include "predict/real_coefficients.h"
+#include "store/stage_record.h"
 #include "store/walk_forward_record.h"
 
 namespace stoker {
@@ -186,6 +187,7 @@ json training_report(const FitResult& result, std::int64_t rows, const Evaluatio
   add_chosen(report, result.chosen);
   add_steps(report, result);
   if (!result.structure.empty()) report["experts"] = to_json(experts_of(result));
+  if (!result.stages.empty()) report["stages"] = stoker::to_json(result.stages);
   if (result.walk_forward) report["walk_forward"] = stoker::to_json(*result.walk_forward);
   return report;
 }
@@ -216,6 +218,7 @@ RunRecord::Training training_line(const json& report, const std::string& card) {
                         cost.at("last_seconds").get<double>()};
   }
   if (report.contains("members")) line.members = report.at("members");
+  line.stages = stages_from(RecordPart(report, [&] { return card; }));
   if (report.contains("walk_forward"))
     line.walk_forward =
         walk_forward_from(RecordPart(report.at("walk_forward"), [&] { return card + ": walk_forward"; }));

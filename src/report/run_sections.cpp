@@ -76,6 +76,31 @@ std::string walk_forward_table(const WalkForwardResult& result) {
       head, rows);
 }
 
+std::string stages_table(const std::vector<StageResult>& stages) {
+  if (stages.empty()) return "";
+  std::string head =
+      "<th>After</th><th>Classes</th><th class=\"number\">Rows</th><th class=\"number\">Replayed</th>";
+  for (std::size_t i = 0; i < stages.size(); ++i)
+    head += fmt::format("<th class=\"number\">Right of stage {}</th>", i + 1);
+  std::string rows;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const StageResult& stage = stages[i];
+    rows += fmt::format(
+        "<tr><td>stage {}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>", i + 1,
+        html_escaped(join(stage.classes, ", ")), count_text(stage.rows), count_text(stage.replayed_rows));
+    for (std::size_t j = 0; j < stages.size(); ++j)
+      rows += fmt::format(
+          "<td class=\"number\">{}</td>",
+          j < stage.accuracies.size() ? fmt::format("{:.1f} %", 100 * stage.accuracies[j]) : std::string());
+    rows += "</tr>\n";
+  }
+  return fmt::format(
+      "<h3>Stages</h3>\n<p class=\"hint\">Classes arrived one group after the other. Each line is the model "
+      "after a stage, measured on rows held back, of the classes of each stage so far.</p>\n"
+      "<div class=\"scroll\"><table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
+      head, rows);
+}
+
 // NVML's words are larger than what they mean.
 std::string gpu_text(const GpuUse& use) {
   return fmt::format(
@@ -124,7 +149,7 @@ std::string training_table(const RunRecord::Training& training) {
     rows += fact("Steps per second",
                  count_text(std::llround(static_cast<double>(training.steps) / training.seconds)));
   rows += fact("Checkpoints", checkpoints_text(training));
-  return fmt::format("<table><tbody>\n{}</tbody></table>\n", rows) +
+  return fmt::format("<table><tbody>\n{}</tbody></table>\n", rows) + stages_table(training.stages) +
          walk_forward_table(training.walk_forward) + out_of_fold_table(training.out_of_fold);
 }
 

@@ -13,6 +13,7 @@
 #include "store/record_line.h"
 #include "store/record_part.h"
 #include "store/runs.h"
+#include "store/stage_record.h"
 #include "store/walk_forward_record.h"
 #include "train/progress.h"
 
@@ -202,6 +203,7 @@ RunRecord::Training training_from(const RecordPart& part) {
   if (part.has("walk_forward"))
     training.walk_forward =
         walk_forward_from(RecordPart(part.at("walk_forward"), [&] { return part.place_of("walk_forward"); }));
+  training.stages = stages_from(part);
   training.target = part.text("target");
   training.task = part.text("task");
   training.rows = part.whole("rows", 0, 0);
@@ -310,6 +312,7 @@ json RunRecord::Training::to_json() const {
                            {"last_seconds", checkpoints.last_seconds}};
   if (!out_of_fold.metrics.empty()) line["out_of_fold"] = result_json(out_of_fold);
   if (!walk_forward.folds.empty()) line["walk_forward"] = stoker::to_json(walk_forward);
+  if (!stages.empty()) line["stages"] = stoker::to_json(stages);
   if (!target.empty()) {
     line["target"] = target;
     line["task"] = task;

@@ -13,6 +13,7 @@
 #include "store/process.h"
 #include "train/chosen_number.h"
 #include "train/progress.h"
+#include "train/stage_config.h"
 #include "train/walk_forward_config.h"
 
 namespace stoker {
@@ -82,7 +83,8 @@ struct RunRecord {
     // Of an ensemble: each training row predicted by members that were not trained on it. Without metrics
     // where there is nothing to tell.
     Result out_of_fold = {};
-    WalkForwardResult walk_forward = {};  // without folds where it was not asked for
+    WalkForwardResult walk_forward = {};   // without folds where it was not asked for
+    std::vector<StageResult> stages = {};  // that it was trained in
     std::string target = {};
     std::string task = {};
     std::int64_t rows = 0;                                     // trained on

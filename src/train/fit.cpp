@@ -1,10 +1,12 @@
 #include "train/fit.h"
 
+#include "base/error.h"
 #include "data/set_columns.h"
 #include "train/choose_decision.h"
 #include "train/fit_ensemble.h"
 #include "train/fit_network.h"
 #include "train/fit_solved.h"
+#include "train/fit_stages.h"
 #include "train/walk_forward.h"
 
 namespace stoker {
@@ -18,6 +20,7 @@ Notes notes_to(TrainingListener& listener) {
 // A model, be it an ensemble.
 FitResult fit_one(const FitRequest& request, TrainingListener& listener, const StopSignal& stop) {
   const Notes notes = notes_to(listener);
+  if (request.config.stages.is_wanted()) return fit_stages(request, listener, notes, stop);
   if (request.config.ensemble.is_wanted()) return fit_ensemble(request, listener, notes, stop);
   return request.spec.is_solved() ? fit_solved(request, notes, stop)
                                   : fit_network(request, listener, notes, stop);
@@ -35,6 +38,7 @@ Table trainable_rows(const Table& rows, const ModelSpec& spec, const Preparation
 }
 
 FitResult fit(const FitRequest& request, TrainingListener& listener, const StopSignal& stop) {
+  if (const std::string problem = problem_of_stages(request.config); !problem.empty()) refuse("{}", problem);
   refuse_decision_without_rows(request.spec, request.config);
   if (!request.config.walk_forward.is_wanted()) return fit_one(request, listener, stop);
   return fit_walking_forward(request, fit_one, listener, notes_to(listener), stop);

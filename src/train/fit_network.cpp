@@ -15,20 +15,12 @@
 #include "model/restructuring.h"
 #include "predict/predictions.h"
 #include "train/calibrate_deviations.h"
-#include "train/checkpoints.h"
-#include "train/choose_batch.h"
 #include "train/choose_decision.h"
-#include "train/chosen_batches.h"
-#include "train/engines.h"
 #include "train/groups.h"
 #include "train/last_checkpoints.h"
-#include "train/loop.h"
 #include "train/metric_stopping.h"
-#include "train/phases.h"
-#include "train/place_data.h"
+#include "train/train_network.h"
 #include "train/validation.h"
-#include "train/verdict.h"
-#include "train/watch_gpu.h"
 #include "train/weigh_rows.h"
 
 namespace stoker {
@@ -233,25 +225,6 @@ EngineRequest engine_request(const ModelSpec& spec, const PreparedData& data, De
 
 namespace {
 
-TrainingPlan plan_of(const TrainingSettings& config, const FitConfig& fit_config,
-                     const EngineRequest& request) {
-  return {config,
-          request.training.rows(),
-          request.steps_per_epoch(),
-          fit_config.time_limit,
-          fit_config.checkpoint_seconds,
-          fit_config.keep,
-          0,
-          true};
-}
-
-// A batch that was to be chosen: as the checkpoint says, or the fastest.
-void settle_batch(const std::optional<Checkpoint>& checkpoint, const MakeEngine& make, const Notes& notes,
-                  TrainingPlan& plan, EngineRequest& request) {
-  const std::int64_t before = checkpoint ? checkpoint->progress.chosen_batch : 0;
-  take_batch(before > 0 ? before : choose_batch(request, make, notes), request, plan);
-}
-
 // What settings mean where they do not mean quite what they say.
 void tell_of_batches(const TrainingSettings& config, const EngineRequest& request, const Notes& notes) {
   if (config.batch_size > request.training.rows())
@@ -273,20 +246,6 @@ void refuse_best_of_none(const CheckpointsToKeep& keep, const EngineRequest& req
         "keep_best is {}, but no epoch is judged: there are no validation rows; set validation_ratio, for "
         "example to 0.2, or leave keep_best at 0",
         keep.best);
-}
-
-// Where a resumed training stands, told to the person.
-std::optional<Checkpoint> resumed_from(const FitRequest& request, Checkpoints& checkpoints,
-                                       const Notes& notes) {
-  if (!request.resume) {
-    checkpoints.clear();
-    return std::nullopt;
-  }
-  std::optional<Checkpoint> checkpoint = checkpoints.newest();
-  notes(Severity::info, checkpoint
-                            ? fmt::format("resumed after step {}", checkpoint->progress.next_step)
-                            : "there is no checkpoint to resume from; training starts at the beginning");
-  return checkpoint;
 }
 
 // The validation rows, where something is chosen by them and they are not too many to predict at once.
@@ -314,25 +273,6 @@ void keep_validation_errors(const Table& table, const Dataset& validation, std::
   model.held_back = {std::move(rows), model.preparation.real_targets(held_back), std::move(predicted)};
 }
 
-FitResult result_of(TrainingOutcome outcome, Network network, Preparation preparation) {
-  FitResult result;
-  result.model = {std::move(network), std::move(preparation), std::move(outcome.parameters), std::nullopt};
-  result.end = outcome.end;
-  for (const EpochReport& epoch : outcome.progress.epochs)
-    if (epoch.record.is_best) result.best_epoch = epoch.record.epoch;
-  result.steps = outcome.progress.next_step;
-  result.seconds = outcome.progress.seconds;
-  result.computing_share = outcome.progress.computing_share();
-  result.waiting_share = outcome.progress.waiting_share();
-  result.checkpoints = outcome.progress.checkpoints;
-  result.epochs = std::move(outcome.progress.epochs);
-  result.adjustments = std::move(outcome.progress.adjustments.said);
-  result.structure = std::move(outcome.progress.structure);
-  result.precision = outcome.precision;
-  result.memory = outcome.memory;
-  return result;
-}
-
 }  // namespace
 
 FitResult fit_network(const FitRequest& request, TrainingListener& listener, const Notes& notes,
@@ -352,47 +292,20 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
         "precision is bf16, but this processor has no instructions for it: every product takes many times as "
         "long as with fp32");
   refuse_best_of_none(request.config.keep, wanted);
-  Checkpoints checkpoints(request.checkpoints, identity_of(wanted), notes, request.config.keep);
-  std::optional<Checkpoint> checkpoint = resumed_from(request, checkpoints, notes);
-
   std::optional<MetricStopping> stopping =
       metric_stopping(training, wanted.network, data.preparation, data.validation, given_decision(decision));
   std::optional<RowsToMeasure> to_decide_by = rows_to_decide_by(decision, wanted.network, data);
-  const bool chooses_batch = training.batch_size == automatic_batch;
-  const std::optional<std::string> resumed = checkpoint ? std::optional(checkpoint->engine) : std::nullopt;
-  // Where rows can lie depends on the engine, and the engine on how they are read.
-  const PlacementChoice placement =
-      place_data(wanted,
-                 {request.config.placement, asking_engines(request.config.engine, resumed),
-                  checkpoint ? std::optional(checkpoint->progress.rows_per_shard) : std::nullopt},
-                 notes);
   data.training = {};  // the placed copy is the one that is used
-  if (chooses_batch) wanted.batch_size = batch_sizes_to_try(wanted.training.rows()).front();
-  const EngineMaker& maker =
-      choose_engine(engines(), request.config.engine, resumed, most_demanding_phase(wanted));
-  TrainingPlan plan = plan_of(training, request.config, wanted);
   LastCheckpoints own_last;
-  plan.last_checkpoints = request.last_checkpoints == nullptr ? &own_last : request.last_checkpoints;
-  const bool has_chosen = checkpoint && checkpoint->progress.chosen_batch > 0;
-  if (chooses_batch && request.batches != nullptr && !has_chosen)
-    request.batches->settle(request.config.engine, notes, wanted, plan);
-  else if (chooses_batch)
-    settle_batch(checkpoint, making(maker, std::nullopt), notes, plan, wanted);
-  WatchedTraining watched(device, listener);
-  TrainingOutcome outcome = train_in_phases(wanted, making(maker, std::move(stopping)), plan,
-                                            std::move(checkpoint), checkpoints, watched, stop);
-  if (outcome.end == TrainingEnd::time_limit)
+  TrainedNetwork trained =
+      train_network({request, std::move(wanted), request.checkpoints, std::move(stopping),
+                     request.last_checkpoints == nullptr ? &own_last : request.last_checkpoints},
+                    listener, notes, stop);
+  if (trained.outcome.end == TrainingEnd::time_limit)
     notes(Severity::warning,
           fmt::format("the time limit was reached after {} of {} epochs; the best model so far is kept",
-                      outcome.progress.epochs.size(), training.epochs));
-  FitResult result = result_of(std::move(outcome), std::move(wanted.network), std::move(data.preparation));
-  const TimeShares shares = time_shares(result.computing_share, result.waiting_share);
-  if (waited_for_data(shares)) notes(Severity::warning, verdict_on(shares, device.is_cuda()));
-  result.model.computed_on = wanted.device;
-  result.gpu = watched.use();
-  result.batch_size = wanted.batch_size;
-  result.steps_per_epoch = wanted.steps_per_epoch();
-  result.learning_rate = plan.config.learning_rate;
+                      trained.outcome.progress.epochs.size(), training.epochs));
+  FitResult result = result_of(std::move(trained), std::move(data.preparation));
   result.model.quantile = quantile_of(training);
   decide(decision, predicted_rows(to_decide_by, result.model.parameters), notes, result);
   if (auto chosen = calibrate_deviations(
@@ -405,9 +318,6 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
             "set "
             "validation_ratio, for example to 0.1");
   }
-  result.engine = maker.name;
-  result.device = device.name();
-  result.placement = config::name_of(placement);
   keep_validation_errors(request.training, data.validation, std::move(held_back), result.model);
   result.checkpoints.last_seconds += own_last.wait();
   return result;

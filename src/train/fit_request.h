@@ -19,6 +19,7 @@
 #include "train/gpu_mode.h"
 #include "train/progress.h"
 #include "train/spec.h"
+#include "train/stage_config.h"
 #include "train/walk_forward_config.h"
 
 namespace stoker {
@@ -128,6 +129,7 @@ struct FitConfig {
   bool tensorboard = false;  // heeded by who keeps the run
   EnsembleConfig ensemble;
   WalkForwardConfig walk_forward;
+  StageConfig stages;
   DecisionConfig decision;
 };
 
@@ -186,6 +188,7 @@ inline config::Fields fields(FitConfig& c) {
                                 "past, block by block")
           .changes_conditions(),
   };
+  for (config::Field& each : fields(c.stages)) all.push_back(std::move(each));
   for (config::Field& each : fields(c.gpu)) all.push_back(std::move(each));
   for (config::Field& each : fields(c.placement)) all.push_back(std::move(each));
   for (config::Field& each : fields(c.decision)) all.push_back(std::move(each));
@@ -230,7 +233,8 @@ struct FitResult {
   std::optional<Solution> solution;       // of a family that is solved
   std::vector<ChosenNumber> chosen;       // on rows held back from training
   std::optional<WalkForwardResult> walk_forward = std::nullopt;
-  std::int64_t steps_per_epoch = 0;  // of a single network; else 0
+  std::vector<StageResult> stages = {};  // that it was trained in
+  std::int64_t steps_per_epoch = 0;      // of a single network; else 0
   // How the structure of a single network changed, as JSON (Progress::structure); of most families empty.
   std::string structure = {};
 };

@@ -341,6 +341,35 @@ FromElsewhere read_from_elsewhere(const std::string& text, Diagnostics& diagnost
   return read<FromElsewhere>(parse_yaml(text, "doc.yaml"), "c", diagnostics);
 }
 
+struct Grouped {
+  std::vector<std::vector<std::string>> groups;
+};
+
+Fields fields(Grouped& c) {
+  return {field("groups", c.groups, "Groups of names")};
+}
+
+TEST(Field, TakesListsOfNamesWhichMayBeNumbers) {
+  Diagnostics diagnostics("");
+  const auto groups = [&](const std::string& text) {
+    return read<Grouped>(parse_yaml("groups: " + text, "doc.yaml"), "c", diagnostics).groups;
+  };
+  const std::vector<std::vector<std::string>> expected{{"0", "b", "true"}, {"1.5"}};
+  EXPECT_EQ(groups("[[0, b, true], [1.5]]"), expected);
+  EXPECT_TRUE(diagnostics.empty());
+  EXPECT_EQ(to_json(write(Grouped{expected})).at("groups"),
+            nlohmann::json::parse(R"([["0","b","true"],["1.5"]])"));
+  groups("[0, [1]]");
+  EXPECT_THAT(diagnostics.text(), HasSubstr("c.groups.0: must be a list of names, such as [a, b]"));
+  groups("[[1], [{a: 1}]]");
+  EXPECT_THAT(diagnostics.text(), HasSubstr("c.groups.1: must hold names, found a map"));
+  groups("many");
+  EXPECT_THAT(diagnostics.text(), HasSubstr("must be a list of lists, such as [[a, b], [c]]"));
+  Grouped c;
+  EXPECT_EQ(json_schema(fields(c)).at("properties").at("groups").at("items").at("type"), "array");
+  EXPECT_THAT(reference_table(fields(c)), HasSubstr("list of lists of names"));
+}
+
 TEST(Field, TakesAWordInPlaceOfANumber) {
   Diagnostics diagnostics("");
   const FromElsewhere read_back = read_from_elsewhere("rows: auto", diagnostics);

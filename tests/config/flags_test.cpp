@@ -20,6 +20,7 @@ struct Settings {
   std::string target_column;
   int epochs = 50;
   std::optional<double> alpha;
+  std::vector<std::vector<std::string>> stages;
   Value extra;
 };
 
@@ -32,6 +33,7 @@ Fields fields(Settings& s) {
       field("target_column", s.target_column, "Column to predict").required(),
       field("epochs", s.epochs, "Passes over the rows").at_least(1),
       field("alpha", s.alpha, "Strength").above(0),
+      field("stages", s.stages, "Groups of names"),
       field("extra", s.extra, "Not for the command line"),
   };
 }
@@ -79,6 +81,11 @@ TEST(Flags, TakeListsByCommasRepeatedOrAsYaml) {
   EXPECT_EQ(given({"--hidden-layers", ""}), json(R"({"hidden_layers": []})"));
   EXPECT_THAT(refusal([] { given({"--hidden-layers", "[1, 2"}); }), HasSubstr("--hidden-layers:1: "));
   EXPECT_THAT(refusal([] { given({"--hidden-layers", "[1]: 2"}); }), HasSubstr("--hidden-layers"));
+}
+
+TEST(Flags, TakeGroupsBySlashesOrAsYaml) {
+  EXPECT_EQ(given({"--stages", "0, 1/b"}), json(R"({"stages": [["0", "1"], ["b"]]})"));
+  EXPECT_EQ(given({"--stages", "[[a/b, 1], [2]]"}), json(R"({"stages": [["a/b", 1], [2]]})"));
 }
 
 TEST(Flags, TakeTheLastOfTwo) {

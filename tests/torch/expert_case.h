@@ -30,6 +30,7 @@ struct ExpertCase {
   bool is_weighted = false;
   bool goes_to_one = false;  // all rows are for the first experts: others stay empty
   std::int64_t batch = 32;
+  bool freezes_inner = false;  // the first layer of the router
 };
 inline std::ostream& operator<<(std::ostream& out, const ExpertCase& each) {
   return out << each.name;
@@ -97,6 +98,9 @@ inline EngineRequest expert_request(const ExpertCase& each, std::int64_t columns
   request.training = rows_for_experts(each, 203, columns, 3);
   request.validation = rows_for_experts(each, 50, columns, 4);
   request.initial_parameters = initial_parameters(request.network, 8);
+  if (each.freezes_inner)
+    for (const ParameterSpec& spec : parameter_specs(request.network))
+      if (spec.is_trained && !spec.name.starts_with("router.inner.")) request.unfrozen.push_back(spec.name);
   if (each.goes_to_one)
     for (NamedArray& array : request.initial_parameters)
       if (array.name == "router.outer.bias")

@@ -109,7 +109,9 @@ INSTANTIATE_TEST_SUITE_P(
                    .load_balance = 0.3,
                    .router_z = 0.1,
                    .is_weighted = true},
-        ExpertCase{.name = "WholeBatch", .batch = 203}),
+        ExpertCase{.name = "WholeBatch", .batch = 203},
+        ExpertCase{.name = "FrozenInner", .freezes_inner = true},
+        ExpertCase{.name = "FrozenInnerClipped", .max_grad_norm = 0.1, .freezes_inner = true}),
     [](const auto& each) { return each.param.name; });
 
 TEST(ExpertEngine, CountsWhoAnswers) {

@@ -37,6 +37,7 @@ std::string experts_problem(const EngineRequest& request, const ExpertShape& sha
   EngineRequest of_task = request;
   of_task.losses = {request.loss()};
   of_task.network.outputs = shape.outputs;
+  if (trains_all_but_inner_router(request)) of_task.unfrozen.clear();
   std::string problem = fused::refusal_of_any(of_task);
   return problem.empty() ? expert_refusal(request, shape) : problem;
 }

@@ -9,6 +9,7 @@
 #include "predict/evaluate.h"
 #include "predict/even_rows.h"
 #include "train/fit.h"
+#include "train/fit_stages.h"
 #include "train/variants.h"
 #include "train/walk_forward.h"
 
@@ -42,6 +43,8 @@ config::Value check_training(const config::Value& config, const std::string& pat
     diagnostics.add(line_of(config, "ensemble"), path + ".ensemble.variants", problem);
   if (const std::string problem = problem_of(settings.fit.decision); !problem.empty())
     diagnostics.add(line_of(config, "threshold_metric"), path + ".threshold_metric", problem);
+  if (const std::string problem = problem_of_stages(settings.fit); !problem.empty())
+    diagnostics.add(line_of(config, "stages"), path + ".stages", problem);
   if (const std::string problem = problem_of(settings.fit.placement); !problem.empty())
     diagnostics.add(line_of(config, "preload_to_gpu"), path + ".preload_to_gpu", problem);
   for (const std::string& column : settings.preparation.feature_columns) {

@@ -53,6 +53,16 @@ std::string expert_refusal(const EngineRequest& request, const ExpertShape& shap
   return "";
 }
 
+bool trains_all_but_inner_router(const EngineRequest& request) {
+  const auto is_trained = [&](const std::string& name) {
+    return std::ranges::find(request.unfrozen, name) != request.unfrozen.end();
+  };
+  if (request.unfrozen.empty()) return false;
+  for (const ParameterSpec& each : parameter_specs(request.network))
+    if (each.is_trained && is_trained(each.name) == each.name.starts_with("router.inner.")) return false;
+  return true;
+}
+
 ExpertEngine::ExpertEngine(const EngineRequest& request, const Kernels& kernels, int threads)
     : ExpertEngine(request, ExpertLayout(expert_shape(request.network).value()), kernels, threads) {}
 
@@ -69,6 +79,12 @@ ExpertEngine::ExpertEngine(const EngineRequest& request, const ExpertLayout& lay
   check_classes(request);
   make_buffers();
   router_ = layout_.router_in(network_);
+  learning_router_ = router_;
+  inner_is_frozen_ = trains_all_but_inner_router(request);
+  if (inner_is_frozen_) {
+    learning_router_.layer_count = 1;
+    learning_router_.layers[0] = router_.layers[1];
+  }
   for (std::int64_t e = 0; e < layout_.shape.room(); ++e) experts_.push_back(layout_.expert_in(network_, e));
   make_bench();
   find_living();
@@ -210,7 +226,7 @@ void ExpertEngine::sum_gradients(std::int64_t rows) {
 
 void ExpertEngine::change_weights(const Update& update) {
   auto work = [&](std::int64_t item) {
-    if (item == 0) return kernels_.update(router_, gradients_, update);
+    if (item == 0) return kernels_.update(learning_router_, gradients_, update);
     const std::int32_t expert = living_[static_cast<std::size_t>(item - 1)];
     kernels_.update(experts_[static_cast<std::size_t>(expert)], gradients_ + layout_.expert_at(expert),
                     update);

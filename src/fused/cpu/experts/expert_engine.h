@@ -12,6 +12,9 @@ namespace stoker::fused_cpu {
 // Why it cannot train this mixture, or "".
 std::string expert_refusal(const EngineRequest& request, const ExpertShape& shape);
 
+// What a stage of a training may leave as it is: the first layer of the router, and nothing else.
+bool trains_all_but_inner_router(const EngineRequest& request);
+
 // A training of the family of model/experts.h in the frame that all on a CPU have. A batch is one slice: its
 // rows are sorted by expert, in the order of the batch, and each expert is the work of one thread, whose
 // gradients go straight into the weights. Results do not depend on the number of threads.
@@ -72,11 +75,15 @@ class ExpertEngine : public FramedEngine {
   void add_losses_of_router(std::int64_t count, std::int64_t rows);
   void teach(const Group& group, Gradients what, const Update& update);
   Workspace space_of(const Group& group) const;
+  Workspace space_of_router(std::int64_t count) const;
 
   std::int64_t top_k() const { return layout_.shape.settings.top_k; }
 
   ExpertLayout layout_;
   Network router_;
+  // What of it learns: all, or its second layer alone.
+  Network learning_router_;
+  bool inner_is_frozen_ = false;
   std::vector<Network> experts_;      // of all of the room
   std::vector<std::int32_t> living_;  // in their order
   Rows training_rows_;

@@ -30,6 +30,18 @@ Workspace ExpertEngine::space_of(const Group& group) const {
   return part_of(asked_, layout_.expert, group.first, group.rows);
 }
 
+Workspace ExpertEngine::space_of_router(std::int64_t count) const {
+  Workspace space = routed_;
+  space.rows = padded(count, row_block);
+  space.gradients = gradients_;
+  if (inner_is_frozen_) {
+    space.active[0] = routed_.active[1];
+    space.active[1] = routed_.active[2];
+    space.deltas[0] = routed_.deltas[1];
+  }
+  return space;
+}
+
 void ExpertEngine::run_slice(std::int64_t, std::int64_t, std::int64_t count, std::int64_t rows,
                              Gradients what, const Update& update) {
   forward(count, true);
@@ -56,11 +68,9 @@ void ExpertEngine::run_slice(std::int64_t, std::int64_t, std::int64_t count, std
     add_losses_of_router(count, rows);
   }
 
-  Workspace routed = routed_;
-  routed.rows = padded(count, row_block);
-  routed.gradients = gradients_;
+  const Workspace routed = space_of_router(count);
   auto work = [&](std::int64_t item) {
-    if (item == 0) return kernels_.backward(router_, routed, Dropout{}, what, update);
+    if (item == 0) return kernels_.backward(learning_router_, routed, Dropout{}, what, update);
     teach(groups_[static_cast<std::size_t>(item - 1)], what, update);
   };
   pool_.share(std::ssize(groups_) + 1, work);

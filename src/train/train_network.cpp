@@ -1,0 +1,124 @@
+#include "train/train_network.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "train/checkpoints.h"
+#include "train/choose_batch.h"
+#include "train/chosen_batches.h"
+#include "train/engines.h"
+#include "train/phases.h"
+#include "train/place_data.h"
+#include "train/verdict.h"
+#include "train/watch_gpu.h"
+
+namespace stoker {
+namespace {
+
+TrainingPlan plan_of(const NetworkToTrain& work) {
+  const FitConfig& config = work.request.config;
+  TrainingPlan plan{.config = work.request.spec.training,
+                    .rows = work.wanted.training.rows(),
+                    .steps_per_epoch = work.wanted.steps_per_epoch(),
+                    .time_limit = config.time_limit,
+                    .checkpoint_seconds = config.checkpoint_seconds,
+                    .keep = config.keep};
+  plan.keeps_best = work.keeps_best;
+  plan.structure = work.structure;
+  plan.last_checkpoints = work.last_checkpoints;
+  return plan;
+}
+
+// A batch that was to be chosen: as the checkpoint says, or the fastest.
+void settle_batch(const std::optional<Checkpoint>& checkpoint, const MakeEngine& make, const Notes& notes,
+                  TrainingPlan& plan, EngineRequest& request) {
+  const std::int64_t before = checkpoint ? checkpoint->progress.chosen_batch : 0;
+  take_batch(before > 0 ? before : choose_batch(request, make, notes), request, plan);
+}
+
+// Where a resumed training stands, told to the person.
+std::optional<Checkpoint> resumed_from(const FitRequest& request, Checkpoints& checkpoints,
+                                       const Notes& notes) {
+  if (!request.resume) {
+    checkpoints.clear();
+    return std::nullopt;
+  }
+  std::optional<Checkpoint> checkpoint = checkpoints.newest();
+  notes(Severity::info, checkpoint
+                            ? fmt::format("resumed after step {}", checkpoint->progress.next_step)
+                            : "there is no checkpoint to resume from; training starts at the beginning");
+  return checkpoint;
+}
+
+}  // namespace
+
+TrainedNetwork train_network(NetworkToTrain work, TrainingListener& listener, const Notes& notes,
+                             const StopSignal& stop) {
+  const FitRequest& request = work.request;
+  EngineRequest& wanted = work.wanted;
+  Checkpoints checkpoints(work.checkpoints, identity_of(wanted), notes, request.config.keep);
+  std::optional<Checkpoint> checkpoint = resumed_from(request, checkpoints, notes);
+  const bool chooses_batch = request.spec.training.batch_size == automatic_batch;
+  const std::optional<std::string> resumed = checkpoint ? std::optional(checkpoint->engine) : std::nullopt;
+  TrainedNetwork trained;
+  // Where rows can lie depends on the engine, and the engine on how they are read.
+  trained.placement =
+      place_data(wanted,
+                 {request.config.placement, asking_engines(request.config.engine, resumed),
+                  checkpoint ? std::optional(checkpoint->progress.rows_per_shard) : std::nullopt},
+                 notes);
+  if (chooses_batch) wanted.batch_size = batch_sizes_to_try(wanted.training.rows()).front();
+  const EngineMaker& maker =
+      choose_engine(engines(), request.config.engine, resumed, most_demanding_phase(wanted));
+  TrainingPlan plan = plan_of(work);
+  const bool has_chosen = checkpoint && checkpoint->progress.chosen_batch > 0;
+  if (chooses_batch && request.batches != nullptr && !has_chosen)
+    request.batches->settle(request.config.engine, notes, wanted, plan);
+  else if (chooses_batch)
+    settle_batch(checkpoint, making(maker, std::nullopt), notes, plan, wanted);
+  WatchedTraining watched(wanted.device, listener);
+  trained.outcome = train_in_phases(wanted, making(maker, std::move(work.stopping)), plan,
+                                    std::move(checkpoint), checkpoints, watched, stop);
+  const Progress& progress = trained.outcome.progress;
+  const TimeShares shares = time_shares(progress.computing_share(), progress.waiting_share());
+  if (waited_for_data(shares)) notes(Severity::warning, verdict_on(shares, wanted.device.is_cuda()));
+  trained.gpu = watched.use();
+  trained.device = wanted.device;
+  trained.engine = maker.name;
+  trained.batch_size = wanted.batch_size;
+  trained.steps_per_epoch = wanted.steps_per_epoch();
+  trained.learning_rate = plan.config.learning_rate;
+  trained.network = std::move(wanted.network);
+  return trained;
+}
+
+FitResult result_of(TrainedNetwork trained, Preparation preparation) {
+  TrainingOutcome& outcome = trained.outcome;
+  FitResult result;
+  result.model = {std::move(trained.network), std::move(preparation), std::move(outcome.parameters),
+                  std::nullopt};
+  result.end = outcome.end;
+  for (const EpochReport& epoch : outcome.progress.epochs)
+    if (epoch.record.is_best) result.best_epoch = epoch.record.epoch;
+  result.steps = outcome.progress.next_step;
+  result.seconds = outcome.progress.seconds;
+  result.computing_share = outcome.progress.computing_share();
+  result.waiting_share = outcome.progress.waiting_share();
+  result.checkpoints = outcome.progress.checkpoints;
+  result.epochs = std::move(outcome.progress.epochs);
+  result.adjustments = std::move(outcome.progress.adjustments.said);
+  result.structure = std::move(outcome.progress.structure);
+  result.precision = outcome.precision;
+  result.memory = outcome.memory;
+  result.model.computed_on = trained.device;
+  result.gpu = trained.gpu;
+  result.batch_size = trained.batch_size;
+  result.steps_per_epoch = trained.steps_per_epoch;
+  result.learning_rate = trained.learning_rate;
+  result.engine = std::move(trained.engine);
+  result.device = trained.device.name();
+  result.placement = config::name_of(trained.placement);
+  return result;
+}
+
+}  // namespace stoker
