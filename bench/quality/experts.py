@@ -22,7 +22,7 @@ def accuracy(options, kind, seed):
     with tempfile.TemporaryDirectory() as place:
         flags = [*KINDS[kind], *(["--experts", str(options.experts)] if kind == "experts" else [])]
         subprocess.run([options.program, "train", options.data, *flags, *SETTINGS, "--epochs", str(options.epochs),
-                        "--device", options.device, "--seed", str(seed), "--out", place], check=True)
+                        "--device", options.device, "--seed", str(seed), "--out", place], check=True, stdout=subprocess.DEVNULL)
         (record,) = pathlib.Path(place).glob("*/run.json")
         run = json.loads(record.read_text())
         metrics = {each["name"]: each["value"] for each in run["results"][0]["metrics"]}

@@ -52,7 +52,7 @@ def measured(options, kind, replay, seed):
     with tempfile.TemporaryDirectory() as place:
         subprocess.run([options.program, "train", options.data, *KINDS[kind], *SETTINGS, "--epochs", str(options.epochs),
                         "--stages", options.stages, "--stage-replay", str(replay), "--device", options.device,
-                        "--seed", str(seed), "--out", place], check=True)
+                        "--seed", str(seed), "--out", place], check=True, stdout=subprocess.DEVNULL)
         (record,) = pathlib.Path(place).glob("*/run.json")
         last = set(options.stages.split("/")[-1].split(","))
         run = json.loads(record.read_text())

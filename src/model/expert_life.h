@@ -21,6 +21,7 @@ struct ExpertLife {
   std::int64_t prune_idle_steps = 5000;
   std::int64_t prune_activations = 100;
   std::int64_t newborn_steps = 2000;
+  double newest_kept = 0.99;
 };
 
 inline config::Fields fields(ExpertLife& c) {
@@ -62,6 +63,12 @@ inline config::Fields fields(ExpertLife& c) {
       config::field("newborn_steps", c.newborn_steps,
                     "mixture_of_experts: steps for which a new expert is neither merged nor removed")
           .within(0, 1'000'000'000),
+      config::field(
+          "newest_kept", c.newest_kept,
+          "mixture_of_experts, in stages without replay: share of the rows of the newest stage that "
+          "the gate must leave to its own experts; with less, more is left of the classes of earlier "
+          "stages")
+          .within(0, 1),
   };
 }
 

@@ -24,7 +24,6 @@ using Matrix = Eigen::MatrixXd;
 constexpr std::int64_t widest_gate = 2048;  // of what the first layer of a router puts out
 constexpr double gate_ridge = 1e-4;         // of the mean square
 constexpr double gate_strength = 40;        // of its answers from 0 to 1, beside the scores of a router
-constexpr double kept_by_newest = 0.97;     // of its own rows
 constexpr const char* products_name = "gate.products";  // [width + 1, width + 1] of all stages
 constexpr const char* sums_name = "gate.sums";          // [stages, width + 1]
 constexpr const char* answers_name = "gate.answers";    // [stages, width + 1], as they are in the router
@@ -99,7 +98,7 @@ Matrix with_rows(const Matrix& few, std::int64_t rows) {
 
 // Answers to which stage a row is like: [stages, width + 1]. The newest one gets as much on top as most of
 // its own rows need to stay with it.
-Matrix gate_of(const Matrix& products, const Matrix& sums, const Matrix& newest_rows) {
+Matrix gate_of(const Matrix& products, const Matrix& sums, const Matrix& newest_rows, double kept) {
   Matrix ridge = products;
   ridge.diagonal().array() += gate_ridge * products.diagonal().mean();
   Matrix answers = ridge.llt().solve(sums.transpose()).transpose();
@@ -110,7 +109,7 @@ Matrix gate_of(const Matrix& products, const Matrix& sums, const Matrix& newest_
     lead.push_back(scores(row, last) - scores.row(row).head(last).maxCoeff());
   if (lead.empty()) return answers;
   const auto at =
-      lead.begin() + static_cast<std::ptrdiff_t>((1 - kept_by_newest) * static_cast<double>(lead.size()));
+      lead.begin() + static_cast<std::ptrdiff_t>((1 - kept) * static_cast<double>(lead.size() - 1));
   std::ranges::nth_element(lead, at);
   answers(last, answers.cols() - 1) += std::max(0.0, -*at);
   return answers;
@@ -237,7 +236,7 @@ std::vector<StructureEvent> end_stage_of_experts(const StageMoment& moment, cons
     each.seen_rows.clear();
     ++woken;
   }
-  const Matrix answers = gate_of(products, sums, rows);
+  const Matrix answers = gate_of(products, sums, rows, shape.settings.life.newest_kept);
   put_gate(answers, matrix_of(kept, answers_name, columns), shape.settings.temperature, graph, arrays, "");
   keep(kept, answers_name, answers);
   memory["graph"] = to_json(graph);
