@@ -51,7 +51,8 @@ class Recommendation {
       stop_early();
       choose_kinds_of_members();
     } else {
-      if (set(settings_.model, "validation_ratio", 1.0 / folds) || validates()) stop_early();
+      const bool is_watched = set(settings_.model, "validation_ratio", 1.0 / folds) || validates();
+      if (is_watched && !is_staged()) stop_early();
       if (embeds()) set(settings_.train, "scaling", "quantile");
     }
     return std::move(settings_);
@@ -152,10 +153,14 @@ class Recommendation {
     return 6 * weights * static_cast<double>(shape_.rows) * static_cast<double>(epochs());
   }
 
+  // Every stage is one network, trained to its end.
+  bool is_staged() const { return settings_.train.find("stages") != nullptr; }
+
   bool is_ensemble() {
     if (Value* given = settings_.train.find("ensemble"))
       return set(*given, "folds", folds) || integer_in(given->find("folds")) > 0;
     // Experts are many models already.
+    if (is_staged()) return false;
     if (settings_.model.find("validation_ratio") != nullptr || !has_field("hidden_layers") || changes_)
       return false;
     if (work() * folds > work_for_an_ensemble) return false;

@@ -60,6 +60,13 @@ TEST(Recommended, AnEnsembleIsTrainedWhereItCostsSeconds) {
   EXPECT_EQ(with_automatic_batch.model.at("batch_size"), "auto");
 }
 
+TEST(Recommended, StagesAreTrainedByOneNetworkToTheirEnd) {
+  const Settings staged = recommended(flowers, "{}", "stages: [[a], [b]]");
+  EXPECT_FALSE(staged.train.contains("ensemble"));
+  EXPECT_FALSE(staged.model.contains("early_stopping_patience"));
+  EXPECT_GT(staged.model.at("validation_ratio"), 0);
+}
+
 TEST(Recommended, MembersSeeNumbersInTwoWays) {
   const json of_numbers = recommended(houses).train.at("ensemble").at("variants");
   EXPECT_EQ(of_numbers.at("near").at("scaling"), "robust");
