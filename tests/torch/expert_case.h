@@ -3,6 +3,7 @@
 #include <cmath>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "base/random.h"
 #include "engine/engine.h"
@@ -30,6 +31,8 @@ struct ExpertCase {
   bool is_weighted = false;
   bool goes_to_one = false;  // all rows are for the first experts: others stay empty
   std::int64_t batch = 32;
+  std::int64_t columns = 9;
+  std::vector<std::int64_t> hidden{24, 10};
 };
 inline std::ostream& operator<<(std::ostream& out, const ExpertCase& each) {
   return out << each.name;
@@ -68,7 +71,7 @@ inline ExpertSettings expert_settings_of(const ExpertCase& each) {
   settings.experts = each.experts;
   settings.max_experts = each.room;
   settings.top_k = each.top_k;
-  settings.hidden_layers = {24, 10};
+  settings.hidden_layers = each.hidden;
   settings.dropout = each.dropout;
   settings.temperature = each.temperature;
   settings.router_noise = each.noise;
@@ -77,7 +80,8 @@ inline ExpertSettings expert_settings_of(const ExpertCase& each) {
   return settings;
 }
 
-inline EngineRequest expert_request(const ExpertCase& each, std::int64_t columns = 9) {
+inline EngineRequest expert_request(const ExpertCase& each) {
+  const std::int64_t columns = each.columns;
   const std::int64_t behind = (each.load_balance > 0 ? 1 : 0) + (each.router_z > 0 ? 1 : 0);
   EngineRequest request;
   request.network = {"mixture_of_experts",
