@@ -4,8 +4,6 @@
 #include <optional>
 
 #include "base/error.h"
-#include "engine/request_check.h"
-#include "fused/cpu/experts/expert_engine.h"
 #include "fused/cpu/fused_cpu_engine.h"
 #include "fused/cpu/sets/set_engine.h"
 
@@ -30,17 +28,6 @@ std::string shape_problem(const MlpShape& shape) {
   return "";
 }
 
-// The losses that a mixture of experts has of its own are the engine's work; the one of the task is asked for
-// as another network's.
-std::string experts_problem(const EngineRequest& request, const ExpertShape& shape) {
-  if (std::string problem = request_problem(request); !problem.empty()) return problem;
-  EngineRequest of_task = request;
-  of_task.losses = {request.loss()};
-  of_task.network.outputs = shape.outputs;
-  std::string problem = fused::refusal_of_any(of_task);
-  return problem.empty() ? expert_refusal(request, shape) : problem;
-}
-
 }  // namespace
 
 std::string refusal(const EngineRequest& request) {
@@ -52,7 +39,7 @@ std::string refusal(const EngineRequest& request) {
     return problem.empty() ? set_refusal(request, *sets) : problem;
   }
   if (const std::optional<ExpertShape> experts = expert_shape(request.network))
-    return experts_problem(request, *experts);
+    return fused::refusal_of_experts(request, *experts);
   const std::string problem = fused::refusal_of_both(request);
   return problem.empty() ? shape_problem(mlp_shape(request.network).value()) : problem;
 }

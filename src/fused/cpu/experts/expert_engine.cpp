@@ -14,8 +14,6 @@
 namespace stoker::fused_cpu {
 namespace {
 
-constexpr std::size_t most_hidden_layers_of_expert = 8;
-constexpr std::int64_t most_expert_width = 4096;
 constexpr std::int64_t most_threads_of_experts = 64;
 
 Slices one_slice(const EngineRequest& request) {
@@ -37,21 +35,6 @@ void check_classes(const EngineRequest& request) {
 }
 
 }  // namespace
-
-std::string expert_refusal(const EngineRequest& request, const ExpertShape& shape) {
-  const std::vector<std::int64_t>& hidden = shape.settings.hidden_layers;
-  if (hidden.size() > most_hidden_layers_of_expert)
-    return fmt::format("it trains experts of 1 to {} hidden layers, not {}", most_hidden_layers_of_expert,
-                       hidden.size());
-  std::int64_t widest = std::max(shape.inputs, shape.outputs);
-  for (const std::int64_t each : hidden) widest = std::max(widest, each);
-  if (widest > most_expert_width)
-    return fmt::format("it trains experts of layers of 1 to {} inputs and outputs, not {}", most_expert_width,
-                       widest);
-  if (request.loss().kind == Loss::gaussian) return "it does not have the gaussian loss";
-  if (request.network.inputs.front().type != DType::float32) return "it reads one row of 32-bit floats";
-  return "";
-}
 
 ExpertEngine::ExpertEngine(const EngineRequest& request, const Kernels& kernels, int threads)
     : ExpertEngine(request, ExpertLayout(expert_shape(request.network).value()), kernels, threads) {}

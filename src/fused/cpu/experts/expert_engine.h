@@ -9,9 +9,6 @@
 
 namespace stoker::fused_cpu {
 
-// Why it cannot train this mixture, or "".
-std::string expert_refusal(const EngineRequest& request, const ExpertShape& shape);
-
 // A training of the family of model/experts.h in the frame that all on a CPU have. A batch is one slice: its
 // rows are sorted by expert, in the order of the batch, and each expert is the work of one thread, whose
 // gradients go straight into the weights. Results do not depend on the number of threads.
