@@ -109,7 +109,10 @@ INSTANTIATE_TEST_SUITE_P(
                    .load_balance = 0.3,
                    .router_z = 0.1,
                    .is_weighted = true},
-        ExpertCase{.name = "WholeBatch", .batch = 203}),
+        ExpertCase{.name = "WholeBatch", .batch = 203},
+        ExpertCase{.name = "ManyAndFew", .experts = 40, .room = 50, .batch = 77},
+        ExpertCase{
+            .name = "Wide", .max_grad_norm = 0.5, .batch = 128, .columns = 70, .hidden = {50, 33, 72}}),
     [](const auto& each) { return each.param.name; });
 
 TEST(ExpertEngine, CountsWhoAnswers) {

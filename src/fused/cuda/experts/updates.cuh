@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "fused/cuda/experts/routing.cuh"
 #include "fused/cuda/plan.h"
 
@@ -96,18 +98,20 @@ struct TileGradient {
   }
 };
 
-// Calls visit(tile, ...) for those tiles of all networks that this warp has.
-template <class Format, class OfRouter, class OfExpert>
-__device__ __forceinline__ void each_changed_tile(const ExpertWork& work, int warps, OfRouter&& of_router,
-                                                  OfExpert&& of_expert) {
+// Calls visit(format, number, tile) for those tiles of all networks that this warp has.
+template <class Format, class Visit>
+__device__ __forceinline__ void each_changed_tile(const ExpertWork& work, int warps, Visit&& visit) {
   const int routers = changed_tiles_of_router(work.layout);
   const int total = routers + *work.living_count * changed_tiles_of_expert(work.layout);
   for (int number = static_cast<int>(blockIdx.x) * warps + own_warp(); number < total;
        number += static_cast<int>(gridDim.x) * warps) {
-    if (number < routers) {
-      of_router(number, tile_of_router(work, number));
+    const bool is_router = number < routers;
+    const ChangedTile changed =
+        is_router ? tile_of_router(work, number) : tile_of_expert(work, number - routers);
+    if (std::is_same_v<Format, Fp32> || !is_router) {
+      visit(Format{}, number, changed);
     } else {
-      of_expert(number, tile_of_expert(work, number - routers));
+      visit(Fp32{}, number, changed);
     }
   }
 }
@@ -119,9 +123,9 @@ struct Norms {
   static constexpr int bytes = 0;
 
   __device__ __forceinline__ void operator()(const ExpertWork& work, char*) const {
-    each_changed_tile<Format>(
-        work, threads / 32, [&](int number, const ChangedTile& changed) { put<Fp32>(work, number, changed); },
-        [&](int number, const ChangedTile& changed) { put<Format>(work, number, changed); });
+    each_changed_tile<Format>(work, threads / 32, [&](auto format, int number, const ChangedTile& changed) {
+      put<decltype(format)>(work, number, changed);
+    });
   }
 
  private:
@@ -175,10 +179,9 @@ struct Change {
   __device__ __forceinline__ void operator()(const ExpertWork& work, char*) const {
     const UpdateStep step = work.steps[work.counters->current_step - *work.first_step];
     const float factor = work.max_grad_norm > 0 ? *work.clip_factor : 1.0F;
-    each_changed_tile<Format>(
-        work, threads / 32,
-        [&](int, const ChangedTile& changed) { change<Fp32>(work, changed, step, factor); },
-        [&](int, const ChangedTile& changed) { change<Format>(work, changed, step, factor); });
+    each_changed_tile<Format>(work, threads / 32, [&](auto format, int, const ChangedTile& changed) {
+      change<decltype(format)>(work, changed, step, factor);
+    });
   }
 
  private:
@@ -222,12 +225,13 @@ struct Change {
     const std::int64_t first = changed.network + layer.weights +
                                static_cast<std::int64_t>(output) * layer.inputs + changed.input +
                                4 * (own_lane() % 4);
-    // On their way while the gradient is added up.
+    // Weights and moments only now: what is added up leaves no registers for them, and other warps fill the
+    // time that they take to come.
+    const TileGradient<Of> gradient(changed);
     State states[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       if (i % 2 == 0 || changed.is_wide) states[i].load(work, first + i / 2 * layer.inputs + i % 2 * 16);
-    const TileGradient<Of> gradient(changed);
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       if (i % 2 == 1 && !changed.is_wide) continue;
