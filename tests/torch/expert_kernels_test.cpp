@@ -7,8 +7,8 @@
 #include "fused/cpu/experts/expert_engine.h"
 #include "fused/cuda/experts/flat.h"
 #include "fused/cuda/experts/plan.h"
-#include "fused/cuda/experts/step.cuh"
 #include "kernels/end_epoch.h"
+#include "torch/emulated/expert_launch.h"
 #include "torch/expert_case.h"
 #include "torch/training_case.h"
 
@@ -40,17 +40,6 @@ class Fenced {
  private:
   static constexpr std::size_t fence = 256;
   std::deque<std::vector<std::uint8_t>> all_;
-};
-
-struct EmulatedLaunch {
-  const experts::ExpertWork& work;
-
-  template <class Part>
-  void operator()(const Part& part, int blocks) const {
-    if (*work.stopped != 0) return;
-    emulated::Cluster grid(blocks, Part::threads, Part::bytes);
-    grid.run([&] { part(work, grid.memory(grid.block())); });
-  }
 };
 
 // A training as the engine frames it, in host memory.
@@ -142,7 +131,7 @@ struct EmulatedExperts {
     for (std::int64_t i = 0; i < count; ++i) {
       kernels::begin_step(begin);
       experts::with_operands(work, [&](auto format) {
-        experts::take_step<decltype(format)>(work, blocks, EmulatedLaunch{work});
+        experts::take_step<decltype(format)>(work, blocks, emulated::LaunchedExperts{work});
       });
     }
   }
@@ -158,7 +147,7 @@ struct EmulatedExperts {
       validation.fixed_rows = std::min(work.batch, rows - first);
       for (int i = 0; i < count; ++i) kernels::gather_rows(gathers[i], first, validation.fixed_rows);
       experts::with_operands(validation, [&](auto format) {
-        experts::pass_forward<decltype(format)>(validation, blocks, EmulatedLaunch{validation});
+        experts::pass_forward<decltype(format)>(validation, blocks, emulated::LaunchedExperts{validation});
       });
     }
   }
@@ -166,7 +155,7 @@ struct EmulatedExperts {
   void end_epoch() {
     validate();
     counters.record_count = 0;
-    EmulatedLaunch{work}(experts::TakeValues{}, 1);
+    emulated::LaunchedExperts{work}(experts::TakeValues{}, 1);
     kernels::EndEpoch end;
     end.row_sums = row_sums.data();
     end.row_sum_count = std::ssize(row_sums);
@@ -181,7 +170,7 @@ struct EmulatedExperts {
     end.best_loss = &best_loss;
     end.stopped = &stopped;
     kernels::end_epoch(end);
-    EmulatedLaunch{work}(experts::KeepBest{}, blocks);
+    emulated::LaunchedExperts{work}(experts::KeepBest{}, blocks);
   }
 
   NamedArrays arrays(const std::vector<float>& flat, const char* prefix) const {

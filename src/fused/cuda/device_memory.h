@@ -42,6 +42,11 @@ Array device_memory(std::size_t count, Device device, Stream stream) {
   return array;
 }
 
+// Of the host, where copies to and from the GPU do not hold it up.
+inline Array pinned_memory(std::size_t bytes) {
+  return Array(DType::uint8, {static_cast<std::int64_t>(bytes)}, Memory::pinned);
+}
+
 // Of all engines together, so far: copies by upload(), and times that the host has waited for a GPU.
 inline std::atomic<std::int64_t> upload_count{0};
 inline std::atomic<std::int64_t> wait_count{0};

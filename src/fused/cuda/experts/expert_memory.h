@@ -41,11 +41,11 @@ struct ExpertMemory {
         features(floats(work.batch * work.layout.router[0].inputs, request, stream)),
         targets(floats(work.batch * std::max<std::int64_t>(2, work.losses.width), request, stream)),
         weights(floats(work.batch, request, stream)),
-        staged_steps(pinned(sizeof(StepTable))),
-        seen_counters(pinned(sizeof(kernels::StepCounters))),
-        seen_stopped(pinned(sizeof(float))),
-        seen_lines(pinned(lines.bytes())),
-        seen_values(pinned(values.bytes())) {}
+        staged_steps(pinned_memory(sizeof(StepTable))),
+        seen_counters(pinned_memory(sizeof(kernels::StepCounters))),
+        seen_stopped(pinned_memory(sizeof(float))),
+        seen_lines(pinned_memory(lines.bytes())),
+        seen_values(pinned_memory(values.bytes())) {}
 
   std::uint64_t bytes() const {
     std::uint64_t sum = 0;
@@ -76,9 +76,6 @@ struct ExpertMemory {
   }
   static Array floats(std::int64_t count, const EngineRequest& request, Stream stream) {
     return of<float>(count, request, stream);
-  }
-  static Array pinned(std::size_t bytes) {
-    return Array(DType::uint8, {static_cast<std::int64_t>(bytes)}, Memory::pinned);
   }
 };
 
