@@ -160,6 +160,18 @@ TEST_P(ExpertFrameAlone, TakesAStateWithAnotherNumberOfExperts) {
             203);
 }
 
+TEST_P(ExpertFrameAlone, ValidatesMoreRowsThanItTakesAtOnce) {
+  EngineRequest request = test::expert_request(GetParam());
+  request.validation = test::rows_for_experts(GetParam(), 1100, GetParam().columns, 4);
+  request.batch_size = 203;
+  const auto engine = make_engine(request);
+  fused_cpu::ExpertEngine plain(request);
+  const EpochRecord found = engine->run({0, {0.01F}}).finished_epochs.at(0);
+  const EpochRecord expected = plain.run({0, {0.01F}}).finished_epochs.at(0);
+  EXPECT_NEAR(found.validation_loss.value(), expected.validation_loss.value(), 1e-5);
+  EXPECT_NEAR(found.train_loss, expected.train_loss, 1e-5);
+}
+
 TEST_P(ExpertFrameAlone, StopsEarlyAndKeepsTheBest) {
   EngineRequest request = test::expert_request(GetParam());
   request.patience = 1;
