@@ -70,22 +70,39 @@ struct Route {
     const float* inner = work.inner + static_cast<std::int64_t>(row) * outer.inputs;
     float* scores = scores_of(work, row);
     const int living = *work.living_count, lane = own_lane();
-    for (int i = own_warp(); i < living; i += threads / 32) {
-      const int expert = work.living[i];
-      const float* weights =
-          work.parameters + outer.weights + static_cast<std::int64_t>(expert) * outer.inputs;
-      float sum = 0;
-      for (int at = 4 * lane; at < outer.inputs; at += 128) {
-        const float4 value = four_at(inner + at), weight = four_at(weights + at);
-        sum += value.x * weight.x + value.y * weight.y + (value.z * weight.z + value.w * weight.w);
+    constexpr int warps = threads / 32, at_once = 4;  // experts of a warp, so that no sum waits for another
+    for (int base = own_warp(); base < living; base += warps * at_once) {
+      const float* weights[at_once];
+      float sums[at_once] = {};
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        const int number = base + warps * i;
+        const std::int64_t expert = work.living[number < living ? number : base];
+        weights[i] = work.parameters + outer.weights + expert * outer.inputs;
       }
-      sum = sum_over_warp(sum);
-      if (lane == 0) scores[expert] = sum + work.parameters[outer.biases + expert];
+      for (int at = 4 * lane; at < outer.inputs; at += 128) {
+        const float4 value = four_at(inner + at);
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) {
+          const float4 weight = four_at(weights[i] + at);
+          sums[i] += value.x * weight.x + value.y * weight.y + (value.z * weight.z + value.w * weight.w);
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        sums[i] = sum_over_warp(sums[i]);
+        const int number = base + warps * i;
+        if (lane != 0 || number >= living) continue;
+        const int expert = work.living[number];
+        scores[expert] = sums[i] + work.parameters[outer.biases + expert];
+      }
     }
   }
 
   // A score that is not a number is below all others.
-  __device__ __forceinline__ static float held(float score) { return score == score ? score : -INFINITY; }
+  __device__ __forceinline__ static float held(float score) {
+    return score == score ? score : -INFINITY;
+  }
 
   __device__ __forceinline__ static void choose(const ExpertWork& work, int row) {
     float* scores = scores_of(work, row);
@@ -176,6 +193,7 @@ struct Sort {
                                              bool places) {
     const int lane = own_lane();
     int count = 0;
+#pragma unroll 4
     for (int base = 0; base < pairs; base += 32) {
       const int pair = base + lane;
       const bool is_it = pair < pairs && work.chosen[pair] == expert;
