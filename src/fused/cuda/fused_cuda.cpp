@@ -89,7 +89,7 @@ std::string slower_alone(const EngineRequest& request) {
 
 std::string only_by_name(const EngineRequest& request) {
   if (!request.device.is_cuda() || !has_experts(request)) return "";
-  return "its kernels for mixtures of experts have not been measured on a GPU yet; engine: fused takes them";
+  return "its kernels for mixtures of experts have not run on a GPU yet; engine: fused takes them";
 }
 
 void compile_ahead(std::span<const EngineRequest> group, const StopSignal& stop) {
