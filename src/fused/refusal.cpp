@@ -13,6 +13,24 @@
 namespace stoker::fused {
 namespace {
 
+constexpr std::size_t most_hidden_layers_of_expert = 8;
+constexpr std::int64_t most_expert_width = 4096;
+
+std::string expert_problem(const EngineRequest& request, const ExpertShape& shape) {
+  const std::vector<std::int64_t>& hidden = shape.settings.hidden_layers;
+  if (hidden.size() > most_hidden_layers_of_expert)
+    return fmt::format("it trains experts of 1 to {} hidden layers, not {}", most_hidden_layers_of_expert,
+                       hidden.size());
+  std::int64_t widest = std::max(shape.inputs, shape.outputs);
+  for (const std::int64_t each : hidden) widest = std::max(widest, each);
+  if (widest > most_expert_width)
+    return fmt::format("it trains experts of layers of 1 to {} inputs and outputs, not {}", most_expert_width,
+                       widest);
+  if (request.loss().kind == Loss::gaussian) return "it does not have the gaussian loss";
+  if (request.network.inputs.front().type != DType::float32) return "it reads one row of 32-bit floats";
+  return "";
+}
+
 bool has_windows(const Dataset& dataset) {
   return std::ranges::any_of(dataset.arrays, &DatasetArray::has_windows);
 }
@@ -67,6 +85,17 @@ std::string refusal_of_both(const EngineRequest& request) {
   if (problem.empty() && request.validation.rows() > 0)
     problem = reading_problem(request, request.validation);
   return problem;
+}
+
+// The losses that a mixture of experts has of its own are the engine's work; the one of the task is asked for
+// as another network's.
+std::string refusal_of_experts(const EngineRequest& request, const ExpertShape& shape) {
+  if (std::string problem = request_problem(request); !problem.empty()) return problem;
+  EngineRequest of_task = request;
+  of_task.losses = {request.loss()};
+  of_task.network.outputs = shape.outputs;
+  std::string problem = refusal_of_any(of_task);
+  return problem.empty() ? expert_problem(request, shape) : problem;
 }
 
 }  // namespace stoker::fused

@@ -10,7 +10,7 @@ namespace {
 
 void copy_row(const Gather& work, std::int64_t target, std::int64_t source) {
   const std::int64_t place = work.starts == nullptr ? source : work.starts[source];
-  std::memcpy(static_cast<std::uint32_t*>(work.batch) + target * work.words,
+  std::memcpy(static_cast<std::uint32_t*>(work.batch) + target * work.batch_stride(),
               static_cast<const std::uint32_t*>(work.source) + place * work.step,
               static_cast<std::size_t>(work.words) * sizeof(std::uint32_t));
 }

@@ -27,11 +27,11 @@ __device__ void finish(const BeginStep& work, std::int64_t step) {
 __device__ void gather(const Gather& work, const std::int64_t* chosen, int count, std::int64_t block_row) {
   const auto width = static_cast<std::uint32_t>(work.words);
   const auto* source = static_cast<const std::uint32_t*>(work.source);
-  auto* batch = static_cast<std::uint32_t*>(work.batch) + block_row * work.words;
+  auto* batch = static_cast<std::uint32_t*>(work.batch) + block_row * work.batch_stride();
   for (std::uint32_t i = threadIdx.x; i < count * width; i += threads) {
     const std::uint32_t row = i / width;
     const std::int64_t place = work.starts == nullptr ? chosen[row] : work.starts[chosen[row]];
-    batch[i] = source[place * work.step + (i - row * width)];
+    batch[row * work.batch_stride() + (i - row * width)] = source[place * work.step + (i - row * width)];
   }
 }
 

@@ -27,6 +27,8 @@ struct Gather {
   std::int64_t step = 0;                 // words from one beginning to the next
   std::int64_t words = 0;                // of a row
   void* batch = nullptr;                 // [batch rows, words]
+  std::int64_t stride = 0;               // words from one row of the batch to the next; 0: words
+  STOKER_HOST_DEVICE std::int64_t batch_stride() const { return stride > 0 ? stride : words; }
 };
 constexpr int most_gathers = 16;
 

@@ -33,7 +33,8 @@ const EngineMaker& first_able(std::span<const EngineMaker> makers, const EngineR
   std::vector<std::string> refusals;
   const EngineMaker* slower = nullptr;
   for (const EngineMaker& maker : makers) {
-    const std::string refusal = maker.refusal(request);
+    std::string refusal = maker.refusal(request);
+    if (refusal.empty() && maker.only_by_name != nullptr) refusal = maker.only_by_name(request);
     if (!refusal.empty()) {
       refusals.push_back(fmt::format("{}: {}", maker.name, refusal));
     } else if (is_alone && maker.slower_alone != nullptr && !maker.slower_alone(request).empty()) {
@@ -81,7 +82,8 @@ EngineMaker fused_maker() {
       [](const EngineRequest& request) {
         return is_sequence_on_gpu(request) ? std::string() : fused::slower_alone(request);
       },
-      [](const EngineRequest& request) { return !is_sequence_on_gpu(request) && fused::can_group(request); }};
+      [](const EngineRequest& request) { return !is_sequence_on_gpu(request) && fused::can_group(request); },
+      fused::only_by_name};
 }
 
 constexpr std::string_view graph = "graph";

@@ -171,6 +171,30 @@ TEST(GatherRows, CopiesRowsAndWindowsInTheirOrder) {
     EXPECT_EQ(training.batch_windows[i], static_cast<float>(training.starts[36] * 2) + static_cast<float>(i));
 }
 
+// Three words of each row, five apart, and what lies between stays; on a GPU too where there is one.
+TEST(GatherRows, LeavesRoomBetweenRows) {
+  std::vector<float> source(18);
+  std::iota(source.begin(), source.end(), 0.0F);
+  std::vector<float> batch(10, -1.0F);
+  kernels::Gather gather{source.data(), nullptr, 3, 3, batch.data(), 5};
+  kernels::gather_rows(gather, 2, 2);
+  const std::vector<float> expected{6, 7, 8, -1, -1, 9, 10, 11, -1, -1};
+  EXPECT_EQ(batch, expected);
+  const auto gpu = test::first_gpu();
+  if (!gpu) return;
+  batch.assign(10, -1.0F);
+  test::DeviceCopy copy(*gpu);
+  const float* there = nullptr;
+  float* batch_there = nullptr;
+  copy.send(there, source, Memory::device);
+  copy.share(batch_there, batch);
+  gather.source = there;
+  gather.batch = batch_there;
+  kernels::gather_rows(gather, 2, 2, {*gpu, nullptr});
+  copy.fetch();
+  EXPECT_EQ(batch, expected);
+}
+
 TEST(BeginStep, MovesOnAndPicksTheRateOfItsStep) {
   Training training;
   training.counters.step = 104;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "base/random.h"
 #include "engine/engine.h"
@@ -30,7 +31,9 @@ struct ExpertCase {
   bool is_weighted = false;
   bool goes_to_one = false;  // all rows are for the first experts: others stay empty
   std::int64_t batch = 32;
-  bool freezes_inner = false;  // the first layer of the router
+  std::string frozen = {};  // with what the names of parameters begin that are not trained
+  std::int64_t columns = 9;
+  std::vector<std::int64_t> hidden{24, 10};
 };
 inline std::ostream& operator<<(std::ostream& out, const ExpertCase& each) {
   return out << each.name;
@@ -69,7 +72,7 @@ inline ExpertSettings expert_settings_of(const ExpertCase& each) {
   settings.experts = each.experts;
   settings.max_experts = each.room;
   settings.top_k = each.top_k;
-  settings.hidden_layers = {24, 10};
+  settings.hidden_layers = each.hidden;
   settings.dropout = each.dropout;
   settings.temperature = each.temperature;
   settings.router_noise = each.noise;
@@ -78,7 +81,8 @@ inline ExpertSettings expert_settings_of(const ExpertCase& each) {
   return settings;
 }
 
-inline EngineRequest expert_request(const ExpertCase& each, std::int64_t columns = 9) {
+inline EngineRequest expert_request(const ExpertCase& each) {
+  const std::int64_t columns = each.columns;
   const std::int64_t behind = (each.load_balance > 0 ? 1 : 0) + (each.router_z > 0 ? 1 : 0);
   EngineRequest request;
   request.network = {"mixture_of_experts",
@@ -98,9 +102,9 @@ inline EngineRequest expert_request(const ExpertCase& each, std::int64_t columns
   request.training = rows_for_experts(each, 203, columns, 3);
   request.validation = rows_for_experts(each, 50, columns, 4);
   request.initial_parameters = initial_parameters(request.network, 8);
-  if (each.freezes_inner)
+  if (!each.frozen.empty())
     for (const ParameterSpec& spec : parameter_specs(request.network))
-      if (spec.is_trained && !spec.name.starts_with("router.inner.")) request.unfrozen.push_back(spec.name);
+      if (spec.is_trained && !spec.name.starts_with(each.frozen)) request.unfrozen.push_back(spec.name);
   if (each.goes_to_one)
     for (NamedArray& array : request.initial_parameters)
       if (array.name == "router.outer.bias")

@@ -4,8 +4,6 @@
 #include <optional>
 
 #include "base/error.h"
-#include "engine/request_check.h"
-#include "fused/cpu/experts/expert_engine.h"
 #include "fused/cpu/fused_cpu_engine.h"
 #include "fused/cpu/sets/set_engine.h"
 
@@ -30,16 +28,10 @@ std::string shape_problem(const MlpShape& shape) {
   return "";
 }
 
-// The losses that a mixture of experts has of its own are the engine's work; the one of the task is asked for
-// as another network's.
-std::string experts_problem(const EngineRequest& request, const ExpertShape& shape) {
-  if (std::string problem = request_problem(request); !problem.empty()) return problem;
-  EngineRequest of_task = request;
-  of_task.losses = {request.loss()};
-  of_task.network.outputs = shape.outputs;
-  if (trains_all_but_inner_router(request)) of_task.unfrozen.clear();
-  std::string problem = fused::refusal_of_any(of_task);
-  return problem.empty() ? expert_refusal(request, shape) : problem;
+// Stages of a training freeze parts that this engine can leave as they are.
+std::string experts_problem(EngineRequest request, const ExpertShape& shape) {
+  if (learning_parts(request) != ExpertParts::others) request.unfrozen.clear();
+  return fused::refusal_of_experts(request, shape);
 }
 
 }  // namespace

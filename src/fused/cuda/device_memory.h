@@ -42,8 +42,14 @@ Array device_memory(std::size_t count, Device device, Stream stream) {
   return array;
 }
 
-// By upload(), so far, of all engines together.
+// Of the host, where copies to and from the GPU do not hold it up.
+inline Array pinned_memory(std::size_t bytes) {
+  return Array(DType::uint8, {static_cast<std::int64_t>(bytes)}, Memory::pinned);
+}
+
+// Of all engines together, so far: copies by upload(), and times that the host has waited for a GPU.
 inline std::atomic<std::int64_t> upload_count{0};
+inline std::atomic<std::int64_t> wait_count{0};
 
 template <class T>
 void upload(Array& array, std::size_t offset, const T* values, std::size_t count, Stream stream) {
@@ -54,6 +60,7 @@ void upload(Array& array, std::size_t offset, const T* values, std::size_t count
 template <class T>
 std::vector<T> download(const Array& array, std::size_t offset, std::size_t count) {
   std::vector<T> values(count);
+  ++wait_count;
   check(cudaMemcpy(values.data(), pointer<T>(array, offset), count * sizeof(T), cudaMemcpyDeviceToHost),
         "copying from the GPU");
   return values;

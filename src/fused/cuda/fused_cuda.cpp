@@ -4,11 +4,13 @@
 
 #include "base/error.h"
 #include "fused/cuda/device_memory.h"
+#include "fused/cuda/experts/expert_engine.h"
 #include "fused/cuda/group.h"
 #include "fused/cuda/own_stream.h"
 #include "fused/cuda/sets/plan.h"
 #include "fused/cuda/sets/set_engine.h"
 #include "fused/refusal.h"
+#include "model/expert_shape.h"
 
 namespace stoker::fused {
 namespace {
@@ -29,6 +31,10 @@ class CudaEngine : public Engine {
  private:
   CudaGroup group_;
 };
+
+bool has_experts(const EngineRequest& request) {
+  return expert_shape(request.network).has_value();
+}
 
 bool has_large_feature(const EngineRequest& request) {
   const OwnStream stream(request.device);
@@ -56,6 +62,7 @@ std::string range_problem(const EngineRequest& request) {
 std::string cuda_refusal(const EngineRequest& request) {
   if (!request.device.is_cuda()) return "it needs a GPU";
   if (sets::reads_sets(request.network)) return sets::refusal(request);
+  if (has_experts(request)) return experts::refusal(request);
   if (request.training.rows() > std::numeric_limits<std::int32_t>::max())
     return "more than 2,147,483,647 rows";
   // Its automatic is fp16 operands.
@@ -72,12 +79,17 @@ std::string cuda_refusal(const EngineRequest& request) {
 }
 
 std::string slower_alone(const EngineRequest& request) {
-  if (!request.device.is_cuda() || sets::reads_sets(request.network)) return "";
+  if (!request.device.is_cuda() || sets::reads_sets(request.network) || has_experts(request)) return "";
   if (is_fast_in_fp32(request, gpu_of(request.device))) return "";
   const std::string_view why = request.precision == Precision::fp32 ? "fp32 operands were requested"
                                : has_large_feature(request)         ? large_feature
                                                                     : "";
   return why.empty() ? "" : fmt::format("{}, and graph is faster with fp32 operands", why);
+}
+
+std::string only_by_name(const EngineRequest& request) {
+  if (!request.device.is_cuda() || !has_experts(request)) return "";
+  return "its kernels for mixtures of experts have not run on a GPU yet; engine: fused takes them";
 }
 
 void compile_ahead(std::span<const EngineRequest> group, const StopSignal& stop) {
@@ -89,15 +101,20 @@ void compile_ahead(std::span<const EngineRequest> group, const StopSignal& stop)
 }
 
 bool can_group(const EngineRequest& request) {
-  return !sets::reads_sets(request.network);
+  return !sets::reads_sets(request.network) && !has_experts(request);
 }
 
 std::int64_t copies_to_gpu() {
   return upload_count;
 }
 
+std::int64_t waits_for_gpu() {
+  return wait_count;
+}
+
 std::unique_ptr<Engine> make_cuda(const EngineRequest& request) {
   if (sets::reads_sets(request.network)) return sets::make_engine(request);
+  if (has_experts(request)) return experts::make_engine(request);
   return std::make_unique<CudaEngine>(request);
 }
 

@@ -7,22 +7,18 @@
 #include "fused/cuda/kernels.h"
 
 namespace stoker::fused {
-namespace {
 
-// Once, before a kernel takes them for the places of outputs.
-void check_classes(const EngineRequest& request, const Dataset& dataset, const OwnStream& stream) {
+void check_classes(const Dataset& dataset, std::int64_t outputs, Device device, const OwnStream& stream) {
   const ClassRange none{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
-  Array range = device_memory<ClassRange>(1, request.device, stream.get());
+  Array range = device_memory<ClassRange>(1, device, stream.get());
   upload(range, 0, &none, 1, stream.get());
   check(find_class_range(pointer<std::int64_t>(dataset.targets()), dataset.rows(), pointer<ClassRange>(range),
                          stream.get()),
         "looking at the classes");
   stream.wait();
   const ClassRange found = download<ClassRange>(range, 0, 1)[0];
-  refuse_unknown_classes(found.least, found.most, request.network.outputs);
+  refuse_unknown_classes(found.least, found.most, outputs);
 }
-
-}  // namespace
 
 Rows GroupRows::convert(const EngineRequest& request, const Dataset& dataset, const Plan& plan, bool as_half,
                         const OwnStream& stream) {
@@ -31,7 +27,7 @@ Rows GroupRows::convert(const EngineRequest& request, const Dataset& dataset, co
                                    weights == nullptr ? nullptr : weights->data(), as_half);
   if (const auto found = shared_.find(key); found != shared_.end()) return found->second;
   const bool has_classes = request.loss().kind == Loss::cross_entropy;
-  if (has_classes) check_classes(request, dataset, stream);
+  if (has_classes) check_classes(dataset, request.network.outputs, request.device, stream);
   const auto count = static_cast<std::size_t>(dataset.rows());
   const Device device = request.device;
   Rows made;

@@ -15,6 +15,10 @@ struct Rows {
   Array targets;
 };
 
+// Refuses classes that a network with so many outputs does not know. Once, before a kernel takes them for the
+// places of outputs.
+void check_classes(const Dataset& dataset, std::int64_t outputs, Device device, const OwnStream& stream);
+
 // Makes them, each once: models of a group that train on the same data share it.
 class GroupRows {
  public:

@@ -12,6 +12,10 @@ std::string slower_alone(const EngineRequest&) {
   return "";
 }
 
+std::string only_by_name(const EngineRequest&) {
+  return "";
+}
+
 void compile_ahead(std::span<const EngineRequest>, const StopSignal&) {}
 
 bool can_group(const EngineRequest&) {
@@ -19,6 +23,10 @@ bool can_group(const EngineRequest&) {
 }
 
 std::int64_t copies_to_gpu() {
+  return 0;
+}
+
+std::int64_t waits_for_gpu() {
   return 0;
 }
 

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -20,10 +19,10 @@
 #define __device__
 #define __forceinline__ inline
 
-struct float2 {
+struct alignas(8) float2 {
   float x, y;
 };
-struct float4 {
+struct alignas(16) float4 {
   float x, y, z, w;
 };
 struct uint2 {
@@ -53,7 +52,7 @@ class Cluster {
   Cluster(int blocks, int threads, std::size_t shared_bytes)
       : threads_of_block(threads), threads_(static_cast<std::size_t>(blocks * threads)) {
     for (int i = 0; i < blocks; ++i) memories_.emplace_back(shared_bytes, std::uint8_t{0xff});  // no numbers
-    stacks_.reset(new char[threads_.size() * stack_bytes]);
+    if (stacks_.size() < threads_.size() * stack_bytes) stacks_.resize(threads_.size() * stack_bytes);
   }
 
   void run(const std::function<void()>& kernel) {
@@ -67,6 +66,7 @@ class Cluster {
   static Cluster& now() { return *now_; }
   int thread() const { return running_ % threads_of_block; }
   int block() const { return running_ / threads_of_block; }
+  int blocks() const { return static_cast<int>(memories_.size()); }
   char* memory(int block) {
     return reinterpret_cast<char*>(memories_[static_cast<std::size_t>(block)].data());
   }
@@ -86,8 +86,12 @@ class Cluster {
   }
 
   const int threads_of_block;
+  // Whether those with higher numbers run first: what they share without waiting for each other shows then.
+  inline static bool runs_backwards = false;
 
  private:
+  static int turn(int number, int count) { return runs_backwards ? count - 1 - number : number; }
+
   static constexpr std::size_t stack_bytes = std::size_t{64} << 10;
   static constexpr int lanes = 32;
 
@@ -105,7 +109,7 @@ class Cluster {
     if (thread.has_begun) _longjmp(thread.here, 1);
     thread.has_begun = true;
     getcontext(&thread.start);
-    thread.start.uc_stack.ss_sp = stacks_.get() + static_cast<std::size_t>(number) * stack_bytes;
+    thread.start.uc_stack.ss_sp = stacks_.data() + static_cast<std::size_t>(number) * stack_bytes;
     thread.start.uc_stack.ss_size = stack_bytes;
     thread.start.uc_link = nullptr;
     makecontext(&thread.start, &Cluster::begin, 0);
@@ -115,7 +119,7 @@ class Cluster {
   // Runs the warp until it meets more than itself, or ends.
   void run_warp(int first) {
     while (true) {
-      for (int i = 0; i < lanes; ++i) go_on(first + i);
+      for (int i = 0; i < lanes; ++i) go_on(first + turn(i, lanes));
       Thread* warp = &threads_[static_cast<std::size_t>(first)];
       void* brought[lanes];
       for (int i = 0; i < lanes; ++i) {
@@ -141,11 +145,13 @@ class Cluster {
       return false;
     const bool cluster_goes_on = all_meet(0, total, Meets::cluster);
     bool any = false;
-    for (int first = 0; first < total; first += threads_of_block) {
+    const int blocks = total / threads_of_block, warps = threads_of_block / lanes;
+    for (int block = 0; block < blocks; ++block) {
+      const int first = turn(block, blocks) * threads_of_block;
       const bool begins = !threads_[static_cast<std::size_t>(first)].has_begun;
       if (!begins && !cluster_goes_on && !all_meet(first, threads_of_block, Meets::block)) continue;
       any = true;
-      for (int i = 0; i < threads_of_block; i += lanes) run_warp(first + i);
+      for (int i = 0; i < warps; ++i) run_warp(first + turn(i, warps) * lanes);
     }
     if (!any) throw std::logic_error("threads wait for others that do not come");
     return true;
@@ -154,7 +160,7 @@ class Cluster {
   inline static Cluster* now_ = nullptr;
   std::vector<Thread> threads_;
   std::vector<std::vector<std::uint8_t>> memories_;
-  std::unique_ptr<char[]> stacks_;
+  inline static std::vector<char> stacks_;  // kept from one to the next: to make them costs most of the time
   const std::function<void()>* kernel_ = nullptr;
   std::jmp_buf scheduler_{};
   int running_ = 0;
@@ -233,6 +239,10 @@ T shuffled(T value, int from) {
   stoker::emulated::ThreadIndex {            \
     stoker::emulated::Cluster::now().block() \
   }
+#define gridDim                               \
+  stoker::emulated::ThreadIndex {             \
+    stoker::emulated::Cluster::now().blocks() \
+  }
 namespace stoker::emulated {
 struct ThreadIndex {
   int x;
@@ -255,6 +265,15 @@ inline unsigned __ballot_sync(unsigned, bool is_true) {
 inline int __popc(unsigned bits) {
   return __builtin_popcount(bits);
 }
+inline void __syncwarp() {
+  __ballot_sync(~0U, true);
+}
+// Threads run one at a time.
+inline unsigned atomicAdd(unsigned* place, unsigned value) {
+  const unsigned before = *place;
+  *place += value;
+  return before;
+}
 inline void __syncthreads() {
   stoker::emulated::Cluster::now().meet(stoker::emulated::Meets::block);
 }
@@ -274,4 +293,9 @@ inline float __uint_as_float(unsigned bits) {
   float value = 0;
   std::memcpy(&value, &bits, 4);
   return value;
+}
+inline unsigned __float_as_uint(float value) {
+  unsigned bits = 0;
+  std::memcpy(&bits, &value, 4);
+  return bits;
 }

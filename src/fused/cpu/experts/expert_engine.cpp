@@ -14,8 +14,6 @@
 namespace stoker::fused_cpu {
 namespace {
 
-constexpr std::size_t most_hidden_layers_of_expert = 8;
-constexpr std::int64_t most_expert_width = 4096;
 constexpr std::int64_t most_threads_of_experts = 64;
 
 Slices one_slice(const EngineRequest& request) {
@@ -38,29 +36,21 @@ void check_classes(const EngineRequest& request) {
 
 }  // namespace
 
-std::string expert_refusal(const EngineRequest& request, const ExpertShape& shape) {
-  const std::vector<std::int64_t>& hidden = shape.settings.hidden_layers;
-  if (hidden.size() > most_hidden_layers_of_expert)
-    return fmt::format("it trains experts of 1 to {} hidden layers, not {}", most_hidden_layers_of_expert,
-                       hidden.size());
-  std::int64_t widest = std::max(shape.inputs, shape.outputs);
-  for (const std::int64_t each : hidden) widest = std::max(widest, each);
-  if (widest > most_expert_width)
-    return fmt::format("it trains experts of layers of 1 to {} inputs and outputs, not {}", most_expert_width,
-                       widest);
-  if (request.loss().kind == Loss::gaussian) return "it does not have the gaussian loss";
-  if (request.network.inputs.front().type != DType::float32) return "it reads one row of 32-bit floats";
-  return "";
-}
-
-bool trains_all_but_inner_router(const EngineRequest& request) {
+ExpertParts learning_parts(const EngineRequest& request) {
+  if (request.unfrozen.empty()) return ExpertParts::all;
   const auto is_trained = [&](const std::string& name) {
     return std::ranges::find(request.unfrozen, name) != request.unfrozen.end();
   };
-  if (request.unfrozen.empty()) return false;
-  for (const ParameterSpec& each : parameter_specs(request.network))
-    if (each.is_trained && is_trained(each.name) == each.name.starts_with("router.inner.")) return false;
-  return true;
+  bool all_but_inner = true;
+  bool router_alone = true;
+  for (const ParameterSpec& each : parameter_specs(request.network)) {
+    if (!each.is_trained) continue;
+    all_but_inner = all_but_inner && is_trained(each.name) != each.name.starts_with("router.inner.");
+    router_alone = router_alone && is_trained(each.name) == each.name.starts_with("router.");
+  }
+  return all_but_inner  ? ExpertParts::all_but_inner_router
+         : router_alone ? ExpertParts::router
+                        : ExpertParts::others;
 }
 
 ExpertEngine::ExpertEngine(const EngineRequest& request, const Kernels& kernels, int threads)
@@ -80,8 +70,8 @@ ExpertEngine::ExpertEngine(const EngineRequest& request, const ExpertLayout& lay
   make_buffers();
   router_ = layout_.router_in(network_);
   learning_router_ = router_;
-  inner_is_frozen_ = trains_all_but_inner_router(request);
-  if (inner_is_frozen_) {
+  learning_ = learning_parts(request);
+  if (learning_ == ExpertParts::all_but_inner_router) {
     learning_router_.layer_count = 1;
     learning_router_.layers[0] = router_.layers[1];
   }
@@ -231,7 +221,7 @@ void ExpertEngine::change_weights(const Update& update) {
     kernels_.update(experts_[static_cast<std::size_t>(expert)], gradients_ + layout_.expert_at(expert),
                     update);
   };
-  pool_.share(std::ssize(living_) + 1, work);
+  pool_.share(learning_ == ExpertParts::router ? 1 : std::ssize(living_) + 1, work);
 }
 
 void ExpertEngine::append_values(EpochRecord& record) {

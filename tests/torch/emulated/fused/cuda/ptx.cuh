@@ -2,7 +2,7 @@
 
 #include "torch/emulated/gpu.h"
 
-// Instructions of src/fused/cuda/ptx.cuh that the kernels over sets use, as the manual of PTX has them.
+// Instructions of src/fused/cuda/ptx.cuh that these kernels use, as the manual of PTX has them.
 namespace stoker::fused {
 
 using Word = std::uint32_t;
@@ -94,6 +94,49 @@ void multiply_together(Multiplied<Depth>* const (&all)[32]) {
 inline void multiply_add(float (&c)[4], const Word (&a)[4], Word b0, Word b1) {
   Multiplied<16> mine{c, a, {b0, b1}};
   emulated::with_warp<Multiplied<16>, multiply_together<16>>(mine);
+}
+
+// TF32: the upper 19 bits of a float, to the nearest, to even where two are as near.
+inline Word as_tf32(float value) {
+  const Word bits = __float_as_uint(value);
+  return value == value ? (bits + 0xfffU + (bits >> 13 & 1U)) & 0xffffe000U : bits;
+}
+inline Word cut_to_tf32(float value) {
+  return __float_as_uint(value) & 0xffffe000U;
+}
+struct MultipliedTf32 {
+  float* c;
+  const Word* a;
+  const Word* b;
+};
+// As the manual's figure of m16n8k8 with .tf32 shows it. What is no TF32 number is a mistake of the kernel's.
+inline float tf32_value(Word bits) {
+  if ((bits & 0x1fffU) != 0 && __uint_as_float(bits) == __uint_as_float(bits))
+    throw std::logic_error("an operand has more bits than TF32");
+  return __uint_as_float(bits);
+}
+inline void multiply_tf32_together(MultipliedTf32* const (&all)[32]) {
+  float a[16][8], b[8][8];
+  for (int lane = 0; lane < 32; ++lane) {
+    const int group = lane / 4, member = lane % 4;
+    for (int i = 0; i < 4; ++i) a[group + i % 2 * 8][member + i / 2 * 4] = tf32_value(all[lane]->a[i]);
+    for (int i = 0; i < 2; ++i) b[member + 4 * i][group] = tf32_value(all[lane]->b[i]);
+  }
+  for (int lane = 0; lane < 32; ++lane) {
+    for (int i = 0; i < 4; ++i) {
+      const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+      float sum = 0;
+      for (int k = 0; k < 8; ++k) sum += a[row][k] * b[k][column];
+      all[lane]->c[i] += sum;
+    }
+  }
+}
+inline void multiply_add(float (&c)[4], const Word (&a)[4], const Word (&b)[2]) {
+  MultipliedTf32 mine{c, a, b};
+  emulated::with_warp<MultipliedTf32, multiply_tf32_together>(mine);
+}
+inline float quick_root(float x) {
+  return std::sqrt(x);
 }
 
 inline Word pack(float low, float high) {
