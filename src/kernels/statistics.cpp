@@ -15,7 +15,10 @@ constexpr std::int64_t least_stretch = 1'024;
 constexpr std::int64_t most_stretches = 1'024;
 constexpr std::int64_t most_numbers = std::int64_t{1} << 26;  // of all stretches: 512 MiB
 
-Statistics from_stretch(const double* numbers, std::size_t columns, bool with_products) {
+}  // namespace
+
+Statistics stretch_from(const StatisticsWork& work, const double* numbers) {
+  const auto columns = static_cast<std::size_t>(work.columns);
   Statistics part;
   part.rows = columns == 0 ? 0 : numbers[0];
   const auto array = [&](std::size_t index) {
@@ -25,11 +28,10 @@ Statistics from_stretch(const double* numbers, std::size_t columns, bool with_pr
   part.most = array(2);
   part.mean = array(3);
   part.squares = array(4);
-  if (with_products) part.products.assign(numbers + 5 * columns, numbers + 5 * columns + columns * columns);
+  if (work.with_products)
+    part.products.assign(numbers + 5 * columns, numbers + 5 * columns + columns * columns);
   return part;
 }
-
-}  // namespace
 
 void Statistics::merge(const Statistics& part) {
   if (part.rows == 0) return;
@@ -90,8 +92,7 @@ Statistics statistics(const StatisticsWork& work, const Place& place) {
   const Array on_host = numbers.to_host();
   const double* each = on_host.as<double>().data();
   Statistics all;
-  for (std::int64_t i = 0; i < stretches; ++i, each += size)
-    all.merge(from_stretch(each, static_cast<std::size_t>(work.columns), work.with_products));
+  for (std::int64_t i = 0; i < stretches; ++i, each += size) all.merge(stretch_from(work, each));
   return all;
 }
 

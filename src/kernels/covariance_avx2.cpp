@@ -1,0 +1,15 @@
+#include "kernels/covariance_loops.h"
+
+namespace stoker::kernels {
+namespace {
+
+constexpr const char* name = "AVX2";
+
+}  // namespace
+
+const CovarianceKernels& covariance_kernels_avx2() {
+  static constexpr CovarianceKernels kernels{name, pack_block, multiply_block};
+  return kernels;
+}
+
+}  // namespace stoker::kernels
