@@ -9,6 +9,7 @@
 #include "device/workers.h"
 #include "kernels/covariance_layout.h"
 #include "kernels/place.h"
+#include "kernels/stretch_numbers.h"
 
 namespace stoker::kernels {
 namespace {

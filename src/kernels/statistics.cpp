@@ -7,6 +7,7 @@
 #include "kernels/column_moments.h"
 #include "kernels/place.h"
 #include "kernels/stretch.h"
+#include "kernels/stretch_numbers.h"
 
 namespace stoker::kernels {
 namespace {

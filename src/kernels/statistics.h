@@ -32,9 +32,6 @@ std::int64_t numbers_per_stretch(const StatisticsWork& work);
 void stretch_statistics(const StatisticsWork& work, double* numbers);
 LaunchError stretch_statistics_cuda(const StatisticsWork& work, double* numbers, Stream stream);
 
-// Those of one stretch, from such numbers on the host.
-Statistics stretch_from(const StatisticsWork& work, const double* numbers);
-
 // Waits for the device. The stream is the default one: others are not waited for.
 Statistics statistics(const StatisticsWork& work, const Place& place);
 

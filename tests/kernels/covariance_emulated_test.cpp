@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "kernels/covariance.h"
 #include "kernels/place.h"
+#include "kernels/stretch_numbers.h"
 #include "torch/emulated/gpu.h"
 
 #define __host__
