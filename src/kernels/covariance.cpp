@@ -176,7 +176,7 @@ Statistics covariance_of_gpu(const StatisticsWork& work, BadPixels bad, const Pl
                                static_cast<double*>(one.data()), place.stream),
                "covariance");
   const Array on_host = one.to_host();
-  const Statistics found = stretch_from(with_products, on_host.as<double>().data());
+  const Statistics found = stretch_from<Statistics>(with_products, on_host.as<double>().data());
   if (found.rows > 0 && std::isnan(found.mean[0]))
     refuse("some pixels have values that are not finite numbers; mask such pixels or leave them out");
   return found;

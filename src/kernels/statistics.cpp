@@ -18,22 +18,6 @@ constexpr std::int64_t most_numbers = std::int64_t{1} << 26;  // of all stretche
 
 }  // namespace
 
-Statistics stretch_from(const StatisticsWork& work, const double* numbers) {
-  const auto columns = static_cast<std::size_t>(work.columns);
-  Statistics part;
-  part.rows = columns == 0 ? 0 : numbers[0];
-  const auto array = [&](std::size_t index) {
-    return std::vector<double>(numbers + index * columns, numbers + (index + 1) * columns);
-  };
-  part.least = array(1);
-  part.most = array(2);
-  part.mean = array(3);
-  part.squares = array(4);
-  if (work.with_products)
-    part.products.assign(numbers + 5 * columns, numbers + 5 * columns + columns * columns);
-  return part;
-}
-
 void Statistics::merge(const Statistics& part) {
   if (part.rows == 0) return;
   if (rows == 0) {
@@ -93,7 +77,7 @@ Statistics statistics(const StatisticsWork& work, const Place& place) {
   const Array on_host = numbers.to_host();
   const double* each = on_host.as<double>().data();
   Statistics all;
-  for (std::int64_t i = 0; i < stretches; ++i, each += size) all.merge(stretch_from(work, each));
+  for (std::int64_t i = 0; i < stretches; ++i, each += size) all.merge(stretch_from<Statistics>(work, each));
   return all;
 }
 

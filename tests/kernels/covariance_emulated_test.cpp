@@ -43,7 +43,7 @@ kernels::Statistics emulated_covariance(const kernels::StatisticsWork& work, boo
       gpu::merge_pair(pair, group, parts.data(), count, 32, columns, size, between);
   for (int pair = 0; pair < columns * columns; ++pair)
     gpu::merge_pair(pair, 0, between, groups, groups, columns, size, found.data());
-  return kernels::stretch_from(work, found.data());
+  return kernels::stretch_from<kernels::Statistics>(work, found.data());
 }
 
 struct EmulatedPixels {
