@@ -8,7 +8,8 @@ constexpr const char* name = "AVX-512";
 }  // namespace
 
 const CovarianceKernels& covariance_kernels_avx512() {
-  static constexpr CovarianceKernels kernels{name, pack_block, multiply_block};
+  static constexpr CovarianceKernels kernels{name, pack_block, multiply_block, project_block,
+                                             multiply_between_block};
   return kernels;
 }
 

@@ -33,6 +33,11 @@ struct CovarianceKernels {
   void (*pack)(const CovarianceBlock& block);
   // Fills `products` from `packed`. Products are added up in fp32 over at most stride / lanes rows each.
   void (*multiply)(const CovarianceBlock& block);
+  // Lays behind the channels of `packed`, which has room for them, `outputs` sums over them: matrix
+  // [channels + 1, outputs] has their factors and, last, what is added. A multiple of 10 outputs.
+  void (*project)(const CovarianceBlock& block, const float* matrix, std::int64_t outputs);
+  // Fills `products` of the first channels with those from `first` on, of which there is a multiple of 5.
+  void (*multiply_between)(const CovarianceBlock& block, std::int64_t first);
 };
 
 const CovarianceKernels& covariance_kernels_baseline();

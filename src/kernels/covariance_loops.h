@@ -254,6 +254,49 @@ void multiply_block(const CovarianceBlock& block) {
   multiply_rest<tile - 1>(block, whole);
 }
 
+// Of sixteen rows, `Outputs` sums over the channels.
+template <int Outputs>
+STOKER_INLINE void project_rows(const CovarianceBlock& block, const float* matrix, std::int64_t outputs,
+                                std::int64_t row, std::int64_t output) {
+  constexpr int vectors = covariance_lanes / lanes;
+  V sums[Outputs][vectors];
+  const float* offset = matrix + block.channels * outputs + output;
+  for (int i = 0; i < Outputs; ++i)
+    for (int v = 0; v < vectors; ++v) sums[i][v] = offset[i] - V{};
+  const float* from = block.packed + row;
+  const float* factors = matrix + output;
+  for (std::int64_t channel = 0; channel < block.channels;
+       ++channel, from += block.stride, factors += outputs) {
+    V values[vectors];
+    for (int v = 0; v < vectors; ++v) values[v] = load(from + v * lanes);
+    for (int i = 0; i < Outputs; ++i)
+      for (int v = 0; v < vectors; ++v) sums[i][v] += factors[i] * values[v];
+  }
+  float* to = block.packed + (block.channels + output) * block.stride + row;
+  for (int i = 0; i < Outputs; ++i)
+    for (int v = 0; v < vectors; ++v) store(to + i * block.stride + v * lanes, sums[i][v]);
+}
+
+void project_block(const CovarianceBlock& block, const float* matrix, std::int64_t outputs) {
+  constexpr int at_once = lanes == 16 ? 10 : 5;
+  for (std::int64_t row = 0; row < block.filled(); row += covariance_lanes)
+    for (std::int64_t output = 0; output < outputs; output += at_once)
+      project_rows<at_once>(block, matrix, outputs, row, output);
+}
+
+template <int Left>
+STOKER_INLINE void multiply_with_all(const CovarianceBlock& block, std::int64_t left, std::int64_t first) {
+  for (std::int64_t right = first; right < block.channels; right += 5)
+    multiply_tile<Left, 5, false>(block, left, right);
+}
+
+void multiply_between_block(const CovarianceBlock& block, std::int64_t first) {
+  constexpr int at_once = tile == 5 ? 5 : 2;
+  std::int64_t left = 0;
+  for (; left + at_once <= first; left += at_once) multiply_with_all<at_once>(block, left, first);
+  for (; left < first; ++left) multiply_with_all<1>(block, left, first);
+}
+
 #undef STOKER_INLINE
 
 }  // namespace

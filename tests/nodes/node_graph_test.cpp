@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "kernels/place.h"
+#include "model/nodes/fused_chain.h"
 
 namespace stoker::nodes {
 namespace {
@@ -141,6 +142,40 @@ TEST(NodeGraph, LosesLessAfterAStepAgainstItsGradient) {
   const double fallen = (loss(states) - loss(moved)) / step;
   EXPECT_GT(fallen, 0);
   EXPECT_NEAR(fallen, expected, 0.05 * expected);
+}
+
+TEST(FusedChain, GivesTheLossAndTheGradientsOfTheNodesOneByOne) {
+  const NodeGraph graph = graph_of(spectral_stress);
+  const States states = learn_states(graph, three_batches, {}).states;
+  const IsTrained is_trained = [](std::string_view node) {
+    return node == "first" || node == "second" || node == "logit";
+  };
+  const auto chain = find_fused_chain(graph, states, is_trained);
+  ASSERT_TRUE(chain.has_value());
+  EXPECT_EQ(chain->affine.size(), 3);
+  const Values entering = some_cubes(1);
+  const FusedStep found = run_fused_chain(graph, *chain, states, entering, is_trained);
+  const GraphValues values = run_forward(graph, states, entering, Stage::train);
+  const States expected = run_backward(graph, states, values, is_trained);
+  EXPECT_NEAR(found.loss, total_loss(graph, values), 1e-5);
+  ASSERT_EQ(found.gradients.size(), expected.size());
+  for (const auto& [name, arrays] : expected)
+    for (const NamedArray& each : arrays) {
+      SCOPED_TRACE(name + " " + each.name);
+      const auto one = find_array(found.gradients.at(name), each.name).as<float>();
+      const auto other = each.array.as<float>();
+      ASSERT_EQ(one.size(), other.size());
+      float size = 0;
+      for (const float value : other) size = std::max(size, std::abs(value));
+      for (std::size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(one[i], other[i], 2e-4 * size) << i;
+    }
+}
+
+TEST(FusedChain, IsNotTakenWhereMoreIsTrained) {
+  const NodeGraph graph = graph_of(spectral_stress);
+  const States states = learn_states(graph, three_batches, {}).states;
+  EXPECT_FALSE(find_fused_chain(graph, states, [](std::string_view node) { return node == "rx"; }));
+  EXPECT_TRUE(find_fused_chain(graph, states, [](std::string_view node) { return node == "logit"; }));
 }
 
 TEST(NodeGraph, RunsLossesAndMetricsInTheirStagesAlone) {

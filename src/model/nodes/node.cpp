@@ -50,6 +50,10 @@ std::optional<Affine> Node::affine(const NamedArrays&) const {
   return std::nullopt;
 }
 
+std::optional<NamedArrays> Node::affine_gradient(const NamedArrays&, const Affine&) const {
+  return std::nullopt;
+}
+
 Gradients Node::backward(const PassBack&) const {
   refuse("no gradient goes through this node: nothing before it can be trained by a loss behind it");
 }

@@ -105,6 +105,12 @@ class Node {
   // tells what is known of the other.
   virtual std::optional<Affine> affine(const NamedArrays& state) const;
 
+  // How a loss changes with its arrays, given how it changes with the matrix and the offset of affine().
+  // None: they cannot be trained in this way.
+  virtual std::optional<NamedArrays> affine_gradient(const NamedArrays& state, const Affine& changes) const;
+  // In training it is what affine() says of it.
+  virtual bool is_affine_in_training() const { return true; }
+
   virtual Values forward(const Pass& pass) const = 0;
   virtual Gradients backward(const PassBack& pass) const;  // refuses unless a node has one
 

@@ -87,6 +87,8 @@ class SoftChannelSelector final : public NodeWith<SelectorSettings> {
                               std::vector<double>(static_cast<std::size_t>(weights.size())));
   }
 
+  bool is_affine_in_training() const override { return !settings_.hard; }
+
   Values forward(const Pass& pass) const override {
     const Array& data = value_at(pass.inputs, "data");
     const Eigen::VectorXd weights = weights_of(pass.state, settings_.hard && pass.stage != Stage::train);

@@ -92,6 +92,18 @@ class TrainablePca final : public NodeWith<PcaSettings> {
     return affine;
   }
 
+  std::optional<NamedArrays> affine_gradient(const NamedArrays& state, const Affine& changes) const override {
+    const auto mean = matrix_in(state, "mean");
+    const auto factors = factors_of(state);
+    std::vector<double> of_components;
+    for (std::int64_t i = 0; i < changes.outputs; ++i)
+      for (std::int64_t j = 0; j < changes.inputs; ++j)
+        of_components.push_back(static_cast<double>(factors(i)) *
+                                (changes.at(i, j) - changes.offset[static_cast<std::size_t>(i)] *
+                                                        static_cast<double>(mean(0, j))));
+    return NamedArrays{{"components", numbers({changes.outputs, changes.inputs}, of_components)}};
+  }
+
   Values forward(const Pass& pass) const override {
     const Array& data = value_at(pass.inputs, "data");
     const auto components = matrix_in(pass.state, "components");
