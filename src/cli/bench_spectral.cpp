@@ -14,6 +14,7 @@
 #include "device/workers.h"
 #include "kernels/covariance.h"
 #include "kernels/place.h"
+#include "model/nodes/fused_chain.h"
 #include "torch/door.h"
 
 namespace stoker::cli {
@@ -44,6 +45,20 @@ Array spectral_pixels(std::int64_t cubes) {
   return pixels;
 }
 
+BenchLine line_of(const Measured& measured, std::int64_t pixels) {
+  BenchLine line;
+  line.batch = pixels;
+  line.device = "cpu";
+  line.us_per_step = 1e6 * measured.seconds_per_unit;
+  line.spread = measured.spread;
+  line.processor_us_per_step = 1e6 * measured.processor_seconds_per_unit;
+  line.processor_spread = measured.processor_spread;
+  line.samples_per_s = static_cast<double>(pixels) / measured.seconds_per_unit;
+  line.peak_bytes = peak_memory_bytes();
+  line.versions = {{"stoker", STOKER_VERSION}};
+  return line;
+}
+
 BenchLine measure_pass(const Array& placed, Device device, const SpectralBenchOptions& options) {
   const kernels::StatisticsWork work{static_cast<const float*>(placed.data()), nullptr, placed.dimension(0),
                                      cube_channels, true};
@@ -53,21 +68,82 @@ BenchLine measure_pass(const Array& placed, Device device, const SpectralBenchOp
           kernels::covariance(work, kernels::BadPixels::refuse, {device, nullptr});
       },
       options.seconds);
-  BenchLine line;
+  BenchLine line = line_of(measured, placed.dimension(0));
   line.workload = "w6 statistics";
-  line.batch = placed.dimension(0);
   line.engine = device.is_cuda() ? "stoker"
                                  : fmt::format("stoker {}", kernels::covariance_kernels_here().front()->name);
   line.device = device.is_cuda() ? "cuda" : "cpu";
   line.precision = "fp32, sums in fp64";
-  line.us_per_step = 1e6 * measured.seconds_per_unit;
-  line.spread = measured.spread;
-  line.processor_us_per_step = 1e6 * measured.processor_seconds_per_unit;
-  line.processor_spread = measured.processor_spread;
-  line.samples_per_s = static_cast<double>(placed.dimension(0)) / measured.seconds_per_unit;
-  line.peak_bytes = peak_memory_bytes();
-  line.versions = {{"stoker", STOKER_VERSION}};
   return line;
+}
+
+constexpr std::int64_t cubes_of_batch = 16;
+
+// Min-max, PCA to 20, PCA to 10, RX, logit: cross-entropy and how far the axes are from orthogonal.
+nodes::NodeGraph stress_graph() {
+  constexpr const char* text =
+      "nodes:\n"
+      "- { name: data, type: CubeDataNode }\n"
+      "- { name: scale, type: MinMaxNormalizer }\n"
+      "- { name: first, type: TrainablePCA, settings: { n_components: 20 } }\n"
+      "- { name: second, type: TrainablePCA, settings: { n_components: 10 } }\n"
+      "- { name: rx, type: RXGlobal }\n"
+      "- { name: logit, type: ScoreToLogit }\n"
+      "- { name: bce, type: AnomalyBCEWithLogits }\n"
+      "- { name: straight, type: OrthogonalityLoss }\n"
+      "connections:\n"
+      "- { source: data.cube, target: scale.data }\n"
+      "- { source: scale.normalized, target: first.data }\n"
+      "- { source: first.projected, target: second.data }\n"
+      "- { source: second.projected, target: rx.data }\n"
+      "- { source: rx.scores, target: logit.scores }\n"
+      "- { source: logit.logits, target: bce.predictions }\n"
+      "- { source: data.mask, target: bce.targets }\n"
+      "- { source: first.components, target: straight.components }\n";
+  config::Diagnostics diagnostics("the graph of w6");
+  nodes::NodeGraph graph = nodes::read_node_graph(config::parse_document(text, "the graph of w6"),
+                                                  {128, 128, cube_channels, {}}, "", diagnostics);
+  diagnostics.refuse_if_any();
+  return graph;
+}
+
+nodes::Values stress_batch() {
+  const Array flat = spectral_pixels(cubes_of_batch);
+  const Array cube = Array::from<float>(flat.as<float>(), {cubes_of_batch, 128, 128, cube_channels});
+  Array mask(DType::uint8, {cubes_of_batch, 128, 128, 1});
+  std::uint32_t index = 0;
+  const RandomKey key = random_key(42, Purpose::sample, 1'000'000);
+  for (std::uint8_t& each : mask.as<std::uint8_t>()) each = uniform(key, index++) < 0.02 ? 1 : 0;
+  return {{"cube", cube}, {"mask", mask}};
+}
+
+// Forward and backward through every pixel of a batch, in one go and node by node.
+void bench_training(const SpectralBenchOptions& options, Comparison& comparison) {
+  const nodes::NodeGraph graph = stress_graph();
+  const nodes::Values batch = stress_batch();
+  const nodes::States states = nodes::learn_states(graph, [&](const auto& use) { use(batch); }, {}).states;
+  const nodes::IsTrained is_trained = [](std::string_view node) {
+    return node == "first" || node == "second" || node == "logit";
+  };
+  const auto chain = nodes::find_fused_chain(graph, states, is_trained);
+  if (!chain) fail("the graph of w6 is no chain");
+  const auto show = [&](const std::string& engine, const auto& step) {
+    const Measured measured = measure(
+        [&](std::int64_t steps) {
+          for (std::int64_t i = 0; i < steps; ++i) step();
+        },
+        options.seconds);
+    BenchLine line = line_of(measured, cubes_of_batch * pixels_of_cube);
+    line.workload = "w6 forward and backward";
+    line.engine = engine;
+    line.precision = "fp32";
+    comparison.show(line);
+  };
+  show("stoker, as one chain", [&] { nodes::run_fused_chain(graph, *chain, states, batch, is_trained); });
+  show("stoker, node by node", [&] {
+    const nodes::GraphValues values = nodes::run_forward(graph, states, batch, nodes::Stage::train);
+    nodes::run_backward(graph, states, values, is_trained);
+  });
 }
 
 // Multiply-adds in a second of all threads, and in one of the processor.
@@ -114,6 +190,7 @@ void bench_w6(const SpectralBenchOptions& options, Comparison& comparison) {
   const ProductRate after = rate_of_products(options.seconds);
   comparison.show(line);
   tell_share(line, before, after);
+  bench_training(options, comparison);
 }
 
 }  // namespace stoker::cli

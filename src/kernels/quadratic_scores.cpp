@@ -75,7 +75,8 @@ class QuadraticPart {
     for (std::int64_t row = 0; row < rows; ++row) {
       const float logit = scale * (scores[row] - bias);
       const float raised = std::exp(-std::abs(logit));
-      const float softplus = std::max(logit, 0.0F) + std::log1p(raised);
+      // Of a number up to 1, which the logarithm of the sum has within 1e-7.
+      const float softplus = std::max(logit, 0.0F) + std::log(1 + raised);
       const float sigmoid = (logit < 0 ? raised : 1.0F) / (1 + raised);
       const bool marked = work_.marks[first + row] != 0;
       loss += marked ? positive * (softplus - logit) : softplus;
@@ -93,11 +94,14 @@ class QuadraticPart {
 
   void scale_output(std::int64_t i, const float* changes, std::int64_t filled) {
     float* at = output(i);
+    float sums[covariance_lanes] = {};
+    for (std::int64_t row = 0; row < filled; row += covariance_lanes)
+      for (std::int64_t lane = 0; lane < covariance_lanes; ++lane) {
+        at[row + lane] *= changes[row + lane];
+        sums[lane] += at[row + lane];
+      }
     double sum = 0;
-    for (std::int64_t row = 0; row < filled; ++row) {
-      at[row] *= row < rows_of_quadratic_block ? changes[row] : 0.0F;
-      sum += static_cast<double>(at[row]);
-    }
+    for (const float each : sums) sum += static_cast<double>(each);
     found_.of_matrix[static_cast<std::size_t>(work_.columns * outputs_ + i)] += sum;
   }
 
