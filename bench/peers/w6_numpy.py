@@ -1,6 +1,7 @@
 """What NumPy takes for the statistics of `stoker bench w6`: the least, the most, the mean and the covariance of 50
 channels over cubes of 128 x 128 pixels, with one matrix product. Twice: in float64, which is as accurate as Stoker, and
-in float32, which is not where values lie far from 0. One JSON object per line. Needs NumPy; runs on the CPU."""
+in float32, which is not where values lie far from 0. One JSON object per line. Needs NumPy, and scikit-learn for the
+module whose clock it shares; runs on the CPU."""
 import argparse
 import json
 import resource

@@ -1,6 +1,7 @@
 """What torch takes for the training of `stoker bench w6`, forward and backward through every pixel of 16 cubes of
 128 x 128 x 50: min-max, two linear projections (50 -> 20 -> 10), a squared Mahalanobis distance, a logit, cross-entropy
-and the orthogonality of the first projection. One JSON object per line. Needs torch; runs on the CPU."""
+and the orthogonality of the first projection. One JSON object per line. Needs torch, and
+scikit-learn for the module whose clock it shares; runs on the CPU."""
 import argparse
 import json
 import resource
