@@ -197,6 +197,25 @@ void add_expert_flags(CLI::App& app, ExpertBenchOptions& options) {
       ->capture_default_str();
 }
 
+ExitCode run_w6(const SpectralBenchOptions& options) {
+  Comparison comparison(options.json);
+  bench_w6(options, comparison);
+  if (options.peers)
+    run_peers("w6_",
+              {"--cubes", fmt::format("{}", options.cubes), "--device",
+               choose_device(options.device, no_notes()).is_cuda() ? "cuda" : "cpu", "--seconds",
+               fmt::format("{}", options.seconds)},
+              comparison);
+  return ExitCode::done;
+}
+
+void add_spectral_flags(CLI::App& app, SpectralBenchOptions& options) {
+  app.add_option("--cubes", options.cubes, "Cubes of 128 × 128 pixels with 50 channels")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}))
+      ->capture_default_str();
+  app.add_option("--device", options.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
+}
+
 ExitCode run_linear(const BenchOptions& options) {
   Comparison comparison(options.json);
   bench_linear(options, comparison);
@@ -258,6 +277,12 @@ Action declare_bench(CLI::App& app) {
                                     "experts of [256, 256], two a row, AdamW");
   add_expert_flags(*w5, *of_experts);
   add_shared_flags(*w5, *of_experts);
+  const auto of_cubes = std::make_shared<SpectralBenchOptions>();
+  CLI::App* w6 = app.add_subcommand(
+      "w6",
+      "Statistics of spectral cubes: extremes, means and covariances of 160 × 128 × 128 × 50 in one pass");
+  add_spectral_flags(*w6, *of_cubes);
+  add_shared_flags(*w6, *of_cubes);
   for (CLI::App* each : {w2, w3}) {
     add_sequence_flags(*each, *of_sequences, bench_windows);
     add_shared_flags(*each, *of_sequences);
@@ -283,6 +308,7 @@ Action declare_bench(CLI::App& app) {
       "  stoker bench w2 --batch 16 --batch 256 --device cpu --peers\n"
       "  stoker bench w4 --device cuda --engine fused --engine graph --peers\n"
       "  stoker bench w5 --experts 8 --device cpu --engine fused --peers\n"
+      "  stoker bench w6 --device cpu --peers\n"
       "  stoker bench linear --peers\n"
       "  stoker bench load --rows 2000000 --columns 20 --format csv --peers\n"
       "  stoker bench load --format postgres --rows 1000000 --uri '${DATABASE_URL}' --peers\n"
@@ -298,6 +324,7 @@ Action declare_bench(CLI::App& app) {
     if (w3->parsed()) return run_sequences("w3", "transformer", *of_sequences);
     if (w4->parsed()) return run_w4(*of_sets);
     if (w5->parsed()) return run_w5(*of_experts);
+    if (w6->parsed()) return run_w6(*of_cubes);
     return run_linear(*options);
   };
 }

@@ -105,6 +105,14 @@ void bench_sequences(const std::string& workload, const std::string& family, con
 void bench_w4(const BenchOptions& options, Comparison& comparison,
               const std::function<void(std::int64_t batch, Device device)>& after_batch);
 
+// w6: extremes, means and covariances of 50 channels in one pass over cubes of 128 × 128 pixels, and on a CPU
+// the share that it reaches of the machine's rate of multiply-adds; there also forward and backward through a
+// batch of 16 cubes, over min-max, PCA to 20 and to 10, RX and cross-entropy.
+struct SpectralBenchOptions : BenchOptions {
+  std::int64_t cubes = 160;
+};
+void bench_w6(const SpectralBenchOptions& options, Comparison& comparison);
+
 // linear_regression, ridge, lasso, lasso_cv on the same table in memory. One line per model.
 void bench_linear(const BenchOptions& options, Comparison& comparison);
 

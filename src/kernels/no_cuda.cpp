@@ -1,5 +1,6 @@
 #include "kernels/batch_norm.h"
 #include "kernels/begin_step.h"
+#include "kernels/covariance.h"
 #include "kernels/dropout.h"
 #include "kernels/end_epoch.h"
 #include "kernels/losses.h"
@@ -37,6 +38,9 @@ LaunchError losses_cuda(const Losses&, Stream) {
   return missing;
 }
 LaunchError stretch_statistics_cuda(const StatisticsWork&, double*, Stream) {
+  return missing;
+}
+LaunchError covariance_cuda(const StatisticsWork&, bool, double*, double*, Stream) {
   return missing;
 }
 LaunchError lion_cuda(const Lion&, Stream) {

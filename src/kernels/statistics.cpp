@@ -7,6 +7,7 @@
 #include "kernels/column_moments.h"
 #include "kernels/place.h"
 #include "kernels/stretch.h"
+#include "kernels/stretch_numbers.h"
 
 namespace stoker::kernels {
 namespace {
@@ -14,20 +15,6 @@ namespace {
 constexpr std::int64_t least_stretch = 1'024;
 constexpr std::int64_t most_stretches = 1'024;
 constexpr std::int64_t most_numbers = std::int64_t{1} << 26;  // of all stretches: 512 MiB
-
-Statistics from_stretch(const double* numbers, std::size_t columns, bool with_products) {
-  Statistics part;
-  part.rows = columns == 0 ? 0 : numbers[0];
-  const auto array = [&](std::size_t index) {
-    return std::vector<double>(numbers + index * columns, numbers + (index + 1) * columns);
-  };
-  part.least = array(1);
-  part.most = array(2);
-  part.mean = array(3);
-  part.squares = array(4);
-  if (with_products) part.products.assign(numbers + 5 * columns, numbers + 5 * columns + columns * columns);
-  return part;
-}
 
 }  // namespace
 
@@ -90,8 +77,7 @@ Statistics statistics(const StatisticsWork& work, const Place& place) {
   const Array on_host = numbers.to_host();
   const double* each = on_host.as<double>().data();
   Statistics all;
-  for (std::int64_t i = 0; i < stretches; ++i, each += size)
-    all.merge(from_stretch(each, static_cast<std::size_t>(work.columns), work.with_products));
+  for (std::int64_t i = 0; i < stretches; ++i, each += size) all.merge(stretch_from<Statistics>(work, each));
   return all;
 }
 

@@ -1,0 +1,243 @@
+#include "kernels/covariance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+#include "device/array.h"
+#include "device/workers.h"
+#include "kernels/covariance_layout.h"
+#include "kernels/place.h"
+#include "kernels/stretch_numbers.h"
+
+namespace stoker::kernels {
+namespace {
+
+constexpr std::int64_t least_covariance_stretch = 32 * most_rows_of_block;
+constexpr std::int64_t most_covariance_stretches = 1'024;
+constexpr std::int64_t most_covariance_numbers = std::int64_t{1} << 26;  // of all stretches: 512 MiB
+
+// Fewer rows where channels are many, so that a block stays in the second cache.
+std::int64_t rows_of_covariance_block(std::int64_t columns) {
+  std::int64_t rows = most_rows_of_block;
+  while (rows > 64 && rows * columns > 65'536) rows /= 2;
+  return rows;
+}
+
+bool is_finite_pixel(const float* pixel, std::int64_t columns) {
+  for (std::int64_t i = 0; i < columns; ++i)
+    if (!std::isfinite(pixel[i])) return false;
+  return true;
+}
+
+// Goes through one stretch of pixels, block by block.
+class CovarianceStretch {
+ public:
+  CovarianceStretch(const CovarianceKernels& kernels, const StatisticsWork& work, BadPixels bad)
+      : kernels_(kernels),
+        work_(work),
+        bad_(bad),
+        columns_(static_cast<std::size_t>(work.columns)),
+        rows_(rows_of_covariance_block(work.columns)),
+        // Channels whose rows lie a power of two apart would share few lines of the first cache.
+        packed_(DType::float32, {work.columns, rows_ + covariance_lanes}),
+        kept_(DType::float32, {rows_, work.columns}),
+        seen_(DType::float32, {12 * (work.columns + 3)}),
+        shift_(columns_),
+        least_(columns_),
+        most_(columns_),
+        sums_(columns_),
+        apart_(columns_),
+        products_(columns_ * columns_) {
+    found_.least.assign(columns_, INFINITY);
+    found_.most.assign(columns_, -INFINITY);
+    found_.mean.assign(columns_, 0);
+    found_.products.assign(columns_ * columns_, 0);
+  }
+
+  Statistics go_through(std::int64_t first, std::int64_t last) {
+    for (std::int64_t row = first; row < last; row += rows_) add_block(row, std::min(row + rows_, last));
+    for (std::size_t i = 0; i < columns_; ++i) {
+      found_.squares.push_back(found_.products[i * columns_ + i]);
+      for (std::size_t j = 0; j < i; ++j)
+        found_.products[i * columns_ + j] = found_.products[j * columns_ + i];
+    }
+    if (found_.rows > 0 && !std::ranges::all_of(found_.squares, [](double s) { return std::isfinite(s); }))
+      refuse("the pixels' values are too large for single precision; divide them by their scale first");
+    return std::move(found_);
+  }
+
+ private:
+  void add_block(std::int64_t first, std::int64_t last) {
+    const float* pixels = work_.values + first * work_.columns;
+    std::int64_t rows = last - first;
+    if (work_.mask != nullptr) {
+      rows = keep_pixels(first, last, false);
+      pixels = kept_.as<float>().data();
+    }
+    if (rows > 0 && !pack(pixels, rows)) {
+      rows = keep_pixels(first, last, true);
+      pixels = kept_.as<float>().data();
+      if (rows > 0 && !pack(pixels, rows))
+        refuse("the pixels' values are too large for single precision; divide them by their scale first");
+    }
+    if (rows > 0) merge_block(rows);
+  }
+
+  // The pixels that count, copied behind one another.
+  std::int64_t keep_pixels(std::int64_t first, std::int64_t last, bool looks_at_values) {
+    float* to = kept_.as<float>().data();
+    std::int64_t rows = 0;
+    for (std::int64_t row = first; row < last; ++row) {
+      if (work_.mask != nullptr && work_.mask[row] == 0) continue;
+      const float* pixel = work_.values + row * work_.columns;
+      if (looks_at_values && !is_finite_pixel(pixel, work_.columns)) {
+        if (bad_ == BadPixels::refuse)
+          refuse("pixel {} has a value that is not a finite number; mask such pixels or leave them out", row);
+        continue;
+      }
+      std::memcpy(to + rows++ * work_.columns, pixel, columns_ * sizeof(float));
+    }
+    return rows;
+  }
+
+  // False where some sum is not finite.
+  bool pack(const float* pixels, std::int64_t rows) {
+    if (found_.rows == 0) shift_to_mean(pixels, rows);
+    block_ = {pixels,          rows,
+              work_.columns,   rows_ + covariance_lanes,
+              shift_.data(),   packed_.as<float>().data(),
+              least_.data(),   most_.data(),
+              sums_.data(),    seen_.as<float>().data(),
+              products_.data()};
+    kernels_.pack(block_);
+    return std::ranges::all_of(sums_, [](float sum) { return std::isfinite(sum); });
+  }
+
+  void shift_to_mean(const float* pixels, std::int64_t rows) {
+    for (std::size_t i = 0; i < columns_; ++i) {
+      double sum = 0;
+      for (std::int64_t row = 0; row < rows; ++row)
+        sum += static_cast<double>(pixels[static_cast<std::size_t>(row) * columns_ + i]);
+      const auto mean = static_cast<float>(sum / static_cast<double>(rows));
+      shift_[i] = std::isfinite(mean) ? mean : 0.0F;
+    }
+  }
+
+  // As Statistics::merge, of the upper triangle; then the block's mean is the next one's shift.
+  void merge_block(std::int64_t rows) {
+    kernels_.multiply(block_);
+    const auto count = static_cast<double>(rows);
+    const double total = found_.rows + count;
+    const double shared = found_.rows * count / total;
+    for (std::size_t i = 0; i < columns_; ++i) {
+      const double mean = static_cast<double>(shift_[i]) + static_cast<double>(sums_[i]) / count;
+      apart_[i] = mean - found_.mean[i];
+      found_.mean[i] += apart_[i] * (count / total);
+      found_.least[i] = std::min(found_.least[i], static_cast<double>(least_[i]));
+      found_.most[i] = std::max(found_.most[i], static_cast<double>(most_[i]));
+      shift_[i] = static_cast<float>(mean);
+    }
+    for (std::size_t i = 0; i < columns_; ++i) {
+      const double of_sum = static_cast<double>(sums_[i]) / count;
+      const double of_mean = apart_[i] * shared;
+      const double* products = products_.data() + i * columns_;
+      double* to = found_.products.data() + i * columns_;
+      for (std::size_t j = i; j < columns_; ++j)
+        to[j] += products[j] - of_sum * static_cast<double>(sums_[j]) + of_mean * apart_[j];
+    }
+    found_.rows = total;
+  }
+
+  const CovarianceKernels& kernels_;
+  const StatisticsWork& work_;
+  BadPixels bad_;
+  std::size_t columns_;
+  std::int64_t rows_;
+  Array packed_;
+  Array kept_;
+  Array seen_;
+  std::vector<float> shift_, least_, most_, sums_;
+  std::vector<double> apart_, products_;
+  CovarianceBlock block_;
+  Statistics found_;
+};
+
+Statistics covariance_of_gpu(const StatisticsWork& work, BadPixels bad, const Place& place) {
+  StatisticsWork with_products = work;
+  with_products.with_products = true;
+  if (work.rows == 0) return {};
+  if (work.columns > most_columns_of_covariance_cuda) return statistics(with_products, place);
+  const std::int64_t size = numbers_per_stretch(with_products);
+  Array parts(DType::float64, {covariance_parts_cuda(work), size}, Memory::device, place.device);
+  Array one(DType::float64, {size}, Memory::device, place.device);
+  check_launch(covariance_cuda(with_products, bad == BadPixels::refuse, static_cast<double*>(parts.data()),
+                               static_cast<double*>(one.data()), place.stream),
+               "covariance");
+  const Array on_host = one.to_host();
+  const Statistics found = stretch_from<Statistics>(with_products, on_host.as<double>().data());
+  if (found.rows > 0 && std::isnan(found.mean[0]))
+    refuse("some pixels have values that are not finite numbers; mask such pixels or leave them out");
+  return found;
+}
+
+}  // namespace
+
+std::vector<const CovarianceKernels*> covariance_kernels_here() {
+  std::vector<const CovarianceKernels*> found;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    found.push_back(&covariance_kernels_avx512());
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    found.push_back(&covariance_kernels_avx2());
+#endif
+  found.push_back(&covariance_kernels_baseline());
+  return found;
+}
+
+namespace {
+
+std::int64_t covariance_stretch(const StatisticsWork& work) {
+  const std::int64_t fitting = std::clamp<std::int64_t>(
+      most_covariance_numbers / std::max<std::int64_t>(work.columns * work.columns, 1), 1,
+      most_covariance_stretches);
+  const std::int64_t rows = std::max(least_covariance_stretch, (work.rows + fitting - 1) / fitting);
+  return (rows + most_rows_of_block - 1) / most_rows_of_block * most_rows_of_block;
+}
+
+}  // namespace
+
+std::int64_t covariance_stretch_cuda(const StatisticsWork& work) {
+  const std::int64_t piece = covariance_on_gpu::layout_for(work.columns).piece;
+  const std::int64_t rows = (work.rows + most_covariance_stretches - 1) / most_covariance_stretches;
+  return std::max<std::int64_t>(1, (rows + piece - 1) / piece) * piece;
+}
+
+std::int64_t covariance_parts_cuda(const StatisticsWork& work) {
+  const std::int64_t stretch = covariance_stretch_cuda(work);
+  const std::int64_t stretches = (work.rows + stretch - 1) / stretch;
+  return stretches + (stretches + 31) / 32;
+}
+
+Statistics covariance_with(const CovarianceKernels& kernels, const StatisticsWork& work, BadPixels bad) {
+  const std::int64_t stretch = covariance_stretch(work);
+  std::vector<Statistics> parts(static_cast<std::size_t>((work.rows + stretch - 1) / stretch));
+  share_among_cores(static_cast<std::int64_t>(parts.size()), [&](std::int64_t part) {
+    const std::int64_t first = part * stretch;
+    parts[static_cast<std::size_t>(part)] =
+        CovarianceStretch(kernels, work, bad).go_through(first, std::min(first + stretch, work.rows));
+  });
+  Statistics all;
+  for (const Statistics& part : parts) all.merge(part);
+  return all;
+}
+
+Statistics covariance(const StatisticsWork& work, BadPixels bad, const Place& place) {
+  if (work.columns <= 0) return {};
+  if (place.device.is_cuda()) return covariance_of_gpu(work, bad, place);
+  return covariance_with(*covariance_kernels_here().front(), work, bad);
+}
+
+}  // namespace stoker::kernels

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/covariance_block.h"
+#include "kernels/launch.h"
+#include "kernels/statistics.h"
+
+// Extremes, means and covariances of all channels of many pixels, in one pass over memory.
+namespace stoker::kernels {
+
+// A pixel with a value that is not a finite number.
+enum class BadPixels : std::uint8_t { refuse, leave_out };
+
+// The statistics of float32 pixels [rows, columns], products always among them. Blocks of at most 512 pixels
+// are shifted by the mean of the block before, their products added up in fp32 over at most 128 pixels and
+// merged in fp64, so an offset of any size costs no digits and a covariance is within 1e-6 of
+// √(Sii Sjj). The same numbers come out with any number of threads. What a pass over some of the pixels found
+// can be kept (it is plain arrays) and merged with that of the others. Waits for the device, as statistics()
+// does.
+Statistics covariance(const StatisticsWork& work, BadPixels bad, const Place& place);
+
+// On the CPU with one of the instruction sets that it has; the best comes first.
+std::vector<const CovarianceKernels*> covariance_kernels_here();
+Statistics covariance_with(const CovarianceKernels& kernels, const StatisticsWork& work, BadPixels bad);
+
+// On a GPU, one stretch of pixels is a block's.
+std::int64_t covariance_stretch_cuda(const StatisticsWork& work);
+// Room in `parts` for those of all stretches and for merging them, each laid as those of
+// stretch_statistics().
+std::int64_t covariance_parts_cuda(const StatisticsWork& work);
+// `found` has one such part, of all pixels. Those with a value that is not finite are left out; where they
+// are to be refused, the first mean is NaN instead.
+LaunchError covariance_cuda(const StatisticsWork& work, bool refuses_bad, double* parts, double* found,
+                            Stream stream);
+// Of more, the kernel of statistics.h takes over.
+inline constexpr std::int64_t most_columns_of_covariance_cuda = 220;
+
+}  // namespace stoker::kernels

@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "model/nodes/nodes.h"
+#include "model/nodes/pixels.h"
+
+namespace stoker::nodes {
+namespace {
+
+struct AnomalyMetricSettings {
+  std::int64_t ap_thresholds = 0;
+};
+
+config::Fields fields(AnomalyMetricSettings& s) {
+  return {config::field(
+              "ap_thresholds", s.ap_thresholds,
+              "Accepted as cuvis.ai has it: there, thresholds at which precision is looked at; here all "
+              "scores are")
+              .at_least(0)};
+}
+
+// Over the recalls, from the highest score down, equal scores together.
+double average_precision(std::span<const float> scores, std::span<const std::uint8_t> targets) {
+  std::vector<std::size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
+  const auto marked =
+      static_cast<double>(std::ranges::count_if(targets, [](std::uint8_t t) { return t != 0; }));
+  if (marked == 0) return 0;
+  double hits = 0, area = 0;
+  for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
+    double here = 0;
+    for (last = first; last < order.size() && scores[order[last]] == scores[order[first]]; ++last)
+      here += targets[order[last]] != 0 ? 1 : 0;
+    hits += here;
+    area += here / marked * hits / static_cast<double>(last);
+  }
+  return area;
+}
+
+class AnomalyDetectionMetrics final : public NodeWith<AnomalyMetricSettings> {
+ public:
+  using NodeWith::NodeWith;
+
+  Ports inputs() const override {
+    Port logits = cube_port("logits", "Scores, for the average precision", 1);
+    logits.is_optional = true;
+    return {mask_port("decisions", "Marks that were made"), mask_port("targets", "Marked pixels"), logits};
+  }
+  Ports outputs(const Ports& connected) const override {
+    Ports ports;
+    for (const char* name : {"precision", "recall", "f1_score", "iou"})
+      ports.push_back({name, DType::float32, {}, "Over all pixels; 0 where it would be 0 / 0"});
+    if (find_port(connected, "logits") != nullptr)
+      ports.push_back({"average_precision", DType::float32, {}, "Mean precision over the recalls"});
+    return ports;
+  }
+  Values forward(const Pass& pass) const override {
+    const auto decisions = value_at(pass.inputs, "decisions").as<std::uint8_t>();
+    const auto targets = value_at(pass.inputs, "targets").as<std::uint8_t>();
+    double hits = 0, decided = 0, marked = 0;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      decided += decisions[i] != 0 ? 1 : 0;
+      marked += targets[i] != 0 ? 1 : 0;
+      hits += decisions[i] != 0 && targets[i] != 0 ? 1 : 0;
+    }
+    const auto share = [](double part, double whole) { return one_number(whole > 0 ? part / whole : 0); };
+    Values values{{"precision", share(hits, decided)},
+                  {"recall", share(hits, marked)},
+                  {"f1_score", share(2 * hits, decided + marked)},
+                  {"iou", share(hits, decided + marked - hits)}};
+    if (const Array* logits = value_if(pass.inputs, "logits"))
+      values["average_precision"] = one_number(average_precision(logits->as<float>(), targets));
+    return values;
+  }
+};
+
+}  // namespace
+
+NodeType anomaly_detection_metrics() {
+  return type_of<AnomalyDetectionMetrics>(
+      "AnomalyDetectionMetrics", NodeKind::metric,
+      "Precision, recall, F1, IoU and average precision of marked pixels");
+}
+
+}  // namespace stoker::nodes

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "base/error.h"
+#include "model/nodes/node.h"
+
+// Channels that a setting names and those that come in.
+namespace stoker::nodes {
+
+inline config::Field channel_count_field(std::string name, std::int64_t& member) {
+  return config::field(std::move(name), member, "Channels that are expected; 0: those that come in")
+      .at_least(0);
+}
+
+// Refuses others than `expected`, unless that is 0 or nobody knows yet.
+inline void check_channels(std::int64_t expected, std::string_view setting, const Ports& connected) {
+  const std::int64_t found = connected[0].shape.back();
+  if (expected > 0 && found >= 0 && found != expected)
+    refuse("{} is {}, but {} comes in at '{}': {}", setting, expected,
+           describe(connected[0].type, connected[0].shape), connected[0].name,
+           "leave the setting out, or give the number that comes in");
+}
+
+}  // namespace stoker::nodes

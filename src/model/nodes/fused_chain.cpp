@@ -1,0 +1,208 @@
+#include "model/nodes/fused_chain.h"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+
+#include "base/error.h"
+#include "kernels/quadratic_scores.h"
+#include "model/nodes/pixels.h"
+
+namespace stoker::nodes {
+namespace {
+
+using Homogeneous = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+// The node that an input reads from, where it has this type.
+std::optional<std::size_t> source_of_type(const NodeGraph& graph, const GraphNode& node,
+                                          const std::string& input, std::string_view type,
+                                          std::string_view port) {
+  const auto link = node.sources.find(input);
+  if (link == node.sources.end() || link->second.port != port) return std::nullopt;
+  if (graph.nodes[link->second.node].type->name != type) return std::nullopt;
+  return link->second.node;
+}
+
+// Reads nothing of a pixel: arrays that nodes of the chain have.
+bool is_beside_pixels(const FusedChain& chain, const GraphNode& node) {
+  for (const Port& input : node.inputs) {
+    const Link& link = node.sources.at(input.name);
+    if (input.shape.size() >= 4 || std::ranges::find(chain.affine, link.node) == chain.affine.end())
+      return false;
+  }
+  return true;
+}
+
+bool can_be_trained_so(const NodeGraph& graph, const FusedChain& chain, const IsTrained& is_trained,
+                       const States& states) {
+  for (const std::size_t place : chain.affine) {
+    const GraphNode& node = graph.nodes[place];
+    const auto affine = node.node->affine(states.at(node.name));
+    if (!affine || !node.node->is_affine_in_training()) return false;
+    if (is_trained(node.name) && !node.node->trainable().empty() &&
+        !node.node->affine_gradient(states.at(node.name), *affine))
+      return false;
+  }
+  if (is_trained(graph.nodes[chain.detector].name)) return false;
+  return std::ranges::all_of(graph.nodes, [&](const GraphNode& node) {
+    return !node.node->is_loss() || &node == &graph.nodes[chain.loss] || is_beside_pixels(chain, node);
+  });
+}
+
+Homogeneous homogeneous(const Affine& affine) {
+  Homogeneous matrix = Homogeneous::Zero(affine.outputs + 1, affine.inputs + 1);
+  for (std::int64_t i = 0; i < affine.outputs; ++i) {
+    for (std::int64_t j = 0; j < affine.inputs; ++j) matrix(i, j) = affine.at(i, j);
+    matrix(i, affine.inputs) = affine.offset[static_cast<std::size_t>(i)];
+  }
+  matrix(affine.outputs, affine.inputs) = 1;
+  return matrix;
+}
+
+// Its squared length is the detector's score: the root of the inverse covariance, after the mean is taken
+// away.
+Homogeneous root_of(const NamedArrays& state) {
+  const Eigen::MatrixXd inverse = matrix_in(state, "cov_inv").cast<double>();
+  const Eigen::VectorXd mean = matrix_in(state, "mu").row(0).transpose().cast<double>();
+  const Eigen::LLT<Eigen::MatrixXd> factored((inverse + inverse.transpose()) / 2);
+  if (factored.info() != Eigen::Success) fail("the inverse covariance of a detector is not positive");
+  const Eigen::MatrixXd root = factored.matrixU();
+  Homogeneous result(root.rows(), root.cols() + 1);
+  result << root, -root * mean;
+  return result;
+}
+
+double number_of(const config::Value& settings, const char* name, double otherwise) {
+  const config::Value* value = settings.find(name);
+  if (value == nullptr || value->is_null()) return otherwise;
+  if (const auto* whole = value->get_if<std::int64_t>()) return static_cast<double>(*whole);
+  return value->get_if<double>() == nullptr ? otherwise : *value->get_if<double>();
+}
+
+void add_state(States& all, const std::string& node, const NamedArrays& more) {
+  NamedArrays& to = all[node];
+  for (const NamedArray& each : more) {
+    const auto found = std::ranges::find(to, each.name, &NamedArray::name);
+    if (found == to.end()) {
+      to.push_back({each.name, each.array.clone()});
+      continue;
+    }
+    const auto sums = found->array.as<float>();
+    const auto from = each.array.as<float>();
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += from[i];
+  }
+}
+
+// Losses beside the pixels, from a batch without any.
+FusedStep beside_pixels(const NodeGraph& graph, const States& states, const Values& entering,
+                        const IsTrained& is_trained) {
+  Values none = entering;
+  for (const char* port : {"cube", "mask"}) {
+    const Array& value = value_at(entering, port);
+    Shape shape = value.shape();
+    shape[0] = 0;
+    none[port] = Array(value.type(), std::move(shape));
+  }
+  const GraphValues values = run_forward(graph, states, none, Stage::train);
+  return {total_loss(graph, values), run_backward(graph, states, values, is_trained)};
+}
+
+}  // namespace
+
+std::optional<FusedChain> find_fused_chain(const NodeGraph& graph, const States& states,
+                                           const IsTrained& is_trained) {
+  for (std::size_t place = 0; place < graph.nodes.size(); ++place) {
+    const GraphNode& loss = graph.nodes[place];
+    if (loss.type->name != "AnomalyBCEWithLogits") continue;
+    FusedChain chain;
+    chain.loss = place;
+    const auto logit = source_of_type(graph, loss, "predictions", "ScoreToLogit", "logits");
+    const auto data = source_of_type(graph, loss, "targets", "CubeDataNode", "mask");
+    if (!logit || !data) return std::nullopt;
+    const auto detector = source_of_type(graph, graph.nodes[*logit], "scores", "RXGlobal", "scores");
+    if (!detector) return std::nullopt;
+    chain.logit = *logit;
+    chain.data = *data;
+    chain.detector = *detector;
+    for (Link link = graph.nodes[*detector].sources.at("data"); link.node != *data;) {
+      const GraphNode& node = graph.nodes[link.node];
+      if (node.outputs.empty() || node.outputs[0].name != link.port || node.inputs.empty())
+        return std::nullopt;
+      chain.affine.insert(chain.affine.begin(), link.node);
+      link = node.sources.at(node.inputs[0].name);
+      if (link.node == *data && link.port != "cube") return std::nullopt;
+    }
+    if (!can_be_trained_so(graph, chain, is_trained, states)) return std::nullopt;
+    return chain;
+  }
+  return std::nullopt;
+}
+
+FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const States& states,
+                          const Values& entering, const IsTrained& is_trained) {
+  const Array& cube = value_at(entering, "cube");
+  const std::int64_t columns = channels_in(cube);
+  const std::int64_t rows = pixels_in(cube);
+  FusedStep step = beside_pixels(graph, states, entering, is_trained);
+  if (rows == 0) return step;
+  const auto state_of_node = [&](std::size_t place) -> const NamedArrays& {
+    return states.at(graph.nodes[place].name);
+  };
+
+  // What stands before and behind each node of the chain.
+  std::vector<Homogeneous> matrices;
+  for (const std::size_t place : chain.affine)
+    matrices.push_back(homogeneous(graph.nodes[place].node->affine(state_of_node(place)).value()));
+  std::vector<Homogeneous> before{Homogeneous::Identity(columns + 1, columns + 1)};
+  for (const Homogeneous& matrix : matrices) before.push_back(Homogeneous(matrix * before.back()));
+  const Homogeneous root = root_of(state_of_node(chain.detector));
+  const Homogeneous whole = root * before.back();
+
+  // The first pixel is as good a shift as any.
+  Homogeneous shifting = Homogeneous::Identity(columns + 1, columns + 1);
+  for (std::int64_t i = 0; i < columns; ++i)
+    shifting(i, columns) = static_cast<double>(cube.as<float>()[static_cast<std::size_t>(i)]);
+  const PixelMatrix matrix = (whole * shifting).transpose().cast<float>();
+
+  const GraphNode& loss = graph.nodes[chain.loss];
+  kernels::QuadraticScores work;
+  work.pixels = cube.as<float>().data();
+  work.marks = value_at(entering, "mask").as<std::uint8_t>().data();
+  work.rows = rows;
+  work.columns = columns;
+  work.shift = cube.as<float>().data();
+  work.matrix = matrix.data();
+  work.outputs = matrix.cols();
+  work.scale = number_in(find_array(state_of_node(chain.logit), "scale"));
+  work.bias = number_in(find_array(state_of_node(chain.logit), "bias"));
+  work.pos_weight = number_of(loss.settings, "pos_weight", 1);
+  const kernels::QuadraticLoss found = kernels::quadratic_loss(work);
+
+  const auto* reduction = loss.settings.find("reduction");
+  const bool is_mean = reduction == nullptr || reduction->get_if<std::string>() == nullptr ||
+                       *reduction->get_if<std::string>() == "mean";
+  const double factor = number_of(loss.settings, "weight", 1) / (is_mean ? static_cast<double>(rows) : 1);
+  step.loss += factor * found.loss;
+  if (is_trained(graph.nodes[chain.logit].name))
+    add_state(step.gradients, graph.nodes[chain.logit].name,
+              {{"scale", one_number(factor * found.of_scale)}, {"bias", one_number(factor * found.of_bias)}});
+
+  const Eigen::Map<const Homogeneous> of_shifted(found.of_matrix.data(), columns + 1, work.outputs);
+  const Homogeneous of_whole = factor * of_shifted.transpose() * shifting.transpose();
+  Homogeneous behind = root;
+  for (std::size_t i = matrices.size(); i-- > 0;) {
+    const GraphNode& node = graph.nodes[chain.affine[i]];
+    const Homogeneous changes = behind.transpose() * of_whole * before[i].transpose();
+    behind = Homogeneous(behind * matrices[i]);
+    if (!is_trained(node.name) || node.node->trainable().empty()) continue;
+    Affine affine{matrices[i].cols() - 1, matrices[i].rows() - 1, {}, {}};
+    for (std::int64_t output = 0; output < affine.outputs; ++output) {
+      for (std::int64_t input = 0; input < affine.inputs; ++input)
+        affine.matrix.push_back(changes(output, input));
+      affine.offset.push_back(changes(output, affine.inputs));
+    }
+    add_state(step.gradients, node.name, node.node->affine_gradient(states.at(node.name), affine).value());
+  }
+  return step;
+}
+
+}  // namespace stoker::nodes

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+
+#include "model/nodes/node_graph.h"
+
+// Training of a chain of affine nodes with RX, a logit and cross-entropy behind it, in one pass over the
+// pixels of a batch: the chain and the root of RX's matrix are one matrix, whose gradient tells those of all
+// nodes.
+namespace stoker::nodes {
+
+// Places in the graph.
+struct FusedChain {
+  std::size_t data = 0;
+  std::vector<std::size_t> affine;  // from the data on
+  std::size_t detector = 0;
+  std::size_t logit = 0;
+  std::size_t loss = 0;
+};
+
+using IsTrained = std::function<bool(std::string_view node)>;
+
+// None where the graph is another, or asks for more: a detector that is trained, other losses over pixels.
+std::optional<FusedChain> find_fused_chain(const NodeGraph& graph, const States& states,
+                                           const IsTrained& is_trained);
+
+struct FusedStep {
+  double loss = 0;   // of all losses
+  States gradients;  // as run_backward() gives them
+};
+// What run_forward(), total_loss() and run_backward() give for a training batch, within rounding.
+FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const States& states,
+                          const Values& entering, const IsTrained& is_trained);
+
+}  // namespace stoker::nodes

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "model/nodes/node.h"
+
+namespace stoker::nodes {
+
+Port scores_behind(const Port& cube, std::string help);
+
+// (x - centre)ᵀ matrix (x - centre) of each pixel, and how it changes with pixels, centre and matrix; those
+// are arrays of the state.
+Array quadratic_form(const Array& data, const NamedArrays& state, const std::string& centre,
+                     const std::string& matrix);
+Gradients quadratic_form_back(const Array& data, const Array& gradient, const NamedArrays& state,
+                              const std::string& centre, const std::string& matrix);
+
+}  // namespace stoker::nodes

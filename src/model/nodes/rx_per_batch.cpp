@@ -1,0 +1,61 @@
+#include "kernels/covariance.h"
+#include "kernels/place.h"
+#include "model/nodes/nodes.h"
+#include "model/nodes/pixels.h"
+#include "model/nodes/quadratic_form.h"
+
+namespace stoker::nodes {
+namespace {
+
+struct RxPerBatchSettings {
+  double eps = 1e-6;
+};
+
+config::Fields fields(RxPerBatchSettings& s) {
+  return {config::field("eps", s.eps, "Added to the diagonal of the covariance; 0: a singular one is refused")
+              .at_least(0)};
+}
+
+class RxPerBatch final : public NodeWith<RxPerBatchSettings> {
+ public:
+  using NodeWith::NodeWith;
+
+  Ports inputs() const override { return {cube_port("data", "Pixels to score")}; }
+  Ports outputs(const Ports& connected) const override {
+    return {
+        scores_behind(connected[0], "Squared Mahalanobis distance of each pixel from those of its image")};
+  }
+
+  Values forward(const Pass& pass) const override {
+    const Array& data = value_at(pass.inputs, "data");
+    const std::int64_t channels = channels_in(data);
+    const std::int64_t images = data.dimension(0);
+    const std::int64_t size = images == 0 ? 0 : pixels_in(data) / images;
+    Array scores = with_channels(data, 1);
+    for (std::int64_t i = 0; i < images; ++i) {
+      const kernels::StatisticsWork work{data.as<float>().data() + i * size * channels, nullptr, size,
+                                         channels, true};
+      const kernels::Statistics found =
+          kernels::covariance(work, kernels::BadPixels::refuse, {Device::cpu(), nullptr});
+      const NamedArrays state{
+          {"mu", numbers({channels}, found.mean)},
+          {"cov_inv",
+           numbers({channels, channels}, inverse_of(covariance_of(found), channels, settings_.eps))}};
+      const Array image =
+          Array::from<float>(data.as<float>().subspan(static_cast<std::size_t>(i * size * channels),
+                                                      static_cast<std::size_t>(size * channels)),
+                             {size, channels});
+      pixels_of(scores).middleRows(i * size, size) = pixels_of(quadratic_form(image, state, "mu", "cov_inv"));
+    }
+    return {{"scores", scores}};
+  }
+};
+
+}  // namespace
+
+NodeType rx_per_batch() {
+  return type_of<RxPerBatch>("RXPerBatch", NodeKind::stateless,
+                             "Scores pixels by how far they are from the others of their image");
+}
+
+}  // namespace stoker::nodes
