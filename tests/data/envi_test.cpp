@@ -139,8 +139,12 @@ TEST(EnviHeader, IsNeverTakenOnTrust) {
       }
       if (text.empty()) break;
     }
-    folder.write("a.hdr", text);
-    const std::string message = refusal([&] { read_cubes(cubes_at(folder.path() / "a.hdr")); });
+    const bool reads_numbers = i % 10 == 0;
+    if (reads_numbers) folder.write("a.hdr", text);
+    const std::string message = refusal([&] {
+      parse_envi_header(text, "'a.hdr'");
+      if (reads_numbers) read_cubes(cubes_at(folder.path() / "a.hdr"));
+    });
     EXPECT_THAT(message, ::testing::Not(HasSubstr("not a wrong request"))) << text;
     refused += message.empty() ? 0 : 1;
   }
