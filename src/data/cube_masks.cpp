@@ -175,4 +175,18 @@ void attach_masks_of_path(const SourceConfig& config, const fs::path& base, Foun
   attach_masks(mask_array(path, shown, config, found), shown, found.cubes, 0, found.cubes.size());
 }
 
+// NAME_mask beside NAME, in a form that masks have.
+void attach_mask_beside(const fs::path& file, const SourceConfig& config, std::size_t first,
+                        FoundCubes& found) {
+  if (!config.mask_path.empty()) return;
+  for (const char* ending : {"_mask.npy", "_masks.npy", "_mask.hdr"}) {
+    const fs::path mask = fs::path(file).replace_extension().string() + ending;
+    std::error_code error;
+    if (!fs::is_regular_file(mask, error)) continue;
+    const std::string shown = fmt::format("'{}'", printable(mask.filename().string()));
+    return attach_masks(mask_array(mask, shown, config, found), shown, found.cubes, first,
+                        found.cubes.size() - first);
+  }
+}
+
 }  // namespace stoker

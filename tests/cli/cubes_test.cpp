@@ -1,5 +1,5 @@
-// Hyperspectral cubes by the command line: what is shown of them, what becomes of them between cards and in the
-// cache, and where they are refused.
+// Hyperspectral cubes by the command line: what is shown of them, what becomes of them between cards and in
+// the cache, and where they are refused.
 #include <cstdint>
 #include <cstring>
 
@@ -17,7 +17,8 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // An ENVI file of 2 x 3 pixels and two bands, with a mask beside it.
-void write_cube(const Workplace& place, const std::string& name, const std::string& numbers, const char* mask) {
+void write_cube(const Workplace& place, const std::string& name, const std::string& numbers,
+                const char* mask) {
   place.write(name + ".hdr",
               "ENVI\nsamples = 3\nlines = 2\nbands = 2\ndata type = 1\ninterleave = bip\nwavelength units = "
               "Micrometers\nwavelength = {0.5, 0.9}\n");
@@ -49,21 +50,22 @@ TEST(CubesShown, HaveTheirSizeWavelengthsRangeAndMasks) {
   EXPECT_EQ(cubes["wavelengths"], json({500, 900}));
   EXPECT_EQ(cubes["lowest"], 'a');
   EXPECT_EQ(cubes["highest"], 'l');
-  EXPECT_EQ(cubes["classes"], json({{{"class", 1}, {"name", ""}, {"pixels", 1}},
-                                    {{"class", 2}, {"name", ""}, {"pixels", 1}}}));
+  EXPECT_EQ(cubes["classes"],
+            json({{{"class", 1}, {"name", ""}, {"pixels", 1}}, {{"class", 2}, {"name", ""}, {"pixels", 1}}}));
 }
 
 // Through a filter and a split, once as they are made and once from the cache.
 TEST(CubesOfADocument, AreDividedWithTheRowsAndKept) {
   const Workplace place;
   write_cubes(place);
-  place.write("cubes.yaml",
-              "version: 1\nname: cubes\ncards:\n"
-              "  load: { type: data_load, config: { source: cubes, path: . } }\n"
-              "  some: { type: data_filter, inputs: { dataset: load.dataset }, config: { where: [masked_pixels > "
-              "0] } }\n"
-              "  split: { type: data_split, inputs: { dataset: some.dataset }, config: { train_ratio: 0.5, "
-              "test_ratio: 0.5 } }\n");
+  place.write(
+      "cubes.yaml",
+      "version: 1\nname: cubes\ncards:\n"
+      "  load: { type: data_load, config: { source: cubes, path: . } }\n"
+      "  some: { type: data_filter, inputs: { dataset: load.dataset }, config: { where: [masked_pixels > "
+      "0] } }\n"
+      "  split: { type: data_split, inputs: { dataset: some.dataset }, config: { train_ratio: 0.5, "
+      "test_ratio: 0.5 } }\n");
   std::vector<json> seen;
   for (const char* run : {"first", "second"}) {
     const Finished finished = place.stoker({"run", "cubes.yaml", "--output", run});
@@ -84,7 +86,8 @@ TEST(CubesOfADocument, AreDividedWithTheRowsAndKept) {
 TEST(CubesOfADocument, AreRefusedWhereATableIsNeeded) {
   const Workplace place;
   write_cubes(place);
-  const Finished trained = place.stoker({"train", "cubes:.", "--target", "masked_pixels", "--model", "ridge"});
+  const Finished trained =
+      place.stoker({"train", "cubes:.", "--target", "masked_pixels", "--model", "ridge"});
   EXPECT_EQ(trained.code, 2);
   EXPECT_THAT(trained.errors, AllOf(HasSubstr("cubes of 2 x 3 pixels"), HasSubstr("needs a table")));
   const Finished network = place.stoker({"train", "cubes:.", "--target", "masked_pixels"});
@@ -93,8 +96,8 @@ TEST(CubesOfADocument, AreRefusedWhereATableIsNeeded) {
   const Finished added = place.stoker({"datasets", "add", "flights", "a.hdr"});
   EXPECT_EQ(added.code, 2);
   EXPECT_THAT(added.errors, HasSubstr("cubes are not put on record"));
-  const Finished made =
-      place.stoker({"datasets", "generate", "s", "--sample", "spectral_stress", "--rows", "1", "--to", "s.sqlite"});
+  const Finished made = place.stoker(
+      {"datasets", "generate", "s", "--sample", "spectral_stress", "--rows", "1", "--to", "s.sqlite"});
   EXPECT_EQ(made.code, 2);
   EXPECT_THAT(made.errors, HasSubstr("needs a table"));
 }

@@ -206,7 +206,7 @@ TEST(Cubes, KeepAndCountWhatIsNoNumber) {
   EXPECT_EQ(look.lowest, -7);
   EXPECT_EQ(look.highest, 11);
   EXPECT_THAT(heard.warnings, ElementsAre(HasSubstr("2 pixels in 1 cube have a value that is NaN"),
-                                          HasSubstr("1 pixel have a value that is infinite")));
+                                          HasSubstr("1 pixel has a value that is infinite")));
   EXPECT_THAT(preview(table).first_rows, ElementsAre(ElementsAre("a_0", "2"), ElementsAre("a_1", "0")));
 }
 

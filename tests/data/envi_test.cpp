@@ -258,7 +258,7 @@ TEST(EnviCubes, AreReflectancesByTheirFactorUnlessRawIsAskedFor) {
   EXPECT_EQ(values[23], 123.0F / 4);
   EXPECT_TRUE(std::isnan(values[18])) << "112 stands for no value";
   EXPECT_THAT(heard.info, Contains(HasSubstr("divided by 4")));
-  EXPECT_THAT(heard.warnings, Contains(HasSubstr("1 pixel in 1 cube have a value that is NaN")));
+  EXPECT_THAT(heard.warnings, Contains(HasSubstr("1 pixel in 1 cube has a value that is NaN")));
   config.processing = CubeProcessing::raw;
   EXPECT_EQ(values_in(read_cubes(config))[1], 1.0F);
 }
