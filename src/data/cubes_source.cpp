@@ -237,7 +237,9 @@ bool holds_cubes(const fs::path& file) {
   if (ending == ".cu3s" || ending == ".hdr") return true;
   if ((ending != ".npy" && ending != ".npz") || !fs::is_regular_file(file, error)) return false;
   try {
-    const auto is_cube = [](const StoredArray& array) { return array.shape.size() > 2; };
+    const auto is_cube = [](const StoredArray& array) {
+      return array.shape.size() == 3 || array.shape.size() == 4;
+    };
     return ending == ".npy" ? is_cube(npy_array(file, file.string()))
                             : std::ranges::any_of(npz_arrays(file, file.string()), is_cube);
   } catch (const Error&) {

@@ -66,15 +66,15 @@ TEST(CubesOfADocument, AreDividedWithTheRowsAndKept) {
       "0] } }\n"
       "  split: { type: data_split, inputs: { dataset: some.dataset }, config: { train_ratio: 0.5, "
       "test_ratio: 0.5 } }\n");
-  std::vector<json> seen;
-  for (const char* run : {"first", "second"}) {
-    const Finished finished = place.stoker({"run", "cubes.yaml", "--output", run});
+  for (int run = 0; run < 2; ++run) {
+    const Finished finished = place.stoker({"run", "cubes.yaml"});
     EXPECT_EQ(finished.code, 0) << finished.errors;
-    for (const std::string& file : files_below(place.folder() / run)) {
-      if (!file.ends_with("split.train_dataset.json")) continue;
-      seen.push_back(json::parse(place.read(std::filesystem::path(run) / file)));
-    }
+    EXPECT_EQ(finished.output.find("reused") != std::string::npos, run == 1) << finished.output;
   }
+  std::vector<json> seen;
+  for (const std::string& file : files_below(place.folder() / "runs"))
+    if (file.ends_with("previews/split.train_dataset.json"))
+      seen.push_back(json::parse(place.read(std::filesystem::path("runs") / file)));
   ASSERT_EQ(seen.size(), 2U);
   EXPECT_EQ(seen[0], seen[1]);
   EXPECT_EQ(seen[0]["rows"], 1);

@@ -35,10 +35,9 @@ class Reader:
         document = {"version": 1, "name": "look", "cards": {"load": {"type": "data_load", "config": {
             "source": "cubes", "path": str(path), **settings}}}}
         (self.folder / "look.json").write_text(json.dumps(document))
-        done = self.program("run", "look.json", "--output", str(work), "--quiet", limit=limit)
+        done = self.program("run", "look.json", "--out", str(work), "--quiet", limit=limit)
         assert done.returncode == 0, done.stderr
-        # The newest entry of the cache has what was read.
-        kept = max(self.folder.glob("**/dataset.cubes.json"), key=lambda file: file.stat().st_mtime_ns)
+        (kept,) = work.glob(".cache/*/*/dataset.cubes.json")
         masks = kept.with_name("dataset.masks.npy")
         return (numpy.load(kept.with_name("dataset.cubes.npy")), numpy.load(masks) if masks.exists() else None,
                 json.loads(kept.read_text()))
