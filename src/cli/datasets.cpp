@@ -14,6 +14,7 @@
 #include "cli/datasets_command.h"
 #include "cli/reading_settings.h"
 #include "cli/terminal.h"
+#include "data/cubes.h"
 #include "data/table_to_database.h"
 #include "data/url_secrets.h"
 #include "database/selection.h"
@@ -195,6 +196,7 @@ ExitCode generate_dataset(const DatasetsCommand& command) {
   if (command.rows > 0) sample.sample_rows = command.rows;
   sample.sample_seed = command.seed;
   const Table table = Source::open(sample, fs::current_path()).read();
+  refuse_cubes(table, "a dataset on record is made of columns");
   const SourceConfig place = place_to_write(command);
   write_rows(table, place,
              fmt::format("stoker datasets generate {} --sample {} --rows {} --seed {}", command.id,

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/reading_settings.h"
 #include "cli/terminal.h"
+#include "data/cubes.h"
 #include "data/preview_json.h"
 #include "data/source.h"
 #include "data/table.h"
@@ -76,14 +77,20 @@ std::string as_text(const Preview& shown, const std::string& description) {
                        fmt::format("{}", missing)});
     names.push_back(is_one ? name : first.name + " …");
   }
+  std::string cubes;
+  if (shown.cubes) {
+    std::vector<std::vector<std::string>> lines;
+    for (const auto& [word, text] : shown.cubes->lines()) lines.push_back({word, text});
+    cubes = aligned(lines) + "\n";
+  }
   std::vector<std::vector<std::string>> first{names};
   for (const std::vector<std::string>& row : shown.first_rows) {
     first.emplace_back();
     for (const ShownColumns& each : together) first.back().push_back(shown_cells(row, each));
   }
-  return fmt::format("{}: {}, {}\n\n{}\n{}", description,
+  return fmt::format("{}: {}, {}\n\n{}{}\n{}", description,
                      counted(static_cast<std::uint64_t>(shown.rows), "row"),
-                     counted(shown.columns.size(), "column"), aligned(columns), aligned(first));
+                     counted(shown.columns.size(), "column"), cubes, aligned(columns), aligned(first));
 }
 
 ExitCode show(const PreviewCommand& command) {
@@ -106,8 +113,8 @@ ExitCode show(const PreviewCommand& command) {
 Action declare_preview(CLI::App& app) {
   const auto command = std::make_shared<PreviewCommand>();
   app.add_option("DATA", command->data,
-                 "File, - (standard input), URL, name of a variable that holds the address of a database, or "
-                 "sample:NAME")
+                 "File, - (standard input), URL, name of a variable that holds the address of a database, "
+                 "sample:NAME, or cubes:PATH (a file, a folder or a list of hyperspectral cubes)")
       ->required();
   app.add_option("--rows", command->rows, "Rows to show, at most 100")
       ->check(CLI::Range(0, 100))

@@ -69,6 +69,13 @@ SourceConfig source_named(const std::string& data, const config::Value& given) {
   config::Diagnostics diagnostics("");
   config::read_fields(reading_settings(source), given, "", diagnostics);
   diagnostics.refuse_if_any();
+  // Arrays in a file may be columns of a table as well as cubes.
+  constexpr std::array<const char*, 5> of_cubes{"cube_key", "mask_path", "mask_key", "wavelengths",
+                                                "processing"};
+  const bool names_cubes =
+      std::ranges::any_of(of_cubes, [&](const char* name) { return given.find(name) != nullptr; });
+  if (names_cubes && (source.source == SourceKind::file || source.source == SourceKind::hdf5))
+    source.source = SourceKind::cubes;
   return source;
 }
 

@@ -51,7 +51,9 @@ void refuse_unless_file(const fs::path& file) {
   const fs::file_status status = fs::status(file, error);
   if (status.type() == fs::file_type::not_found) refuse("the file '{}' does not exist", file.string());
   if (error) refuse("'{}' cannot be read: {}", file.string(), error.message());
-  if (status.type() != fs::file_type::regular) refuse("'{}' is not a file", file.string());
+  if (status.type() != fs::file_type::regular)
+    refuse("'{}' is not a file{}", file.string(),
+           status.type() == fs::file_type::directory ? "; a folder of cubes is read by source: cubes" : "");
   if (!std::ifstream(file, std::ios::binary))
     refuse("'{}' cannot be opened: {}", file.string(), std::strerror(errno));
   if (fs::file_size(file, error) == 0) refuse("'{}' is empty", file.string());

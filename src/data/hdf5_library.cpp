@@ -48,6 +48,8 @@ Library load_hdf5_library() {
   from.find("H5Tget_sign", all.sign);
   from.find("H5Tis_variable_str", all.is_variable_text);
   from.find("H5Tget_nmembers", all.members);
+  from.find("H5Screate_simple", all.make_space);
+  from.find("H5Sselect_hyperslab", all.select);
   from.find("H5Dread", all.read);
   from.find("H5Dvlen_reclaim", all.free_values);
   all.native_int8 = variable_of(from, "H5T_NATIVE_INT8_g");

@@ -49,6 +49,10 @@ struct Library {
   int (*sign)(Id type);  // 0: unsigned
   int (*is_variable_text)(Id type);
   int (*members)(Id type);
+  Id (*make_space)(int dimensions, const Size* sizes, const Size* most);
+  // A block of a space: from where on, and how much of each dimension.
+  int (*select)(Id space, int operation, const Size* first, const Size* stride, const Size* count,
+                const Size* block);
   int (*read)(Id dataset, Id memory_type, Id memory_space, Id file_space, Id transfer, void* values);
   int (*free_values)(Id type, Id space, Id transfer, void* values);
   // The processor's own types.

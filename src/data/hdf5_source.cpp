@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <limits>
 #include <mutex>
@@ -11,7 +10,7 @@
 #include "base/hashed_file.h"
 #include "base/text.h"
 #include "data/database_rows.h"
-#include "data/hdf5_library.h"
+#include "data/hdf5_object.h"
 #include "data/source_reader.h"
 #include "data/table_files.h"
 
@@ -25,31 +24,6 @@ using database::ColumnValues;
 using database::Rows;
 using database::ValueType;
 
-// The library knows no threads.
-std::mutex& hdf5_mutex() {
-  static std::mutex mutex;
-  return mutex;
-}
-
-// Something of the library's that is closed again.
-class Hdf5Object {
- public:
-  Hdf5Object(hdf5::Id id, int (*close)(hdf5::Id)) : id_(id), close_(close) {}
-  Hdf5Object(const Hdf5Object&) = delete;
-  Hdf5Object& operator=(const Hdf5Object&) = delete;
-  Hdf5Object(Hdf5Object&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
-  Hdf5Object& operator=(Hdf5Object&&) = delete;
-  ~Hdf5Object() {
-    if (id_ >= 0) close_(id_);
-  }
-  hdf5::Id id() const { return id_; }
-  bool is_open() const { return id_ >= 0; }
-
- private:
-  hdf5::Id id_;
-  int (*close_)(hdf5::Id);
-};
-
 struct Hdf5Type {
   ValueType type = ValueType::nothing;
   hdf5::Id memory = -1;  // as which it is read; text is read as it is
@@ -57,7 +31,7 @@ struct Hdf5Type {
 
 class Hdf5Dataset {
  public:
-  Hdf5Dataset(const Hdf5Object& file, std::string path, const std::string& shown)
+  Hdf5Dataset(const hdf5::Object& file, std::string path, const std::string& shown)
       : path_(std::move(path)),
         shown_(shown),
         dataset_(h5_.open_dataset(file.id(), path_.c_str(), hdf5::code::usual), h5_.close_object),
@@ -200,25 +174,11 @@ class Hdf5Dataset {
   const hdf5::Library& h5_ = hdf5::library();
   std::string path_;
   std::string shown_;
-  Hdf5Object dataset_;
-  Hdf5Object space_;
-  Hdf5Object type_;
+  hdf5::Object dataset_;
+  hdf5::Object space_;
+  hdf5::Object type_;
   std::vector<hdf5::Size> sizes_;
 };
-
-std::vector<std::string> datasets_in_root(const Hdf5Object& file) {
-  const hdf5::Library& h5 = hdf5::library();
-  hdf5::GroupInfo info{};
-  std::vector<std::string> found;
-  if (h5.group_info(file.id(), &info) < 0) return found;
-  for (hdf5::Size at = 0; at < info.links; ++at) {
-    std::array<char, 1024> name{};
-    if (h5.link_name(file.id(), "/", 0, 0, at, name.data(), name.size(), hdf5::code::usual) < 0) continue;
-    const Hdf5Object object(h5.open_object(file.id(), name.data(), hdf5::code::usual), h5.close_object);
-    if (object.is_open() && h5.kind(object.id()) == hdf5::code::dataset) found.emplace_back(name.data());
-  }
-  return found;
-}
 
 // The last part of the path, unless two would have the same.
 std::vector<std::string> column_names(const std::vector<std::string>& paths) {
@@ -233,11 +193,11 @@ std::vector<std::string> column_names(const std::vector<std::string>& paths) {
 }
 
 Rows read_hdf5(const fs::path& path, const std::string& shown, std::vector<std::string> paths) {
-  const std::lock_guard lock(hdf5_mutex());
+  const std::lock_guard lock(hdf5::mutex());
   const hdf5::Library& h5 = hdf5::library();
-  const Hdf5Object file(h5.open_file(path.c_str(), hdf5::code::usual, hdf5::code::usual), h5.close_file);
+  const hdf5::Object file(h5.open_file(path.c_str(), hdf5::code::usual, hdf5::code::usual), h5.close_file);
   if (!file.is_open()) refuse("'{}' is not an HDF5 file, or is damaged", shown);
-  if (paths.empty()) paths = datasets_in_root(file);
+  if (paths.empty()) paths = hdf5::datasets_in(file, "/");
   if (paths.empty()) refuse("'{}' has no datasets in its root; name them with datasets", shown);
   Rows rows;
   rows.blocks.emplace_back();

@@ -23,6 +23,7 @@
 #include "base/text.h"
 #include "data/arrow_result.h"
 #include "data/column_values.h"
+#include "data/cubes.h"
 #include "data/kept_columns.h"
 #include "data/value_rows.h"
 #include "data/whole_times.h"
@@ -285,6 +286,8 @@ Table with_columns(const Table& faster, const Table& slower, const std::vector<s
 }  // namespace
 
 Table join_as_of(const Table& faster, const Table& slower, const AsOf& how, const Notes& notes) {
+  for (const Table* each : {&faster, &slower})
+    refuse_cubes(*each, "rows are joined by the times in a column");
   const std::string name = fmt::format("the slower table {}", how.prefix);
   const bool by_group = !how.group_column.empty() && slower.has_column(how.group_column);
   const TimedRows fast = timed_rows(faster, how, "the table to join to");

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/file_errors.h"
 
 namespace stoker {
@@ -122,6 +123,24 @@ class MappedFile : public arrow::io::RandomAccessFile {
 
 std::shared_ptr<arrow::io::RandomAccessFile> mapped_file(const std::filesystem::path& path) {
   return std::make_shared<MappedFile>(path);
+}
+
+std::shared_ptr<std::byte> mapped_bytes(const std::filesystem::path& path, std::int64_t begin,
+                                        std::int64_t bytes) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) refuse_read(path, errno);
+  const std::shared_ptr<const int> closes(&descriptor, [](const int* each) { ::close(*each); });
+  struct stat told {};
+  if (::fstat(descriptor, &told) != 0) refuse_read(path, errno);
+  if (begin < 0 || bytes < 1 || told.st_size - bytes < begin)
+    refuse("{} is cut off: {} bytes are needed from byte {} on, and it has {}", path.string(), bytes, begin,
+           static_cast<std::int64_t>(told.st_size));
+  const std::int64_t page = ::sysconf(_SC_PAGESIZE);
+  const std::int64_t skipped = begin % page;
+  const auto mapped = static_cast<std::size_t>(skipped + bytes);
+  void* pages = ::mmap(nullptr, mapped, PROT_READ, MAP_PRIVATE, descriptor, begin - skipped);
+  if (pages == MAP_FAILED) refuse_read(path, errno);
+  return {static_cast<std::byte*>(pages) + skipped, [pages, mapped](std::byte*) { ::munmap(pages, mapped); }};
 }
 
 }  // namespace stoker

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 
@@ -14,5 +16,10 @@ namespace stoker {
 // there at once. Only for files that are never written to once they have their names: a piece of one that is
 // cut short ends the process. Refuses one that cannot be opened.
 std::shared_ptr<arrow::io::RandomAccessFile> mapped_file(const std::filesystem::path& path);
+
+// Some bytes of a file, mapped for as long as somebody holds them; nobody may write to them. Refuses a file
+// that is shorter. The same holds as above: whoever cuts the file short ends the process.
+std::shared_ptr<std::byte> mapped_bytes(const std::filesystem::path& path, std::int64_t begin,
+                                        std::int64_t bytes);
 
 }  // namespace stoker

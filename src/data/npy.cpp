@@ -1,9 +1,7 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <fstream>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,140 +13,14 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/arrow_result.h"
+#include "data/npy_header.h"
 #include "data/page_memory.h"
 #include "data/table_files.h"
 
-// NumPy's .npy: a magic, a version, the length of a header, the header (a Python dictionary of three known
-// keys, here parsed as exactly that and never evaluated), and the numbers.
 namespace stoker {
 namespace {
 
-constexpr std::size_t longest_header = 64 * 1024;
 constexpr std::int64_t most_columns = 1'000'000;
-
-struct Header {
-  std::string descr;
-  std::optional<bool> fortran_order;
-  std::optional<std::vector<std::int64_t>> shape;
-};
-
-class HeaderParser {
- public:
-  HeaderParser(std::string_view text, const std::string& file) : text_(text), file_(file) {}
-
-  Header parse() {
-    expect('{');
-    while (!taken('}')) {
-      const std::string key = quoted();
-      expect(':');
-      read_value(key);
-      if (!taken(',')) {
-        expect('}');
-        break;
-      }
-    }
-    skip_space();
-    if (at_ != text_.size()) damaged("has something after the closing brace");
-    if (header_.descr.empty() || !header_.fortran_order || !header_.shape) {
-      damaged("lacks descr, fortran_order or shape");
-    }
-    return std::move(header_);
-  }
-
- private:
-  [[noreturn]] void damaged(const std::string& what) const { refuse("{}: the header {}", file_, what); }
-
-  void read_value(const std::string& key) {
-    if (key == "descr" && header_.descr.empty()) {
-      skip_space();
-      if (at_ < text_.size() && text_[at_] == '[') {
-        refuse("{} holds records of several fields; save it as a plain array of numbers", file_);
-      }
-      header_.descr = quoted();
-    } else if (key == "fortran_order" && !header_.fortran_order) {
-      header_.fortran_order = boolean();
-    } else if (key == "shape" && !header_.shape) {
-      header_.shape = shape();
-    } else {
-      damaged("has an unknown or repeated key");
-    }
-  }
-
-  void skip_space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
-  }
-  bool taken(char c) {
-    skip_space();
-    if (at_ >= text_.size() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-  void expect(char c) {
-    if (!taken(c)) damaged(fmt::format("should have '{}' at character {}", c, at_));
-  }
-  std::string quoted() {
-    skip_space();
-    const char quote = at_ < text_.size() ? text_[at_] : '\0';
-    if (quote != '\'' && quote != '"') damaged(fmt::format("should have a text at character {}", at_));
-    const std::size_t end = text_.find(quote, at_ + 1);
-    if (end == std::string_view::npos) damaged("has a text that is never closed");
-    std::string value(text_.substr(at_ + 1, end - at_ - 1));
-    at_ = end + 1;
-    return value;
-  }
-  bool boolean() {
-    skip_space();
-    for (const std::string_view word : {"True", "False"}) {
-      if (!text_.substr(at_).starts_with(word)) continue;
-      at_ += word.size();
-      return word == "True";
-    }
-    damaged("has a fortran_order that is neither True nor False");
-  }
-  std::vector<std::int64_t> shape() {
-    std::vector<std::int64_t> sizes;
-    expect('(');
-    while (!taken(')')) {
-      skip_space();
-      std::int64_t size = 0;
-      const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), size);
-      if (error != std::errc() || size < 0 || sizes.size() == 32) damaged("has an invalid shape");
-      at_ = static_cast<std::size_t>(end - text_.data());
-      sizes.push_back(size);
-      if (!taken(',')) {
-        expect(')');
-        break;
-      }
-    }
-    return sizes;
-  }
-
-  std::string_view text_;
-  std::string file_;
-  std::size_t at_ = 0;
-  Header header_;
-};
-
-std::string read_bytes(std::ifstream& stream, std::size_t count, const std::string& file) {
-  std::string bytes(count, '\0');
-  if (!stream.read(bytes.data(), static_cast<std::streamsize>(count)))
-    refuse("{} ends inside its header", file);
-  return bytes;
-}
-
-Header read_header(std::ifstream& stream, const std::string& file) {
-  const std::string start = read_bytes(stream, 8, file);
-  if (!start.starts_with("\x93NUMPY")) refuse("{} is not a .npy file: it does not begin like one", file);
-  const int version = start[6];
-  if (version < 1 || version > 3) refuse("{} has .npy version {}; 1 to 3 can be read", file, version);
-  const std::string length_bytes = read_bytes(stream, version == 1 ? 2 : 4, file);
-  std::size_t length = 0;
-  for (std::size_t i = length_bytes.size(); i-- > 0;)
-    length = length << 8U | static_cast<unsigned char>(length_bytes[i]);
-  if (length > longest_header)
-    refuse("{} has a header of {} bytes, far more than an array of numbers needs", file, length);
-  return HeaderParser(read_bytes(stream, length, file), file).parse();
-}
 
 struct NumberType {
   std::string_view descr;
@@ -188,7 +60,8 @@ struct Sizes {
 
 Sizes sizes_of(const std::vector<std::int64_t>& shape, const std::string& file) {
   if (shape.empty() || shape.size() > 2) {
-    refuse("{} has {} dimensions; a table needs one or two, rows by columns", file, shape.size());
+    refuse("{} has {} dimensions; a table needs one or two, rows by columns{}", file, shape.size(),
+           shape.size() == 3 || shape.size() == 4 ? " (source: cubes reads hyperspectral cubes)" : "");
   }
   const Sizes sizes{shape[0], shape.size() == 2 ? shape[1] : 1};
   if (sizes.rows == 0 || sizes.columns == 0) refuse("{} has no rows or no columns", file);
@@ -248,18 +121,18 @@ Table read_npy(const std::filesystem::path& path) {
   const std::string file = path.string();
   std::ifstream stream(path, std::ios::binary);
   if (!stream) refuse("{} cannot be opened", file);
-  const Header header = read_header(stream, file);
+  const NpyHeader header = read_npy_header(stream, file);
   const NumberType number = type_of(header.descr, file);
-  const Sizes sizes = sizes_of(*header.shape, file);
+  const Sizes sizes = sizes_of(header.shape, file);
   refuse_wrong_size(stream, sizes, number.bytes, file);
   Buffers columns;
   for (std::int64_t c = 0; c < sizes.columns; ++c) {
     columns.push_back(or_refuse(arrow::AllocateBuffer(sizes.rows * number.bytes, page_memory()), file));
-    if (*header.fortran_order) {
+    if (header.fortran_order) {
       stream.read(reinterpret_cast<char*>(columns.back()->mutable_data()), columns.back()->size());
     }
   }
-  if (!*header.fortran_order) read_row_order(stream, sizes, number.bytes, columns);
+  if (!header.fortran_order) read_row_order(stream, sizes, number.bytes, columns);
   if (!stream) refuse("{} could not be read to the end", file);
   arrow::FieldVector fields;
   arrow::ArrayVector arrays;

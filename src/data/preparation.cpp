@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/setting_error.h"
+#include "data/cubes.h"
 #include "data/date_parts.h"
 #include "data/feature_columns.h"
 #include "data/relative_answers.h"
@@ -17,6 +18,9 @@ namespace stoker {
 namespace {
 
 void refuse_other_form(const Table& training, const InputForm& form) {
+  if (!form.reads_cubes) refuse_cubes(training, "the model reads columns of numbers and texts");
+  if (form.reads_cubes && !training.cubes)
+    refuse("the model reads hyperspectral cubes, but these are plain rows; set source: cubes in data_load");
   if (form.reads_windows && !has_windows(training))
     refuse(
         "the model reads windows of a series, but these are plain rows{}: put a windows card between the "

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/column_distribution.h"
+#include "data/cubes.h"
 
 namespace stoker {
 namespace {
@@ -31,7 +32,9 @@ json to_json(const Preview& shown) {
   json columns = json::array();
   for (const Preview::Column& column : shown.columns)
     columns.push_back({{"name", column.name}, {"type", column.type}, {"nulls", column.nulls}});
-  return {{"rows", shown.rows}, {"columns", std::move(columns)}, {"first_rows", shown.first_rows}};
+  json view{{"rows", shown.rows}, {"columns", std::move(columns)}, {"first_rows", shown.first_rows}};
+  if (shown.cubes) view["cubes"] = to_json(*shown.cubes);
+  return view;
 }
 
 json to_json(const ColumnDistribution& found) {

@@ -11,6 +11,7 @@
 #include "data/market_sample.h"
 #include "data/reception_sample.h"
 #include "data/sample_table.h"
+#include "data/spectral_sample.h"
 
 namespace stoker {
 namespace {
@@ -104,6 +105,7 @@ std::int64_t usual_rows(SampleName name) {
   if (name == SampleName::smc_windows) return 80'000;
   if (name == SampleName::uhf_mixed) return 4'030;
   if (name == SampleName::glyphs) return 70'000;
+  if (name == SampleName::spectral_stress) return 200;
   return name == SampleName::boston_housing ? 50'000 : 20'000;
 }
 
@@ -126,6 +128,8 @@ Table make_sample(SampleName name, std::int64_t rows, std::uint64_t seed) {
       return make_receptions(rows, seed);
     case SampleName::glyphs:
       return make_glyphs(rows, seed);
+    case SampleName::spectral_stress:
+      return make_spectral_stress(rows, seed);
   }
   fail("sample {} has no maker", static_cast<int>(name));
 }

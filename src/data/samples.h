@@ -10,13 +10,13 @@
 
 namespace stoker {
 
-enum class SampleName { boston_housing, friedman, blobs, smc_windows, uhf_mixed, glyphs };
+enum class SampleName { boston_housing, friedman, blobs, smc_windows, uhf_mixed, glyphs, spectral_stress };
 
 }  // namespace stoker
 
 template <>
-inline constexpr std::array<std::string_view, 6> stoker::config::names<stoker::SampleName>{
-    "boston_housing", "friedman", "blobs", "smc_windows", "uhf_mixed", "glyphs"};
+inline constexpr std::array<std::string_view, 7> stoker::config::names<stoker::SampleName>{
+    "boston_housing", "friedman", "blobs", "smc_windows", "uhf_mixed", "glyphs", "spectral_stress"};
 
 namespace stoker {
 

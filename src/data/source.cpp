@@ -20,14 +20,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::array<SourceOfKind, 8>& sources() {
-  static const std::array<SourceOfKind, 8> all{sample_source(),
+const std::array<SourceOfKind, 9>& sources() {
+  static const std::array<SourceOfKind, 9> all{sample_source(),
                                                file_source(SourceKind::csv),
                                                file_source(SourceKind::file),
                                                url_source(),
                                                postgres_source(),
                                                sqlite_source(),
                                                hdf5_source(),
+                                               cubes_source(),
                                                datasets_source()};
   return all;
 }
@@ -51,7 +52,12 @@ std::vector<std::pair<std::string, bool>> settings_of_some(const SourceConfig& c
           {"arrays", config.arrays != ArrayChoice::columns},
           {"refresh", config.refresh != "always"},
           {"refresh_query", !config.refresh_query.empty()},
-          {"dataset_ids", !config.dataset_ids.empty()}};
+          {"dataset_ids", !config.dataset_ids.empty()},
+          {"cube_key", !config.cube_key.empty()},
+          {"mask_path", !config.mask_path.empty()},
+          {"mask_key", !config.mask_key.empty()},
+          {"wavelengths", !config.wavelengths.empty()},
+          {"processing", config.processing != CubeProcessing::reflectance}};
 }
 
 void check_refresh(const SourceConfig& config, SourceProblems& problems) {
@@ -131,7 +137,7 @@ SourceKind kind_of_file(const fs::path& file) {
   const std::string_view start(bytes.data(), bytes.size());
   if (start == std::string_view("SQLite format 3\0", 16)) return SourceKind::sqlite;
   if (start.starts_with("\x89HDF\r\n\x1a\n")) return SourceKind::hdf5;
-  return SourceKind::file;
+  return holds_cubes(file) ? SourceKind::cubes : SourceKind::file;
 }
 
 }  // namespace
@@ -247,6 +253,9 @@ SourceConfig Source::config_for(const std::string& location) {
   } else if (location.starts_with("dataset:")) {
     config.source = SourceKind::datasets;
     config.dataset_ids = split_text(location.substr(8), ',');
+  } else if (location.starts_with("cubes:")) {
+    config.source = SourceKind::cubes;
+    config.path = location.substr(6);
   } else {
     config.source = kind_of_file(location);
     config.path = location;

@@ -40,7 +40,8 @@ class Source {
   // What somebody else has opened.
   static Source of(const SourceConfig& config, std::shared_ptr<const SourceReader> reader);
   // For the command line: a path (of an SQLite or HDF5 file too), - for standard input, a URL, sample:NAME,
-  // dataset:ID,ID, postgres://…, or the name of an environment variable that holds such an address, as
+  // cubes:PATH (of a folder, a list or a file), dataset:ID,ID, postgres://…, or the name of an environment
+  // variable that holds such an address, as
   // ${NAME} or plainly.
   static SourceConfig config_for(const std::string& location);
 

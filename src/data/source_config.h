@@ -5,25 +5,31 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "config/field.h"
 #include "data/csv_dialect.h"
 #include "data/samples.h"
 
 namespace stoker {
 
-enum class SourceKind { sample, csv, file, url, postgres, sqlite, hdf5, datasets };
+enum class SourceKind { sample, csv, file, url, postgres, sqlite, hdf5, cubes, datasets };
 // What becomes of a column that holds an array in each row.
 enum class ArrayChoice { columns, keep };
+// What is done to the numbers of a cube that says by which factor they are reflectances.
+enum class CubeProcessing { reflectance, raw };
 enum class SourceFormat { automatic, csv, tsv, parquet, arrow, npy, jsonl, arff, idx };
 
 }  // namespace stoker
 
 template <>
-inline constexpr std::array<std::string_view, 8> stoker::config::names<stoker::SourceKind>{
-    "sample", "csv", "file", "url", "postgres", "sqlite", "hdf5", "datasets"};
+inline constexpr std::array<std::string_view, 9> stoker::config::names<stoker::SourceKind>{
+    "sample", "csv", "file", "url", "postgres", "sqlite", "hdf5", "cubes", "datasets"};
 template <>
 inline constexpr std::array<std::string_view, 2> stoker::config::names<stoker::ArrayChoice>{"columns",
                                                                                             "keep"};
+template <>
+inline constexpr std::array<std::string_view, 2> stoker::config::names<stoker::CubeProcessing>{"reflectance",
+                                                                                               "raw"};
 template <>
 inline constexpr std::array<std::string_view, 9> stoker::config::names<stoker::SourceFormat>{
     "auto", "csv", "tsv", "parquet", "arrow", "npy", "jsonl", "arff", "idx"};
@@ -60,20 +66,35 @@ struct SourceConfig {
   std::string refresh = "always";
   std::string refresh_query;
   std::vector<std::string> dataset_ids;
+  std::string cube_key;
+  std::string mask_path;
+  std::string mask_key;
+  std::vector<double> wavelengths;
+  CubeProcessing processing = CubeProcessing::reflectance;
 };
+
+// "Reflectance" as others write it.
+inline std::optional<config::Value> lower_case_text(const config::Value& given) {
+  const auto* text = given.get_if<std::string>();
+  return text == nullptr ? given : config::Value(lower_case(*text));
+}
 
 inline config::Fields fields(SourceConfig& c) {
   return {
       config::field(
           "source", c.source,
           "Where the rows come from: a built-in sample, a file (csv is the same as file), a URL, a database, "
-          "datasets of an HDF5 file, or datasets on record (stoker datasets)"),
+          "datasets of an HDF5 file, hyperspectral cubes, or datasets on record (stoker datasets)"),
       config::field(
           "path", c.path,
           "File to read: csv, tsv, jsonl, arff (also .gz, .zst and .bz2), parquet, arrow/feather, "
           "npy, or a zip of one of them, images in idx form (their labels and rows to test with are found "
-          "beside them); - is standard input. Of sqlite and hdf5, their file. Relative to the document")
-          .optional(),
+          "beside them); - is standard input. Of sqlite and hdf5, their file. Of cubes: an ENVI header, npy, "
+          "npz "
+          "or HDF5, a folder of such files, or a list of them (csv or txt: in each line a cube and, where "
+          "it has one, its mask). Relative to the document")
+          .optional()
+          .also_called("cu3s_file_path", "called path here, with source: cubes"),
       config::field("url", c.url, "http or https address of such a file").optional(),
       config::field("sample_name", c.sample_name, "Built-in sample"),
       config::field("sample_rows", c.sample_rows, "Rows of the sample; its usual size if not set")
@@ -157,6 +178,29 @@ inline config::Fields fields(SourceConfig& c) {
           "Datasets on record, of source: datasets; of several, the rows of one behind those of the "
           "other, which must have the same columns")
           .optional(),
+      config::field(
+          "cube_key", c.cube_key,
+          "Array of an npz file, or dataset or group of an HDF5 file, that holds the cubes; not set: "
+          "the one that has four dimensions, or all that have three")
+          .optional(),
+      config::field("mask_path", c.mask_path,
+                    "Masks of the cubes: an npy file, one band in ENVI form, COCO JSON (polygons and run "
+                    "lengths; the id of a category is its class), or a folder with a file for each cube. "
+                    "Relative to the document; not set: NAME_mask beside the cube, where it is there")
+          .optional()
+          .also_called("annotation_json_path", "called mask_path here"),
+      config::field("mask_key", c.mask_key,
+                    "Array of the npz or HDF5 file that holds the masks; not set: the one called mask or "
+                    "masks, where it is there")
+          .optional(),
+      config::field("wavelengths", c.wavelengths,
+                    "Wavelengths of the channels in nm, for cubes whose files do not tell them; they replace "
+                    "those that are told")
+          .optional(),
+      config::field("processing", c.processing,
+                    "Of cubes in ENVI form: reflectance divides the numbers by the factor that the header "
+                    "gives, where there is one; raw leaves them as they are stored")
+          .also_called("processing_mode", "called processing here", lower_case_text),
   };
 }
 

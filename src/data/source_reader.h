@@ -71,6 +71,9 @@ std::string path_behind_sqlite(const std::string& location);
 SourceOfKind postgres_source();
 SourceOfKind sqlite_source();
 SourceOfKind hdf5_source();
+SourceOfKind cubes_source();
+// Whether a file holds cubes, by its name or, of an array, by its dimensions.
+bool holds_cubes(const std::filesystem::path& file);
 SourceOfKind datasets_source();  // their record is somebody else's: joined_datasets.h
 
 }  // namespace stoker

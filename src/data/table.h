@@ -16,6 +16,8 @@ class Table;
 
 namespace stoker {
 
+struct Cubes;
+struct CubesLook;
 struct TimeOrder;
 struct Windows;
 
@@ -32,6 +34,7 @@ struct Table {
   std::shared_ptr<const Windows> windows = {};
   // Where the source says by itself which rows are to test with: those of what was read from this one on.
   std::optional<std::int64_t> first_test_row = {};
+  std::shared_ptr<const Cubes> cubes = {};  // where the rows are hyperspectral cubes (cubes.h)
 
   std::int64_t rows() const;
   std::uint64_t bytes() const;  // in memory, of all columns
@@ -61,6 +64,7 @@ struct Preview {
   std::int64_t rows = 0;
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> first_rows;  // at most 100, as text; missing values are ""
+  std::shared_ptr<const CubesLook> cubes = {};       // of rows that are cubes
 };
 Preview preview(const Table& table);
 // A value as a preview shows it.

@@ -30,6 +30,7 @@
 #include "base/text.h"
 #include "data/arrow_result.h"
 #include "data/arrow_threads.h"
+#include "data/cubes_files.h"
 #include "data/kept_columns.h"
 #include "data/page_memory.h"
 #include "data/reading_memory.h"
@@ -120,6 +121,7 @@ arrow::Result<std::shared_ptr<arrow::Table>> with_origin(const Table& table) {
   const auto metadata = std::make_shared<arrow::KeyValueMetadata>();
   std::shared_ptr<arrow::Table> columns = in_memory(table.columns);
   tell_of_windows(table, *metadata);
+  tell_of_cubes(table, *metadata);
   if (table.source_rows) {
     const auto rows = std::make_shared<arrow::Int64Array>(
         table.rows(), arrow::Buffer::FromVector(table.source_rows->laid_out()));
@@ -162,6 +164,7 @@ Table with_origin_told(const Table& read, const std::filesystem::path& path, std
   }
   if (metadata->Contains(rows_key) && table.columns->num_columns() > 0) take_source_rows(table, name);
   take_windows(table, *metadata, path, large_bytes);
+  take_cubes(table, *metadata, path);
   return table;
 }
 
@@ -265,7 +268,7 @@ namespace {
 
 // A table whose rows lie in a file goes from there piece by piece.
 bool write_from_file(const Table& table, const std::filesystem::path& path) {
-  if (table.windows || !come_in_batches(*table.columns)) return false;
+  if (table.windows || table.cubes || !come_in_batches(*table.columns)) return false;
   const std::vector<std::int64_t> rows =
       table.source_rows ? table.source_rows->laid_out() : std::vector<std::int64_t>();
   write_atomically(path, [&](const auto& output) -> arrow::Status {
@@ -303,6 +306,7 @@ void write_arrow(const Table& table, const std::filesystem::path& path) {
   const auto columns = or_fail(with_origin(table), "writing " + path.string());
   write_atomically(path, [&](const auto& output) { return write_ipc(*columns, output); });
   write_windows_beside(table, path);
+  write_cubes_beside(table, path);
 }
 
 void write_table(const Table& given, const std::filesystem::path& path) {

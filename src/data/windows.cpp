@@ -12,6 +12,7 @@
 #include "data/array_columns.h"
 #include "data/carry_forward.h"
 #include "data/column_values.h"
+#include "data/cubes.h"
 #include "data/kept_columns.h"
 #include "data/series_order.h"
 #include "data/time_order.h"
@@ -33,6 +34,7 @@ bool are_consecutive(const NumberRuns<std::int64_t>& rows) {
 void refuse_unfit(const Table& table, const WindowsConfig& config) {
   if (const WindowsProblem problem = problem_of(config); !problem.text.empty())
     refuse("{} {}", problem.setting, problem.text);
+  refuse_cubes(table, "windows are made of rows of a series");
   if (table.time_order) refuse("the rows are windows of a series already");
   // With its neighbours elsewhere, a row says nothing about what comes before and after it.
   if (table.source_rows && !are_consecutive(*table.source_rows))

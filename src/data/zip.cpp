@@ -81,13 +81,37 @@ class ZipReader {
     return all;
   }
 
-  std::shared_ptr<const UnnamedFile> unpack(const ZipEntry& entry) const {
+  void refuse_unknown(const ZipEntry& entry) const {
     if ((entry.flags & 1U) != 0) refuse("{}: '{}' is encrypted; unpack it yourself", shown_, entry.name);
     if (entry.method != 0 && entry.method != 8)
       refuse(
           "{}: '{}' is packed by method {}, which is not known; pack it with deflate or unpack it yourself",
           shown_, entry.name, entry.method);
-    const auto stream = bounded(open(entry), ',', entry.packed_bytes);
+  }
+
+  std::shared_ptr<const UnnamedFile> unpack(const ZipEntry& entry) const {
+    refuse_unknown(entry);
+    return unpacked(entry, bounded(open(entry), ',', entry.packed_bytes));
+  }
+
+  // Of one whose directory says how much is to come, and more is not taken.
+  ZippedFile looked_at(const ZipEntry& entry, std::size_t start_bytes) const {
+    refuse_unknown(entry);
+    ZippedFile file{entry.name, entry.bytes, {}, {}, {}};
+    const auto begins = or_refuse(open(entry)->Read(static_cast<std::int64_t>(start_bytes)), shown_);
+    file.start = begins->ToString();
+    if (entry.method == 0) {
+      if (entry.packed_bytes != entry.bytes) damaged(fmt::format("'{}' has two sizes", entry.name));
+      file.begin = begin_of(entry);
+    } else {
+      file.unpack = [reader = *this, entry] { return reader.unpacked(entry, reader.open(entry)); };
+    }
+    return file;
+  }
+
+ private:
+  std::shared_ptr<const UnnamedFile> unpacked(const ZipEntry& entry,
+                                              const std::shared_ptr<arrow::io::InputStream>& stream) const {
     auto file = std::make_shared<UnnamedFile>();
     std::uint64_t bytes = 0;
     std::uint32_t crc = 0;
@@ -95,6 +119,7 @@ class ZipReader {
       const auto piece = or_refuse(stream->Read(1 << 20), shown_);
       if (piece->size() == 0) break;
       bytes += static_cast<std::uint64_t>(piece->size());
+      if (bytes > entry.bytes) break;
       crc = arrow::internal::crc32(crc, piece->data(), static_cast<std::size_t>(piece->size()));
       file->append({reinterpret_cast<const char*>(piece->data()), static_cast<std::size_t>(piece->size())});
     }
@@ -103,7 +128,6 @@ class ZipReader {
     return file;
   }
 
- private:
   [[noreturn]] void damaged(const std::string& what) const {
     refuse("{} is a damaged zip archive: {}", shown_, what);
   }
@@ -132,13 +156,18 @@ class ZipReader {
     return entry;
   }
 
-  std::shared_ptr<arrow::io::InputStream> open(const ZipEntry& entry) const {
+  std::int64_t begin_of(const ZipEntry& entry) const {
     const std::string header = bytes_at(entry.begin, file_header_bytes);
     if (!header.starts_with(file_mark))
       damaged(fmt::format("'{}' is not where its directory says", entry.name));
     const std::int64_t begin = std::int64_t{entry.begin} + static_cast<std::int64_t>(file_header_bytes) +
                                number_at<std::uint16_t>(header, 26) + number_at<std::uint16_t>(header, 28);
     if (begin + entry.packed_bytes > size_) damaged(fmt::format("'{}' is cut off", entry.name));
+    return begin;
+  }
+
+  std::shared_ptr<arrow::io::InputStream> open(const ZipEntry& entry) const {
+    const std::int64_t begin = begin_of(entry);
     const auto packed =
         or_refuse(arrow::io::RandomAccessFile::GetStream(file_, begin, entry.packed_bytes), shown_);
     if (entry.method == 0) return packed;
@@ -166,6 +195,15 @@ bool is_zip(const std::filesystem::path& path) {
   std::ifstream(path, std::ios::binary).read(start.data(), start.size());
   const std::string_view bytes(start.data(), start.size());
   return bytes == file_mark || bytes == end_mark;
+}
+
+std::vector<ZippedFile> zipped_files(const std::filesystem::path& path, const std::string& shown,
+                                     std::size_t start_bytes) {
+  const ZipReader reader(path, shown);
+  std::vector<ZippedFile> files;
+  for (const ZipEntry& entry : reader.entries())
+    if (counts_as_file(entry)) files.push_back(reader.looked_at(entry, start_bytes));
+  return files;
 }
 
 UnzippedFile unzip_only_file(const std::filesystem::path& path, const std::string& shown) {

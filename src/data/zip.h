@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "data/unnamed_file.h"
 
@@ -14,6 +18,20 @@ struct UnzippedFile {
 };
 
 bool is_zip(const std::filesystem::path& path);
+
+// A file of an archive that is read in place, or unpacked when somebody asks for its bytes.
+struct ZippedFile {
+  std::string name;         // in the archive, with its folders
+  std::uint64_t bytes = 0;  // unpacked
+  std::string start;        // its first bytes, as many as were asked for and are there
+  // Where it lies as it is: from this byte of the archive on.
+  std::optional<std::int64_t> begin;
+  std::function<std::shared_ptr<const UnnamedFile>()> unpack;  // of a packed one
+};
+
+// All files of an archive. Refuses those that are damaged or encrypted.
+std::vector<ZippedFile> zipped_files(const std::filesystem::path& path, const std::string& shown,
+                                     std::size_t start_bytes);
 
 // The one file of an archive; folders and what systems put beside it (__MACOSX, names with a dot in front) do
 // not count. Refuses archives that hold none or several, that are damaged or encrypted, and those that would

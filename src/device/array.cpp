@@ -92,6 +92,15 @@ Array Array::for_rows(DType type, Shape shape) {
   return array;
 }
 
+Array Array::over(DType type, Shape shape, std::shared_ptr<std::byte> storage) {
+  product(shape);
+  Array array;
+  array.type_ = type;
+  array.shape_ = std::move(shape);
+  array.storage_ = std::move(storage);
+  return array;
+}
+
 bool Array::lies_in_file() const {
   return memory_ == Memory::host && stoker::lies_in_file(storage_.get());
 }

@@ -52,6 +52,8 @@ class Array {
   // Of the host, with a place for each row of a table: in a file where memory does not hold it
   // (row_memory.h). Uninitialised. Throws OutOfMemory.
   static Array for_rows(DType type, Shape shape);
+  // Of the host, in memory that is somebody else's, as pages of a file are. Enough of it for the shape.
+  static Array over(DType type, Shape shape, std::shared_ptr<std::byte> storage);
   template <class T>
   static Array from(std::span<const T> values, Shape shape) {
     Array array(dtype_of<T>(), std::move(shape));

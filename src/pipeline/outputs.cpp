@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/hash.h"
+#include "data/cubes.h"
 #include "data/kept_columns.h"
 #include "data/windows.h"
 #include "pipeline/training_report.h"
@@ -76,7 +77,10 @@ void Outputs::leave_in_cache(const Cache& cache, Tables tables, const Card& card
     // Who has it from its own file can pass that on.
     const bool series_is_elsewhere =
         has_windows(table) && come_when_asked_for(*series.columns) && table.windows->series_file.empty();
-    if (series_is_elsewhere ||
+    // One file is enough for the parts of a split.
+    const bool cubes_are_large =
+        table.cubes && table.cubes->values_file.empty() && table.cubes->bytes() >= large_table_bytes;
+    if (series_is_elsewhere || cubes_are_large ||
         (tables == Tables::all ? is_large(table) || is_large(series) : come_when_asked_for(*table.columns)))
       left.push_back(output.name);
   }

@@ -1,5 +1,6 @@
 #include "pipeline/outputs_on_demand.h"
 
+#include "data/cubes.h"
 #include "data/windows.h"
 #include "pipeline/cache.h"
 #include "pipeline/known_sources.h"
@@ -29,7 +30,8 @@ std::uint64_t bytes_of(const PortValues& values) {
   for (const auto& [name, value] : values) {
     bytes += of_anything_else;
     if (const Table* table = std::get_if<Table>(&value))
-      bytes += table->bytes() + (has_windows(*table) ? table->windows->series.bytes() : 0);
+      bytes += table->bytes() + (has_windows(*table) ? table->windows->series.bytes() : 0) +
+               (table->cubes ? table->cubes->bytes() : 0);
     if (const auto* arrays = std::get_if<std::shared_ptr<const NamedArrays>>(&value))
       for (const NamedArray& each : **arrays) bytes += each.array.bytes();
   }

@@ -4,6 +4,23 @@
 
 namespace stoker::serve::schema {
 
+// Of rows that are hyperspectral cubes (data/cubes.h).
+inline nlohmann::json cubes_look() {
+  const nlohmann::json marked =
+      object("", {{"class", whole("1 to 255")}, {"name", text()}, {"pixels", whole("That have it")}});
+  return object("CubesLook", {{"count", whole("Cubes")},
+                              {"height", whole("Of a cube, in pixels")},
+                              {"width", whole()},
+                              {"channels", whole()},
+                              {"wavelengths", list_of(number(), "Of the channels in nm; none: not known")},
+                              {"lowest", number("Of the finite values")},
+                              {"highest", number()},
+                              {"nan_pixels", whole("Pixels with a value that is NaN")},
+                              {"infinite_pixels", whole()},
+                              {"with_masks", whole("Cubes that have a mask")},
+                              {"classes", list_of(marked)}});
+}
+
 // The first rows of a table, and of each column what all rows have in it (data/preview_json.h).
 inline nlohmann::json preview() {
   const nlohmann::json frequent = object("", {{"value", text()}, {"rows", whole("That have it")}});
@@ -37,7 +54,8 @@ inline nlohmann::json preview() {
        {"first_rows", list_of(list_of(text()), "At most 100; missing values are empty")}},
       {{"distribution_rows",
         whole("Rows that the distributions are of: all, or pieces that are evenly spaced over a large "
-              "table of a run")}});
+              "table of a run")},
+       {"cubes", cubes_look()}});
 }
 
 // A part of a training step (train/step_report.h), with numbers of its own beside these.

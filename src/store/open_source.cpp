@@ -88,6 +88,8 @@ DatasetRecord record_of(const std::string& id, const SourceConfig& given, const 
                         RowsToRecord rows) {
   if (given.source == SourceKind::datasets)
     refuse("a dataset is put on record by what it is read from, not by other datasets");
+  if (given.source == SourceKind::cubes)
+    refuse("cubes are not put on record: name their path in data_load, with source: cubes");
   DatasetRecord record;
   record.id = id;
   record.source = given;

@@ -1,6 +1,7 @@
 #include "train/fit.h"
 
 #include "base/error.h"
+#include "data/cubes.h"
 #include "data/set_columns.h"
 #include "train/choose_decision.h"
 #include "train/fit_ensemble.h"
@@ -39,6 +40,9 @@ Table trainable_rows(const Table& rows, const ModelSpec& spec, const Preparation
 
 FitResult fit(const FitRequest& request, TrainingListener& listener, const StopSignal& stop) {
   if (const std::string problem = problem_of_stages(request.config); !problem.empty()) refuse("{}", problem);
+  // Before its columns are looked at, which say nothing of the cubes.
+  if (request.spec.is_solved() || !form_of(family_of(request.spec), request.spec.settings).reads_cubes)
+    refuse_cubes(request.training, "the model reads columns of numbers and texts");
   refuse_decision_without_rows(request.spec, request.config);
   if (!request.config.walk_forward.is_wanted()) return fit_one(request, listener, stop);
   return fit_walking_forward(request, fit_one, listener, notes_to(listener), stop);

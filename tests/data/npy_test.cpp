@@ -84,12 +84,23 @@ TEST(Npy, RefusesWhatIsNoTableOfNumbers) {
       HasSubstr("several fields"));
   EXPECT_THAT(refusal_of(npy("{'descr': '>f8', 'fortran_order': False, 'shape': (1,), }", "12345678")),
               HasSubstr("little-endian"));
-  EXPECT_THAT(refusal_of(npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 1), }", "12345678")),
-              HasSubstr("3 dimensions"));
+  EXPECT_THAT(
+      refusal_of(npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 1, 1, 1), }", "12345678")),
+      HasSubstr("5 dimensions"));
   EXPECT_THAT(refusal_of(npy("{'descr': '<f8', 'fortran_order': False, 'shape': (), }", "12345678")),
               HasSubstr("0 dimensions"));
   EXPECT_THAT(refusal_of(npy("{'descr': '<f8', 'fortran_order': False, 'shape': (0, 3), }", "")),
               HasSubstr("no rows"));
+}
+
+TEST(Npy, OfCubesIsToldHowItIsRead) {
+  const TestFolder folder;
+  SourceConfig config;
+  config.source = SourceKind::file;
+  config.path =
+      folder.write("a.npy", npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 1), }", "12345678"))
+          .string();
+  EXPECT_THAT(refusal([&] { Source::open(config, ".").read(); }), HasSubstr("source: cubes"));
 }
 
 TEST(Npy, RefusesAFileThatIsCutOff) {

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "base/without_sync.h"
+#include "data/cubes.h"
 #include "data/table_files.h"
 #include "pipeline/card.h"
 #include "pipeline/cards/cards.h"
@@ -140,6 +141,7 @@ class CommandRun {
         refuse(
             "rows that are windows of a series cannot be handed to a command: put this card before the "
             "windows card");
+      refuse_cubes(*table, "a command gets columns");
       warn_of_lost(*table);
       write_port_value(Table{table->columns}, port, inputs);
     } else {

@@ -78,7 +78,7 @@ std::string name_of_source(const config::Value& config) {
 // Which kinds of sources have use for a setting that not all of them have.
 std::vector<OnlyWith> settings_by_source() {
   const std::vector<std::string> texts{"csv", "file", "url"};
-  std::vector<OnlyWith> all{{"path", "source", {"csv", "file", "sqlite", "hdf5"}},
+  std::vector<OnlyWith> all{{"path", "source", {"csv", "file", "sqlite", "hdf5", "cubes"}},
                             {"sample_name", "source", {"sample"}},
                             {"sample_rows", "source", {"sample"}},
                             {"sample_seed", "source", {"sample"}},
@@ -89,6 +89,8 @@ std::vector<OnlyWith> settings_by_source() {
                             {"arrays", "source", {"postgres", "sqlite", "hdf5"}},
                             {"refresh", "source", {"url", "postgres", "sqlite"}},
                             {"dataset_ids", "source", {"datasets"}}};
+  for (const char* each : {"cube_key", "mask_path", "mask_key", "wavelengths", "processing"})
+    all.push_back({each, "source", {"cubes"}});
   for (const char* each : {"url", "url_timeout", "url_max_megabytes"})
     all.push_back({each, "source", {"url"}});
   for (const char* each : {"table", "query", "columns", "where", "refresh_query"})
@@ -107,19 +109,18 @@ CardType data_load() {
           .version = 5,
           .title = "Load data",
           .help =
-              "Reads a table from a file, a URL, a database, a built-in sample or datasets on record. Column "
-              "types are inferred "
-              "where the source has none.",
+              "Reads a table from a file, a URL, a database, a built-in sample or datasets on record, or "
+              "hyperspectral cubes. Column types are inferred where the source has none.",
           .inputs = {},
           .outputs = {{"dataset", PortType::table, "The rows as they were read"}},
-          .file_settings = {"path"},
+          .file_settings = {"path", "mask_path"},
           .address_settings = {"url"},
           .passing_settings = {"uri", "partitions", "partition_column", "refresh", "refresh_query",
                                "dataset_ids"},
           .column_settings = {"text_columns", "number_columns"},
           .dataset_settings = {"dataset_ids"},
-          .first_settings = {"source", "dataset_ids", "sample_name", "path", "url", "uri", "table", "query",
-                             "sample_rows"},
+          .first_settings = {"source", "dataset_ids", "sample_name", "path", "mask_path", "url", "uri",
+                             "table", "query", "sample_rows"},
           .only_with = settings_by_source(),
           .describe = described<SourceConfig>,
           .check = check_load,

@@ -1,0 +1,133 @@
+#include <limits>
+#include <mutex>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "data/hdf5_object.h"
+#include "data/stored_array.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+
+hdf5::Object opened_hdf5(const fs::path& path, const std::string& shown) {
+  const hdf5::Library& h5 = hdf5::library();
+  hdf5::Object file(h5.open_file(path.c_str(), hdf5::code::usual, hdf5::code::usual), h5.close_file);
+  if (!file.is_open()) refuse("{} is not an HDF5 file, or is damaged", shown);
+  return file;
+}
+
+// A dataset while the mutex is held.
+class Hdf5Numbers {
+ public:
+  Hdf5Numbers(const hdf5::Object& file, const std::string& name, const std::string& shown)
+      : shown_(shown),
+        dataset_(h5_.open_dataset(file.id(), name.c_str(), hdf5::code::usual), h5_.close_object),
+        space_(dataset_.is_open() ? h5_.space(dataset_.id()) : -1, h5_.close_space),
+        type_(dataset_.is_open() ? h5_.type(dataset_.id()) : -1, h5_.close_type) {
+    if (!dataset_.is_open() || !space_.is_open() || !type_.is_open()) refuse("{} cannot be opened", shown_);
+  }
+
+  Shape shape() const {
+    const int dimensions = h5_.dimensions(space_.id());
+    if (dimensions < 1 || dimensions > 32)
+      refuse("{} has {} dimensions, which is no array", shown_, std::max(dimensions, 0));
+    std::vector<hdf5::Size> sizes(static_cast<std::size_t>(dimensions));
+    h5_.sizes(space_.id(), sizes.data(), nullptr);
+    Shape shape;
+    for (const hdf5::Size each : sizes) {
+      if (each > static_cast<hdf5::Size>(std::numeric_limits<std::int64_t>::max()))
+        refuse("{} is too large", shown_);
+      shape.push_back(static_cast<std::int64_t>(each));
+    }
+    return shape;
+  }
+
+  // Packed, a few bytes may promise more than any memory holds.
+  void refuse_unfit(const Shape& shape, std::uintmax_t file_bytes) const {
+    constexpr std::uint64_t always_taken = std::uint64_t{256} << 20U;
+    constexpr std::uint64_t most_times = 512;
+    const int kind = h5_.type_class(type_.id());
+    const std::size_t size = h5_.type_size(type_.id());
+    const bool is_truth = kind == hdf5::code::enumeration && size == 1;  // h5py's booleans
+    if ((kind != hdf5::code::real && kind != hdf5::code::integer && !is_truth) || size == 0 || size > 8)
+      refuse("{} does not hold numbers that can be read", shown_);
+    const std::uint64_t most = std::max(always_taken, static_cast<std::uint64_t>(file_bytes) * most_times);
+    size_of_shape(shape, static_cast<std::int64_t>(most / size), shown_);
+  }
+
+  void read(const Shape& shape, std::int64_t first, std::int64_t count, float* to) const {
+    std::vector<hdf5::Size> from(shape.size(), 0);
+    std::vector<hdf5::Size> sizes(shape.begin(), shape.end());
+    from[0] = static_cast<hdf5::Size>(first);
+    sizes[0] = static_cast<hdf5::Size>(count);
+    const hdf5::Object memory(h5_.make_space(static_cast<int>(sizes.size()), sizes.data(), nullptr),
+                              h5_.close_space);
+    constexpr int set = 0;  // H5S_SELECT_SET
+    if (h5_.select(space_.id(), set, from.data(), nullptr, sizes.data(), nullptr) < 0 || !memory.is_open() ||
+        h5_.read(dataset_.id(), memory_type(), memory.id(), space_.id(), hdf5::code::usual,
+                 place(to, sizes)) < 0)
+      refuse("{} cannot be read; it is damaged, or packed in a way that libhdf5 lacks here", shown_);
+    if (!bytes_.empty())
+      for (std::size_t i = 0; i < bytes_.size(); ++i) to[i] = static_cast<float>(bytes_[i]);
+  }
+
+ private:
+  bool is_truth() const { return h5_.type_class(type_.id()) == hdf5::code::enumeration; }
+  // Truths are not turned into numbers by the library.
+  hdf5::Id memory_type() const { return is_truth() ? type_.id() : h5_.native_float; }
+  void* place(float* to, const std::vector<hdf5::Size>& sizes) const {
+    if (!is_truth()) return to;
+    std::size_t count = 1;
+    for (const hdf5::Size each : sizes) count *= static_cast<std::size_t>(each);
+    bytes_.resize(count);
+    return bytes_.data();
+  }
+
+  const hdf5::Library& h5_ = hdf5::library();
+  std::string shown_;
+  hdf5::Object dataset_;
+  hdf5::Object space_;
+  hdf5::Object type_;
+  mutable std::vector<std::int8_t> bytes_;
+};
+
+StoredArray hdf5_array(const hdf5::Object& opened, const fs::path& file, const std::string& path,
+                       const std::string& shown) {
+  const std::string array_shown = fmt::format("{}: the dataset '{}'", shown, printable(path));
+  const Hdf5Numbers numbers(opened, path, array_shown);
+  const Shape shape = numbers.shape();
+  numbers.refuse_unfit(shape, fs::file_size(file));
+  const auto read = [=](std::int64_t first, std::int64_t count, float* to) {
+    const std::lock_guard lock(hdf5::mutex());
+    const hdf5::Object again = opened_hdf5(file, shown);
+    Hdf5Numbers(again, path, array_shown).read(shape, first, count, to);
+  };
+  return {.name = path.substr(path.rfind('/') + 1), .shape = shape, .read = read};
+}
+
+}  // namespace
+
+std::vector<StoredArray> hdf5_arrays(const fs::path& file, const std::string& key, const std::string& shown) {
+  const std::lock_guard lock(hdf5::mutex());
+  const hdf5::Library& h5 = hdf5::library();
+  const hdf5::Object opened = opened_hdf5(file, shown);
+  const std::string place = key.empty() ? "/" : key;
+  const hdf5::Object object(h5.open_object(opened.id(), place.c_str(), hdf5::code::usual), h5.close_object);
+  if (!object.is_open()) refuse("{} has no dataset or group '{}'", shown, printable(place));
+  if (h5.kind(object.id()) == hdf5::code::dataset) return {hdf5_array(opened, file, place, shown)};
+  std::vector<StoredArray> arrays;
+  for (const std::string& name : hdf5::datasets_in(opened, place)) {
+    const std::string path = place.ends_with('/') ? place + name : place + "/" + name;
+    try {
+      arrays.push_back(hdf5_array(opened, file, path, shown));
+    } catch (const Error& error) {
+      arrays.push_back({.name = name, .shape = {}, .read = {}, .problem = error.what()});
+    }
+  }
+  if (arrays.empty()) refuse("{} has no datasets in '{}'; name them with cube_key", shown, printable(place));
+  return arrays;
+}
+
+}  // namespace stoker

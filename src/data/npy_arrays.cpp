@@ -1,0 +1,129 @@
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "data/npy_header.h"
+#include "data/stored_array.h"
+#include "data/zip.h"
+
+namespace stoker {
+namespace {
+
+namespace fs = std::filesystem;
+
+StoredType npy_type(const std::string& descr, const std::string& shown) {
+  constexpr std::array<std::pair<std::string_view, StoredType>, 12> known{{{"f8", StoredType::float64},
+                                                                           {"f4", StoredType::float32},
+                                                                           {"f2", StoredType::float16},
+                                                                           {"i8", StoredType::int64},
+                                                                           {"i4", StoredType::int32},
+                                                                           {"i2", StoredType::int16},
+                                                                           {"i1", StoredType::int8},
+                                                                           {"u8", StoredType::uint64},
+                                                                           {"u4", StoredType::uint32},
+                                                                           {"u2", StoredType::uint16},
+                                                                           {"u1", StoredType::uint8},
+                                                                           {"b1", StoredType::uint8}}};
+  const std::string_view order("<>|");
+  if (descr.size() == 3 && order.find(descr[0]) != std::string_view::npos)
+    for (const auto& [name, type] : known)
+      if (descr.substr(1) == name) return type;
+  if (descr.find('O') != std::string::npos)
+    refuse("{} holds Python objects, which are never loaded; save it as an array of numbers", shown);
+  refuse("{} holds elements of type '{}'; floating-point numbers, integers and booleans can be read", shown,
+         printable(descr));
+}
+
+// Of numbers that begin at `from.begin` and may have `bytes` bytes.
+StoredArray array_of(const NpyHeader& header, StoredNumbers from, std::int64_t bytes,
+                     const std::string& shown) {
+  from.type = npy_type(header.descr, shown);
+  from.is_big_endian = header.descr.front() == '>';
+  if (header.shape.empty()) refuse("{} is a single number, not an array", shown);
+  size_of_shape(header.shape, bytes / static_cast<std::int64_t>(size_of(from.type)), shown);
+  if (header.fortran_order && header.shape.size() > 1)
+    refuse(
+        "{} is stored columns first (Fortran order), which is not read; save it with np.save(path, "
+        "np.ascontiguousarray(array))",
+        shown);
+  StoredArray array{.name = {}, .shape = header.shape, .read = {}};
+  const bool may_be_mapped = from.type == StoredType::float32 && !from.is_big_endian && from.begin % 4 == 0;
+  if (may_be_mapped) array.floats = from;
+  array.read = [from, slice = size_of_slice(header.shape)](std::int64_t first, std::int64_t count,
+                                                           float* to) {
+    read_numbers(from, first * slice, count * slice, to);
+  };
+  return array;
+}
+
+// A packed array is unpacked once, by who needs it first.
+class UnpackedNpy {
+ public:
+  explicit UnpackedNpy(std::function<std::shared_ptr<const UnnamedFile>()> unpack)
+      : unpack_(std::move(unpack)) {}
+  fs::path file() {
+    const std::lock_guard lock(mutex_);
+    if (file_ == nullptr) file_ = unpack_();
+    return file_->path();
+  }
+
+ private:
+  std::function<std::shared_ptr<const UnnamedFile>()> unpack_;
+  std::mutex mutex_;
+  std::shared_ptr<const UnnamedFile> file_;
+};
+
+StoredArray zipped_array(const ZippedFile& zipped, const fs::path& file, const std::string& shown) {
+  std::istringstream start(zipped.start);
+  const NpyHeader header = read_npy_header(start, shown);
+  const std::int64_t bytes = static_cast<std::int64_t>(zipped.bytes) - header.begin;
+  StoredNumbers from{file, header.begin + zipped.begin.value_or(0), {}, false, {}};
+  StoredArray array = array_of(header, from, bytes, shown);
+  if (zipped.begin) return array;
+  array.floats.reset();
+  from.type = npy_type(header.descr, shown);
+  from.is_big_endian = header.descr.front() == '>';
+  array.read = [from, slice = size_of_slice(header.shape),
+                unpacked = std::make_shared<UnpackedNpy>(zipped.unpack)](
+                   std::int64_t first, std::int64_t count, float* to) mutable {
+    StoredNumbers now = from;
+    now.file = unpacked->file();
+    read_numbers(now, first * slice, count * slice, to);
+  };
+  return array;
+}
+
+}  // namespace
+
+StoredArray npy_array(const fs::path& file, const std::string& shown) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) refuse("{} cannot be opened", shown);
+  const NpyHeader header = read_npy_header(stream, shown);
+  const auto bytes = static_cast<std::int64_t>(fs::file_size(file));
+  return array_of(header, {file, header.begin, {}, false, {}}, bytes - header.begin, shown);
+}
+
+std::vector<StoredArray> npz_arrays(const fs::path& file, const std::string& shown) {
+  constexpr std::size_t longest_start = std::size_t{66} << 10U;  // more than any header takes
+  std::vector<StoredArray> arrays;
+  for (const ZippedFile& each : zipped_files(file, shown, longest_start)) {
+    if (!each.name.ends_with(".npy")) continue;
+    const std::string name = each.name.substr(0, each.name.size() - 4);
+    try {
+      arrays.push_back(zipped_array(each, file, fmt::format("{}: the array '{}'", shown, printable(name))));
+    } catch (const Error& error) {
+      arrays.push_back({.name = {}, .shape = {}, .read = {}, .problem = error.what()});
+    }
+    arrays.back().name = name;
+  }
+  if (arrays.empty()) refuse("{} holds no arrays", shown);
+  return arrays;
+}
+
+}  // namespace stoker

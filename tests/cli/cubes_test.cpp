@@ -1,0 +1,131 @@
+// Hyperspectral cubes by the command line: what is shown of them, what becomes of them between cards and in
+// the cache, and where they are refused.
+#include <cstdint>
+#include <cstring>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+
+namespace stoker::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// An ENVI file of 2 x 3 pixels and two bands, with a mask beside it.
+void write_cube(const Workplace& place, const std::string& name, const std::string& numbers,
+                const char* mask) {
+  place.write(name + ".hdr",
+              "ENVI\nsamples = 3\nlines = 2\nbands = 2\ndata type = 1\ninterleave = bip\nwavelength units = "
+              "Micrometers\nwavelength = {0.5, 0.9}\n");
+  place.write(name + ".img", numbers);
+  place.write(name + "_mask.hdr",
+              "ENVI\nsamples = 3\nlines = 2\nbands = 1\ndata type = 1\ninterleave = bip\n");
+  place.write(name + "_mask.img", std::string(mask, 6));
+}
+
+void write_cubes(const Workplace& place) {
+  write_cube(place, "a", "abcdefghijkl", "\0\1\0\0\2\0");
+  write_cube(place, "b", "mnopqrstuvwx", "\0\0\0\0\0\0");
+  write_cube(place, "c", "ABCDEFGHIJKL", "\1\1\1\1\1\1");
+}
+
+TEST(CubesShown, HaveTheirSizeWavelengthsRangeAndMasks) {
+  const Workplace place;
+  write_cubes(place);
+  const Finished text = place.stoker({"preview", "cubes:."});
+  EXPECT_EQ(text.code, 0) << text.errors;
+  EXPECT_THAT(text.output, AllOf(HasSubstr("3 of 2 x 3 pixels with 2 channels"), HasSubstr("500 to 900 nm"),
+                                 HasSubstr("65 to 120"), HasSubstr("class 1 38.89 %, class 2 5.56 %")));
+  const json shown = json::parse(place.stoker({"preview", "a.hdr", "--json"}).output);
+  const json cubes = shown["cubes"];
+  EXPECT_EQ(cubes["count"], 1);
+  EXPECT_EQ(cubes["height"], 2);
+  EXPECT_EQ(cubes["width"], 3);
+  EXPECT_EQ(cubes["channels"], 2);
+  EXPECT_EQ(cubes["wavelengths"], json({500, 900}));
+  EXPECT_EQ(cubes["lowest"], 'a');
+  EXPECT_EQ(cubes["highest"], 'l');
+  EXPECT_EQ(cubes["classes"],
+            json({{{"class", 1}, {"name", ""}, {"pixels", 1}}, {{"class", 2}, {"name", ""}, {"pixels", 1}}}));
+}
+
+// Through a filter and a split, once as they are made and once from the cache.
+TEST(CubesOfADocument, AreDividedWithTheRowsAndKept) {
+  const Workplace place;
+  write_cubes(place);
+  place.write(
+      "cubes.yaml",
+      "version: 1\nname: cubes\ncards:\n"
+      "  load: { type: data_load, config: { source: cubes, path: . } }\n"
+      "  some: { type: data_filter, inputs: { dataset: load.dataset }, config: { where: [masked_pixels > "
+      "0] } }\n"
+      "  split: { type: data_split, inputs: { dataset: some.dataset }, config: { train_ratio: 0.5, "
+      "test_ratio: 0.5 } }\n");
+  for (int run = 0; run < 2; ++run) {
+    const Finished finished = place.stoker({"run", "cubes.yaml"});
+    EXPECT_EQ(finished.code, 0) << finished.errors;
+    EXPECT_EQ(finished.output.find("reused") != std::string::npos, run == 1) << finished.output;
+  }
+  std::vector<json> seen;
+  for (const std::string& file : files_below(place.folder() / "runs"))
+    if (file.ends_with("previews/split.train_dataset.json"))
+      seen.push_back(json::parse(place.read(std::filesystem::path("runs") / file)));
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_EQ(seen[0], seen[1]);
+  EXPECT_EQ(seen[0]["rows"], 1);
+  EXPECT_EQ(seen[0]["cubes"]["count"], 1);
+  const std::string name = seen[0]["first_rows"][0][0];
+  EXPECT_EQ(seen[0]["cubes"]["lowest"], name == "a" ? 'a' : 'A');
+}
+
+TEST(CubesOfADocument, AreRefusedWhereATableIsNeeded) {
+  const Workplace place;
+  write_cubes(place);
+  const Finished trained =
+      place.stoker({"train", "cubes:.", "--target", "masked_pixels", "--model", "ridge"});
+  EXPECT_EQ(trained.code, 2);
+  EXPECT_THAT(trained.errors, AllOf(HasSubstr("cubes of 2 x 3 pixels"), HasSubstr("needs a table")));
+  const Finished network = place.stoker({"train", "cubes:.", "--target", "masked_pixels"});
+  EXPECT_EQ(network.code, 2) << network.errors;
+  EXPECT_THAT(network.errors, HasSubstr("needs a table"));
+  const Finished added = place.stoker({"datasets", "add", "flights", "a.hdr"});
+  EXPECT_EQ(added.code, 2);
+  EXPECT_THAT(added.errors, HasSubstr("cubes are not put on record"));
+  const Finished made = place.stoker(
+      {"datasets", "generate", "s", "--sample", "spectral_stress", "--rows", "1", "--to", "s.sqlite"});
+  EXPECT_EQ(made.code, 2);
+  EXPECT_THAT(made.errors, HasSubstr("needs a table"));
+}
+
+TEST(CubesThatAreNone, EndWithExitCode2AndTheReason) {
+  const Workplace place;
+  write_cubes(place);
+  const auto refused = [&](const std::string& data, const std::vector<std::string>& flags = {}) {
+    std::vector<std::string> words{"preview", data};
+    words.insert(words.end(), flags.begin(), flags.end());
+    const Finished finished = place.stoker(words);
+    EXPECT_EQ(finished.code, 2) << data;
+    EXPECT_EQ(finished.output, "") << data;
+    return finished.errors;
+  };
+  place.write("session.cu3s", "x");
+  EXPECT_THAT(refused("session.cu3s"), HasSubstr("export it with the cuvis SDK"));
+  place.write("a.img", "abc");
+  EXPECT_THAT(refused("a.hdr"), HasSubstr("cut off"));
+  place.write("b_mask.hdr", "ENVI\nsamples = 2\nlines = 2\nbands = 1\ndata type = 1\ninterleave = bip\n");
+  EXPECT_THAT(refused("b.hdr"), HasSubstr("the shape 2 x 2 x 1"));
+  place.write("c.hdr", "ENVI\nsamples = 3\n");
+  EXPECT_THAT(refused("c.hdr"), HasSubstr("'lines' is missing"));
+  EXPECT_THAT(refused("cubes:nowhere"), HasSubstr("does not exist"));
+  EXPECT_THAT(refused("sample:friedman", {"--cube-key", "x"}), HasSubstr("not a setting of source sample"));
+  EXPECT_THAT(refused("sample:spectral_stress", {"--sample-rows", "100000000"}),
+              HasSubstr("neither memory nor the disk"));
+}
+
+}  // namespace
+}  // namespace stoker::test
