@@ -17,11 +17,11 @@ SETTINGS = ["--target", "label", "--batch-size", "128", "--optimizer", "adamw", 
             "--weight-decay", "0.01", "--validation-ratio", "0.05", "--early-stopping-patience", "0", "--dropout", "0",
             "--schedule", "constant", "--no-cache", "--quiet"]
 MIXTURE = ["--model", "mixture_of_experts"]
-# 784-640-512-10 has 836,000 weights, as two experts of 784-256-256-10 with their router 784-392-8 (848,000). Sixteen
-# experts, which two stages of eight lead to, have 4.6 million in all, as 784-2048-1450-10.
+# 784-640-512-10 has 836,000 weights, as two experts of 784-256-256-10 with their router 784-392-8 (848,000); the eight
+# that it begins with have 2.4 million in all, as 784-1300-1060-10.
 KINDS = {"experts": MIXTURE, "no growth": [*MIXTURE, "--no-growth"], "no merging": [*MIXTURE, "--no-merging"],
          "active": ["--model", "neural_network", "--hidden-layers", "640,512"],
-         "total": ["--model", "neural_network", "--hidden-layers", "2048,1450"]}
+         "total": ["--model", "neural_network", "--hidden-layers", "1300,1060"]}
 SHARES = ["all", "old", "new"]
 
 

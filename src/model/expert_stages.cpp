@@ -147,7 +147,7 @@ std::vector<StructureEvent> begin_stage_of_experts(const StageMoment& moment, Na
   memory["next_sleep"] = life.sleep ? moment.steps + memory.at("sleep_interval").get<std::int64_t>() : -1;
   memory["last_sleep"] = moment.steps;
   memory["hesitation"] = nullptr;
-  if (moment.stage == 0 || !life.growth) return {};
+  if (moment.stage == 0 || !may_rest(shape, moment.replays)) return {};
   ExpertArrays arrays(shape, parameters);
   arrays.clear_hesitation();
   arrays.clear_usage();
@@ -173,9 +173,7 @@ std::vector<StructureEvent> begin_stage_of_experts(const StageMoment& moment, Na
          fmt::format("expert {} was born for the classes of stage {}", number, moment.stage + 1)});
   }
   const std::size_t born = graph.nodes.size() - before;
-  const bool rests =
-      may_rest(shape, moment.replays) && static_cast<std::int64_t>(born) >= shape.settings.top_k;
-  if (rests) {
+  if (static_cast<std::int64_t>(born) >= shape.settings.top_k) {
     for (std::size_t i = 0; i < before; ++i) {
       graph.nodes[i].rests = true;
       arrays.rest(graph.nodes[i].place, true);

@@ -7,10 +7,10 @@
 
 #include "model/restructuring.h"
 
-// Experts where the classes arrive in stages. A later stage begins with new experts. Where the rows of
-// earlier stages are trained on again, that is all. Where they are not, the experts that know them rest until
-// the stage is over, and so does the first layer of the router; then everybody wakes, and a gate before the
-// router tells whose stage a row is like. It is a linear regression on what the first layer of the router
+// Experts where the classes arrive in stages. Where rows of earlier stages are trained on again, they learn
+// as ever. Where they are not, a later stage begins with new experts, and those that know the earlier classes
+// rest until it is over, and so does the first layer of the router; then everybody wakes, and a gate before
+// the router tells whose stage a row is like. It is a linear regression on what the first layer of the router
 // puts out: of earlier stages it needs sums and products of these numbers, and no row. docs/experts.md says
 // what that is good for.
 namespace stoker {

@@ -108,6 +108,8 @@ TEST(Stages, AreNotForgottenByExpertsThatRest) {
   const FitResult result = fit(request, listener, StopSignal{});
   EXPECT_GT(result.stages.at(1).accuracies.at(0), 0.8);
   EXPECT_GT(result.stages.at(1).accuracies.at(1), 0.8);
+  EXPECT_THAT(listener.infos,
+              testing::Contains(HasSubstr("3 experts were born for the classes of stage 2: 3 to 5")));
   EXPECT_THAT(listener.infos, testing::Contains(HasSubstr("rest until stage 2 is over")));
   EXPECT_THAT(listener.infos, testing::Contains(HasSubstr("woke as they were")));
   EXPECT_EQ(result.epochs.size(), 24U);
@@ -133,12 +135,11 @@ TEST(Stages, AreLearntByTheSameExpertsWithoutGrowth) {
   EXPECT_EQ(std::count(alive.begin(), alive.end(), 1.0F), 3);
 }
 
-TEST(Stages, WithReplayHaveNewExpertsBesideTheOldOnes) {
+TEST(Stages, WithReplayAreLearntByTheSameExperts) {
   const Table table = four_clusters(400);
   RecordingListener listener;
   const FitResult result = fit(staged(table, mixture(), 60), listener, StopSignal{});
-  EXPECT_THAT(listener.infos,
-              testing::Contains(HasSubstr("3 experts were born for the classes of stage 2: 3 to 5")));
+  EXPECT_THAT(listener.infos, testing::Not(testing::Contains(HasSubstr("were born"))));
   EXPECT_THAT(listener.infos, testing::Not(testing::Contains(HasSubstr("rest until"))));
   EXPECT_GT(result.stages.at(1).accuracies.at(0), 0.8);
 }
