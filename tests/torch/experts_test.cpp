@@ -112,8 +112,6 @@ INSTANTIATE_TEST_SUITE_P(
         ExpertCase{.name = "WholeBatch", .batch = 203},
         ExpertCase{.name = "FrozenInner", .frozen = "router.inner."},
         ExpertCase{.name = "FrozenInnerClipped", .max_grad_norm = 0.1, .frozen = "router.inner."},
-        ExpertCase{.name = "FrozenExperts", .frozen = "experts."},
-        ExpertCase{.name = "FrozenExpertsClipped", .max_grad_norm = 0.1, .frozen = "experts."},
         ExpertCase{.name = "ManyAndFew", .experts = 40, .room = 50, .batch = 77},
         ExpertCase{
             .name = "Wide", .max_grad_norm = 0.5, .batch = 128, .columns = 70, .hidden = {50, 33, 72}}),

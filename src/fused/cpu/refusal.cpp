@@ -28,9 +28,9 @@ std::string shape_problem(const MlpShape& shape) {
   return "";
 }
 
-// Stages of a training freeze parts that this engine can leave as they are.
+// Stages of a training freeze what this engine can leave as it is.
 std::string experts_problem(EngineRequest request, const ExpertShape& shape) {
-  if (learning_parts(request) != ExpertParts::others) request.unfrozen.clear();
+  if (trains_all_but_inner_router(request)) request.unfrozen.clear();
   return fused::refusal_of_experts(request, shape);
 }
 

@@ -36,21 +36,14 @@ void check_classes(const EngineRequest& request) {
 
 }  // namespace
 
-ExpertParts learning_parts(const EngineRequest& request) {
-  if (request.unfrozen.empty()) return ExpertParts::all;
+bool trains_all_but_inner_router(const EngineRequest& request) {
+  if (request.unfrozen.empty()) return false;
   const auto is_trained = [&](const std::string& name) {
     return std::ranges::find(request.unfrozen, name) != request.unfrozen.end();
   };
-  bool all_but_inner = true;
-  bool router_alone = true;
-  for (const ParameterSpec& each : parameter_specs(request.network)) {
-    if (!each.is_trained) continue;
-    all_but_inner = all_but_inner && is_trained(each.name) != each.name.starts_with("router.inner.");
-    router_alone = router_alone && is_trained(each.name) == each.name.starts_with("router.");
-  }
-  return all_but_inner  ? ExpertParts::all_but_inner_router
-         : router_alone ? ExpertParts::router
-                        : ExpertParts::others;
+  for (const ParameterSpec& each : parameter_specs(request.network))
+    if (each.is_trained && is_trained(each.name) == each.name.starts_with("router.inner.")) return false;
+  return true;
 }
 
 ExpertEngine::ExpertEngine(const EngineRequest& request, const Kernels& kernels, int threads)
@@ -70,8 +63,8 @@ ExpertEngine::ExpertEngine(const EngineRequest& request, const ExpertLayout& lay
   make_buffers();
   router_ = layout_.router_in(network_);
   learning_router_ = router_;
-  learning_ = learning_parts(request);
-  if (learning_ == ExpertParts::all_but_inner_router) {
+  inner_is_frozen_ = trains_all_but_inner_router(request);
+  if (inner_is_frozen_) {
     learning_router_.layer_count = 1;
     learning_router_.layers[0] = router_.layers[1];
   }
@@ -221,7 +214,7 @@ void ExpertEngine::change_weights(const Update& update) {
     kernels_.update(experts_[static_cast<std::size_t>(expert)], gradients_ + layout_.expert_at(expert),
                     update);
   };
-  pool_.share(learning_ == ExpertParts::router ? 1 : std::ssize(living_) + 1, work);
+  pool_.share(std::ssize(living_) + 1, work);
 }
 
 void ExpertEngine::append_values(EpochRecord& record) {

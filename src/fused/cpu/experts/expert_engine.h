@@ -9,9 +9,8 @@
 
 namespace stoker::fused_cpu {
 
-// What of a mixture a request trains, of all that stages of a training leave as it is.
-enum class ExpertParts { all, all_but_inner_router, router, others };
-ExpertParts learning_parts(const EngineRequest& request);
+// What a stage of a training may leave as it is: the first layer of the router, and nothing else.
+bool trains_all_but_inner_router(const EngineRequest& request);
 
 // A training of the family of model/experts.h in the frame that all on a CPU have. A batch is one slice: its
 // rows are sorted by expert, in the order of the batch, and each expert is the work of one thread, whose
@@ -81,7 +80,7 @@ class ExpertEngine : public FramedEngine {
   Network router_;
   // What of it learns: all, or its second layer alone.
   Network learning_router_;
-  ExpertParts learning_ = ExpertParts::all;
+  bool inner_is_frozen_ = false;
   std::vector<Network> experts_;      // of all of the room
   std::vector<std::int32_t> living_;  // in their order
   Rows training_rows_;

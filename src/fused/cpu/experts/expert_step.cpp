@@ -34,7 +34,7 @@ Workspace ExpertEngine::space_of_router(std::int64_t count) const {
   Workspace space = routed_;
   space.rows = padded(count, row_block);
   space.gradients = gradients_;
-  if (learning_ == ExpertParts::all_but_inner_router) {
+  if (inner_is_frozen_) {
     space.active[0] = routed_.active[1];
     space.active[1] = routed_.active[2];
     space.deltas[0] = routed_.deltas[1];
@@ -73,7 +73,7 @@ void ExpertEngine::run_slice(std::int64_t, std::int64_t, std::int64_t count, std
     if (item == 0) return kernels_.backward(learning_router_, routed, Dropout{}, what, update);
     teach(groups_[static_cast<std::size_t>(item - 1)], what, update);
   };
-  pool_.share(learning_ == ExpertParts::router ? 1 : std::ssize(groups_) + 1, work);
+  pool_.share(std::ssize(groups_) + 1, work);
 }
 
 void ExpertEngine::forward(std::int64_t count, bool is_training) {
