@@ -425,13 +425,13 @@ void read_stages(const fs::path& folder, Model& model) {
 
 // A run that goes on may replace the folder in between, and the weights of one model do not go with the
 // preparation of another.
-Model load_model(const fs::path& folder) {
+Model load_model(const fs::path& folder, bool with_stages) {
   constexpr int tries = 100;
   for (int attempt = 0; attempt < tries; ++attempt) {
     const FileStamp before = stamp_of(folder);
     try {
       Model model = read_model(folder);
-      read_stages(folder, model);
+      if (with_stages) read_stages(folder, model);
       if (stamp_of(folder) == before) return model;
     } catch (const Error&) {
       if (stamp_of(folder) == before) throw;

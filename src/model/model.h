@@ -65,6 +65,7 @@ std::int64_t parameter_count(const Model& model);
 // stage but the last are models of their own in stages/1, stages/2, … Saved as a whole or not at all.
 void save_model(const Model& model, const std::filesystem::path& folder);
 // Refuses a folder with a missing, truncated or foreign file, or whose files do not fit each other.
-Model load_model(const std::filesystem::path& folder);
+// What it was after earlier stages is read where that is asked for: predictions need none of it.
+Model load_model(const std::filesystem::path& folder, bool with_stages = false);
 
 }  // namespace stoker

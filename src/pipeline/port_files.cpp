@@ -72,7 +72,7 @@ PortValue read_port_value(const Port& port, const std::filesystem::path& folder)
     case PortType::table:
       return open_arrow(path, mapped_table_bytes);
     case PortType::model:
-      return std::make_shared<const Model>(load_model(path));
+      return std::make_shared<const Model>(load_model(path, true));
     case PortType::model_spec:
       return spec_from_json(read_json(path));
     case PortType::arrays:
