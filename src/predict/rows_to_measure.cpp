@@ -8,9 +8,7 @@
 #include "predict/positions.h"
 
 namespace stoker {
-namespace {
 
-// Engines take the two classes of a binary target as floats.
 std::vector<std::int64_t> class_numbers(const Array& targets) {
   if (targets.type() == DType::int64) {
     const auto numbers = targets.as<std::int64_t>();
@@ -20,8 +18,6 @@ std::vector<std::int64_t> class_numbers(const Array& targets) {
   for (const float each : targets.as<float>()) classes.push_back(each > 0.5F ? 1 : 0);
   return classes;
 }
-
-}  // namespace
 
 RowsToMeasure::RowsToMeasure(Model model, Dataset data) : model_(std::move(model)), data_(std::move(data)) {
   const Preparation& preparation = model_.preparation;

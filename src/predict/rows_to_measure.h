@@ -12,6 +12,9 @@
 
 namespace stoker {
 
+// Of targets of classes as engines take them: one number a row, or 0 and 1 in a column of floats.
+std::vector<std::int64_t> class_numbers(const Array& targets);
+
 // Rows that are prepared already, with their targets: what a training validates on, measured again and again
 // while it goes on.
 class RowsToMeasure {

@@ -1,6 +1,7 @@
 #include "train/fit_stages.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -96,7 +97,7 @@ class StagedFit {
     if (data_->preparation.task() == Task::regression)
       refuse("stages are of classes, but the target '{}' is a quantity", data_->preparation.target_column());
     stages_ = classes_of_stages(request_.config.stages, data_->preparation.classes());
-    class_of_row_ = class_numbers_of(data_->training);
+    class_of_row_ = class_numbers(data_->training.targets());
     wanted_ = engine_request(request_.spec, *data_, device, request_.config);
     wanted_.training = {};
     parameters_ = wanted_.initial_parameters;
@@ -104,7 +105,7 @@ class StagedFit {
     if (family_ != nullptr) memory_ = family_->begin(wanted_.network);
     if (data_->validation.rows() > 0) {
       std::vector<std::int64_t> all(static_cast<std::size_t>(data_->validation.rows()));
-      for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
+      std::iota(all.begin(), all.end(), 0);
       measured_.emplace(Model{wanted_.network, data_->preparation, {}},
                         dataset_of_rows(data_->validation, evenly(all, most_rows_measured)));
     }
@@ -182,11 +183,13 @@ class StagedFit {
   }
 
   std::string told_of(const StageRows& rows) const {
-    return fmt::format("stage {} of {}: {}; {}{}", stage_ + 1, stages_.size(),
-                       join(request_.config.stages.stages[stage_], ", "), counted(rows.own.size(), "row"),
-                       rows.replayed.empty() ? ""
-                                             : fmt::format(", and {} of earlier stages, each {} times",
-                                                           human_count(rows.replayed.size()), rows.repeats));
+    return fmt::format(
+        "stage {} of {}: {}; {}{}", stage_ + 1, stages_.size(),
+        join(request_.config.stages.stages[stage_], ", "), counted(rows.own.size(), "row"),
+        rows.replayed.empty()
+            ? ""
+            : fmt::format(", and {} of earlier stages, each {}", human_count(rows.replayed.size()),
+                          rows.repeats == 1 ? "once" : fmt::format("{} times", rows.repeats)));
   }
 
   StageResult outcome_of_stage(const StageRows& rows, std::int64_t epochs) {
@@ -268,7 +271,6 @@ std::string problem_of_stages(const FitConfig& config) {
 
 FitResult fit_stages(const FitRequest& request, TrainingListener& listener, const Notes& notes,
                      const StopSignal& stop) {
-  if (const std::string problem = problem_of_stages(request.config); !problem.empty()) refuse("{}", problem);
   if (request.spec.is_solved())
     refuse("{} is solved in one go, and has no stages; use a network", family_of(request.spec).name);
   return StagedFit(request, listener, notes, stop).run();

@@ -38,18 +38,6 @@ std::vector<std::vector<std::int64_t>> classes_of_stages(const StageConfig& conf
   return stages;
 }
 
-std::vector<std::int64_t> class_numbers_of(const Dataset& rows) {
-  const Array& targets = rows.targets();
-  std::vector<std::int64_t> classes(static_cast<std::size_t>(rows.rows()));
-  if (targets.type() == DType::int64) {
-    std::ranges::copy(targets.as<std::int64_t>(), classes.begin());
-  } else {
-    std::ranges::transform(targets.as<float>(), classes.begin(),
-                           [](float value) { return static_cast<std::int64_t>(value); });
-  }
-  return classes;
-}
-
 std::vector<std::int64_t> StageRows::all() const {
   std::vector<std::int64_t> rows = own;
   for (std::int64_t i = 0; i < repeats; ++i) rows.insert(rows.end(), replayed.begin(), replayed.end());

@@ -15,9 +15,6 @@ namespace stoker {
 std::vector<std::vector<std::int64_t>> classes_of_stages(const StageConfig& config,
                                                          std::span<const std::string> classes);
 
-// The class of every row of a dataset.
-std::vector<std::int64_t> class_numbers_of(const Dataset& rows);
-
 // Rows of a stage, by their numbers.
 struct StageRows {
   std::vector<std::int64_t> own;

@@ -189,8 +189,9 @@ TEST(Stages, KeepAModelOfEach) {
   const FitResult result = fit_in_stages(staged(table, test::small_network(), 0));
   TemporaryFolder folder;
   save_model(result.model, folder.path() / "model");
-  const Model read = load_model(folder.path() / "model");
+  const Model read = load_model(folder.path() / "model", true);
   ASSERT_EQ(read.stages.size(), 1U);
+  EXPECT_TRUE(load_model(folder.path() / "model").stages.empty());
   const Model first = load_model(folder.path() / "model" / "stages" / "1");
   for (const NamedArray& each : result.model.stages[0]) {
     const Array& array = find_array(first.parameters, each.name);
