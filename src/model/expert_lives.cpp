@@ -45,7 +45,7 @@ class ExpertEdit {
         arrays_(shape_, state),
         memory_(memory),
         graph_(graph_from_json(memory.at("graph"))),
-        step_(moment.step + memory.at("stage_began").get<std::int64_t>()) {
+        step_(moment.step + memory.value("stage_began", std::int64_t{0})) {
     for (const std::int32_t place : arrays_.living())
       if (graph_.at_place(place) == nullptr) refuse("an expert lives that the graph does not know");
     if (std::ssize(arrays_.living()) != awake()) refuse("the graph knows experts that do not live");
@@ -55,9 +55,7 @@ class ExpertEdit {
     if (is_due("next_look")) look();
     if (is_due("next_sleep")) sleep();
     memory_["graph"] = to_json(graph_);
-    for (const StructureEvent& each : events_)
-      memory_["events"].push_back({{"step", each.step}, {"kind", each.kind}, {"text", each.text}});
-    while (memory_["events"].size() > most_expert_events) memory_["events"].erase(0);
+    remember_events(events_, memory_);
     return events_;
   }
 

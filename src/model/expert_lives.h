@@ -17,6 +17,8 @@ namespace stoker {
 //   last_sleep        step; 0: none yet
 //   stage_began       step at which the stage that is under way began; all steps are counted from the first
 //                     stage on
+//                     (0 where it is missing, as in checkpoints of earlier versions)
+//   may_rest          whether experts may still rest in stages to come: not after one in which nobody did
 //   sleeps            how many there were
 //   hesitation        at the last look; null before the first
 //   patience          looks to go by before the next birth, and birth_patience: how many after the next birth

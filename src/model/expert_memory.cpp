@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "model/expert_graph.h"
+#include "model/expert_lives.h"
 #include "model/expert_shape.h"
 
 namespace stoker {
@@ -57,6 +58,7 @@ json begin_lives(const Network& network) {
           {"sleep_interval", life.sleep_shortest},
           {"last_sleep", 0},
           {"stage_began", 0},
+          {"may_rest", true},
           {"sleeps", 0},
           {"hesitation", nullptr},
           {"patience", 0},
@@ -69,8 +71,11 @@ void check_lives(const Network& network, const json& memory) {
   const ExpertShape shape = expert_shape(network).value();
   try {
     for (const char* name : {"next_number", "next_look", "next_sleep", "sleep_interval", "last_sleep",
-                             "stage_began", "sleeps", "patience", "birth_patience"})
+                             "sleeps", "patience", "birth_patience"})
       if (memory.at(name).get<std::int64_t>() < -1) refuse("the memory of the experts has a negative number");
+    if (memory.value("stage_began", std::int64_t{0}) < 0)
+      refuse("the memory of the experts has a negative number");
+    static_cast<void>(memory.value("may_rest", true));  // refuses what is neither
     if (!memory.at("events").is_array() || !memory.at("moments").is_array() ||
         !(memory.at("hesitation").is_null() || memory.at("hesitation").is_number()))
       refuse("this is no memory of experts");
@@ -87,11 +92,18 @@ std::int64_t next_step_of_lives(const Network&, const json& memory) {
   std::int64_t next = never;
   for (const char* name : {"next_look", "next_sleep"})
     if (const auto step = memory.at(name).get<std::int64_t>(); step >= 0) next = std::min(next, step);
-  return next == never ? next : next - memory.at("stage_began").get<std::int64_t>();
+  return next == never ? next : next - memory.value("stage_began", std::int64_t{0});
 }
 
 std::int64_t rows_to_remember(const Network& network) {
   return expert_shape(network).value().settings.life.replay_rows;
+}
+
+void remember_events(const std::vector<StructureEvent>& events, json& memory) {
+  json& all = memory["events"];
+  for (const StructureEvent& each : events)
+    all.push_back({{"step", each.step}, {"kind", each.kind}, {"text", each.text}});
+  while (all.size() > most_expert_events) all.erase(0);
 }
 
 }  // namespace stoker

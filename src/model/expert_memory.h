@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
 #include "model/network.h"
+#include "model/restructuring.h"
 
 // What experts remember of their lives, see expert_lives.h, and the memory that they need themselves.
 namespace stoker {
@@ -15,5 +17,7 @@ nlohmann::json begin_lives(const Network& network);
 void check_lives(const Network& network, const nlohmann::json& memory);
 std::int64_t next_step_of_lives(const Network& network, const nlohmann::json& memory);
 std::int64_t rows_to_remember(const Network& network);
+// What was done, behind what was done before; of all too many, the newest.
+void remember_events(const std::vector<StructureEvent>& events, nlohmann::json& memory);
 
 }  // namespace stoker

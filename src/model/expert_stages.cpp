@@ -9,9 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "device/workers.h"
 #include "model/activate.h"
 #include "model/expert_graph.h"
+#include "model/expert_memory.h"
 #include "model/expert_shape.h"
 #include "model/expert_surgery.h"
 
@@ -34,10 +36,6 @@ bool may_rest(const ExpertShape& shape, bool replays) {
 
 bool somebody_rests(const KnowledgeGraph& graph) {
   return std::ranges::any_of(graph.nodes, &ExpertNode::rests);
-}
-
-std::string experts_text(std::size_t experts) {
-  return fmt::format("{} {}", experts, experts == 1 ? "expert" : "experts");
 }
 
 // What the first layer of the router puts out, and a 1 behind it.
@@ -117,10 +115,10 @@ Matrix gate_of(const Matrix& products, const Matrix& sums, const Matrix& newest_
 
 // In place of the gate that the router had before.
 void put_gate(const Matrix& answers, const Matrix& before, double temperature, const KnowledgeGraph& graph,
-              ExpertArrays& arrays, const std::string& prefix) {
+              ExpertArrays& arrays) {
   const Eigen::Index width = answers.cols() - 1;
-  const auto weights = arrays.change(prefix + "router.outer.weight");
-  const auto biases = arrays.change(prefix + "router.outer.bias");
+  const auto weights = arrays.change("router.outer.weight");
+  const auto biases = arrays.change("router.outer.bias");
   for (const ExpertNode& each : graph.nodes) {
     Eigen::RowVectorXd change = answers.row(each.stage);
     if (each.stage < before.rows()) change -= before.row(each.stage);
@@ -129,11 +127,6 @@ void put_gate(const Matrix& answers, const Matrix& before, double temperature, c
       weights[static_cast<std::size_t>(each.place * width + i)] += static_cast<float>(change(i));
     biases[static_cast<std::size_t>(each.place)] += static_cast<float>(change(width));
   }
-}
-
-void remember(const std::vector<StructureEvent>& events, json& memory) {
-  for (const StructureEvent& each : events)
-    memory["events"].push_back({{"step", each.step}, {"kind", each.kind}, {"text", each.text}});
 }
 
 }  // namespace
@@ -147,7 +140,7 @@ std::vector<StructureEvent> begin_stage_of_experts(const StageMoment& moment, Na
   memory["next_sleep"] = life.sleep ? moment.steps + memory.at("sleep_interval").get<std::int64_t>() : -1;
   memory["last_sleep"] = moment.steps;
   memory["hesitation"] = nullptr;
-  if (moment.stage == 0 || !may_rest(shape, moment.replays)) return {};
+  if (moment.stage == 0 || !may_rest(shape, moment.replays) || !memory.value("may_rest", true)) return {};
   ExpertArrays arrays(shape, parameters);
   arrays.clear_hesitation();
   arrays.clear_usage();
@@ -182,8 +175,8 @@ std::vector<StructureEvent> begin_stage_of_experts(const StageMoment& moment, Na
         {moment.steps, "rested",
          fmt::format("{} of earlier stages rest until stage {} is over: no row of theirs comes in "
                      "it, and they would forget what they know",
-                     experts_text(before), moment.stage + 1)});
-  } else if (born == 0) {
+                     counted(before, "expert"), moment.stage + 1)});
+  } else {
     events.push_back(
         {moment.steps, "crowded",
          fmt::format("there is no room for experts of stage {}: those of earlier stages learn its "
@@ -191,12 +184,13 @@ std::vector<StructureEvent> begin_stage_of_experts(const StageMoment& moment, Na
                      moment.stage + 1)});
   }
   memory["graph"] = to_json(graph);
-  remember(events, memory);
+  remember_events(events, memory);
   if (born < 2) return events;
   // People hear of all of them at once.
   events.erase(events.begin() + 1, events.begin() + static_cast<std::ptrdiff_t>(born));
-  events.front().text = fmt::format("{} were born for the classes of stage {}: {} to {}", experts_text(born),
-                                    moment.stage + 1, graph.nodes[before].number, graph.nodes.back().number);
+  events.front().text =
+      fmt::format("{} were born for the classes of stage {}: {} to {}", counted(born, "expert"),
+                  moment.stage + 1, graph.nodes[before].number, graph.nodes.back().number);
   return events;
 }
 
@@ -205,9 +199,12 @@ std::vector<StructureEvent> end_stage_of_experts(const StageMoment& moment, cons
   const ExpertShape shape = expert_shape(moment.network).value();
   if (!may_rest(shape, moment.replays)) return {};
   KnowledgeGraph graph = graph_from_json(memory.at("graph"));
-  // Where nobody rested, the first layer may have changed: what was kept of earlier stages is not true of it.
   const bool rested = somebody_rests(graph);
-  if (moment.stage > 0 && !rested) return {};
+  if (moment.stage > 0 && !rested) {
+    // The first layer has changed: what was kept of earlier stages is not true of it.
+    memory["may_rest"] = false;
+    return {};
+  }
   if (rested)
     for (NamedArray& each : parameters)
       if (each.name.starts_with("router.inner.")) each.array = find_array(before, each.name);
@@ -235,7 +232,7 @@ std::vector<StructureEvent> end_stage_of_experts(const StageMoment& moment, cons
     ++woken;
   }
   const Matrix answers = gate_of(products, sums, rows, shape.settings.life.newest_kept);
-  put_gate(answers, matrix_of(kept, answers_name, columns), shape.settings.temperature, graph, arrays, "");
+  put_gate(answers, matrix_of(kept, answers_name, columns), shape.settings.temperature, graph, arrays);
   keep(kept, answers_name, answers);
   memory["graph"] = to_json(graph);
   const std::vector<StructureEvent> events{
@@ -243,8 +240,8 @@ std::vector<StructureEvent> end_stage_of_experts(const StageMoment& moment, cons
        fmt::format(
            "{} of earlier stages woke as they were; the router tells by what rows of each stage were like "
            "whom to ask",
-           experts_text(woken))}};
-  remember(events, memory);
+           counted(woken, "expert"))}};
+  remember_events(events, memory);
   return events;
 }
 

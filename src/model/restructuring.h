@@ -24,7 +24,7 @@ struct StructureMoment {
 // What was changed, and why.
 struct StructureEvent {
   std::int64_t step = 0;
-  std::string kind;  // "born", "merged", "removed", "slept"
+  std::string kind;  // "born", "merged", "removed", "slept"; in stages "rested", "woken", "crowded"
   std::string text;  // for people
 };
 
