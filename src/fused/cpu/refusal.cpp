@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "fused/cpu/experts/expert_engine.h"
 #include "fused/cpu/fused_cpu_engine.h"
 #include "fused/cpu/sets/set_engine.h"
 

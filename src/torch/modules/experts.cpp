@@ -8,11 +8,13 @@
 #include <ATen/ops/baddbmm.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/clamp_min.h>
+#include <ATen/ops/div.h>
 #include <ATen/ops/log.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/relu.h>
+#include <ATen/ops/sub.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/topk.h>
 #include <ATen/ops/where.h>
@@ -137,10 +139,10 @@ class Experts : public Module {
     idle_steps_.copy_(at::where(counts.ne(0), at::zeros_like(counts), at::add(idle_steps_, 1)));
     idle_steps_.mul_(alive_);
     const at::Tensor first = at::zeros_like(asked).scatter(1, chosen.narrow(1, 0, 1), 1.0);
-    followers_.add_(at::matmul(first.transpose(0, 1), asked - first));
+    followers_.add_(at::matmul(first.transpose(0, 1), at::sub(asked, first)));
     const at::Tensor logarithms = at::log(at::clamp_min(probabilities, 1e-37));
     const at::Tensor most = at::log(at::clamp_min(at::sum(alive_), 2.0));
-    hesitation_.narrow(0, 0, 1).sub_(at::sum(at::mul(probabilities, logarithms)) / most);
+    hesitation_.narrow(0, 0, 1).sub_(at::div(at::sum(at::mul(probabilities, logarithms)), most));
     hesitation_.narrow(0, 1, 1).add_(static_cast<double>(asked.size(0)));
   }
 
