@@ -1,5 +1,6 @@
 """Accuracy of a mixture of experts beside a dense network of as many weights as it uses for a row:
   experts.py PROGRAM [--data sample:glyphs] [--seeds 5] [--first-seed 0] [--epochs 10] [--device cpu] [--experts 8]
+             [--mixture="--load-balance 0.01"]
 DATA is what `stoker train` takes: sample:glyphs, or the images of MNIST or Fashion-MNIST in IDX form. The same rows are
 tested on, and each pair has its seed. One JSON object per line, then a summary: the mean difference and two standard
 errors of it."""
@@ -20,7 +21,7 @@ KINDS = {"experts": ["--model", "mixture_of_experts"], "dense": ["--model", "neu
 
 def accuracy(options, kind, seed):
     with tempfile.TemporaryDirectory() as place:
-        flags = [*KINDS[kind], *(["--experts", str(options.experts)] if kind == "experts" else [])]
+        flags = [*KINDS[kind], *(["--experts", str(options.experts), *options.mixture.split()] if kind == "experts" else [])]
         subprocess.run([options.program, "train", options.data, *flags, *SETTINGS, "--epochs", str(options.epochs),
                         "--device", options.device, "--seed", str(seed), "--out", place], check=True, stdout=subprocess.DEVNULL)
         (record,) = pathlib.Path(place).glob("*/run.json")
@@ -38,6 +39,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--experts", type=int, default=8)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--mixture", default="", help="further flags of the mixture alone")
     options = parser.parse_args()
     differences, found = [], {kind: [] for kind in KINDS}
     for seed in range(options.first_seed, options.first_seed + options.seeds):
