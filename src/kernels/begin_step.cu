@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <cuda_runtime.h>
 
 #include "kernels/begin_step.h"
@@ -6,7 +8,8 @@ namespace stoker::kernels {
 namespace {
 
 constexpr int threads = 256;
-constexpr int rows_per_block = 8;
+constexpr int most_rows_per_block = 8;
+constexpr int wide_words = 256;  // rows that are that wide have a block each
 
 // Moves the counters on. Run by one thread of the block that gets through last, when every block has read
 // them.
@@ -28,6 +31,7 @@ __device__ void gather(const Gather& work, const std::int64_t* chosen, int count
   const auto width = static_cast<std::uint32_t>(work.words);
   const auto* source = static_cast<const std::uint32_t*>(work.source);
   auto* batch = static_cast<std::uint32_t*>(work.batch) + block_row * work.batch_stride();
+#pragma unroll 4
   for (std::uint32_t i = threadIdx.x; i < count * width; i += threads) {
     const std::uint32_t row = i / width;
     const std::int64_t place = work.starts == nullptr ? chosen[row] : work.starts[chosen[row]];
@@ -36,8 +40,8 @@ __device__ void gather(const Gather& work, const std::int64_t* chosen, int count
 }
 
 __global__ void __launch_bounds__(threads)
-    gather_rows_kernel(Gather work, std::int64_t first, std::int64_t rows) {
-  __shared__ std::int64_t chosen[rows_per_block];
+    gather_rows_kernel(Gather work, std::int64_t first, std::int64_t rows, int rows_per_block) {
+  __shared__ std::int64_t chosen[most_rows_per_block];
   const std::int64_t block_row = static_cast<std::int64_t>(blockIdx.x) * rows_per_block;
   const std::int64_t left = rows - block_row;
   const int count = static_cast<int>(left < rows_per_block ? left : rows_per_block);
@@ -46,8 +50,8 @@ __global__ void __launch_bounds__(threads)
   gather(work, chosen, count, block_row);
 }
 
-__global__ void __launch_bounds__(threads) begin_step_kernel(BeginStep work) {
-  __shared__ std::int64_t chosen[rows_per_block];
+__global__ void __launch_bounds__(threads) begin_step_kernel(BeginStep work, int rows_per_block) {
+  __shared__ std::int64_t chosen[most_rows_per_block];
   const std::int64_t step = *static_cast<volatile const std::int64_t*>(&work.counters->step);
   const std::int64_t epoch = step / work.steps_per_epoch;
   const std::int64_t block_row = static_cast<std::int64_t>(blockIdx.x) * rows_per_block;
@@ -60,6 +64,11 @@ __global__ void __launch_bounds__(threads) begin_step_kernel(BeginStep work) {
     if (position >= work.epoch_rows) position = work.epoch_rows - 1;
     chosen[threadIdx.x] = work.slots.place_of(row_at(work.order, work.seed, work.rows, epoch, position));
   }
+  // Up to here it has read nothing but the counters of steps, which a kernel of its kind alone moves on.
+  // Where it was launched ahead of the end of what comes before it, that is now waited for.
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
   __syncthreads();
   for (int i = 0; i < work.gather_count; ++i) gather(work.gathers[i], chosen, count, block_row);
   if (threadIdx.x == 0) {
@@ -69,7 +78,10 @@ __global__ void __launch_bounds__(threads) begin_step_kernel(BeginStep work) {
   }
 }
 
-unsigned blocks_for(std::int64_t rows) {
+int rows_per_block_of(const Gather& work) {
+  return work.words >= wide_words ? 1 : most_rows_per_block;
+}
+unsigned blocks_for(std::int64_t rows, int rows_per_block) {
   return static_cast<unsigned>((rows + rows_per_block - 1) / rows_per_block);
 }
 
@@ -80,13 +92,25 @@ LaunchError answer() {
 
 }  // namespace
 
-LaunchError begin_step_cuda(const BeginStep& work, Stream stream) {
-  begin_step_kernel<<<blocks_for(work.batch_rows), threads, 0, stream>>>(work);
+LaunchError begin_step_cuda(const BeginStep& work, Stream stream, bool starts_early) {
+  int rows = most_rows_per_block;
+  for (int i = 0; i < work.gather_count; ++i) rows = std::min(rows, rows_per_block_of(work.gathers[i]));
+  cudaLaunchAttribute early;
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(blocks_for(work.batch_rows, rows));
+  config.blockDim = dim3(threads);
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = starts_early ? 1 : 0;
+  cudaLaunchKernelEx(&config, begin_step_kernel, work, rows);
   return answer();
 }
 
 LaunchError gather_rows_cuda(const Gather& work, std::int64_t first, std::int64_t count, Stream stream) {
-  gather_rows_kernel<<<blocks_for(count), threads, 0, stream>>>(work, first, count);
+  const int rows = rows_per_block_of(work);
+  gather_rows_kernel<<<blocks_for(count, rows), threads, 0, stream>>>(work, first, count, rows);
   return answer();
 }
 

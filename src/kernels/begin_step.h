@@ -64,7 +64,9 @@ STOKER_HOST_DEVICE std::int64_t rows_of_batch(const BeginStep& work, std::int64_
 }
 
 void begin_step(const BeginStep& work);
-LaunchError begin_step_cuda(const BeginStep& work, Stream stream);
+// `starts_early`: before the kernel that was launched before it has ended, which it then waits for itself.
+// For GPUs of compute capability 9.0 and later, and without slots.
+LaunchError begin_step_cuda(const BeginStep& work, Stream stream, bool starts_early = false);
 void begin_step(const BeginStep& work, const Place& place);
 
 // The rows from `first` on, in their order.

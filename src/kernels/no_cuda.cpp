@@ -16,7 +16,7 @@ constexpr LaunchError missing = "this build has no CUDA; build with `cmake --pre
 
 }  // namespace
 
-LaunchError begin_step_cuda(const BeginStep&, Stream) {
+LaunchError begin_step_cuda(const BeginStep&, Stream, bool) {
   return missing;
 }
 LaunchError gather_rows_cuda(const Gather&, std::int64_t, std::int64_t, Stream) {

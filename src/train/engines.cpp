@@ -82,8 +82,7 @@ EngineMaker fused_maker() {
       [](const EngineRequest& request) {
         return is_sequence_on_gpu(request) ? std::string() : fused::slower_alone(request);
       },
-      [](const EngineRequest& request) { return !is_sequence_on_gpu(request) && fused::can_group(request); },
-      fused::only_by_name};
+      [](const EngineRequest& request) { return !is_sequence_on_gpu(request) && fused::can_group(request); }};
 }
 
 constexpr std::string_view graph = "graph";

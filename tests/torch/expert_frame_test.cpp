@@ -16,7 +16,7 @@
 
 namespace stoker::kernels {
 
-LaunchError begin_step_here(const BeginStep& work, Stream) {
+LaunchError begin_step_here(const BeginStep& work, Stream, bool) {
   begin_step(work);
   return nullptr;
 }

@@ -87,11 +87,6 @@ std::string slower_alone(const EngineRequest& request) {
   return why.empty() ? "" : fmt::format("{}, and graph is faster with fp32 operands", why);
 }
 
-std::string only_by_name(const EngineRequest& request) {
-  if (!request.device.is_cuda() || !has_experts(request)) return "";
-  return "its kernels for mixtures of experts have not run on a GPU yet; engine: fused takes them";
-}
-
 void compile_ahead(std::span<const EngineRequest> group, const StopSignal& stop) {
   if (group.empty() || !group.front().device.is_cuda() || group.front().precision == Precision::fp32) return;
   std::string why_not;

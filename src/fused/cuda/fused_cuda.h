@@ -15,8 +15,6 @@ namespace stoker::fused {
 std::string cuda_refusal(const EngineRequest& request);
 // Why the graph engine is faster with a single such model, or "": operands in fp32, asked for or needed.
 std::string slower_alone(const EngineRequest& request);
-// Why a person must ask for it by name, or "": kernels that have not run on a GPU yet.
-std::string only_by_name(const EngineRequest& request);
 // Compiles the kernel of a group to come, which may be a single model and needs no data yet, from a thread of
 // its own. Gives up when `stop` is set. Nothing to do on the CPU.
 void compile_ahead(std::span<const EngineRequest> group, const StopSignal& stop);

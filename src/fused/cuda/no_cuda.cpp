@@ -12,10 +12,6 @@ std::string slower_alone(const EngineRequest&) {
   return "";
 }
 
-std::string only_by_name(const EngineRequest&) {
-  return "";
-}
-
 void compile_ahead(std::span<const EngineRequest>, const StopSignal&) {}
 
 bool can_group(const EngineRequest&) {

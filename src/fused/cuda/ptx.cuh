@@ -130,6 +130,18 @@ __device__ __forceinline__ float quick_root(float x) {
   return out;
 }
 
+// These two take what is smaller than the smallest normal number for 0, and an instruction each.
+__device__ __forceinline__ float flushed_root(float x) {
+  float out;
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(x));
+  return out;
+}
+__device__ __forceinline__ float flushed_inverse(float x) {
+  float out;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(x));
+  return out;
+}
+
 // Copies that arrive later; `bytes` of 0 fills the place with zeros.
 __device__ __forceinline__ void copy_16(Word to, const void* from, Word bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");

@@ -277,6 +277,15 @@ inline unsigned atomicAdd(unsigned* place, unsigned value) {
 inline void __syncthreads() {
   stoker::emulated::Cluster::now().meet(stoker::emulated::Meets::block);
 }
+// Hints to the caches.
+template <class T>
+T __ldcs(const T* from) {
+  return *from;
+}
+template <class T>
+void __stcs(T* to, const T& value) {
+  *to = value;
+}
 inline float __expf(float x) {
   return std::exp(x);
 }

@@ -18,6 +18,7 @@ namespace stoker::fused::experts {
 namespace {
 
 constexpr int first_with_tf32 = 80;
+constexpr int first_with_early_starts = 90;
 constexpr std::int64_t most_choices = 1 << 24;  // of a batch
 // Of a recording: as many as make a launch by the host shorter than what it launches.
 constexpr std::int64_t steps_at_once = 8;
@@ -96,6 +97,7 @@ ExpertEngine::ExpertEngine(const EngineRequest& request)
   for (const Dataset* dataset : {&request_.training, &request_.validation})
     if (dataset->rows() > 0 && request_.loss().kind == Loss::cross_entropy)
       check_classes(*dataset, shape_.outputs, request_.device, stream_);
+  work_.starts_early = gpu_of(request.device).capability >= first_with_early_starts;
   point_to_memory();
   prepare_gathers();
   std::vector<float> flat(flat_size(), 0.0F);
@@ -213,7 +215,7 @@ void ExpertEngine::tell_steps(std::span<const float> rates) {
 }
 
 void ExpertEngine::launch_one_step() {
-  check(kernels::begin_step_cuda(begin_, stream_.get()), "beginning a step");
+  check(kernels::begin_step_cuda(begin_, stream_.get(), work_.starts_early), "beginning a step");
   check(launch_step(work_, blocks_, stream_.get()), "training");
 }
 

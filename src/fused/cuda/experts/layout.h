@@ -41,9 +41,10 @@ struct Layout {
   STOKER_HOST_DEVICE const Layer& last() const { return layers[layer_count - 1]; }
 };
 
-// Tiles of weights that a warp changes at a time.
-constexpr int changed_outputs = 16;
-constexpr int changed_inputs = 32;
+// Tiles of weights that a warp changes, 32 inputs after the other: to find one takes longer than to change
+// it.
+constexpr int changed_outputs = 8;
+constexpr int changed_inputs = 64;
 STOKER_HOST_DEVICE int changed_tiles(const Layer& layer) {
   return layer.outputs / changed_outputs * ((layer.inputs + changed_inputs - 1) / changed_inputs);
 }

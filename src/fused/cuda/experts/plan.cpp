@@ -69,6 +69,7 @@ ExpertWork validation_of(const ExpertWork& training) {
   work.losses.smoothing = 0;
   work.losses.gradients = nullptr;
   work.losses.batch_rows = nullptr;
+  work.term_sums = nullptr;
   return work;
 }
 

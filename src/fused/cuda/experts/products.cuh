@@ -30,50 +30,53 @@ struct RowsIn {
   int first;
   int count;
 
-  // Null behind the last.
+  // The last one for what is behind it: a branch around a load would keep others from being under way at the
+  // same time. There is at least one.
   __device__ __forceinline__ const float* at(int i) const {
-    if (i >= count) return nullptr;
-    const std::int64_t row = sources == nullptr ? first + i : sources[first + i];
+    const int held = first + (i < count ? i : count - 1);
+    const std::int64_t row = sources == nullptr ? held : sources[held];
     return values + row * stride;
   }
 };
 
 __device__ __forceinline__ float4 four_at(const float* from) {
-  return from == nullptr ? make_float4(0, 0, 0, 0) : *reinterpret_cast<const float4*>(from);
+  return *reinterpret_cast<const float4*>(from);
 }
 __device__ __forceinline__ float2 two_at(const float* from) {
   return *reinterpret_cast<const float2*>(from);
 }
 
-template <class Format>
+// Of up to eight rows for each of its groups. What lies behind the last row is computed and not looked at.
+template <class Format, int groups>
 struct TileProduct {
-  typename Format::Sum sums[row_groups];
-  const float* rows[row_groups];  // of this lane, null where there is none
-  int groups;                     // of eight rows, that there are
+  static constexpr int at_once = groups == 1 ? 4 : 2;  // pieces of the depth that are on their way
+
+  typename Format::Sum sums[groups];
+  const float* rows[groups];  // of this lane
   int lane = own_lane();
   int warp = own_warp();
 
   // Which of the depth a lane has is free as long as both operands agree: of every 16, lane % 4 has four
   // neighbours.
-  __device__ __forceinline__ explicit TileProduct(const RowsIn& in) : groups((in.count + 7) / 8) {
+  __device__ __forceinline__ explicit TileProduct(const RowsIn& in) {
 #pragma unroll
-    for (int i = 0; i < row_groups; ++i) {
-      const float* row = in.at(8 * i + lane / 4);
-      rows[i] = row == nullptr ? nullptr : row + 4 * (lane % 4);
-    }
+    for (int i = 0; i < groups; ++i) rows[i] = in.at(8 * i + lane / 4) + 4 * (lane % 4);
   }
 
-  __device__ __forceinline__ void add(int depth, const typename Format::template Part<4> (&a)[2]) {
+  __device__ __forceinline__ void load(int depth, float4 (&fours)[groups]) const {
 #pragma unroll
-    for (int i = 0; i < row_groups; ++i) {
-      if (i >= groups) continue;
-      const float4 four = four_at(rows[i] == nullptr ? nullptr : rows[i] + depth);
+    for (int i = 0; i < groups; ++i) fours[i] = four_at(rows[i] + depth);
+  }
+  __device__ __forceinline__ void add(const typename Format::template Part<4> (&a)[2],
+                                      const float4 (&fours)[groups]) {
+#pragma unroll
+    for (int i = 0; i < groups; ++i) {
       typename Format::template Part<2> b;
-      b.set(0, four.x);
-      b.set(1, four.y);
+      b.set(0, fours[i].x);
+      b.set(1, fours[i].y);
       sums[i].add(a[0], b);
-      b.set(0, four.z);
-      b.set(1, four.w);
+      b.set(0, fours[i].z);
+      b.set(1, fours[i].w);
       sums[i].add(a[1], b);
     }
   }
@@ -82,9 +85,11 @@ struct TileProduct {
   __device__ __forceinline__ void forward(const float* weights, int inputs) {
     const float* upper = weights + lane / 4 * inputs + 4 * (lane % 4);
     const float* lower = upper + 8 * inputs;
-#pragma unroll 2
+#pragma unroll at_once
     for (int depth = 16 * warp; depth < inputs; depth += 16 * product_warps) {
       const float4 one = four_at(upper + depth), other = four_at(lower + depth);
+      float4 fours[groups];
+      load(depth, fours);
       typename Format::template Part<4> a[2];
       a[0].set(0, one.x);
       a[0].set(1, other.x);
@@ -94,24 +99,28 @@ struct TileProduct {
       a[1].set(1, other.z);
       a[1].set(2, one.w);
       a[1].set(3, other.w);
-      add(depth, a);
+      add(a, fours);
     }
   }
 
   // With 16 columns of weights [outputs, inputs]: the sums' features are 2 (lane / 4) and the next one.
   __device__ __forceinline__ void backward(const float* weights, int inputs, int outputs) {
     const float* columns = weights + 2 * (lane / 4);
-#pragma unroll 2
+#pragma unroll at_once
     for (int depth = 16 * warp; depth < outputs; depth += 16 * product_warps) {
       const float* first = columns + static_cast<std::int64_t>(depth + 4 * (lane % 4)) * inputs;
+      float2 twos[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) twos[i] = two_at(first + i * inputs);
+      float4 fours[groups];
+      load(depth, fours);
       typename Format::template Part<4> a[2];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const float2 two = two_at(first + i * inputs);
-        a[i / 2].set(i % 2 * 2, two.x);
-        a[i / 2].set(i % 2 * 2 + 1, two.y);
+        a[i / 2].set(i % 2 * 2, twos[i].x);
+        a[i / 2].set(i % 2 * 2 + 1, twos[i].y);
       }
-      add(depth, a);
+      add(a, fours);
     }
   }
 
@@ -121,8 +130,7 @@ struct TileProduct {
   __device__ __forceinline__ void finish(int one, int other, int count, float* memory, Visit&& visit) {
     float* own = memory + warp * rows_of_tile * sum_stride;
 #pragma unroll
-    for (int i = 0; i < row_groups; ++i) {
-      if (i >= groups) continue;
+    for (int i = 0; i < groups; ++i) {
       float* row = own + (8 * i + 2 * (lane % 4)) * sum_stride;
       row[one] = sums[i][0];
       row[sum_stride + one] = sums[i][1];
@@ -145,6 +153,22 @@ struct TileProduct {
   }
 };
 
+// Calls multiply() with the number of groups that so many rows have, which the compiler must know.
+template <int Count>
+struct RowGroups {
+  static constexpr int count = Count;
+};
+template <class Multiply>
+__device__ __forceinline__ void with_groups_of(int rows, Multiply&& multiply) {
+  if (rows <= 8) {
+    multiply(RowGroups<1>{});
+  } else if (rows <= 16) {
+    multiply(RowGroups<2>{});
+  } else {
+    multiply(RowGroups<row_groups>{});
+  }
+}
+
 __device__ __forceinline__ void store_two(float* to, float one, float other) {
   float2 two;
   two.x = one;
@@ -164,16 +188,20 @@ struct RouterInner {
     for (int item = static_cast<int>(blockIdx.x); item < items; item += static_cast<int>(gridDim.x)) {
       const int feature = item % features * tile, first = item / features * rows_of_tile;
       const int count = rows - first < rows_of_tile ? rows - first : rows_of_tile;
-      TileProduct<Fp32> product({work.features, layer.inputs, nullptr, first, count});
-      product.forward(work.parameters + layer.weights + static_cast<std::int64_t>(feature) * layer.inputs,
-                      layer.inputs);
+      const float* weights =
+          work.parameters + layer.weights + static_cast<std::int64_t>(feature) * layer.inputs;
       const float* biases = work.parameters + layer.biases + feature;
-      product.finish(product.lane / 4, product.lane / 4 + 8, count, reinterpret_cast<float*>(memory),
-                     [&](int row, int i, float one, float other) {
-                       store_two(
-                           work.inner + static_cast<std::int64_t>(first + row) * layer.outputs + feature + i,
-                           fmaxf(one + biases[i], 0.0F), fmaxf(other + biases[i + 1], 0.0F));
-                     });
+      float* to = work.inner + static_cast<std::int64_t>(first) * layer.outputs + feature;
+      with_groups_of(count, [&](auto groups) {
+        TileProduct<Fp32, decltype(groups)::count> product(
+            {work.features, layer.inputs, nullptr, first, count});
+        product.forward(weights, layer.inputs);
+        product.finish(product.lane / 4, product.lane / 4 + 8, count, reinterpret_cast<float*>(memory),
+                       [&](int row, int i, float one, float other) {
+                         store_two(to + static_cast<std::int64_t>(row) * layer.outputs + i,
+                                   fmaxf(one + biases[i], 0.0F), fmaxf(other + biases[i + 1], 0.0F));
+                       });
+      });
     }
   }
 };
@@ -196,15 +224,19 @@ struct Forward {
     const Layer& of = work.layout.layers[layer];
     const int features = of.outputs / tile, items = *work.tile_count * features;
     for (int item = static_cast<int>(blockIdx.x); item < items; item += static_cast<int>(gridDim.x))
-      multiply(work, work.tiles[item / features], item % features * tile, reinterpret_cast<float*>(memory));
+      with_groups_of(work.tiles[item / features].rows, [&](auto groups) {
+        multiply<decltype(groups)::count>(work, work.tiles[item / features], item % features * tile,
+                                          reinterpret_cast<float*>(memory));
+      });
   }
 
  private:
+  template <int groups>
   __device__ __forceinline__ void multiply(const ExpertWork& work, const RowTile& at, int feature,
                                            float* memory) const {
     const Layer& of = work.layout.layers[layer];
     const float* network = work.parameters + work.layout.expert_at(at.expert);
-    TileProduct<Format> product(entering(work, layer, at.first, at.rows));
+    TileProduct<Format, groups> product(entering(work, layer, at.first, at.rows));
     product.forward(network + of.weights + static_cast<std::int64_t>(feature) * of.inputs, of.inputs);
     const float* biases = network + of.biases + feature;
     const bool is_last = layer + 1 == work.layout.layer_count;
@@ -251,22 +283,30 @@ struct Backward {
   __device__ __forceinline__ void operator()(const ExpertWork& work, char* memory) const {
     const Layer& of = work.layout.layers[layer];
     const int features = of.inputs / tile, items = *work.tile_count * features;
-    for (int item = static_cast<int>(blockIdx.x); item < items; item += static_cast<int>(gridDim.x)) {
-      const RowTile at = work.tiles[item / features];
-      const int feature = item % features * tile;
-      TileProduct<Format> product({work.deltas[layer], of.outputs, nullptr, at.first, at.rows});
-      product.backward(work.parameters + work.layout.expert_at(at.expert) + of.weights + feature, of.inputs,
-                       of.outputs);
-      const float scale = work.dropout_scale;
-      product.finish(2 * (product.lane / 4), 2 * (product.lane / 4) + 1, at.rows,
-                     reinterpret_cast<float*>(memory), [&](int row, int i, float one, float other) {
-                       const std::int64_t place =
-                           static_cast<std::int64_t>(at.first + row) * of.inputs + feature + i;
-                       const float2 answer = two_at(work.answers[layer - 1] + place);
-                       store_two(work.deltas[layer - 1] + place, answer.x > 0 ? one * scale : 0.0F,
-                                 answer.y > 0 ? other * scale : 0.0F);
-                     });
-    }
+    for (int item = static_cast<int>(blockIdx.x); item < items; item += static_cast<int>(gridDim.x))
+      with_groups_of(work.tiles[item / features].rows, [&](auto groups) {
+        multiply<decltype(groups)::count>(work, work.tiles[item / features], item % features * tile,
+                                          reinterpret_cast<float*>(memory));
+      });
+  }
+
+ private:
+  template <int groups>
+  __device__ __forceinline__ void multiply(const ExpertWork& work, const RowTile& at, int feature,
+                                           float* memory) const {
+    const Layer& of = work.layout.layers[layer];
+    TileProduct<Format, groups> product({work.deltas[layer], of.outputs, nullptr, at.first, at.rows});
+    product.backward(work.parameters + work.layout.expert_at(at.expert) + of.weights + feature, of.inputs,
+                     of.outputs);
+    const float scale = work.dropout_scale;
+    product.finish(2 * (product.lane / 4), 2 * (product.lane / 4) + 1, at.rows, memory,
+                   [&](int row, int i, float one, float other) {
+                     const std::int64_t place =
+                         static_cast<std::int64_t>(at.first + row) * of.inputs + feature + i;
+                     const float2 answer = two_at(work.answers[layer - 1] + place);
+                     store_two(work.deltas[layer - 1] + place, answer.x > 0 ? one * scale : 0.0F,
+                               answer.y > 0 ? other * scale : 0.0F);
+                   });
   }
 };
 

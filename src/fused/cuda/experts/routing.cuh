@@ -12,6 +12,10 @@ __device__ __forceinline__ T sum_over_warp(T value) {
   return value;
 }
 
+__device__ __forceinline__ bool has_losses_of_router(const ExpertWork& work) {
+  return work.load_balance > 0 || work.router_z > 0;
+}
+
 // Shares that all living experts would have in a row, lane by lane of a warp.
 struct AllShares {
   const float* scores;
@@ -49,26 +53,23 @@ struct AllShares {
 // Scores of a row to a block; then one warp chooses.
 struct Route {
   static constexpr int threads = 128;
-  static constexpr int bytes = 0;
+  static constexpr int bytes = most_room * 4;
 
-  __device__ __forceinline__ void operator()(const ExpertWork& work, char*) const {
+  __device__ __forceinline__ void operator()(const ExpertWork& work, char* memory) const {
     const int rows = rows_of(work);
+    auto* scores = reinterpret_cast<float*>(memory);  // by expert
     for (int row = static_cast<int>(blockIdx.x); row < rows; row += static_cast<int>(gridDim.x)) {
-      score(work, row);
+      score(work, row, scores);
       __syncthreads();
-      if (own_warp() == 0) choose(work, row);
+      if (own_warp() == 0) choose(work, row, scores);
+      __syncthreads();
     }
   }
 
  private:
-  __device__ __forceinline__ static float* scores_of(const ExpertWork& work, int row) {
-    return work.scores + static_cast<std::int64_t>(row) * work.layout.router[1].outputs;
-  }
-
-  __device__ __forceinline__ static void score(const ExpertWork& work, int row) {
+  __device__ __forceinline__ static void score(const ExpertWork& work, int row, float* scores) {
     const Layer& outer = work.layout.router[1];
     const float* inner = work.inner + static_cast<std::int64_t>(row) * outer.inputs;
-    float* scores = scores_of(work, row);
     const int living = *work.living_count, lane = own_lane();
     constexpr int warps = threads / 32, at_once = 4;  // experts of a warp, so that no sum waits for another
     for (int base = own_warp(); base < living; base += warps * at_once) {
@@ -104,8 +105,7 @@ struct Route {
     return score == score ? score : -INFINITY;
   }
 
-  __device__ __forceinline__ static void choose(const ExpertWork& work, int row) {
-    float* scores = scores_of(work, row);
+  __device__ __forceinline__ static void choose(const ExpertWork& work, int row, float* scores) {
     const int living = *work.living_count, lane = own_lane();
     if (work.is_training && work.noise > 0) {
       const RandomKey key =
@@ -135,6 +135,9 @@ struct Route {
     if (!work.is_training) return;
     const float hesitation = AllShares(work, scores).hesitation();
     if (lane == 0) work.hesitation[row] = hesitation;
+    if (!has_losses_of_router(work)) return;
+    float* kept = work.scores + static_cast<std::int64_t>(row) * work.layout.router[1].outputs;
+    for (int i = lane; i < living; i += 32) kept[work.living[i]] = scores[work.living[i]];
   }
 
   // Of those behind (best, who), in the order by falling scores and, of equals, by experts.
@@ -168,35 +171,45 @@ struct Route {
 // the batch: all of it without adding up floats in an order that may change. One block.
 struct Sort {
   static constexpr int threads = 1024;
-  static constexpr int bytes = most_room * 4 + 32 * 8;
+  static constexpr int most_near = 4096;  // choices that lie in the block's own memory
+  static constexpr int bytes = (most_room + most_near) * 4 + 32 * 8;
 
   __device__ __forceinline__ void operator()(const ExpertWork& work, char* memory) const {
     auto* counts = reinterpret_cast<std::int32_t*>(memory);
-    auto* sums = reinterpret_cast<double*>(memory + most_room * 4);
+    auto* near = counts + most_room;
+    auto* sums = reinterpret_cast<double*>(near + most_near);
     const int living = *work.living_count, pairs = rows_of(work) * work.top_k;
     const int warp = own_warp(), lane = own_lane();
+    const std::int32_t* chosen = work.chosen;
+    if (pairs <= most_near) {
+      for (int i = static_cast<int>(threadIdx.x); i < pairs; i += threads) near[i] = chosen[i];
+      chosen = near;
+      __syncthreads();
+    }
     for (int i = warp; i < living; i += threads / 32) {
-      const int count = walk(work, work.living[i], pairs, 0, false);
+      const int count = walk(work, chosen, work.living[i], pairs, 0, false);
       if (lane == 0) counts[i] = count;
     }
     __syncthreads();
     if (warp == 0) lay_out(work, living, counts);
-    if (work.is_training && warp == 1) add_hesitation(work, sums);
     __syncthreads();
-    for (int i = warp; i < living; i += threads / 32) walk(work, work.living[i], pairs, counts[i], true);
-    if (work.is_training) count_followers(work);
+    for (int i = warp; i < living; i += threads / 32)
+      walk(work, chosen, work.living[i], pairs, counts[i], true);
+    if (!work.is_training) return;
+    if (warp == threads / 32 - 1) add_hesitation(work, sums);
+    count_followers(work, chosen);
   }
 
  private:
   // All choices in their order, a warp for one expert: how many there are, and their places from `first` on.
-  __device__ __forceinline__ static int walk(const ExpertWork& work, int expert, int pairs, int first,
-                                             bool places) {
+  __device__ __forceinline__ static int walk(const ExpertWork& work, const std::int32_t* chosen, int expert,
+                                             int pairs, int first, bool places) {
     const int lane = own_lane();
     int count = 0;
 #pragma unroll 4
     for (int base = 0; base < pairs; base += 32) {
       const int pair = base + lane;
-      const bool is_it = pair < pairs && work.chosen[pair] == expert;
+      const bool is_it = pair < pairs && chosen[pair] == expert;
       const unsigned those = __ballot_sync(~0U, is_it);
       if (places && is_it) {
         const int place = first + count + __popc(those & ((1U << lane) - 1U));
@@ -248,11 +261,12 @@ struct Sort {
     std::uint32_t& idle = counts_at(work, work.layout.idle_steps)[expert];
     idle = rows > 0 ? 0 : idle + 1;
   }
-  __device__ __forceinline__ static void count_followers(const ExpertWork& work) {
+  __device__ __forceinline__ static void count_followers(const ExpertWork& work,
+                                                         const std::int32_t* choices) {
     std::uint32_t* followers = counts_at(work, work.layout.followers);
     const int rows = rows_of(work);
     for (int row = static_cast<int>(threadIdx.x); row < rows; row += threads) {
-      const std::int32_t* chosen = work.chosen + static_cast<std::int64_t>(row) * work.top_k;
+      const std::int32_t* chosen = choices + static_cast<std::int64_t>(row) * work.top_k;
       for (int k = 1; k < work.top_k; ++k)
         atomicAdd(followers + static_cast<std::int64_t>(chosen[0]) * work.layout.room + chosen[k], 1U);
     }

@@ -34,10 +34,14 @@ void take_step(const ExpertWork& work, int blocks, Launch&& launch) {
     launch(Norms<Format>{}, changing);
     launch(Clip{}, 1);
   }
-  launch(Change<Format>{}, changing);
+  if (work.optimizer == number::sgd) {
+    launch(Change<Format, false>{}, changing);
+  } else {
+    launch(Change<Format, true>{}, changing);
+  }
 }
 
-// Calls with_format() with the kind of operands that the work has.
+// Calls call(format) with the kind of operands that the work has.
 template <class Call>
 void with_operands(const ExpertWork& work, Call&& call) {
   switch (work.operands) {

@@ -5,10 +5,19 @@
 namespace stoker::fused::experts {
 namespace {
 
+// Blocks of a part that a processor has at a time.
 template <class Part>
-__global__ void __launch_bounds__(Part::threads, Part::threads > 256 ? 1 : 2)
+constexpr int residents = Part::threads > 256 ? 1 : 2;
+
+template <class Part>
+__global__ void __launch_bounds__(Part::threads, residents<Part>)
     expert_kernel(const Part part, const __grid_constant__ ExpertWork work) {
 #if __CUDA_ARCH__ >= 800
+#if __CUDA_ARCH__ >= 900
+  // The next kernel may take its place now: it waits here as well, until all before it is done.
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
   extern __shared__ __align__(16) char memory[];
   if (*work.stopped != 0) return;  // the same for all: it changes at the end of an epoch alone
   part(work, memory);
@@ -23,7 +32,17 @@ struct Launcher {
 
   template <class Part>
   void operator()(const Part& part, int blocks) const {
-    expert_kernel<<<static_cast<unsigned>(blocks), Part::threads, Part::bytes, stream>>>(part, work);
+    cudaLaunchAttribute early;
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(static_cast<unsigned>(blocks));
+    config.blockDim = dim3(Part::threads);
+    config.dynamicSmemBytes = Part::bytes;
+    config.stream = stream;
+    config.attrs = &early;
+    config.numAttrs = work.starts_early ? 1 : 0;
+    cudaLaunchKernelEx(&config, expert_kernel<Part>, part, work);
   }
 };
 

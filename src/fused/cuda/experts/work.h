@@ -52,6 +52,7 @@ struct ExpertWork {
   int terms = 1;  // losses that are told of, each
   bool is_training = true;
   Operands operands = Operands::fp32;
+  bool starts_early = false;  // kernels take their places before the one that they wait for has ended
 
   std::int64_t batch = 0;       // rows that there is room for
   std::int64_t fixed_rows = 0;  // of a pass without a step; 0: those of the step

@@ -135,6 +135,12 @@ inline void multiply_add(float (&c)[4], const Word (&a)[4], const Word (&b)[2]) 
   MultipliedTf32 mine{c, a, b};
   emulated::with_warp<MultipliedTf32, multiply_tf32_together>(mine);
 }
+inline float flushed_root(float x) {
+  return std::sqrt(x);
+}
+inline float flushed_inverse(float x) {
+  return 1.0F / x;
+}
 inline float quick_root(float x) {
   return std::sqrt(x);
 }
