@@ -60,8 +60,8 @@ class Answering {
              shape.settings.top_k);
   }
 
-  // Rows from `first` of the answers on.
-  void answer(const FloatMatrix& rows, std::int64_t first, ExpertAnswers& answers) const {
+  // These two: rows from `first` of the answers on.
+  void route(const FloatMatrix& rows, std::int64_t first, ExpertRoutes& answers) const {
     const std::int64_t count = rows.rows();
     const std::int64_t top = shape_.settings.top_k;
     FloatMatrix inner;
@@ -78,6 +78,10 @@ class Answering {
       share_all(of_row, living_, shape_.settings.temperature, shares.data());
       answers.hesitation[static_cast<std::size_t>(first + row)] = hesitation_of(shares.data(), living_);
     }
+  }
+  void answer(const FloatMatrix& rows, std::int64_t first, ExpertAnswers& answers) const {
+    route(rows, first, answers);
+    const std::int64_t count = rows.rows();
     Eigen::Map<FloatMatrix> outputs(answers.outputs.as<float>().data() + first * shape_.outputs, count,
                                     shape_.outputs);
     outputs.setZero();
@@ -117,22 +121,26 @@ class Answering {
   std::vector<std::int32_t> living_;
 };
 
-}  // namespace
-
-ExpertAnswers expert_answers(const ExpertShape& shape, const NamedArrays& parameters, const Array& features,
-                             std::int64_t first_row, std::int64_t rows) {
+void check_features_of_experts(const ExpertShape& shape, const Array& features, std::int64_t first_row,
+                               std::int64_t rows) {
   if (features.type() != DType::float32 || features.shape().size() != 2 ||
       features.dimension(1) != shape.inputs)
     fail("a network of {} inputs was given features of another shape", shape.inputs);
   if (first_row < 0 || rows < 0 || rows > features.dimension(0) - first_row)
     fail("a network was asked for rows {} to {} of {}", first_row, first_row + rows, features.dimension(0));
-  const Answering answering(shape, parameters);
-  ExpertAnswers answers;
-  answers.outputs = Array(DType::float32, {rows, shape.outputs});
+}
+
+void make_room_for_routes(const ExpertShape& shape, std::int64_t rows, ExpertRoutes& routes) {
   const auto places = static_cast<std::size_t>(rows * shape.settings.top_k);
-  answers.chosen.resize(places);
-  answers.shares.resize(places);
-  answers.hesitation.resize(static_cast<std::size_t>(rows));
+  routes.chosen.resize(places);
+  routes.shares.resize(places);
+  routes.hesitation.resize(static_cast<std::size_t>(rows));
+}
+
+// Calls visit(rows, number of the first) for blocks of them.
+template <class Visit>
+void each_block_of_rows(const ExpertShape& shape, const Array& features, std::int64_t first_row,
+                        std::int64_t rows, const Visit& visit) {
   const float* values = features.as<float>().data();
   // Blocks have the same bits in parts as in the whole, see rows_of_block.
   share_among_cores((rows + rows_of_block - 1) / rows_of_block, [&](std::int64_t block) {
@@ -140,9 +148,35 @@ ExpertAnswers expert_answers(const ExpertShape& shape, const NamedArrays& parame
     const std::int64_t count = std::min(rows_of_block, rows - first);
     const FloatMatrix own =
         Eigen::Map<const FloatMatrix>(values + (first_row + first) * shape.inputs, count, shape.inputs);
-    answering.answer(own, first, answers);
+    visit(own, first);
+  });
+}
+
+}  // namespace
+
+ExpertAnswers expert_answers(const ExpertShape& shape, const NamedArrays& parameters, const Array& features,
+                             std::int64_t first_row, std::int64_t rows) {
+  check_features_of_experts(shape, features, first_row, rows);
+  const Answering answering(shape, parameters);
+  ExpertAnswers answers;
+  answers.outputs = Array(DType::float32, {rows, shape.outputs});
+  make_room_for_routes(shape, rows, answers);
+  each_block_of_rows(shape, features, first_row, rows, [&](const FloatMatrix& block, std::int64_t first) {
+    answering.answer(block, first, answers);
   });
   return answers;
+}
+
+ExpertRoutes expert_routes(const ExpertShape& shape, const NamedArrays& parameters, const Array& features) {
+  const std::int64_t rows = features.dimension(0);
+  check_features_of_experts(shape, features, 0, rows);
+  const Answering answering(shape, parameters);
+  ExpertRoutes routes;
+  make_room_for_routes(shape, rows, routes);
+  each_block_of_rows(shape, features, 0, rows, [&](const FloatMatrix& block, std::int64_t first) {
+    answering.route(block, first, routes);
+  });
+  return routes;
 }
 
 }  // namespace stoker

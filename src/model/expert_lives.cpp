@@ -11,14 +11,13 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "model/expert_answers.h"
 #include "model/expert_graph.h"
 #include "model/expert_likeness.h"
 #include "model/expert_memory.h"
 #include "model/expert_profiles.h"
 #include "model/expert_shape.h"
 #include "model/expert_stages.h"
-#include "model/expert_surgery.h"
+#include "model/experts_on_host.h"
 #include "model/family.h"
 
 namespace stoker {
@@ -38,17 +37,20 @@ std::string step_text(std::int64_t step) {
 // One edit of a state, with all that it knows.
 class ExpertEdit {
  public:
-  ExpertEdit(const StructureMoment& moment, NamedArrays& state, json& memory)
+  ExpertEdit(const StructureMoment& moment, const ExpertShape& shape, ExpertState& state, json& memory)
       : moment_(moment),
-        shape_(expert_shape(moment.network).value()),
+        shape_(shape),
         life_(shape_.settings.life),
-        arrays_(shape_, state),
+        state_(state),
         memory_(memory),
         graph_(graph_from_json(memory.at("graph"))),
         step_(moment.step + memory.value("stage_began", std::int64_t{0})) {
-    for (const std::int32_t place : arrays_.living())
-      if (graph_.at_place(place) == nullptr) refuse("an expert lives that the graph does not know");
-    if (std::ssize(arrays_.living()) != awake()) refuse("the graph knows experts that do not live");
+    const auto alive = state_.values(alive_name);
+    for (std::size_t place = 0; place < alive.size(); ++place)
+      if (alive[place] != 0 && graph_.at_place(static_cast<std::int64_t>(place)) == nullptr)
+        refuse("an expert lives that the graph does not know");
+    if (std::ssize(alive) - std::ranges::count(alive, 0.0F) != awake())
+      refuse("the graph knows experts that do not live");
   }
 
   std::vector<StructureEvent> run() {
@@ -72,23 +74,21 @@ class ExpertEdit {
   void tell(const char* kind, std::string text) { events_.push_back({step_, kind, std::move(text)}); }
 
   // Of the rows that are remembered, before anything was changed.
-  const ExpertAnswers& answers() {
-    if (!answers_)
-      answers_ = expert_answers(shape_, arrays_.parameters(), moment_.remembered.features(), 0,
-                                moment_.remembered.rows());
-    return *answers_;
+  const ExpertRoutes& routes() {
+    if (!routes_) routes_ = state_.route(moment_.remembered);
+    return *routes_;
   }
 
   // ---- growth
 
   void look() {
     memory_["next_look"] = step_ + life_.growth_interval;
-    const auto seen = arrays_.values(hesitation_name);
+    const auto seen = state_.values(hesitation_name);
     if (!(seen[1] > 0)) return;
     const double now = static_cast<double>(seen[0]) / static_cast<double>(seen[1]);
     const json before = memory_.at("hesitation");
     memory_["hesitation"] = now;
-    arrays_.clear_hesitation();
+    state_.clear_hesitation();
     if (!std::isfinite(now) || before.is_null()) return;
     const auto patience = memory_.at("patience").get<std::int64_t>();
     if (patience > 0) memory_["patience"] = patience - 1;
@@ -104,11 +104,11 @@ class ExpertEdit {
   }
 
   void bear(std::int64_t place, double hesitation, double before) {
-    const std::int64_t parent = liked_by_the_hesitant(answers(), shape_);
+    const std::int64_t parent = liked_by_the_hesitant(routes(), shape_);
     const auto number = memory_.at("next_number").get<std::int64_t>();
     memory_["next_number"] = number + 1;
-    arrays_.bear(parent, place,
-                 random_key(moment_.seed, Purpose::structure, static_cast<std::uint64_t>(number)));
+    state_.bear(parent, place,
+                random_key(moment_.seed, Purpose::structure, static_cast<std::uint64_t>(number)));
     const std::int64_t of_parent = graph_.at_place(parent)->number;
     ExpertNode node;
     node.number = number;
@@ -145,9 +145,9 @@ class ExpertEdit {
 
   // What training counted since the last sleep.
   void remember_usage(std::int64_t steps) {
-    const auto activations = arrays_.values(activations_name);
-    const auto idle = arrays_.values(idle_steps_name);
-    const auto counted = arrays_.values(followers_name);
+    const auto activations = state_.values(activations_name);
+    const auto idle = state_.values(idle_steps_name);
+    const auto counted = state_.values(followers_name);
     followers_.assign(counted.begin(), counted.end());
     for (ExpertNode& node : graph_.nodes) {
       if (node.rests) continue;
@@ -164,17 +164,22 @@ class ExpertEdit {
         node.seen_rows.erase(node.seen_rows.begin());
       }
     }
-    arrays_.clear_usage();
+    state_.clear_usage();
   }
 
   void describe() {
-    profiles_ = expert_profiles(answers(), shape_, moment_.remembered);
+    const std::vector<ExpertProfile> profiles = expert_profiles(routes(), shape_, moment_.remembered);
+    std::vector<std::int64_t> places;
+    for (const ExpertNode& node : graph_.nodes)
+      if (!node.rests) places.push_back(node.place);
+    const std::vector<double> rates = state_.adaptation_of(places);
+    auto rate = rates.begin();
     for (ExpertNode& node : graph_.nodes) {
       if (node.rests) continue;
-      const ExpertProfile& profile = profiles_[static_cast<std::size_t>(node.place)];
+      const ExpertProfile& profile = profiles[static_cast<std::size_t>(node.place)];
       node.specialisation = profile.specialisation;
       node.classes = profile.classes;
-      node.adaptation_rate = arrays_.adaptation_of(node.place);
+      node.adaptation_rate = *rate++;
     }
   }
 
@@ -184,31 +189,43 @@ class ExpertEdit {
     std::int64_t one = 0;  // numbers
     std::int64_t other = 0;
     double similarity = 0;
-    AlignedExperts aligned;
+    std::size_t aligned = 0;  // number of the pair, of those that were aligned
   };
 
   // Pairs whose rows are alike enough that their weights could make them similar; edges to merge by.
-  std::vector<AlikePair> alike_pairs() const {
+  std::vector<AlikePair> alike_pairs() {
+    const std::vector<ExpertPair> all = pairs_awake();
+    const std::vector<double> by_rows = state_.cosines_of_rows(routes(), moment_.remembered, all);
+    std::vector<ExpertPair> wanted;
+    std::vector<double> rows;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (share_of_rows * by_rows[i] + share_of_weights < life_.merge_similarity) continue;
+      wanted.push_back(all[i]);
+      rows.push_back(by_rows[i]);
+    }
+    const std::vector<double> by_weights = state_.align(wanted);
     std::vector<AlikePair> pairs;
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      for (std::size_t j = i + 1; j < graph_.nodes.size(); ++j) {
-        const ExpertNode& one = graph_.nodes[i];
-        const ExpertNode& other = graph_.nodes[j];
-        if (one.rests || other.rests) continue;
-        const double rows = cosine_of_rows(profiles_[static_cast<std::size_t>(one.place)],
-                                           profiles_[static_cast<std::size_t>(other.place)]);
-        if (share_of_rows * rows + share_of_weights < life_.merge_similarity) continue;
-        AlikePair pair{one.number, other.number, 0, align(arrays_, one.place, other.place)};
-        pair.similarity = share_of_weights * pair.aligned.cosine + share_of_rows * rows;
-        if (pair.similarity > least_similar) pairs.push_back(std::move(pair));
-      }
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const double similarity = share_of_weights * by_weights[i] + share_of_rows * rows[i];
+      if (similarity > least_similar)
+        pairs.push_back({graph_.at_place(wanted[i].one)->number, graph_.at_place(wanted[i].other)->number,
+                         similarity, i});
     }
     std::ranges::stable_sort(pairs, std::greater(), &AlikePair::similarity);
     return pairs;
   }
 
+  std::vector<ExpertPair> pairs_awake() const {
+    std::vector<ExpertPair> pairs;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
+      for (std::size_t j = i + 1; j < graph_.nodes.size(); ++j)
+        if (!graph_.nodes[i].rests && !graph_.nodes[j].rests)
+          pairs.push_back({graph_.nodes[i].place, graph_.nodes[j].place});
+    return pairs;
+  }
+
   bool merge_alike() {
-    std::vector<AlikePair> pairs = alike_pairs();
+    const std::vector<AlikePair> pairs = alike_pairs();
     similar_.clear();
     for (const AlikePair& each : pairs)
       similar_.push_back({each.one, each.other, ExpertTie::similar, each.similarity});
@@ -233,7 +250,7 @@ class ExpertEdit {
   void merge(const AlikePair& pair, ExpertNode& kept, const ExpertNode& gone) {
     const double rows = kept.activations + gone.activations;
     const double share = rows > 0 ? kept.activations / rows : 0.5;
-    arrays_.merge(kept.place, gone.place, share, pair.aligned.units);
+    state_.merge(pair.aligned, share);
     kept.activations = rows;
     kept.last_active_step = std::max(kept.last_active_step, gone.last_active_step);
     for (std::size_t i = 0; i < std::min(kept.seen_rows.size(), gone.seen_rows.size()); ++i)
@@ -262,7 +279,7 @@ class ExpertEdit {
       const double rows = recent_rows(node);
       const double of_neighbour = neighbour == nullptr ? 0 : recent_rows(*neighbour);
       const double share = rows + of_neighbour > 0 ? rows / (rows + of_neighbour) : 0;
-      arrays_.remove(node.place, neighbour == nullptr ? -1 : neighbour->place, share);
+      state_.remove(node.place, neighbour == nullptr ? -1 : neighbour->place, share);
       tell("removed",
            fmt::format("expert {} was removed: {}{}", node.number, reason,
                        neighbour == nullptr
@@ -354,14 +371,13 @@ class ExpertEdit {
   }
 
   const StructureMoment& moment_;
-  ExpertShape shape_;
+  const ExpertShape& shape_;
   const ExpertLife& life_;
-  ExpertArrays arrays_;
+  ExpertState& state_;
   json& memory_;
   KnowledgeGraph graph_;
   std::int64_t step_;  // from the first stage on
-  std::optional<ExpertAnswers> answers_;
-  std::vector<ExpertProfile> profiles_;
+  std::optional<ExpertRoutes> routes_;
   std::vector<float> followers_;
   std::vector<ExpertEdge> similar_;
   std::vector<std::int64_t> touched_;
@@ -369,7 +385,17 @@ class ExpertEdit {
 };
 
 std::vector<StructureEvent> edit_lives(const StructureMoment& moment, NamedArrays& state, json& memory) {
-  return ExpertEdit(moment, state, memory).run();
+  const ExpertShape shape = expert_shape(moment.network).value();
+  ExpertsOnHost experts(shape, state);
+  return ExpertEdit(moment, shape, experts, memory).run();
+}
+
+std::vector<StructureEvent> edit_lives_in_place(const StructureMoment& moment, StructureHandle& state,
+                                                json& memory) {
+  auto* experts = dynamic_cast<ExpertState*>(&state);
+  if (experts == nullptr) fail("the engine has not the state of experts");
+  const ExpertShape shape = expert_shape(moment.network).value();
+  return ExpertEdit(moment, shape, *experts, memory).run();
 }
 
 }  // namespace
@@ -383,7 +409,8 @@ const Restructuring& lives_of_experts() {
                                    .begin_stage = begin_stage_of_experts,
                                    .end_stage = end_stage_of_experts,
                                    .frozen_in_stage = frozen_in_stage_of_experts,
-                                   .edit = edit_lives};
+                                   .edit = edit_lives,
+                                   .edit_in_place = edit_lives_in_place};
   return lives;
 }
 

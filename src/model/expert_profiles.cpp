@@ -61,31 +61,40 @@ double number_specialisation(const std::vector<double>& weights, std::span<const
   return all > 0 ? std::clamp(1 - variance(true) / all, 0.0, 1.0) : 0.0;
 }
 
+double cosine_of_centres(const std::vector<double>& one, const std::vector<double>& other) {
+  if (one.empty() || other.empty()) return 0;
+  double product = 0;
+  double of_one = 0;
+  double of_other = 0;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    product += one[i] * other[i];
+    of_one += one[i] * one[i];
+    of_other += other[i] * other[i];
+  }
+  const double lengths = std::sqrt(of_one) * std::sqrt(of_other);
+  return lengths > 0 && std::isfinite(product) ? product / lengths : 0;
+}
+
 }  // namespace
 
-std::vector<ExpertProfile> expert_profiles(const ExpertAnswers& answers, const ExpertShape& shape,
+std::vector<ExpertProfile> expert_profiles(const ExpertRoutes& routes, const ExpertShape& shape,
                                            const Dataset& rows) {
   const auto count = static_cast<std::size_t>(rows.rows());
   const auto top = static_cast<std::size_t>(shape.settings.top_k);
-  const auto inputs = static_cast<std::size_t>(shape.inputs);
   const ClassesOfRows classes = classes_of(rows, shape);
-  const auto features = rows.features().as<float>();
   std::vector<ExpertProfile> profiles(static_cast<std::size_t>(shape.room()));
   std::vector<std::vector<double>> weights(profiles.size());
   for (std::size_t row = 0; row < count; ++row) {
     for (std::size_t k = 0; k < top; ++k) {
-      const auto expert = static_cast<std::size_t>(answers.chosen[row * top + k]);
-      const auto share = static_cast<double>(answers.shares[row * top + k]);
+      const auto expert = static_cast<std::size_t>(routes.chosen[row * top + k]);
+      const auto share = static_cast<double>(routes.shares[row * top + k]);
       ExpertProfile& profile = profiles[expert];
-      if (profile.centre.empty()) {
-        profile.centre.resize(inputs);
+      if (weights[expert].empty()) {
         profile.classes.resize(static_cast<std::size_t>(classes.count));
         weights[expert].resize(count);
       }
       profile.rows += share;
       weights[expert][row] = share;
-      for (std::size_t i = 0; i < inputs; ++i)
-        profile.centre[i] += share * static_cast<double>(features[row * inputs + i]);
       if (classes.count > 0) profile.classes[static_cast<std::size_t>(classes.of_row[row])] += share;
     }
   }
@@ -94,7 +103,6 @@ std::vector<ExpertProfile> expert_profiles(const ExpertAnswers& answers, const E
   for (std::size_t e = 0; e < profiles.size(); ++e) {
     ExpertProfile& profile = profiles[e];
     if (!(profile.rows > 0)) continue;
-    for (double& each : profile.centre) each /= profile.rows;
     for (std::size_t c = 0; c < of_class.size(); ++c)
       profile.classes[c] = of_class[c] > 0 ? profile.classes[c] / of_class[c] : 0;
     profile.specialisation =
@@ -104,26 +112,38 @@ std::vector<ExpertProfile> expert_profiles(const ExpertAnswers& answers, const E
   return profiles;
 }
 
-double cosine_of_rows(const ExpertProfile& one, const ExpertProfile& other) {
-  if (one.centre.empty() || other.centre.empty()) return 0;
-  double product = 0;
-  double of_one = 0;
-  double of_other = 0;
-  for (std::size_t i = 0; i < one.centre.size(); ++i) {
-    product += one.centre[i] * other.centre[i];
-    of_one += one.centre[i] * one.centre[i];
-    of_other += other.centre[i] * other.centre[i];
+std::vector<double> cosines_of_centres(const ExpertRoutes& routes, const ExpertShape& shape,
+                                       const Array& features, std::span<const ExpertPair> pairs) {
+  const auto top = static_cast<std::size_t>(shape.settings.top_k);
+  const auto inputs = static_cast<std::size_t>(shape.inputs);
+  const auto values = features.as<float>();
+  std::vector<std::vector<double>> centres(static_cast<std::size_t>(shape.room()));
+  std::vector<double> weights(centres.size());
+  for (std::size_t choice = 0; choice < routes.chosen.size(); ++choice) {
+    const auto expert = static_cast<std::size_t>(routes.chosen[choice]);
+    const auto share = static_cast<double>(routes.shares[choice]);
+    std::vector<double>& centre = centres[expert];
+    centre.resize(inputs);
+    weights[expert] += share;
+    const float* row = values.data() + choice / top * inputs;
+    for (std::size_t i = 0; i < inputs; ++i) centre[i] += share * static_cast<double>(row[i]);
   }
-  const double lengths = std::sqrt(of_one) * std::sqrt(of_other);
-  return lengths > 0 && std::isfinite(product) ? product / lengths : 0;
+  for (std::size_t expert = 0; expert < centres.size(); ++expert)
+    if (weights[expert] > 0)
+      for (double& each : centres[expert]) each /= weights[expert];
+  std::vector<double> cosines;
+  for (const ExpertPair& pair : pairs)
+    cosines.push_back(cosine_of_centres(centres[static_cast<std::size_t>(pair.one)],
+                                        centres[static_cast<std::size_t>(pair.other)]));
+  return cosines;
 }
 
-std::int64_t liked_by_the_hesitant(const ExpertAnswers& answers, const ExpertShape& shape) {
-  std::vector<std::size_t> order(answers.hesitation.size());
+std::int64_t liked_by_the_hesitant(const ExpertRoutes& routes, const ExpertShape& shape) {
+  std::vector<std::size_t> order(routes.hesitation.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   // Not a number does not count, and would confuse the order.
   const auto hesitation = [&](std::size_t row) {
-    return std::isfinite(answers.hesitation[row]) ? answers.hesitation[row] : 0.0F;
+    return std::isfinite(routes.hesitation[row]) ? routes.hesitation[row] : 0.0F;
   };
   std::ranges::stable_sort(order, std::greater(), hesitation);
   order.resize(std::max<std::size_t>(1, order.size() / 4));
@@ -131,8 +151,8 @@ std::int64_t liked_by_the_hesitant(const ExpertAnswers& answers, const ExpertSha
   std::vector<double> liked(static_cast<std::size_t>(shape.room()));
   for (const std::size_t row : order)
     for (std::size_t k = 0; k < top; ++k)
-      liked[static_cast<std::size_t>(answers.chosen[row * top + k])] +=
-          static_cast<double>(answers.shares[row * top + k]);
+      liked[static_cast<std::size_t>(routes.chosen[row * top + k])] +=
+          static_cast<double>(routes.shares[row * top + k]);
   return std::ranges::max_element(liked) - liked.begin();
 }
 

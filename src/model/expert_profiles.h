@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "data/dataset.h"
-#include "model/expert_answers.h"
+#include "model/expert_shape.h"
+#include "model/expert_state.h"
 
 namespace stoker {
 
@@ -13,18 +14,18 @@ struct ExpertProfile {
   double rows = 0;              // shares that it has in the answers, added up
   double specialisation = 0;    // see ExpertNode
   std::vector<double> classes;  // of a target with classes: the share that it has in the answers for each
-  std::vector<double> centre;   // mean of the features of its rows
 };
 
 // Of each place of the room; what is empty has no rows.
-std::vector<ExpertProfile> expert_profiles(const ExpertAnswers& answers, const ExpertShape& shape,
+std::vector<ExpertProfile> expert_profiles(const ExpertRoutes& routes, const ExpertShape& shape,
                                            const Dataset& rows);
 
-// Of the centres; 0 where one has no rows.
-double cosine_of_rows(const ExpertProfile& one, const ExpertProfile& other);
+// Cosines of the centres of the rows of two, each the mean of its features; 0 where one has none.
+std::vector<double> cosines_of_centres(const ExpertRoutes& routes, const ExpertShape& shape,
+                                       const Array& features, std::span<const ExpertPair> pairs);
 
 // The place of the expert that has most of the answers for the quarter of the rows that the router hesitates
 // about most.
-std::int64_t liked_by_the_hesitant(const ExpertAnswers& answers, const ExpertShape& shape);
+std::int64_t liked_by_the_hesitant(const ExpertRoutes& routes, const ExpertShape& shape);
 
 }  // namespace stoker

@@ -8,9 +8,6 @@
 namespace stoker {
 namespace {
 
-constexpr double noise_of_newborn = 0.05;         // of the deviation of a layer's weights
-constexpr double noise_of_newborn_router = 0.25;  // of that of its column in the router
-
 double deviation_of(std::span<const float> values) {
   double sum = 0;
   for (const float each : values) sum += static_cast<double>(each) * static_cast<double>(each);

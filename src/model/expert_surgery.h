@@ -19,6 +19,9 @@ struct ExpertLayerView {
   std::int64_t outputs = 0;
 };
 
+constexpr double noise_of_newborn = 0.05;         // of the deviation of a layer's weights
+constexpr double noise_of_newborn_router = 0.25;  // of that of its column in the router
+
 // The parts of an engine's state that experts consist of, or parameters alone where they stand without a
 // prefix. Arrays are copied before they are changed for the first time.
 class ExpertArrays {

@@ -28,6 +28,13 @@ struct StructureEvent {
   std::string text;  // for people
 };
 
+// A state that stays where an engine has it (engine/edits_in_place.h). What can be asked of it and done to it
+// is the family's matter, see expert_state.h.
+class StructureHandle {
+ public:
+  virtual ~StructureHandle() = default;
+};
+
 // What it is shown where the classes arrive in stages, before the first step of a stage and after the last.
 struct StageMoment {
   const Network& network;
@@ -62,6 +69,9 @@ struct Restructuring {
   // Edits the state of an engine, as StructurePhase does, and the memory.
   std::vector<StructureEvent> (*edit)(const StructureMoment& moment, NamedArrays& state,
                                       nlohmann::json& memory) = nullptr;
+  // The same of a state that is not brought to the host.
+  std::vector<StructureEvent> (*edit_in_place)(const StructureMoment& moment, StructureHandle& state,
+                                               nlohmann::json& memory) = nullptr;
 };
 
 }  // namespace stoker

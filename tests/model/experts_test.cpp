@@ -142,7 +142,7 @@ TEST(Experts, AreAlikeWhateverTheOrderOfTheirUnits) {
   const ExpertShape shape = expert_shape(network).value();
   NamedArrays state = state_of(network);
   ExpertArrays arrays(shape, state);
-  EXPECT_LT(align(arrays, 0, 1).cosine, 0.8);
+  EXPECT_LT(align(arrays, {{{0, 1}}}).front().cosine, 0.8);
   std::vector<std::vector<std::size_t>> order;
   for (std::size_t layer = 0; layer + 1 < shape.layer_count(); ++layer) {
     std::vector<std::size_t> units(static_cast<std::size_t>(shape.layer_outputs(layer)));
@@ -165,7 +165,7 @@ TEST(Experts, AreAlikeWhateverTheOrderOfTheirUnits) {
       }
     }
   }
-  const AlignedExperts aligned = align(arrays, 0, 1);
+  const AlignedExperts aligned = align(arrays, {{{0, 1}}}).front();
   EXPECT_NEAR(aligned.cosine, 1, 1e-5);
   // Merged, they are what each of them was.
   const std::vector<float> before(arrays.layer(0, 1).weight.begin(), arrays.layer(0, 1).weight.end());
@@ -183,8 +183,8 @@ TEST(Experts, ANewbornIsLikeItsParentAndRemembersNothing) {
   ExpertArrays arrays(shape, state);
   arrays.bear(1, 3, random_key(1, Purpose::structure, 0));
   EXPECT_TRUE(arrays.is_alive(3));
-  EXPECT_GT(align(arrays, 1, 3).cosine, 0.99);
-  EXPECT_LT(align(arrays, 1, 3).cosine, 0.99999);
+  EXPECT_GT(align(arrays, {{{1, 3}}}).front().cosine, 0.99);
+  EXPECT_LT(align(arrays, {{{1, 3}}}).front().cosine, 0.99999);
   EXPECT_EQ(arrays.adaptation_of(3), 0);
   EXPECT_GT(arrays.adaptation_of(1), 0);
   // Those who had the arrays before see nothing of it.
