@@ -235,7 +235,8 @@ struct FitResult {
   std::optional<WalkForwardResult> walk_forward = std::nullopt;
   std::vector<StageResult> stages = {};  // that it was trained in
   std::int64_t steps_per_epoch = 0;      // of a single network; else 0
-  // How the structure of a single network changed, as JSON (Progress::structure); of most families empty.
+  // How the structure of a single network changed, as JSON text (Progress::structure); of most families
+  // empty.
   std::string structure = {};
 };
 

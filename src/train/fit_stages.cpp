@@ -149,11 +149,11 @@ class StagedFit {
                                            listener, notes_, stop_);
     parameters_ = trained.outcome.parameters;
     if (family_ != nullptr) {
-      memory_ = nlohmann::json::parse(trained.outcome.progress.structure);
+      memory_ = trained.outcome.progress.structure.json();
       const StageMoment end = moment_of(whole.steps + trained.outcome.progress.next_step, rows, shown);
       tell(family_->end_stage(end, before, parameters_, kept_, memory_));
       trained.outcome.parameters = parameters_;
-      trained.outcome.progress.structure = memory_.dump();
+      trained.outcome.progress.structure = StructureMemory(memory_);
     }
     FitResult result = result_of(std::move(trained), data_->preparation);
     result.stages.push_back(outcome_of_stage(rows, std::ssize(result.epochs)));

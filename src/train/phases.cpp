@@ -79,7 +79,8 @@ class PhasedTraining {
     if (before >= plan.config.epochs)
       refuse("epochs is {}, but the phases before the last one of {} take {}; set more", plan.config.epochs,
              request.network.family, before);
-    if (progress_.next_step == 0 && progress_.structure.empty()) progress_.structure = plan.structure;
+    if (progress_.next_step == 0 && progress_.structure.empty())
+      progress_.structure = StructureMemory::from_text(plan.structure);
     if (family_of(request.network).restructuring != nullptr) changes_.emplace(request, progress_);
     progress_.chosen_batch = plan.chosen_batch;
     progress_.rows_per_shard = request.order.rows_per_shard;

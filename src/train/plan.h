@@ -23,7 +23,8 @@ struct TrainingPlan {
   std::int64_t chosen_batch = 0;                // rows of a batch whose size was tried out; 0: it was given
   bool keeps_best = true;                       // by validation loss; else the last weights count
   LastCheckpoints* last_checkpoints = nullptr;  // writes the one at the end; null: the training waits for it
-  // What a family whose structure changes knows before the first step (Progress::structure); empty: nothing.
+  // What a family whose structure changes knows before the first step (Progress::structure, as text); empty:
+  // nothing.
   std::string structure = {};
 
   // The schedule of the learning rate knows nothing of a pause.

@@ -48,7 +48,7 @@ Progress progress_from(const json& value) {
   progress.rows_per_shard = value.value("rows_per_shard", std::int64_t{0});
   if (value.contains("adjustments")) progress.adjustments = adjustments_from(value.at("adjustments"));
   if (value.contains("structure") && !value.at("structure").is_null())
-    progress.structure = value.at("structure").dump();
+    progress.structure = StructureMemory(value.at("structure"));
   if (progress.next_step < 0 || progress.chosen_batch < 0 || progress.rows_per_shard < 0 ||
       progress.epochs_since_best < 0)
     refuse("the progress of a training has a negative count");
@@ -76,7 +76,7 @@ json Progress::to_json() const {
       {"chosen_batch", chosen_batch},
       {"rows_per_shard", rows_per_shard},
       {"adjustments", adjustments_to_json(adjustments)},
-      {"structure", structure.empty() ? json(nullptr) : json::parse(structure)}};
+      {"structure", structure.empty() ? json(nullptr) : structure.json()}};
 }
 
 Progress Progress::from_json(const json& value) {

@@ -13,6 +13,7 @@
 #include "config/field.h"
 #include "device/gpu_meter.h"
 #include "train/epoch_report.h"
+#include "train/structure_memory.h"
 
 namespace stoker {
 
@@ -61,8 +62,7 @@ struct Progress {
   std::int64_t chosen_batch = 0;    // rows, where batch_size was to be chosen; else 0
   std::int64_t rows_per_shard = 0;  // of the order that rows are shuffled in; 0: all together
   Adjustments adjustments;
-  // What a family whose structure changes knows of that, as JSON (model/restructuring.h); else empty.
-  std::string structure;
+  StructureMemory structure;
 
   // Every number comes back bit for bit. from_json refuses what is no progress.
   nlohmann::json to_json() const;

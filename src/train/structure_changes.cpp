@@ -2,22 +2,40 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
+#include <memory>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/random.h"
 #include "base/trace.h"
+#include "engine/edits_in_place.h"
 #include "model/family.h"
-#include "model/restructuring.h"
 #include "train/taken_rows.h"
 
 namespace stoker {
 namespace {
 
-nlohmann::json memory_of(const Progress& progress) {
-  return nlohmann::json::parse(progress.structure);
+// The first rows, where they lie.
+Array first_rows(const Array& array, std::int64_t count) {
+  Shape shape = array.shape();
+  shape.front() = count;
+  const auto whole = std::make_shared<Array>(array);
+  return Array::over(array.type(), std::move(shape),
+                     std::shared_ptr<std::byte>(whole, static_cast<std::byte*>(whole->data())));
+}
+
+std::vector<StructureEvent> edit(const Restructuring& family, const StructureMoment& moment, Engine& engine,
+                                 nlohmann::json& memory) {
+  auto* in_place = dynamic_cast<EditsInPlace*>(&engine);
+  if (in_place != nullptr && family.edit_in_place != nullptr) {
+    const std::unique_ptr<StructureHandle> state = in_place->structure();
+    return family.edit_in_place(moment, *state, memory);
+  }
+  NamedArrays state = engine.state();
+  std::vector<StructureEvent> events = family.edit(moment, state, memory);
+  engine.restore(state);
+  return events;
 }
 
 }  // namespace
@@ -27,9 +45,9 @@ StructureChanges::StructureChanges(const EngineRequest& request, Progress& progr
   if (progress.structure.empty()) {
     if (progress.next_step > 0)
       refuse("the checkpoint does not say how the structure of its model has changed so far");
-    progress.structure = family_->begin(request.network).dump();
+    progress.structure = StructureMemory(family_->begin(request.network));
   }
-  family_->check(request.network, memory_of(progress));
+  family_->check(request.network, progress.structure.json());
   const std::int64_t rows = request.rows_per_epoch();
   const std::int64_t count = std::min(rows, family_->remembered_rows(request.network));
   const Permutation order(
@@ -40,15 +58,11 @@ StructureChanges::StructureChanges(const EngineRequest& request, Progress& progr
   std::ranges::sort(positions_);
 }
 
-std::int64_t StructureChanges::next_step(const Progress& progress) {
-  if (progress.structure != read_memory_) {
-    next_step_ = family_->next_step(request_->network, memory_of(progress));
-    read_memory_ = progress.structure;
-  }
-  return next_step_;
+std::int64_t StructureChanges::next_step(const Progress& progress) const {
+  return family_->next_step(request_->network, progress.structure.json());
 }
 
-std::int64_t StructureChanges::steps_until_next(const Progress& progress) {
+std::int64_t StructureChanges::steps_until_next(const Progress& progress) const {
   return std::max<std::int64_t>(1, next_step(progress) - progress.next_step);
 }
 
@@ -63,24 +77,19 @@ Dataset StructureChanges::remembered(std::int64_t steps) {
   const std::int64_t seen = std::min(steps, request_->steps_per_epoch()) * request_->batch_size;
   const auto known = std::ranges::lower_bound(positions_, seen) - positions_.begin();
   if (known == std::ssize(positions_)) return rows_;
-  std::vector<std::int64_t> first(static_cast<std::size_t>(std::max<std::ptrdiff_t>(known, 1)));
-  std::iota(first.begin(), first.end(), 0);
   Dataset part;
   for (const DatasetArray& each : rows_.arrays)
-    part.arrays.push_back({each.name, each.role, taken_rows(each.array, first)});
+    part.arrays.push_back({each.name, each.role, first_rows(each.array, std::max<std::int64_t>(known, 1))});
   return part;
 }
 
 void StructureChanges::after_chunk(Engine& engine, Progress& progress, TrainingListener& listener) {
   if (progress.next_step < next_step(progress)) return;
-  nlohmann::json memory = memory_of(progress);
   const Traced traced(TraceKind::training, "changing the structure");
   const Dataset rows = remembered(progress.next_step);
-  NamedArrays state = engine.state();
   const std::vector<StructureEvent> events =
-      family_->edit({request_->network, progress.next_step, request_->seed, rows}, state, memory);
-  engine.restore(state);
-  progress.structure = memory.dump();
+      edit(*family_, {request_->network, progress.next_step, request_->seed, rows}, engine,
+           progress.structure.change());
   for (const StructureEvent& each : events)
     if (each.kind != "slept") listener.note(Severity::info, each.text);
 }

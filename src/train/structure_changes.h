@@ -20,21 +20,18 @@ class StructureChanges {
   // with; refuses one of another network.
   StructureChanges(const EngineRequest& request, Progress& progress);
 
-  std::int64_t steps_until_next(const Progress& progress);  // at least 1
+  std::int64_t steps_until_next(const Progress& progress) const;  // at least 1
   // Changes the engine's state where that is due, and tells what was changed.
   void after_chunk(Engine& engine, Progress& progress, TrainingListener& listener);
 
  private:
   Dataset remembered(std::int64_t steps);
-  std::int64_t next_step(const Progress& progress);
+  std::int64_t next_step(const Progress& progress) const;
 
   const EngineRequest* request_;
   const Restructuring* family_;
   std::vector<std::int64_t> positions_;  // in the first epoch, rising
   Dataset rows_;                         // at these positions, on the host; made when they are needed
-  // What the memory was when it was last read, which takes longer than a look at it, and what it said.
-  std::string read_memory_;
-  std::int64_t next_step_ = 0;
 };
 
 }  // namespace stoker

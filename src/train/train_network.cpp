@@ -107,7 +107,7 @@ FitResult result_of(TrainedNetwork trained, Preparation preparation) {
   result.checkpoints = outcome.progress.checkpoints;
   result.epochs = std::move(outcome.progress.epochs);
   result.adjustments = std::move(outcome.progress.adjustments.said);
-  result.structure = std::move(outcome.progress.structure);
+  result.structure = outcome.progress.structure.text();
   result.precision = outcome.precision;
   result.memory = outcome.memory;
   result.model.computed_on = trained.device;

@@ -59,7 +59,7 @@ class LivingExperts : public testing::Test {
 TEST_F(LivingExperts, AreBornAndTold) {
   test::RecordingListener listener;
   const TrainingOutcome outcome = train(listener);
-  const nlohmann::json memory = nlohmann::json::parse(outcome.progress.structure);
+  const nlohmann::json memory = outcome.progress.structure.json();
   EXPECT_GT(memory.at("sleeps").get<int>(), 5);
   EXPECT_GT(memory.at("next_number").get<int>(), 3);
   ASSERT_FALSE(listener.infos.empty());
@@ -77,7 +77,7 @@ TEST_F(LivingExperts, GoOnExactlyWhereTheyWere) {
   std::filesystem::remove_all(folder_);
   for (const std::int64_t pause : {7, 23, 24, 51}) train(nobody, pause, pause > 7);
   const TrainingOutcome resumed = train(nobody, 0, true);
-  EXPECT_EQ(resumed.progress.structure, whole.progress.structure);
+  EXPECT_EQ(resumed.progress.structure.text(), whole.progress.structure.text());
   ASSERT_EQ(resumed.parameters.size(), whole.parameters.size());
   for (std::size_t i = 0; i < whole.parameters.size(); ++i) {
     const auto one = whole.parameters[i].array.as<float>();
