@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstddef>
-
 #include "model/restructuring.h"
 
 namespace stoker {
@@ -24,7 +22,6 @@ namespace stoker {
 //   patience          looks to go by before the next birth, and birth_patience: how many after the next birth
 //   events            what was done: step, kind, text
 //   moments           what the graph was after each sleep, for pictures; at most a hundred
-constexpr std::size_t most_expert_events = 1000;  // the newest, of all that happened
 const Restructuring& lives_of_experts();
 
 }  // namespace stoker

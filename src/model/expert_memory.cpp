@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "model/expert_graph.h"
-#include "model/expert_lives.h"
 #include "model/expert_shape.h"
 
 namespace stoker {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ nlohmann::json begin_lives(const Network& network);
 void check_lives(const Network& network, const nlohmann::json& memory);
 std::int64_t next_step_of_lives(const Network& network, const nlohmann::json& memory);
 std::int64_t rows_to_remember(const Network& network);
+constexpr std::size_t most_expert_events = 1000;  // the newest, of all that happened
 // What was done, behind what was done before; of all too many, the newest.
 void remember_events(const std::vector<StructureEvent>& events, nlohmann::json& memory);
 

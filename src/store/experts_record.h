@@ -7,7 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "model/expert_graph.h"
-#include "model/expert_lives.h"
+#include "model/expert_memory.h"
 #include "store/record_part.h"
 
 namespace stoker {
