@@ -55,8 +55,10 @@ class ExpertEdit {
 
   std::vector<StructureEvent> run() {
     if (is_due("next_look")) look();
-    if (is_due("next_sleep")) sleep();
-    memory_["graph"] = to_json(graph_);
+    if (is_due("next_sleep"))
+      sleep();
+    else
+      memory_["graph"] = to_json(graph_);
     remember_events(events_, memory_);
     return events_;
   }
@@ -361,9 +363,11 @@ class ExpertEdit {
   }
 
   void keep_moment() {
+    memory_["graph"] = to_json(graph_);
+    json moment{{"step", step_}, {"hesitation", memory_.at("hesitation")}};
+    moment["graph"] = memory_.at("graph");
     json& moments = memory_["moments"];
-    moments.push_back(
-        {{"step", step_}, {"hesitation", memory_.at("hesitation")}, {"graph", to_json(graph_)}});
+    moments.push_back(std::move(moment));
     if (moments.size() <= most_moments) return;
     json every_other = json::array();
     for (std::size_t i = 0; i < moments.size(); i += 2) every_other.push_back(std::move(moments[i]));

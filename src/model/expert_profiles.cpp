@@ -89,13 +89,14 @@ std::vector<ExpertProfile> expert_profiles(const ExpertRoutes& routes, const Exp
       const auto expert = static_cast<std::size_t>(routes.chosen[row * top + k]);
       const auto share = static_cast<double>(routes.shares[row * top + k]);
       ExpertProfile& profile = profiles[expert];
-      if (weights[expert].empty()) {
-        profile.classes.resize(static_cast<std::size_t>(classes.count));
-        weights[expert].resize(count);
-      }
       profile.rows += share;
-      weights[expert][row] = share;
-      if (classes.count > 0) profile.classes[static_cast<std::size_t>(classes.of_row[row])] += share;
+      if (classes.count > 0) {
+        profile.classes.resize(static_cast<std::size_t>(classes.count));
+        profile.classes[static_cast<std::size_t>(classes.of_row[row])] += share;
+      } else {
+        weights[expert].resize(count);
+        weights[expert][row] = share;
+      }
     }
   }
   std::vector<double> of_class(static_cast<std::size_t>(classes.count));
