@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "fused/cuda/fused_cuda.h"
 #include "torch/expert_case.h"
+#include "torch/expert_edit_case.h"
 #include "torch/training_case.h"
 
 // The fused engine of mixtures of experts on a GPU, held against the eager engine on the CPU, where every row
@@ -215,6 +216,22 @@ TEST_P(FusedExpertsAloneOnTheGpu, WaitsOnceForAChunkAndNeverForAStep) {
     EXPECT_EQ(fused::copies_to_gpu() - copies, 1) << steps;  // the learning rates
     next += static_cast<std::int64_t>(steps);
   }
+}
+
+class FusedExpertsEditedOnTheGpu : public FusedExpertsOnTheGpu {};
+INSTANTIATE_TEST_SUITE_P(Cases, FusedExpertsEditedOnTheGpu, testing::ValuesIn(test::expert_edit_cases()),
+                         [](const auto& each) { return each.param.name; });
+
+TEST_P(FusedExpertsEditedOnTheGpu, ChangeAsOnTheHost) {
+  const EngineRequest request = experts_on_gpu(GetParam());
+  test::expect_the_changes_of_the_host(*fused::make_cuda(request), *fused::make_cuda(request), request,
+                                       GetParam().experts);
+}
+
+TEST_P(FusedExpertsAloneOnTheGpu, DecidesWhatTheHostWouldDecide) {
+  const EngineRequest request =
+      test::placed_on(test::lively_request(GetParam()), *test::first_gpu(), Memory::device);
+  test::expect_the_decisions_of_the_host(*fused::make_cuda(request), request);
 }
 
 TEST_P(FusedExpertsAloneOnTheGpu, RefusesTheStateOfAnotherRoom) {

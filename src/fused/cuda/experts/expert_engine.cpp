@@ -4,10 +4,13 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "base/error.h"
+#include "engine/edits_in_place.h"
 #include "fused/cuda/experts/captured_steps.h"
 #include "fused/cuda/experts/expert_memory.h"
+#include "fused/cuda/experts/experts_on_device.h"
 #include "fused/cuda/experts/flat.h"
 #include "fused/cuda/gpu.h"
 #include "fused/cuda/group_rows.h"
@@ -23,7 +26,7 @@ constexpr std::int64_t most_choices = 1 << 24;  // of a batch
 // Of a recording: as many as make a launch by the host shorter than what it launches.
 constexpr std::int64_t steps_at_once = 8;
 
-class ExpertEngine : public Engine {
+class ExpertEngine : public Engine, public EditsInPlace {
  public:
   explicit ExpertEngine(const EngineRequest& request);
 
@@ -33,7 +36,7 @@ class ExpertEngine : public Engine {
   }
   // All of it is there from the beginning to the end.
   MemoryUse memory() const override {
-    std::uint64_t bytes = memory_.bytes();
+    std::uint64_t bytes = memory_.bytes() + (sleeping_ ? sleeping_->bytes() : 0);
     for (const Dataset* rows : {&request_.training, &request_.validation})
       for (const DatasetArray& each : rows->arrays) bytes += each.array.bytes();
     return {bytes, bytes, bytes};
@@ -46,6 +49,7 @@ class ExpertEngine : public Engine {
     const bool has_best = has_validation() && std::isfinite(download<double>(memory_.best_loss, 0, 1)[0]);
     return arrays_of(has_best ? memory_.best_parameters : memory_.parameters);
   }
+  std::unique_ptr<StructureHandle> structure() override { return sleeping_.value().edit(); }
 
  private:
   bool has_validation() const { return request_.validation.rows() > 0; }
@@ -83,6 +87,7 @@ class ExpertEngine : public Engine {
   kernels::Gather validation_gathers_[kernels::most_gathers];
   int validation_gather_count_ = 0;
   CapturedSteps one_, several_;
+  std::optional<Sleeping> sleeping_;  // of experts that are born, merged and removed
   std::int64_t next_step_ = 0;
   bool stopped_ = false;
 };
@@ -107,6 +112,7 @@ ExpertEngine::ExpertEngine(const EngineRequest& request)
   if (has_validation()) write(memory_.best_parameters, flat);
   const double none = std::numeric_limits<double>::infinity();
   upload(memory_.best_loss, 0, &none, 1, stream_.get());
+  if (may_sleep(shape_)) sleeping_.emplace(request_, shape_, work_, memory_.living, blocks_, stream_);
   warm_up();
 }
 
