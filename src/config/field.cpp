@@ -30,6 +30,8 @@ FieldType item_type(FieldType type) {
       return FieldType::number;
     case FieldType::texts:
       return FieldType::text;
+    case FieldType::maps:
+      return FieldType::map;
     default:
       return type;
   }
@@ -53,6 +55,8 @@ std::string expectation(FieldType type) {
       return "a list of text values, such as [a, b]";
     case FieldType::groups:
       return "a list of lists, such as [[a, b], [c]]";
+    case FieldType::maps:
+      return "a list of maps, such as [{name: a}, {name: b}]";
     case FieldType::map:
       return "a map of settings";
   }
@@ -247,7 +251,7 @@ class Check {
 
 bool is_list(FieldType type) {
   return type == FieldType::integers || type == FieldType::numbers || type == FieldType::texts ||
-         type == FieldType::groups;
+         type == FieldType::groups || type == FieldType::maps;
 }
 
 Field&& Field::within(double low, double high) && {

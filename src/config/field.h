@@ -34,7 +34,7 @@ std::string_view name_of(Enum value) {
   return names<Enum>[static_cast<std::size_t>(value)];
 }
 
-enum class FieldType { boolean, integer, number, text, integers, numbers, texts, groups, map };
+enum class FieldType { boolean, integer, number, text, integers, numbers, texts, groups, maps, map };
 bool is_list(FieldType type);
 
 // What a setting changes beside the model that it leads to. Who compares models that differ in it must know.
@@ -107,7 +107,8 @@ class Field {
 using Fields = std::vector<Field>;
 
 // Supported members: bool, integers, double/float, std::string, enums with names<>, std::vector of
-// integers, numbers or strings, std::optional of a scalar, and Value (a map that the owner checks itself).
+// integers, numbers or strings, std::optional of a scalar, Value (a map that the owner checks itself) and
+// std::vector of such.
 template <class Member>
 Field field(std::string name, Member& member, std::string help);
 

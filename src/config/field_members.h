@@ -40,6 +40,8 @@ constexpr FieldType field_type() {
         return FieldType::integers;
       case FieldType::number:
         return FieldType::numbers;
+      case FieldType::map:
+        return FieldType::maps;
       default:
         return FieldType::texts;
     }
@@ -154,9 +156,8 @@ Field field(std::string name, Member& member, std::string help) {
   if constexpr (std::is_enum_v<Element>) {
     for (const std::string_view choice : names<Element>) result.choices.emplace_back(choice);
   }
-  static_assert(!detail::is_vector<Member>::value ||
-                    (!std::is_same_v<Element, bool> && !std::is_same_v<Element, Value>),
-                "lists hold integers, numbers, texts, names or lists of texts");
+  static_assert(!detail::is_vector<Member>::value || !std::is_same_v<Element, bool>,
+                "lists hold integers, numbers, texts, names, maps or lists of texts");
   if constexpr (std::is_integral_v<Element> && !std::is_same_v<Element, bool>) {
     using Limits = std::numeric_limits<Element>;
     if constexpr (std::is_unsigned_v<Element>) result.least = 0;

@@ -152,7 +152,7 @@ namespace {
 
 void add_flags_to(CLI::App& app, const Fields& fields, const Place& place) {
   for (const Field& field : fields) {
-    if (field.type == FieldType::map) continue;
+    if (field.type == FieldType::map || field.type == FieldType::maps) continue;
     if (field.type == FieldType::boolean) {
       add_switch(app, field, place);
     } else {

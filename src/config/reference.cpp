@@ -72,6 +72,8 @@ std::string type_text(const Field& field) {
       return "list of text values";
     case FieldType::groups:
       return "list of lists of names";
+    case FieldType::maps:
+      return "list of maps";
     case FieldType::map:
       return "map";
   }

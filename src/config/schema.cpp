@@ -22,6 +22,7 @@ const char* json_type(FieldType type) {
       return "string";
     case FieldType::groups:
       return "array";
+    case FieldType::maps:
     case FieldType::map:
       return "object";
   }
