@@ -47,11 +47,7 @@ std::string npy_start(const Array& array) {
 void write_values(const Array& array, const fs::path& kept, const fs::path& path) {
   std::error_code failed = std::make_error_code(std::errc::no_such_file_or_directory);
   if (!kept.empty()) fs::create_hard_link(kept, path, failed);
-  if (!failed) return;
-  AtomicFile file(path);
-  file.write(npy_start(array));
-  file.write(std::span(static_cast<const std::byte*>(array.data()), array.bytes()));
-  file.commit();
+  if (failed) write_npy(array, path);
 }
 
 Array mapped_values(const fs::path& path, DType type, std::size_t dimensions) {
@@ -112,6 +108,13 @@ void refuse_cubes_unlike(const Table& table, const Cubes& cubes) {
 
 void tell_of_cubes(const Table& table, arrow::KeyValueMetadata& metadata) {
   if (table.cubes) metadata.Append(cubes_key, "beside");
+}
+
+void write_npy(const Array& array, const fs::path& path) {
+  AtomicFile file(path);
+  file.write(npy_start(array));
+  file.write(std::span(static_cast<const std::byte*>(array.data()), array.bytes()));
+  file.commit();
 }
 
 void write_cubes_beside(const Table& table, const fs::path& path) {

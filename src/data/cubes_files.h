@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "data/table.h"
+#include "device/array.h"
 
 namespace arrow {
 class KeyValueMetadata;
@@ -18,5 +19,8 @@ void tell_of_cubes(const Table& table, arrow::KeyValueMetadata& metadata);
 void write_cubes_beside(const Table& table, const std::filesystem::path& path);
 // Gives the table what was told of; which rows it is of its source is known.
 void take_cubes(Table& table, const arrow::KeyValueMetadata& metadata, const std::filesystem::path& path);
+
+// An array of float32 or uint8 in NumPy's form. Written atomically.
+void write_npy(const Array& array, const std::filesystem::path& path);
 
 }  // namespace stoker

@@ -57,6 +57,7 @@ Preparation Preparation::fit(const Table& training, const PreparationConfig& con
                              const Notes& notes) {
   if (training.rows() == 0) refuse("there are no rows to train on");
   refuse_other_form(training, form);
+  if (form.reads_cubes) return of_cubes(learn_cubes(training, config));
   refuse_other_target(training, config.target_column);
   if (!config.mask_column.empty() && form.members_of_set == 0)
     refuse_setting("mask_column", "mask_column is for models that read sets, which this one does not");
@@ -114,6 +115,16 @@ Preparation Preparation::fit(const Table& training, const PreparationConfig& con
       if (column.kind == PreparedColumn::Kind::target)
         learn_target_statistics(column, training, own, wanted.scaling, notes);
   }
+  return result;
+}
+
+// A pixel is marked or not.
+Preparation Preparation::of_cubes(CubesRead cubes) {
+  Preparation result;
+  result.task_ = Task::binary;
+  result.target_column_ = mask_target;
+  result.classes_ = {"0", "1"};
+  result.cubes_ = std::move(cubes);
   return result;
 }
 
@@ -193,6 +204,7 @@ std::vector<std::string> Preparation::feature_names() const {
 }
 
 std::vector<ArraySpec> Preparation::inputs(DType type) const {
+  if (cubes_) return cube_inputs(*cubes_);
   if (set_) return set_inputs(*set_, type);
   if (reads_windows()) return {{"window", Role::features, type, {windows_->length, feature_count()}, {}}};
   std::vector<ArraySpec> specs;

@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/notes.h"
+#include "data/cube_rows.h"
 #include "data/dataset.h"
 #include "data/date_columns.h"
 #include "data/preparation_config.h"
@@ -76,6 +77,8 @@ class Preparation {
   const WindowsConfig* windows() const { return windows_ ? &*windows_ : nullptr; }
   // Which columns hold the set of each row; null where rows are no sets.
   const SetColumns* set() const { return set_ ? &*set_ : nullptr; }
+  // Which cubes it was fitted to; null where rows are none.
+  const CubesRead* cubes() const { return cubes_ ? &*cubes_ : nullptr; }
   // Whether a row is answered with an array of the table, and not with steps of a series.
   bool answers_array() const { return steps_ > 1 && !windows_; }
   bool reads_windows() const { return windows_ && windows_->layout == WindowLayout::windows; }
@@ -84,6 +87,7 @@ class Preparation {
   static Preparation from_json(const nlohmann::json& json);  // refuses what is not one
 
  private:
+  static Preparation of_cubes(CubesRead cubes);
   RowTargets row_targets(const Table& table) const;
   std::string name_in_file(const PreparedColumn& column) const;  // of a series, before it becomes windows
   Dataset lay_rows(Table& table, DType type, const OwnRows* own) const;
@@ -105,6 +109,7 @@ class Preparation {
   std::optional<double> unknown_base_;
   std::optional<WindowsConfig> windows_;
   std::optional<SetColumns> set_;
+  std::optional<CubesRead> cubes_;
   std::string time_form_;        // in which the times of a series were written
   DateForms slower_time_forms_;  // and those of its slower tables, by the names that they would have in it
 };

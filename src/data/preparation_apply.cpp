@@ -74,6 +74,7 @@ std::vector<std::string> Preparation::text_columns() const {
 
 // What is read of single columns comes before the rows are laid, which may take the table away.
 Dataset Preparation::apply(Table table, DType type, bool with_targets) const {
+  if (cubes_) return lay_cubes(table, *cubes_, with_targets && cubes_->has_masks);
   if (with_targets && set_) refuse_rows_without_members(table, *set_);
   Dataset others;
   add_bases(table, others);

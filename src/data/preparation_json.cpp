@@ -239,6 +239,21 @@ SetColumns set_from(const json& map, const std::vector<PreparedColumn>& columns)
   return set;
 }
 
+CubesRead cubes_from(const json& map) {
+  constexpr std::int64_t most_places = std::int64_t{1} << 24;
+  CubesRead form;
+  form.height = whole_number_of(map, "height", most_places);
+  form.width = whole_number_of(map, "width", most_places);
+  form.channels = whole_number_of(map, "channels", most_places);
+  form.wavelengths = numbers_of(map, "wavelengths");
+  if (!form.wavelengths.empty() && std::ssize(form.wavelengths) != form.channels)
+    refuse_part("wavelengths", "should be one for each channel");
+  const json& masks = member(map, "masks");
+  if (!masks.is_boolean()) refuse_part("masks", "should be true or false");
+  form.has_masks = masks.get<bool>();
+  return form;
+}
+
 // Settings that a series to come is framed by; whatever is wrong with them is wrong with the model.
 WindowsConfig windows_from(const json& map) {
   if (!map.is_object()) refuse_part("windows", "should be a map of settings");
@@ -281,6 +296,12 @@ nlohmann::json Preparation::to_json() const {
                      {"count", set_->count},
                      {"width", set_->width},
                      {"room", set_->room}};
+  if (cubes_)
+    result["cubes"] = {{"height", cubes_->height},
+                       {"width", cubes_->width},
+                       {"channels", cubes_->channels},
+                       {"wavelengths", cubes_->wavelengths},
+                       {"masks", cubes_->has_masks}};
   if (windows_) result["windows"] = config::to_json(config::write(*windows_));
   if (!time_form_.empty()) result["time_form"] = time_form_;
   if (!slower_time_forms_.empty()) result["slower_time_forms"] = slower_time_forms_;
@@ -317,9 +338,15 @@ Preparation Preparation::from_json(const nlohmann::json& json) {
     if (result.task_ == Task::binary && result.classes_.size() != 2)
       refuse_part("classes", "does not have two entries");
   }
-  result.columns_ = columns_from(member(json, "columns"));
+  if (!json.contains("cubes")) result.columns_ = columns_from(member(json, "columns"));
   for (const PreparedColumn& column : result.columns_)
     refuse_strange_statistics(column, result.classes_.size());
+  if (json.contains("cubes")) {
+    if (!member(json, "columns").empty() || json.contains("set") || json.contains("windows") ||
+        result.task_ != Task::binary)
+      refuse_part("cubes", "are no columns");
+    result.cubes_ = cubes_from(json.at("cubes"));
+  }
   if (json.contains("set")) {
     result.set_ = set_from(json.at("set"), result.columns_);
     if (json.contains("windows") || result.task_ != Task::regression)

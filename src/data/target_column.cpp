@@ -386,6 +386,7 @@ std::vector<std::uint8_t> missing_targets(const Table& table, const std::string&
 }
 
 void refuse_unusable_targets(const Table& test, const Table& training, const PreparationConfig& config) {
+  if (training.cubes) return;  // their masks are no column
   const std::string& column = config.target_column;
   const std::string first = target_parts(training, column).front();
   if (!training.has_column(first)) return;  // which the training tells

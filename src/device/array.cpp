@@ -130,6 +130,16 @@ Array Array::clone() const {
   return copy;
 }
 
+Array Array::seen_as(std::int64_t first, Shape shape) const {
+  const std::int64_t wanted = product(shape);
+  if (first < 0 || wanted > size() - first)
+    fail("{} values from place {} on are not all in an array of {}", wanted, first, size());
+  Array seen = *this;
+  seen.shape_ = std::move(shape);
+  seen.storage_ = {storage_, storage_.get() + static_cast<std::size_t>(first) * size_of(type_)};
+  return seen;
+}
+
 void Array::copy_from_host(const void* source, std::size_t count) {
   if (count != bytes()) fail("an array of {} bytes cannot take {} bytes", bytes(), count);
   if (count == 0) return;

@@ -88,6 +88,8 @@ class Array {
   Array to(Memory memory, Device device) const;  // a copy there, or itself if it is there already
   Array to_host() const { return memory_ == Memory::device ? to(Memory::host, Device::cpu()) : *this; }
   Array clone() const;
+  // Some of its values in another shape, from the place `first` on, in the same storage.
+  Array seen_as(std::int64_t first, Shape shape) const;
   void copy_from_host(const void* source, std::size_t bytes);
 
  private:

@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "base/text.h"
+#include "data/cube_rows.h"
 #include "data/samples.h"
 #include "data/source.h"
 #include "pipeline/cards/card_settings.h"
@@ -52,7 +53,10 @@ std::optional<std::vector<std::string>> columns_of_source(const config::Value& c
   const auto settings = settings_of<SourceConfig>(config);
   if (settings.source == SourceKind::sample) {
     constexpr std::int64_t few = 2;
-    return make_sample(settings.sample_name, few, settings.sample_seed).column_names();
+    const Table rows = make_sample(settings.sample_name, few, settings.sample_seed);
+    std::vector<std::string> names = rows.column_names();
+    if (rows.cubes) names.emplace_back(mask_target);  // by which models of cubes know what they learn
+    return names;
   }
   if (settings.source != SourceKind::datasets) return std::nullopt;
   std::optional<std::vector<std::string>> names;

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "data/dataset.h"
+#include "data/preparation_config.h"
+#include "data/table.h"
+
+// Cubes as a model reads them: each row of a table is a cube with its mask, read where it lies.
+namespace stoker {
+
+// The cubes that a model was fitted to.
+struct CubesRead {
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  std::int64_t channels = 0;
+  std::vector<double> wavelengths = {};  // none where they are not known
+  bool has_masks = false;
+};
+
+// What stands as the target of such a model, and the names of its arrays.
+constexpr const char* mask_target = "mask";
+constexpr const char* cubes_in_dataset = "cube";
+constexpr const char* masks_in_dataset = "mask";
+
+// Refuses settings that are for columns.
+CubesRead learn_cubes(const Table& training, const PreparationConfig& config);
+
+// cube [height, width, channels] and, where there are masks, mask [height, width, 1].
+std::vector<ArraySpec> cube_inputs(const CubesRead& form);
+
+// The rows of a table, nothing copied; of any height and width. Refuses other channels, and cubes without
+// masks where they are wanted.
+Dataset lay_cubes(const Table& table, const CubesRead& form, bool with_masks);
+
+// Refuses cubes of other channels or wavelengths than those of the model.
+void refuse_other_cubes(const Table& table, const CubesRead& form);
+
+// One cube of a dataset as an array [1, height, width, channels], nothing copied; its mask likewise.
+Array cube_at(const DatasetArray& cubes, std::int64_t row);
+
+}  // namespace stoker
