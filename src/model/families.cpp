@@ -10,6 +10,7 @@
 #include "model/linear_families.h"
 #include "model/logistic.h"
 #include "model/mlp.h"
+#include "model/node_graph_family.h"
 #include "model/recurrent.h"
 #include "model/residual_mlp.h"
 #include "model/temporal_mlp.h"
@@ -54,6 +55,7 @@ std::vector<Family>& table() {
       cnn1d(),
       triangulation(),
       mixture_of_experts(),
+      node_graph(),
   };
   return all;
 }
@@ -101,8 +103,23 @@ InputForm form_of(const Family& family, const config::Value& settings) {
   return family.is_solved() ? Scaling::none : Scaling::standard;
 }
 
+namespace {
+
+// A network over cubes knows their wavelengths, where the document does not give others.
+void set_wavelengths(const CubesRead& cubes, config::Value& settings) {
+  const config::Value* given = settings.find("wavelengths");
+  const auto* list = given == nullptr ? nullptr : given->get_if<config::Value::List>();
+  if (list == nullptr || !list->empty()) return;
+  config::Value::List all;
+  for (const double each : cubes.wavelengths) all.emplace_back(each);
+  settings.set("wavelengths", config::Value(std::move(all)));
+}
+
+}  // namespace
+
 Network network_for(const Family& family, config::Value settings, const Preparation& preparation) {
   const std::int64_t outputs = outputs_for(family, settings, preparation);
+  if (const CubesRead* cubes = preparation.cubes()) set_wavelengths(*cubes, settings);
   return {std::string(family.name), std::move(settings), preparation.inputs(family.type()), outputs};
 }
 
@@ -155,7 +172,7 @@ NamedArrays initial_parameters(const Network& network, std::uint64_t seed, const
     parameters.push_back({spec.name, initial(spec, random_key(seed, Purpose::initialise, number++))});
   const Family& family = family_of(network);
   if (training != nullptr && family.learn_buffers != nullptr)
-    family.learn_buffers(network, *training, parameters);
+    family.learn_buffers(network, *training, seed, parameters);
   return parameters;
 }
 

@@ -88,8 +88,10 @@ struct Family {
   std::vector<Phase> (*phases)(const Network& network) = nullptr;  // null: one of gradients
   // What it makes of a table's columns. Null: numbers, scaled as families of its kind want them.
   InputForm (*form)(const config::Value& settings) = nullptr;
-  // Fits buffers to the training rows before the first step. Null: it has none that need it.
-  void (*learn_buffers)(const Network& network, const Dataset& training, NamedArrays& parameters) = nullptr;
+  // Fits buffers, and what else begins by the rows, to the training rows before the first step. Null: it has
+  // none that need it.
+  void (*learn_buffers)(const Network& network, const Dataset& training, std::uint64_t seed,
+                        NamedArrays& parameters) = nullptr;
   // How many parts of the rows its cross-validation holds back, of so many groups that must stay whole. Null:
   // it has none.
   std::int64_t (*folds)(const config::Value& settings, std::int64_t groups) = nullptr;
@@ -111,6 +113,8 @@ struct Family {
 
   // How its structure changes while it trains. Null: it does not.
   const Restructuring* restructuring = nullptr;
+
+  bool only_on_cpu = false;  // no engine trains it on a GPU yet
 
   bool is_solved() const { return solve != nullptr; }
   DType type() const { return is_solved() ? DType::float64 : DType::float32; }  // that it reads features in

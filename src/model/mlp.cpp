@@ -108,7 +108,8 @@ InputForm form_of_mlp(const config::Value& settings) {
   return form;
 }
 
-void learn_buffers_of_mlp(const Network& network, const Dataset& training, NamedArrays& parameters) {
+void learn_buffers_of_mlp(const Network& network, const Dataset& training, std::uint64_t,
+                          NamedArrays& parameters) {
   learn_edges(mlp_shape(network).value().entrance, training, parameters);
 }
 

@@ -33,7 +33,12 @@ class DeepSvddCentre final : public NodeWith<CentreSettings> {
     return {{"tracked_center", numbers({static_cast<std::int64_t>(mean.size())}, mean)}};
   }
 
-  // In training the centre that comes out has followed the batch; whoever trains keeps it as the state.
+  void follow_batch(const Values& outputs, NamedArrays& state) const override {
+    for (NamedArray& each : state)
+      if (each.name == "tracked_center") each.array = value_at(outputs, "center");
+  }
+
+  // In training the centre that comes out has followed the batch.
   Values forward(const Pass& pass) const override {
     const Array& embeddings = value_at(pass.inputs, "embeddings");
     PixelMatrix centre = matrix_in(pass.state, "tracked_center");

@@ -92,6 +92,14 @@ void add_state(States& all, const std::string& node, const NamedArrays& more) {
   }
 }
 
+void add(const kernels::QuadraticLoss& more, kernels::QuadraticLoss& sum) {
+  sum.loss += more.loss;
+  sum.of_scale += more.of_scale;
+  sum.of_bias += more.of_bias;
+  sum.of_matrix.resize(more.of_matrix.size());
+  for (std::size_t i = 0; i < more.of_matrix.size(); ++i) sum.of_matrix[i] += more.of_matrix[i];
+}
+
 // Losses beside the pixels, from a batch without any.
 FusedStep beside_pixels(const NodeGraph& graph, const States& states, const Values& entering,
                         const IsTrained& is_trained) {
@@ -103,7 +111,8 @@ FusedStep beside_pixels(const NodeGraph& graph, const States& states, const Valu
     none[port] = Array(value.type(), std::move(shape));
   }
   const GraphValues values = run_forward(graph, states, none, Stage::train);
-  return {total_loss(graph, values), run_backward(graph, states, values, is_trained)};
+  return {total_loss(graph, values), run_backward(graph, states, values, is_trained),
+          losses_among(graph, values)};
 }
 
 }  // namespace
@@ -138,11 +147,12 @@ std::optional<FusedChain> find_fused_chain(const NodeGraph& graph, const States&
 }
 
 FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const States& states,
-                          const Values& entering, const IsTrained& is_trained) {
-  const Array& cube = value_at(entering, "cube");
+                          std::span<const Values> parts, const IsTrained& is_trained) {
+  const Array& cube = value_at(parts.front(), "cube");
   const std::int64_t columns = channels_in(cube);
-  const std::int64_t rows = pixels_in(cube);
-  FusedStep step = beside_pixels(graph, states, entering, is_trained);
+  std::int64_t rows = 0;
+  for (const Values& part : parts) rows += pixels_in(value_at(part, "cube"));
+  FusedStep step = beside_pixels(graph, states, parts.front(), is_trained);
   if (rows == 0) return step;
   const auto state_of_node = [&](std::size_t place) -> const NamedArrays& {
     return states.at(graph.nodes[place].name);
@@ -165,9 +175,6 @@ FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const
 
   const GraphNode& loss = graph.nodes[chain.loss];
   kernels::QuadraticScores work;
-  work.pixels = cube.as<float>().data();
-  work.marks = value_at(entering, "mask").as<std::uint8_t>().data();
-  work.rows = rows;
   work.columns = columns;
   work.shift = cube.as<float>().data();
   work.matrix = matrix.data();
@@ -175,13 +182,20 @@ FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const
   work.scale = number_in(find_array(state_of_node(chain.logit), "scale"));
   work.bias = number_in(find_array(state_of_node(chain.logit), "bias"));
   work.pos_weight = number_of(loss.settings, "pos_weight", 1);
-  const kernels::QuadraticLoss found = kernels::quadratic_loss(work);
+  kernels::QuadraticLoss found;
+  for (const Values& part : parts) {
+    work.pixels = value_at(part, "cube").as<float>().data();
+    work.marks = value_at(part, "mask").as<std::uint8_t>().data();
+    work.rows = pixels_in(value_at(part, "cube"));
+    add(kernels::quadratic_loss(work), found);
+  }
 
   const auto* reduction = loss.settings.find("reduction");
   const bool is_mean = reduction == nullptr || reduction->get_if<std::string>() == nullptr ||
                        *reduction->get_if<std::string>() == "mean";
   const double factor = number_of(loss.settings, "weight", 1) / (is_mean ? static_cast<double>(rows) : 1);
   step.loss += factor * found.loss;
+  step.losses[loss.name] = factor * found.loss;
   if (is_trained(graph.nodes[chain.logit].name))
     add_state(step.gradients, graph.nodes[chain.logit].name,
               {{"scale", one_number(factor * found.of_scale)}, {"bias", one_number(factor * found.of_bias)}});

@@ -25,11 +25,17 @@ std::optional<FusedChain> find_fused_chain(const NodeGraph& graph, const States&
                                            const IsTrained& is_trained);
 
 struct FusedStep {
-  double loss = 0;   // of all losses
-  States gradients;  // as run_backward() gives them
+  double loss = 0;                                         // of all losses
+  States gradients;                                        // as run_backward() gives them
+  std::map<std::string, double, std::less<>> losses = {};  // of each loss, by its node
 };
 // What run_forward(), total_loss() and run_backward() give for a training batch, within rounding.
+// The batch may come in parts, each with some of its cubes.
 FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const States& states,
-                          const Values& entering, const IsTrained& is_trained);
+                          std::span<const Values> parts, const IsTrained& is_trained);
+inline FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const States& states,
+                                 const Values& entering, const IsTrained& is_trained) {
+  return run_fused_chain(graph, chain, states, std::span(&entering, 1), is_trained);
+}
 
 }  // namespace stoker::nodes

@@ -59,5 +59,6 @@ Gradients Node::backward(const PassBack&) const {
 }
 
 void Node::begin_epoch(std::int64_t, NamedArrays&) const {}
+void Node::follow_batch(const Values&, NamedArrays&) const {}
 
 }  // namespace stoker::nodes

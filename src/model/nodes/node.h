@@ -118,6 +118,8 @@ class Node {
   virtual bool is_loss() const { return false; }
   // Before an epoch, counted from 0: what changes with time.
   virtual void begin_epoch(std::int64_t epoch, NamedArrays& state) const;
+  // After a training batch: what of its state follows the pixels without a gradient.
+  virtual void follow_batch(const Values& outputs, NamedArrays& state) const;
 };
 
 enum class NodeKind : std::uint8_t { data, statistical, stateless, decider, loss, metric };

@@ -58,7 +58,8 @@ using GraphValues = std::map<std::string, Values, std::less<>>;  // by node
 // What comes out of every node that runs in this stage. `entering` are the values of the node where cubes
 // enter.
 GraphValues run_forward(const NodeGraph& graph, const States& states, const Values& entering, Stage stage);
-// The sum of all losses among those values.
+// Of each loss among those values, by its node; and their sum.
+std::map<std::string, double, std::less<>> losses_among(const NodeGraph& graph, const GraphValues& values);
 double total_loss(const NodeGraph& graph, const GraphValues& values);
 // How that sum changes with the arrays that can be trained, of the nodes that `is_trained` names.
 States run_backward(const NodeGraph& graph, const States& states, const GraphValues& values,

@@ -83,11 +83,17 @@ GraphValues run_forward(const NodeGraph& graph, const States& states, const Valu
   return values;
 }
 
-double total_loss(const NodeGraph& graph, const GraphValues& values) {
-  double sum = 0;
+std::map<std::string, double, std::less<>> losses_among(const NodeGraph& graph, const GraphValues& values) {
+  std::map<std::string, double, std::less<>> losses;
   for (const GraphNode& node : graph.nodes)
     if (const auto found = values.find(node.name); node.node->is_loss() && found != values.end())
-      sum += number_in(value_at(found->second, "loss"));
+      losses[node.name] = number_in(value_at(found->second, "loss"));
+  return losses;
+}
+
+double total_loss(const NodeGraph& graph, const GraphValues& values) {
+  double sum = 0;
+  for (const auto& [node, loss] : losses_among(graph, values)) sum += loss;
   return sum;
 }
 

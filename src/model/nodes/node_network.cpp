@@ -1,0 +1,256 @@
+#include "model/nodes/node_network.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "data/cube_rows.h"
+#include "model/nodes/pixels.h"
+
+namespace stoker::nodes {
+namespace {
+
+// Any pixels will do to learn how large a node's arrays are: these are uncorrelated, with a variance of 1.
+kernels::Statistics plain_statistics(std::int64_t channels) {
+  constexpr double pixels = 1000;
+  const auto count = static_cast<std::size_t>(channels);
+  kernels::Statistics plain;
+  plain.rows = pixels;
+  plain.least.assign(count, -1);
+  plain.most.assign(count, 1);
+  plain.mean.assign(count, 0);
+  plain.squares.assign(count, pixels);
+  plain.products.assign(count * count, 0);
+  for (std::size_t i = 0; i < count; ++i) plain.products[i * count + i] = pixels;
+  return plain;
+}
+
+LabelledPixels plain_pixels(std::int64_t channels) {
+  constexpr std::size_t pixels = 64;
+  const RandomKey key = random_key(0, Purpose::sample, 0);
+  LabelledPixels plain;
+  plain.channels = channels;
+  plain.values.resize(pixels * static_cast<std::size_t>(channels));
+  for (std::size_t i = 0; i < plain.values.size(); ++i)
+    plain.values[i] = static_cast<float>(uniform(key, static_cast<std::uint32_t>(i)));
+  for (std::size_t i = 0; i < pixels; ++i) plain.marks.push_back(i % 2 == 0 ? 1 : 0);
+  return plain;
+}
+
+NamedArrays plain_state(const GraphNode& node) {
+  if (node.type->kind == NodeKind::data) return {};
+  const std::int64_t channels =
+      node.inputs.empty() || node.inputs[0].shape.empty() ? 1 : node.inputs[0].shape.back();
+  if (channels < 0)
+    refuse("{}: how many channels come to it is not known without the cubes' wavelengths; set wavelengths",
+           node.name);
+  Known known;
+  const kernels::Statistics statistics = plain_statistics(channels);
+  const LabelledPixels labelled = plain_pixels(channels);
+  known.statistics = &statistics;
+  known.labelled = &labelled;
+  return node.node->begin(node.inputs, known);
+}
+
+bool is_among(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+void refuse_without(const NodeGraph& graph, std::string_view port, const char* what) {
+  for (const GraphNode& node : graph.nodes)
+    for (const auto& [input, link] : node.sources)
+      if (graph.nodes[link.node].type->kind == NodeKind::data && link.port == port)
+        refuse("{}.{} reads {}, but the cubes come without", node.name, input, what);
+}
+
+void refuse_misfits(const config::Diagnostics& diagnostics) {
+  if (diagnostics.empty()) return;
+  std::vector<std::string> found;
+  for (const config::Diagnostic& each : diagnostics.found())
+    found.push_back(fmt::format("{}: {}", each.path, each.message));
+  refuse("the graph does not fit the cubes: {}", fmt::join(found, "; "));
+}
+
+std::vector<std::int64_t> normal_classes_of(const NodeGraph& graph) {
+  std::vector<std::int64_t> classes;
+  for (const GraphNode& node : graph.nodes) {
+    if (node.type->kind != NodeKind::data) continue;
+    const config::Value* given = node.settings.find("normal_class_ids");
+    const auto* list = given == nullptr ? nullptr : given->get_if<config::Value::List>();
+    if (list == nullptr) continue;
+    for (const config::Value& each : *list)
+      if (const auto* number = each.get_if<std::int64_t>()) classes.push_back(*number);
+  }
+  return classes;
+}
+
+config::Value as_document(const NodeGraphSettings& settings) {
+  config::Value document;
+  document.set("nodes", config::Value(config::Value::List(settings.nodes)));
+  document.set("connections", config::Value(config::Value::List(settings.connections)));
+  return document;
+}
+
+const DatasetArray& array_called(const Dataset& data, const char* name) {
+  const DatasetArray* found = data.find(name);
+  if (found == nullptr) fail("there is no array '{}' of cubes", name);
+  return *found;
+}
+
+}  // namespace
+
+config::Fields fields(NodeGraphSettings& s) {
+  return {config::field("nodes", s.nodes,
+                        "Nodes of the graph, each with name, type and settings (class_name and hparams as "
+                        "cuvis.ai writes them); docs/nodes.md has all types"),
+          config::field("connections", s.connections,
+                        "What goes where: maps of source and target, each NODE.PORT"),
+          config::field("unfrozen", s.unfrozen,
+                        "Nodes whose arrays are trained by gradients, after the statistics; empty: none, and "
+                        "the statistics are all that is learnt")
+              .also_called("unfreeze_nodes", "read as unfrozen")
+              .needs_no("loss_nodes", "every loss node of the graph counts, by its weight")
+              .needs_no("metric_nodes", "every metric node of the graph is computed"),
+          config::field("bad_pixels", s.bad_pixels,
+                        "Pixels with a value that is not a finite number: refuse the cubes, or leave such "
+                        "pixels out of the statistics"),
+          config::field("wavelengths", s.wavelengths,
+                        "Of the channels, in nm; empty: those of the cubes that are trained on")};
+}
+
+bool NodeNetwork::is_trained(std::string_view node) const {
+  return is_among(unfrozen, node);
+}
+
+bool NodeNetwork::trains_any() const {
+  return std::ranges::any_of(arrays, [](const NodeArray& each) { return each.spec.is_trained; });
+}
+
+States NodeNetwork::states(const NamedArrays& parameters) const {
+  States all;
+  for (const GraphNode& node : graph.nodes) all[node.name] = {};
+  for (const NodeArray& each : arrays)
+    all[each.node].push_back({each.name, find_array(parameters, each.spec.name)});
+  return all;
+}
+
+NamedArrays NodeNetwork::parameters(const States& states) const {
+  NamedArrays all;
+  for (const NodeArray& each : arrays) {
+    const auto state = states.find(each.node);
+    if (state == states.end()) continue;
+    for (const NamedArray& array : state->second)
+      if (array.name == each.name) all.push_back({each.spec.name, array.array});
+  }
+  return all;
+}
+
+bool is_node_network(const Network& network) {
+  return network.family == node_graph_family;
+}
+
+NodeNetwork node_network(const Network& network) {
+  const auto settings = settings_as<NodeGraphSettings>(network.settings);
+  const auto cube = std::ranges::find(network.inputs, cubes_in_dataset, &ArraySpec::name);
+  if (cube == network.inputs.end() || cube->shape.size() != 3)
+    refuse("a graph of nodes reads cubes, which this network does not");
+  NodeNetwork made;
+  made.unfrozen = settings.unfrozen;
+  made.wavelengths = settings.wavelengths;
+  made.bad_pixels = settings.bad_pixels;
+  if (!made.wavelengths.empty() && std::ssize(made.wavelengths) != cube->shape[2])
+    refuse("wavelengths has {} numbers, but the cubes have {} channels", made.wavelengths.size(),
+           cube->shape[2]);
+  config::Diagnostics diagnostics("");
+  made.graph =
+      read_node_graph(as_document(settings), {-1, -1, cube->shape[2], made.wavelengths}, "", diagnostics);
+  refuse_misfits(diagnostics);
+  if (made.wavelengths.empty()) refuse_without(made.graph, "wavelengths", "the wavelengths");
+  if (std::ranges::find(network.inputs, masks_in_dataset, &ArraySpec::name) == network.inputs.end())
+    refuse_without(made.graph, "mask", "masks");
+  made.normal_classes = normal_classes_of(made.graph);
+  for (const GraphNode& node : made.graph.nodes) {
+    const std::vector<std::string> trainable = node.node->trainable();
+    for (const NamedArray& array : plain_state(node)) {
+      ParameterSpec spec{node.name + "." + array.name, array.array.type(), array.array.shape()};
+      spec.is_trained = made.is_trained(node.name) && is_among(trainable, array.name);
+      made.arrays.push_back({node.name, array.name, std::move(spec)});
+    }
+  }
+  return made;
+}
+
+NodeGraph part_leading_to(const NodeGraph& graph,
+                          const std::function<bool(const GraphNode& node)>& is_wanted) {
+  std::vector<bool> is_needed(graph.nodes.size());
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const GraphNode& node = graph.nodes[i];
+    is_needed[i] = is_needed[i] || is_wanted(node);
+    if (!is_needed[i]) continue;
+    for (const auto& [port, link] : node.sources) is_needed[link.node] = true;
+  }
+  NodeGraph part;
+  std::vector<std::size_t> places(graph.nodes.size());
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!is_needed[i]) continue;
+    places[i] = part.nodes.size();
+    part.nodes.push_back(graph.nodes[i]);
+    for (auto& [port, link] : part.nodes.back().sources) link.node = places[link.node];
+  }
+  return part;
+}
+
+EnteringCubes::EnteringCubes(const NodeNetwork& network, const Dataset& data)
+    : network_(network), cubes_(array_called(data, cubes_in_dataset)), masks_(data.find(masks_in_dataset)) {
+  if (!network.wavelengths.empty())
+    wavelengths_ = numbers({std::ssize(network.wavelengths)}, network.wavelengths);
+}
+
+void EnteringCubes::add_marks(std::int64_t row, std::span<std::uint8_t> marks) const {
+  const Array mask = cube_at(*masks_, row);
+  std::array<std::uint8_t, 256> is_marked{};
+  is_marked.fill(1);
+  if (network_.normal_classes.empty()) is_marked[0] = 0;
+  for (const std::int64_t each : network_.normal_classes)
+    if (each >= 0 && each < std::ssize(is_marked)) is_marked[static_cast<std::size_t>(each)] = 0;
+  const auto classes = mask.as<std::uint8_t>();
+  for (std::size_t i = 0; i < classes.size(); ++i) marks[i] = is_marked[classes[i]];
+}
+
+Values EnteringCubes::one(std::int64_t row) const {
+  Values values{{"cube", cube_at(cubes_, row)}};
+  if (masks_ != nullptr) {
+    Array marks = with_channels(values["cube"], 1, DType::uint8);
+    add_marks(row, marks.as<std::uint8_t>());
+    values["mask"] = std::move(marks);
+  }
+  if (!network_.wavelengths.empty()) values["wavelengths"] = wavelengths_;
+  return values;
+}
+
+Values EnteringCubes::together(std::span<const std::int64_t> rows) const {
+  Shape shape = cubes_.row_shape();
+  shape.insert(shape.begin(), std::ssize(rows));
+  Array cubes(DType::float32, shape);
+  shape.back() = 1;
+  Array marks(DType::uint8, shape);
+  const auto values = cubes.as<float>();
+  const auto marked = marks.as<std::uint8_t>();
+  const std::size_t size = values.size() / rows.size();
+  const std::size_t pixels = marked.size() / rows.size();
+  share_among_cores(std::ssize(rows), [&](std::int64_t i) {
+    const auto place = static_cast<std::size_t>(i);
+    const Array cube = cube_at(cubes_, rows[place]);
+    std::ranges::copy(cube.as<float>(), values.subspan(place * size, size).begin());
+    if (masks_ != nullptr) add_marks(rows[place], marked.subspan(place * pixels, pixels));
+  });
+  Values entering{{"cube", std::move(cubes)}};
+  if (masks_ != nullptr) entering["mask"] = std::move(marks);
+  if (!network_.wavelengths.empty()) entering["wavelengths"] = wavelengths_;
+  return entering;
+}
+
+}  // namespace stoker::nodes
