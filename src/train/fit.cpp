@@ -18,6 +18,15 @@ Notes notes_to(TrainingListener& listener) {
   return [&listener](Severity severity, const std::string& message) { listener.note(severity, message); };
 }
 
+// What is made for rows that each have one answer.
+void refuse_for_cubes(const FitConfig& config) {
+  if (config.stages.is_wanted()) refuse("stages are for classes of rows, and these are cubes");
+  if (config.ensemble.is_wanted()) refuse("an ensemble averages answers of rows, and these are cubes");
+  if (config.walk_forward.is_wanted()) refuse("walking forward is for rows in time, and these are cubes");
+  if (config.decision.chooses() || config.decision.decision_threshold != Decision{}.threshold)
+    refuse("a threshold for cubes is that of a decider among the nodes, such as BinaryDecider");
+}
+
 // A model, be it an ensemble.
 FitResult fit_one(const FitRequest& request, TrainingListener& listener, const StopSignal& stop) {
   const Notes notes = notes_to(listener);
@@ -44,6 +53,7 @@ FitResult fit(const FitRequest& request, TrainingListener& listener, const StopS
   if (request.spec.is_solved() || !form_of(family_of(request.spec), request.spec.settings).reads_cubes)
     refuse_cubes(request.training, "the model reads columns of numbers and texts");
   refuse_decision_without_rows(request.spec, request.config);
+  if (request.training.cubes) refuse_for_cubes(request.config);
   if (!request.config.walk_forward.is_wanted()) return fit_one(request, listener, stop);
   return fit_walking_forward(request, fit_one, listener, notes_to(listener), stop);
 }

@@ -113,11 +113,14 @@ PreparedData prepare(const Table& training, const Table* validation, const Prepa
 DividedRows divide_rows(const FitRequest& request, const TrainingSettings& config, const Notes& notes) {
   const Table& table = request.training;
   if (config.validation_ratio == 0) return {table, std::nullopt, request.preparation, {}};
-  // Which row has which class must be known before rows are set aside.
+  // Which row has which class must be known before rows are set aside; of cubes each pixel has its own.
   PreparationConfig settings = request.preparation;
   const InputForm form = form_of(family_of(request.spec), request.spec.settings);
-  settings.feature_columns = choose_features(table, settings, form, notes);
-  const std::vector<std::int64_t> classes = classes_of(table, settings, notes);
+  std::vector<std::int64_t> classes;
+  if (!form.reads_cubes) {
+    settings.feature_columns = choose_features(table, settings, form, notes);
+    classes = classes_of(table, settings, notes);
+  }
   SplitRows rows = validation_rows(table, classes, config);
   if (const std::string purged = purge_text(rows); !purged.empty())
     notes(Severity::info, "validation: " + purged);
@@ -275,11 +278,23 @@ void keep_validation_errors(const Table& table, const Dataset& validation, std::
 
 }  // namespace
 
+namespace {
+
+Device device_for(const Family& family, const std::string& wanted, const Notes& notes) {
+  if (!family.only_on_cpu || wanted == "cpu") return choose_device(wanted, notes);
+  if (wanted != "auto")
+    refuse("{} is trained on a CPU alone so far, and device is {}; set it to cpu or auto", family.name,
+           wanted);
+  return Device::cpu();
+}
+
+}  // namespace
+
 FitResult fit_network(const FitRequest& request, TrainingListener& listener, const Notes& notes,
                       const StopSignal& stop) {
   const TrainingSettings& training = request.spec.training;
   refuse_contradictions_of_one(training);
-  const Device device = choose_device(request.config.device, notes);
+  const Device device = device_for(family_of(request.spec), request.config.device, notes);
   std::vector<std::int64_t> held_back;
   PreparedData data = prepare_with_validation(request, training, held_back, notes);
   const DecisionConfig& decision = request.config.decision;

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "engine/class_numbers.h"
 #include "fused/cpu/experts/expert_engine.h"
+#include "fused/cpu/nodes/node_engine.h"
 #include "fused/cpu/sets/set_engine.h"
 
 namespace stoker::fused_cpu {
@@ -176,6 +177,7 @@ void FusedCpuEngine::update_entrance(Bench& bench, std::int64_t count, Gradients
 
 EngineMaker maker() {
   return {"fused", refusal, [](const EngineRequest& request) -> std::unique_ptr<Engine> {
+            if (nodes::is_node_network(request.network)) return std::make_unique<NodeEngine>(request);
             if (triangulation_shape(request.network))
               return std::make_unique<SetEngine>(request, best_kernels(), request.threads);
             if (expert_shape(request.network))

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "fused/cpu/experts/expert_engine.h"
 #include "fused/cpu/fused_cpu_engine.h"
+#include "fused/cpu/nodes/node_engine.h"
 #include "fused/cpu/sets/set_engine.h"
 
 namespace stoker::fused_cpu {
@@ -41,6 +42,7 @@ std::string refusal(const EngineRequest& request) {
   if (request.device.is_cuda()) return "it trains on a CPU";
   if (request.precision != Precision::automatic && request.precision != Precision::fp32)
     return fmt::format("it computes in fp32, not in {}", config::name_of(request.precision));
+  if (nodes::is_node_network(request.network)) return node_refusal(request);
   if (const std::optional<TriangulationShape> sets = triangulation_shape(request.network)) {
     const std::string problem = fused::refusal_of_any(request);
     return problem.empty() ? set_refusal(request, *sets) : problem;

@@ -1,0 +1,369 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+
+#include "base/random.h"
+#include "data/cubes.h"
+#include "expect_error.h"
+#include "listeners.h"
+#include "model/nodes/node_network.h"
+#include "predict/cube_scores.h"
+#include "predict/evaluate.h"
+#include "tables.h"
+#include "train/engines.h"
+#include "train/fit.h"
+#include "train/fit_network.h"
+
+// Graphs of nodes over cubes, trained as any model: statistics, gradients, what is kept and what is refused.
+namespace stoker {
+namespace {
+
+using test::RecordingListener;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr const char* detector = R"(
+nodes:
+- { name: data, type: CubeDataNode }
+- { name: scale, type: MinMaxNormalizer }
+- { name: pca, type: TrainablePCA, settings: { n_components: 3 } }
+- { name: rx, type: RXGlobal }
+- { name: logit, type: ScoreToLogit }
+- { name: decide, type: BinaryDecider }
+- { name: bce, type: AnomalyBCEWithLogits }
+- { name: straight, type: OrthogonalityLoss, settings: { weight: 0.1 } }
+- { name: metrics, type: AnomalyDetectionMetrics }
+connections:
+- { source: data.cube, target: scale.data }
+- { source: scale.normalized, target: pca.data }
+- { source: pca.projected, target: rx.data }
+- { source: rx.scores, target: logit.scores }
+- { source: logit.logits, target: decide.logits }
+- { source: logit.logits, target: bce.predictions }
+- { source: data.mask, target: bce.targets }
+- { source: pca.components, target: straight.components }
+- { source: decide.decisions, target: metrics.decisions }
+- { source: data.mask, target: metrics.targets }
+- { source: logit.logits, target: metrics.logits }
+unfrozen: [pca, logit]
+)";
+
+// Channels move together with the brightness; in a marked pixel one of them is off.
+Table some_cubes(std::int64_t count, std::int64_t channels = 6, bool has_masks = true) {
+  constexpr std::int64_t side = 8;
+  auto cubes = std::make_shared<Cubes>();
+  cubes->values = Array(DType::float32, {count, side, side, channels});
+  cubes->masks = Array(DType::uint8, {count, side, side});
+  const RandomKey key = random_key(7, Purpose::sample, 0);
+  std::uint32_t draw = 0;
+  for (std::int64_t pixel = 0; pixel < count * side * side; ++pixel) {
+    const bool is_marked = uniform(key, draw++) < 0.1;
+    const double bright = normal(key, draw++);
+    cubes->masks.as<std::uint8_t>()[static_cast<std::size_t>(pixel)] = is_marked ? 1 : 0;
+    for (std::int64_t i = 0; i < channels; ++i)
+      cubes->values.as<float>()[static_cast<std::size_t>(pixel * channels + i)] =
+          static_cast<float>(5 + bright * (1 + 0.2 * static_cast<double>(i)) + 0.3 * normal(key, draw++) +
+                             (is_marked && i == 2 ? 2 : 0));
+  }
+  for (std::int64_t i = 0; i < count; ++i) cubes->names.push_back("cube_" + std::to_string(i));
+  for (std::int64_t i = 0; i < channels; ++i) cubes->wavelengths.push_back(450 + 50 * static_cast<double>(i));
+  if (!has_masks) cubes->masks = Array();
+  find_facts(*cubes);
+  for (CubeFacts& facts : cubes->facts) facts.has_mask = has_masks;
+  return table_of_cubes(cubes);
+}
+
+ModelSpec spec_of_graph(const std::string& text) {
+  config::Diagnostics diagnostics("");
+  ModelSpec spec{"node_graph",
+                 checked_settings(family_named("node_graph"), config::parse_document(text, "graph.yaml"), "",
+                                  diagnostics),
+                 {}};
+  diagnostics.refuse_if_any();
+  spec.training.epochs = 4;
+  spec.training.batch_size = 4;
+  spec.training.learning_rate = 0.01;
+  spec.training.optimizer = Optimizer::adam;
+  return spec;
+}
+
+FitRequest request_for_cubes(const Table& table, ModelSpec spec) {
+  FitRequest request = test::request_for(table, std::move(spec));
+  request.preparation.target_column = "mask";
+  return request;
+}
+
+FitResult fitted(const Table& table, ModelSpec spec) {
+  RecordingListener listener;
+  return fit(request_for_cubes(table, std::move(spec)), listener, StopSignal{});
+}
+
+std::string refusal_of(const FitRequest& request) {
+  RecordingListener listener;
+  return test::error_of(ExitCode::wrong_request, [&] { fit(request, listener, StopSignal{}); });
+}
+
+std::string refusal_of_graph(const std::string& text) {
+  return test::error_of(ExitCode::wrong_request, [&] { spec_of_graph(text); });
+}
+
+std::string replaced(std::string text, const std::string& part, const std::string& other) {
+  const std::size_t place = text.find(part);
+  EXPECT_NE(place, std::string::npos) << part;
+  return text.replace(place, part.size(), other);
+}
+
+void expect_equal(const NamedArrays& one, const NamedArrays& other) {
+  ASSERT_EQ(one.size(), other.size());
+  for (const NamedArray& each : one) {
+    const Array& array = find_array(other, each.name);
+    ASSERT_EQ(array.shape(), each.array.shape()) << each.name;
+    EXPECT_EQ(std::memcmp(array.data(), each.array.data(), array.bytes()), 0) << each.name;
+  }
+}
+
+bool are_equal(const Array& one, const Array& other) {
+  return std::memcmp(one.data(), other.data(), one.bytes()) == 0;
+}
+
+TEST(NodeGraphTraining, LearnsStatisticsAndThenTheNodesThatAreUnfrozen) {
+  const Table table = some_cubes(10);
+  const FitResult statistics = fitted(table, spec_of_graph(replaced(detector, "unfrozen: [pca, logit]", "")));
+  EXPECT_EQ(statistics.epochs.size(), 1U);  // which is all that there is to find
+  const FitResult trained = fitted(table, spec_of_graph(detector));
+  ASSERT_EQ(trained.epochs.size(), 4U);
+  EXPECT_EQ(trained.engine, "fused");
+  EXPECT_EQ(trained.steps, 4 * 3);
+  EXPECT_LT(trained.epochs.back().record.train_loss, trained.epochs.front().record.train_loss);
+  const auto& before = statistics.model.parameters;
+  const auto& after = trained.model.parameters;
+  for (const char* frozen : {"rx.mu", "rx.cov_inv"})
+    EXPECT_TRUE(are_equal(find_array(before, frozen), find_array(after, frozen))) << frozen;
+  for (const char* unfrozen : {"pca.components", "logit.scale", "logit.bias"})
+    EXPECT_FALSE(are_equal(find_array(before, unfrozen), find_array(after, unfrozen))) << unfrozen;
+}
+
+TEST(NodeGraphTraining, ReportsEachLossAndTheirSum) {
+  ModelSpec spec = spec_of_graph(detector);
+  spec.training.validation_ratio = 0.2;
+  const FitResult result = fitted(some_cubes(10), spec);
+  for (const EpochReport& epoch : result.epochs) {
+    double trained = 0, validated = 0;
+    for (const NamedValue& each : epoch.record.values)
+      (each.name.starts_with("train_") ? trained : validated) += each.value;
+    EXPECT_EQ(epoch.record.values.size(), 4U);
+    EXPECT_NEAR(trained, epoch.record.train_loss, 1e-9);
+    EXPECT_NEAR(validated, epoch.record.validation_loss.value(), 1e-9);
+  }
+}
+
+// RX of a channel that others do not explain finds what is off; what is learnt makes it no worse.
+TEST(NodeGraphTraining, FindsWhatStandsOut) {
+  ModelSpec spec = spec_of_graph(replaced(detector, "n_components: 3", "n_components: 6"));
+  spec.training.epochs = 10;
+  const Model model = fitted(some_cubes(20), spec).model;
+  const Evaluation evaluation = evaluate(model, some_cubes(8));
+  EXPECT_GT(evaluation.metric("average_precision").value(), 0.6);
+  EXPECT_EQ(evaluation.rows, 8);
+  const auto* confusion = evaluation.chart<ConfusionMatrix>();
+  ASSERT_NE(confusion, nullptr);
+  const std::vector<std::int64_t>& counts = confusion->counts;
+  EXPECT_EQ(counts[0] + counts[1] + counts[2] + counts[3], 8 * 64);
+  const auto share = [](std::int64_t part, std::int64_t rest) {
+    return part + rest == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(part + rest);
+  };
+  EXPECT_NEAR(evaluation.metric("precision").value(), share(counts[3], counts[1]), 1e-6);
+  EXPECT_NEAR(evaluation.metric("recall").value(), share(counts[3], counts[2]), 1e-6);
+}
+
+// A graph without metrics has the same ones as one that asks for them.
+TEST(NodeGraphTraining, IsMeasuredWithoutMetricNodesToo) {
+  std::string plain = replaced(detector, "- { name: metrics, type: AnomalyDetectionMetrics }\n", "");
+  for (const char* line : {"- { source: decide.decisions, target: metrics.decisions }\n",
+                           "- { source: data.mask, target: metrics.targets }\n",
+                           "- { source: logit.logits, target: metrics.logits }\n"})
+    plain = replaced(plain, line, "");
+  const Table table = some_cubes(6);
+  const Evaluation with_node = evaluate(fitted(table, spec_of_graph(detector)).model, table);
+  const Evaluation without = evaluate(fitted(table, spec_of_graph(plain)).model, table);
+  EXPECT_EQ(with_node.metrics.size(), 5U);
+  EXPECT_EQ(without.metrics, with_node.metrics);
+}
+
+// Behind a unit norm nothing is affine any more, so that batches go node by node.
+TEST(NodeGraphTraining, GoesOnExactlyWhereItStopped) {
+  const std::string node_by_node =
+      replaced(replaced(detector, "type: MinMaxNormalizer", "type: PerPixelUnitNorm"), "n_components: 3",
+               "n_components: 2");
+  const Table table = some_cubes(9);
+  for (const std::string& graph : {std::string(detector), node_by_node}) {
+    const TemporaryFolder folder;
+    ModelSpec spec = spec_of_graph(graph);
+    spec.training.validation_ratio = 0.2;
+    spec.training.optimizer = Optimizer::adamw;
+    spec.training.max_grad_norm = 0.5;
+    spec.training.schedule = Schedule::plateau;  // by which every epoch is a chunk of its own
+    FitRequest request = request_for_cubes(table, spec);
+    RecordingListener listener;
+    const FitResult whole = fit(request, listener, StopSignal{});
+    request.checkpoints = folder.path();
+    // It stops after the first epoch.
+    class Interrupting : public RecordingListener {
+     public:
+      explicit Interrupting(StopSignal& stop) : stop_(stop) {}
+      void advanced(std::int64_t, std::int64_t, double) override { stop_.interrupt(); }
+
+     private:
+      StopSignal& stop_;
+    };
+    StopSignal stop;
+    Interrupting interrupting(stop);
+    test::error_of(ExitCode::interrupted, [&] { fit(request, interrupting, stop); });
+    request.resume = true;
+    const FitResult resumed = fit(request, listener, StopSignal{});
+    expect_equal(resumed.model.parameters, whole.model.parameters);
+    ASSERT_EQ(resumed.epochs.size(), whole.epochs.size());
+    for (std::size_t i = 0; i < whole.epochs.size(); ++i)
+      EXPECT_EQ(resumed.epochs[i].record.train_loss, whole.epochs[i].record.train_loss);
+  }
+}
+
+// In the middle of an epoch, too.
+TEST(NodeGraphTraining, HasAllOfItselfInItsState) {
+  const Table table = some_cubes(9);
+  ModelSpec spec = spec_of_graph(detector);
+  spec.training.batch_size = 2;
+  const FitRequest wanted = request_for_cubes(table, spec);
+  const PreparedData data =
+      prepare(table, nullptr, wanted.preparation, form_of(family_of(spec), spec.settings), no_notes());
+  const EngineRequest request = engine_request(spec, data, Device::cpu(), wanted.config);
+  const EngineMaker& maker = choose_engine(engines(), EngineChoice::automatic, std::nullopt, request);
+  const std::vector<float> rates{0.01F, 0.02F, 0.03F, 0.02F, 0.01F, 0.02F, 0.01F, 0.005F};
+  const auto whole = maker.make(request);
+  const ChunkResult at_once = whole->run({0, rates});
+  const auto first = maker.make(request);
+  first->run({0, {rates.begin(), rates.begin() + 3}});
+  const auto second = maker.make(request);
+  second->restore(first->state());
+  const ChunkResult rest = second->run({3, {rates.begin() + 3, rates.end()}});
+  expect_equal(second->state(), whole->state());
+  ASSERT_EQ(at_once.finished_epochs.size(), 1U);
+  ASSERT_EQ(rest.finished_epochs.size(), 1U);
+  EXPECT_EQ(rest.finished_epochs[0].train_loss, at_once.finished_epochs[0].train_loss);
+  EXPECT_EQ(rest.finished_epochs[0].values[0].value, at_once.finished_epochs[0].values[0].value);
+}
+
+TEST(NodeGraphTraining, KeepsItsModelInAFolder) {
+  const Table table = some_cubes(6);
+  const Model model = fitted(table, spec_of_graph(detector)).model;
+  const TemporaryFolder folder;
+  save_model(model, folder.path() / "model");
+  const Model read = load_model(folder.path() / "model");
+  expect_equal(read.parameters, model.parameters);
+  EXPECT_EQ(evaluate(read, table).metrics, evaluate(model, table).metrics);
+}
+
+// Logits and the mask of the cube itself, in the order of the rows.
+TEST(NodeGraphTraining, ScoresCubesOfAnySize) {
+  const Model model = fitted(some_cubes(6), spec_of_graph(detector)).model;
+  const Table table = take_rows(some_cubes(6, 6, false), {4, 1});
+  std::vector<std::int64_t> rows;
+  score_cubes(model, table, [&](std::int64_t row, const CubeScores& found) {
+    rows.push_back(row);
+    EXPECT_EQ(found.scores.shape(), (Shape{8, 8}));
+    ASSERT_EQ(found.marks.shape(), (Shape{8, 8}));
+    for (std::size_t i = 0; i < 64; ++i)
+      EXPECT_EQ(found.marks.as<std::uint8_t>()[i] != 0, found.scores.as<float>()[i] >= 0);
+  });
+  EXPECT_EQ(rows, (std::vector<std::int64_t>{0, 1}));
+}
+
+// The centre of Deep SVDD follows the batches, and temperatures fall from epoch to epoch.
+TEST(NodeGraphTraining, KeepsWhatFollowsWithoutAGradient) {
+  const Model model = fitted(some_cubes(6, 6, false), spec_of_graph(R"(
+nodes:
+- { name: data, type: CubeDataNode }
+- { name: select, type: SoftChannelSelector, settings: { n_select: 3, temperature_init: 4, temperature_decay: 0.5, temperature_min: 0.1 } }
+- { name: project, type: DeepSVDDProjection, settings: { rep_dim: 4, hidden: 8 } }
+- { name: centre, type: DeepSVDDCenterTracker, settings: { alpha: 0.5 } }
+- { name: scores, type: DeepSVDDScores }
+- { name: loss, type: DeepSVDDSoftBoundaryLoss }
+connections:
+- { source: data.cube, target: select.data }
+- { source: select.selected, target: project.data }
+- { source: project.embeddings, target: centre.embeddings }
+- { source: project.embeddings, target: scores.embeddings }
+- { source: centre.center, target: scores.center }
+- { source: project.embeddings, target: loss.embeddings }
+- { source: centre.center, target: loss.center }
+unfrozen: [select, project, loss]
+)"))
+                          .model;
+  EXPECT_FLOAT_EQ(find_array(model.parameters, "select.temperature").as<float>()[0], 0.5F);  // 4 × 0.5³
+  const Evaluation evaluation = evaluate(model, some_cubes(4));
+  EXPECT_EQ(evaluation.metrics.size(), 1U);  // nothing decides
+  EXPECT_TRUE(evaluation.metric("average_precision"));
+}
+
+TEST(NodeGraphTraining, CountsTheClassesThatAreNormal) {
+  const Table table = some_cubes(6);
+  const std::string all_normal = replaced(detector, "type: CubeDataNode }",
+                                          "type: CubeDataNode, settings: { normal_class_ids: [0, 1] } }");
+  const auto* confusion_of_none = [&] {
+    static Evaluation evaluation;
+    evaluation = evaluate(fitted(table, spec_of_graph(all_normal)).model, table);
+    return evaluation.chart<ConfusionMatrix>();
+  }();
+  EXPECT_EQ(confusion_of_none->counts[2] + confusion_of_none->counts[3], 0);
+}
+
+TEST(NodeGraphTraining, RefusesGraphsThatCannotBe) {
+  EXPECT_THAT(refusal_of_graph(replaced(detector, "RXGlobal", "RXGlobe")),
+              AllOf(HasSubstr("nodes.3"), HasSubstr("did you mean RXGlobal")));
+  EXPECT_THAT(
+      refusal_of_graph(replaced(detector, "source: rx.scores, target: logit.scores",
+                                "source: pca.projected, target: logit.scores")),
+      AllOf(HasSubstr("gives float32 [any, any, any, 3]"), HasSubstr("takes float32 [any, any, any, 1]")));
+  EXPECT_THAT(refusal_of_graph(replaced(detector, "[pca, logit]", "[pcb]")), HasSubstr("did you mean pca"));
+  EXPECT_THAT(refusal_of_graph(replaced(detector, "[pca, logit]", "[scale]")), HasSubstr("nothing to train"));
+  EXPECT_THAT(refusal_of_graph("nodes: []"), HasSubstr("a list of nodes is needed"));
+}
+
+TEST(NodeGraphTraining, RefusesWhatTheCubesDoNotAllow) {
+  const Table table = some_cubes(6);
+  const auto with = [&](const std::string& part, const std::string& other) {
+    return refusal_of(request_for_cubes(table, spec_of_graph(replaced(detector, part, other))));
+  };
+  EXPECT_THAT(with("n_components: 3", "n_components: 7"), AllOf(HasSubstr("7"), HasSubstr("6 channels")));
+  FitRequest other_target = request_for_cubes(table, spec_of_graph(detector));
+  other_target.preparation.target_column = "masked_pixels";
+  EXPECT_THAT(refusal_of(other_target), HasSubstr("target_column: mask"));
+  FitRequest on_gpu = request_for_cubes(table, spec_of_graph(detector));
+  on_gpu.config.device = "cuda";
+  EXPECT_THAT(refusal_of(on_gpu), HasSubstr("on a CPU alone"));
+  const Table unmarked = some_cubes(6, 6, false);
+  EXPECT_THAT(refusal_of(request_for_cubes(unmarked, spec_of_graph(detector))), HasSubstr("come without"));
+  const Model model = fitted(table, spec_of_graph(detector)).model;
+  EXPECT_THAT(test::error_of(ExitCode::wrong_request, [&] { evaluate(model, some_cubes(2, 5)); }),
+              AllOf(HasSubstr("6 channels"), HasSubstr("5 channels")));
+}
+
+// The third component is the same as the second, so that their covariance has no inverse.
+TEST(NodeGraphTraining, RefusesASingularCovariance) {
+  const Table table = some_cubes(4);
+  const std::string singular =
+      replaced(replaced(detector, "- { name: scale, type: MinMaxNormalizer }",
+                        "- { name: scale, type: PerPixelUnitNorm }"),
+               "- { name: rx, type: RXGlobal }", "- { name: rx, type: RXGlobal, settings: { eps: 0 } }");
+  auto flat = std::make_shared<Cubes>(*table.cubes);
+  flat->values = flat->values.clone();
+  std::ranges::fill(flat->values.as<float>(), 2.0F);
+  find_facts(*flat);
+  for (CubeFacts& facts : flat->facts) facts.has_mask = true;
+  EXPECT_THAT(refusal_of(request_for_cubes(table_of_cubes(flat), spec_of_graph(singular))),
+              AllOf(HasSubstr("rx"), HasSubstr("eps")));
+}
+
+}  // namespace
+}  // namespace stoker
