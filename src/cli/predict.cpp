@@ -1,5 +1,8 @@
+#include <algorithm>
+#include <cctype>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -14,11 +17,15 @@
 #include "cli/reading_settings.h"
 #include "cli/slower_flag.h"
 #include "cli/terminal.h"
+#include "data/cube_rows.h"
+#include "data/cubes.h"
+#include "data/cubes_files.h"
 #include "data/join_as_of.h"
 #include "data/kept_downloads.h"
 #include "data/set_columns.h"
 #include "data/source.h"
 #include "data/split_from_time.h"
+#include "predict/cube_scores.h"
 #include "predict/gaps.h"
 #include "predict/intervals.h"
 #include "predict/predictions.h"
@@ -127,13 +134,85 @@ Intervals intervals_of(const PredictCommand& command, const Model& model, const 
   return predict_updated_intervals(model, windows, take_rows(answered, are_new), share);
 }
 
+// What is said of each cube in a line.
+struct ScoredCube {
+  std::string name;
+  std::optional<std::int64_t> marked;
+  float highest = 0;
+};
+
+std::string text_of(const std::vector<ScoredCube>& cubes) {
+  std::string text = "cube,marked_pixels,highest_score\n";
+  for (const ScoredCube& each : cubes)
+    text += fmt::format("{},{},{:.6g}\n", each.name, each.marked ? fmt::format("{}", *each.marked) : "",
+                        each.highest);
+  return text;
+}
+
+nlohmann::json json_of(const std::vector<ScoredCube>& cubes) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const ScoredCube& each : cubes) {
+    list.push_back({{"cube", each.name}, {"highest_score", each.highest}});
+    if (each.marked) list.back()["marked_pixels"] = *each.marked;
+  }
+  return list;
+}
+
+// The name of a cube as that of a file in one folder, other than those before.
+std::string name_for_file(std::string name, std::set<std::string>& before) {
+  for (char& each : name)
+    if (std::isalnum(static_cast<unsigned char>(each)) == 0 && each != '-' && each != '.') each = '_';
+  if (name.starts_with('.')) name.front() = '_';
+  std::string own = name;
+  for (int number = 2; !before.insert(own).second; ++number) own = fmt::format("{}_{}", name, number);
+  return own;
+}
+
+void refuse_flags_of_rows(const PredictCommand& command) {
+  const bool is_any = command.interval || command.include_features || command.every_window ||
+                      !command.new_from.empty() || !command.slower.empty();
+  if (is_any)
+    refuse(
+        "the model scores the pixels of cubes: --interval, --include-features, --every-window, --new-from "
+        "and --slower are for rows");
+  if (!command.output.empty() && std::filesystem::exists(command.output) &&
+      !std::filesystem::is_directory(command.output))
+    refuse("--output {} is a file, but of cubes there are several files to write; give a folder",
+           command.output);
+}
+
+// Files NAME_scores.npy and, where pixels are marked, NAME_marks.npy of each cube.
+ExitCode predict_cubes(const PredictCommand& command, const Model& model) {
+  refuse_flags_of_rows(command);
+  const Table table = read_tables(command, model).front();
+  refuse_other_cubes(table, *model.preparation.cubes());
+  if (!command.output.empty()) std::filesystem::create_directories(command.output);
+  std::vector<ScoredCube> cubes;
+  std::set<std::string> names;
+  score_cubes(model, table, [&](std::int64_t row, const CubeScores& found) {
+    const std::string& name = table.cubes->names.at(static_cast<std::size_t>(cube_of(table, row)));
+    ScoredCube cube{name_for_file(name, names), std::nullopt, std::ranges::max(found.scores.as<float>())};
+    if (!found.marks.empty())
+      cube.marked = found.marks.size() - std::ranges::count(found.marks.as<std::uint8_t>(), 0);
+    if (!command.output.empty()) {
+      const std::filesystem::path folder = command.output;
+      write_npy(found.scores, folder / (cube.name + "_scores.npy"));
+      if (cube.marked) write_npy(found.marks, folder / (cube.name + "_marks.npy"));
+    }
+    cubes.push_back(std::move(cube));
+  });
+  if (command.json)
+    print_json({{"cubes", json_of(cubes)}, {"output", command.output}});
+  else if (command.output.empty())
+    print(text_of(cubes));
+  else
+    print(fmt::format("{}: scores of {}\n", command.output, counted(cubes.size(), "cube")));
+  return ExitCode::done;
+}
+
 ExitCode predict_and_show(const PredictCommand& command) {
   if (command.json && command.include_features && command.output.empty()) {
     refuse("--json prints only predictions; to have the input columns too, add --output FILE");
-  }
-  if (std::filesystem::is_directory(command.output)) {
-    refuse("--output {} is a folder; give a file, or --runs DIR for the folder to look for runs in",
-           command.output);
   }
   if (command.interval && !(*command.interval > 0 && *command.interval < 100))
     refuse("--interval {} is not a percentage between 0 and 100; use, for example, 90", *command.interval);
@@ -141,9 +220,14 @@ ExitCode predict_and_show(const PredictCommand& command) {
     refuse("--interval {} is less than one percent; for {:.4g} % of the values use {:.4g}", *command.interval,
            100 * *command.interval, 100 * *command.interval);
   const Model model = load_model(model_named(command.model, command.runs));
+  if (model.preparation.cubes() != nullptr) return predict_cubes(command, model);
   if (command.interval) {
     const std::string problem = problem_with_intervals(model, *command.interval / 100);
     if (!problem.empty()) refuse("--interval {}: {}", *command.interval, problem);
+  }
+  if (std::filesystem::is_directory(command.output)) {
+    refuse("--output {} is a folder; give a file, or --runs DIR for the folder to look for runs in",
+           command.output);
   }
   const WindowsConfig* windows = model.preparation.windows();
   if (command.every_window && windows == nullptr)
@@ -203,8 +287,10 @@ Action declare_predict(CLI::App& app) {
                  "File, - (standard input), URL, name of a variable that holds the address of a database, or "
                  "sample:NAME, with the columns that the model needs")
       ->required();
-  app.add_option("--output,--out", command->output,
-                 "File to write: .csv, .tsv, .parquet, .arrow, .feather; without it, CSV is printed");
+  app.add_option(
+      "--output,--out", command->output,
+      "File to write: .csv, .tsv, .parquet, .arrow, .feather; without it, CSV is printed. Of cubes a "
+      "folder, for the scores and marks of each as npy");
   app.add_flag("--include-features", command->include_features,
                "Put the columns of DATA before the predictions");
   app.add_flag("--every-window", command->every_window,
@@ -233,7 +319,8 @@ Action declare_predict(CLI::App& app) {
       "  stoker predict latest new_houses.csv\n"
       "  stoker predict runs/2026-11-15_10-20-30_houses/model new.parquet --output prices.csv "
       "--include-features\n"
-      "  stoker predict latest quarters.csv --slower h1=hours.csv --slower h4=four_hours.csv");
+      "  stoker predict latest quarters.csv --slower h1=hours.csv --slower h4=four_hours.csv\n"
+      "  stoker predict latest cubes:flights --out scores");
   return [command] { return predict_and_show(*command); };
 }
 

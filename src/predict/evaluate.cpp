@@ -16,6 +16,7 @@
 #include "data/windows.h"
 #include "predict/calibration.h"
 #include "predict/certainty.h"
+#include "predict/cube_scores.h"
 #include "predict/positions.h"
 #include "predict/predictions.h"
 
@@ -317,6 +318,7 @@ void evaluate_numbers(const Model& model, const Table& table, const Notes& notes
 
 Evaluation evaluate_rows(const Model& model, const Table& whole_table, const Notes& notes,
                          std::span<const Metric> wanted, bool judged) {
+  if (model.preparation.cubes() != nullptr) return evaluate_cubes(model, whole_table);
   Evaluation evaluation;
   evaluation.task = model.preparation.task();
   evaluation.target = model.preparation.target_column();

@@ -40,6 +40,10 @@ void add_importance(const Model& model, const Table& table, const EvaluateSettin
                     const Notes& notes, const StopSignal& stop, Evaluation& evaluation) {
   const Metric* metric = evaluation.metrics.empty() ? nullptr : find_metric(evaluation.metrics.front().first);
   if (metric == nullptr) return;
+  if (model.preparation.cubes() != nullptr) {
+    notes(Severity::info, "importance is left out: it is that of columns, and the model reads cubes");
+    return;
+  }
   const std::size_t columns = model.preparation.columns().size();
   if (columns > most_columns_to_shuffle) {
     notes(Severity::warning, fmt::format("importance is left out: the model reads {} columns, and the "
@@ -66,7 +70,8 @@ void add_importance(const Model& model, const Table& table, const EvaluateSettin
 
 // What a picture of the evaluation shows.
 nlohmann::json chart_of(const Evaluation& evaluation) {
-  nlohmann::json chart = to_json(evaluation.charts.front());
+  nlohmann::json chart = evaluation.charts.empty() ? nlohmann::json::object()  // nothing decides
+                                                   : to_json(evaluation.charts.front());
   chart["target"] = evaluation.target;
   return chart;
 }

@@ -1,11 +1,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/trace.h"
+#include "data/cubes.h"
 #include "data/target_column.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
 #include "pipeline/cards/train_settings.h"
 #include "pipeline/training_report.h"
+#include "predict/cube_scores.h"
 #include "predict/evaluate.h"
 #include "predict/even_rows.h"
 #include "train/fit.h"
@@ -18,6 +20,19 @@ namespace {
 
 // How well a model fits what it has seen is clear from fewer than all.
 constexpr std::int64_t most_rows_to_measure = 50'000;
+
+constexpr std::int64_t most_cubes_to_measure = 16;
+
+// Cubes that nothing is marked in may be trained on, but there is nothing to compare with.
+Evaluation measured_on(const Model& model, const Table& trained_on) {
+  if (!trained_on.cubes) return stoker::evaluate(model, even_rows(trained_on, most_rows_to_measure));
+  if (trained_on.cubes->has_masks())
+    return evaluate_cubes(model, even_rows(trained_on, most_cubes_to_measure));
+  Evaluation nothing;
+  nothing.task = model.preparation.task();
+  nothing.target = model.preparation.target_column();
+  return nothing;
+}
 
 bool names_a_device(const std::string& text) {
   if (text == "auto" || text == "cpu" || text == "cuda") return true;
@@ -77,8 +92,7 @@ PortValues train_model(const CardContext& context) {
   context.work_returned();
   const Traced measuring(TraceKind::training, "measuring on training rows");
   const Table trained_on = rows_of_kept_model(training, settings.fit.walk_forward);
-  const Evaluation on_training_rows =
-      stoker::evaluate(result.model, even_rows(trained_on, most_rows_to_measure));
+  const Evaluation on_training_rows = measured_on(result.model, trained_on);
   return {{"trained_model", std::make_shared<const Model>(result.model)},
           {"train_metrics", std::make_shared<const nlohmann::json>(
                                 training_report(result, trained_on.rows(), on_training_rows))}};

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "data/table.h"
+#include "device/array.h"
+#include "model/model.h"
+#include "predict/evaluation.h"
+
+// What a model says of the pixels of cubes, and how good that is.
+namespace stoker {
+
+struct CubeScores {
+  Array scores;  // float32 [height, width], the higher the more a pixel stands out
+  Array marks;   // uint8 [height, width]; empty where the graph decides nothing and its scores are no logits
+};
+
+// Cube by cube, in the order of the rows. Masks are not looked at.
+void score_cubes(const Model& model, const Table& table,
+                 const std::function<void(std::int64_t row, const CubeScores& scores)>& take);
+
+// Over the pixels of all cubes together: what the metric nodes of the graph say; without one, precision,
+// recall, F1, IoU and average precision of what stands out. Refuses cubes without masks.
+Evaluation evaluate_cubes(const Model& model, const Table& table);
+
+}  // namespace stoker
