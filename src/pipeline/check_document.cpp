@@ -49,7 +49,7 @@ void check_value(const Value& written, const std::filesystem::path& folder, cons
     checked.sweep = read_sweep(written, std::string(name_of_text), folder, types, diagnostics);
     return;
   }
-  const Value value = is_seed_form(written) ? from_seed_form(written, types, diagnostics) : written;
+  const Value value = in_todays_form(written, types, diagnostics);
   Document document = read_document(value, types, diagnostics);
   if (!diagnostics.empty()) return;
   finish_reading(document, "", folder);

@@ -16,6 +16,7 @@
 #include "pipeline/seed_form.h"
 #include "pipeline/space.h"
 #include "pipeline/training_card.h"
+#include "pipeline/trainrun_form.h"
 #include "train/variants.h"
 
 namespace stoker {
@@ -311,7 +312,7 @@ void finish_reading(Document& document, const std::string& file_name, const std:
 Document read_document(const Value& written, const std::string& file_name,
                        const std::filesystem::path& folder, const CardTypes& types) {
   Diagnostics diagnostics(file_name);
-  Value value = is_seed_form(written) ? from_seed_form(written, types, diagnostics) : written;
+  Value value = in_todays_form(written, types, diagnostics);
   for (const auto& [path, line] : take_space_out(value)) {
     diagnostics.add(
         line, path,
@@ -328,7 +329,8 @@ Document load_pipeline(const std::filesystem::path& path, const std::vector<std:
                        const CardTypes& types) {
   Value value = config::load_document(path);
   Diagnostics diagnostics(path.string());
-  if (!assignments.empty() && is_seed_form(value)) value = from_seed_form(value, types, diagnostics);
+  if (is_trainrun_form(value)) value = with_files_of_trainrun(std::move(value), path);
+  if (!assignments.empty()) value = in_todays_form(value, types, diagnostics);
   diagnostics.refuse_if_any();
   for (const std::string& assignment : assignments) {
     refuse_unknown_card(value, assignment);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "config/quote.h"
 #include "pipeline/card.h"
+#include "pipeline/trainrun_form.h"
 
 namespace stoker {
 namespace {
@@ -190,6 +191,11 @@ bool is_seed_form(const Value& document) {
 
 Value from_seed_form(const Value& document, const CardTypes& types, Diagnostics& diagnostics) {
   return SeedForm(document, types, diagnostics).converted();
+}
+
+Value in_todays_form(const Value& document, const CardTypes& types, Diagnostics& diagnostics) {
+  if (is_trainrun_form(document)) return from_trainrun_form(document, diagnostics);
+  return is_seed_form(document) ? from_seed_form(document, types, diagnostics) : document;
 }
 
 }  // namespace stoker

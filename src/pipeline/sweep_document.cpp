@@ -156,7 +156,7 @@ SweepDocument read_sweep(const Value& written, const std::string& file_name,
                          const std::filesystem::path& folder, const CardTypes& types,
                          Diagnostics& diagnostics) {
   SweepDocument sweep;
-  sweep.value = is_seed_form(written) ? from_seed_form(written, types, diagnostics) : written;
+  sweep.value = in_todays_form(written, types, diagnostics);
   sweep.file_name = file_name;
   sweep.space = read_space(sweep.value, types, diagnostics);
   Diagnostics said_below("");  // when the document is read

@@ -1,0 +1,190 @@
+#include <cmath>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "pipeline/seed_form.h"
+#include "pipeline/trainrun_form.h"
+#include "pipeline/watchers.h"
+
+// Graphs of nodes over cubes, from a document to its run folder.
+namespace stoker {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+
+const std::filesystem::path examples_folder = std::filesystem::path(STOKER_SOURCE_DIR) / "examples";
+
+constexpr const char* trainrun = R"(
+name: lentils
+pipeline:
+  metadata: { name: RX }
+  nodes:
+  - { name: data, class_name: cuvis_ai.node.data.CubeDataNode }
+  - { name: MinMax, class_name: cuvis_ai.node.normalization.MinMaxNormalizer, hparams: { eps: 1.0e-6 } }
+  - { name: pca, class_name: cuvis_ai.node.pca.TrainablePCA, hparams: { n_components: 3 } }
+  - { name: RXGlobal, class_name: cuvis_ai.anomaly.rx_detector.RXGlobal }
+  - { name: logit, class_name: cuvis_ai.anomaly.rx_logit_head.ScoreToLogit }
+  - { name: bce, class_name: cuvis_ai.training.losses.AnomalyBCEWithLogits }
+  - { name: straight, class_name: cuvis_ai.training.losses.OrthogonalityLoss }
+  - { name: monitor, class_name: cuvis_ai.node.monitor.TensorBoardMonitorNode }
+  connections:
+  - { source: data.outputs.cube, target: MinMax.inputs.data }
+  - { source: MinMax.outputs.normalized, target: pca.inputs.data }
+  - { source: pca.outputs.projected, target: RXGlobal.inputs.data }
+  - { source: pca.outputs.components, target: straight.inputs.components }
+  - { source: RXGlobal.outputs.scores, target: logit.inputs.scores }
+  - { source: logit.outputs.logits, target: bce.inputs.predictions }
+  - { source: data.outputs.mask, target: bce.inputs.targets }
+data:
+  path: cubes
+  annotation_json_path: marks.json
+  train_ids: [0, 1, 2, 3, 4, 5]
+  val_ids: [6, 7]
+  test_ids: [8, 9]
+  batch_size: 2
+  processing_mode: Reflectance
+training:
+  seed: 7
+  trainer:
+    max_epochs: 3
+    accelerator: gpu
+    devices: 1
+    precision: 16-mixed
+    gradient_clip_val: 1.0
+    callbacks:
+      early_stopping: [{ monitor: val/bce, patience: 4, min_delta: 1.0e-6, mode: min }]
+      checkpoint: { monitor: metrics_anomaly/iou, save_top_k: 2 }
+  optimizer: { name: adamw, lr: 0.002, weight_decay: 0.01, betas: [0.9, 0.999] }
+  scheduler: { name: reduce_on_plateau, monitor: bce, factor: 0.5, patience: 5, min_lr: 1.0e-6 }
+unfreeze_nodes: [pca, logit]
+freeze_nodes: []
+loss_nodes: [bce]
+metric_nodes: []
+output_dir: outputs/lentils
+)";
+
+const config::Value& at(const config::Value& value, std::initializer_list<const char*> path) {
+  const config::Value* found = &value;
+  for (const char* key : path) {
+    found = found->find(key);
+    if (found == nullptr) throw std::runtime_error(fmt::format("there is no {}", key));
+  }
+  return *found;
+}
+
+// The seed's benchmark with few cubes.
+TEST(SpectralRun, TrainsAndMeasuresTheExample) {
+  const TemporaryFolder folder;
+  const Document document = load_pipeline(
+      examples_folder / "spectral_stress.yaml",
+      {"cards.load.config.sample_rows=10", "cards.model.config.epochs=2", "cards.model.config.batch_size=4"});
+  const Watched run = run_watched(document, options_in(folder.path()));
+  const Evaluation& evaluation = run.summary.evaluations.at(0).second;
+  EXPECT_EQ(evaluation.rows, 2);
+  for (const char* name : {"average_precision", "precision", "recall", "f1_score", "iou"})
+    EXPECT_TRUE(std::isfinite(evaluation.metric(name).value_or(NAN))) << name;
+  EXPECT_GT(evaluation.metric("average_precision").value(), 0.1);  // marked pixels are one in 200
+  EXPECT_TRUE(std::filesystem::exists(run.watcher.run_folder / "report.html"));
+  EXPECT_TRUE(std::filesystem::exists(run.watcher.run_folder / "model" / "model.safetensors"));
+}
+
+TEST(SpectralRun, TellsWhatIsWrongWithAGraphBeforeAnythingRuns) {
+  const auto refusal = [](const std::string& assignment) {
+    try {
+      load_pipeline(examples_folder / "spectral_stress.yaml", {assignment});
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing was refused");
+  };
+  EXPECT_THAT(refusal("cards.model.config.unfrozen=[rx_global]"), HasSubstr("there is no node 'rx_global'"));
+  EXPECT_THAT(refusal("cards.model.config.nodes.2.type=TrainablePCB"),
+              AllOf(HasSubstr("cards.model.config.nodes.2"), HasSubstr("did you mean TrainablePCA")));
+  EXPECT_THAT(refusal("cards.model.config.connections.4.source=second_pca.projected"),
+              AllOf(HasSubstr("cards.model.config.connections.4"), HasSubstr("[any, any, any, 10]"),
+                    HasSubstr("[any, any, any, 1]")));
+}
+
+TEST(TrainrunForm, BecomesCardsWithTheSameSettings) {
+  config::Diagnostics diagnostics("");
+  const config::Value read = config::parse_document(trainrun, "trainrun.yaml");
+  ASSERT_TRUE(is_trainrun_form(read));
+  const config::Value document = from_trainrun_form(read, diagnostics);
+  EXPECT_TRUE(diagnostics.empty()) << diagnostics.text();
+  const config::Value& model = at(document, {"cards", "model", "config"});
+  const auto number = [&](const char* key) { return *at(model, {key}).get_if<double>(); };
+  EXPECT_EQ(*at(model, {"epochs"}).get_if<std::int64_t>(), 3);
+  EXPECT_EQ(*at(model, {"batch_size"}).get_if<std::int64_t>(), 2);
+  EXPECT_EQ(*at(model, {"optimizer"}).get_if<std::string>(), "adamw");
+  EXPECT_EQ(number("learning_rate"), 0.002);
+  EXPECT_EQ(number("max_grad_norm"), 1);
+  EXPECT_EQ(*at(model, {"schedule"}).get_if<std::string>(), "plateau");
+  EXPECT_EQ(number("step_factor"), 0.5);
+  EXPECT_EQ(*at(model, {"early_stopping_patience"}).get_if<std::int64_t>(), 4);
+  EXPECT_EQ(number("validation_ratio"), 0.25);
+  EXPECT_EQ(at(model, {"nodes"}).get_if<config::Value::List>()->size(), 7U);  // straight is no loss of it
+  EXPECT_EQ(*at(document, {"cards", "train", "config", "keep_best"}).get_if<std::int64_t>(), 2);
+  EXPECT_EQ(*at(document, {"cards", "split", "config", "test_ratio"}).get_if<double>(), 0.2);
+  EXPECT_EQ(*at(document, {"cards", "load", "config", "path"}).get_if<std::string>(), "cubes");
+  std::string notes;
+  for (const std::string& note : diagnostics.notes()) notes += note + "\n";
+  EXPECT_THAT(notes, AllOf(HasSubstr("training.trainer.precision"), HasSubstr("training.trainer.devices"),
+                           HasSubstr("straight is left out"), HasSubstr("output_dir")));
+}
+
+TEST(TrainrunForm, IsADocumentThatCanBeRead) {
+  const Document document =
+      read_document(config::parse_document(trainrun, "trainrun.yaml"), "trainrun.yaml", ".");
+  EXPECT_EQ(document.name, "lentils");
+  EXPECT_EQ(document.cards.size(), 5U);
+}
+
+// The graph in a file of its own, and data in one that `defaults` names.
+TEST(TrainrunForm, FindsItsOtherFiles) {
+  const TemporaryFolder folder;
+  const std::string text = trainrun;
+  const std::size_t graph = text.find("  metadata"), data = text.find("data:\n"),
+                    rest = text.find("training:\n");
+  const auto shifted = [](const std::string& block) {
+    std::string lines;
+    for (std::size_t place = 0; place < block.size();) {
+      const std::size_t end = block.find('\n', place);
+      lines += block.substr(place + 2, end - place - 1);
+      place = end + 1;
+    }
+    return lines;
+  };
+  std::filesystem::create_directories(folder.path() / "trainrun");
+  std::filesystem::create_directories(folder.path() / "data");
+  write_file(folder.path() / "rx.yaml", shifted(text.substr(graph, data - graph)));
+  write_file(folder.path() / "data" / "lentils.yaml", shifted(text.substr(data + 6, rest - data - 6)));
+  write_file(
+      folder.path() / "trainrun" / "rx.yaml",
+      "defaults:\n- /data@data: lentils\nname: lentils\npipeline: ../rx.yaml\ndata: { batch_size: 3 }\n" +
+          text.substr(rest));
+  const Document document = load_pipeline(folder.path() / "trainrun" / "rx.yaml");
+  for (const Card& card : document.cards) {
+    if (card.id == "model") {
+      EXPECT_EQ(*card.config.find("batch_size")->get_if<std::int64_t>(), 3);
+    } else if (card.id == "load") {
+      EXPECT_EQ(*card.config.find("path")->get_if<std::string>(), "cubes");
+    }
+  }
+}
+
+TEST(TrainrunForm, SaysThatAGraphAloneHasNoData) {
+  config::Diagnostics diagnostics("");
+  from_trainrun_form(
+      config::parse_document("nodes: [{ name: data, class_name: CubeDataNode }]\nconnections: []", ""),
+      diagnostics);
+  EXPECT_THAT(diagnostics.text(), HasSubstr("which cubes are trained on is not said"));
+}
+
+}  // namespace
+}  // namespace stoker
