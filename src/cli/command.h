@@ -28,6 +28,7 @@ Action declare_predict(CLI::App& app);
 Action declare_preview(CLI::App& app);
 Action declare_validate(CLI::App& app);
 Action declare_step(CLI::App& app);
+Action declare_advise(CLI::App& app);
 Action declare_cards(CLI::App& app);
 Action declare_runs(CLI::App& app);
 Action declare_datasets(CLI::App& app);

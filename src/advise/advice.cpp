@@ -1,0 +1,116 @@
+#include "advise/advice.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace stoker::advise {
+namespace {
+
+// What lies closer together than this is the same, as far as a short measurement can tell.
+constexpr double same_share = 0.07;
+constexpr double same_seconds = 0.1;
+// Of the guide.
+constexpr std::int64_t rule_rows = 200;
+constexpr std::int64_t rule_batch = 16;
+
+bool is_gpu(const std::string& device) {
+  return device != "cpu";
+}
+
+// Of ways that are equally fast, one that was run, with the usual placement, and on the CPU, which others may
+// want less.
+int preference(const Prediction& way) {
+  return (way.was_run ? 4 : 0) + (way.is_usual ? 2 : 0) + (is_gpu(way.device) ? 0 : 1);
+}
+
+const Prediction& best_of(const std::vector<Prediction>& ways) {
+  const Prediction* best = &ways.front();
+  for (const Prediction& each : ways)
+    if (each.seconds < best->seconds) best = &each;
+  const double bound = best->seconds + std::max(same_share * best->seconds, same_seconds);
+  for (const Prediction& each : ways)
+    if (each.seconds <= bound && preference(each) > preference(*best)) best = &each;
+  return *best;
+}
+
+bool fits(const std::string& written, const std::string& value) {
+  return written == "auto" || written == value || (written == "cuda" && value == "cuda:0");
+}
+
+// What `auto` takes on a device is what was run there first; of devices it takes the first GPU.
+std::optional<Prediction> way_as_written(const Advice& advice, const WrittenChoice& written) {
+  std::string device = written.device == "cuda" ? "cuda:0" : written.device;
+  if (device == "auto")
+    device = advice.found.devices.size() > 1 ? advice.found.devices[1].device.name() : "cpu";
+  std::string engine = written.engine;
+  for (const TriedRun& each : advice.found.runs) {
+    if (engine != "auto" || each.device != device || each.engine != "auto") continue;
+    for (const MeasuredTraining& training : each.run.trainings)
+      if (training.planned_steps > 0 || advice.is_solved) engine = training.engine;
+  }
+  for (const Prediction& each : advice.predictions.ways) {
+    const bool is_placed =
+        written.placement == "auto" ? each.is_usual : fits(written.placement, each.placement);
+    if (each.device == device && each.engine == engine && is_placed) return each;
+  }
+  return std::nullopt;
+}
+
+const std::vector<Work>* works_of(const Measurements& found) {
+  return found.steps.empty() ? nullptr : &found.steps.front().works;
+}
+
+std::optional<RuleOfThumb> rule_for(const Advice& advice) {
+  const std::vector<Work>* works = works_of(advice.found);
+  if (works == nullptr || advice.is_solved) return std::nullopt;
+  RuleOfThumb rule;
+  for (const Work& work : *works) {
+    if (work.is_solved || work.rows <= rule.rows) continue;
+    rule.rows = work.rows;
+    rule.batch_size = work.batch_size;
+  }
+  rule.says_gpu = rule.rows >= rule_rows && rule.batch_size >= rule_batch;
+  if (advice.found.devices.size() > 1) {
+    rule.disagrees = rule.says_gpu != is_gpu(advice.best.device);
+  } else {
+    const bool any_pays =
+        std::ranges::any_of(advice.gpus, [](const GpuEstimate& each) { return each.pays && each.has_room; });
+    rule.disagrees = rule.says_gpu != any_pays;
+  }
+  return rule;
+}
+
+}  // namespace
+
+double Advice::times_as_written() const {
+  return as_written && best.seconds > 0 ? as_written->seconds / best.seconds : 1;
+}
+
+Advice advice_from(Measurements found, const WrittenChoice& written) {
+  Advice advice;
+  advice.found = std::move(found);
+  advice.predictions = predictions_of(advice.found);
+  if (advice.predictions.ways.empty()) fail("no way to run the document could be measured here");
+  advice.is_solved = std::ranges::all_of(advice.found.runs, [](const TriedRun& each) {
+    return std::ranges::all_of(each.run.trainings,
+                               [](const MeasuredTraining& training) { return training.planned_steps == 0; });
+  });
+  advice.best = best_of(advice.predictions.ways);
+  advice.as_written = way_as_written(advice, written);
+  // Where the document does as well as it is, it stays as it is.
+  if (advice.as_written && advice.as_written->seconds <=
+                               advice.best.seconds + std::max(same_share * advice.best.seconds, same_seconds))
+    advice.best = *advice.as_written;
+  advice.batches = other_batches(advice.found, advice.best);
+  advice.precisions = other_precisions(advice.found, advice.best);
+  const std::vector<Work>* works = works_of(advice.found);
+  if (advice.found.devices.size() < 2 && works != nullptr && !advice.is_solved) {
+    advice.gpus = estimate_gpus(*works, advice.best.seconds, advice.best.training_seconds);
+    advice.needed = needed_gpu(*works, advice.best.training_seconds);
+  }
+  advice.rule = rule_for(advice);
+  return advice;
+}
+
+}  // namespace stoker::advise

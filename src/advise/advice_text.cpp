@@ -1,0 +1,165 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "advise/advice.h"
+#include "base/text.h"
+
+namespace stoker::advise {
+namespace {
+
+// Below this share of the run's time, another batch or precision is not worth a word.
+constexpr double worth_a_word = 0.9;
+
+std::string name_of_way(const Prediction& way) {
+  return fmt::format("{}, engine {}, placement {}", way.device, way.engine, way.placement);
+}
+
+std::string step_text(double seconds) {
+  return seconds < 1e-3 ? fmt::format("{:.3g} µs", seconds * 1e6) : fmt::format("{:.3g} ms", seconds * 1e3);
+}
+
+std::string about(double seconds, bool is_measured) {
+  return (is_measured ? "" : "about ") + human_seconds(seconds);
+}
+
+std::string memory_text(const Prediction& way) {
+  const std::string host = human_bytes(way.peak_bytes);
+  if (way.device_bytes == 0) return fmt::format("{} of memory at most", host);
+  return fmt::format("{} of memory and {} of the GPU's at most", host, human_bytes(way.device_bytes));
+}
+
+void add_choice(const Advice& advice, std::vector<std::string>& all) {
+  const Prediction& best = advice.best;
+  if (advice.is_solved) {
+    all.push_back(
+        fmt::format("The model is solved, without steps: a run takes {}, and {}. There is nothing to "
+                    "choose.",
+                    human_seconds(best.seconds), memory_text(best)));
+    return;
+  }
+  all.push_back(fmt::format("Recommended: {}. A run takes {}, {} of it for training, and {}.",
+                            name_of_way(best), about(best.seconds, best.is_measured),
+                            human_seconds(best.training_seconds), memory_text(best)));
+  if (best.is_measured)
+    all.push_back("The training is over before it could be cut short: these are times of whole runs.");
+  if (!advice.as_written) {
+    all.push_back("The document as it is cannot be run here, or was not measured.");
+  } else if (advice.times_as_written() < 1.005) {
+    all.push_back("That is what the document does as it is.");
+  } else {
+    all.push_back(fmt::format(
+        "As it is ({}), it takes {}: {:.2f} times as long.", name_of_way(*advice.as_written),
+        about(advice.as_written->seconds, advice.as_written->is_measured), advice.times_as_written()));
+  }
+}
+
+// The next best way with another engine, and with another device.
+void add_reasons(const Advice& advice, std::vector<std::string>& all) {
+  const Prediction& best = advice.best;
+  const auto tell = [&](const Prediction& way, const std::string& what) {
+    const double around_best = best.seconds - best.training_seconds;
+    const double around = way.seconds - way.training_seconds;
+    std::string why;
+    if (way.training_seconds > 1.05 * best.training_seconds)
+      why = fmt::format(": its steps take {:.3g} times as long",
+                        way.training_seconds / std::max(best.training_seconds, 1e-9));
+    else if (around > around_best + 0.1)
+      why = fmt::format(": getting ready takes {} more", human_seconds(around - around_best));
+    all.push_back(fmt::format("{} takes {}{}.", what, about(way.seconds, way.is_measured), why));
+  };
+  for (const Prediction& way : advice.predictions.ways)
+    if (way.device != best.device) {
+      tell(way, fmt::format("On {} the best way (engine {}, placement {})", way.device, way.engine,
+                            way.placement));
+      break;
+    }
+  for (const Prediction& way : advice.predictions.ways)
+    if (way.device == best.device && way.engine != best.engine) {
+      tell(way, fmt::format("The engine {} on the same device", way.engine));
+      break;
+    }
+  for (const Prediction& way : advice.predictions.ways)
+    if (way.device == best.device && way.engine == best.engine && way.placement != best.placement) {
+      tell(way, fmt::format("The placement {} with the same engine", way.placement));
+      break;
+    }
+}
+
+bool may_stop_early(const Advice& advice) {
+  for (const MeasuredSteps& steps : advice.found.steps)
+    for (const Work& work : steps.works)
+      if (work.patience > 0) return true;
+  return false;
+}
+
+void add_changes(const Advice& advice, std::vector<std::string>& all) {
+  if (may_stop_early(advice))
+    all.push_back("Early stopping may end the training sooner; the times are those of all epochs.");
+  const double now_seconds = advice.best.seconds;
+  if (!advice.batches.empty() && advice.batches.front().seconds < worth_a_word * now_seconds) {
+    const Change& batch = advice.batches.front();
+    all.push_back(
+        fmt::format("batch_size {} would take {} instead of {} for as many epochs. That changes the result: "
+                    "an epoch has {} "
+                    "then, and the learning rate has to be fitted to it.",
+                    batch.batch_size, about(batch.seconds, false), human_seconds(now_seconds),
+                    counted(static_cast<std::uint64_t>(batch.steps_per_epoch), "step")));
+  } else if (!advice.batches.empty()) {
+    all.push_back("No other batch size that was tried makes a run more than a tenth shorter.");
+  }
+  if (!advice.precisions.empty() && advice.precisions.front().seconds < worth_a_word * now_seconds)
+    all.push_back(
+        fmt::format("precision {} would take {} instead of {}. That changes the result a little: products "
+                    "are rounded otherwise.",
+                    advice.precisions.front().precision, about(advice.precisions.front().seconds, false),
+                    human_seconds(now_seconds)));
+}
+
+void add_rule(const Advice& advice, std::vector<std::string>& all) {
+  if (!advice.rule || !advice.rule->disagrees) return;
+  const RuleOfThumb& rule = *advice.rule;
+  const bool has_gpu = advice.found.devices.size() > 1;
+  all.push_back(
+      fmt::format("The rule of thumb (fewer than 200 samples or a batch of less than 16: CPU) would say {} "
+                  "for {} and a batch "
+                  "of {}; {} says otherwise.",
+                  rule.says_gpu ? "GPU" : "CPU", counted(static_cast<std::uint64_t>(rule.rows), "sample"),
+                  rule.batch_size, has_gpu ? "what was measured here" : "the estimate below"));
+}
+
+void add_gpus(const Advice& advice, std::vector<std::string>& all) {
+  if (advice.gpus.empty()) return;
+  std::vector<std::string> paying;
+  for (const GpuEstimate& each : advice.gpus)
+    if (each.pays && each.has_room)
+      paying.push_back(fmt::format("{} ({})", each.name, human_seconds(each.seconds)));
+  if (!advice.needed.is_possible)
+    all.push_back(
+        fmt::format("There is no GPU here, and none would pay (an estimate): the steps take {} in all, "
+                    "and CUDA as long as that to begin.",
+                    human_seconds(advice.best.training_seconds)));
+  else
+    all.push_back(
+        fmt::format("There is no GPU here. One pays (an estimate, nothing was measured) if it takes a step "
+                    "in less than {}: at "
+                    "least {:.2g} million million multiply-adds and {:.2g} GB a second. {}",
+                    step_text(advice.needed.step_seconds), advice.needed.products, advice.needed.bandwidth,
+                    paying.empty() ? "None of those that are known does."
+                                   : fmt::format("Of those that are known: {}.", join(paying, ", "))));
+}
+
+}  // namespace
+
+std::vector<std::string> sentences_of(const Advice& advice) {
+  std::vector<std::string> all;
+  add_choice(advice, all);
+  if (!advice.is_solved) add_reasons(advice, all);
+  add_changes(advice, all);
+  add_rule(advice, all);
+  add_gpus(advice, all);
+  for (const std::string& each : advice.found.left_out) all.push_back("Left out: " + each + ".");
+  return all;
+}
+
+}  // namespace stoker::advise

@@ -1,0 +1,166 @@
+#include "advise/measured_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <map>
+#include <mutex>
+
+#include <nlohmann/json.hpp>
+
+#include "base/elapsed.h"
+#include "base/trace.h"
+#include "device/device.h"
+#include "pipeline/runner.h"
+#include "pipeline/training_card.h"
+
+namespace stoker::advise {
+namespace {
+
+constexpr const char* stopped_by_limit = "time_limit";
+
+// What a run tells while it goes on, with the time of each.
+class Timeline : public RunListener {
+ public:
+  struct OfCard {
+    Moment began;
+    std::vector<StepsSeen> seen;
+    std::int64_t planned_steps = 0;
+    std::int64_t planned_epochs = 0;
+    std::int64_t epochs = 0;
+  };
+
+  void run_started(const std::filesystem::path&) override {}
+  void card_started(const Card& card) override {
+    const std::lock_guard lock(mutex_);
+    current_ = &cards_[card.id];
+    current_->began = now();
+  }
+  void card_finished(const Card& card, const CardOutcome& outcome) override {
+    const std::lock_guard lock(mutex_);
+    finished_.push_back({card.id, trains(card), outcome.reused, outcome.seconds});
+  }
+  void epochs_planned(std::int64_t epochs) override {
+    const std::lock_guard lock(mutex_);
+    if (current_ == nullptr) return;
+    current_->planned_epochs = epochs;
+    if (current_->seen.empty()) current_->seen.push_back({seconds_since(current_->began), 0, 0});
+  }
+  void epoch_finished(const EpochReport&) override {
+    const std::lock_guard lock(mutex_);
+    if (current_ != nullptr) ++current_->epochs;
+  }
+  void advanced(std::int64_t step, std::int64_t total, double) override {
+    const std::lock_guard lock(mutex_);
+    if (current_ == nullptr) return;
+    current_->planned_steps = total;
+    current_->seen.push_back({seconds_since(current_->began), step, current_->epochs});
+  }
+  void note(Severity severity, const std::string& message) override {
+    const std::lock_guard lock(mutex_);
+    if (severity == Severity::warning) warnings_.push_back(message);
+  }
+
+  const std::map<std::string, OfCard>& cards() const { return cards_; }
+  const std::vector<MeasuredCard>& finished() const { return finished_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+ private:
+  std::mutex mutex_;  // members of an ensemble tell from threads of their own
+  std::map<std::string, OfCard> cards_;
+  OfCard* current_ = nullptr;
+  std::vector<MeasuredCard> finished_;
+  std::vector<std::string> warnings_;
+};
+
+double of_processor() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double total_of(const Trace& trace, const std::string& name) {
+  const std::map<std::string, Trace::Total> totals = trace.totals(TraceKind::training);
+  const auto found = totals.find(name);
+  return found == totals.end() ? 0 : found->second.seconds;
+}
+
+MeasuredTraining training_of(const RunRecord::Training& told, const Timeline& timeline) {
+  MeasuredTraining training;
+  training.card = told.card;
+  training.model = told.model_type;
+  training.engine = told.engine;
+  training.device = told.device;
+  training.placement = told.placement;
+  training.precision = told.steps_taken.precision;
+  training.end = told.end;
+  training.batch_size = told.steps_taken.batch_size;
+  training.rows = told.rows;
+  training.parameters = told.parameters;
+  training.device_bytes = told.steps_taken.peak_bytes;
+  const auto found = timeline.cards().find(told.card);
+  if (found == timeline.cards().end() || found->second.seen.empty()) return training;
+  const Timeline::OfCard& card = found->second;
+  training.steps = card.seen.back().steps;
+  training.planned_steps = card.planned_steps;
+  training.planned_epochs = card.planned_epochs;
+  training.ready_seconds = card.seen.front().at;
+  training.loop_seconds = card.seen.back().at - card.seen.front().at;
+  training.pace = pace_of(card.seen);
+  return training;
+}
+
+// Statistics and what a training evaluates are parts of its card.
+void divide_time(const Trace& trace, MeasuredRun& run) {
+  bool has_trained = false;
+  double cards_seconds = 0;
+  for (const MeasuredCard& card : run.cards) {
+    cards_seconds += card.seconds;
+    if (card.trains) has_trained = true;
+    (card.trains   ? run.training_seconds
+     : has_trained ? run.evaluation_seconds
+                   : run.load_seconds) += card.seconds;
+  }
+  run.statistics_seconds = std::min(total_of(trace, "preparing the data"), run.training_seconds);
+  run.training_seconds -= run.statistics_seconds;
+  const double measuring = std::min(total_of(trace, "measuring on training rows"), run.training_seconds);
+  run.training_seconds -= measuring;
+  run.evaluation_seconds += measuring + std::max(0.0, run.seconds() - cards_seconds);
+}
+
+}  // namespace
+
+double clock_seconds() {
+  return std::chrono::duration<double>(now().time_since_epoch()).count();
+}
+
+bool MeasuredRun::is_whole() const {
+  return std::ranges::none_of(trainings,
+                              [](const MeasuredTraining& each) { return each.end == stopped_by_limit; });
+}
+
+MeasuredRun measure_run(const RunToMeasure& wanted, const StopSignal& stop) {
+  MeasuredRun run;
+  run.began = clock_seconds();
+  const Document document = load_pipeline(wanted.document, wanted.assignments);
+  const Tracing tracing;
+  // A step that is looked at in parts takes longer: none is.
+  while (Trace::current()->takes_step()) {
+  }
+  Timeline timeline;
+  RunOptions options;
+  options.out = wanted.out;
+  options.use_cache = wanted.use_cache;
+  const RunSummary summary = run_pipeline(document, options, timeline, stop);
+  run.ended = clock_seconds();
+  run.processor_seconds = of_processor();
+  run.peak_bytes = peak_memory_bytes();
+  run.cards = timeline.finished();
+  run.warnings = timeline.warnings();
+  for (const RunRecord::Training& each : summary.trainings)
+    run.trainings.push_back(training_of(each, timeline));
+  divide_time(tracing.trace(), run);
+  return run;
+}
+
+}  // namespace stoker::advise

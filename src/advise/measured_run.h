@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "advise/step_pace.h"
+#include "base/stop.h"
+#include "pipeline/document.h"
+
+// A run of a document, looked at by the clock. Its process does nothing else: what it takes of memory is the
+// run's.
+namespace stoker::advise {
+
+struct RunToMeasure {
+  std::filesystem::path document;
+  std::vector<std::string> assignments;  // cards.model.config.epochs=5
+  std::filesystem::path out;             // for its run folder and its cache
+  bool use_cache = true;
+};
+
+struct MeasuredCard {
+  std::string id;
+  bool trains = false;
+  bool reused = false;  // from the cache
+  double seconds = 0;
+};
+
+struct MeasuredTraining {
+  std::string card;
+  std::string model;
+  std::string engine;
+  std::string device;
+  std::string placement;
+  std::string precision;
+  std::string end;  // "finished": it was not stopped before its last step
+  std::int64_t batch_size = 0;
+  std::int64_t rows = 0;
+  std::int64_t parameters = 0;
+  std::int64_t steps = 0;          // taken
+  std::int64_t planned_steps = 0;  // 0: it has none, as a linear model that is solved
+  std::int64_t planned_epochs = 0;
+  double ready_seconds = 0;  // from the card's begin to the first step
+  double loop_seconds = 0;   // from there to the last step
+  Pace pace;
+  std::uint64_t device_bytes = 0;  // the most of a GPU's memory
+};
+
+struct MeasuredRun {
+  double began = 0;  // by the clock of the machine, as ended; what lies around is the start and the end
+  double ended = 0;
+  double load_seconds = 0;        // cards before the first training
+  double statistics_seconds = 0;  // scales, categories and the like, learnt from the training rows
+  double training_seconds = 0;    // the rest of the cards that train, but for what they evaluate
+  double evaluation_seconds = 0;  // that, and all behind it: cards, pictures, the report
+  double processor_seconds = 0;
+  std::uint64_t peak_bytes = 0;  // of the process
+  std::vector<MeasuredCard> cards;
+  std::vector<MeasuredTraining> trainings;
+  std::vector<std::string> warnings;
+
+  double seconds() const { return ended - began; }
+  bool is_whole() const;  // no training was stopped by its time limit
+};
+
+// By the same clock in every process.
+double clock_seconds();
+
+MeasuredRun measure_run(const RunToMeasure& wanted, const StopSignal& stop);
+
+nlohmann::json to_json(const RunToMeasure& wanted);
+RunToMeasure run_to_measure(const nlohmann::json& json);
+nlohmann::json to_json(const MeasuredRun& run);
+MeasuredRun measured_run(const nlohmann::json& json);
+
+}  // namespace stoker::advise

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "advise/measured_run.h"
+#include "advise/measured_steps.h"
+#include "base/elapsed.h"
+#include "base/stop.h"
+#include "device/device_info.h"
+
+// What a document takes on this machine, found out by trying: each time in a process of its own, so that what
+// it takes of memory and of time to begin is what a run takes.
+namespace stoker::advise {
+
+// What such a process is asked and answers. `stoker advise` and `stoker bench DOC` start them with this word
+// and the question behind it.
+constexpr const char* question_flag = "--measure";
+std::string answer(const std::string& question, const StopSignal& stop);
+
+// A run that was measured, with what lies around it.
+struct TriedRun {
+  std::string device;
+  std::string engine;  // that was asked for
+  MeasuredRun run;
+  double start_seconds = 0;  // until its process was ready to read the document
+  double end_seconds = 0;    // from the report to the end of the process
+
+  double seconds() const { return start_seconds + run.seconds() + end_seconds; }
+};
+
+// Where processes are started, and until when.
+struct Laboratory {
+  std::filesystem::path program;
+  Moment until;
+  const StopSignal& stop;
+};
+
+// Throws what went wrong there. Takes longer than until: OutOfTime.
+TriedRun try_run(const RunToMeasure& wanted, const Laboratory& laboratory);
+
+struct Question {
+  std::filesystem::path document;
+  std::vector<std::string> assignments;
+  double seconds = 20;  // for everything
+};
+
+struct Measurements {
+  std::vector<DeviceInfo> devices;
+  std::string no_cuda_because;
+  std::vector<MeasuredSteps> steps;  // of each device that was looked at
+  std::vector<TriedRun> runs;
+  std::vector<std::string> left_out;  // what was not measured and why, for people
+  double seconds = 0;                 // that all of it took
+};
+
+// `tell` hears what is done next. Refuses a document that trains nothing.
+Measurements measure(const Question& question, const std::function<void(const std::string&)>& tell,
+                     const StopSignal& stop);
+
+}  // namespace stoker::advise

@@ -1,0 +1,229 @@
+#include "advise/prediction.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace stoker::advise {
+namespace {
+
+// A row that is only predicted takes a third of what one takes that is trained on: there is no way back.
+constexpr double share_of_forward = 1.0 / 3;
+// What LibTorch takes of memory by itself.
+constexpr std::uint64_t libtorch_bytes = std::uint64_t{116} << 20;
+
+const Work* known_work(const Measurements& found, const std::string& card) {
+  for (const MeasuredSteps& steps : found.steps)
+    for (const Work& each : steps.works)
+      if (each.card == card) return &each;
+  return nullptr;
+}
+
+const MeasuredSteps* steps_of(const Measurements& found, const std::string& device) {
+  for (const MeasuredSteps& each : found.steps)
+    if (each.device == device) return &each;
+  return nullptr;
+}
+
+// What a card took where it did its work.
+std::optional<double> seconds_of_card(const Measurements& found, const std::string& id) {
+  for (const TriedRun& each : found.runs)
+    for (const MeasuredCard& card : each.run.cards)
+      if (card.id == id && !card.reused) return card.seconds;
+  return std::nullopt;
+}
+
+// A run that found its rows in the cache is taken to have read them as the one before it did.
+double seconds_without_cache(const Measurements& found, const TriedRun& tried) {
+  double seconds = tried.seconds();
+  for (const MeasuredCard& card : tried.run.cards)
+    if (card.reused) seconds += seconds_of_card(found, card.id).value_or(card.seconds) - card.seconds;
+  return seconds;
+}
+
+const StepLine* line_of(const MeasuredSteps& steps, const std::string& card, const std::string& engine,
+                        const std::string& placement) {
+  for (const StepLine& each : steps.lines)
+    if (each.card == card && each.engine == engine && each.placement == placement && each.is_as_written &&
+        each.refusal.empty())
+      return &each;
+  return nullptr;
+}
+
+// Everything around the steps, and the steps.
+struct Parts {
+  double around = 0;
+  double loop = 0;
+};
+
+Parts parts_of(const Measurements& found, const TriedRun& tried) {
+  Parts parts;
+  parts.around = seconds_without_cache(found, tried);
+  for (const MeasuredTraining& each : tried.run.trainings) {
+    parts.around -= each.loop_seconds;
+    parts.loop += loop_seconds_of(each, known_work(found, each.card));
+  }
+  return parts;
+}
+
+std::string engine_of(const TriedRun& tried) {
+  for (const MeasuredTraining& each : tried.run.trainings)
+    if (each.planned_steps > 0) return each.engine;
+  return tried.run.trainings.empty() ? "" : tried.run.trainings.front().engine;
+}
+
+std::string placement_of(const TriedRun& tried) {
+  for (const MeasuredTraining& each : tried.run.trainings)
+    if (each.planned_steps > 0) return each.placement;
+  return "host";
+}
+
+Prediction of_run(const Measurements& found, const TriedRun& tried) {
+  const Parts parts = parts_of(found, tried);
+  Prediction way{tried.device, engine_of(tried), placement_of(tried)};
+  way.seconds = parts.around + parts.loop;
+  way.training_seconds = parts.loop;
+  way.peak_bytes = tried.run.peak_bytes;
+  for (const MeasuredTraining& each : tried.run.trainings)
+    way.device_bytes = std::max(way.device_bytes, each.device_bytes);
+  way.was_run = true;
+  way.is_usual = true;
+  way.is_measured = tried.run.is_whole();
+  return way;
+}
+
+// How many times as long the steps take as in a way that was run, and how much longer it takes to begin. None
+// where some training cannot be taken so.
+struct Compared {
+  double times = 1;
+  double later = 0;
+  std::uint64_t training_bytes = 0;
+};
+
+std::optional<Compared> compared(const MeasuredSteps& steps, const std::string& engine,
+                                 const std::string& placement, const Prediction& base) {
+  double own = 0;
+  double bases = 0;
+  Compared result;
+  for (const Work& work : steps.works) {
+    if (work.is_solved) continue;
+    const StepLine* line = line_of(steps, work.card, engine, placement);
+    const StepLine* first = line_of(steps, work.card, base.engine, base.placement);
+    if (line == nullptr || first == nullptr) return std::nullopt;
+    const auto count = static_cast<double>(work.epochs) * static_cast<double>(work.rows) /
+                       static_cast<double>(std::max<std::int64_t>(work.batch_size, 1));
+    own += count * line->step_seconds;
+    bases += count * first->step_seconds;
+    result.later += line->ready_seconds - first->ready_seconds;
+    result.training_bytes += work.training_bytes;
+  }
+  if (bases <= 0) return std::nullopt;
+  result.times = own / bases;
+  return result;
+}
+
+Prediction by_steps(const Prediction& base, const std::string& engine, const std::string& placement,
+                    const Compared& compared) {
+  Prediction way = base;
+  way.engine = engine;
+  way.placement = placement;
+  way.training_seconds = base.training_seconds * compared.times;
+  way.seconds = std::max(
+      0.0, base.seconds + way.training_seconds - base.training_seconds + std::max(0.0, compared.later));
+  // Rows that are dealt out to shards lie there twice for a moment.
+  if (placement != base.placement) way.peak_bytes += compared.training_bytes;
+  if (engine != base.engine && base.engine == "fused") way.peak_bytes += libtorch_bytes;
+  way.was_run = false;
+  way.is_measured = false;
+  way.is_usual = placement == base.placement;
+  return way;
+}
+
+bool has_way(const std::vector<Prediction>& ways, const StepLine& line, const std::string& device) {
+  return std::ranges::any_of(ways, [&](const Prediction& each) {
+    return each.device == device && each.engine == line.engine && each.placement == line.placement;
+  });
+}
+
+// A run of the same engine says more than one of another.
+const Prediction* base_for(const std::vector<Prediction>& ways, const std::string& device,
+                           const std::string& engine) {
+  const Prediction* any = nullptr;
+  for (const Prediction& each : ways) {
+    if (each.device != device || !each.was_run) continue;
+    if (each.engine == engine) return &each;
+    if (any == nullptr) any = &each;
+  }
+  return any;
+}
+
+void add_by_steps(const MeasuredSteps& steps, Predictions& predictions) {
+  for (const StepLine& line : steps.lines) {
+    if (!line.is_as_written) continue;
+    if (!line.refusal.empty()) {
+      predictions.impossible.push_back({steps.device, line.engine, line.placement, line.refusal});
+      continue;
+    }
+    if (has_way(predictions.ways, line, steps.device)) continue;
+    const Prediction* base = base_for(predictions.ways, steps.device, line.engine);
+    if (base == nullptr) continue;
+    const Prediction from = *base;
+    if (const auto found = compared(steps, line.engine, line.placement, from))
+      predictions.ways.push_back(by_steps(from, line.engine, line.placement, *found));
+  }
+}
+
+std::vector<Change> changes_of(const Measurements& found, const Prediction& way, bool of_batch) {
+  const MeasuredSteps* steps = steps_of(found, way.device);
+  if (steps == nullptr || steps->works.size() != 1 || steps->works.front().is_solved) return {};
+  const Work& work = steps->works.front();
+  const StepLine* base = nullptr;
+  for (const StepLine& each : steps->lines)
+    if (each.is_as_written && each.engine == way.engine && each.placement == way.placement &&
+        each.refusal.empty())
+      base = &each;
+  if (base == nullptr || base->step_seconds <= 0) return {};
+  const auto steps_with = [&](std::int64_t batch) { return (work.rows + batch - 1) / batch; };
+  std::vector<Change> changes;
+  for (const StepLine& each : steps->lines) {
+    const bool is_other_batch = each.batch_size != base->batch_size;
+    if (each.is_as_written || !each.refusal.empty() || is_other_batch != of_batch) continue;
+    if (each.engine != way.engine || each.placement != way.placement) continue;
+    if (!of_batch && each.precision == base->precision) continue;
+    const double times = each.step_seconds * static_cast<double>(steps_with(each.batch_size)) /
+                         (base->step_seconds * static_cast<double>(steps_with(base->batch_size)));
+    changes.push_back({each.batch_size, each.precision, way.seconds + way.training_seconds * (times - 1),
+                       each.step_seconds, steps_with(each.batch_size)});
+  }
+  std::ranges::sort(changes, {}, &Change::seconds);
+  return changes;
+}
+
+}  // namespace
+
+double loop_seconds_of(const MeasuredTraining& training, const Work* work) {
+  if (training.planned_steps == 0 || training.end != "time_limit") return training.loop_seconds;
+  const auto epochs = static_cast<double>(training.planned_epochs);
+  double seconds = training.pace.step_seconds * static_cast<double>(training.planned_steps);
+  if (training.pace.has_seen_an_epoch) return seconds + training.pace.epoch_seconds * epochs;
+  if (work == nullptr || training.batch_size <= 0) return seconds;
+  const double row_seconds = training.pace.step_seconds / static_cast<double>(training.batch_size);
+  return seconds + epochs * static_cast<double>(work->validation_rows) * row_seconds * share_of_forward;
+}
+
+Predictions predictions_of(const Measurements& found) {
+  Predictions predictions;
+  for (const TriedRun& each : found.runs) predictions.ways.push_back(of_run(found, each));
+  for (const MeasuredSteps& each : found.steps) add_by_steps(each, predictions);
+  std::ranges::stable_sort(predictions.ways, {}, &Prediction::seconds);
+  return predictions;
+}
+
+std::vector<Change> other_batches(const Measurements& found, const Prediction& way) {
+  return changes_of(found, way, true);
+}
+
+std::vector<Change> other_precisions(const Measurements& found, const Prediction& way) {
+  return changes_of(found, way, false);
+}
+
+}  // namespace stoker::advise

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/elapsed.h"
+#include "base/stop.h"
+
+namespace stoker {
+
+// What another program came to, most often this one itself: its memory, its threads and its libraries are its
+// own, and it can be ended.
+struct ChildOutcome {
+  bool has_ended =
+      true;           // false: it was killed, because its time was over, it said too much or we are to stop
+  int exit_code = 0;  // 128 and more: ended by a signal
+  std::string output;
+  std::string errors;
+};
+
+struct ChildLimits {
+  Moment until;
+  const StopSignal* stop = nullptr;  // looked at while it runs; null: nobody stops it
+};
+
+// Waits for it. It is the first of a session of its own, with nothing to read; `words` begins with its path.
+// `started` is told its number before anything is waited for.
+ChildOutcome run_child(std::vector<std::string> words, const std::filesystem::path& folder,
+                       const ChildLimits& limits, const std::function<void(pid_t)>& started);
+
+// Of this program.
+std::filesystem::path own_program();
+
+}  // namespace stoker
