@@ -128,25 +128,37 @@ void add_rule(const Advice& advice, std::vector<std::string>& all) {
                   rule.batch_size, has_gpu ? "what was measured here" : "the estimate below"));
 }
 
+// Those that are known, in one sentence: the table has all of them.
+std::string paying_text(const Advice& advice) {
+  const GpuEstimate* fastest = nullptr;
+  std::vector<std::string> not_paying;
+  for (const GpuEstimate& each : advice.gpus) {
+    if (!each.pays || !each.has_room)
+      not_paying.push_back(each.name);
+    else if (fastest == nullptr || each.seconds < fastest->seconds)
+      fastest = &each;
+  }
+  if (fastest == nullptr) return "None of those that are known does.";
+  return fmt::format(
+      "Of those that are known {} would be the fastest, with {} for a run; {}.", fastest->name,
+      human_seconds(fastest->seconds),
+      not_paying.empty() ? "all of them would pay" : "these would not pay: " + join(not_paying, ", "));
+}
+
 void add_gpus(const Advice& advice, std::vector<std::string>& all) {
   if (advice.gpus.empty()) return;
-  std::vector<std::string> paying;
-  for (const GpuEstimate& each : advice.gpus)
-    if (each.pays && each.has_room)
-      paying.push_back(fmt::format("{} ({})", each.name, human_seconds(each.seconds)));
+  constexpr double thousand_millions = 1000;  // of the 1e12 that products are counted in
   if (!advice.needed.is_possible)
-    all.push_back(
-        fmt::format("There is no GPU here, and none would pay (an estimate): the steps take {} in all, "
-                    "and CUDA as long as that to begin.",
-                    human_seconds(advice.best.training_seconds)));
+    all.push_back(fmt::format(
+        "There is no GPU here, and none would pay (an estimate): the steps take {} in all, and to get "
+        "a GPU ready takes as long.",
+        human_seconds(advice.best.training_seconds)));
   else
-    all.push_back(
-        fmt::format("There is no GPU here. One pays (an estimate, nothing was measured) if it takes a step "
-                    "in less than {}: at "
-                    "least {:.2g} million million multiply-adds and {:.2g} GB a second. {}",
-                    step_text(advice.needed.step_seconds), advice.needed.products, advice.needed.bandwidth,
-                    paying.empty() ? "None of those that are known does."
-                                   : fmt::format("Of those that are known: {}.", join(paying, ", "))));
+    all.push_back(fmt::format(
+        "There is no GPU here. One would pay (an estimate, nothing of it was measured) if it took a step "
+        "in less than {}, for which it needs at least {:.2g} GFLOP/s and {:.2g} GB/s of its memory. {}",
+        step_text(advice.needed.step_seconds), 2 * thousand_millions * advice.needed.products,
+        advice.needed.bandwidth, paying_text(advice)));
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ MeasuredTraining training_of(const RunRecord::Training& told, const Timeline& ti
   training.batch_size = told.steps_taken.batch_size;
   training.rows = told.rows;
   training.parameters = told.parameters;
-  training.device_bytes = told.steps_taken.peak_bytes;
+  if (told.device != "cpu") training.device_bytes = told.steps_taken.peak_bytes;
   const auto found = timeline.cards().find(told.card);
   if (found == timeline.cards().end() || found->second.seen.empty()) return training;
   const Timeline::OfCard& card = found->second;

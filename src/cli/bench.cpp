@@ -298,9 +298,12 @@ Action declare_bench(CLI::App& app) {
   CLI::App* cache = app.add_subcommand(
       "cache", "From rows that the cache keeps, mapped into memory, to the array that is trained on");
   add_cache_flags(*cache, *of_cache);
-  app.require_subcommand(1);
+  const auto of_document = std::make_shared<DocumentBenchOptions>();
+  add_document_bench(app, *of_document);
+  app.require_subcommand(0, 1);
   app.footer(
       "Examples:\n"
+      "  stoker bench examples/boston_housing.yaml --device cpu --device cuda\n"
       "  stoker bench w1 --batch 32 --batch 512 --device cpu\n"
       "  stoker bench w1 --device cuda --engine graph --peers\n"
       "  stoker bench w1 --device cpu --models 32\n"
@@ -313,6 +316,7 @@ Action declare_bench(CLI::App& app) {
       "  stoker bench load --rows 2000000 --columns 20 --format csv --peers\n"
       "  stoker bench load --format postgres --rows 1000000 --uri '${DATABASE_URL}' --peers\n"
       "  stoker bench cache --rows 1000000 --columns 14");
+  const CLI::App* app_of_bench = &app;
   return [=] {
     if (load->parsed()) {
       bench_load(*of_loads);
@@ -325,7 +329,10 @@ Action declare_bench(CLI::App& app) {
     if (w4->parsed()) return run_w4(*of_sets);
     if (w5->parsed()) return run_w5(*of_experts);
     if (w6->parsed()) return run_w6(*of_cubes);
-    return run_linear(*options);
+    if (linear->parsed()) return run_linear(*options);
+    std::vector<std::string> workloads;
+    for (const CLI::App* each : app_of_bench->get_subcommands(nullptr)) workloads.push_back(each->get_name());
+    return bench_document(*of_document, workloads);
   };
 }
 

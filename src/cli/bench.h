@@ -9,6 +9,10 @@
 #include "cli/bench_line.h"
 #include "engine/engine.h"
 
+namespace CLI {
+class App;
+}
+
 namespace stoker::cli {
 
 struct BenchOptions {
@@ -129,6 +133,19 @@ struct LoadOptions {
   bool json = false;
 };
 void bench_load(const LoadOptions& options);
+
+// A whole document on each device, in processes of their own, split into start, load, statistics, training
+// and evaluation. One line per device, with the ratio to the first.
+struct DocumentBenchOptions {
+  std::string document;
+  std::vector<std::string> assignments;
+  std::vector<std::string> devices;
+  int runs = 3;
+  bool json = false;
+};
+void add_document_bench(CLI::App& app, DocumentBenchOptions& options);
+// `workloads` are the names that are no documents.
+ExitCode bench_document(const DocumentBenchOptions& options, const std::vector<std::string>& workloads);
 
 // From the file in which the cache keeps rows of real numbers to the array that is trained on.
 struct CacheBenchOptions {

@@ -18,7 +18,7 @@ TEST(Usage, HelpListsEveryCommandWithExamples) {
   const Finished finished = place.stoker({"--help"});
   EXPECT_EQ(finished.code, 0);
   for (const char* each : {"run", "train", "predict", "preview", "validate", "step", "cards", "runs",
-                           "devices", "bench", "Examples:"}) {
+                           "devices", "bench", "advise", "Examples:"}) {
     EXPECT_THAT(finished.output, HasSubstr(each));
   }
 }
@@ -26,7 +26,7 @@ TEST(Usage, HelpListsEveryCommandWithExamples) {
 TEST(Usage, EveryCommandHasHelpWithAnExample) {
   const Workplace place;
   for (const char* each :
-       {"run", "train", "predict", "preview", "validate", "step", "cards", "runs", "devices", "bench"}) {
+       {"run", "train", "predict", "preview", "validate", "step", "cards", "runs", "devices", "bench", "advise"}) {
     const Finished finished = place.stoker({each, "--help"});
     EXPECT_EQ(finished.code, 0);
     EXPECT_THAT(finished.output, HasSubstr(std::string("stoker ") + each));

@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <functional>
+#include <map>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "advise/measurements.h"
+#include "base/child_program.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/bench.h"
+#include "cli/commands_flag.h"
+#include "cli/interrupt.h"
+#include "cli/measure.h"
+#include "cli/terminal.h"
+#include "device/device.h"
+#include "pipeline/training_card.h"
+
+namespace stoker::cli {
+namespace {
+
+using advise::TriedRun;
+
+// The parts of a run, in the order in which they follow each other.
+struct PartOfRun {
+  const char* name;
+  double (*seconds)(const TriedRun& tried);
+};
+
+constexpr std::array parts_of_run{
+    PartOfRun{"start", [](const TriedRun& tried) { return tried.start_seconds; }},
+    PartOfRun{"load", [](const TriedRun& tried) { return tried.run.load_seconds; }},
+    PartOfRun{"statistics", [](const TriedRun& tried) { return tried.run.statistics_seconds; }},
+    PartOfRun{"training", [](const TriedRun& tried) { return tried.run.training_seconds; }},
+    PartOfRun{"evaluation",
+              [](const TriedRun& tried) { return tried.run.evaluation_seconds + tried.end_seconds; }},
+};
+
+MedianAndSpread over_runs(const std::vector<TriedRun>& runs,
+                          const std::function<double(const TriedRun&)>& value) {
+  std::vector<double> values;
+  for (const TriedRun& each : runs) values.push_back(value(each));
+  return median_and_spread(std::move(values));
+}
+
+MedianAndSpread seconds_of_runs(const std::vector<TriedRun>& runs) {
+  return over_runs(runs, [](const TriedRun& each) { return each.seconds(); });
+}
+
+std::string text_of_trainings(const std::vector<TriedRun>& runs,
+                              std::string advise::MeasuredTraining::*member) {
+  std::vector<std::string> words;
+  for (const advise::MeasuredTraining& each : runs.front().run.trainings)
+    if (std::ranges::find(words, each.*member) == words.end()) words.push_back(each.*member);
+  return join(words, ", ");
+}
+
+// By names that are here, the first of them being what others are compared with.
+std::vector<std::string> devices_to_bench(const DocumentBenchOptions& options) {
+  std::vector<std::string> names;
+  std::vector<std::string> wanted = options.devices;
+  if (wanted.empty())
+    for (const DeviceInfo& info : list_devices().devices)
+      if (wanted.size() < 2) wanted.push_back(info.device.name());
+  for (const std::string& each : wanted) {
+    const std::string name = choose_device(each, no_notes()).name();
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<std::string> assignments_on(const DocumentBenchOptions& options, const Document& document,
+                                        const std::string& device) {
+  std::vector<std::string> all = options.assignments;
+  for (const Card& card : document.cards)
+    if (trains(card)) all.push_back(fmt::format("cards.{}.config.device={}", card.id, device));
+  return all;
+}
+
+nlohmann::json line_of_device(const std::string& device, const std::vector<TriedRun>& runs, double first) {
+  const MedianAndSpread seconds = seconds_of_runs(runs);
+  nlohmann::json line = {{"times", seconds.median / first},
+                         {"device", device},
+                         {"seconds", seconds.median},
+                         {"spread", seconds.spread},
+                         {"runs", runs.size()},
+                         {"engine", text_of_trainings(runs, &advise::MeasuredTraining::engine)},
+                         {"placement", text_of_trainings(runs, &advise::MeasuredTraining::placement)},
+                         {"parts", nlohmann::json::object()}};
+  for (const PartOfRun& part : parts_of_run)
+    line["parts"][std::string(part.name) + "_seconds"] = over_runs(runs, part.seconds).median;
+  line["processor_seconds"] =
+      over_runs(runs, [](const TriedRun& each) { return each.run.processor_seconds; }).median;
+  line["peak_bytes"] =
+      over_runs(runs, [](const TriedRun& each) { return static_cast<double>(each.run.peak_bytes); }).median;
+  return line;
+}
+
+void show_devices(const DocumentBenchOptions& options, const std::vector<nlohmann::json>& lines) {
+  if (options.json) {
+    for (const nlohmann::json& line : lines) print_data(line.dump() + "\n");
+    return;
+  }
+  std::vector<std::vector<std::string>> rows{{"×", "s", "spread"}};
+  for (const PartOfRun& part : parts_of_run) rows.front().push_back(part.name);
+  for (const char* title : {"memory", "device", "engine", "placement"}) rows.front().emplace_back(title);
+  for (const nlohmann::json& line : lines) {
+    std::vector<std::string> row{fmt::format("{:.2f}", line.at("times").get<double>()),
+                                 fmt::format("{:.3f}", line.at("seconds").get<double>()),
+                                 fmt::format("{:.0f} %", 100 * line.at("spread").get<double>())};
+    for (const PartOfRun& part : parts_of_run)
+      row.push_back(
+          fmt::format("{:.3f}", line.at("parts").at(std::string(part.name) + "_seconds").get<double>()));
+    row.push_back(human_bytes(static_cast<std::uint64_t>(line.at("peak_bytes").get<double>())));
+    for (const char* key : {"device", "engine", "placement"}) row.push_back(line.at(key).get<std::string>());
+    rows.push_back(std::move(row));
+  }
+  print(aligned(rows));
+}
+
+}  // namespace
+
+void add_document_bench(CLI::App& app, DocumentBenchOptions& options) {
+  app.add_option("DOC", options.document,
+                 "A pipeline document, to be run whole on each device; or the name of a workload");
+  app.add_option(
+         "--device", options.devices,
+         "cpu, cuda or cuda:N; may be repeated, and others are compared with the first; with none, the "
+         "CPU and the first GPU")
+      ->allow_extra_args(false);
+  app.add_option("--runs", options.runs, "Runs of the document on each device, whose median is reported")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--set", options.assignments, "PATH=VALUE: change a setting first; may be repeated")
+      ->allow_extra_args(false);
+  add_commands_flag(app);
+  app.add_flag("--json", options.json, "Print one JSON object per device, each on its own line");
+}
+
+ExitCode bench_document(const DocumentBenchOptions& options, const std::vector<std::string>& workloads) {
+  if (options.document.empty())
+    refuse("bench: what is to be measured? A document, or one of {} (see stoker bench --help)",
+           join(workloads, ", "));
+  if (!std::filesystem::exists(options.document))
+    refuse("bench: {} is neither a document nor a workload ({}){}", options.document, join(workloads, ", "),
+           did_you_mean(options.document, workloads));
+  const Document document = load_pipeline(options.document, options.assignments);
+  if (std::ranges::none_of(document.cards, trains))
+    refuse("{}: nothing is trained in this document, so no device differs from another", options.document);
+  StopSignal stop;
+  const InterruptGuard guard(stop);
+  const std::vector<std::string> devices = devices_to_bench(options);
+  std::map<std::string, std::vector<TriedRun>> runs;
+  const TemporaryFolder folder;
+  const advise::Laboratory laboratory{own_program(), now() + std::chrono::hours(24 * 7), stop};
+  for (int number = 0; number < options.runs; ++number)
+    for (const std::string& device : devices)
+      runs[device].push_back(advise::try_run(
+          {options.document, assignments_on(options, document, device), folder.path(), false}, laboratory));
+  std::vector<nlohmann::json> lines;
+  const double first = seconds_of_runs(runs.at(devices.front())).median;
+  for (const std::string& device : devices) lines.push_back(line_of_device(device, runs.at(device), first));
+  show_devices(options, lines);
+  return ExitCode::done;
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,159 @@
+// stoker advise and stoker bench DOC, as people use them. No test asserts a time.
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+
+namespace stoker::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+// As an engineer would write it, with a comment.
+std::string commented(const std::string& document) {
+  return "# The houses of the north.\n" + document;
+}
+
+void expect_finite_predictions(const json& way) {
+  for (const char* key : {"predicted_seconds", "predicted_training_seconds", "predicted_peak_bytes"}) {
+    ASSERT_TRUE(way.contains(key)) << key;
+    EXPECT_TRUE(std::isfinite(way.at(key).get<double>())) << key;
+    EXPECT_GE(way.at(key).get<double>(), 0) << key;
+  }
+  EXPECT_GT(way.at("predicted_seconds").get<double>(), 0);
+  EXPECT_GT(way.at("predicted_peak_bytes").get<double>(), 0);
+}
+
+TEST(Advise, PredictsEveryWayAndLeavesTheDocumentAsItIs) {
+  const Workplace place;
+  place.write("houses.csv", small_table(400));
+  const std::string document = commented(network_document(1'000'000));
+  place.write("pipeline.yaml", document);
+  const Finished finished =
+      place.stoker({"advise", "pipeline.yaml", "--seconds", "12", "--json", "--apply", "faster.yaml"});
+  ASSERT_EQ(finished.code, 0) << finished.errors;
+  const json told = json::parse(finished.output);
+  EXPECT_EQ(place.read("pipeline.yaml"), document);
+  expect_finite_predictions(told.at("recommended"));
+  expect_finite_predictions(told.at("as_written"));
+  ASSERT_FALSE(told.at("ways").empty());
+  const json& ways = told.at("ways");
+  for (const json& way : ways) expect_finite_predictions(way);
+  // A million epochs are not over in a few seconds: it was predicted, not waited for.
+  EXPECT_EQ(told.at("recommended").at("basis"), "short run");
+  EXPECT_GT(told.at("recommended").at("predicted_training_seconds").get<double>(),
+            told.at("measured_seconds").get<double>());
+  EXPECT_TRUE(told.at("rule_of_thumb").is_object());
+  EXPECT_FALSE(told.at("sentences").empty());
+
+  const Finished valid = place.stoker({"validate", "faster.yaml"});
+  EXPECT_EQ(valid.code, 0) << valid.errors;
+  const std::string applied = place.read("faster.yaml");
+  EXPECT_THAT(applied, HasSubstr("engine: " + told.at("recommended").at("engine").get<std::string>()));
+  EXPECT_THAT(applied, HasSubstr("device: " + told.at("recommended").at("device").get<std::string>()));
+  EXPECT_THAT(applied, HasSubstr("batch_size: 16"));
+  EXPECT_FALSE(std::filesystem::exists(place.folder() / "runs"));
+}
+
+TEST(Advise, MeasuresATrainingWholeThatIsTooShortToCut) {
+  const Workplace place;
+  place.write("houses.csv", small_table(60));
+  place.write("pipeline.yaml", network_document(2));
+  const Finished finished = place.stoker({"advise", "pipeline.yaml", "--seconds", "10", "--json", "--quiet"});
+  ASSERT_EQ(finished.code, 0) << finished.errors;
+  EXPECT_EQ(finished.errors, "");
+  const json told = json::parse(finished.output);
+  EXPECT_EQ(told.at("recommended").at("basis"), "whole run");
+  expect_finite_predictions(told.at("recommended"));
+}
+
+TEST(Advise, SaysThatALinearModelLeavesNothingToChoose) {
+  const Workplace place;
+  place.write("houses.csv", small_table(60));
+  place.write("pipeline.yaml", ridge_document());
+  const Finished finished = place.stoker({"advise", "pipeline.yaml", "--seconds", "10"});
+  ASSERT_EQ(finished.code, 0) << finished.errors;
+  EXPECT_THAT(finished.output, HasSubstr("solved, without steps"));
+}
+
+TEST(Advise, RefusesBadDocumentsBeforeItMeasures) {
+  const Workplace place;
+  EXPECT_EQ(place.stoker({"advise"}).code, 2);
+  const Finished missing = place.stoker({"advise", "nowhere.yaml"});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_THAT(missing.errors, HasSubstr("nowhere.yaml"));
+  place.write("bad.yaml", "version: 1\ncards:\n  load: { type: data_lod }\n");
+  const Finished bad = place.stoker({"advise", "bad.yaml"});
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_THAT(bad.errors, HasSubstr("did you mean data_load?"));
+  EXPECT_THAT(bad.errors, testing::Not(HasSubstr("measuring")));
+  place.write("loading.yaml", "version: 1\ncards:\n  load: { type: data_load, config: { source: sample } }\n");
+  const Finished nothing = place.stoker({"advise", "loading.yaml"});
+  EXPECT_EQ(nothing.code, 2);
+  EXPECT_THAT(nothing.errors, HasSubstr("nothing is trained"));
+}
+
+TEST(Advise, RefusesDataThatIsNotThere) {
+  const Workplace place;
+  place.write("pipeline.yaml", network_document(2));
+  const Finished finished = place.stoker({"advise", "pipeline.yaml", "--quiet"});
+  EXPECT_EQ(finished.code, 2);
+  EXPECT_THAT(finished.errors, HasSubstr("houses.csv"));
+}
+
+TEST(Advise, NeverWritesOverAFile) {
+  const Workplace place;
+  place.write("houses.csv", small_table(60));
+  const std::string document = network_document(2);
+  place.write("pipeline.yaml", document);
+  place.write("kept.yaml", "kept\n");
+  for (const char* target : {"pipeline.yaml", "./pipeline.yaml", "kept.yaml", "no_folder/out.yaml"}) {
+    const Finished finished = place.stoker({"advise", "pipeline.yaml", "--apply", target});
+    EXPECT_EQ(finished.code, 2) << target;
+    EXPECT_THAT(finished.errors, HasSubstr("--apply")) << target;
+  }
+  EXPECT_EQ(place.read("pipeline.yaml"), document);
+  EXPECT_EQ(place.read("kept.yaml"), "kept\n");
+}
+
+TEST(BenchOfADocument, SplitsItsTimeIntoParts) {
+  const Workplace place;
+  place.write("houses.csv", small_table(60));
+  place.write("pipeline.yaml", network_document(2));
+  const Finished finished =
+      place.stoker({"bench", "pipeline.yaml", "--device", "cpu", "--runs", "1", "--json"});
+  ASSERT_EQ(finished.code, 0) << finished.errors;
+  const json line = json::parse(finished.output);
+  EXPECT_EQ(line.at("device"), "cpu");
+  EXPECT_EQ(line.at("times"), 1);
+  double sum = 0;
+  const json& parts = line.at("parts");
+  for (const char* part : {"start", "load", "statistics", "training", "evaluation"}) {
+    const double seconds = parts.at(std::string(part) + "_seconds").get<double>();
+    EXPECT_GE(seconds, 0) << part;
+    sum += seconds;
+  }
+  // Of one run, the parts are all of it: nothing is counted twice or left out but reading the document.
+  EXPECT_NEAR(sum / line.at("seconds").get<double>(), 1, 1e-6);
+  EXPECT_FALSE(std::filesystem::exists(place.folder() / "runs"));
+}
+
+TEST(BenchOfADocument, RefusesWhatIsNotThere) {
+  const Workplace place;
+  place.write("houses.csv", small_table(60));
+  place.write("pipeline.yaml", network_document(2));
+  const Finished device = place.stoker({"bench", "pipeline.yaml", "--device", "cpu", "--device", "cuda:99"});
+  EXPECT_EQ(device.code, 2);
+  EXPECT_THAT(device.errors, HasSubstr("cuda:99"));
+  const Finished workload = place.stoker({"bench", "w11"});
+  EXPECT_EQ(workload.code, 2);
+  EXPECT_THAT(workload.errors, HasSubstr("did you mean w1?"));
+  EXPECT_EQ(place.stoker({"bench"}).code, 2);
+}
+
+}  // namespace
+}  // namespace stoker::test
