@@ -5,8 +5,8 @@
 
 Every document is advised on, then run in every way that there is here: devices × engines × placements, batch size
 and precision as written, without the cache. The ways take turns, so that what else the machine does meets all of
-them. A way that takes more than --times as long as the best in its first run is not run again: it is not the best,
-and its one run stands for it. One line per document, then how many documents hold the bars. --lines appends what was
+them. A way that takes more than --times as long as the best in its first run is not run again, and one that takes
+three times as long as the best before it, and 10 s, is ended: neither is the best. One line per document, then how many documents hold the bars. --lines appends what was
 found as JSON, one line per document, and leaves out documents that are there already.
 """
 import argparse
@@ -18,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import make_files
@@ -26,6 +27,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ENGINES = ("fused", "graph", "eager")
 PLACEMENTS = {"cpu": ("host", "window"), "cuda": ("vram", "window", "pinned", "host")}
 MOST_TIMES, MOST_SECONDS = 1.1, 0.2
+HOPELESS_TIMES, HOPELESS_SECONDS = 3, 10
 TIME_BAR, MEMORY_BAR = 0.3, 0.2
 MIB = 2**20
 
@@ -40,8 +42,8 @@ def all_ways(stoker):
             for placement in PLACEMENTS["cpu" if device == "cpu" else "cuda"]]
 
 
-def run(stoker, document, way, out):
-    """Seconds from start to end, those of the processor, peak memory; None where it is refused."""
+def run(stoker, document, way, out, limit):
+    """Seconds from start to end, those of the processor, peak memory; None where it is refused or takes too long."""
     device, engine, placement = way
     words = [stoker, "run", str(document), "--no-cache", "--out", str(out), "--json", "--quiet", "--device", device,
              "--set", f"cards.train.config.placement={placement}"]
@@ -50,12 +52,15 @@ def run(stoker, document, way, out):
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         began = time.monotonic()
         process = subprocess.Popen(words, stdout=output, stderr=errors)
+        ending = threading.Timer(limit, process.kill)
+        ending.start()
         _, status, usage = os.wait4(process.pid, 0)
+        ending.cancel()
         seconds = time.monotonic() - began
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
         errors.seek(0)
-        if process.returncode == 2:
+        if process.returncode == 2 or seconds >= limit and process.returncode < 0:
             return None
         if process.returncode != 0:
             sys.exit(f"{' '.join(words)} ended with {process.returncode}: {errors.read().decode()}")
@@ -72,7 +77,9 @@ def measure_ways(stoker, document, ways, rounds, times, out):
         for way in list(runs):
             if number > 0 and runs[way][0]["seconds"] > times * min(firsts):
                 continue
-            made = run(stoker, document, way, out)
+            fastest = min((each["seconds"] for made in runs.values() for each in made), default=float("inf"))
+            limit = min(threading.TIMEOUT_MAX, max(HOPELESS_SECONDS, HOPELESS_TIMES * fastest))
+            made = run(stoker, document, way, out, limit)
             if made is None:
                 del runs[way]
             else:

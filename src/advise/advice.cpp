@@ -10,6 +10,8 @@ namespace {
 // What lies closer together than this is the same, as far as a short measurement can tell.
 constexpr double same_share = 0.07;
 constexpr double same_seconds = 0.1;
+// What is known by its steps alone has to be better by this to be preferred to what was run.
+constexpr double same_share_of_steps = 0.2;
 // Of the guide.
 constexpr std::int64_t rule_rows = 200;
 constexpr std::int64_t rule_batch = 16;
@@ -28,7 +30,8 @@ const Prediction& best_of(const std::vector<Prediction>& ways) {
   const Prediction* best = &ways.front();
   for (const Prediction& each : ways)
     if (each.seconds < best->seconds) best = &each;
-  const double bound = best->seconds + std::max(same_share * best->seconds, same_seconds);
+  const double share = best->was_run ? same_share : same_share_of_steps;
+  const double bound = best->seconds + std::max(share * best->seconds, same_seconds);
   for (const Prediction& each : ways)
     if (each.seconds <= bound && preference(each) > preference(*best)) best = &each;
   return *best;
@@ -99,8 +102,9 @@ Advice advice_from(Measurements found, const WrittenChoice& written) {
   advice.best = best_of(advice.predictions.ways);
   advice.as_written = way_as_written(advice, written);
   // Where the document does as well as it is, it stays as it is.
-  if (advice.as_written && advice.as_written->seconds <=
-                               advice.best.seconds + std::max(same_share * advice.best.seconds, same_seconds))
+  const double share = advice.best.was_run ? same_share : same_share_of_steps;
+  if (advice.as_written &&
+      advice.as_written->seconds <= advice.best.seconds + std::max(share * advice.best.seconds, same_seconds))
     advice.best = *advice.as_written;
   advice.batches = other_batches(advice.found, advice.best);
   advice.precisions = other_precisions(advice.found, advice.best);

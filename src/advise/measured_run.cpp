@@ -73,12 +73,6 @@ class Timeline : public RunListener {
   std::vector<std::string> warnings_;
 };
 
-double of_processor() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 double total_of(const Trace& trace, const std::string& name) {
   const std::map<std::string, Trace::Total> totals = trace.totals(TraceKind::training);
   const auto found = totals.find(name);
@@ -134,6 +128,12 @@ double clock_seconds() {
   return std::chrono::duration<double>(now().time_since_epoch()).count();
 }
 
+double processor_time() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 bool MeasuredRun::is_whole() const {
   return std::ranges::none_of(trainings,
                               [](const MeasuredTraining& each) { return each.end == stopped_by_limit; });
@@ -153,7 +153,7 @@ MeasuredRun measure_run(const RunToMeasure& wanted, const StopSignal& stop) {
   options.use_cache = wanted.use_cache;
   const RunSummary summary = run_pipeline(document, options, timeline, stop);
   run.ended = clock_seconds();
-  run.processor_seconds = of_processor();
+  run.processor_seconds = processor_time();
   run.peak_bytes = peak_memory_bytes();
   run.cards = timeline.finished();
   run.warnings = timeline.warnings();

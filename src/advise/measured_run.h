@@ -68,6 +68,8 @@ struct MeasuredRun {
 
 // By the same clock in every process.
 double clock_seconds();
+// Of the processor, since the process began, all threads together.
+double processor_time();
 
 MeasuredRun measure_run(const RunToMeasure& wanted, const StopSignal& stop);
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "advise/measured_run.h"
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "device/cpu_formats.h"
@@ -37,25 +38,36 @@ double median_of(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+struct StepTimes {
+  double seconds = 0;
+  double processor_seconds = 0;
+};
+
 // The middle one of several stretches: what else the machine does makes some of them slower.
-double seconds_of_a_step(Engine& engine) {
+StepTimes times_of_a_step(Engine& engine) {
   std::int64_t next = 0;
   const auto take = [&](std::int64_t steps) {
     const Moment began = now();
+    const double processor_began = processor_time();
     engine.run({next, std::vector<float>(static_cast<std::size_t>(steps), 0.0F)});
     next += steps;
-    return seconds_since(began) / static_cast<double>(steps);
+    const auto count = static_cast<double>(steps);
+    const double processor = (processor_time() - processor_began) / count;
+    return StepTimes{seconds_since(began) / count, processor};
   };
   take(1);
-  double step = take(1);
-  const auto wanted = static_cast<std::int64_t>(line_seconds / 5 / std::max(step, 1e-9));
+  const auto wanted = static_cast<std::int64_t>(line_seconds / 5 / std::max(take(1).seconds, 1e-9));
   const std::int64_t stretch = std::clamp<std::int64_t>(wanted, 1, longest_stretch);
-  if (stretch > 1) step = take(stretch / 2);
-  std::vector<double> stretches;
+  if (stretch > 1) take(stretch / 2);
+  std::vector<double> seconds;
+  std::vector<double> processor;
   for (const Moment began = now();
-       seconds_since(began) < line_seconds || stretches.size() < static_cast<std::size_t>(least_stretches);)
-    stretches.push_back(take(stretch));
-  return median_of(std::move(stretches));
+       seconds_since(began) < line_seconds || seconds.size() < static_cast<std::size_t>(least_stretches);) {
+    const StepTimes taken = take(stretch);
+    seconds.push_back(taken.seconds);
+    processor.push_back(taken.processor_seconds);
+  }
+  return {median_of(std::move(seconds)), median_of(std::move(processor))};
 }
 
 // One training of a document, with its rows as the engines want them.
@@ -142,7 +154,9 @@ StepLine measured_line(const Prepared& training, EngineChoice engine, PlacementC
     const EngineMaker& maker = choose_engine(engines(), engine, std::nullopt, most_demanding_phase(request));
     const std::unique_ptr<Engine> made = making(maker, std::nullopt)(request);
     line.ready_seconds = seconds_since(began);
-    line.step_seconds = seconds_of_a_step(*made);
+    const StepTimes times = times_of_a_step(*made);
+    line.step_seconds = times.seconds;
+    line.processor_seconds = times.processor_seconds;
     line.precision = config::name_of(made->precision());
   } catch (const Error& error) {
     if (error.code() != ExitCode::wrong_request && dynamic_cast<const OutOfMemory*>(&error) == nullptr) throw;

@@ -46,10 +46,11 @@ struct StepLine {
   std::string placement;
   std::string precision;
   std::int64_t batch_size = 0;
-  bool is_as_written = false;  // batch size and precision
-  double step_seconds = 0;     // with what an epoch's end takes, where epochs are short
-  double ready_seconds = 0;    // until the first step was done: rows placed, engine made
-  std::string refusal;         // why it cannot be; "": it was measured
+  bool is_as_written = false;    // batch size and precision
+  double step_seconds = 0;       // with what an epoch's end takes, where epochs are short
+  double processor_seconds = 0;  // of a step, all threads together
+  double ready_seconds = 0;      // until the first step was done: rows placed, engine made
+  std::string refusal;           // why it cannot be; "": it was measured
 };
 
 struct MeasuredSteps {

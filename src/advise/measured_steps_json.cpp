@@ -51,6 +51,7 @@ json line_json(const StepLine& each) {
           {"batch_size", each.batch_size},
           {"is_as_written", each.is_as_written},
           {"step_seconds", each.step_seconds},
+          {"processor_seconds", each.processor_seconds},
           {"ready_seconds", each.ready_seconds},
           {"refusal", each.refusal}};
 }
@@ -64,6 +65,7 @@ StepLine line_in(const json& told) {
   told.at("batch_size").get_to(each.batch_size);
   told.at("is_as_written").get_to(each.is_as_written);
   told.at("step_seconds").get_to(each.step_seconds);
+  told.at("processor_seconds").get_to(each.processor_seconds);
   told.at("ready_seconds").get_to(each.ready_seconds);
   told.at("refusal").get_to(each.refusal);
   return each;

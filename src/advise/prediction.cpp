@@ -111,8 +111,12 @@ std::optional<Compared> compared(const MeasuredSteps& steps, const std::string& 
     if (line == nullptr || first == nullptr) return std::nullopt;
     const auto count = static_cast<double>(work.epochs) * static_cast<double>(work.rows) /
                        static_cast<double>(std::max<std::int64_t>(work.batch_size, 1));
-    own += count * line->step_seconds;
-    bases += count * first->step_seconds;
+    // Of one engine, with its one number of threads, the processor's time tells what others on the machine
+    // hide from the clock.
+    const bool by_processor = steps.device == "cpu" && line->engine == first->engine &&
+                              line->processor_seconds > 0 && first->processor_seconds > 0;
+    own += count * (by_processor ? line->processor_seconds : line->step_seconds);
+    bases += count * (by_processor ? first->processor_seconds : first->step_seconds);
     result.later += line->ready_seconds - first->ready_seconds;
     result.training_bytes += work.training_bytes;
   }

@@ -18,7 +18,7 @@ TEST(StepPace, LeavesTheFirstChunkOut) {
 
 TEST(StepPace, TakesWhatLiesBetweenTheEndsOfEpochsWhole) {
   // Epochs of 10 steps of 0.1 s, and 0.5 s of validation behind each; the first chunk took 4 s more.
-  const std::vector<StepsSeen> seen{{0, 0, 0},      {4.5, 5, 0},  {5.5, 10, 1}, {6, 15, 1},
+  const std::vector<StepsSeen> seen{{0, 0, 0},  {4.5, 5, 0},  {5.5, 10, 1}, {6, 15, 1},
                                     {7, 20, 2}, {7.5, 25, 2}, {8.5, 30, 3}};
   const Pace pace = pace_of(seen);
   EXPECT_TRUE(pace.has_seen_an_epoch);

@@ -44,8 +44,8 @@ TEST(Advise, PredictsEveryWayAndLeavesTheDocumentAsItIs) {
   const json& ways = told.at("ways");
   for (const json& way : ways) expect_finite_predictions(way);
   // A million epochs are not over in a few seconds: it was predicted, not waited for.
-  EXPECT_EQ(told.at("recommended").at("basis"), "short run");
-  EXPECT_GT(told.at("recommended").at("predicted_training_seconds").get<double>(),
+  EXPECT_EQ(told.at("as_written").at("basis"), "short run");
+  EXPECT_GT(told.at("as_written").at("predicted_training_seconds").get<double>(),
             told.at("measured_seconds").get<double>());
   EXPECT_TRUE(told.at("rule_of_thumb").is_object());
   EXPECT_FALSE(told.at("sentences").empty());
@@ -67,7 +67,7 @@ TEST(Advise, MeasuresATrainingWholeThatIsTooShortToCut) {
   ASSERT_EQ(finished.code, 0) << finished.errors;
   EXPECT_EQ(finished.errors, "");
   const json told = json::parse(finished.output);
-  EXPECT_EQ(told.at("recommended").at("basis"), "whole run");
+  EXPECT_EQ(told.at("as_written").at("basis"), "whole run");
   expect_finite_predictions(told.at("recommended"));
 }
 
@@ -91,7 +91,8 @@ TEST(Advise, RefusesBadDocumentsBeforeItMeasures) {
   EXPECT_EQ(bad.code, 2);
   EXPECT_THAT(bad.errors, HasSubstr("did you mean data_load?"));
   EXPECT_THAT(bad.errors, testing::Not(HasSubstr("measuring")));
-  place.write("loading.yaml", "version: 1\ncards:\n  load: { type: data_load, config: { source: sample } }\n");
+  place.write("loading.yaml",
+              "version: 1\ncards:\n  load: { type: data_load, config: { source: sample } }\n");
   const Finished nothing = place.stoker({"advise", "loading.yaml"});
   EXPECT_EQ(nothing.code, 2);
   EXPECT_THAT(nothing.errors, HasSubstr("nothing is trained"));

@@ -25,8 +25,8 @@ TEST(Usage, HelpListsEveryCommandWithExamples) {
 
 TEST(Usage, EveryCommandHasHelpWithAnExample) {
   const Workplace place;
-  for (const char* each :
-       {"run", "train", "predict", "preview", "validate", "step", "cards", "runs", "devices", "bench", "advise"}) {
+  for (const char* each : {"run", "train", "predict", "preview", "validate", "step", "cards", "runs",
+                           "devices", "bench", "advise"}) {
     const Finished finished = place.stoker({each, "--help"});
     EXPECT_EQ(finished.code, 0);
     EXPECT_THAT(finished.output, HasSubstr(std::string("stoker ") + each));
