@@ -25,7 +25,7 @@ constexpr std::int64_t folds = 8;
 constexpr double work_for_two_repeats = 2.5e12;
 constexpr double work_for_an_ensemble = 1.5e13;
 
-std::string text_at(const Value& settings, const char* name) {
+std::string setting_text(const Value& settings, const char* name) {
   const Value* value = settings.find(name);
   const auto* text = value == nullptr ? nullptr : value->get_if<std::string>();
   return text == nullptr ? "" : *text;
@@ -98,14 +98,14 @@ class Recommendation {
 
   // The fused engine for GPUs does not embed; who asks for it wants its speed.
   bool can_embed() const {
-    const bool is_fused = text_at(settings_.train, "engine") == "fused";
-    const bool is_cpu = text_at(settings_.train, "device") == "cpu";
+    const bool is_fused = setting_text(settings_.train, "engine") == "fused";
+    const bool is_cpu = setting_text(settings_.train, "device") == "cpu";
     return (!is_fused || is_cpu) && !is_small() && shape_.numbers > 0 &&
            shape_.numbers <= most_embedded_numbers;
   }
 
   bool embeds() const {
-    const std::string embedding = text_at(settings_.model, "number_embedding");
+    const std::string embedding = setting_text(settings_.model, "number_embedding");
     return !embedding.empty() && embedding != "none";
   }
 
