@@ -169,6 +169,8 @@ ExitCode run_w5(const ExpertBenchOptions& options) {
     if (options.max_experts > 0 && options.max_experts < experts)
       refuse("--max-experts {} is less than the {} experts that there are to be", options.max_experts,
              experts);
+  if (options.sleeps > 0 && options.peers)
+    refuse("--sleeps has no peers to be measured beside: leave out --peers");
   Comparison comparison(options.json);
   bench_w5(options, comparison, [&](std::int64_t experts, std::int64_t batch, Device device) {
     if (!options.peers) return;
@@ -194,6 +196,10 @@ void add_expert_flags(CLI::App& app, ExpertBenchOptions& options) {
       ->capture_default_str();
   app.add_option("--max-grad-norm", options.max_grad_norm, "Gradients are shortened to it; 0: not at all")
       ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  app.add_option("--sleeps", options.sleeps,
+                 "Measures what a sleep of the experts after every so many steps takes; 0: none")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}))
       ->capture_default_str();
 }
 

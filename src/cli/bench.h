@@ -37,6 +37,7 @@ struct ExpertBenchOptions : BenchOptions {
   std::vector<std::int64_t> experts{8, 32};
   std::int64_t max_experts = 0;  // 0: as many as there are
   double max_grad_norm = 0;
+  std::int64_t sleeps = 0;  // steps from one to the next, of which the cost is measured; 0: none
 };
 
 // Rows and columns of the synthetic table that w1 and the linear models are measured on.
@@ -93,7 +94,8 @@ std::vector<ManyLine> bench_w1_many(const BenchOptions& options);
 
 // w5: 784 → 10 classes by experts of 784-256-256-10, two for each row, AdamW. The router begins without a
 // preference, so that all are equally busy, and hardly learns. One line per number of experts, batch size and
-// engine.
+// engine. Where sleeps are measured, pictures have no negative numbers, as real ones: then experts are alike
+// by their rows, and a sleep compares the weights of every pair of them.
 void bench_w5(const ExpertBenchOptions& options, Comparison& comparison,
               const std::function<void(std::int64_t experts, std::int64_t batch, Device device)>& after);
 

@@ -1,8 +1,9 @@
+#include "cli/bench_experts.h"
+
 #include <algorithm>
 #include <vector>
 
 #include "base/random.h"
-#include "cli/bench.h"
 #include "cli/terminal.h"
 #include "data/dataset.h"
 #include "device/device.h"
@@ -15,13 +16,15 @@ namespace {
 constexpr std::int64_t picture_numbers = 784;
 constexpr std::int64_t picture_classes = 10;
 
-Dataset picture_table() {
+Dataset picture_table(bool is_positive) {
   Array features(DType::float32, {bench_pictures, picture_numbers});
   Array classes(DType::int64, {bench_pictures});
   const RandomKey key = random_key(42, Purpose::sample, 0);
   std::uint32_t index = 0;
   // As wide as the normal distribution, and drawn much sooner.
-  for (float& each : features.as<float>()) each = static_cast<float>(3.4641 * (uniform(key, index++) - 0.5));
+  const double least = is_positive ? 0 : 0.5;
+  for (float& each : features.as<float>())
+    each = static_cast<float>(3.4641 * (uniform(key, index++) - least));
   for (std::int64_t& each : classes.as<std::int64_t>()) each = random_bits(key, index++) % picture_classes;
   return {{{"features", Role::features, features}, {"targets", Role::targets, classes}}};
 }
@@ -61,6 +64,10 @@ EngineRequest expert_request(const Dataset& placed, const Dataset& rows, Device 
   ExpertSettings settings;
   settings.experts = experts;
   settings.max_experts = options.max_experts > 0 ? options.max_experts : experts;
+  if (options.sleeps > 0) {
+    settings.life.sleep_shortest = settings.life.sleep_longest = options.sleeps;
+    settings.life.expert_creation_uncertainty = 1;  // the router is looked at, and nobody is born
+  }
   EngineRequest request;
   request.network = {"mixture_of_experts",
                      config::write(settings),
@@ -83,15 +90,20 @@ void bench_w5(const ExpertBenchOptions& options, Comparison& comparison,
   for (const std::string& name : options.engines) choices.push_back(engine_named(name));
   const Notes notes = [](Severity, const std::string& message) { tell(message); };
   const Device device = choose_device(options.device, notes);
-  const Dataset rows = picture_table();
+  const Dataset rows = picture_table(options.sleeps > 0);
   for (const std::int64_t experts : options.experts) {
     const std::string room = options.max_experts > 0 ? fmt::format(" of {}", options.max_experts) : "";
-    const TrainingBench bench(fmt::format("w5, {}{} experts", experts, room), options, device);
+    const std::string workload = fmt::format("w5, {}{} experts", experts, room);
+    const TrainingBench bench(workload, options, device);
     const Placement placed = place(rows, device, notes);
     for (const std::int64_t batch : options.batches) {
-      for (const EngineChoice choice : choices)
-        bench.measure_steps(expert_request(placed.dataset, rows, device, batch, options, experts), choice,
-                            comparison);
+      for (const EngineChoice choice : choices) {
+        const EngineRequest request = expert_request(placed.dataset, rows, device, batch, options, experts);
+        if (options.sleeps > 0)
+          bench_sleeps(request, choice, options, workload);
+        else
+          bench.measure_steps(request, choice, comparison);
+      }
       after(experts, batch, device);
     }
   }
