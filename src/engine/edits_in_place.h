@@ -11,7 +11,8 @@ namespace stoker {
 class EditsInPlace {
  public:
   virtual ~EditsInPlace() = default;
-  // For one edit, between two chunks. What was changed is part of the state from then on.
+  // For one edit, between two chunks; null where it cannot be. What was changed is part of the state from
+  // then on.
   virtual std::unique_ptr<StructureHandle> structure() = 0;
 };
 

@@ -8,11 +8,12 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "engine/edits_in_place.h"
 
 namespace stoker {
 namespace {
 
-class JudgedEngine : public Engine {
+class JudgedEngine : public Engine, public EditsInPlace {
  public:
   JudgedEngine(MetricStopping stopping, std::unique_ptr<Engine> engine, std::int64_t steps_per_epoch)
       : stopping_(std::move(stopping)), engine_(std::move(engine)), steps_per_epoch_(steps_per_epoch) {}
@@ -70,6 +71,10 @@ class JudgedEngine : public Engine {
   Precision precision() const override { return engine_->precision(); }
   bool can_start_over() const override { return engine_->can_start_over(); }
   MemoryUse memory() const override { return engine_->memory(); }
+  std::unique_ptr<StructureHandle> structure() override {
+    auto* in_place = dynamic_cast<EditsInPlace*>(engine_.get());
+    return in_place == nullptr ? nullptr : in_place->structure();
+  }
 
  private:
   std::string prefix() const { return fmt::format("best_by_{}.", stopping_.metric->name); }

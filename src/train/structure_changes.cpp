@@ -28,10 +28,9 @@ Array first_rows(const Array& array, std::int64_t count) {
 std::vector<StructureEvent> edit(const Restructuring& family, const StructureMoment& moment, Engine& engine,
                                  nlohmann::json& memory) {
   auto* in_place = dynamic_cast<EditsInPlace*>(&engine);
-  if (in_place != nullptr && family.edit_in_place != nullptr) {
-    const std::unique_ptr<StructureHandle> state = in_place->structure();
-    return family.edit_in_place(moment, *state, memory);
-  }
+  if (in_place != nullptr && family.edit_in_place != nullptr)
+    if (const std::unique_ptr<StructureHandle> state = in_place->structure())
+      return family.edit_in_place(moment, *state, memory);
   NamedArrays state = engine.state();
   std::vector<StructureEvent> events = family.edit(moment, state, memory);
   engine.restore(state);

@@ -6,8 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "engine/edits_in_place.h"
+#include "fused/cpu/experts/expert_engine.h"
 #include "fused/cpu/fused_cpu_engine.h"
 #include "model/expert_graph.h"
+#include "model/experts_on_host.h"
 #include "torch/expert_case.h"
 #include "train/engines.h"
 #include "train/listeners.h"
@@ -17,6 +20,13 @@ namespace stoker {
 namespace {
 
 using test::ExpertCase;
+
+void expect_same_experts(const NamedArrays& found, const NamedArrays& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_TRUE(std::ranges::equal(found[i].array.as<float>(), expected[i].array.as<float>()))
+        << expected[i].name;
+}
 
 class LivingExperts : public testing::Test {
  protected:
@@ -47,13 +57,14 @@ class LivingExperts : public testing::Test {
     plan.checkpoint_seconds = 1e9;
     plan.pause_after_epochs = pause;
     plan.keeps_best = false;
-    return train_in_phases(request_, making(fused_cpu::maker(), std::nullopt), plan,
-                           resumes ? checkpoints.newest() : std::nullopt, checkpoints, listener, {});
+    return train_in_phases(request_, make_, plan, resumes ? checkpoints.newest() : std::nullopt, checkpoints,
+                           listener, {});
   }
 
   static constexpr std::int64_t epochs = 60;
   EngineRequest request_;
   std::filesystem::path folder_;
+  MakeEngine make_ = [](const EngineRequest& request) { return fused_cpu::maker().make(request); };
 };
 
 TEST_F(LivingExperts, AreBornAndTold) {
@@ -78,12 +89,46 @@ TEST_F(LivingExperts, GoOnExactlyWhereTheyWere) {
   for (const std::int64_t pause : {7, 23, 24, 51}) train(nobody, pause, pause > 7);
   const TrainingOutcome resumed = train(nobody, 0, true);
   EXPECT_EQ(resumed.progress.structure.text(), whole.progress.structure.text());
-  ASSERT_EQ(resumed.parameters.size(), whole.parameters.size());
-  for (std::size_t i = 0; i < whole.parameters.size(); ++i) {
-    const auto one = whole.parameters[i].array.as<float>();
-    const auto other = resumed.parameters[i].array.as<float>();
-    EXPECT_TRUE(std::ranges::equal(one, other)) << whole.parameters[i].name;
+  expect_same_experts(resumed.parameters, whole.parameters);
+}
+
+// An engine that is edited where its state lies.
+class EditedInPlace : public fused_cpu::ExpertEngine, public EditsInPlace {
+ public:
+  explicit EditedInPlace(const EngineRequest& request)
+      : ExpertEngine(request), shape_(expert_shape(request.network).value()) {}
+
+  std::unique_ptr<StructureHandle> structure() override {
+    ++edits;
+    return std::make_unique<Handle>(*this);
   }
+  inline static int edits = 0;
+
+ private:
+  struct Taken {
+    NamedArrays state;
+  };
+  struct Handle : Taken, ExpertsOnHost {
+    explicit Handle(EditedInPlace& engine)
+        : Taken{engine.state()}, ExpertsOnHost(engine.shape_, state), engine_(engine) {}
+    ~Handle() override { engine_.restore(state); }
+    EditedInPlace& engine_;
+  };
+  ExpertShape shape_;
+};
+
+TEST_F(LivingExperts, AreEditedWhereTheEngineHasThem) {
+  NobodyListens nobody;
+  const TrainingOutcome plain = train(nobody);
+  std::filesystem::remove_all(folder_);
+  EditedInPlace::edits = 0;
+  make_ = [](const EngineRequest& request) -> std::unique_ptr<Engine> {
+    return std::make_unique<EditedInPlace>(request);
+  };
+  const TrainingOutcome edited = train(nobody);
+  EXPECT_GT(EditedInPlace::edits, 10);
+  EXPECT_EQ(edited.progress.structure.text(), plain.progress.structure.text());
+  expect_same_experts(edited.parameters, plain.parameters);
 }
 
 TEST_F(LivingExperts, OfAnotherRoomAreRefusedOnResume) {

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "engine/edits_in_place.h"
 #include "expect_error.h"
+#include "fused/cpu/fused_cpu_engine.h"
 #include "listeners.h"
 #include "predict/evaluate.h"
 #include "tables.h"
@@ -162,6 +164,24 @@ TEST_F(MetricStoppingTest, JudgesClassesToo) {
     const auto engine = make_judged();
     expect_as_defined(engine->run(chunk(0, all_steps())), *engine);
   }
+}
+
+// One that could be edited where its state lies.
+class EngineWithHandle : public fused_cpu::FusedCpuEngine, public EditsInPlace {
+ public:
+  using FusedCpuEngine::FusedCpuEngine;
+  std::unique_ptr<StructureHandle> structure() override { return std::make_unique<StructureHandle>(); }
+};
+
+TEST_F(MetricStoppingTest, LeavesEditsToTheEngineThatItJudges) {
+  spec_.training.early_stopping_metric = "mae";
+  prepare_rows(test::sample(SampleName::friedman, 300));
+  const auto without = make_judged();
+  EXPECT_EQ(dynamic_cast<EditsInPlace&>(*without).structure(), nullptr);
+  const auto with = judged_by(
+      metric_stopping(spec_.training, request_.network, data_.preparation, data_.validation).value(),
+      std::make_unique<EngineWithHandle>(request_), request_.steps_per_epoch());
+  EXPECT_NE(dynamic_cast<EditsInPlace&>(*with).structure(), nullptr);
 }
 
 TEST_F(MetricStoppingTest, GoesOnExactlyFromItsState) {

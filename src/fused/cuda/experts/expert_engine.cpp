@@ -49,7 +49,7 @@ class ExpertEngine : public Engine, public EditsInPlace {
     const bool has_best = has_validation() && std::isfinite(download<double>(memory_.best_loss, 0, 1)[0]);
     return arrays_of(has_best ? memory_.best_parameters : memory_.parameters);
   }
-  std::unique_ptr<StructureHandle> structure() override { return sleeping_.value().edit(); }
+  std::unique_ptr<StructureHandle> structure() override { return sleeping_ ? sleeping_->edit() : nullptr; }
 
  private:
   bool has_validation() const { return request_.validation.rows() > 0; }
