@@ -46,8 +46,9 @@ struct DeepRows {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       const int row = static_cast<int>(threadIdx.x) / 4 + 64 * i;
-      const float4 value =
-          four_at(row < count ? values + static_cast<std::int64_t>(row) * stride + depth + four : nullptr);
+      const float4 value = row < count
+                               ? four_at(values + static_cast<std::int64_t>(row) * stride + depth + four)
+                               : make_float4(0, 0, 0, 0);
       to[four * slice_stride + row] = finite_or_zero(value.x);
       to[(four + 1) * slice_stride + row] = finite_or_zero(value.y);
       to[(four + 2) * slice_stride + row] = finite_or_zero(value.z);
