@@ -2,8 +2,8 @@
 
 The cubes and the split are those of a run of Stoker, from its cache, so that both look at the same pixels:
 
-    XDG_CACHE_HOME=/tmp/spectral stoker run examples/spectral_stress.yaml
-    python bench/peers/spectral_stress.py --cache /tmp/spectral --threads 2 --seeds 5
+    stoker run examples/spectral_stress.yaml --out spectral
+    python bench/peers/spectral_stress.py --cache spectral/.cache --threads 2 --seeds 5
 
 The time of the script begins with the cubes in memory: reading or making them is not part of it.
 """

@@ -107,12 +107,12 @@ namespace {
 
 // A network over cubes knows their wavelengths, where the document does not give others.
 void set_wavelengths(const CubesRead& cubes, config::Value& settings) {
-  const config::Value* given = settings.find("wavelengths");
+  const config::Value* given = settings.find("channel_wavelengths");
   const auto* list = given == nullptr ? nullptr : given->get_if<config::Value::List>();
   if (list == nullptr || !list->empty()) return;
   config::Value::List all;
   for (const double each : cubes.wavelengths) all.emplace_back(each);
-  settings.set("wavelengths", config::Value(std::move(all)));
+  settings.set("channel_wavelengths", config::Value(std::move(all)));
 }
 
 }  // namespace

@@ -51,14 +51,14 @@ void check_node_graph(const config::Value& values, const std::string& path, cons
                       config::Diagnostics& diagnostics) {
   const auto settings = settings_as<NodeGraphSettings>(values);
   const config::Value& from = written != nullptr && written->find("nodes") != nullptr ? *written : values;
-  config::Diagnostics own("");
+  config::Diagnostics own("");  // where others were found, those of the graph are told beside them
+  config::Diagnostics& found = diagnostics.empty() ? diagnostics : own;
   nodes::CubeShape cubes;
   cubes.wavelengths = settings.wavelengths;
   if (!cubes.wavelengths.empty()) cubes.channels = std::ssize(cubes.wavelengths);
-  const NodeGraph graph = nodes::read_node_graph(from, cubes, path, own);
+  const NodeGraph graph = nodes::read_node_graph(from, cubes, path, found);
   for (const config::Diagnostic& each : own.found()) diagnostics.add(each.line, each.path, each.message);
-  for (const std::string& note : own.notes()) diagnostics.note(0, path, note);
-  if (own.empty())
+  if (found.empty())
     check_unfrozen(graph, settings, path.empty() ? "unfrozen" : path + ".unfrozen",
                    line_of_setting(written, "unfrozen"), diagnostics);
 }

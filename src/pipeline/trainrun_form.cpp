@@ -27,7 +27,7 @@ bool is_graph(const Value& document) {
   return document.find("connections") != nullptr || list->front().find("class_name") != nullptr;
 }
 
-const std::string* text_at(const Value& map, std::string_view key) {
+const std::string* text_under(const Value& map, std::string_view key) {
   const Value* value = map.find(key);
   return value == nullptr ? nullptr : value->get_if<std::string>();
 }
@@ -222,7 +222,7 @@ class TrainrunForm {
   }
 
   void read_scheduler(const Value& scheduler, const std::string& path) {
-    const std::string* name = text_at(scheduler, "name");
+    const std::string* name = text_under(scheduler, "name");
     if (name == nullptr) return;
     static constexpr std::array<std::pair<std::string_view, const char*>, 6> known{
         {{"reduce_on_plateau", "plateau"},
@@ -252,8 +252,8 @@ class TrainrunForm {
   }
 
   static bool is_loss(const Value& node) {
-    const std::string* type = text_at(node, "class_name");
-    if (type == nullptr) type = text_at(node, "type");
+    const std::string* type = text_under(node, "class_name");
+    if (type == nullptr) type = text_under(node, "type");
     const nodes::NodeType* found = type == nullptr ? nullptr : nodes::find_node_type(*type);
     return found != nullptr && found->kind == nodes::NodeKind::loss;
   }
@@ -265,7 +265,7 @@ class TrainrunForm {
     std::set<std::string> left_out;
     Value::List kept;
     for (const Value& node : *graph.find("nodes")->get_if<Value::List>()) {
-      const std::string* name = text_at(node, "name");
+      const std::string* name = text_under(node, "name");
       const bool counts = losses.empty() || name == nullptr || !is_loss(node) ||
                           std::ranges::find(losses, *name) != losses.end();
       if (counts) {
@@ -286,7 +286,7 @@ class TrainrunForm {
     if (list == nullptr || left_out.empty()) return connections;
     Value::List kept;
     for (const Value& each : *list) {
-      const std::string* target = text_at(each, "target");
+      const std::string* target = text_under(each, "target");
       const bool is_kept = target == nullptr || std::ranges::none_of(left_out, [&](const std::string& name) {
                              return target->starts_with(name + ".");
                            });
@@ -311,7 +311,7 @@ class TrainrunForm {
         "unfreeze_nodes", "freeze_nodes", "output_dir", "connections", "nodes"};
     for (const Entry& entry : *document_.get_if<Value::Map>()) {
       if (entry.key == "output_dir")
-        note(entry.value, entry.key, "means nothing here: stoker run --runs DIR says where runs go");
+        note(entry.value, entry.key, "means nothing here: stoker run --out DIR says where runs go");
       else if (std::ranges::find(known, entry.key) == known.end() && entry.key != "metadata")
         note(entry.value, entry.key, "means nothing here");
     }
@@ -384,7 +384,7 @@ bool is_trainrun_form(const Value& document) {
 
 Value with_files_of_trainrun(Value document, const std::filesystem::path& file) {
   const std::filesystem::path folder = file.parent_path();
-  if (const std::string* graph = text_at(document, "pipeline"))
+  if (const std::string* graph = text_under(document, "pipeline"))
     document.set("pipeline", config::load_document(folder / *graph));
   const Value* defaults = document.find("defaults");
   const auto* list = defaults == nullptr ? nullptr : defaults->get_if<Value::List>();

@@ -370,6 +370,30 @@ TEST(Field, TakesListsOfNamesWhichMayBeNumbers) {
   EXPECT_THAT(reference_table(fields(c)), HasSubstr("list of lists of names"));
 }
 
+struct Mapped {
+  std::vector<Value> maps;
+};
+Fields fields(Mapped& c) {
+  return {field("maps", c.maps, "Maps of anything")};
+}
+
+TEST(Field, TakesAListOfMapsWhichItsOwnerChecks) {
+  Diagnostics diagnostics("doc.yaml");
+  const auto maps = [&](const std::string& text) {
+    return read<Mapped>(parse_yaml("maps: " + text, "doc.yaml"), "c", diagnostics).maps;
+  };
+  const std::vector<Value> read_maps = maps("[{ name: a, settings: { x: 1 } }, { name: b }]");
+  ASSERT_EQ(read_maps.size(), 2U);
+  EXPECT_EQ(to_json(write(Mapped{read_maps})).at("maps"),
+            nlohmann::json::parse(R"([{"name": "a", "settings": {"x": 1}}, {"name": "b"}])"));
+  EXPECT_TRUE(diagnostics.empty());
+  maps("[{ name: a }, b]");
+  EXPECT_THAT(diagnostics.text(), HasSubstr("c.maps.1: must be a map of settings, found the text 'b'"));
+  Mapped none;
+  EXPECT_EQ(json_schema(fields(none)).at("properties").at("maps").at("items").at("type"), "object");
+  EXPECT_THAT(reference_table(fields(none)), HasSubstr("list of maps"));
+}
+
 TEST(Field, TakesAWordInPlaceOfANumber) {
   Diagnostics diagnostics("");
   const FromElsewhere read_back = read_from_elsewhere("rows: auto", diagnostics);

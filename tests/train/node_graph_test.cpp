@@ -94,7 +94,7 @@ FitRequest request_for_cubes(const Table& table, ModelSpec spec) {
   return request;
 }
 
-FitResult fitted_graph(const Table& table, ModelSpec spec) {
+FitResult fitted_to_cubes(const Table& table, ModelSpec spec) {
   RecordingListener listener;
   return fit(request_for_cubes(table, std::move(spec)), listener, StopSignal{});
 }
@@ -129,10 +129,9 @@ bool are_equal(const Array& one, const Array& other) {
 
 TEST(NodeGraphTraining, LearnsStatisticsAndThenTheNodesThatAreUnfrozen) {
   const Table table = some_cubes(10);
-  const FitResult statistics =
-      fitted_graph(table, spec_of_graph(replaced(detector, "unfrozen: [pca, logit]", "")));
+  const FitResult statistics = fitted_to_cubes(table, spec_of_graph(replaced(detector, "unfrozen: [pca, logit]", "")));
   EXPECT_EQ(statistics.epochs.size(), 1U);  // which is all that there is to find
-  const FitResult trained = fitted_graph(table, spec_of_graph(detector));
+  const FitResult trained = fitted_to_cubes(table, spec_of_graph(detector));
   ASSERT_EQ(trained.epochs.size(), 4U);
   EXPECT_EQ(trained.engine, "fused");
   EXPECT_EQ(trained.steps, 4 * 3);
@@ -148,7 +147,7 @@ TEST(NodeGraphTraining, LearnsStatisticsAndThenTheNodesThatAreUnfrozen) {
 TEST(NodeGraphTraining, ReportsEachLossAndTheirSum) {
   ModelSpec spec = spec_of_graph(detector);
   spec.training.validation_ratio = 0.2;
-  const FitResult result = fitted_graph(some_cubes(10), spec);
+  const FitResult result = fitted_to_cubes(some_cubes(10), spec);
   for (const EpochReport& epoch : result.epochs) {
     double trained = 0, validated = 0;
     for (const NamedValue& each : epoch.record.values)
@@ -163,7 +162,7 @@ TEST(NodeGraphTraining, ReportsEachLossAndTheirSum) {
 TEST(NodeGraphTraining, FindsWhatStandsOut) {
   ModelSpec spec = spec_of_graph(replaced(detector, "n_components: 3", "n_components: 6"));
   spec.training.epochs = 10;
-  const Model model = fitted_graph(some_cubes(20), spec).model;
+  const Model model = fitted_to_cubes(some_cubes(20), spec).model;
   const Evaluation evaluation = evaluate(model, some_cubes(8));
   EXPECT_GT(evaluation.metric("average_precision").value(), 0.6);
   EXPECT_EQ(evaluation.rows, 8);
@@ -186,8 +185,8 @@ TEST(NodeGraphTraining, IsMeasuredWithoutMetricNodesToo) {
                            "- { source: logit.logits, target: metrics.logits }\n"})
     plain = replaced(plain, line, "");
   const Table table = some_cubes(6);
-  const Evaluation with_node = evaluate(fitted_graph(table, spec_of_graph(detector)).model, table);
-  const Evaluation without = evaluate(fitted_graph(table, spec_of_graph(plain)).model, table);
+  const Evaluation with_node = evaluate(fitted_to_cubes(table, spec_of_graph(detector)).model, table);
+  const Evaluation without = evaluate(fitted_to_cubes(table, spec_of_graph(plain)).model, table);
   EXPECT_EQ(with_node.metrics.size(), 5U);
   EXPECT_EQ(without.metrics, with_node.metrics);
 }
@@ -210,16 +209,16 @@ TEST(NodeGraphTraining, GoesOnExactlyWhereItStopped) {
     const FitResult whole = fit(request, listener, StopSignal{});
     request.checkpoints = folder.path();
     // It stops after the first epoch.
-    class InterruptingGraph : public RecordingListener {
+    class Interrupting : public RecordingListener {
      public:
-      explicit InterruptingGraph(StopSignal& stop) : stop_(stop) {}
+      explicit Interrupting(StopSignal& stop) : stop_(stop) {}
       void advanced(std::int64_t, std::int64_t, double) override { stop_.interrupt(); }
 
      private:
       StopSignal& stop_;
     };
     StopSignal stop;
-    InterruptingGraph interrupting(stop);
+    Interrupting interrupting(stop);
     test::error_of(ExitCode::interrupted, [&] { fit(request, interrupting, stop); });
     request.resume = true;
     const FitResult resumed = fit(request, listener, StopSignal{});
@@ -257,7 +256,7 @@ TEST(NodeGraphTraining, HasAllOfItselfInItsState) {
 
 TEST(NodeGraphTraining, KeepsItsModelInAFolder) {
   const Table table = some_cubes(6);
-  const Model model = fitted_graph(table, spec_of_graph(detector)).model;
+  const Model model = fitted_to_cubes(table, spec_of_graph(detector)).model;
   const TemporaryFolder folder;
   save_model(model, folder.path() / "model");
   const Model read = load_model(folder.path() / "model");
@@ -267,7 +266,7 @@ TEST(NodeGraphTraining, KeepsItsModelInAFolder) {
 
 // Logits and the mask of the cube itself, in the order of the rows.
 TEST(NodeGraphTraining, ScoresCubesOfAnySize) {
-  const Model model = fitted_graph(some_cubes(6), spec_of_graph(detector)).model;
+  const Model model = fitted_to_cubes(some_cubes(6), spec_of_graph(detector)).model;
   const Table table = take_rows(some_cubes(6, 6, false), {4, 1});
   std::vector<std::int64_t> rows;
   score_cubes(model, table, [&](std::int64_t row, const CubeScores& found) {
@@ -282,7 +281,7 @@ TEST(NodeGraphTraining, ScoresCubesOfAnySize) {
 
 // The centre of Deep SVDD follows the batches, and temperatures fall from epoch to epoch.
 TEST(NodeGraphTraining, KeepsWhatFollowsWithoutAGradient) {
-  const Model model = fitted_graph(some_cubes(6, 6, false), spec_of_graph(R"(
+  const Model model = fitted_to_cubes(some_cubes(6, 6, false), spec_of_graph(R"(
 nodes:
 - { name: data, type: CubeDataNode }
 - { name: select, type: SoftChannelSelector, settings: { n_select: 3, temperature_init: 4, temperature_decay: 0.5, temperature_min: 0.1 } }
@@ -313,7 +312,7 @@ TEST(NodeGraphTraining, CountsTheClassesThatAreNormal) {
                                           "type: CubeDataNode, settings: { normal_class_ids: [0, 1] } }");
   const auto* confusion_of_none = [&] {
     static Evaluation evaluation;
-    evaluation = evaluate(fitted_graph(table, spec_of_graph(all_normal)).model, table);
+    evaluation = evaluate(fitted_to_cubes(table, spec_of_graph(all_normal)).model, table);
     return evaluation.chart<ConfusionMatrix>();
   }();
   EXPECT_EQ(confusion_of_none->counts[2] + confusion_of_none->counts[3], 0);
@@ -345,7 +344,7 @@ TEST(NodeGraphTraining, RefusesWhatTheCubesDoNotAllow) {
   EXPECT_THAT(refusal_of(on_gpu), HasSubstr("on a CPU alone"));
   const Table unmarked = some_cubes(6, 6, false);
   EXPECT_THAT(refusal_of(request_for_cubes(unmarked, spec_of_graph(detector))), HasSubstr("come without"));
-  const Model model = fitted_graph(table, spec_of_graph(detector)).model;
+  const Model model = fitted_to_cubes(table, spec_of_graph(detector)).model;
   EXPECT_THAT(test::error_of(ExitCode::wrong_request, [&] { evaluate(model, some_cubes(2, 5)); }),
               AllOf(HasSubstr("6 channels"), HasSubstr("5 channels")));
 }

@@ -45,7 +45,7 @@ NamedArrays plain_state(const GraphNode& node) {
   const std::int64_t channels =
       node.inputs.empty() || node.inputs[0].shape.empty() ? 1 : node.inputs[0].shape.back();
   if (channels < 0)
-    refuse("{}: how many channels come to it is not known without the cubes' wavelengths; set wavelengths",
+    refuse("{}: how many channels come to it is not known without the cubes' wavelengths; set channel_wavelengths",
            node.name);
   Known known;
   const kernels::Statistics statistics = plain_statistics(channels);
@@ -117,7 +117,7 @@ config::Fields fields(NodeGraphSettings& s) {
           config::field("bad_pixels", s.bad_pixels,
                         "Pixels with a value that is not a finite number: refuse the cubes, or leave such "
                         "pixels out of the statistics"),
-          config::field("wavelengths", s.wavelengths,
+          config::field("channel_wavelengths", s.wavelengths,
                         "Of the channels, in nm; empty: those of the cubes that are trained on")};
 }
 
@@ -162,7 +162,7 @@ NodeNetwork node_network(const Network& network) {
   made.wavelengths = settings.wavelengths;
   made.bad_pixels = settings.bad_pixels;
   if (!made.wavelengths.empty() && std::ssize(made.wavelengths) != cube->shape[2])
-    refuse("wavelengths has {} numbers, but the cubes have {} channels", made.wavelengths.size(),
+    refuse("channel_wavelengths has {} numbers, but the cubes have {} channels", made.wavelengths.size(),
            cube->shape[2]);
   config::Diagnostics diagnostics("");
   made.graph =
