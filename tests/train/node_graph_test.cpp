@@ -129,7 +129,8 @@ bool are_equal(const Array& one, const Array& other) {
 
 TEST(NodeGraphTraining, LearnsStatisticsAndThenTheNodesThatAreUnfrozen) {
   const Table table = some_cubes(10);
-  const FitResult statistics = fitted_to_cubes(table, spec_of_graph(replaced(detector, "unfrozen: [pca, logit]", "")));
+  const FitResult statistics =
+      fitted_to_cubes(table, spec_of_graph(replaced(detector, "unfrozen: [pca, logit]", "")));
   EXPECT_EQ(statistics.epochs.size(), 1U);  // which is all that there is to find
   const FitResult trained = fitted_to_cubes(table, spec_of_graph(detector));
   ASSERT_EQ(trained.epochs.size(), 4U);

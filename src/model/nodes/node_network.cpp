@@ -45,8 +45,10 @@ NamedArrays plain_state(const GraphNode& node) {
   const std::int64_t channels =
       node.inputs.empty() || node.inputs[0].shape.empty() ? 1 : node.inputs[0].shape.back();
   if (channels < 0)
-    refuse("{}: how many channels come to it is not known without the cubes' wavelengths; set channel_wavelengths",
-           node.name);
+    refuse(
+        "{}: how many channels come to it is not known without the cubes' wavelengths; set "
+        "channel_wavelengths",
+        node.name);
   Known known;
   const kernels::Statistics statistics = plain_statistics(channels);
   const LabelledPixels labelled = plain_pixels(channels);
