@@ -28,8 +28,13 @@ ENGINES = ("fused", "graph", "eager")
 PLACEMENTS = {"cpu": ("host", "window"), "cuda": ("vram", "window", "pinned", "host")}
 MOST_TIMES, MOST_SECONDS = 1.1, 0.2
 HOPELESS_TIMES, HOPELESS_SECONDS = 3, 10
+LONGEST_SECONDS = 3600
 TIME_BAR, MEMORY_BAR = 0.3, 0.2
 MIB = 2**20
+
+
+class NoAdvice(Exception):
+    """There was none, for the reason given."""
 
 
 def devices(stoker):
@@ -45,6 +50,8 @@ def all_ways(stoker):
 def run(stoker, document, way, out, limit):
     """Seconds from start to end, those of the processor, peak memory; None where it is refused or takes too long."""
     device, engine, placement = way
+    if device == "cpu" and placement == "host":
+        placement = "auto"  # which is there what host is for a GPU
     words = [stoker, "run", str(document), "--no-cache", "--out", str(out), "--json", "--quiet", "--device", device,
              "--set", f"cards.train.config.placement={placement}"]
     if engine:
@@ -52,7 +59,7 @@ def run(stoker, document, way, out, limit):
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         began = time.monotonic()
         process = subprocess.Popen(words, stdout=output, stderr=errors)
-        ending = threading.Timer(limit, process.kill)
+        ending = threading.Timer(min(limit, LONGEST_SECONDS), process.kill)
         ending.start()
         _, status, usage = os.wait4(process.pid, 0)
         ending.cancel()
@@ -78,7 +85,7 @@ def measure_ways(stoker, document, ways, rounds, times, out):
             if number > 0 and runs[way][0]["seconds"] > times * min(firsts):
                 continue
             fastest = min((each["seconds"] for made in runs.values() for each in made), default=float("inf"))
-            limit = min(threading.TIMEOUT_MAX, max(HOPELESS_SECONDS, HOPELESS_TIMES * fastest))
+            limit = max(HOPELESS_SECONDS, HOPELESS_TIMES * fastest) if number == 0 else float("inf")
             made = run(stoker, document, way, out, limit)
             if made is None:
                 del runs[way]
@@ -90,9 +97,10 @@ def measure_ways(stoker, document, ways, rounds, times, out):
 
 def advise(stoker, document):
     began = time.monotonic()
-    told = json.loads(subprocess.run([stoker, "advise", str(document), "--json", "--quiet"], check=True,
-                                     capture_output=True, text=True).stdout)
-    return told, time.monotonic() - began
+    done = subprocess.run([stoker, "advise", str(document), "--json", "--quiet"], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise NoAdvice(done.stderr.strip())
+    return json.loads(done.stdout), time.monotonic() - began
 
 
 def look_at(stoker, document, options, out):
@@ -127,8 +135,11 @@ def row(line):
             f"{line['peak'] / MIB:.0f} ({line['predicted_peak'] / line['peak']:.2f}) |")
 
 
-def summary(lines):
-    count = len(lines)
+def summary(lines, without_advice):
+    """Documents without advice are among those that do not hold a bar."""
+    count = len(lines) + without_advice
+    if not lines:
+        return "there was advice on no document"
     good = sum(line["seconds"] <= max(MOST_TIMES * line["best_seconds"], line["best_seconds"] + MOST_SECONDS)
                for line in lines)
     near = sum(abs(line["predicted_seconds"] / line["seconds"] - 1) <= TIME_BAR for line in lines)
@@ -152,6 +163,7 @@ def main():
     options = parser.parse_args()
     stoker = str(pathlib.Path(options.stoker).resolve())
     kept = []
+    without_advice = 0
     if options.lines and pathlib.Path(options.lines).exists():
         kept = [json.loads(line) for line in pathlib.Path(options.lines).read_text().splitlines()]
     with tempfile.TemporaryDirectory() as temporary:
@@ -167,14 +179,19 @@ def main():
             if options.only and path.stem not in options.only or any(each["document"] == path.stem for each in kept):
                 continue
             document = pathlib.Path(shutil.copy(path, work))
-            line = look_at(stoker, document, options, pathlib.Path(temporary) / "runs")
+            try:
+                line = look_at(stoker, document, options, pathlib.Path(temporary) / "runs")
+            except NoAdvice as reason:
+                without_advice += 1
+                print(f"| {path.stem} | no advice: {reason} |", flush=True)
+                continue
             kept.append(line)
             print(row(line), flush=True)
             if options.lines:
                 with open(options.lines, "a") as file:
                     file.write(json.dumps(line) + "\n")
     print()
-    print(summary(kept))
+    print(summary(kept, without_advice))
 
 
 if __name__ == "__main__":

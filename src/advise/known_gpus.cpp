@@ -18,14 +18,14 @@ constexpr std::array gpus{
 };
 
 // What was measured on an H200 (docs/performance.md): with kernels of our own 1.9 µs for the 1.1 million
-// multiply-adds of w1 at batch 32 up to 255 µs for the 8.5 thousand million of w2, by the graph engine 94 µs
+// multiply-adds of w1 at batch 32 up to 255 µs for the 8.5 thousand million of w2, by the graph engine 89 µs
 // and 1,140 µs. Between them time grows with a power of the work: more of it fills more of the chip.
 constexpr double measured_clock = 1.98;
 constexpr double work_of_first = 1.1e6;
 constexpr double kernel_seconds = 1.9e-6;
 constexpr double kernel_power = 0.53;
-constexpr double graph_seconds = 94e-6;
-constexpr double graph_power = 0.28;
+constexpr double graph_seconds = 89e-6;
+constexpr double graph_power = 0.25;
 // Of what the maker says that there is, what such steps get.
 constexpr double share_of_products = 0.3;
 constexpr double share_of_bandwidth = 0.7;

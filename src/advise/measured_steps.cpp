@@ -25,6 +25,7 @@
 #include "train/metric_stopping.h"
 #include "train/phases.h"
 #include "train/place_data.h"
+#include "train/recorded_figures.h"
 
 namespace stoker::advise {
 namespace {
@@ -257,6 +258,25 @@ Moment later_by(Moment from, double seconds) {
 
 }  // namespace
 
+namespace {
+
+// For `auto` of the runs to come.
+void record_lines(const Prepared& training, const MeasuredSteps& found) {
+  if (training.work.chooses_batch) return;
+  std::vector<StepFigures> figures;
+  for (const DeviceInfo& info : list_devices().devices) {
+    if (info.device != training.request.device) continue;
+    std::set<std::string> seen;  // the usual placement comes first
+    for (const StepLine& line : found.lines)
+      if (line.card == training.work.card && line.is_as_written && line.refusal.empty() &&
+          seen.insert(line.engine).second)
+        figures.push_back({found.device, info.model, line.engine, line.step_seconds, line.ready_seconds});
+  }
+  record_figures(figures_key(training.request), figures);
+}
+
+}  // namespace
+
 MeasuredSteps measure_steps(const StepsToMeasure& wanted, const StopSignal& stop) {
   const Document document = load_pipeline(wanted.document, wanted.assignments);
   const Device device = choose_device(wanted.device, no_notes());
@@ -276,6 +296,7 @@ MeasuredSteps measure_steps(const StepsToMeasure& wanted, const StopSignal& stop
     if (training.work.is_solved) continue;
     const double share = wanted.seconds / static_cast<double>(training_cards.size());
     Lines(training, stop, later_by(now(), share), found).measure_all();
+    record_lines(training, found);
   }
   return found;
 }

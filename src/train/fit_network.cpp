@@ -19,6 +19,7 @@
 #include "train/groups.h"
 #include "train/last_checkpoints.h"
 #include "train/metric_stopping.h"
+#include "train/recorded_figures.h"
 #include "train/train_network.h"
 #include "train/validation.h"
 #include "train/weigh_rows.h"
@@ -251,6 +252,22 @@ void refuse_best_of_none(const CheckpointsToKeep& keep, const EngineRequest& req
         keep.best);
 }
 
+// What `auto` found, unless figures of this machine say that the network is faster elsewhere. A training that
+// goes on does so where a run of the same settings begins.
+Device device_for(const FitRequest& request, const PreparedData& data, Device automatic, const Notes& notes) {
+  const TrainingSettings& training = request.spec.training;
+  if (request.config.device != "auto" || !automatic.is_cuda() || training.batch_size == automatic_batch)
+    return automatic;
+  EngineRequest wanted = request_without_data(request.spec, data.preparation, automatic);
+  wanted.precision = request.config.precision;
+  wanted.is_deterministic = request.config.deterministic;
+  wanted.batch_size = std::min(wanted.batch_size, data.training.rows());
+  wanted.accumulation_steps = std::min(wanted.accumulation_steps, wanted.batch_size);
+  const std::int64_t steps =
+      training.epochs * ((data.training.rows() + wanted.batch_size - 1) / wanted.batch_size);
+  return device_by_figures(automatic, recorded_figures(figures_key(wanted), true), steps, notes);
+}
+
 // The validation rows, where something is chosen by them and they are not too many to predict at once.
 std::optional<RowsToMeasure> rows_to_decide_by(const DecisionConfig& config, const Network& network,
                                                const PreparedData& data) {
@@ -280,7 +297,7 @@ void keep_validation_errors(const Table& table, const Dataset& validation, std::
 
 namespace {
 
-Device device_for(const Family& family, const std::string& wanted, const Notes& notes) {
+Device device_of_family(const Family& family, const std::string& wanted, const Notes& notes) {
   if (!family.only_on_cpu || wanted == "cpu") return choose_device(wanted, notes);
   if (wanted != "auto")
     refuse("{} is trained on a CPU alone so far, and device is {}; set it to cpu or auto", family.name,
@@ -294,9 +311,10 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
                       const StopSignal& stop) {
   const TrainingSettings& training = request.spec.training;
   refuse_contradictions_of_one(training);
-  const Device device = device_for(family_of(request.spec), request.config.device, notes);
+  const Device automatic = device_of_family(family_of(request.spec), request.config.device, notes);
   std::vector<std::int64_t> held_back;
   PreparedData data = prepare_with_validation(request, training, held_back, notes);
+  const Device device = device_for(request, data, automatic, notes);
   const DecisionConfig& decision = request.config.decision;
   refuse_decision_of_task(decision, choice_of(data.preparation.task()), data.preparation.target_column());
   EngineRequest wanted = engine_request(request.spec, data, device, request.config);

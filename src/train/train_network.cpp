@@ -9,6 +9,7 @@
 #include "train/engines.h"
 #include "train/phases.h"
 #include "train/place_data.h"
+#include "train/recorded_figures.h"
 #include "train/verdict.h"
 #include "train/watch_gpu.h"
 
@@ -50,6 +51,28 @@ std::optional<Checkpoint> resumed_from(const FitRequest& request, Checkpoints& c
   return checkpoint;
 }
 
+// As the setting says; for auto the first that can, unless figures of this machine have a faster one that can
+// as well. LibTorch is not opened to find that out: figures of an engine behind its door are there only if it
+// has run.
+const EngineMaker& engine_for(const NetworkToTrain& work, const std::optional<std::string>& resumed,
+                              const Notes& notes) {
+  const EngineRequest demanding = most_demanding_phase(work.wanted);
+  const EngineChoice choice = work.request.config.engine;
+  const EngineMaker& maker = choose_engine(engines(), choice, resumed, demanding);
+  const bool is_open = choice == EngineChoice::automatic && !resumed &&
+                       work.request.spec.training.batch_size != automatic_batch &&
+                       work.wanted.window_slots == 0;
+  if (!is_open) return maker;
+  const std::vector<StepFigures> figures =
+      recorded_figures(figures_key(work.wanted), work.wanted.device.is_cuda());
+  const std::int64_t steps = work.request.spec.training.epochs * work.wanted.steps_per_epoch();
+  const std::optional<std::string> faster =
+      engine_by_figures(work.wanted.device, maker.name, figures, steps, notes);
+  for (const EngineMaker& each : engines())
+    if (faster && each.name == *faster && each.refusal(demanding).empty()) return each;
+  return maker;
+}
+
 }  // namespace
 
 TrainedNetwork train_network(NetworkToTrain work, TrainingListener& listener, const Notes& notes,
@@ -68,8 +91,7 @@ TrainedNetwork train_network(NetworkToTrain work, TrainingListener& listener, co
                   checkpoint ? std::optional(checkpoint->progress.rows_per_shard) : std::nullopt},
                  notes);
   if (chooses_batch) wanted.batch_size = batch_sizes_to_try(wanted.training.rows()).front();
-  const EngineMaker& maker =
-      choose_engine(engines(), request.config.engine, resumed, most_demanding_phase(wanted));
+  const EngineMaker& maker = engine_for(work, resumed, notes);
   TrainingPlan plan = plan_of(work);
   const bool has_chosen = checkpoint && checkpoint->progress.chosen_batch > 0;
   if (chooses_batch && request.batches != nullptr && !has_chosen)

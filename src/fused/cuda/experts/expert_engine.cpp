@@ -61,7 +61,11 @@ class ExpertEngine : public Engine, public EditsInPlace {
   void warm_up();
   void write(Array& array, const std::vector<float>& flat);
   void tell_living(const std::vector<std::int32_t>& living);
-  std::vector<float> read(const Array& array) const { return download<float>(array, 0, flat_size()); }
+  // Edits in place may still be under way.
+  std::vector<float> read(const Array& array) const {
+    stream_.wait();
+    return download<float>(array, 0, flat_size());
+  }
   NamedArrays arrays_of(const Array& array) const {
     NamedArrays arrays;
     append_from_flat(work_.layout, read(array), "", arrays);
