@@ -117,7 +117,8 @@ def look_at(stoker, document, options, out):
         "document": document.stem, "advice_seconds": seconds, "best": best, "recommended": own,
         "best_seconds": found[best]["seconds"], "seconds": found[own]["seconds"],
         "predicted_seconds": chosen["predicted_seconds"], "peak": found[own]["peak"],
-        "predicted_peak": chosen["predicted_peak_bytes"], "left_out": told["left_out"], "load": os.getloadavg()[0],
+        "predicted_peak": chosen["predicted_peak_bytes"], "left_out": told["left_out"],
+        "load": os.getloadavg()[0],  # over the last minute, what is measured included
         "ways": [{"way": way, **found[way], "predicted": predicted.get(way)} for way in found],
         "gpus": told["gpu_estimates"],
     }
@@ -132,7 +133,7 @@ def row(line):
     return (f"| {line['document']} | {short(line['best'])} | {line['best_seconds']:.2f} | {short(line['recommended'])} "
             f"| {ratio:.2f} | {line['predicted_seconds']:.2f} / {line['seconds']:.2f} "
             f"({line['predicted_seconds'] / line['seconds']:.2f}) | {line['predicted_peak'] / MIB:.0f} / "
-            f"{line['peak'] / MIB:.0f} ({line['predicted_peak'] / line['peak']:.2f}) |")
+            f"{line['peak'] / MIB:.0f} ({line['predicted_peak'] / line['peak']:.2f}) | {line['load']:.0f} |")
 
 
 def summary(lines, without_advice):
@@ -171,8 +172,8 @@ def main():
         work.mkdir(parents=True, exist_ok=True)
         make_files.make(work / "long.csv", 300_000, 20)
         make_files.make(work / "broad.csv", 40_000, 120)
-        print("| document | best found | s | recommended | × best | predicted / actual s | predicted / actual MiB |\n"
-              "|---|---|---|---|---|---|---|", flush=True)
+        print("| document | best found | s | recommended | × best | predicted / actual s | predicted / actual MiB | load |\n"
+              "|---|---|---|---|---|---|---|---|", flush=True)
         for line in kept:
             print(row(line), flush=True)
         for path in sorted(HERE.glob("*.yaml")):

@@ -77,6 +77,7 @@ json works_json(const Measurements& found) {
 json to_json(const Advice& advice) {
   json told = {{"devices", devices_json(advice.found)},
                {"measured_seconds", advice.found.seconds},
+               {"machine_load", advice.found.load},
                {"is_solved", advice.is_solved},
                {"trainings", works_json(advice.found)},
                {"recommended", way_json(advice.best)},

@@ -116,6 +116,15 @@ void add_changes(const Advice& advice, std::vector<std::string>& all) {
                     human_seconds(now_seconds)));
 }
 
+void add_load(const Advice& advice, std::vector<std::string>& all) {
+  constexpr double busy_share = 0.5;
+  if (advice.found.load <= busy_share * advice.found.cores) return;
+  all.push_back(
+      fmt::format("Other work kept this machine busy before it was measured (load {:.1f} on {}): on a quiet "
+                  "one everything is faster, and the ways may compare otherwise.",
+                  advice.found.load, counted(static_cast<std::uint64_t>(advice.found.cores), "core")));
+}
+
 void add_rule(const Advice& advice, std::vector<std::string>& all) {
   if (!advice.rule || !advice.rule->disagrees) return;
   const RuleOfThumb& rule = *advice.rule;
@@ -170,6 +179,7 @@ std::vector<std::string> sentences_of(const Advice& advice) {
   add_changes(advice, all);
   add_rule(advice, all);
   add_gpus(advice, all);
+  add_load(advice, all);
   for (const std::string& each : advice.found.left_out) all.push_back("Left out: " + each + ".");
   return all;
 }

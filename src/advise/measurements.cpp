@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <set>
@@ -79,6 +80,7 @@ class Measuring {
   }
 
   Measurements all() {
+    look_at_load();
     DeviceList list = list_devices();
     found_.no_cuda_because = list.no_cuda_because;
     found_.devices = one_of_each(std::move(list.devices));
@@ -97,6 +99,13 @@ class Measuring {
  private:
   static Moment later(double seconds) {
     return now() + std::chrono::duration_cast<Moment::duration>(std::chrono::duration<double>(seconds));
+  }
+
+  // Before anything of ours adds to it.
+  void look_at_load() {
+    double average = 0;
+    if (getloadavg(&average, 1) == 1) found_.load = average;
+    found_.cores = cpu_cores();
   }
 
   // GPUs of one kind take the same time.

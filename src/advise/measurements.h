@@ -55,6 +55,8 @@ struct Measurements {
   std::vector<TriedRun> runs;
   std::vector<std::string> left_out;  // what was not measured and why, for people
   double seconds = 0;                 // that all of it took
+  double load = 0;  // processes that wanted a core, on average over the minute before; 0: not known
+  int cores = 0;
 };
 
 // `tell` hears what is done next. Refuses a document that trains nothing.
