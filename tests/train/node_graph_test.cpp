@@ -210,16 +210,16 @@ TEST(NodeGraphTraining, GoesOnExactlyWhereItStopped) {
     const FitResult whole = fit(request, listener, StopSignal{});
     request.checkpoints = folder.path();
     // It stops after the first epoch.
-    class Interrupting : public RecordingListener {
+    class InterruptingGraph : public RecordingListener {
      public:
-      explicit Interrupting(StopSignal& stop) : stop_(stop) {}
+      explicit InterruptingGraph(StopSignal& stop) : stop_(stop) {}
       void advanced(std::int64_t, std::int64_t, double) override { stop_.interrupt(); }
 
      private:
       StopSignal& stop_;
     };
     StopSignal stop;
-    Interrupting interrupting(stop);
+    InterruptingGraph interrupting(stop);
     test::error_of(ExitCode::interrupted, [&] { fit(request, interrupting, stop); });
     request.resume = true;
     const FitResult resumed = fit(request, listener, StopSignal{});
