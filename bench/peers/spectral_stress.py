@@ -118,6 +118,7 @@ def train(cubes, masks, chosen, held_back, seed):
 
     generator = np.random.default_rng(seed)
     for _ in range(args.epochs):
+        total = 0.0
         order = generator.permutation(chosen)
         for start in range(0, len(order), args.batch):
             rows = order[start : start + args.batch]
@@ -128,6 +129,7 @@ def train(cubes, masks, chosen, held_back, seed):
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
+            total += loss.item() * len(rows)
     after_gradients = time.perf_counter()
     with torch.no_grad():
         scores = np.concatenate([logits(torch.from_numpy(cubes[i])).numpy().ravel() for i in held_back])
@@ -137,6 +139,7 @@ def train(cubes, masks, chosen, held_back, seed):
     return {
         "seed": seed,
         "average_precision": precision,
+        "loss": total / len(chosen),
         "statistics": after_statistics - begin,
         "gradients": after_gradients - after_statistics,
         "evaluation": end - after_gradients,

@@ -7,6 +7,7 @@
 #include "data/cubes.h"
 #include "expect_error.h"
 #include "listeners.h"
+#include "model/nodes/fused_chain.h"
 #include "model/nodes/node_network.h"
 #include "predict/cube_scores.h"
 #include "predict/evaluate.h"
@@ -263,6 +264,42 @@ TEST(NodeGraphTraining, KeepsItsModelInAFolder) {
   const Model read = load_model(folder.path() / "model");
   expect_equal(read.parameters, model.parameters);
   EXPECT_EQ(evaluate(read, table).metrics, evaluate(model, table).metrics);
+}
+
+// Cubes of a batch are read where they lie, one by one; what comes out is what the batch in one piece gives.
+TEST(NodeGraphTraining, TakesABatchInPartsAsItTakesItWhole) {
+  const Table table = some_cubes(6);
+  const Model model = fitted_to_cubes(table, spec_of_graph(detector)).model;
+  const nodes::NodeNetwork network = nodes::node_network(model.network);
+  const nodes::States states = network.states(model.parameters);
+  const nodes::IsTrained is_trained = [&](std::string_view node) { return network.is_trained(node); };
+  const auto chain = nodes::find_fused_chain(network.graph, states, is_trained);
+  ASSERT_TRUE(chain);
+  const Dataset data = model.preparation.apply(table, DType::float32, true);
+  const nodes::EnteringCubes cubes(network, data);
+  const std::vector<std::int64_t> rows{4, 0, 5};
+  std::vector<nodes::Values> parts;
+  for (const std::int64_t row : rows) parts.push_back(cubes.one(row));
+  const nodes::FusedStep one = run_fused_chain(network.graph, *chain, states, parts, is_trained);
+  const nodes::FusedStep other =
+      run_fused_chain(network.graph, *chain, states, cubes.together(rows), is_trained);
+  const nodes::GraphValues values =
+      run_forward(network.graph, states, cubes.together(rows), nodes::Stage::train);
+  EXPECT_NEAR(one.loss, other.loss, 1e-6 * one.loss);
+  EXPECT_NEAR(one.loss, total_loss(network.graph, values), 1e-4 * one.loss);
+  const nodes::States node_by_node = run_backward(network.graph, states, values, is_trained);
+  for (const auto& [node, arrays] : one.gradients)
+    for (const NamedArray& array : arrays)
+      for (const auto* others : {&other.gradients, &node_by_node}) {
+        const auto own = array.array.as<float>();
+        const auto their = find_array(others->at(node), array.name).as<float>();
+        double distance = 0, size = 0;
+        for (std::size_t i = 0; i < own.size(); ++i) {
+          distance = std::max(distance, std::abs(static_cast<double>(own[i] - their[i])));
+          size = std::max(size, std::abs(static_cast<double>(own[i])));
+        }
+        EXPECT_LE(distance, 1e-3 * size) << node << "." << array.name;
+      }
 }
 
 // Logits and the mask of the cube itself, in the order of the rows.
