@@ -193,6 +193,16 @@ TEST(NodeGraphTraining, IsMeasuredWithoutMetricNodesToo) {
   EXPECT_EQ(without.metrics, with_node.metrics);
 }
 
+// As Ctrl-C would, once the first chunk is done.
+class StoppingAtOnce : public RecordingListener {
+ public:
+  explicit StoppingAtOnce(StopSignal& stop) : stop_(stop) {}
+  void advanced(std::int64_t, std::int64_t, double) override { stop_.interrupt(); }
+
+ private:
+  StopSignal& stop_;
+};
+
 // Behind a unit norm nothing is affine any more, so that batches go node by node.
 TEST(NodeGraphTraining, GoesOnExactlyWhereItStopped) {
   const std::string node_by_node =
@@ -211,16 +221,8 @@ TEST(NodeGraphTraining, GoesOnExactlyWhereItStopped) {
     const FitResult whole = fit(request, listener, StopSignal{});
     request.checkpoints = folder.path();
     // It stops after the first epoch.
-    class InterruptingGraph : public RecordingListener {
-     public:
-      explicit InterruptingGraph(StopSignal& stop) : stop_(stop) {}
-      void advanced(std::int64_t, std::int64_t, double) override { stop_.interrupt(); }
-
-     private:
-      StopSignal& stop_;
-    };
     StopSignal stop;
-    InterruptingGraph interrupting(stop);
+    StoppingAtOnce interrupting(stop);
     test::error_of(ExitCode::interrupted, [&] { fit(request, interrupting, stop); });
     request.resume = true;
     const FitResult resumed = fit(request, listener, StopSignal{});
