@@ -23,7 +23,9 @@ namespace {
 using nlohmann::json;
 
 constexpr double least_window = 0.4;
-constexpr double longest_window = 4;
+constexpr double longest_window = 3;
+// Left for what is made of it, and for the start and the end of this process itself.
+constexpr double kept_back = 0.5;
 // An engine whose steps take so many times as long as the fastest's is not worth a run.
 constexpr double hopeless = 4;
 
@@ -70,7 +72,7 @@ class Measuring {
   Measuring(const Question& question, std::function<void(const std::string&)> tell, const StopSignal& stop)
       : question_(question),
         tell_(std::move(tell)),
-        laboratory_{own_program(), later(question.seconds), stop},
+        laboratory_{own_program(), later(question.seconds - kept_back), stop},
         document_(load_pipeline(question.document, question.assignments)) {
     for (const Card& card : document_.cards)
       if (trains(card)) cards_.push_back(&card);
@@ -92,7 +94,7 @@ class Measuring {
     if (found_.runs.empty()) fail("{}", join(found_.left_out, "; "));
     for (const DeviceInfo& info : found_.devices) measure_steps_on(info.device.name());
     for (const DeviceInfo& info : found_.devices) run_other_engines(info.device.name());
-    found_.seconds = question_.seconds - seconds_left();
+    found_.seconds = question_.seconds - kept_back - seconds_left();
     return std::move(found_);
   }
 
