@@ -20,11 +20,6 @@ using dense::Vector;
 constexpr Index most_groups = 16;
 constexpr Index least_group = 256;
 
-// log(1 + exp(z)) without overflow.
-double softplus(double z) {
-  return std::max(z, 0.0) + std::log1p(std::exp(-std::abs(z)));
-}
-
 // In place; returns the logarithm of the sum of exponentials.
 double softmax(Eigen::Ref<Eigen::RowVectorXd> logits) {
   const double largest = logits.maxCoeff();

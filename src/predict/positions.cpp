@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/quantile.h"
+
 namespace stoker {
 namespace {
 
@@ -72,18 +74,6 @@ std::vector<double> squared_errors_in_deviations(const std::vector<double>& actu
   for (std::size_t i = 0; i < actual.size(); ++i)
     errors[i / steps] += std::pow((predictions.values[i] - actual[i]) / predictions.deviations[i / steps], 2);
   return errors;
-}
-
-double quantile_of(std::vector<double>& values, double share) {
-  const auto last = static_cast<double>(values.size() - 1);
-  const double place = share * last;
-  const auto below = static_cast<std::size_t>(place);
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(below), values.end());
-  const double low = values[below];
-  if (below + 1 >= values.size()) return low;
-  const double high =
-      *std::min_element(values.begin() + static_cast<std::ptrdiff_t>(below) + 1, values.end());
-  return low + (place - static_cast<double>(below)) * (high - low);
 }
 
 void add_positions(const std::vector<double>& actual, const Predictions& predictions,

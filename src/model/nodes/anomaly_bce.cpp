@@ -1,23 +1,10 @@
-#include <cmath>
+#include "model/nodes/anomaly_bce.h"
 
-#include "model/nodes/loss_node.h"
 #include "model/nodes/nodes.h"
+#include "model/sigmoid.h"
 
 namespace stoker::nodes {
 namespace {
-
-struct BceSettings {
-  double weight = 1;
-  std::optional<double> pos_weight;
-  Reduction reduction = Reduction::mean;
-};
-
-config::Fields fields(BceSettings& s) {
-  return {weight_field(s.weight),
-          config::field("pos_weight", s.pos_weight, "How much a marked pixel counts; not set: as much as any")
-              .optional(),
-          config::field("reduction", s.reduction, "Over the pixels")};
-}
 
 class AnomalyBce final : public LossNode<BceSettings> {
  public:
@@ -29,9 +16,7 @@ class AnomalyBce final : public LossNode<BceSettings> {
   Values forward(const Pass& pass) const override {
     double sum = 0;
     each(pass.inputs, [&](std::size_t, double logit, bool marked) {
-      // log(1 + e^x) without overflow.
-      const double softplus = std::max(logit, 0.0) + std::log1p(std::exp(-std::abs(logit)));
-      sum += marked ? positive() * (softplus - logit) : softplus;
+      sum += marked ? positive() * (softplus(logit) - logit) : softplus(logit);
     });
     return loss(settings_.weight * sum / divisor(pass.inputs));
   }
@@ -40,8 +25,8 @@ class AnomalyBce final : public LossNode<BceSettings> {
     const auto to = gradient.as<float>();
     const double factor = settings_.weight * change(pass) / divisor(pass.inputs);
     each(pass.inputs, [&](std::size_t i, double logit, bool marked) {
-      const double sigmoid = 1 / (1 + std::exp(-logit));
-      to[i] = static_cast<float>(factor * (marked ? positive() * (sigmoid - 1) : sigmoid));
+      const double share = sigmoid(logit);
+      to[i] = static_cast<float>(factor * (marked ? positive() * (share - 1) : share));
     });
     return {{{"predictions", gradient}}, {}};
   }

@@ -2,8 +2,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "model/nodes/finite_scores.h"
 #include "model/nodes/nodes.h"
 #include "model/nodes/pixels.h"
+#include "model/sigmoid.h"
 
 namespace stoker::nodes {
 namespace {
@@ -15,9 +17,8 @@ struct AnomalyMetricSettings {
 config::Fields fields(AnomalyMetricSettings& s) {
   return {config::field(
               "ap_thresholds", s.ap_thresholds,
-              "Accepted as cuvis.ai has it: there, thresholds at which precision is looked at; here all "
-              "scores are")
-              .at_least(0)};
+              "Probabilities from 0 to 1 at which the average precision is looked at; 0: at every score")
+              .within(0, 1e6)};
 }
 
 // Over the recalls, from the highest score down, equal scores together.
@@ -31,10 +32,34 @@ double average_precision(std::span<const float> scores, std::span<const std::uin
   double hits = 0, area = 0;
   for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
     double here = 0;
-    for (last = first; last < order.size() && scores[order[last]] == scores[order[first]]; ++last)
-      here += targets[order[last]] != 0 ? 1 : 0;
+    last = first;
+    do {
+      here += targets[order[last++]] != 0 ? 1 : 0;
+    } while (last < order.size() && scores[order[last]] == scores[order[first]]);
     hits += here;
     area += here / marked * hits / static_cast<double>(last);
+  }
+  return area;
+}
+
+// At so many thresholds of the probability, from 0 to 1, as torchmetrics has it: precision over the recall
+// that each adds to the next higher one.
+double average_precision_at(std::int64_t thresholds, std::span<const float> scores,
+                            std::span<const std::uint8_t> targets) {
+  // How many scores reach the threshold `i` and no higher one.
+  std::vector<double> hits(static_cast<std::size_t>(thresholds)), all(hits.size());
+  const auto last = static_cast<double>(thresholds - 1);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const auto place = static_cast<std::size_t>(sigmoid(static_cast<double>(scores[i])) * last);
+    all[place] += 1;
+    hits[place] += targets[i] != 0 ? 1 : 0;
+  }
+  const double marked = std::accumulate(hits.begin(), hits.end(), 0.0);
+  double found = 0, reached = 0, area = 0;
+  for (std::size_t i = hits.size(); i-- > 0 && marked > 0;) {
+    found += hits[i];
+    reached += all[i];
+    if (reached > 0) area += hits[i] / marked * found / reached;
   }
   return area;
 }
@@ -71,8 +96,15 @@ class AnomalyDetectionMetrics final : public NodeWith<AnomalyMetricSettings> {
                   {"f1_score", share(2 * hits, decided + marked)},
                   {"iou", share(hits, decided + marked - hits)}};
     if (const Array* logits = value_if(pass.inputs, "logits"))
-      values["average_precision"] = one_number(average_precision(logits->as<float>(), targets));
+      values["average_precision"] = one_number(precision_of(logits->as<float>(), targets));
     return values;
+  }
+
+ private:
+  double precision_of(std::span<const float> logits, std::span<const std::uint8_t> targets) const {
+    refuse_without_order(logits);
+    return settings_.ap_thresholds == 0 ? average_precision(logits, targets)
+                                        : average_precision_at(settings_.ap_thresholds, logits, targets);
   }
 };
 

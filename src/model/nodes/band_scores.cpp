@@ -42,8 +42,10 @@ double area_under_roc(const std::vector<float>& band, const std::vector<std::uin
   double ranks = 0, marked = 0;
   for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
     double here = 0;
-    for (last = first; last < order.size() && band[order[last]] == band[order[first]]; ++last)
-      here += marks[order[last]] != 0 ? 1 : 0;
+    last = first;
+    do {
+      here += marks[order[last++]] != 0 ? 1 : 0;
+    } while (last < order.size() && band[order[last]] == band[order[first]]);
     ranks += here * (static_cast<double>(first + last) + 1) / 2;
     marked += here;
   }
@@ -90,6 +92,8 @@ BandScores band_scores(const LabelledPixels& pixels, const std::vector<double>& 
   if (marked == 0 || marked == static_cast<std::ptrdiff_t>(pixels.marks.size()))
     refuse("channels are chosen by how they tell marked pixels from others, but {} of {} pixels are marked",
            marked, pixels.marks.size());
+  if (!std::ranges::all_of(pixels.values, [](float each) { return std::isfinite(each); }))
+    refuse("channels are chosen by pixels, one of which has a value that is not a finite number");
   const auto channels = static_cast<std::size_t>(pixels.channels);
   BandScores scores{std::vector<double>(channels), std::vector<double>(channels),
                     std::vector<double>(channels), std::vector<double>(channels)};

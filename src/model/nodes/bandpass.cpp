@@ -29,10 +29,11 @@ class BandpassByWavelength final : public NodeWith<BandpassSettings> {
     if (settings_.max_wavelength_nm && *settings_.max_wavelength_nm < settings_.min_wavelength_nm)
       refuse("max_wavelength_nm, {}, lies below min_wavelength_nm, {}", *settings_.max_wavelength_nm,
              settings_.min_wavelength_nm);
-    Shape shape = connected[0].shape;
+    check_wavelengths(connected);
     const std::vector<double>& wavelengths = connected[1].values;
-    shape.back() = wavelengths.empty() ? -1 : static_cast<std::int64_t>(kept(wavelengths).size());
-    return {{"filtered", DType::float32, shape, "The channels that are kept"}};
+    const std::int64_t channels = wavelengths.empty() ? -1 : std::ssize(kept(wavelengths));
+    return {
+        {"filtered", DType::float32, with_last(connected[0].shape, channels), "The channels that are kept"}};
   }
 
   NamedArrays begin(const Ports& connected, const Known&) const override {
@@ -77,13 +78,6 @@ class BandpassByWavelength final : public NodeWith<BandpassSettings> {
   }
 
  private:
-  static std::vector<double> wavelengths_for(const Values& inputs, const Array& data) {
-    std::vector<double> wavelengths = wavelengths_in(inputs);
-    if (static_cast<std::int64_t>(wavelengths.size()) != channels_in(data))
-      refuse("{} wavelengths come with {}", wavelengths.size(), describe(data.type(), data.shape()));
-    return wavelengths;
-  }
-
   std::vector<Eigen::Index> kept(const std::vector<double>& wavelengths) const {
     std::vector<Eigen::Index> channels;
     for (std::size_t i = 0; i < wavelengths.size(); ++i)

@@ -1,7 +1,6 @@
-#include <cmath>
-
 #include "model/nodes/nodes.h"
 #include "model/nodes/pixels.h"
+#include "model/sigmoid.h"
 
 namespace stoker::nodes {
 namespace {
@@ -29,7 +28,7 @@ class BinaryDecider final : public NodeWith<BinarySettings> {
     const auto from = logits.as<float>();
     const auto to = decisions.as<std::uint8_t>();
     for (std::size_t i = 0; i < from.size(); ++i)
-      to[i] = 1 / (1 + std::exp(-static_cast<double>(from[i]))) >= settings_.threshold ? 1 : 0;
+      to[i] = sigmoid(static_cast<double>(from[i])) >= settings_.threshold ? 1 : 0;
     return {{"decisions", decisions}};
   }
 };

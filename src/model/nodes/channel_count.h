@@ -20,4 +20,19 @@ inline void check_channels(std::int64_t expected, std::string_view setting, cons
            "leave the setting out, or give the number that comes in");
 }
 
+// Refuses two inputs of which one has other channels than the other, as far as both are known.
+inline void check_same_channels(const Port& one, const Port& other) {
+  const std::int64_t channels = one.shape.back(), others = other.shape.back();
+  if (channels >= 0 && others >= 0 && channels != others)
+    refuse("'{}', {}, and '{}', {}, have different numbers of channels", one.name,
+           describe(one.type, one.shape), other.name, describe(other.type, other.shape));
+}
+inline void check_same_channels(const Values& inputs, std::string_view one, std::string_view other) {
+  const auto port = [&](std::string_view name) {
+    const Array& value = value_at(inputs, name);
+    return Port{std::string(name), value.type(), value.shape(), ""};
+  };
+  check_same_channels(port(one), port(other));
+}
+
 }  // namespace stoker::nodes

@@ -25,12 +25,13 @@ class CirFalseColor final : public NodeWith<CirSettings> {
 
   Ports inputs() const override { return {cube_port("cube", "What to show"), wavelengths_port()}; }
   Ports outputs(const Ports& connected) const override {
+    check_wavelengths(connected);
     if (!connected[1].values.empty()) channels_for(connected[1].values);  // refuses what is not there
     return {rgb_port(connected[0])};
   }
   Values forward(const Pass& pass) const override {
-    return {
-        {"rgb_image", compose_rgb(value_at(pass.inputs, "cube"), channels_for(wavelengths_in(pass.inputs)))}};
+    const Array& cube = value_at(pass.inputs, "cube");
+    return {{"rgb_image", compose_rgb(cube, channels_for(wavelengths_for(pass.inputs, cube)))}};
   }
 
  private:

@@ -6,7 +6,7 @@ namespace stoker::nodes {
 
 Array compose_rgb(const Array& cube, std::span<const std::int64_t> channels) {
   const std::int64_t images = cube.dimension(0);
-  const std::int64_t size = images == 0 ? 0 : pixels_in(cube) / images;
+  const std::int64_t size = pixels_of_image(cube);
   Array rgb = with_channels(cube, static_cast<std::int64_t>(channels.size()));
   for (std::int64_t image = 0; image < images; ++image)
     for (std::size_t i = 0; i < channels.size(); ++i) {
@@ -19,9 +19,8 @@ Array compose_rgb(const Array& cube, std::span<const std::int64_t> channels) {
 }
 
 Port rgb_port(const Port& cube) {
-  Shape shape = cube.shape;
-  shape.back() = 3;
-  return {"rgb_image", DType::float32, shape, "Red, green and blue, from 0 to 1 in each image"};
+  return {"rgb_image", DType::float32, with_last(cube.shape, 3),
+          "Red, green and blue, from 0 to 1 in each image"};
 }
 
 }  // namespace stoker::nodes

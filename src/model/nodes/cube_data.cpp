@@ -1,31 +1,46 @@
-#include "base/error.h"
+#include <algorithm>
+#include <array>
+
 #include "model/nodes/nodes.h"
+#include "model/nodes/wavelengths.h"
 
 namespace stoker::nodes {
 namespace {
 
 struct CubeDataSettings {
-  std::vector<std::int64_t> normal_class_ids;
+  std::vector<std::int64_t> normal_class_ids{0};
 };
 
 config::Fields fields(CubeDataSettings& s) {
-  return {config::field("normal_class_ids", s.normal_class_ids,
-                        "Classes of a mask that are not marked; of the cubes that are read, not of the graph")
-              .optional()};
+  return {
+      config::field("normal_class_ids", s.normal_class_ids, "Classes of a mask whose pixels are not marked")};
 }
 
-// Where cubes enter the graph; what they are is told to whoever reads it.
+// Where cubes enter the graph; what they are is told to whoever reads it. Its inputs are what enters.
 class CubeData final : public NodeWith<CubeDataSettings> {
  public:
   using NodeWith::NodeWith;
 
   Ports inputs() const override { return {}; }
   Ports outputs(const Ports&) const override {
-    return {cube_port("cube", "The cubes"),
-            mask_port("mask", "Marked pixels"),
-            {"wavelengths", DType::float32, {-1}, "Of the channels, in nanometres"}};
+    return {cube_port("cube", "The cubes"), mask_port("mask", "Marked pixels"), wavelengths_port()};
   }
-  Values forward(const Pass&) const override { fail("cubes come from outside of the graph"); }
+  // What enters, with 1 in place of the classes that count as marked.
+  Values forward(const Pass& pass) const override {
+    Values values = pass.inputs;
+    const auto mask = values.find("mask");
+    if (mask == values.end() || settings_.normal_class_ids == CubeDataSettings{}.normal_class_ids)
+      return values;
+    std::array<std::uint8_t, 256> marks{};
+    for (std::size_t i = 0; i < marks.size(); ++i)
+      marks[i] = std::ranges::find(settings_.normal_class_ids, static_cast<std::int64_t>(i)) ==
+                         settings_.normal_class_ids.end()
+                     ? 1
+                     : 0;
+    mask->second = mask->second.clone();
+    for (std::uint8_t& each : mask->second.as<std::uint8_t>()) each = marks[each];
+    return values;
+  }
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
-#include <cmath>
-
+#include "model/nodes/channel_count.h"
 #include "model/nodes/loss_node.h"
 #include "model/nodes/nodes.h"
+#include "model/sigmoid.h"
 
 namespace stoker::nodes {
 namespace {
@@ -23,12 +23,17 @@ class DeepSvddSoftBoundaryLoss final : public LossNode<SvddLossSettings> {
   Ports inputs() const override {
     return {cube_port("embeddings", "Of pixels"), {"center", DType::float32, {-1}, "Of the sphere"}};
   }
+  Ports outputs(const Ports& connected) const override {
+    check_same_channels(connected[0], connected[1]);
+    return LossNode::outputs(connected);
+  }
   std::vector<std::string> trainable() const override { return {"r_unconstrained"}; }
   NamedArrays begin(const Ports&, const Known&) const override {
     return {{"r_unconstrained", one_number(0)}};
   }
 
   Values forward(const Pass& pass) const override {
+    check_same_channels(pass.inputs, "embeddings", "center");
     const double radius = radius_of(pass.state);
     const Eigen::ArrayXd outside = distances(pass.inputs) - radius * radius;
     return loss(settings_.weight * (radius * radius + outside.max(0.0).mean() / settings_.nu));
@@ -45,7 +50,7 @@ class DeepSvddSoftBoundaryLoss final : public LossNode<SvddLossSettings> {
             .matrix();
     const double of_square = factor - each * is_outside.sum();
     const double raw = number_in(find_array(pass.state, "r_unconstrained"));
-    const double of_raw = of_square * 2 * radius / (1 + std::exp(-sharpness * raw));
+    const double of_raw = of_square * 2 * radius * sigmoid(sharpness * raw);
     return {{{"embeddings", from_matrix_of_floats(gradient, embeddings.shape())},
              {"center",
               from_matrix_of_floats(PixelMatrix(-gradient.colwise().sum()), {channels_in(embeddings)})}},
@@ -57,7 +62,7 @@ class DeepSvddSoftBoundaryLoss final : public LossNode<SvddLossSettings> {
 
   static double radius_of(const NamedArrays& state) {
     const double raw = sharpness * number_in(find_array(state, "r_unconstrained"));
-    return (std::max(raw, 0.0) + std::log1p(std::exp(-std::abs(raw)))) / sharpness;
+    return softplus(raw) / sharpness;
   }
   static Eigen::ArrayXd distances(const Values& inputs) {
     const auto centre = pixels_of(value_at(inputs, "center")).row(0);

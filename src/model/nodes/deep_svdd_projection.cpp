@@ -27,7 +27,6 @@ struct SvddSettings {
   SvddKernel kernel = SvddKernel::linear;
   std::int64_t n_rff = 2048;
   std::optional<double> gamma;
-  std::int64_t mlp_forward_batch_size = 65'536;
 };
 
 config::Fields fields(SvddSettings& s) {
@@ -37,10 +36,10 @@ config::Fields fields(SvddSettings& s) {
           config::field("kernel", s.kernel,
                         "linear: channels as they are; rbf: random Fourier features of them first"),
           config::field("n_rff", s.n_rff, "Random Fourier features. Of kernel rbf").at_least(1),
-          config::field("gamma", s.gamma, "Of kernel rbf; not set: 1 / channels").optional(),
-          config::field("mlp_forward_batch_size", s.mlp_forward_batch_size,
-                        "Accepted as cuvis.ai has it; nothing here depends on it")
-              .at_least(1)};
+          config::field("gamma", s.gamma, "Of kernel rbf; not set: 1 / channels")
+              .optional()
+              .above(0)
+              .needs_no("mlp_forward_batch_size", "pixels are always embedded a few thousand at a time")};
 }
 
 class DeepSvddProjection final : public NodeWith<SvddSettings> {
@@ -50,9 +49,8 @@ class DeepSvddProjection final : public NodeWith<SvddSettings> {
   Ports inputs() const override { return {cube_port("data", "Pixels to embed")}; }
   Ports outputs(const Ports& connected) const override {
     check_channels(settings_.in_channels, "in_channels", connected);
-    Shape shape = connected[0].shape;
-    shape.back() = settings_.rep_dim;
-    return {{"embeddings", DType::float32, shape, "fc2 (ReLU (fc1 x))"}};
+    return {{"embeddings", DType::float32, with_last(connected[0].shape, settings_.rep_dim),
+             "fc2 (ReLU (fc1 x))"}};
   }
   std::vector<std::string> trainable() const override { return {"fc1.weight", "fc1.bias", "fc2.weight"}; }
 

@@ -1,3 +1,4 @@
+#include "model/nodes/channel_count.h"
 #include "model/nodes/nodes.h"
 #include "model/nodes/pixels.h"
 #include "model/nodes/quadratic_form.h"
@@ -14,10 +15,12 @@ class DeepSvddScores final : public NodeWith<NoSettings> {
             {"center", DType::float32, {-1}, "What they are measured from"}};
   }
   Ports outputs(const Ports& connected) const override {
+    check_same_channels(connected[0], connected[1]);
     return {scores_behind(connected[0], "Squared distance from the centre")};
   }
 
   Values forward(const Pass& pass) const override {
+    check_same_channels(pass.inputs, "embeddings", "center");
     const Array& embeddings = value_at(pass.inputs, "embeddings");
     const auto centre = pixels_of(value_at(pass.inputs, "center")).row(0);
     Array scores = with_channels(embeddings, 1);

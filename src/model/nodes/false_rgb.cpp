@@ -25,12 +25,13 @@ class BaselineFalseRgb final : public NodeWith<FalseRgbSettings> {
     if (settings_.target_wavelengths.size() != 3)
       refuse("target_wavelengths needs three, of red, green and blue; it has {}",
              settings_.target_wavelengths.size());
+    check_wavelengths(connected);
     if (!connected[1].values.empty()) channels_for(connected[1].values);  // refuses what is not there
     return {rgb_port(connected[0])};
   }
   Values forward(const Pass& pass) const override {
-    return {
-        {"rgb_image", compose_rgb(value_at(pass.inputs, "cube"), channels_for(wavelengths_in(pass.inputs)))}};
+    const Array& cube = value_at(pass.inputs, "cube");
+    return {{"rgb_image", compose_rgb(cube, channels_for(wavelengths_for(pass.inputs, cube)))}};
   }
 
  private:

@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "kernels/quadratic_scores.h"
+#include "model/nodes/anomaly_bce.h"
+#include "model/nodes/entering.h"
 #include "model/nodes/pixels.h"
 
 namespace stoker::nodes {
@@ -32,19 +34,36 @@ bool is_beside_pixels(const FusedChain& chain, const GraphNode& node) {
   return true;
 }
 
+// Its squared length is the detector's score: the root of the inverse covariance, after the mean is taken
+// away. None where the inverse, rounded to single precision, is not positive.
+std::optional<Homogeneous> root_of(const NamedArrays& state) {
+  const Eigen::MatrixXd inverse = matrix_in(state, "cov_inv").cast<double>();
+  const Eigen::VectorXd mean = matrix_in(state, "mu").row(0).transpose().cast<double>();
+  const Eigen::LLT<Eigen::MatrixXd> factored((inverse + inverse.transpose()) / 2);
+  if (factored.info() != Eigen::Success) return std::nullopt;
+  const Eigen::MatrixXd root = factored.matrixU();
+  Homogeneous result(root.rows(), root.cols() + 1);
+  result << root, -root * mean;
+  return result;
+}
+
 bool can_be_trained_so(const NodeGraph& graph, const FusedChain& chain, const IsTrained& is_trained,
                        const States& states) {
   for (const std::size_t place : chain.affine) {
     const GraphNode& node = graph.nodes[place];
     const auto affine = node.node->affine(states.at(node.name));
-    if (!affine || !node.node->is_affine_in_training()) return false;
+    if (!affine || !node.node->is_affine_in_training() || !node.runs_in(Stage::train)) return false;
     if (is_trained(node.name) && !node.node->trainable().empty() &&
         !node.node->affine_gradient(states.at(node.name), *affine))
       return false;
   }
-  if (is_trained(graph.nodes[chain.detector].name)) return false;
+  const GraphNode& detector = graph.nodes[chain.detector];
+  if (is_trained(detector.name) || !detector.runs_in(Stage::train) ||
+      !graph.nodes[chain.logit].runs_in(Stage::train) || !root_of(states.at(detector.name)))
+    return false;
   return std::ranges::all_of(graph.nodes, [&](const GraphNode& node) {
-    return !node.node->is_loss() || &node == &graph.nodes[chain.loss] || is_beside_pixels(chain, node);
+    return !node.node->is_loss() || !node.runs_in(Stage::train) || &node == &graph.nodes[chain.loss] ||
+           is_beside_pixels(chain, node);
   });
 }
 
@@ -56,26 +75,6 @@ Homogeneous homogeneous(const Affine& affine) {
   }
   matrix(affine.outputs, affine.inputs) = 1;
   return matrix;
-}
-
-// Its squared length is the detector's score: the root of the inverse covariance, after the mean is taken
-// away.
-Homogeneous root_of(const NamedArrays& state) {
-  const Eigen::MatrixXd inverse = matrix_in(state, "cov_inv").cast<double>();
-  const Eigen::VectorXd mean = matrix_in(state, "mu").row(0).transpose().cast<double>();
-  const Eigen::LLT<Eigen::MatrixXd> factored((inverse + inverse.transpose()) / 2);
-  if (factored.info() != Eigen::Success) fail("the inverse covariance of a detector is not positive");
-  const Eigen::MatrixXd root = factored.matrixU();
-  Homogeneous result(root.rows(), root.cols() + 1);
-  result << root, -root * mean;
-  return result;
-}
-
-double number_of(const config::Value& settings, const char* name, double otherwise) {
-  const config::Value* value = settings.find(name);
-  if (value == nullptr || value->is_null()) return otherwise;
-  if (const auto* whole = value->get_if<std::int64_t>()) return static_cast<double>(*whole);
-  return value->get_if<double>() == nullptr ? otherwise : *value->get_if<double>();
 }
 
 void add_state(States& all, const std::string& node, const NamedArrays& more) {
@@ -121,7 +120,7 @@ std::optional<FusedChain> find_fused_chain(const NodeGraph& graph, const States&
                                            const IsTrained& is_trained) {
   for (std::size_t place = 0; place < graph.nodes.size(); ++place) {
     const GraphNode& loss = graph.nodes[place];
-    if (loss.type->name != "AnomalyBCEWithLogits") continue;
+    if (loss.type->name != "AnomalyBCEWithLogits" || !loss.runs_in(Stage::train)) continue;
     FusedChain chain;
     chain.loss = place;
     const auto logit = source_of_type(graph, loss, "predictions", "ScoreToLogit", "logits");
@@ -148,10 +147,13 @@ std::optional<FusedChain> find_fused_chain(const NodeGraph& graph, const States&
 
 FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const States& states,
                           std::span<const Values> parts, const IsTrained& is_trained) {
-  const Array& cube = value_at(parts.front(), "cube");
+  std::vector<Values> entering;
+  for (const Values& part : parts)
+    entering.push_back(values_of_data(graph.nodes[chain.data], part, Stage::train));
+  const Array& cube = value_at(entering.front(), "cube");
   const std::int64_t columns = channels_in(cube);
   std::int64_t rows = 0;
-  for (const Values& part : parts) rows += pixels_in(value_at(part, "cube"));
+  for (const Values& part : entering) rows += pixels_in(value_at(part, "cube"));
   FusedStep step = beside_pixels(graph, states, parts.front(), is_trained);
   if (rows == 0) return step;
   const auto state_of_node = [&](std::size_t place) -> const NamedArrays& {
@@ -164,7 +166,7 @@ FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const
     matrices.push_back(homogeneous(graph.nodes[place].node->affine(state_of_node(place)).value()));
   std::vector<Homogeneous> before{Homogeneous::Identity(columns + 1, columns + 1)};
   for (const Homogeneous& matrix : matrices) before.push_back(Homogeneous(matrix * before.back()));
-  const Homogeneous root = root_of(state_of_node(chain.detector));
+  const Homogeneous root = root_of(state_of_node(chain.detector)).value();
   const Homogeneous whole = root * before.back();
 
   // The first pixel is as good a shift as any.
@@ -173,7 +175,7 @@ FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const
     shifting(i, columns) = static_cast<double>(cube.as<float>()[static_cast<std::size_t>(i)]);
   const PixelMatrix matrix = (whole * shifting).transpose().cast<float>();
 
-  const GraphNode& loss = graph.nodes[chain.loss];
+  const auto bce = settings_from<BceSettings>(graph.nodes[chain.loss].settings);
   kernels::QuadraticScores work;
   work.columns = columns;
   work.shift = cube.as<float>().data();
@@ -181,21 +183,18 @@ FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const
   work.outputs = matrix.cols();
   work.scale = number_in(find_array(state_of_node(chain.logit), "scale"));
   work.bias = number_in(find_array(state_of_node(chain.logit), "bias"));
-  work.pos_weight = number_of(loss.settings, "pos_weight", 1);
+  work.pos_weight = bce.pos_weight.value_or(1.0);
   kernels::QuadraticLoss found;
-  for (const Values& part : parts) {
+  for (const Values& part : entering) {
     work.pixels = value_at(part, "cube").as<float>().data();
     work.marks = value_at(part, "mask").as<std::uint8_t>().data();
     work.rows = pixels_in(value_at(part, "cube"));
     add(kernels::quadratic_loss(work), found);
   }
 
-  const auto* reduction = loss.settings.find("reduction");
-  const bool is_mean = reduction == nullptr || reduction->get_if<std::string>() == nullptr ||
-                       *reduction->get_if<std::string>() == "mean";
-  const double factor = number_of(loss.settings, "weight", 1) / (is_mean ? static_cast<double>(rows) : 1);
+  const double factor = bce.weight / (bce.reduction == Reduction::mean ? static_cast<double>(rows) : 1);
   step.loss += factor * found.loss;
-  step.losses[loss.name] = factor * found.loss;
+  step.losses[graph.nodes[chain.loss].name] = factor * found.loss;
   if (is_trained(graph.nodes[chain.logit].name))
     add_state(step.gradients, graph.nodes[chain.logit].name,
               {{"scale", one_number(factor * found.of_scale)}, {"bias", one_number(factor * found.of_bias)}});

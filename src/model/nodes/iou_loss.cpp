@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <cmath>
 
 #include "model/nodes/loss_node.h"
 #include "model/nodes/nodes.h"
+#include "model/sigmoid.h"
 
 namespace stoker::nodes {
 
@@ -88,7 +88,7 @@ class IouLoss final : public LossNode<IouSettings> {
   double share(double score, const Range& range) const {
     switch (settings_.normalize_method) {
       case IouNormalization::sigmoid:
-        return 1 / (1 + std::exp(-score));
+        return stoker::sigmoid(score);
       case IouNormalization::clamp:
         return std::clamp(score, 0.0, 1.0);
       default:

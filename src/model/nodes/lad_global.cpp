@@ -10,19 +10,15 @@ namespace {
 
 struct LadSettings {
   std::int64_t num_channels = 0;
-  double eps = 1e-8;
   bool normalize_laplacian = true;
-  bool use_numpy_laplacian = true;
 };
 
 config::Fields fields(LadSettings& s) {
-  return {
-      channel_count_field("num_channels", s.num_channels),
-      config::field("eps", s.eps, "Accepted as cuvis.ai has it, which does not use it either").at_least(0),
-      config::field("normalize_laplacian", s.normalize_laplacian,
-                    "Divides by the roots of the degrees on both sides"),
-      config::field("use_numpy_laplacian", s.use_numpy_laplacian,
-                    "Accepted as cuvis.ai has it; it is always computed in double precision")};
+  return {channel_count_field("num_channels", s.num_channels),
+          config::field("normalize_laplacian", s.normalize_laplacian,
+                        "Divides by the roots of the degrees on both sides")
+              .needs_no("eps", "it changes nothing, nor does it in cuvis.ai")
+              .needs_no("use_numpy_laplacian", "the Laplacian is always computed in double precision")};
 }
 
 class LadGlobal final : public NodeWith<LadSettings> {

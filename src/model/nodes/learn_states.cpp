@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <set>
 
 #include "base/error.h"
 #include "kernels/place.h"
-#include "model/nodes/node_graph.h"
+#include "model/nodes/entering.h"
 #include "model/nodes/pixels.h"
 
 namespace stoker::nodes {
@@ -46,12 +48,12 @@ class StateLearner {
       } else {
         statistics = known_at(place);
         if (!statistics || (node.node->asks() == Asks::extremes && statistics->least.empty())) return false;
-        if (statistics->rows == 0) refuse("{} cannot begin: there is no pixel to learn from", node.name);
+        if (statistics->rows == 0) refuse("{} has no pixels to learn from", node.name);
         known.statistics = &*statistics;
       }
     }
     if (!node.inputs.empty() && !node.inputs[0].shape.empty() && node.inputs[0].shape.back() < 0)
-      refuse("{} cannot begin: how many channels come to it is not known without the cubes' wavelengths",
+      refuse("{} cannot begin: the number of its channels is only known with the wavelengths of the cubes",
              node.name);
     try {
       learned_.states[node.name] = node.node->begin(node.inputs, known);
@@ -81,11 +83,11 @@ class StateLearner {
 
   // All that nodes ask for whose sources can be computed.
   void pass_over_pixels() {
-    std::vector<PortPlace> wanted, wanted_labelled;
+    std::set<PortPlace> wanted, wanted_labelled;  // each once, though several nodes ask there
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (has_state_[i] || !can_run_before(graph_.nodes[i])) continue;
       const bool is_labelled = graph_.nodes[i].node->asks() == Asks::labelled;
-      (is_labelled ? wanted_labelled : wanted).push_back(place_of(graph_.nodes[i]));
+      (is_labelled ? wanted_labelled : wanted).insert(place_of(graph_.nodes[i]));
     }
     if (wanted.empty() && wanted_labelled.empty()) fail("nodes wait for each other's statistics");
     for (const PortPlace& place : wanted) found_[place] = {};
@@ -96,7 +98,7 @@ class StateLearner {
       const GraphValues values = run_to(wanted, wanted_labelled, entering);
       for (const PortPlace& place : wanted) add_pixels(value_of(values, place), found_[place]);
       for (const PortPlace& place : wanted_labelled)
-        add_labelled(value_of(values, place), entering, first, labelled_[place], steps_[place]);
+        add_labelled(value_of(values, place), marks_in(values), first, labelled_[place], steps_[place]);
       first += pixels_in(value_at(entering, "cube"));
     });
   }
@@ -109,7 +111,7 @@ class StateLearner {
   }
 
   // Only what leads to the ports that are wanted.
-  GraphValues run_to(const std::vector<PortPlace>& wanted, const std::vector<PortPlace>& also,
+  GraphValues run_to(const std::set<PortPlace>& wanted, const std::set<PortPlace>& also,
                      const Values& entering) const {
     std::vector<bool> is_needed(graph_.nodes.size());
     for (const auto* places : {&wanted, &also})
@@ -122,7 +124,7 @@ class StateLearner {
       const GraphNode& node = graph_.nodes[i];
       if (!is_needed[i]) continue;
       if (node.type->kind == NodeKind::data) {
-        values[node.name] = entering;
+        values[node.name] = values_of_data(node, entering, Stage::inference);
         continue;
       }
       Values inputs;
@@ -142,20 +144,36 @@ class StateLearner {
     found.merge(kernels::covariance(work, options_.bad_pixels, {Device::cpu(), nullptr}));
   }
 
+  // Of the node where the cubes enter, which every port that is wanted lies behind.
+  std::span<const std::uint8_t> marks_in(const GraphValues& values) const {
+    for (const GraphNode& node : graph_.nodes) {
+      const auto found = values.find(node.name);
+      if (node.type->kind != NodeKind::data || found == values.end()) continue;
+      if (const Array* mask = value_if(found->second, "mask")) return mask->as<std::uint8_t>();
+    }
+    refuse("channels are to be chosen by marked pixels, but the cubes come without masks");
+  }
+
+  bool may_be_used(std::span<const float> pixel, std::int64_t number) const {
+    if (std::ranges::all_of(pixel, [](float each) { return std::isfinite(each); })) return true;
+    if (options_.bad_pixels == kernels::BadPixels::refuse)
+      refuse("pixel {} has a value that is not a finite number; mask such pixels or leave them out", number);
+    return false;
+  }
+
   // Every so many pixels, as few as are needed: once there are too many, every second one is kept and as many
   // are skipped from then on.
-  void add_labelled(const Array& cube, const Values& entering, std::int64_t first, LabelledPixels& to,
-                    std::int64_t& step) const {
-    const Array* mask = value_if(entering, "mask");
-    if (mask == nullptr)
-      refuse("channels are to be chosen by marked pixels, but the cubes come without masks");
+  void add_labelled(const Array& cube, std::span<const std::uint8_t> marks, std::int64_t first,
+                    LabelledPixels& to, std::int64_t& step) const {
     to.channels = channels_in(cube);
     step = std::max<std::int64_t>(step, 1);
-    const auto marks = mask->as<std::uint8_t>();
-    const float* values = cube.as<float>().data();
+    const auto width = static_cast<std::size_t>(to.channels);
     for (std::int64_t row = (step - first % step) % step; row < pixels_in(cube);) {
-      to.values.insert(to.values.end(), values + row * to.channels, values + (row + 1) * to.channels);
-      to.marks.push_back(marks[static_cast<std::size_t>(row)]);
+      const auto pixel = cube.as<float>().subspan(static_cast<std::size_t>(row) * width, width);
+      if (may_be_used(pixel, first + row)) {
+        to.values.insert(to.values.end(), pixel.begin(), pixel.end());
+        to.marks.push_back(marks[static_cast<std::size_t>(row)]);
+      }
       if (static_cast<std::int64_t>(to.marks.size()) <= options_.most_labelled) {
         row += step;
         continue;

@@ -39,7 +39,8 @@ config::Fields fields(MixerSettings& s) {
       channel_count_field("input_channels", s.input_channels),
       config::field("output_channels", s.output_channels, "Channels that come out").at_least(1).required(),
       config::field("leaky_relu_negative_slope", s.leaky_relu_negative_slope,
-                    "Slope of the activation below 0"),
+                    "Slope of the activation below 0")
+          .at_least(0),
       config::field("use_bias", s.use_bias, "Adds a number to each mixture"),
       config::field("use_activation", s.use_activation, "A leaky ReLU behind each layer"),
       config::field("normalize_output", s.normalize_output,
@@ -60,9 +61,7 @@ class LearnableChannelMixer final : public NodeWith<MixerSettings> {
   Ports outputs(const Ports& connected) const override {
     check_channels(settings_.input_channels, "input_channels", connected);
     const std::vector<std::int64_t> widths = widths_for(connected[0].shape.back());
-    Shape shape = connected[0].shape;
-    shape.back() = settings_.output_channels;
-    return {{"rgb", DType::float32, shape, "The mixtures"},
+    return {{"rgb", DType::float32, with_last(connected[0].shape, settings_.output_channels), "The mixtures"},
             {"weights",
              DType::float32,
              {settings_.output_channels, widths[widths.size() - 2]},
@@ -126,7 +125,7 @@ class LearnableChannelMixer final : public NodeWith<MixerSettings> {
     if (settings_.normalize_output) through_range(layers.back(), data.dimension(0), gradient);
     for (std::size_t layer = layers.size(); layer-- > 0;) {
       if (settings_.use_activation)
-        gradient = (layers[layer].array() < 0)
+        gradient = (layers[layer].array() <= 0)
                        .select(gradient * static_cast<float>(settings_.leaky_relu_negative_slope), gradient);
       const auto weight = matrix_in(pass.state, weight_name(layer));
       PixelMatrix of_weight = layer == 0 ? PixelMatrix(gradient.transpose() * pixels_of(data))
@@ -182,7 +181,7 @@ class LearnableChannelMixer final : public NodeWith<MixerSettings> {
 
   void normalise(Array& result) const {
     const std::int64_t images = result.dimension(0);
-    const std::int64_t size = images == 0 ? 0 : pixels_in(result) / images;
+    const std::int64_t size = pixels_of_image(result);
     for (std::int64_t i = 0; i < images; ++i) {
       auto image = pixels_of(result).middleRows(i * size, size);
       const Eigen::RowVectorXf least = image.colwise().minCoeff();

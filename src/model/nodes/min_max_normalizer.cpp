@@ -102,7 +102,7 @@ class MinMaxNormalizer final : public NodeWith<MinMaxSettings> {
   template <class Use>
   void each_image(const Array& data, const Use& use) const {
     const std::int64_t images = data.dimension(0);
-    const std::int64_t size = images == 0 ? 0 : pixels_in(data) / images;
+    const std::int64_t size = pixels_of_image(data);
     for (std::int64_t i = 0; i < images; ++i) {
       const auto image = pixels_of(data).middleRows(i * size, size);
       const Eigen::RowVectorXf least = image.colwise().minCoeff();

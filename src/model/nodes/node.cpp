@@ -26,6 +26,18 @@ const Port* find_port(const Ports& ports, std::string_view name) {
   return found == ports.end() ? nullptr : &*found;
 }
 
+bool fits(const Port& wanted, DType type, const Shape& shape) {
+  if (wanted.type != type || wanted.shape.size() != shape.size()) return false;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (wanted.shape[i] >= 0 && shape[i] >= 0 && wanted.shape[i] != shape[i]) return false;
+  return true;
+}
+
+Shape with_last(Shape shape, std::int64_t last) {
+  shape.back() = last;
+  return shape;
+}
+
 std::int64_t channels_of(const Ports& ports, std::string_view name) {
   const Port* port = find_port(ports, name);
   return port == nullptr || port->shape.empty() ? -1 : port->shape.back();

@@ -35,6 +35,9 @@ Port mask_port(std::string name, std::string help);
 std::string describe(DType type, const Shape& shape);
 // Of a port by its name; null when there is none.
 const Port* find_port(const Ports& ports, std::string_view name);
+// Whether an array of this type and shape may come to a port.
+bool fits(const Port& wanted, DType type, const Shape& shape);
+Shape with_last(Shape shape, std::int64_t last);  // of which the last dimension is another
 // Channels of the cube at that port, -1 when nobody knows yet.
 std::int64_t channels_of(const Ports& ports, std::string_view name);
 
@@ -148,12 +151,17 @@ inline config::Fields fields(NoSettings&) {
   return {};
 }
 
+template <class Settings>
+Settings settings_from(const config::Value& given) {
+  config::Diagnostics diagnostics("the settings of a node");
+  auto read = config::read<Settings>(given, "", diagnostics);
+  diagnostics.refuse_if_any();
+  return read;
+}
+
 template <class MadeNode>
 std::unique_ptr<Node> make_node(const config::Value& settings) {
-  config::Diagnostics diagnostics("the settings of a node");
-  auto read = config::read<typename MadeNode::Settings>(settings, "", diagnostics);
-  diagnostics.refuse_if_any();
-  return std::make_unique<MadeNode>(std::move(read));
+  return std::make_unique<MadeNode>(settings_from<typename MadeNode::Settings>(settings));
 }
 
 template <class MadeNode>

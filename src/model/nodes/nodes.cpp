@@ -62,12 +62,6 @@ bool is_left_to_the_report(std::string_view name) {
   return std::ranges::find(names, own) != names.end();
 }
 
-std::string_view name_of(NodeKind kind) {
-  constexpr std::array<std::string_view, 6> names{"data",    "statistical", "stateless",
-                                                  "decider", "loss",        "metric"};
-  return names[static_cast<std::size_t>(kind)];
-}
-
 std::string node_reference() {
   std::string text;
   for (const NodeType& type : node_types()) {

@@ -11,7 +11,6 @@ std::span<const NodeType> node_types();
 const NodeType* find_node_type(std::string_view name);
 // Of cuvis.ai, that draw or report: here a run does so by itself.
 bool is_left_to_the_report(std::string_view name);
-std::string_view name_of(NodeKind kind);
 // The settings and ports of all types, as Markdown.
 std::string node_reference();
 

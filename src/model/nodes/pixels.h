@@ -7,6 +7,7 @@
 
 #include "device/array.h"
 #include "device/workers.h"
+#include "model/nodes/node.h"
 
 // Cubes as nodes compute with them. Of .cpp files alone: Eigen is heavy.
 namespace stoker::nodes {
@@ -18,6 +19,9 @@ inline std::int64_t channels_in(const Array& cube) {
 }
 inline std::int64_t pixels_in(const Array& cube) {
   return cube.empty() ? 0 : cube.size() / channels_in(cube);
+}
+inline std::int64_t pixels_of_image(const Array& cube) {
+  return cube.empty() ? 0 : pixels_in(cube) / cube.dimension(0);
 }
 // [pixels, channels]
 inline Eigen::Map<const PixelMatrix> pixels_of(const Array& cube) {
@@ -35,9 +39,7 @@ inline Eigen::Map<const PixelMatrix> matrix_in(const NamedArrays& state, const s
 
 // The same cube with other channels, uninitialised.
 inline Array with_channels(const Array& cube, std::int64_t channels, DType type = DType::float32) {
-  Shape shape = cube.shape();
-  shape.back() = channels;
-  return Array(type, std::move(shape));
+  return Array(type, with_last(cube.shape(), channels));
 }
 
 inline Array numbers(Shape shape, std::span<const double> values) {

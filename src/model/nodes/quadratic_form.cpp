@@ -5,9 +5,7 @@
 namespace stoker::nodes {
 
 Port scores_behind(const Port& cube, std::string help) {
-  Shape shape = cube.shape;
-  shape.back() = 1;
-  return {"scores", DType::float32, shape, std::move(help)};
+  return {"scores", DType::float32, with_last(cube.shape, 1), std::move(help)};
 }
 
 Array quadratic_form(const Array& data, const NamedArrays& state, const std::string& centre,

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/quantile.h"
+#include "model/nodes/finite_scores.h"
 #include "model/nodes/nodes.h"
 #include "model/nodes/pixels.h"
-#include "model/nodes/quantile.h"
 
 namespace stoker::nodes {
 namespace {
@@ -37,7 +38,8 @@ class QuantileBinaryDecider final : public NodeWith<QuantileSettings> {
     const std::int64_t channels = channels_in(logits);
     const std::int64_t groups = by_channel() ? channels : 1;
     const std::int64_t images = logits.dimension(0);
-    const std::int64_t size = images == 0 ? 0 : logits.size() / images;
+    const std::int64_t size = pixels_of_image(logits) * channels;
+    refuse_without_order(logits.as<float>());
     Array decisions = with_channels(logits, channels, DType::uint8);
     const float* from = logits.as<float>().data();
     std::uint8_t* to = decisions.as<std::uint8_t>().data();

@@ -30,13 +30,6 @@ std::vector<std::string> names_of(const Ports& ports) {
   return names;
 }
 
-bool fits(const Port& wanted, const Port& given) {
-  if (wanted.type != given.type || wanted.shape.size() != given.shape.size()) return false;
-  for (std::size_t i = 0; i < wanted.shape.size(); ++i)
-    if (wanted.shape[i] >= 0 && given.shape[i] >= 0 && wanted.shape[i] != given.shape[i]) return false;
-  return true;
-}
-
 // What a document says, before nodes are put in order.
 struct Connection {
   Place source, target;
@@ -253,7 +246,7 @@ class GraphReader {
                             did_you_mean(connection.source.port, names_of(source.outputs))));
       return false;
     }
-    if (!fits(input, *given)) {
+    if (!fits(input, given->type, given->shape)) {
       add_error(connection.line, connection.path,
                 fmt::format("{}.{} gives {}, but {}.{} takes {}", source.name, given->name,
                             describe(given->type, given->shape), node.name, input.name,

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "model/nodes/node_graph.h"
+#include "model/nodes/entering.h"
 #include "model/nodes/pixels.h"
 
 namespace stoker::nodes {
@@ -73,7 +73,7 @@ GraphValues run_forward(const NodeGraph& graph, const States& states, const Valu
   GraphValues values;
   for (const GraphNode& node : graph.nodes) {
     if (node.type->kind == NodeKind::data) {
-      values[node.name] = entering;
+      values[node.name] = values_of_data(node, entering, stage);
       continue;
     }
     if (!node.runs_in(stage)) continue;

@@ -9,15 +9,13 @@ namespace {
 struct RxSettings {
   std::int64_t num_channels = 0;
   double eps = 1e-6;
-  bool cache_inverse = true;
 };
 
 config::Fields fields(RxSettings& s) {
   return {channel_count_field("num_channels", s.num_channels),
           config::field("eps", s.eps, "Added to the diagonal of the covariance; 0: a singular one is refused")
-              .at_least(0),
-          config::field("cache_inverse", s.cache_inverse,
-                        "Accepted as cuvis.ai has it; the inverse is always kept")};
+              .at_least(0)
+              .needs_no("cache_inverse", "the inverse is always kept")};
 }
 
 class RxGlobal final : public NodeWith<RxSettings> {

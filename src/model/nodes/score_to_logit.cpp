@@ -11,7 +11,10 @@ struct LogitSettings {
 
 config::Fields fields(LogitSettings& s) {
   return {config::field("init_scale", s.init_scale, "What scores are multiplied by, to begin with"),
-          config::field("init_bias", s.init_bias, "What is added, to begin with")};
+          config::field(
+              "init_bias", s.init_bias,
+              "Score whose logit is 0, where there are too few pixels to learn it from; they give one two "
+              "deviations above their mean score")};
 }
 
 class ScoreToLogit final : public NodeWith<LogitSettings> {

@@ -27,19 +27,19 @@ class SpectralAngleMapper final : public NodeWith<AngleSettings> {
   }
   Ports outputs(const Ports& connected) const override {
     check_channels(settings_.num_channels, "num_channels", connected);
-    Shape shape = connected[0].shape;
-    shape.back() = connected[1].shape.front();
-    Shape one = shape;
-    one.back() = 1;
+    check_same_channels(connected[0], connected[1]);
+    const Shape& shape = connected[0].shape;
     return {
-        {"scores", DType::float32, shape, "Angle to each spectrum, in radians"},
-        {"best_scores", DType::float32, one, "The least of them"},
+        {"scores", DType::float32, with_last(shape, connected[1].shape.front()),
+         "Angle to each spectrum, in radians"},
+        {"best_scores", DType::float32, with_last(shape, 1), "The least of them"},
         {"identity_mask", DType::int32, {shape[0], shape[1], shape[2]}, "Which spectrum that is, from 1 on"}};
   }
 
   // A spectrum's brightness has no part in an angle.
   Values forward(const Pass& pass) const override {
     const Array& cube = value_at(pass.inputs, "cube");
+    check_same_channels(pass.inputs, "cube", "spectral_signature");
     const Array& spectra = value_at(pass.inputs, "spectral_signature");
     const Eigen::MatrixXd known = pixels_of(spectra).cast<double>();
     const Eigen::VectorXd lengths = known.rowwise().norm();

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "model/nodes/band_scores.h"
+#include "model/nodes/channel_count.h"
 #include "model/nodes/compose_rgb.h"
 #include "model/nodes/nodes.h"
 #include "model/nodes/pixels.h"
@@ -21,9 +22,7 @@ struct SupervisedSettings {
 
 config::Fields fields(SupervisedSettings& s) {
   return {
-      config::field("num_spectral_bands", s.num_spectral_bands,
-                    "Channels that are expected; 0: those that come in")
-          .at_least(0),
+      channel_count_field("num_spectral_bands", s.num_spectral_bands),
       config::field("score_weights", s.score_weights,
                     "How much Fisher's score, the area under the ROC curve and the mutual information count"),
       config::field("lambda_penalty", s.lambda_penalty,
@@ -41,10 +40,9 @@ class SupervisedSelector final : public NodeWith<SupervisedSettings> {
     return {cube_port("cube", "Channels to choose from"), wavelengths_port(), mask};
   }
   Ports outputs(const Ports& connected) const override {
+    check_channels(settings_.num_spectral_bands, "num_spectral_bands", connected);
+    check_wavelengths(connected);
     const std::int64_t channels = connected[0].shape.back();
-    if (settings_.num_spectral_bands > 0 && channels >= 0 && channels != settings_.num_spectral_bands)
-      refuse("num_spectral_bands is {}, but {} comes in", settings_.num_spectral_bands,
-             describe(connected[0].type, connected[0].shape));
     if (channels >= 0 && channels < 3) refuse("three channels are chosen, but only {} come in", channels);
     if (settings_.score_weights.size() != 3)
       refuse("score_weights needs three numbers; it has {}", settings_.score_weights.size());

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <numeric>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -48,11 +47,10 @@ class TrainablePca final : public NodeWith<PcaSettings> {
     const std::int64_t kept = settings_.n_components;
     if (channels >= 0 && kept > channels)
       refuse("n_components is {}, but only {} channels come in", kept, channels);
-    Shape shape = connected[0].shape;
-    shape.back() = kept;
-    return {{"projected", DType::float32, shape, "The components of each pixel"},
-            {"explained_variance_ratio", DType::float32, {kept}, "Share of the variance that each has"},
-            {"components", DType::float32, {kept, channels}, "The axes, one a row"}};
+    return {
+        {"projected", DType::float32, with_last(connected[0].shape, kept), "The components of each pixel"},
+        {"explained_variance_ratio", DType::float32, {kept}, "Share of the variance that each has"},
+        {"components", DType::float32, {kept, channels}, "The axes, one a row"}};
   }
   Asks asks() const override { return Asks::products; }
   std::vector<std::string> trainable() const override { return {"components"}; }
@@ -62,8 +60,9 @@ class TrainablePca final : public NodeWith<PcaSettings> {
     const std::int64_t kept = settings_.n_components;
     if (kept > channels) refuse("n_components is {}, but only {} channels come in", kept, channels);
     const std::vector<double> covariance = covariance_of(*known.statistics);
-    EigenSystem system = eigen_system(covariance, channels);
-    if (settings_.init_method == PcaBegins::random) system = random_axes(covariance, channels, known.seed);
+    const EigenSystem system = settings_.init_method == PcaBegins::random
+                                   ? random_axes(covariance, channels, known.seed)
+                                   : eigen_system(covariance, channels);
     double total = 0;
     for (std::int64_t i = 0; i < channels; ++i)
       total += covariance[static_cast<std::size_t>(i * (channels + 1))];

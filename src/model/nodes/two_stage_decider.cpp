@@ -3,9 +3,10 @@
 #include <functional>
 #include <numeric>
 
+#include "base/quantile.h"
+#include "model/nodes/finite_scores.h"
 #include "model/nodes/nodes.h"
 #include "model/nodes/pixels.h"
-#include "model/nodes/quantile.h"
 
 namespace stoker::nodes {
 namespace {
@@ -38,14 +39,14 @@ class TwoStageBinaryDecider final : public NodeWith<TwoStageSettings> {
 
   Ports inputs() const override { return {cube_port("logits", "Scores to decide on")}; }
   Ports outputs(const Ports& connected) const override {
-    Shape shape = connected[0].shape;
-    shape.back() = 1;
-    return {{"decisions", DType::uint8, shape, "Marks, in images whose score reaches the threshold"}};
+    return {{"decisions", DType::uint8, with_last(connected[0].shape, 1),
+             "Marks, in images whose score reaches the threshold"}};
   }
   Values forward(const Pass& pass) const override {
     const Array& logits = value_at(pass.inputs, "logits");
     const std::int64_t images = logits.dimension(0);
-    const std::int64_t size = images == 0 ? 0 : pixels_in(logits) / images;
+    const std::int64_t size = pixels_of_image(logits);
+    refuse_without_order(logits.as<float>());
     Array decisions = with_channels(logits, 1, DType::uint8);
     const auto to = decisions.as<std::uint8_t>();
     for (std::int64_t image = 0; image < images; ++image) {

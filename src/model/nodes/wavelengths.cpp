@@ -11,7 +11,17 @@ Port wavelengths_port() {
   return {"wavelengths", DType::float32, {-1}, "Of the channels, in nanometres"};
 }
 
-std::vector<double> wavelengths_in(const Values& inputs) {
+void check_wavelengths(std::int64_t wavelengths, DType type, const Shape& cube) {
+  if (wavelengths >= 0 && cube.back() >= 0 && wavelengths != cube.back())
+    refuse("there are {} wavelengths for {}: each channel needs one", wavelengths, describe(type, cube));
+}
+
+void check_wavelengths(const Ports& connected) {
+  check_wavelengths(find_port(connected, "wavelengths")->shape[0], connected[0].type, connected[0].shape);
+}
+
+std::vector<double> wavelengths_for(const Values& inputs, const Array& cube) {
+  check_wavelengths(value_at(inputs, "wavelengths").size(), cube.type(), cube.shape());
   const auto values = value_at(inputs, "wavelengths").as<float>();
   return {values.begin(), values.end()};
 }
