@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "device/array.h"
+#include "device/cuda.h"
 #include "device/workers.h"
 #include "kernels/covariance_layout.h"
 #include "kernels/place.h"
@@ -29,6 +30,18 @@ bool is_finite_pixel(const float* pixel, std::int64_t columns) {
   for (std::int64_t i = 0; i < columns; ++i)
     if (!std::isfinite(pixel[i])) return false;
   return true;
+}
+
+bool is_finite(const Statistics& found) {
+  return std::ranges::all_of(found.squares, [](double each) { return std::isfinite(each); });
+}
+
+[[noreturn]] void refuse_too_large() {
+  refuse("the pixels' values are too large for single precision; divide them by their scale first");
+}
+
+[[noreturn]] void refuse_bad_pixels() {
+  refuse("some pixels have values that are not finite numbers; mask such pixels or leave them out");
 }
 
 // Goes through one stretch of pixels, block by block.
@@ -63,8 +76,7 @@ class CovarianceStretch {
       for (std::size_t j = 0; j < i; ++j)
         found_.products[i * columns_ + j] = found_.products[j * columns_ + i];
     }
-    if (found_.rows > 0 && !std::ranges::all_of(found_.squares, [](double s) { return std::isfinite(s); }))
-      refuse("the pixels' values are too large for single precision; divide them by their scale first");
+    if (!is_finite(found_)) refuse_too_large();
     return std::move(found_);
   }
 
@@ -79,8 +91,7 @@ class CovarianceStretch {
     if (rows > 0 && !pack(pixels, rows)) {
       rows = keep_pixels(first, last, true);
       pixels = kept_.as<float>().data();
-      if (rows > 0 && !pack(pixels, rows))
-        refuse("the pixels' values are too large for single precision; divide them by their scale first");
+      if (rows > 0 && !pack(pixels, rows)) refuse_too_large();
     }
     if (rows > 0) merge_block(rows);
   }
@@ -168,7 +179,15 @@ Statistics covariance_of_gpu(const StatisticsWork& work, BadPixels bad, const Pl
   StatisticsWork with_products = work;
   with_products.with_products = true;
   if (work.rows == 0) return {};
-  if (work.columns > most_columns_of_covariance_cuda) return statistics(with_products, place);
+  if (work.columns > most_columns_of_covariance_cuda) {
+    const Statistics found = statistics(with_products, place);
+    if (is_finite(found)) return found;
+    constexpr std::int64_t numbers_at_once = std::int64_t{1} << 24U;
+    const std::int64_t at_once = std::clamp<std::int64_t>(numbers_at_once / work.columns, 1, work.rows);
+    return covariance_in_parts(work, bad, at_once, [&](void* to, const void* from, std::size_t bytes) {
+      cuda::copy(to, from, bytes, place.device.index);
+    });
+  }
   const std::int64_t size = numbers_per_stretch(with_products);
   Array parts(DType::float64, {covariance_parts_cuda(work), size}, Memory::device, place.device);
   Array one(DType::float64, {size}, Memory::device, place.device);
@@ -177,8 +196,8 @@ Statistics covariance_of_gpu(const StatisticsWork& work, BadPixels bad, const Pl
                "covariance");
   const Array on_host = one.to_host();
   const Statistics found = stretch_from<Statistics>(with_products, on_host.as<double>().data());
-  if (found.rows > 0 && std::isnan(found.mean[0]))
-    refuse("some pixels have values that are not finite numbers; mask such pixels or leave them out");
+  if (found.rows > 0 && bad == BadPixels::refuse && std::isnan(found.mean[0])) refuse_bad_pixels();
+  if (found.rows > 0 && !is_finite(found)) refuse_too_large();
   return found;
 }
 
@@ -231,6 +250,29 @@ Statistics covariance_with(const CovarianceKernels& kernels, const StatisticsWor
   });
   Statistics all;
   for (const Statistics& part : parts) all.merge(part);
+  return all;
+}
+
+Statistics covariance_in_parts(const StatisticsWork& work, BadPixels bad, std::int64_t at_once,
+                               const CopyToHost& copy) {
+  std::vector<float> values(static_cast<std::size_t>(at_once * work.columns));
+  std::vector<float> mask(static_cast<std::size_t>(at_once), 1.0F);
+  Statistics all;
+  for (std::int64_t first = 0; first < work.rows; first += at_once) {
+    StatisticsWork part = work;
+    part.rows = std::min(at_once, work.rows - first);
+    const auto rows = static_cast<std::size_t>(part.rows);
+    copy(values.data(), work.values + first * work.columns,
+         rows * static_cast<std::size_t>(work.columns) * sizeof(float));
+    if (work.mask != nullptr) copy(mask.data(), work.mask + first, rows * sizeof(float));
+    part.values = values.data();
+    part.mask = work.mask == nullptr ? nullptr : mask.data();
+    const Statistics found = covariance_with(*covariance_kernels_here().front(), part, BadPixels::leave_out);
+    const auto counted =
+        std::count_if(mask.begin(), mask.begin() + part.rows, [](float each) { return each != 0; });
+    if (bad == BadPixels::refuse && found.rows < static_cast<double>(counted)) refuse_bad_pixels();
+    all.merge(found);
+  }
   return all;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "kernels/covariance_block.h"
@@ -25,6 +27,11 @@ Statistics covariance(const StatisticsWork& work, BadPixels bad, const Place& pl
 std::vector<const CovarianceKernels*> covariance_kernels_here();
 Statistics covariance_with(const CovarianceKernels& kernels, const StatisticsWork& work, BadPixels bad);
 
+// Of pixels that lie elsewhere, so many of which are brought to the CPU at once.
+using CopyToHost = std::function<void(void* to, const void* from, std::size_t bytes)>;
+Statistics covariance_in_parts(const StatisticsWork& work, BadPixels bad, std::int64_t at_once,
+                               const CopyToHost& copy);
+
 // On a GPU, one stretch of pixels is a block's.
 std::int64_t covariance_stretch_cuda(const StatisticsWork& work);
 // Room in `parts` for those of all stretches and for merging them, each laid as those of
@@ -34,7 +41,7 @@ std::int64_t covariance_parts_cuda(const StatisticsWork& work);
 // are to be refused, the first mean is NaN instead.
 LaunchError covariance_cuda(const StatisticsWork& work, bool refuses_bad, double* parts, double* found,
                             Stream stream);
-// Of more, the kernel of statistics.h takes over.
+// Of more, the kernel of statistics.h takes over; where it meets a value that is not finite, the CPU.
 inline constexpr std::int64_t most_columns_of_covariance_cuda = 220;
 
 }  // namespace stoker::kernels

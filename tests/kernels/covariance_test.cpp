@@ -1,6 +1,7 @@
 #include "kernels/covariance.h"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -212,6 +213,24 @@ TEST(Covariance, OfNoPixelsIsEmpty) {
   EXPECT_EQ(kernels::covariance(masked.work(), BadPixels::refuse, {Device::cpu(), nullptr}).rows, 0);
 }
 
+// What a GPU leaves to the CPU, with memory of the host in place of the device's.
+TEST(Covariance, OfPixelsElsewhereLeavesOutOrRefusesWhatIsNotFinite) {
+  Pixels pixels(5'000, 30, 1e3);
+  pixels.mask.assign(5'000, 1);
+  for (std::size_t row = 0; row < 5'000; row += 7) pixels.mask[row] = 0;
+  const auto copy = [](void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); };
+  expect_within_bounds(kernels::covariance_in_parts(pixels.work(), BadPixels::refuse, 1'700, copy),
+                       in_two_passes(pixels));
+  pixels.at(4'901, 2) = NAN;
+  pixels.at(14, 0) = NAN;  // under the mask
+  expect_within_bounds(kernels::covariance_in_parts(pixels.work(), BadPixels::leave_out, 1'700, copy),
+                       in_two_passes(pixels));
+  EXPECT_THROW(kernels::covariance_in_parts(pixels.work(), BadPixels::refuse, 1'700, copy), Error);
+  pixels.at(4'901, 2) = 1;
+  EXPECT_NO_THROW(kernels::covariance_in_parts(pixels.work(), BadPixels::refuse, 1'700, copy))
+      << "it is masked";
+}
+
 TEST(Covariance, IsTheSameOnTheGpuWithinItsBounds) {
   const auto gpu = test::first_gpu();
   if (!gpu) GTEST_SKIP() << "no GPU here";
@@ -219,15 +238,18 @@ TEST(Covariance, IsTheSameOnTheGpuWithinItsBounds) {
     Pixels pixels(20'000, columns, 1e3);
     pixels.mask.assign(20'000, 1);
     for (std::size_t row = 0; row < 20'000; row += 7) pixels.mask[row] = 0;
-    if (columns <= kernels::most_columns_of_covariance_cuda) pixels.at(9'001, 0) = NAN;
+    pixels.at(9'001, 0) = NAN;
     test::DeviceCopy copy(*gpu);
     StatisticsWork work = pixels.work();
     copy.send(work.values, pixels.values, Memory::device);
     copy.send(work.mask, pixels.mask, Memory::device);
     expect_within_bounds(kernels::covariance(work, BadPixels::leave_out, {*gpu, nullptr}),
                          in_two_passes(pixels));
-    if (columns > kernels::most_columns_of_covariance_cuda) continue;
     EXPECT_THROW(kernels::covariance(work, BadPixels::refuse, {*gpu, nullptr}), Error);
+    for (std::size_t row = 0; row < 100; ++row) pixels.at(row, 0) = row % 2 == 0 ? 3e38F : -3e38F;
+    test::DeviceCopy large(*gpu);
+    large.send(work.values, pixels.values, Memory::device);
+    EXPECT_THROW(kernels::covariance(work, BadPixels::leave_out, {*gpu, nullptr}), Error) << "too large";
   }
 }
 
