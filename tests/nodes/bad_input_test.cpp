@@ -253,6 +253,17 @@ TEST(LearnableChannelMixer, HasNoGradientWhereAnActivationWithoutSlopeIsFlat) {
   EXPECT_EQ(value_at(back.inputs, "data").as<float>()[1], 3);
 }
 
+TEST(NodeGraph, TellsOnceWhereASettingSetsNothing) {
+  config::Diagnostics diagnostics("graph.yaml");
+  read_node_graph(
+      config::parse_document(data_node + "- { name: x, type: RXGlobal, settings: { cache_inverse: true } }\n"
+                                         "connections:\n- { source: data.cube, target: x.data }\n",
+                             "graph.yaml"),
+      six_channels(), "", diagnostics);
+  EXPECT_THAT(diagnostics.notes(),
+              testing::ElementsAre("line 3: nodes.1.cache_inverse: the inverse is always kept"));
+}
+
 TEST(NodeGraph, RefusesSettingsThatMeanNothing) {
   const std::string into = "connections:\n- { source: data.cube, target: x.data }\n";
   EXPECT_THAT(error_of(data_node +

@@ -236,7 +236,7 @@ TEST(NodeGraph, RefusesNodesThatWaitForThemselves) {
       error_of("nodes:\n- { name: x, type: PerPixelUnitNorm }\n- { name: y, type: PerPixelUnitNorm }\n"
                "connections:\n- { source: x.normalized, target: y.data }\n"
                "- { source: y.normalized, target: x.data }\n"),
-      HasSubstr("its connections go round in a circle"));
+      HasSubstr("its connections form a cycle"));
 }
 
 TEST(NodeGraph, NamesTheNodeWhoseCovarianceIsSingular) {

@@ -90,28 +90,33 @@ class DeepSvddProjection final : public NodeWith<SvddSettings> {
 
   Gradients backward(const PassBack& pass) const override {
     const Array& data = value_at(pass.inputs, "data");
-    const auto gradient = pixels_of(value_at(pass.gradients, "embeddings"));
-    const PixelMatrix entered = entrance(pixels_of(data), pass.state);
-    const PixelMatrix hidden = hidden_of(entered, pass.state);
-    const auto first = matrix_in(pass.state, "fc1.weight");
-    const auto second = matrix_in(pass.state, "fc2.weight");
-    const PixelMatrix of_hidden = (hidden.array() > 0).select(gradient * second, 0.0F);
-    const PixelMatrix of_second = gradient.transpose() * hidden;
-    const PixelMatrix of_first = of_hidden.transpose() * entered;
-    PixelMatrix of_entered = of_hidden * first;
-    if (settings_.kernel == SvddKernel::rbf) {
-      const auto weights = matrix_in(pass.state, "rff.weight");
-      of_entered = PixelMatrix(
-          (of_entered.array() * -phases_of(pixels_of(data), pass.state).array().sin() * feature_scale())
-              .matrix() *
-          weights);
-    }
+    const Array& gradient = value_at(pass.gradients, "embeddings");
+    const auto first_weights = matrix_in(pass.state, "fc1.weight");
+    const auto second_weights = matrix_in(pass.state, "fc2.weight");
     Array of_data = with_channels(data, channels_in(data));
-    pixels_of(of_data) = of_entered;
-    return {{{"data", of_data}},
-            {{"fc1.weight", from_matrix_of_floats(of_first, {first.rows(), first.cols()})},
-             {"fc1.bias", from_matrix_of_floats(PixelMatrix(of_hidden.colwise().sum()), {first.rows()})},
-             {"fc2.weight", from_matrix_of_floats(of_second, {second.rows(), second.cols()})}}};
+    const MatrixSums sums = sum_over_parts(
+        pixels_in(data),
+        MatrixSums{{PixelMatrix::Zero(first_weights.rows(), first_weights.cols()),
+                    PixelMatrix::Zero(1, first_weights.rows()),
+                    PixelMatrix::Zero(second_weights.rows(), second_weights.cols())}},
+        [&](std::int64_t first, std::int64_t count, MatrixSums& sum) {
+          const auto pixels = pixels_of(data).middleRows(first, count);
+          const auto of_embeddings = pixels_of(gradient).middleRows(first, count);
+          const PixelMatrix entered = entrance(pixels, pass.state);
+          const PixelMatrix hidden = hidden_of(entered, pass.state);
+          const PixelMatrix of_hidden = (hidden.array() > 0).select(of_embeddings * second_weights, 0.0F);
+          sum.each[0].noalias() += of_hidden.transpose() * entered;
+          sum.each[1] += of_hidden.colwise().sum();
+          sum.each[2].noalias() += of_embeddings.transpose() * hidden;
+          pixels_of(of_data).middleRows(first, count) =
+              behind_features(of_hidden * first_weights, pixels, pass.state);
+        });
+    return {
+        {{"data", of_data}},
+        {{"fc1.weight", from_matrix_of_floats(sums.each[0], {first_weights.rows(), first_weights.cols()})},
+         {"fc1.bias", from_matrix_of_floats(sums.each[1], {first_weights.rows()})},
+         {"fc2.weight",
+          from_matrix_of_floats(sums.each[2], {second_weights.rows(), second_weights.cols()})}}};
   }
 
  private:
@@ -138,6 +143,15 @@ class DeepSvddProjection final : public NodeWith<SvddSettings> {
   PixelMatrix entrance(const Pixels& pixels, const NamedArrays& state) const {
     if (settings_.kernel == SvddKernel::linear) return pixels;
     return phases_of(pixels, state).array().cos() * feature_scale();
+  }
+
+  // How a loss changes with pixels, given how it changes with what enters the network for them.
+  template <class Pixels>
+  PixelMatrix behind_features(const PixelMatrix& of_entered, const Pixels& pixels,
+                              const NamedArrays& state) const {
+    if (settings_.kernel == SvddKernel::linear) return of_entered;
+    return (of_entered.array() * -phases_of(pixels, state).array().sin() * feature_scale()).matrix() *
+           matrix_in(state, "rff.weight");
   }
 
   static PixelMatrix hidden_of(const PixelMatrix& entered, const NamedArrays& state) {

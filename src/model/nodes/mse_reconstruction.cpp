@@ -31,25 +31,37 @@ class MseReconstruction final : public LossNode<ReconstructionSettings> {
     return LossNode::outputs(connected);
   }
   Values forward(const Pass& pass) const override {
-    return loss(settings_.weight * apart(pass.inputs).squaredNorm() / divisor(pass.inputs));
+    const auto [made, target] = compared(pass.inputs);
+    const double squares =
+        sum_over_parts(std::ssize(made), 0.0, [&](std::int64_t first, std::int64_t count, double& sum) {
+          for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(first + count); ++i) {
+            const double apart = static_cast<double>(made[i]) - static_cast<double>(target[i]);
+            sum += apart * apart;
+          }
+        });
+    return loss(settings_.weight * squares / divisor(pass.inputs));
   }
   Gradients backward(const PassBack& pass) const override {
-    const Shape& shape = value_at(pass.inputs, "reconstruction").shape();
-    const PixelMatrix gradient =
-        (2 * settings_.weight * change(pass) / divisor(pass.inputs) * apart(pass.inputs)).cast<float>();
-    return {{{"reconstruction", from_matrix_of_floats(gradient, shape)},
-             {"target", from_matrix_of_floats(-gradient, shape)}},
-            {}};
+    const auto [made, target] = compared(pass.inputs);
+    const double factor = 2 * settings_.weight * change(pass) / divisor(pass.inputs);
+    Array of_made(DType::float32, value_at(pass.inputs, "reconstruction").shape());
+    Array of_target(DType::float32, of_made.shape());
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      const double apart = static_cast<double>(made[i]) - static_cast<double>(target[i]);
+      of_made.as<float>()[i] = static_cast<float>(factor * apart);
+      of_target.as<float>()[i] = -of_made.as<float>()[i];
+    }
+    return {{{"reconstruction", of_made}, {"target", of_target}}, {}};
   }
 
  private:
-  static Eigen::MatrixXd apart(const Values& inputs) {
+  static std::pair<std::span<const float>, std::span<const float>> compared(const Values& inputs) {
     const Array& made = value_at(inputs, "reconstruction");
     const Array& target = value_at(inputs, "target");
     if (made.shape() != target.shape())
       refuse("a reconstruction of {} cannot be compared with a target of {}",
              describe(made.type(), made.shape()), describe(target.type(), target.shape()));
-    return pixels_of(made).cast<double>() - pixels_of(target).cast<double>();
+    return {made.as<float>(), target.as<float>()};
   }
   double divisor(const Values& inputs) const {
     return settings_.reduction == Reduction::mean ? static_cast<double>(value_at(inputs, "target").size())

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "device/array.h"
 #include "device/workers.h"
@@ -59,14 +61,42 @@ inline double number_in(const Array& array) {
   return static_cast<double>(array.as<float>()[0]);
 }
 
+inline constexpr std::int64_t pixels_of_part = 8192;
+
 // Calls use(first, count) for parts of the pixels, on all cores.
 template <class Use>
 void each_part(std::int64_t pixels, const Use& use) {
-  constexpr std::int64_t at_once = 8192;
-  share_among_cores((pixels + at_once - 1) / at_once, [&](std::int64_t part) {
-    const std::int64_t first = part * at_once;
-    use(first, std::min(at_once, pixels - first));
+  share_among_cores((pixels + pixels_of_part - 1) / pixels_of_part, [&](std::int64_t part) {
+    const std::int64_t first = part * pixels_of_part;
+    use(first, std::min(pixels_of_part, pixels - first));
   });
 }
+
+// What use(first, count, sum) adds up over parts of the pixels, on all cores; the same with any number of
+// them.
+template <class Sum, class Use>
+Sum sum_over_parts(std::int64_t pixels, const Sum& zero, const Use& use) {
+  constexpr std::int64_t most_sums = 16;
+  const std::int64_t parts = (pixels + pixels_of_part - 1) / pixels_of_part;
+  const std::int64_t count = std::clamp<std::int64_t>(parts, 1, most_sums);
+  std::vector<Sum> sums(static_cast<std::size_t>(count), zero);
+  share_among_cores(count, [&](std::int64_t which) {
+    for (std::int64_t part = which * parts / count; part < (which + 1) * parts / count; ++part) {
+      const std::int64_t first = part * pixels_of_part;
+      use(first, std::min(pixels_of_part, pixels - first), sums[static_cast<std::size_t>(which)]);
+    }
+  });
+  for (std::size_t i = 1; i < sums.size(); ++i) sums[0] += sums[i];
+  return std::move(sums[0]);
+}
+
+// Several matrices that are added up together.
+struct MatrixSums {
+  std::vector<PixelMatrix> each;
+  MatrixSums& operator+=(const MatrixSums& more) {
+    for (std::size_t i = 0; i < each.size(); ++i) each[i] += more.each[i];
+    return *this;
+  }
+};
 
 }  // namespace stoker::nodes

@@ -50,7 +50,7 @@ class GraphReader {
     while (place_next(graph)) {
     }
     for (const auto& [name, node] : waiting_)
-      add_error(lines_[name], "nodes." + name, "it waits for itself: its connections go round in a circle");
+      add_error(lines_[name], "nodes." + name, "its connections form a cycle, so it waits for itself");
     return graph;
   }
 
@@ -121,12 +121,10 @@ class GraphReader {
     }
     if (const config::Value* stages = value.find("stages")) read_stages(*stages, inner, node);
     const config::Described described = node.type->describe();
-    config::Diagnostics found("");
+    const std::size_t faults = diagnostics_.found().size();
     config::read_fields(described.fields, config::Value(own, given == nullptr ? value.line() : given->line()),
-                        at(inner), found);
-    for (const config::Diagnostic& each : found.found()) diagnostics_.add(each.line, each.path, each.message);
-    for (const std::string& note : found.notes()) diagnostics_.note(value.line(), at(inner), note);
-    if (!found.empty()) return;
+                        at(inner), diagnostics_);
+    if (diagnostics_.found().size() > faults) return;
     node.settings = config::write_fields(described.fields);
     node.node = node.type->make(node.settings);
   }
@@ -144,8 +142,9 @@ class GraphReader {
       const auto found = std::ranges::find_if(
           names, [&](const auto& known) { return text != nullptr && known.first == *text; });
       if (found == names.end())
-        add_error(each.line(), inner,
-                  fmt::format("{} is no stage; stages are train, val, test and inference", each.describe()));
+        add_error(
+            each.line(), inner,
+            fmt::format("{} is not a stage; stages are train, val, test and inference", each.describe()));
       else
         node.stages.push_back(found->second);
     }

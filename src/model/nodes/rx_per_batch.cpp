@@ -30,22 +30,19 @@ class RxPerBatch final : public NodeWith<RxPerBatchSettings> {
     const Array& data = value_at(pass.inputs, "data");
     const std::int64_t channels = channels_in(data);
     const std::int64_t images = data.dimension(0);
-    const std::int64_t size = images == 0 ? 0 : pixels_in(data) / images;
+    const std::int64_t size = pixels_of_image(data);
     Array scores = with_channels(data, 1);
     for (std::int64_t i = 0; i < images; ++i) {
       const kernels::StatisticsWork work{data.as<float>().data() + i * size * channels, nullptr, size,
                                          channels, true};
       const kernels::Statistics found =
           kernels::covariance(work, kernels::BadPixels::refuse, {Device::cpu(), nullptr});
-      const NamedArrays state{
-          {"mu", numbers({channels}, found.mean)},
-          {"cov_inv",
-           numbers({channels, channels}, inverse_of(covariance_of(found), channels, settings_.eps))}};
-      const Array image =
-          Array::from<float>(data.as<float>().subspan(static_cast<std::size_t>(i * size * channels),
-                                                      static_cast<std::size_t>(size * channels)),
-                             {size, channels});
-      pixels_of(scores).middleRows(i * size, size) = pixels_of(quadratic_form(image, state, "mu", "cov_inv"));
+      const Array inverse =
+          numbers({channels, channels}, inverse_of(covariance_of(found), channels, settings_.eps));
+      const auto first = static_cast<std::size_t>(i * size), count = static_cast<std::size_t>(size);
+      const auto width = static_cast<std::size_t>(channels);
+      quadratic_form(data.as<float>().subspan(first * width, count * width), numbers({channels}, found.mean),
+                     inverse, scores.as<float>().subspan(first, count));
     }
     return {{"scores", scores}};
   }

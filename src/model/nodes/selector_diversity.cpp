@@ -41,7 +41,7 @@ class SelectorDiversity final : public LossNode<DiversitySettings> {
 
 NodeType selector_diversity() {
   return type_of<SelectorDiversity>("SelectorDiversityRegularizer", NodeKind::loss,
-                                    "Less the variance of a selector's weights");
+                                    "Minus the variance of a selector's weights");
 }
 
 }  // namespace stoker::nodes

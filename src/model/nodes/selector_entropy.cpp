@@ -60,8 +60,9 @@ class SelectorEntropy final : public LossNode<EntropySettings> {
 }  // namespace
 
 NodeType selector_entropy() {
-  return type_of<SelectorEntropy>("SelectorEntropyRegularizer", NodeKind::loss,
-                                  "Less the entropy of a selector's weights, or its distance from a target");
+  return type_of<SelectorEntropy>(
+      "SelectorEntropyRegularizer", NodeKind::loss,
+      "Minus the entropy of a selector's weights, or its squared distance from a target");
 }
 
 }  // namespace stoker::nodes

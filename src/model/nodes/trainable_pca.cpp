@@ -122,14 +122,20 @@ class TrainablePca final : public NodeWith<PcaSettings> {
   Gradients backward(const PassBack& pass) const override {
     const Array& data = value_at(pass.inputs, "data");
     const auto components = matrix_in(pass.state, "components");
+    const auto mean = matrix_in(pass.state, "mean").row(0);
+    const auto factors = factors_of(pass.state);
     PixelMatrix of_components = PixelMatrix::Zero(components.rows(), components.cols());
     Gradients found;
     if (const Array* gradient = value_if(pass.gradients, "projected")) {
-      const PixelMatrix scaled = pixels_of(*gradient).array().rowwise() * factors_of(pass.state);
-      const PixelMatrix centred = pixels_of(data).rowwise() - matrix_in(pass.state, "mean").row(0);
-      of_components.noalias() += scaled.transpose() * centred;
       Array of_data = with_channels(data, channels_in(data));
-      pixels_of(of_data).noalias() = scaled * components;
+      of_components = sum_over_parts(
+          pixels_in(data), of_components, [&](std::int64_t first, std::int64_t count, PixelMatrix& sum) {
+            const PixelMatrix scaled =
+                pixels_of(*gradient).middleRows(first, count).array().rowwise() * factors;
+            const PixelMatrix centred = pixels_of(data).middleRows(first, count).rowwise() - mean;
+            sum.noalias() += scaled.transpose() * centred;
+            pixels_of(of_data).middleRows(first, count).noalias() = scaled * components;
+          });
       found.inputs["data"] = of_data;
     }
     if (const Array* gradient = value_if(pass.gradients, "components")) of_components += pixels_of(*gradient);
