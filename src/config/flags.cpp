@@ -7,17 +7,12 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "base/trimmed.h"
 #include "config/document.h"
 #include "config/quote.h"
 
 namespace stoker::config {
 namespace {
-
-std::string trimmed(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string::npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 Value list_value(const Field& field, const std::string& text) {
   // Names that hold a comma can be given as a YAML list: '["a,b", c]'.
@@ -26,7 +21,7 @@ Value list_value(const Field& field, const std::string& text) {
     Value::List groups;
     for (const std::string& group : split_text(text, '/')) {
       Value::List names;
-      for (const std::string& part : split_text(group, ',')) names.emplace_back(trimmed(part));
+      for (const std::string& part : split_text(group, ',')) names.emplace_back(std::string(trimmed(part)));
       groups.emplace_back(std::move(names));
     }
     return Value(text.empty() ? Value::List{} : std::move(groups));
@@ -34,7 +29,7 @@ Value list_value(const Field& field, const std::string& text) {
   Value::List list;
   if (text.empty()) return Value(std::move(list));
   for (const std::string& part : split_text(text, ',')) {
-    const std::string item = trimmed(part);
+    const std::string item(trimmed(part));
     list.push_back(field.type == FieldType::texts ? Value(item) : plain_scalar(item, 0));
   }
   return Value(std::move(list));
@@ -143,9 +138,9 @@ std::string flag_name(const Field& field) {
 }
 
 Value flag_value(const Field& field, const std::string& text) {
-  if (is_list(field.type)) return list_value(field, trimmed(text));
+  if (is_list(field.type)) return list_value(field, std::string(trimmed(text)));
   if (field.type == FieldType::text) return Value(text);
-  return plain_scalar(trimmed(text), 0);
+  return plain_scalar(std::string(trimmed(text)), 0);
 }
 
 namespace {

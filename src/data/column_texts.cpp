@@ -14,6 +14,7 @@
 #include <arrow/util/decimal.h>
 
 #include "base/error.h"
+#include "base/trimmed.h"
 #include "data/column_values.h"
 
 namespace stoker {
@@ -167,9 +168,7 @@ TextValues read_texts(std::shared_ptr<const arrow::ChunkedArray> column) {
 }
 
 std::optional<double> number_in(std::string_view text) {
-  const auto begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return std::nullopt;
-  text = text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+  text = trimmed(text);
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "base/trimmed.h"
 #include "data/column_values.h"
 #include "data/found_cubes.h"
 
@@ -31,10 +32,7 @@ struct ListedCube {
 };
 
 std::string cell_of_list(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r";
-  const std::size_t begin = text.find_first_not_of(blanks);
-  if (begin == std::string_view::npos) return "";
-  text = text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+  text = trimmed(text, " \t\r");
   if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
   return std::string(text);
 }
@@ -51,7 +49,7 @@ std::vector<ListedCube> lines_of_list(const std::string& text, const std::string
         between == std::string::npos ? "" : cell_of_list(std::string_view(line).substr(between + 1));
     if ((cube.empty() && mask.empty()) || cube.starts_with('#')) continue;
     if (mask.find_first_of(",;\t") != std::string::npos)
-      refuse("{}, line {}: a line has a cube and at most a mask, found '{}'", shown, number,
+      refuse("{}, line {}: each line has a cube and at most one mask; found '{}'", shown, number,
              printable(shortened(line)));
     const bool is_header = listed.empty() && (lower_case(cube) == "cube" || lower_case(cube) == "path") &&
                            (mask.empty() || lower_case(mask) == "mask");
@@ -63,11 +61,15 @@ std::vector<ListedCube> lines_of_list(const std::string& text, const std::string
 
 // A list may come from anywhere: it names nothing outside of its folder, by links neither.
 fs::path path_inside(const fs::path& folder, const std::string& given, const std::string& where) {
-  if (given.empty()) refuse("{}: a cube has no path", where);
+  if (given.empty()) refuse("{}: the path of the cube is missing", where);
   const fs::path path = folder / given;
-  const fs::path inside = fs::weakly_canonical(path).lexically_relative(fs::weakly_canonical(folder));
+  std::error_code error;
+  const fs::path there = fs::weakly_canonical(path, error);
+  if (error) refuse("{}: '{}' cannot be opened: {}", where, printable(shortened(given)), error.message());
+  const fs::path here = fs::weakly_canonical(folder, error);
+  const fs::path inside = there.lexically_relative(here);
   if (fs::path(given).is_absolute() || inside.empty() || *inside.begin() == "..")
-    refuse("{}: '{}' is outside of the folder that the list lies in", where, printable(given));
+    refuse("{}: '{}' is outside the folder of the list", where, printable(given));
   return path;
 }
 
@@ -93,12 +95,16 @@ bool is_cube_list(const fs::path& file) {
 void add_cubes_of_folder(const fs::path& folder, const std::string& shown, const SourceConfig& config,
                          FoundCubes& found) {
   std::vector<fs::path> files;
-  for (const fs::directory_entry& each : fs::directory_iterator(folder)) {
-    const fs::path name = each.path().filename();
-    if (each.is_regular_file() && may_hold_cubes(name) && !is_named_as_mask(name) &&
+  std::error_code error;
+  fs::directory_iterator entries(folder, error);
+  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
+    const fs::path name = entries->path().filename();
+    std::error_code missing;
+    if (entries->is_regular_file(missing) && may_hold_cubes(name) && !is_named_as_mask(name) &&
         !name.string().starts_with('.'))
       files.push_back(name);
   }
+  if (error) refuse("the folder {} cannot be read: {}", shown, error.message());
   if (files.empty())
     refuse("the folder {} has no cubes in it: ENVI headers (.hdr), .npy, .npz, .h5 or .hdf5", shown);
   std::ranges::sort(files);

@@ -114,7 +114,7 @@ Array room_for_cubes(DType type, const Shape& shape, const std::string& shown) {
   std::int64_t bytes = static_cast<std::int64_t>(size_of(type));
   for (const std::int64_t each : shape)
     if (each < 1 || __builtin_mul_overflow(bytes, each, &bytes))
-      refuse("{}: {} cubes of {} x {} pixels with {} channels are more than any machine holds", shown,
+      refuse("{}: {} cubes of {} x {} pixels with {} channels are more than any machine can hold", shown,
              shape.front(), shape[1], shape[2], shape.size() > 3 ? shape[3] : 1);
   try {
     return Array::for_rows(type, shape);

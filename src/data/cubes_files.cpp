@@ -101,7 +101,7 @@ void refuse_cubes_unlike(const Table& table, const Cubes& cubes) {
     const std::int64_t cube = cube_of(table, row);
     is_sound = cube >= 0 && cube < cubes.count();
   }
-  if (!is_sound) refuse("a table of cubes is damaged: its rows and its cubes do not go together");
+  if (!is_sound) refuse("a table of cubes is damaged: its rows and its cubes do not match");
 }
 
 }  // namespace

@@ -1,16 +1,14 @@
 #include <algorithm>
-#include <mutex>
 #include <optional>
-#include <set>
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/hashed_file.h"
 #include "base/text.h"
 #include "data/cubes.h"
 #include "data/found_cubes.h"
 #include "data/mapped_file.h"
 #include "data/source_reader.h"
+#include "data/watched_files.h"
 #include "device/row_memory.h"
 #include "device/workers.h"
 
@@ -18,12 +16,6 @@ namespace stoker {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct CubeFile {
-  fs::path path;
-  FileStamp opened;
-  std::optional<HashedFile> hashed = {};  // once somebody has asked for it
-};
 
 // All cubes as they lie in one file one behind the other, where its bytes are what is wanted.
 std::optional<StoredNumbers> floats_of_all(const std::vector<FoundCube>& cubes) {
@@ -64,65 +56,36 @@ void read_lines(const FoundCube& cube, const LinesToRead& lines, float* to) {
 class CubesReader : public SourceReader {
  public:
   CubesReader(const SourceConfig& config, const fs::path& base)
-      : config_(config), description_(config.path), found_(find_cubes(config, base)) {
-    std::set<fs::path> seen;
-    for (const fs::path& each : found_.files) {
-      if (!seen.insert(each).second) continue;
-      files_.push_back({each, stamp_of(each)});
-      if (!would_show_writes(files_.back().opened)) {
-        files_.back().hashed.emplace(each);
-        files_.back().opened = files_.back().hashed->stamp();
-      }
-    }
-  }
+      : config_(config),
+        description_(config.path),
+        found_(find_cubes(config, base)),
+        files_(found_.files, description_) {}
 
   const std::string& description() const override { return description_; }
   std::string fingerprint() const override;
   Table read(const std::vector<std::string>& text_columns, const Notes& notes) const override;
   std::vector<std::string> warnings() const override { return found_.warnings; }
-  std::uintmax_t bytes() const override {
-    std::uintmax_t sum = 0;
-    for (const CubeFile& each : files_) sum += static_cast<std::uintmax_t>(each.opened.size);
-    return sum;
-  }
+  std::uintmax_t bytes() const override { return files_.bytes(); }
 
  private:
   Array values() const;
   void read_masks(Cubes& cubes) const;
   void tell_of(const Cubes& cubes, const Notes& notes) const;
-  [[noreturn]] void refuse_written() const;
 
   SourceConfig config_;
   std::string description_;
   FoundCubes found_;
-  mutable std::mutex mutex_;
-  mutable std::vector<CubeFile> files_;
+  WatchedFiles files_;
 };
 
 // The names of the cubes are among what is read.
 std::string CubesReader::fingerprint() const {
-  const std::lock_guard lock(mutex_);
-  share_among_cores(std::ssize(files_), [&](std::int64_t i) {
-    CubeFile& file = files_[static_cast<std::size_t>(i)];
-    if (!file.hashed) file.hashed.emplace(file.path);
-  });
   std::string all =
       fmt::format("cubes {} {} {}", config_.cube_key, config_.mask_key, config::name_of(config_.processing));
   for (const double each : config_.wavelengths) all += fmt::format(" {}", each);
   for (const FoundCube& each : found_.cubes) all += (each.read_mask ? "\nmasked " : "\n") + each.name;
-  for (const CubeFile& each : files_) {
-    if (each.hashed->stamp() != each.opened) refuse_written();
-    all += "\n" + each.hashed->sha256();
-  }
+  for (const std::string& each : files_.hashes()) all += "\n" + each;
   return sha256_of_text(all);
-}
-
-void CubesReader::refuse_written() const {
-  throw Error(ExitCode::wrong_request,
-              fmt::format("'{}' or a file that belongs to it was written to after it was opened; run again "
-                          "when it is complete",
-                          description_),
-              Cause::machine);
 }
 
 // What memory does not hold, but a file as it is, is mapped instead of copied to another file.
@@ -198,11 +161,7 @@ Table CubesReader::read(const std::vector<std::string>& /*text_columns*/, const 
   for (const FoundCube& each : found_.cubes) cubes->names.push_back(each.name);
   read_masks(*cubes);
   find_facts(*cubes);
-  {
-    const std::lock_guard lock(mutex_);
-    for (const CubeFile& each : files_)
-      if (each.hashed ? !each.hashed->is_untouched() : stamp_of(each.path) != each.opened) refuse_written();
-  }
+  files_.refuse_if_written();
   tell_of(*cubes, notes);
   return table_of_cubes(std::move(cubes));
 }

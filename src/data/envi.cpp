@@ -52,7 +52,7 @@ fs::path header_beside(const fs::path& numbers, const std::string& shown) {
     if (const fs::path file = numbers.string() + ending; is_plain_file(file)) return file;
     if (const fs::path file = fs::path(numbers).replace_extension(ending); is_plain_file(file)) return file;
   }
-  refuse("{}: there is no ENVI header beside it; {} is looked for", shown,
+  refuse("{}: there is no ENVI header beside it, such as {}", shown,
          printable(fs::path(numbers).replace_extension(".hdr").filename().string()));
 }
 
@@ -151,14 +151,16 @@ EnviCube envi_cube(const fs::path& file, CubeProcessing processing, const std::s
     std::swap(header.samples, header.bands);
     header.interleave = Interleave::bip;
   }
-  const auto bytes = static_cast<std::int64_t>(fs::file_size(cube.data_file));
+  std::error_code error;
+  const auto bytes = static_cast<std::int64_t>(fs::file_size(cube.data_file, error));
+  if (error) refuse("{} cannot be read: {}", printable(cube.data_file.string()), error.message());
   const std::int64_t left = bytes - std::min(bytes, header.header_offset);
   const Shape shape{header.lines, header.samples, header.bands};
   size_of_shape(
       shape, left / static_cast<std::int64_t>(size_of(header.type)),
       fmt::format("{} (its numbers lie in {})", shown, printable(cube.data_file.filename().string())));
   const double divisor = processing == CubeProcessing::reflectance ? header.scale_factor.value_or(1) : 1;
-  const StoredNumbers numbers{cube.data_file, header.header_offset, header.type, header.is_big_endian, {}};
+  const StoredNumbers numbers{cube.data_file, header.header_offset, header.type, header.is_big_endian};
   cube.array.shape = shape;
   if (header.type == StoredType::float32 && !header.is_big_endian && divisor == 1 && !header.ignore_value &&
       header.header_offset % 4 == 0 && (header.interleave == Interleave::bip || header.bands == 1))

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/trimmed.h"
 #include "data/column_values.h"
 #include "data/envi.h"
 
@@ -14,10 +15,7 @@ namespace stoker {
 namespace {
 
 std::string_view trimmed_text(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\n\f\v";
-  const std::size_t begin = text.find_first_not_of(blanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+  return trimmed(text, " \t\r\n\f\v");
 }
 
 // "Data  Type" is data type.
@@ -58,7 +56,7 @@ class EnviReading {
 
  private:
   [[noreturn]] void damaged(const std::string& what) const {
-    refuse("{} is not a sound ENVI header: {}", shown_, what);
+    refuse("{} is not a valid ENVI header: {}", shown_, what);
   }
   bool has(const std::string& key) const { return fields_.contains(key); }
 
@@ -72,13 +70,13 @@ class EnviReading {
       if (line.empty() || line.front() == ';') continue;
       const std::size_t between = line.find('=');
       if (between == std::string_view::npos)
-        damaged(fmt::format("a line is not FIELD = VALUE: '{}'", printable(shortened(line))));
+        damaged(fmt::format("a line does not read FIELD = VALUE: '{}'", printable(shortened(line))));
       const std::string key = envi_key(line.substr(0, between));
       std::string value(trimmed_text(line.substr(between + 1)));
       if (value.starts_with('{')) value = braced(key, std::move(value), rest);
       if (key.empty()) damaged("a field has no name");
       if (!fields_.emplace(key, std::move(value)).second)
-        damaged(fmt::format("'{}' is there twice", printable(shortened(key))));
+        damaged(fmt::format("'{}' appears twice", printable(shortened(key))));
     }
   }
 
@@ -93,13 +91,13 @@ class EnviReading {
   std::string braced(const std::string& key, std::string value, std::string_view& rest) const {
     while (value.find('}') == std::string::npos) {
       if (rest.empty())
-        damaged(fmt::format("the braces of '{}' are never closed", printable(shortened(key))));
+        damaged(fmt::format("the opening brace of '{}' is never closed", printable(shortened(key))));
       value += '\n';
       value += next_line(rest);
     }
     const std::size_t end = value.find('}');
     if (!trimmed_text(std::string_view(value).substr(end + 1)).empty())
-      damaged(fmt::format("something stands behind the braces of '{}'", printable(shortened(key))));
+      damaged(fmt::format("there is something after the closing brace of '{}'", printable(shortened(key))));
     return std::string(trimmed_text(std::string_view(value).substr(1, end - 1)));
   }
 
@@ -170,11 +168,11 @@ class EnviReading {
 
   void refuse_unreadable() const {
     if (has("file compression") && fields_.at("file compression") != "0")
-      refuse("{}: the numbers are compressed, which is not read; save them without", shown_);
+      refuse("{}: the numbers are compressed, which cannot be read; save them uncompressed", shown_);
     if (has("major frame offsets")) {
       for (const std::string& each : split_text(fields_.at("major frame offsets"), ','))
         if (number(each, "major frame offsets") != 0)
-          refuse("{}: major frame offsets other than 0 are not read", shown_);
+          refuse("{}: major frame offsets other than 0 cannot be read", shown_);
     }
   }
 
@@ -212,7 +210,8 @@ class EnviReading {
         (unit.empty() && are_small)) {
       if (unit.empty())
         header.wavelength_note =
-            "the header gives no unit of its wavelengths; below 100, they are taken for micrometres";
+            "the header does not say in which unit its wavelengths are; as all are below 100, micrometres "
+            "are assumed";
       for (double& each : all) each *= 1000;
     } else if (is_one_of({"wavenumber", "cm-1", "1/cm"})) {
       for (double& each : all) {
@@ -220,10 +219,12 @@ class EnviReading {
         each = 1e7 / each;
       }
     } else if (unit.empty()) {
-      header.wavelength_note = "the header gives no unit of its wavelengths; they are taken for nanometres";
+      header.wavelength_note =
+          "the header does not say in which unit its wavelengths are; nanometres are assumed";
     } else {
       header.wavelength_note =
-          fmt::format("wavelengths in '{}' are not known, and left out", printable(shortened(unit)));
+          fmt::format("the wavelength unit '{}' is not known, so the wavelengths are left out",
+                      printable(shortened(unit)));
       all.clear();
     }
   }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/trimmed.h"
 #include "data/column_values.h"
 
 namespace stoker {
@@ -28,12 +29,6 @@ constexpr std::array<std::pair<std::string_view, Kind>, 7> signs_of_conditions{{
 // What may stand behind a column's name in place of a sign and a number; the longer one first.
 constexpr std::array<std::pair<std::string_view, Kind>, 2> endings_of_conditions{
     {{" is not null", Kind::present}, {" is null", Kind::missing}}};
-
-std::string_view without_blanks_around(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 // What is read as a number may also be none (NaN), which counts as missing.
 void keep_compared(const arrow::ChunkedArray& values, const Condition& condition,
@@ -81,17 +76,17 @@ bool Condition::holds_for(double value) const {
 }
 
 Condition condition_from(std::string_view text) {
-  const std::string_view trimmed = without_blanks_around(text);
-  const std::string lower = lower_case(trimmed);
+  const std::string_view condition = trimmed(text);
+  const std::string lower = lower_case(condition);
   for (const auto& [ending, kind] : endings_of_conditions) {
     if (!lower.ends_with(ending)) continue;
-    const auto column = without_blanks_around(trimmed.substr(0, trimmed.size() - ending.size()));
+    const auto column = trimmed(condition.substr(0, condition.size() - ending.size()));
     if (!column.empty()) return {std::string(column), kind, 0};
   }
   for (const auto& [sign, kind] : signs_of_conditions) {
     const std::size_t at = text.rfind(sign);
     if (at == std::string_view::npos) continue;
-    const std::string_view column = without_blanks_around(text.substr(0, at));
+    const std::string_view column = trimmed(text.substr(0, at));
     const auto number = number_in(text.substr(at + sign.size()));
     if (column.empty() || !number || !std::isfinite(*number)) break;
     return {std::string(column), kind, *number};

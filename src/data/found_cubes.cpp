@@ -15,12 +15,14 @@ void refuse_unlike_cubes(const FoundCubes& found) {
   const FoundCube& first = found.cubes.front();
   for (const FoundCube& each : found.cubes) {
     if (each.size(2) != first.size(2))
-      refuse("{} has {}, but {} has {}; all cubes of a source have the same channels", each.shown,
-             counted(static_cast<std::uint64_t>(each.size(2)), "channel"), first.shown,
+      refuse("{} has {}, but {} has {}; all cubes of a source must have the same number of channels",
+             each.shown, counted(static_cast<std::uint64_t>(each.size(2)), "channel"), first.shown,
              counted(static_cast<std::uint64_t>(first.size(2)), "channel"));
     if (each.size(0) != first.size(0) || each.size(1) != first.size(1))
-      refuse("{} has {}, but {} has {} (height x width); all cubes of a source have one size: crop them",
-             each.shown, each.size_text(), first.shown, first.size_text());
+      refuse(
+          "{} has {}, but {} has {} (height x width); all cubes of a source must have the same size; crop "
+          "them",
+          each.shown, each.size_text(), first.shown, first.size_text());
   }
 }
 
@@ -39,8 +41,8 @@ void settle_wavelengths(const SourceConfig& config, FoundCubes& found) {
     if (std::ranges::equal(each.wavelengths, found.wavelengths,
                            [](double a, double b) { return std::abs(a - b) <= same; }))
       continue;
-    found.warnings.push_back(
-        fmt::format("{} has other wavelengths than {}, whose are taken for all", each.shown, first.shown));
+    found.warnings.push_back(fmt::format(
+        "{} has different wavelengths from {}, whose wavelengths are used for all", each.shown, first.shown));
     return;
   }
 }

@@ -1,15 +1,14 @@
 #include <algorithm>
-#include <mutex>
 
 #include <arrow/type.h>
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/hashed_file.h"
 #include "base/text.h"
 #include "data/idx.h"
 #include "data/image_columns.h"
 #include "data/source_reader.h"
+#include "data/watched_files.h"
 #include "device/workers.h"
 
 // Images and their labels, which lie in files of their own beside each other, and the rows to test with in
@@ -126,7 +125,7 @@ void refuse_unlike(const LabelledImages& one, const LabelledImages& other) {
   };
   for (const auto part : {&LabelledImages::images, &LabelledImages::labels}) {
     if (!is_alike(one.*part, other.*part))
-      refuse("{} ({} of {}) and {} ({} of {}), the rows to test with, do not go together",
+      refuse("{} ({} of {}) and {} ({} of {}), the rows to test with, do not match",
              (one.*part).file.string(), (one.*part).shape(), (one.*part).type->ToString(),
              (other.*part).file.string(), (other.*part).shape(), (other.*part).type->ToString());
   }
@@ -140,13 +139,9 @@ class ImagesReader : public SourceReader {
       testing_ = with_labels(*found);
       refuse_unlike(training_, *testing_);
     }
-    for (const IdxArray* each : arrays()) {
-      files_.push_back({each->file, stamp_of(each->file), {}});
-      if (!would_show_writes(files_.back().opened)) {
-        files_.back().hashed.emplace(each->file);
-        files_.back().opened = files_.back().hashed->stamp();
-      }
-    }
+    std::vector<fs::path> files;
+    for (const IdxArray* each : arrays()) files.push_back(each->file);
+    files_.emplace(files, description_);
   }
 
   const std::string& description() const override { return description_; }
@@ -157,28 +152,16 @@ class ImagesReader : public SourceReader {
     if (!testing_) return RowCount{training_.images.rows(), std::nullopt};
     return RowCount{training_.images.rows() + testing_->images.rows(), training_.images.rows()};
   }
-  std::uintmax_t bytes() const override {
-    std::uintmax_t sum = 0;
-    for (const IdxFile& each : files_) sum += static_cast<std::uintmax_t>(each.opened.size);
-    return sum;
-  }
+  std::uintmax_t bytes() const override { return files_->bytes(); }
 
  private:
-  struct IdxFile {
-    fs::path path;
-    FileStamp opened;
-    std::optional<HashedFile> hashed;  // once somebody has asked for it
-  };
-
   std::vector<const IdxArray*> arrays() const;
   Table rows_of(std::int64_t training_rows, std::int64_t testing_rows) const;
-  void refuse_written() const;
 
   std::string description_;
   LabelledImages training_;
   std::optional<LabelledImages> testing_;
-  mutable std::mutex mutex_;
-  mutable std::vector<IdxFile> files_;
+  std::optional<WatchedFiles> files_;
 };
 
 std::vector<const IdxArray*> ImagesReader::arrays() const {
@@ -189,25 +172,9 @@ std::vector<const IdxArray*> ImagesReader::arrays() const {
 
 // The content alone: the same images are the same under other names.
 std::string ImagesReader::fingerprint() const {
-  const std::lock_guard lock(mutex_);
-  share_among_cores(std::ssize(files_), [&](std::int64_t i) {
-    IdxFile& file = files_[static_cast<std::size_t>(i)];
-    if (!file.hashed) file.hashed.emplace(file.path);
-  });
   std::string all = "idx";
-  for (const IdxFile& each : files_) {
-    if (each.hashed->stamp() != each.opened) refuse_written();
-    all += " " + each.hashed->sha256();
-  }
+  for (const std::string& each : files_->hashes()) all += " " + each;
   return sha256_of_text(all);
-}
-
-void ImagesReader::refuse_written() const {
-  throw Error(ExitCode::wrong_request,
-              fmt::format("'{}' or a file that belongs to it was written to after it was opened; run again "
-                          "when it is complete",
-                          description_),
-              Cause::machine);
 }
 
 Table ImagesReader::rows_of(std::int64_t training_rows, std::int64_t testing_rows) const {
@@ -231,11 +198,7 @@ Table ImagesReader::rows_of(std::int64_t training_rows, std::int64_t testing_row
 Table ImagesReader::read(const std::vector<std::string>& /*text_columns*/, const Notes& notes) const {
   const std::int64_t testing_rows = testing_ ? testing_->images.rows() : 0;
   Table table = rows_of(training_.images.rows(), testing_rows);
-  {
-    const std::lock_guard lock(mutex_);
-    for (const IdxFile& each : files_)
-      if (each.hashed ? !each.hashed->is_untouched() : stamp_of(each.path) != each.opened) refuse_written();
-  }
+  files_->refuse_if_written();
   notes(Severity::info, fmt::format("the labels are those of {}", training_.labels.file.filename().string()));
   if (testing_) {
     table.first_test_row = training_.images.rows();

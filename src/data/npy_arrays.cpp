@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "data/columns_first.h"
 #include "data/npy_header.h"
 #include "data/stored_array.h"
 #include "data/zip.h"
@@ -40,24 +41,28 @@ StoredType npy_type(const std::string& descr, const std::string& shown) {
          printable(descr));
 }
 
-// Of numbers that begin at `from.begin` and may have `bytes` bytes.
+// Of numbers that begin at `from.begin` and may have `bytes` bytes. Where they have to be unpacked first,
+// `unpacked` gives the file that they lie in then.
 StoredArray array_of(const NpyHeader& header, StoredNumbers from, std::int64_t bytes,
-                     const std::string& shown) {
+                     const std::string& shown, const std::function<fs::path()>& unpacked = {}) {
   from.type = npy_type(header.descr, shown);
   from.is_big_endian = header.descr.front() == '>';
   if (header.shape.empty()) refuse("{} is a single number, not an array", shown);
   size_of_shape(header.shape, bytes / static_cast<std::int64_t>(size_of(from.type)), shown);
-  if (header.fortran_order && header.shape.size() > 1)
-    refuse(
-        "{} is stored columns first (Fortran order), which is not read; save it with np.save(path, "
-        "np.ascontiguousarray(array))",
-        shown);
+  const bool is_columns_first = header.fortran_order && header.shape.size() > 1;
   StoredArray array{.name = {}, .shape = header.shape, .read = {}};
-  const bool may_be_mapped = from.type == StoredType::float32 && !from.is_big_endian && from.begin % 4 == 0;
-  if (may_be_mapped) array.floats = from;
-  array.read = [from, slice = size_of_slice(header.shape)](std::int64_t first, std::int64_t count,
-                                                           float* to) {
-    read_numbers(from, first * slice, count * slice, to);
+  if (from.type == StoredType::float32 && !from.is_big_endian && from.begin % 4 == 0 && !unpacked &&
+      !is_columns_first)
+    array.floats = from;
+  array.read = [from, unpacked, slice = size_of_slice(header.shape),
+                turned = is_columns_first ? std::make_shared<ColumnsFirst>(header.shape) : nullptr](
+                   std::int64_t first, std::int64_t count, float* to) {
+    StoredNumbers now = from;
+    if (unpacked) now.file = unpacked();
+    if (turned != nullptr)
+      turned->read(now, first, count, to);
+    else
+      read_numbers(now, first * slice, count * slice, to);
   };
   return array;
 }
@@ -83,20 +88,10 @@ StoredArray zipped_array(const ZippedFile& zipped, const fs::path& file, const s
   std::istringstream start(zipped.start);
   const NpyHeader header = read_npy_header(start, shown);
   const std::int64_t bytes = static_cast<std::int64_t>(zipped.bytes) - header.begin;
-  StoredNumbers from{file, header.begin + zipped.begin.value_or(0), {}, false, {}};
-  StoredArray array = array_of(header, from, bytes, shown);
-  if (zipped.begin) return array;
-  array.floats.reset();
-  from.type = npy_type(header.descr, shown);
-  from.is_big_endian = header.descr.front() == '>';
-  array.read = [from, slice = size_of_slice(header.shape),
-                unpacked = std::make_shared<UnpackedNpy>(zipped.unpack)](
-                   std::int64_t first, std::int64_t count, float* to) mutable {
-    StoredNumbers now = from;
-    now.file = unpacked->file();
-    read_numbers(now, first * slice, count * slice, to);
-  };
-  return array;
+  const StoredNumbers from{file, header.begin + zipped.begin.value_or(0), {}, false};
+  if (zipped.begin) return array_of(header, from, bytes, shown);
+  return array_of(header, from, bytes, shown,
+                  [unpacked = std::make_shared<UnpackedNpy>(zipped.unpack)] { return unpacked->file(); });
 }
 
 }  // namespace
@@ -105,8 +100,10 @@ StoredArray npy_array(const fs::path& file, const std::string& shown) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) refuse("{} cannot be opened", shown);
   const NpyHeader header = read_npy_header(stream, shown);
-  const auto bytes = static_cast<std::int64_t>(fs::file_size(file));
-  return array_of(header, {file, header.begin, {}, false, {}}, bytes - header.begin, shown);
+  std::error_code error;
+  const auto bytes = static_cast<std::int64_t>(fs::file_size(file, error));
+  if (error) refuse("{} cannot be read: {}", shown, error.message());
+  return array_of(header, {file, header.begin, {}, false}, bytes - header.begin, shown);
 }
 
 std::vector<StoredArray> npz_arrays(const fs::path& file, const std::string& shown) {

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/file_errors.h"
+#include "base/text.h"
 
 namespace stoker {
 namespace {
@@ -32,7 +33,9 @@ class OpenedNumbers {
                                   begin + static_cast<std::int64_t>(done));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) refuse_read(file, errno);
-      if (got == 0) refuse("{} is cut off: it ends at byte {}", file.string(), begin + std::int64_t(done));
+      if (got == 0)
+        refuse("{} is cut off: it ends at byte {}, in the middle of its numbers", file.string(),
+               begin + std::int64_t(done));
       done += static_cast<std::size_t>(got);
     }
   }
@@ -138,8 +141,8 @@ std::int64_t size_of_shape(const Shape& shape, std::int64_t most, const std::str
   for (const std::int64_t each : shape) {
     if (each < 1) refuse("{} is empty: it has the shape {}", shown, shape_text(shape));
     if (__builtin_mul_overflow(size, each, &size) || size > most)
-      refuse("{} is cut off: it is said to have {} numbers, and there are bytes for {}", shown,
-             shape_text(shape), most);
+      refuse("{} is cut off: it should hold {} numbers, but has bytes for only {}", shown, shape_text(shape),
+             human_count(static_cast<std::uint64_t>(most)));
   }
   return size;
 }

@@ -34,7 +34,6 @@ struct StoredNumbers {
   std::int64_t begin = 0;  // byte of the first
   StoredType type = StoredType::float32;
   bool is_big_endian = false;
-  std::shared_ptr<const void> keeps_file = {};  // of one that is nowhere else
 };
 
 // Numbers `first` to `first + count` as float32. Refuses a file that ends before.
@@ -51,16 +50,17 @@ struct StoredArray {
 };
 
 // Numbers of that shape, all together and of one slice along the first dimension; refuses a shape without
-// any, and more than `most` of them. `shown` names the array to people.
+// any, and more than `most`, for which there are bytes. `shown` names the array to people.
 std::int64_t size_of_shape(const Shape& shape, std::int64_t most, const std::string& shown);
 std::int64_t size_of_slice(const Shape& shape);
 std::string shape_text(const Shape& shape);  // "2 x 3"
 
 // Arrays of an .npy file (one) or an .npz file, and of an HDF5 file those of a group. Nothing is read but
-// what tells of them; refuses Python objects, columns first and what is shorter than it says.
+// what tells of them; refuses Python objects and what is shorter than it says.
 StoredArray npy_array(const std::filesystem::path& file, const std::string& shown);
 std::vector<StoredArray> npz_arrays(const std::filesystem::path& file, const std::string& shown);
-// Of several arrays, those that cannot be read have a problem. `key` is a dataset or a group; "": the root.
+// Of several arrays, those that cannot be read have a problem. `key` is a dataset or a group, which may have
+// none; "": the root.
 std::vector<StoredArray> hdf5_arrays(const std::filesystem::path& file, const std::string& key,
                                      const std::string& shown);
 

@@ -74,13 +74,13 @@ TEST(EnviHeader, HasWavelengthsInNanometres) {
               ElementsAre(1000, 2000, 5000, 10000));
   EnviHeader header = wavelengths("; none", "0.5, 1, 2, 2.5");
   EXPECT_THAT(header.wavelengths, ElementsAre(500, 1000, 2000, 2500));
-  EXPECT_THAT(header.wavelength_note, HasSubstr("taken for micrometres"));
+  EXPECT_THAT(header.wavelength_note, HasSubstr("micrometres are assumed"));
   header = wavelengths("wavelength units = Unknown", "500, 600, 700, 800");
   EXPECT_THAT(header.wavelengths, ElementsAre(500, 600, 700, 800));
-  EXPECT_THAT(header.wavelength_note, HasSubstr("taken for nanometres"));
+  EXPECT_THAT(header.wavelength_note, HasSubstr("nanometres are assumed"));
   header = wavelengths("wavelength units = GHz", "500, 600, 700, 800");
   EXPECT_THAT(header.wavelengths, IsEmpty());
-  EXPECT_THAT(header.wavelength_note, HasSubstr("'ghz' are not known"));
+  EXPECT_THAT(header.wavelength_note, HasSubstr("the wavelength unit 'ghz' is not known"));
 }
 
 TEST(EnviHeader, IsRefusedWhereItIsDamaged) {
@@ -101,17 +101,17 @@ TEST(EnviHeader, IsRefusedWhereItIsDamaged) {
   EXPECT_THAT(with("samples = 3", "samples = -3"), HasSubstr("at least 1"));
   EXPECT_THAT(with("samples = 3", "samples = 3.5"), HasSubstr("whole number"));
   EXPECT_THAT(with("samples = 3", "samples = 99999999999999999999999"), HasSubstr("whole number"));
-  EXPECT_THAT(with("lines = 2", "samples = 2"), HasSubstr("'samples' is there twice"));
+  EXPECT_THAT(with("lines = 2", "samples = 2"), HasSubstr("'samples' appears twice"));
   EXPECT_THAT(with("data type = 12", "data type = 6"), HasSubstr("complex"));
   EXPECT_THAT(with("data type = 12", "data type = 77"), HasSubstr("not known"));
   EXPECT_THAT(with("bsq", "diagonal"), HasSubstr("bsq, bil or bip"));
   EXPECT_THAT(with("byte order = 0", "byte order = 2"), HasSubstr("0 or 1"));
   EXPECT_THAT(with("header offset = 0", "header offset = -1"), HasSubstr("at least 0"));
   EXPECT_THAT(with("750 }", "750"), HasSubstr("never closed"));
-  EXPECT_THAT(with("750 }", "750 } 800"), HasSubstr("behind the braces"));
+  EXPECT_THAT(with("750 }", "750 } 800"), HasSubstr("after the closing brace"));
   EXPECT_THAT(with(" 650.0,", ""), AllOf(HasSubstr("3 wavelengths"), HasSubstr("4 bands")));
   EXPECT_THAT(with("650.0", "blue"), HasSubstr("'blue'"));
-  EXPECT_THAT(with("; a remark", "a remark"), HasSubstr("not FIELD = VALUE"));
+  EXPECT_THAT(with("; a remark", "a remark"), HasSubstr("does not read FIELD = VALUE"));
   EXPECT_THAT(with("file type = ENVI Standard", "file compression = 1"), HasSubstr("compressed"));
   EXPECT_THAT(with("file type = ENVI Standard", "reflectance scale factor = 0"), HasSubstr("above 0"));
   EXPECT_THAT(header_refusal(std::string("ENVI\0\n", 6)), HasSubstr("not text"));

@@ -186,7 +186,7 @@ TEST(Idx, RefusesATestPairThatIsHalfThereOrDoesNotFit) {
   small.folder.write("t10k-images-idx3-ubyte", idx(unsigned_bytes, {2, 1, 2}, counting(4)));
   EXPECT_THAT(refusal([&] { read_source(path); }), HasSubstr("t10k-labels-idx1-ubyte"));
   small.folder.write("t10k-labels-idx1-ubyte", idx(unsigned_bytes, {2}, counting(2)));
-  EXPECT_THAT(refusal([&] { read_source(path); }), HasSubstr("do not go together"));
+  EXPECT_THAT(refusal([&] { read_source(path); }), HasSubstr("do not match"));
 }
 
 TEST(Idx, RefusesSizesBeyondAllReason) {
