@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "config/bounded_json.h"
 #include "data/column_values.h"
 
 namespace stoker {
@@ -83,10 +84,11 @@ std::vector<Corner> outline_of(const std::vector<double>& polygon) {
   return outline;
 }
 
-// Marks, column by column, where the outline is crossed downwards: inside is what lies behind an odd number
-// of marks.
-void mark_crossings(const std::vector<double>& polygon, std::int64_t height, std::int64_t width,
-                    std::vector<std::uint8_t>& crossings) {
+// The places of an image, counted column by column, where the outline is crossed downwards: inside is what
+// lies behind an odd number of them.
+std::vector<std::int64_t> crossings_of(const std::vector<double>& polygon, std::int64_t height,
+                                       std::int64_t width) {
+  std::vector<std::int64_t> crossings;
   const std::vector<Corner> outline = outline_of(polygon);
   for (std::size_t i = 1; i < outline.size(); ++i) {
     const Corner& one = outline[i - 1];
@@ -98,9 +100,10 @@ void mark_crossings(const std::vector<double>& polygon, std::int64_t height, std
     const double x = in_pixels(two.x < one.x ? two.x : two.x - 1);
     if (std::floor(x) != x || x < 0 || x > static_cast<double>(width - 1)) continue;
     const double y = std::clamp(in_pixels(std::min(one.y, two.y)), 0.0, static_cast<double>(height));
-    const auto place = static_cast<std::int64_t>(x) * height + static_cast<std::int64_t>(std::ceil(y));
-    crossings[static_cast<std::size_t>(place)] ^= 1U;
+    crossings.push_back(static_cast<std::int64_t>(x) * height + static_cast<std::int64_t>(std::ceil(y)));
   }
+  std::ranges::sort(crossings);
+  return crossings;
 }
 
 }  // namespace
@@ -108,8 +111,14 @@ void mark_crossings(const std::vector<double>& polygon, std::int64_t height, std
 class CocoReading {
  public:
   CocoReading(const std::string& text, std::string shown) : shown_(std::move(shown)) {
-    root_ = json::parse(text, nullptr, false);
-    if (root_.is_discarded() || !root_.is_object()) damaged("it is not a JSON object");
+    try {
+      root_ = config::parse_bounded_json(text, {.values = 30'000'000, .containers = 3'000'000, .depth = 8});
+    } catch (const json::parse_error&) {
+      damaged("it is not JSON");
+    } catch (const Error& error) {
+      damaged(error.what());
+    }
+    if (!root_.is_object()) damaged("it is not a JSON object");
     take_images();
     take_categories();
     take_annotations();
@@ -145,9 +154,10 @@ class CocoReading {
           image.width > largest_image_side)
         damaged(fmt::format("image {} has {} x {} pixels", image.id, image.height, image.width));
       if (!places_.emplace(image.id, masks_.images_.size()).second)
-        damaged(fmt::format("image {} is there twice", image.id));
+        damaged(fmt::format("image {} appears twice", image.id));
       masks_.images_.push_back(image);
     }
+    masks_.regions_.resize(masks_.images_.size());
     if (masks_.images_.empty()) damaged("it has no images");
   }
 
@@ -157,7 +167,7 @@ class CocoReading {
       if (id < 0 || id > 255)
         damaged(fmt::format("category {} cannot be a class of a mask; ids from 1 to 255 can", id));
       if (!masks_.classes_.emplace(static_cast<int>(id), text(each, "name")).second)
-        damaged(fmt::format("category {} is there twice", id));
+        damaged(fmt::format("category {} appears twice", id));
     }
   }
 
@@ -168,52 +178,54 @@ class CocoReading {
       const std::string what = each.is_object() && each.contains("id") && each["id"].is_number_integer()
                                    ? fmt::format("annotation {}", each["id"].get<std::int64_t>())
                                    : fmt::format("the annotation at place {}", number);
-      CocoMasks::Region region;
       const std::int64_t image = whole(each, "image_id", what);
       const auto found = places_.find(image);
-      if (found == places_.end()) damaged(fmt::format("{} is of image {}, which is not there", what, image));
-      region.image = found->second;
+      if (found == places_.end()) damaged(fmt::format("{} is of image {}, which is missing", what, image));
+      const CocoMasks::Image& drawn = masks_.images_[found->second];
       const std::int64_t category = whole(each, "category_id", what);
       if (category < 0 || category > 255 || !masks_.classes_.contains(static_cast<int>(category)))
-        damaged(fmt::format("{} is of category {}, which is not there", what, category));
+        damaged(fmt::format("{} is of category {}, which is missing", what, category));
+      CocoMasks::Region region;
       region.category = static_cast<int>(category);
       const auto shape = each.find("segmentation");
       if (shape == each.end()) damaged(fmt::format("{} has no 'segmentation'", what));
       if (shape->is_array()) {
-        take_polygons(*shape, what, region);
+        take_polygons(*shape, what, drawn, region);
       } else if (shape->is_object()) {
-        take_runs(*shape, what, region);
+        take_runs(*shape, what, drawn, region);
       } else {
         damaged(fmt::format("the segmentation of {} is neither polygons nor run lengths", what));
       }
-      masks_.regions_.push_back(std::move(region));
+      masks_.regions_[found->second].push_back(std::move(region));
     }
   }
 
-  void take_polygons(const json& given, const std::string& what, CocoMasks::Region& region) const {
-    constexpr std::size_t most_numbers = 200'000;
-    const CocoMasks::Image& image = masks_.images_[region.image];
+  void take_polygons(const json& given, const std::string& what, const CocoMasks::Image& image,
+                     CocoMasks::Region& region) const {
     const bool is_one = !given.empty() && given.front().is_number();  // some leave the outer list away
-    const json polygons = is_one ? json::array({given}) : given;
-    for (const json& each : polygons) {
-      if (!each.is_array() || each.size() < 6 || each.size() % 2 != 0 || each.size() > most_numbers)
-        damaged(
-            fmt::format("a polygon of {} is not a list of x, y, x, y, … with three corners or more", what));
-      std::vector<double> polygon;
-      for (const json& number : each) {
-        if (!number.is_number()) damaged(fmt::format("a corner of {} is not a number", what));
-        polygon.push_back(number.get<double>());
-        const double most = static_cast<double>(polygon.size() % 2 == 1 ? image.width : image.height);
-        // A pixel beyond the edge is what drawing programs leave.
-        if (!(polygon.back() >= -1 && polygon.back() <= most + 1))
-          damaged(fmt::format(
-              "a polygon of {} has a corner at {} = {}, outside of its image of {} x {} pixels "
-              "(width x height)",
-              what, polygon.size() % 2 == 1 ? "x" : "y", polygon.back(), image.width, image.height));
-      }
-      refuse_endless(polygon, what);
-      region.polygons.push_back(std::move(polygon));
+    if (is_one) return take_polygon(given, what, image, region);
+    for (const json& each : given) take_polygon(each, what, image, region);
+  }
+
+  void take_polygon(const json& each, const std::string& what, const CocoMasks::Image& image,
+                    CocoMasks::Region& region) const {
+    constexpr std::size_t most_numbers = 200'000;
+    if (!each.is_array() || each.size() < 6 || each.size() % 2 != 0 || each.size() > most_numbers)
+      damaged(fmt::format("a polygon of {} is not a list of x, y, x, y, … with three corners or more", what));
+    std::vector<double> polygon;
+    for (const json& number : each) {
+      if (!number.is_number()) damaged(fmt::format("a corner of {} is not a number", what));
+      polygon.push_back(number.get<double>());
+      const double most = static_cast<double>(polygon.size() % 2 == 1 ? image.width : image.height);
+      // A pixel beyond the edge is what drawing programs leave.
+      if (!(polygon.back() >= -1 && polygon.back() <= most + 1))
+        damaged(fmt::format(
+            "a polygon of {} has a corner at {} = {}, outside of its image of {} x {} pixels "
+            "(width x height)",
+            what, polygon.size() % 2 == 1 ? "x" : "y", polygon.back(), image.width, image.height));
     }
+    refuse_endless(polygon, what);
+    region.polygons.push_back(std::move(polygon));
   }
 
   void refuse_endless(const std::vector<double>& polygon, const std::string& what) const {
@@ -221,11 +233,12 @@ class CocoReading {
     double length = 0;
     for (std::size_t i = 2; i < polygon.size(); ++i) length += std::abs(polygon[i] - polygon[i - 2]);
     if (length > longest_outline)
-      damaged(fmt::format("the outline of {} is {:.0f} pixels long, which no region is", what, length));
+      damaged(fmt::format("the outline of {} is {:.0f} pixels long, longer than that of any region", what,
+                          length));
   }
 
-  void take_runs(const json& given, const std::string& what, CocoMasks::Region& region) const {
-    const CocoMasks::Image& image = masks_.images_[region.image];
+  void take_runs(const json& given, const std::string& what, const CocoMasks::Image& image,
+                 CocoMasks::Region& region) const {
     const auto size = given.find("size");
     const auto counts = given.find("counts");
     if (size == given.end() || counts == given.end())
@@ -272,26 +285,26 @@ CocoMasks CocoMasks::read(const std::filesystem::path& file, const std::string& 
 }
 
 std::int64_t CocoMasks::regions_of_class_0() const {
-  return std::ranges::count(regions_, 0, &Region::category);
+  std::int64_t sum = 0;
+  for (const std::vector<Region>& each : regions_) sum += std::ranges::count(each, 0, &Region::category);
+  return sum;
 }
 
 void CocoMasks::draw(std::size_t image, std::uint8_t* to) const {
   const std::int64_t height = images_[image].height;
   const std::int64_t width = images_[image].width;
   std::fill_n(to, height * width, std::uint8_t{0});
-  for (const Region& region : regions_) {
-    if (region.image != image) continue;
+  for (const Region& region : regions_[image]) {
     const auto mark = [&](std::int64_t place) {
       to[place % height * width + place / height] = static_cast<std::uint8_t>(region.category);
     };
+    // From every first crossing to the one after it; a last one without another goes on to the end.
     for (const std::vector<double>& polygon : region.polygons) {
-      std::vector<std::uint8_t> crossings(static_cast<std::size_t>(height * width + 1), 0);
-      mark_crossings(polygon, height, width, crossings);
-      bool is_inside = false;
-      for (std::int64_t place = 0; place < height * width; ++place) {
-        is_inside ^= crossings[static_cast<std::size_t>(place)] != 0;
-        if (is_inside) mark(place);
-      }
+      std::vector<std::int64_t> crossings = crossings_of(polygon, height, width);
+      if (crossings.size() % 2 == 1) crossings.push_back(height * width);
+      for (std::size_t i = 0; i < crossings.size(); i += 2)
+        for (std::int64_t place = crossings[i]; place < std::min(crossings[i + 1], height * width); ++place)
+          mark(place);
     }
     std::int64_t place = 0;
     for (std::size_t i = 0; i < region.runs.size(); ++i)

@@ -35,7 +35,6 @@ class CocoMasks {
   friend class CocoReading;
 
   struct Region {
-    std::size_t image = 0;
     int category = 0;
     std::vector<std::vector<double>> polygons;  // x, y, x, y, …
     std::vector<std::int64_t> runs;             // outside and inside in turns, column by column
@@ -43,7 +42,7 @@ class CocoMasks {
 
   std::vector<Image> images_;
   std::map<int, std::string> classes_;
-  std::vector<Region> regions_;
+  std::vector<std::vector<Region>> regions_;  // of each image
 };
 
 }  // namespace stoker

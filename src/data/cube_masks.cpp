@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -51,14 +53,16 @@ class CocoAttaching {
         found_(found) {}
 
   void attach() {
-    std::size_t used = by_names();
-    if (used == 0) used = by_numbers();
-    if (used == 0)
+    std::optional<CubesOfImages> found = by_names();
+    if (!found) found = by_numbers();
+    if (!found)
       refuse("{}: none of its {} is a cube of the source, neither by file_name ('{}') nor by id", shown_,
              counted(masks_->images().size(), "image"), printable(masks_->images().front().file_name));
-    if (used < masks_->images().size())
+    refuse_doubles(*found);
+    for (const auto& [image, cube] : *found) take(image, found_.cubes[cube]);
+    if (found->size() < masks_->images().size())
       found_.warnings.push_back(fmt::format("{}: {} of {} belong to no cube", shown_,
-                                            human_count(masks_->images().size() - used),
+                                            human_count(masks_->images().size() - found->size()),
                                             counted(masks_->images().size(), "image")));
     if (masks_->regions_of_class_0() > 0)
       found_.warnings.push_back(
@@ -69,40 +73,52 @@ class CocoAttaching {
   }
 
  private:
-  // The cube of an image by the name of its file, with its folders and its ending or without.
-  std::size_t by_names() {
+  using CubesOfImages = std::vector<std::pair<std::size_t, std::size_t>>;
+
+  // The cube of an image by the name of its file, with its folders and its ending or without. None where no
+  // name tells, or where a name is that of several cubes of one file.
+  std::optional<CubesOfImages> by_names() const {
     std::map<std::string, std::set<std::size_t>> cubes;
     for (std::size_t i = 0; i < found_.cubes.size(); ++i)
       for (const std::string& name :
            {found_.cubes[i].name, fs::path(found_.cubes[i].name).filename().string(),
             found_.cubes[i].file.filename().string()})
         cubes[name].insert(i);
-    std::size_t used = 0;
+    CubesOfImages found;
     for (std::size_t i = 0; i < masks_->images().size(); ++i) {
       const fs::path name(masks_->images()[i].file_name);
       for (const std::string& each :
            {name.string(), without_ending(name), name.filename().string(), without_ending(name.filename())}) {
         const auto owners = cubes.find(each);
         if (each.empty() || owners == cubes.end()) continue;
-        if (owners->second.size() > 1) return 0;  // several cubes of one file: their numbers tell
-        ++used;
-        if (FoundCube& cube = found_.cubes[*owners->second.begin()]; cube.read_mask == nullptr) take(i, cube);
+        if (owners->second.size() > 1) return std::nullopt;
+        found.emplace_back(i, *owners->second.begin());
         break;
       }
     }
-    return used;
+    return found.empty() ? std::nullopt : std::optional(found);
   }
 
   // As cuvis numbers the measurements of a session.
-  std::size_t by_numbers() {
-    const auto count = static_cast<std::int64_t>(found_.cubes.size());
-    for (const CocoMasks::Image& each : masks_->images())
-      if (each.id < 0 || each.id >= count) return 0;
-    for (std::size_t i = 0; i < masks_->images().size(); ++i)
-      take(i, found_.cubes[static_cast<std::size_t>(masks_->images()[i].id)]);
+  std::optional<CubesOfImages> by_numbers() {
+    CubesOfImages found;
+    for (std::size_t i = 0; i < masks_->images().size(); ++i) {
+      const std::int64_t id = masks_->images()[i].id;
+      if (id < 0 || id >= std::ssize(found_.cubes)) return std::nullopt;
+      found.emplace_back(i, static_cast<std::size_t>(id));
+    }
     found_.remarks.push_back(
-        fmt::format("{}: its images are taken for cubes by their ids, counted from 0", shown_));
-    return masks_->images().size();
+        fmt::format("{}: its images are matched to cubes by id, counted from 0", shown_));
+    return found;
+  }
+
+  void refuse_doubles(const CubesOfImages& found) const {
+    std::map<std::size_t, std::size_t> images;
+    for (const auto& [image, cube] : found)
+      if (const auto [other, is_first] = images.emplace(cube, image); !is_first)
+        refuse("{}: images {} and {} both belong to the cube '{}'", shown_,
+               masks_->images()[other->second].id, masks_->images()[image].id,
+               printable(found_.cubes[cube].name));
   }
 
   void take(std::size_t i, FoundCube& cube) {
@@ -110,6 +126,7 @@ class CocoAttaching {
     if (image.height != cube.size(0) || image.width != cube.size(1))
       refuse("{}: image {} has {} x {} pixels (height x width), but the cube '{}' has {}", shown_, image.id,
              image.height, image.width, printable(cube.name), cube.size_text());
+    if (cube.read_mask != nullptr) return;  // it has one by itself
     cube.read_mask = [masks = masks_, i](std::uint8_t* to) { masks->draw(i, to); };
   }
 

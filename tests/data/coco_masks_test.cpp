@@ -88,7 +88,7 @@ TEST(CocoMasks, AreRefusedWhereARegionIsNone) {
 TEST(CocoMasks, AreRefusedWhereTheFileIsNone) {
   const json sound = coco(4, 5, json::array());
   EXPECT_EQ(coco_refusal(sound), "");
-  EXPECT_THAT(refusal([] { CocoMasks::parse("{", "'a.json'"); }), HasSubstr("not a JSON object"));
+  EXPECT_THAT(refusal([] { CocoMasks::parse("{", "'a.json'"); }), HasSubstr("it is not JSON"));
   const auto with = [&](const char* pointer, const json& value) {
     json changed = sound;
     changed[json::json_pointer(pointer)] = value;
@@ -98,10 +98,10 @@ TEST(CocoMasks, AreRefusedWhereTheFileIsNone) {
   EXPECT_THAT(with("/images", json::array()), HasSubstr("no images"));
   EXPECT_THAT(with("/images/0/height", 0), HasSubstr("0 x 5 pixels"));
   EXPECT_THAT(with("/images/0/id", "one"), HasSubstr("no whole number 'id'"));
-  EXPECT_THAT(with("/images/1", sound["images"][0]), HasSubstr("image 1 is there twice"));
+  EXPECT_THAT(with("/images/1", sound["images"][0]), HasSubstr("image 1 appears twice"));
   EXPECT_THAT(with("/categories/0/id", 300), HasSubstr("category 300 cannot be a class"));
-  EXPECT_THAT(with("/annotations/0/image_id", 9), HasSubstr("image 9, which is not there"));
-  EXPECT_THAT(with("/annotations/0/category_id", 8), HasSubstr("category 8, which is not there"));
+  EXPECT_THAT(with("/annotations/0/image_id", 9), HasSubstr("image 9, which is missing"));
+  EXPECT_THAT(with("/annotations/0/category_id", 8), HasSubstr("category 8, which is missing"));
 }
 
 // Whatever the text has become: it is read or refused.
@@ -163,6 +163,39 @@ TEST_F(CocoOfCubes, BelongToCubesOfOneFileByTheirNumbers) {
   file_["images"][0]["id"] = 2;
   file_["annotations"][0]["image_id"] = 2;
   EXPECT_THAT(refusal([&] { read(both); }), HasSubstr("neither by file_name ('images/b.png') nor by id"));
+}
+
+// A name that is that of one cube alone does not count where the others go by their numbers.
+TEST_F(CocoOfCubes, GoByNamesAltogetherOrByNumbersAltogether) {
+  const auto three = folder_.write("c.npy", float_cube("3, 2, 3, 1", 18));
+  file_["images"][0]["id"] = 0;
+  file_["images"][0]["file_name"] = "c_1";
+  file_["annotations"][0]["image_id"] = 0;
+  json other = file_["images"][0];
+  other["id"] = 2;
+  other["file_name"] = "c.npy";
+  file_["images"].push_back(other);
+  const Table table = read(three);
+  EXPECT_TRUE(table.cubes->facts[0].has_mask && table.cubes->facts[2].has_mask);
+  EXPECT_FALSE(table.cubes->facts[1].has_mask) << "by the name of the first image";
+  EXPECT_THAT(masks_in(table), ElementsAre(0, 7, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+}
+
+TEST_F(CocoOfCubes, AreRefusedWhereTwoBelongToOneCube) {
+  json other = file_["images"][0];
+  other["id"] = 12;
+  other["file_name"] = "b.npy";
+  file_["images"].push_back(other);
+  EXPECT_THAT(refusal([&] { read(folder_.path()); }),
+              HasSubstr("images 1 and 12 both belong to the cube 'b'"));
+}
+
+// Two characters of text each, a hundred bytes of memory each.
+TEST(CocoMasks, AreRefusedBeforeTheyFillTheMemory) {
+  std::string text = R"({"images": [[])";
+  for (int i = 0; i < 3'000'000; ++i) text += ",[]";
+  EXPECT_THAT(refusal([&] { CocoMasks::parse(text + "]}", "'a.json'"); }),
+              HasSubstr("more than 3000000 lists and objects"));
 }
 
 TEST_F(CocoOfCubes, AreRefusedOfAnotherSize) {
