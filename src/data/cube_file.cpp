@@ -20,8 +20,8 @@ enum class CubeForm { npy, npz, hdf5, envi };
 
 [[noreturn]] void refuse_session(const std::string& shown) {
   refuse(
-      "{} is a session file of cuvis (.cu3s), whose form is closed; export it with the cuvis SDK and read "
-      "that: as ENVI (cuvis.Export.EnviExporter), or cube by cube as npy (np.save(\"NAME.npy\", "
+      "{} is a session file of cuvis (.cu3s), whose format is proprietary; export it with the cuvis SDK and "
+      "read that: as ENVI (cuvis.Export.EnviExporter), or cube by cube as npy (np.save(\"NAME.npy\", "
       "measurement.data[\"cube\"].array))",
       shown);
 }
@@ -40,7 +40,7 @@ CubeForm form_of(const fs::path& file, const std::string& shown) {
   const std::string ending = lower_case(file.extension().string());
   if (is_envi_name(file) || ending.empty()) return CubeForm::envi;
   if (ending == ".npy" || ending == ".npz" || ending == ".h5" || ending == ".hdf5")
-    refuse("{} is damaged: it does not begin as its name says", shown);
+    refuse("{} is damaged: its content is not what its name says", shown);
   refuse("{} is not a file of cubes; ENVI (.hdr with its numbers beside it), npy, npz and HDF5 can be read",
          shown);
 }
@@ -154,16 +154,34 @@ void add_named_arrays(const std::vector<StoredArray>& arrays, const std::vector<
            names_of(arrays));
 }
 
+// The one array that holds masks, of a dataset or of a group of them.
+const StoredArray& array_of_masks(const std::vector<StoredArray>& arrays, const SourceConfig& config,
+                                  const std::string& shown) {
+  for (const StoredArray& each : arrays)
+    if (arrays.size() == 1 || is_called_mask(each, config)) return readable(each);
+  if (arrays.empty())
+    refuse("{} has no datasets there; name the one that holds the masks with mask_key", shown);
+  refuse("{} has several arrays: {}; name the one that holds the masks with mask_key", shown,
+         names_of(arrays));
+}
+
 void add_hdf5(const FoundCube& like, const SourceConfig& config, FoundCubes& found) {
   std::vector<StoredArray> arrays = hdf5_arrays(like.file, "", like.shown);
   if (!config.mask_key.empty() && config.mask_path.empty()) {
-    arrays.insert(arrays.begin(), hdf5_arrays(like.file, config.mask_key, like.shown).front());
+    const std::vector<StoredArray> masks = hdf5_arrays(like.file, config.mask_key, like.shown);
+    arrays.insert(arrays.begin(), array_of_masks(masks, config, like.shown));
     arrays.front().name = config.mask_key;
   }
+  if (config.cube_key.empty() && arrays.empty())
+    refuse(
+        "{} has only groups at the top level; say where the cubes are with cube_key: GROUP or GROUP/DATASET",
+        like.shown);
   if (config.cube_key.empty())
     return add_named_arrays(arrays, chosen_arrays(arrays, "", config, like.shown), like, config, found);
   // A dataset alone, or those of a group.
   const std::vector<StoredArray> inner = hdf5_arrays(like.file, config.cube_key, like.shown);
+  if (inner.empty())
+    refuse("{}: the group '{}' of cube_key has no datasets", like.shown, printable(config.cube_key));
   const bool is_one = inner.size() == 1;
   const std::vector<StoredArray> chosen =
       is_one ? std::vector{readable(inner.front())} : chosen_arrays(inner, "", config, like.shown);
@@ -188,8 +206,9 @@ void add_envi(const FoundCube& like, const SourceConfig& config, FoundCubes& fou
             : fmt::format("{}: the numbers are left as they are stored; divided by {}, they are reflectances",
                           like.shown, *cube.header.scale_factor));
   if (cube.header.ignore_value)
-    found.remarks.push_back(fmt::format("{}: {} stands for no value and becomes NaN, as the header says",
-                                        like.shown, *cube.header.ignore_value));
+    found.remarks.push_back(
+        fmt::format("{}: the value {} means that there is no data, as the header says, and becomes NaN",
+                    like.shown, *cube.header.ignore_value));
   add_cubes_of_array(cube.array, added, found);
 }
 
@@ -235,10 +254,7 @@ StoredArray mask_array(const fs::path& file, const std::string& shown, const Sou
   }
   const std::vector<StoredArray> arrays =
       form == CubeForm::npz ? npz_arrays(file, shown) : hdf5_arrays(file, config.mask_key, shown);
-  for (const StoredArray& each : arrays)
-    if (arrays.size() == 1 || is_called_mask(each, config)) return readable(each);
-  refuse("{} has several arrays: {}; name the one that holds the masks with mask_key", shown,
-         names_of(arrays));
+  return array_of_masks(arrays, config, shown);
 }
 
 }  // namespace stoker

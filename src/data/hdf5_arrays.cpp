@@ -1,5 +1,7 @@
 #include <limits>
+#include <memory>
 #include <mutex>
+#include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -18,6 +20,42 @@ hdf5::Object opened_hdf5(const fs::path& path, const std::string& shown) {
   return file;
 }
 
+// A file that stays open from one read of it to the next, but not more of them than a process may have.
+class KeptHdf5 {
+ public:
+  KeptHdf5(fs::path path, std::string shown) : path_(std::move(path)), shown_(std::move(shown)) {}
+  KeptHdf5(const KeptHdf5&) = delete;
+  KeptHdf5& operator=(const KeptHdf5&) = delete;
+  ~KeptHdf5() {
+    const std::lock_guard lock(hdf5::mutex());
+    if (!file_) return;
+    file_.reset();
+    --kept();
+  }
+
+  // Calls use(file) with the mutex held.
+  template <class Use>
+  void open(const Use& use) {
+    constexpr int most_kept = 64;
+    const std::lock_guard lock(hdf5::mutex());
+    if (file_) return use(*file_);
+    hdf5::Object opened = opened_hdf5(path_, shown_);
+    if (kept() == most_kept) return use(opened);
+    ++kept();
+    use(file_.emplace(std::move(opened)));
+  }
+
+ private:
+  static int& kept() {
+    static int count = 0;
+    return count;
+  }
+
+  fs::path path_;
+  std::string shown_;
+  std::optional<hdf5::Object> file_;
+};
+
 // A dataset while the mutex is held.
 class Hdf5Numbers {
  public:
@@ -32,7 +70,7 @@ class Hdf5Numbers {
   Shape shape() const {
     const int dimensions = h5_.dimensions(space_.id());
     if (dimensions < 1 || dimensions > 32)
-      refuse("{} has {} dimensions, which is no array", shown_, std::max(dimensions, 0));
+      refuse("{} has {} dimensions, so it is not an array", shown_, std::max(dimensions, 0));
     std::vector<hdf5::Size> sizes(static_cast<std::size_t>(dimensions));
     h5_.sizes(space_.id(), sizes.data(), nullptr);
     Shape shape;
@@ -54,7 +92,13 @@ class Hdf5Numbers {
     if ((kind != hdf5::code::real && kind != hdf5::code::integer && !is_truth) || size == 0 || size > 8)
       refuse("{} does not hold numbers that can be read", shown_);
     const std::uint64_t most = std::max(always_taken, static_cast<std::uint64_t>(file_bytes) * most_times);
-    size_of_shape(shape, static_cast<std::int64_t>(most / size), shown_);
+    std::uint64_t bytes = size;
+    for (const std::int64_t each : shape) {
+      if (each < 1) refuse("{} is empty: it has the shape {}", shown_, shape_text(shape));
+      if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(each), &bytes) || bytes > most)
+        refuse("{} should hold {} numbers, more than a file of {} can hold, even compressed", shown_,
+               shape_text(shape), human_bytes(file_bytes));
+    }
   }
 
   void read(const Shape& shape, std::int64_t first, std::int64_t count, float* to) const {
@@ -68,7 +112,10 @@ class Hdf5Numbers {
     if (h5_.select(space_.id(), set, from.data(), nullptr, sizes.data(), nullptr) < 0 || !memory.is_open() ||
         h5_.read(dataset_.id(), memory_type(), memory.id(), space_.id(), hdf5::code::usual,
                  place(to, sizes)) < 0)
-      refuse("{} cannot be read; it is damaged, or packed in a way that libhdf5 lacks here", shown_);
+      refuse(
+          "{} cannot be read; it is damaged, or compressed in a way that the libhdf5 installed here does not "
+          "support",
+          shown_);
     if (!bytes_.empty())
       for (std::size_t i = 0; i < bytes_.size(); ++i) to[i] = static_cast<float>(bytes_[i]);
   }
@@ -93,16 +140,17 @@ class Hdf5Numbers {
   mutable std::vector<std::int8_t> bytes_;
 };
 
-StoredArray hdf5_array(const hdf5::Object& opened, const fs::path& file, const std::string& path,
-                       const std::string& shown) {
+// `kept` is the file that is opened, for later.
+StoredArray hdf5_array(const hdf5::Object& opened, const std::shared_ptr<KeptHdf5>& kept,
+                       std::uintmax_t file_bytes, const std::string& path, const std::string& shown) {
   const std::string array_shown = fmt::format("{}: the dataset '{}'", shown, printable(path));
   const Hdf5Numbers numbers(opened, path, array_shown);
   const Shape shape = numbers.shape();
-  numbers.refuse_unfit(shape, fs::file_size(file));
+  numbers.refuse_unfit(shape, file_bytes);
   const auto read = [=](std::int64_t first, std::int64_t count, float* to) {
-    const std::lock_guard lock(hdf5::mutex());
-    const hdf5::Object again = opened_hdf5(file, shown);
-    Hdf5Numbers(again, path, array_shown).read(shape, first, count, to);
+    kept->open([&](const hdf5::Object& file) {
+      Hdf5Numbers(file, path, array_shown).read(shape, first, count, to);
+    });
   };
   return {.name = path.substr(path.rfind('/') + 1), .shape = shape, .read = read};
 }
@@ -110,23 +158,26 @@ StoredArray hdf5_array(const hdf5::Object& opened, const fs::path& file, const s
 }  // namespace
 
 std::vector<StoredArray> hdf5_arrays(const fs::path& file, const std::string& key, const std::string& shown) {
+  const auto kept = std::make_shared<KeptHdf5>(file, shown);
   const std::lock_guard lock(hdf5::mutex());
   const hdf5::Library& h5 = hdf5::library();
   const hdf5::Object opened = opened_hdf5(file, shown);
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(file, error);
+  if (error) refuse("{} cannot be read: {}", shown, error.message());
   const std::string place = key.empty() ? "/" : key;
   const hdf5::Object object(h5.open_object(opened.id(), place.c_str(), hdf5::code::usual), h5.close_object);
   if (!object.is_open()) refuse("{} has no dataset or group '{}'", shown, printable(place));
-  if (h5.kind(object.id()) == hdf5::code::dataset) return {hdf5_array(opened, file, place, shown)};
+  if (h5.kind(object.id()) == hdf5::code::dataset) return {hdf5_array(opened, kept, bytes, place, shown)};
   std::vector<StoredArray> arrays;
   for (const std::string& name : hdf5::datasets_in(opened, place)) {
     const std::string path = place.ends_with('/') ? place + name : place + "/" + name;
     try {
-      arrays.push_back(hdf5_array(opened, file, path, shown));
-    } catch (const Error& error) {
-      arrays.push_back({.name = name, .shape = {}, .read = {}, .problem = error.what()});
+      arrays.push_back(hdf5_array(opened, kept, bytes, path, shown));
+    } catch (const Error& problem) {
+      arrays.push_back({.name = name, .shape = {}, .read = {}, .problem = problem.what()});
     }
   }
-  if (arrays.empty()) refuse("{} has no datasets in '{}'; name them with cube_key", shown, printable(place));
   return arrays;
 }
 

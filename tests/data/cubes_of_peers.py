@@ -88,12 +88,19 @@ def check_arrays(reader, folder, random):
         same(found, cubes, name)
         same(marked, masks, name + ", masks")
         assert told["wavelengths"] == [450.12, 550.5, 650], told["wavelengths"]
+    for name, turned in (("columns3.npy", cubes[0]), ("columns4.npy", cubes.astype("float64"))):
+        numpy.save(folder / name, numpy.asfortranarray(turned))
+        same(reader.read(folder / name)[0], turned.reshape((-1, 6, 5, 3)), name)
+    numpy.savez_compressed(folder / "columns.npz", cube=numpy.asfortranarray(cubes), mask=numpy.asfortranarray(masks))
+    found, marked, _ = reader.read(folder / "columns.npz")
+    same(found, cubes, "columns first, packed")
+    same(marked, masks, "masks whose columns come first, packed")
     numpy.savez(folder / "both.npz", one=cubes[0], two=cubes[1].astype("float64"))
     found, _, told = reader.read(folder / "both.npz")
     same(found, cubes[:2], "two arrays")
     assert told["names"] == ["both/one", "both/two"], told["names"]
     same(reader.read(folder / "both.npz", cube_key="two")[0], cubes[1:2], "cube_key")
-    return 6
+    return 9
 
 
 def check_hdf5(reader, folder, random):
@@ -116,7 +123,17 @@ def check_hdf5(reader, folder, random):
     found, _, told = reader.read(folder / "a.h5", cube_key="/flights", mask_key="masks")
     same(found, (1000 * cubes).astype("int16"), "a group of HDF5")
     assert told["names"] == ["a/f0", "a/f1", "a/f2"], told["names"]
-    return 2
+    with h5py.File(folder / "groups.h5", "w") as file:
+        file["scene/cube"] = cubes[0]
+        file["scene/wavelengths"] = numpy.linspace(400, 900, 6)
+        file["truth/mask"] = masks[0]
+    found, marked, told = reader.read(folder / "groups.h5", cube_key="scene/cube", mask_key="truth/mask")
+    same(found, cubes[:1], "datasets in groups alone")
+    same(marked, masks[:1], "datasets in groups alone, masks")
+    assert reader.read(folder / "groups.h5", cube_key="scene")[2]["wavelengths"][0] == 400
+    refused = reader.program("preview", f"cubes:{folder / 'groups.h5'}")
+    assert refused.returncode == 2 and "cube_key" in refused.stderr, refused.stderr
+    return 4
 
 
 def check_coco(reader, folder, random):
