@@ -106,6 +106,7 @@ RunContents read_contents(const RunPaths& paths) {
   mark_best_epochs(contents.curves, contents.record);
   read_evaluations(paths.evaluations(), contents);
   read_all_experts(paths.experts(), contents.experts);
+  contents.cubes = read_cube_views(paths.folder / "cubes");
   put_in_order(contents.evaluations, contents.record);
   return contents;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "predict/evaluation.h"
+#include "report/cube_view.h"
 #include "report/curves.h"
 #include "store/experts_record.h"
 #include "store/runs.h"
@@ -28,6 +29,7 @@ struct RunContents {
   std::vector<LossCurve> curves;
   std::vector<CardEvaluation> evaluations;  // in the order of the record's results
   std::vector<CardExperts> experts;         // by card
+  std::vector<CubeView> cubes;              // to look at
   std::vector<std::string> left_out;        // what is too large to be shown, in words
 };
 

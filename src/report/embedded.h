@@ -10,6 +10,7 @@ extern const std::string_view style;
 extern const std::string_view script;
 extern const std::string_view label_script;
 extern const std::string_view experts_script;
+extern const std::string_view cubes_script;
 extern const std::string_view plot_style;
 extern const std::string_view plot_script;
 

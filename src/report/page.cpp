@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "report/base64.h"
 #include "report/embedded.h"
 #include "report/expert_pictures.h"
 #include "report/page_data.h"
@@ -39,36 +40,30 @@ std::string filled(std::string_view page, std::initializer_list<Part> parts) {
   return result += page;
 }
 
-std::string base64(const std::string& hexadecimal) {
-  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < hexadecimal.size(); i += 6) {  // three bytes become four letters
-    const std::string digits = hexadecimal.substr(i, 6);
-    unsigned bits = 0;
-    std::from_chars(digits.data(), digits.data() + digits.size(), bits, 16);
-    bits <<= 4 * (6 - digits.size());
-    for (std::size_t letter = 0; letter < 4; ++letter) {
-      const bool padding = letter > digits.size() / 2;
-      text += padding ? '=' : letters[bits >> (18 - 6 * letter) & 63U];
-    }
+std::string bytes_of(const std::string& hexadecimal) {
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < hexadecimal.size(); i += 2) {
+    unsigned byte = 0;
+    std::from_chars(hexadecimal.data() + i, hexadecimal.data() + i + 2, byte, 16);
+    bytes += static_cast<char>(byte);
   }
-  return text;
+  return bytes;
 }
 
 std::string allowed(std::initializer_list<std::string_view> elements) {
   std::string sources;
   for (const std::string_view element : elements)
-    sources += fmt::format(" 'sha256-{}'", base64(sha256_of_text(element)));
+    sources += fmt::format(" 'sha256-{}'", base64_of(bytes_of(sha256_of_text(element))));
   return sources;
 }
 
 // The page may run and apply what is written here and nothing else: no request leaves it, and a script that a
 // hostile name might smuggle in would not run.
 std::string policy() {
-  return fmt::format(
-      "default-src 'none'; script-src{}; style-src{}; base-uri 'none'; form-action 'none'",
-      allowed({embedded::plot_script, embedded::label_script, embedded::script, embedded::experts_script}),
-      allowed({embedded::plot_style, embedded::style}));
+  return fmt::format("default-src 'none'; script-src{}; style-src{}; base-uri 'none'; form-action 'none'",
+                     allowed({embedded::plot_script, embedded::label_script, embedded::script,
+                              embedded::experts_script, embedded::cubes_script}),
+                     allowed({embedded::plot_style, embedded::style}));
 }
 
 std::string body_of(const RunContents& contents) {
@@ -77,12 +72,14 @@ std::string body_of(const RunContents& contents) {
   body += metrics_section(contents);
   body += warnings_section(contents);
   body += notes_section(contents.record);
-  if (!contents.curves.empty() || !contents.evaluations.empty() || !contents.experts.empty())
+  if (!contents.curves.empty() || !contents.evaluations.empty() || !contents.experts.empty() ||
+      !contents.cubes.empty())
     body +=
         "<noscript><section>The plots need JavaScript; everything else is shown without "
         "it.</section></noscript>\n";
   body += loss_section(contents);
   body += experts_section(contents);
+  body += cubes_section(contents);
   body += predictions_section(contents);
   body += map_section(contents);
   body += steps_section(contents);
@@ -120,7 +117,8 @@ std::string whole_page(const std::string& title, const std::string& body, const 
                                  {"plot_script", embedded::plot_script},
                                  {"label_script", embedded::label_script},
                                  {"script", embedded::script},
-                                 {"experts_script", embedded::experts_script}});
+                                 {"experts_script", embedded::experts_script},
+                                 {"cubes_script", embedded::cubes_script}});
 }
 
 void write_report(const RunPaths& paths) {

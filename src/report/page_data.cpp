@@ -149,11 +149,18 @@ std::string for_script(const std::string& text) {
 }
 
 std::string page_data(const RunContents& contents) {
-  json data{{"curves", json::array()},
-            {"scatters", json::array()},
-            {"histograms", json::array()},
-            {"steps", json::array()},
-            {"experts", json::array()}};
+  json data{{"curves", json::array()}, {"scatters", json::array()}, {"histograms", json::array()},
+            {"steps", json::array()},  {"experts", json::array()},  {"cubes", json::array()}};
+  for (const CubeView& each : contents.cubes)
+    data["cubes"].push_back({{"side", each.side},
+                             {"height", each.height},
+                             {"width", each.width},
+                             {"channels", each.channels},
+                             {"wavelengths", each.wavelengths},
+                             {"least", each.least},
+                             {"most", each.most},
+                             {"values", each.values},
+                             {"mask", each.mask}});
   for (const CardExperts& each : contents.experts)
     if (!each.experts.moments.empty()) data["experts"].push_back(experts_data(each.experts));
   for (const LossCurve& curve : contents.curves) data["curves"].push_back(curve_data(curve));

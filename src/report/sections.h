@@ -25,6 +25,7 @@ std::string document_section(const RunContents& contents);
 std::string metrics_section(const RunContents& contents);
 std::string loss_section(const RunContents& contents);
 std::string experts_section(const RunContents& contents);
+std::string cubes_section(const RunContents& contents);
 std::string predictions_section(const RunContents& contents);
 std::string map_section(const RunContents& contents);
 std::string steps_section(const RunContents& contents);

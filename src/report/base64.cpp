@@ -1,0 +1,35 @@
+#include "report/base64.h"
+
+#include <algorithm>
+
+namespace stoker {
+namespace {
+
+constexpr std::string_view base64_letters =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+}  // namespace
+
+std::string base64_of(std::string_view bytes) {
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {  // three bytes become four letters
+    const std::string_view three = bytes.substr(i, 3);
+    unsigned bits = 0;
+    for (std::size_t byte = 0; byte < 3; ++byte)
+      bits = bits << 8U | (byte < three.size() ? static_cast<unsigned char>(three[byte]) : 0U);
+    for (std::size_t letter = 0; letter < 4; ++letter)
+      text += letter > three.size() ? '=' : base64_letters[bits >> (18 - 6 * letter) & 63U];
+  }
+  return text;
+}
+
+bool is_base64_of(std::string_view text, std::size_t bytes) {
+  if (text.size() != (bytes + 2) / 3 * 4) return false;
+  const std::size_t padding = (3 - bytes % 3) % 3;
+  const std::string_view letters = text.substr(0, text.size() - padding);
+  return text.substr(letters.size()).find_first_not_of('=') == std::string_view::npos &&
+         letters.find_first_not_of(base64_letters) == std::string_view::npos;
+}
+
+}  // namespace stoker
