@@ -90,23 +90,6 @@ TEST(AnomalyDetectionMetrics, LooksAtAsManyThresholdsAsAreAskedFor) {
   EXPECT_FLOAT_EQ(precision("ap_thresholds: 0"), 5.0F / 6) << "at every score";
 }
 
-TEST(CubeDataNode, MarksPixelsOfClassesThatAreNotNormal) {
-  const auto marked = [](const std::string& settings) {
-    const NodeGraph graph =
-        graph_of("nodes:\n- { name: data, type: CubeDataNode, settings: { " + settings + " } }\n");
-    Values entering = some_cubes(0);
-    for (std::size_t i = 0; i < 128; ++i)
-      entering["mask"].as<std::uint8_t>()[i] = static_cast<std::uint8_t>(i % 4);
-    const GraphValues values = run_forward(graph, {}, entering, Stage::val);
-    std::vector<int> classes;
-    for (std::size_t i = 0; i < 4; ++i)
-      classes.push_back(value_at(values.at("data"), "mask").as<std::uint8_t>()[i] != 0);
-    return classes;
-  };
-  EXPECT_EQ(marked(""), (std::vector{0, 1, 1, 1}));
-  EXPECT_EQ(marked("normal_class_ids: [0, 2]"), (std::vector{0, 1, 0, 1}));
-}
-
 TEST(NodeGraph, CountsPixelsOnceThoughTwoNodesAskForThem) {
   const std::string one = data_node + "- { name: x, type: RXGlobal }\n";
   const std::string into_x = "- { source: data.cube, target: x.data }\n";

@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <array>
-
 #include "model/nodes/nodes.h"
 #include "model/nodes/wavelengths.h"
 
@@ -25,22 +22,8 @@ class CubeData final : public NodeWith<CubeDataSettings> {
   Ports outputs(const Ports&) const override {
     return {cube_port("cube", "The cubes"), mask_port("mask", "Marked pixels"), wavelengths_port()};
   }
-  // What enters, with 1 in place of the classes that count as marked.
-  Values forward(const Pass& pass) const override {
-    Values values = pass.inputs;
-    const auto mask = values.find("mask");
-    if (mask == values.end() || settings_.normal_class_ids == CubeDataSettings{}.normal_class_ids)
-      return values;
-    std::array<std::uint8_t, 256> marks{};
-    for (std::size_t i = 0; i < marks.size(); ++i)
-      marks[i] = std::ranges::find(settings_.normal_class_ids, static_cast<std::int64_t>(i)) ==
-                         settings_.normal_class_ids.end()
-                     ? 1
-                     : 0;
-    mask->second = mask->second.clone();
-    for (std::uint8_t& each : mask->second.as<std::uint8_t>()) each = marks[each];
-    return values;
-  }
+  // What enters: whoever lets cubes in has put 1 in place of the classes that count as marked.
+  Values forward(const Pass& pass) const override { return pass.inputs; }
 };
 
 }  // namespace
