@@ -21,9 +21,6 @@ double squared_radius(double share, std::int64_t numbers);
 std::vector<double> squared_errors_in_deviations(const std::vector<double>& actual,
                                                  const Predictions& predictions);
 
-// Between the two nearest values where it lies between; puts them into another order.
-double quantile_of(std::vector<double>& values, double share);
-
 // Of rows that are answered with several numbers of one kind, such as a place: how far what is predicted lies
 // from what is right (distance_p50, distance_p68, distance_p95), and where the model tells how sure it is,
 // whether that is so: the share of the rows that lie within the region that is to hold 68 and 95 % of them

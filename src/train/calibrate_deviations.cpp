@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/quantile.h"
 #include "predict/positions.h"
 #include "predict/predictions.h"
 
