@@ -1,5 +1,8 @@
 #include "pipeline/card_runner.h"
 
+#include <algorithm>
+#include <variant>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -7,6 +10,17 @@
 #include "pipeline/training_card.h"
 
 namespace stoker {
+namespace {
+
+// Of which a copy in the cache takes longer than to make them: a run without the cache does not write one.
+bool has_cubes(const PortValues& values) {
+  return std::ranges::any_of(values, [](const auto& each) {
+    const auto* table = std::get_if<Table>(&each.second);
+    return table != nullptr && table->cubes;
+  });
+}
+
+}  // namespace
 
 CardRunner::CardRunner(const Document& document, const std::set<std::string>& running,
                        const RunOptions& options, const RunFolder& folder, Recorder& recorder,
@@ -100,7 +114,9 @@ PortValues CardRunner::run_anew(const Card& card, const std::string& identity, c
   limit.call_off_watchdog();
   has_trained_ = has_trained_ || trains(card);
   if (!trains(card)) refuse_late(card, limit);
-  if (!is_partial(*card.kind, values)) cache_.keep(identity, *card.kind, values, recorder_.notes());
+  const bool passes_by_cache = !options_.use_cache && has_cubes(values);
+  if (!is_partial(*card.kind, values) && !passes_by_cache)
+    cache_.keep(identity, *card.kind, values, recorder_.notes());
   return values;
 }
 

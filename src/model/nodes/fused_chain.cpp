@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "device/workers.h"
 #include "kernels/quadratic_scores.h"
 #include "model/nodes/anomaly_bce.h"
 #include "model/nodes/entering.h"
@@ -184,13 +185,17 @@ FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const
   work.scale = number_in(find_array(state_of_node(chain.logit), "scale"));
   work.bias = number_in(find_array(state_of_node(chain.logit), "bias"));
   work.pos_weight = bce.pos_weight.value_or(1.0);
+  std::vector<kernels::QuadraticLoss> losses(entering.size());
+  share_among_cores(std::ssize(entering), [&](std::int64_t number) {
+    const Values& part = entering[static_cast<std::size_t>(number)];
+    kernels::QuadraticScores own = work;
+    own.pixels = value_at(part, "cube").as<float>().data();
+    own.marks = value_at(part, "mask").as<std::uint8_t>().data();
+    own.rows = pixels_in(value_at(part, "cube"));
+    losses[static_cast<std::size_t>(number)] = kernels::quadratic_loss(own);
+  });
   kernels::QuadraticLoss found;
-  for (const Values& part : entering) {
-    work.pixels = value_at(part, "cube").as<float>().data();
-    work.marks = value_at(part, "mask").as<std::uint8_t>().data();
-    work.rows = pixels_in(value_at(part, "cube"));
-    add(kernels::quadratic_loss(work), found);
-  }
+  for (const kernels::QuadraticLoss& each : losses) add(each, found);
 
   const double factor = bce.weight / (bce.reduction == Reduction::mean ? static_cast<double>(rows) : 1);
   step.loss += factor * found.loss;
