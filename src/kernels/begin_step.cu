@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 #include "kernels/begin_step.h"
+#include "kernels/early_launch.cuh"
 
 namespace stoker::kernels {
 namespace {
@@ -64,11 +65,8 @@ __global__ void __launch_bounds__(threads) begin_step_kernel(BeginStep work, int
     if (position >= work.epoch_rows) position = work.epoch_rows - 1;
     chosen[threadIdx.x] = work.slots.place_of(row_at(work.order, work.seed, work.rows, epoch, position));
   }
-  // Up to here it has read nothing but the counters of steps, which a kernel of its kind alone moves on.
-  // Where it was launched ahead of the end of what comes before it, that is now waited for.
-#if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
+  // Up to here it has read nothing but the counter of steps, which a kernel of its kind alone moves on.
+  wait_for_kernel_before();
   __syncthreads();
   for (int i = 0; i < work.gather_count; ++i) gather(work.gathers[i], chosen, count, block_row);
   if (threadIdx.x == 0) {
@@ -95,16 +93,8 @@ LaunchError answer() {
 LaunchError begin_step_cuda(const BeginStep& work, Stream stream, bool starts_early) {
   int rows = most_rows_per_block;
   for (int i = 0; i < work.gather_count; ++i) rows = std::min(rows, rows_per_block_of(work.gathers[i]));
-  cudaLaunchAttribute early;
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(blocks_for(work.batch_rows, rows));
-  config.blockDim = dim3(threads);
-  config.stream = stream;
-  config.attrs = &early;
-  config.numAttrs = starts_early ? 1 : 0;
-  cudaLaunchKernelEx(&config, begin_step_kernel, work, rows);
+  launch_kernel(begin_step_kernel, {blocks_for(work.batch_rows, rows), threads, 0, starts_early}, stream,
+                work, rows);
   return answer();
 }
 

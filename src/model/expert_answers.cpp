@@ -56,7 +56,7 @@ class Answering {
     for (std::int64_t e = 0; e < shape.room(); ++e)
       if (alive[e] != 0) living_.push_back(static_cast<std::int32_t>(e));
     if (std::ssize(living_) < shape.settings.top_k)
-      refuse("of the model's experts {} live, and {} are to answer for a row", living_.size(),
+      refuse("only {} experts of the model are alive, but {} have to answer for each row", living_.size(),
              shape.settings.top_k);
   }
 

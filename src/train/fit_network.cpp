@@ -97,7 +97,7 @@ SplitRows validation_rows(const Table& table, std::span<const std::int64_t> clas
 PreparedData prepare(const Table& training, const Table* validation, const PreparationConfig& config,
                      const InputForm& form, const Notes& notes) {
   const Traced traced(TraceKind::training, "preparing the data");
-  if (training.rows() < 2)
+  if (training.rows() < 2 && !form.reads_cubes)  // a cube has many pixels
     refuse("a network needs at least 2 rows to train on, but the table has {}", training.rows());
   PreparedData data{Preparation::fit(training, config, form, notes), {}, {}};
   const std::vector<double> class_weights =
@@ -292,10 +292,6 @@ void keep_validation_errors(const Table& table, const Dataset& validation, std::
   if (!std::ranges::all_of(predicted, [](double value) { return std::isfinite(value); })) return;
   model.held_back = {std::move(rows), model.preparation.real_targets(held_back), std::move(predicted)};
 }
-
-}  // namespace
-
-namespace {
 
 Device device_of_family(const Family& family, const std::string& wanted, const Notes& notes) {
   if (!family.only_on_cpu || wanted == "cpu") return choose_device(wanted, notes);

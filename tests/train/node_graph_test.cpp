@@ -146,6 +146,13 @@ TEST(NodeGraphTraining, LearnsStatisticsAndThenTheNodesThatAreUnfrozen) {
     EXPECT_FALSE(are_equal(find_array(before, unfrozen), find_array(after, unfrozen))) << unfrozen;
 }
 
+// Its pixels are many.
+TEST(NodeGraphTraining, LearnsFromASingleCube) {
+  const FitResult result =
+      fitted_to_cubes(some_cubes(1), spec_of_graph(replaced(detector, "unfrozen: [pca, logit]", "")));
+  EXPECT_EQ(result.epochs.size(), 1U);
+}
+
 TEST(NodeGraphTraining, ReportsEachLossAndTheirSum) {
   ModelSpec spec = spec_of_graph(detector);
   spec.training.validation_ratio = 0.2;

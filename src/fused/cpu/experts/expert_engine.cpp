@@ -140,7 +140,7 @@ void ExpertEngine::find_living() {
   kernels_.transpose(router_);
   if (gradients_ != nullptr) std::fill_n(gradients_, network_.size, 0.0F);
   if (std::ssize(living_) < top_k())
-    refuse("of the experts {} live, and {} are to answer for a row", living_.size(), top_k());
+    refuse("only {} experts are alive, but {} have to answer for each row", living_.size(), top_k());
 }
 
 void ExpertEngine::pack_named(const NamedArrays& arrays, const std::string& prefix, Array& flat) const {

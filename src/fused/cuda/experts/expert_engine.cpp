@@ -154,7 +154,6 @@ void ExpertEngine::point_to_memory() {
   work_.losses.float_targets = pointer<float>(memory_.targets);
   work_.losses.class_targets = pointer<std::int64_t>(memory_.targets);
   work_.losses.batch_rows = &work_.counters->current_rows;
-  work_.losses.stopped = work_.stopped;
   work_.parameters = pointer<float>(memory_.parameters);
   if (request_.optimizer.has_first_moment()) work_.first_moment = pointer<float>(memory_.first_moment);
   if (request_.optimizer.has_second_moment()) work_.second_moment = pointer<float>(memory_.second_moment);
@@ -430,7 +429,7 @@ std::string refusal(const EngineRequest& request) {
   if (request.training.rows() > std::numeric_limits<std::int32_t>::max())
     return "more than 2,147,483,647 rows";
   if (request.batch_size * shape.settings.top_k > most_choices)
-    return fmt::format("a batch of more than {} choices of experts", most_choices);
+    return fmt::format("a batch with more than {} choices of experts (batch_size times top_k)", most_choices);
   const int capability = gpu_of(request.device).capability;
   if (capability < first_with_tf32)
     return fmt::format("it needs compute capability {}.{}, and this GPU has {}.{}", first_with_tf32 / 10,

@@ -183,7 +183,7 @@ std::vector<std::int32_t> living_in(const Layout& layout, const std::vector<floa
   for (int i = 0; i < layout.room; ++i)
     if (flat[static_cast<std::size_t>(layout.alive + i)] != 0) living.push_back(i);
   if (std::ssize(living) < top_k)
-    refuse("of the experts {} live, and {} are to answer for a row", living.size(), top_k);
+    refuse("only {} experts are alive, but {} have to answer for each row", living.size(), top_k);
   return living;
 }
 

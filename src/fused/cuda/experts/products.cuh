@@ -206,6 +206,17 @@ struct RouterInner {
   }
 };
 
+// Calls multiply(groups, rows of an expert, first feature) for those of all tiles that this block has, each
+// `features` times.
+template <class Multiply>
+__device__ __forceinline__ void each_tile(const ExpertWork& work, int features, Multiply&& multiply) {
+  const int items = *work.tile_count * features;
+  for (int item = static_cast<int>(blockIdx.x); item < items; item += static_cast<int>(gridDim.x)) {
+    const RowTile at = work.tiles[item / features];
+    with_groups_of(at.rows, [&](auto groups) { multiply(groups, at, item % features * tile); });
+  }
+}
+
 // Rows that enter a layer of an expert.
 __device__ __forceinline__ RowsIn entering(const ExpertWork& work, int layer, int first, int count) {
   const int stride = work.layout.layers[layer].inputs;
@@ -221,13 +232,10 @@ struct Forward {
   static constexpr int bytes = product_bytes;
 
   __device__ __forceinline__ void operator()(const ExpertWork& work, char* memory) const {
-    const Layer& of = work.layout.layers[layer];
-    const int features = of.outputs / tile, items = *work.tile_count * features;
-    for (int item = static_cast<int>(blockIdx.x); item < items; item += static_cast<int>(gridDim.x))
-      with_groups_of(work.tiles[item / features].rows, [&](auto groups) {
-        multiply<decltype(groups)::count>(work, work.tiles[item / features], item % features * tile,
-                                          reinterpret_cast<float*>(memory));
-      });
+    each_tile(work, work.layout.layers[layer].outputs / tile,
+              [&](auto groups, const RowTile& at, int feature) {
+                multiply<decltype(groups)::count>(work, at, feature, reinterpret_cast<float*>(memory));
+              });
   }
 
  private:
@@ -281,13 +289,10 @@ struct Backward {
   static constexpr int bytes = product_bytes;
 
   __device__ __forceinline__ void operator()(const ExpertWork& work, char* memory) const {
-    const Layer& of = work.layout.layers[layer];
-    const int features = of.inputs / tile, items = *work.tile_count * features;
-    for (int item = static_cast<int>(blockIdx.x); item < items; item += static_cast<int>(gridDim.x))
-      with_groups_of(work.tiles[item / features].rows, [&](auto groups) {
-        multiply<decltype(groups)::count>(work, work.tiles[item / features], item % features * tile,
-                                          reinterpret_cast<float*>(memory));
-      });
+    each_tile(work, work.layout.layers[layer].inputs / tile,
+              [&](auto groups, const RowTile& at, int feature) {
+                multiply<decltype(groups)::count>(work, at, feature, reinterpret_cast<float*>(memory));
+              });
   }
 
  private:

@@ -1,6 +1,7 @@
 #include <cuda_runtime.h>
 
 #include "fused/cuda/experts/step.cuh"
+#include "kernels/early_launch.cuh"
 
 namespace stoker::fused::experts {
 namespace {
@@ -13,11 +14,8 @@ template <class Part>
 __global__ void __launch_bounds__(Part::threads, residents<Part>)
     expert_kernel(const Part part, const __grid_constant__ ExpertWork work) {
 #if __CUDA_ARCH__ >= 800
-#if __CUDA_ARCH__ >= 900
-  // The next kernel may take its place now: it waits here as well, until all before it is done.
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
+  kernels::let_next_kernel_start();
+  kernels::wait_for_kernel_before();
   extern __shared__ __align__(16) char memory[];
   if (*work.stopped != 0) return;  // the same for all: it changes at the end of an epoch alone
   part(work, memory);
@@ -32,17 +30,9 @@ struct Launcher {
 
   template <class Part>
   void operator()(const Part& part, int blocks) const {
-    cudaLaunchAttribute early;
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(static_cast<unsigned>(blocks));
-    config.blockDim = dim3(Part::threads);
-    config.dynamicSmemBytes = Part::bytes;
-    config.stream = stream;
-    config.attrs = &early;
-    config.numAttrs = work.starts_early ? 1 : 0;
-    cudaLaunchKernelEx(&config, expert_kernel<Part>, part, work);
+    const kernels::LaunchShape shape{static_cast<unsigned>(blocks), Part::threads, Part::bytes,
+                                     work.starts_early};
+    kernels::launch_kernel(expert_kernel<Part>, shape, stream, part, work);
   }
 };
 
