@@ -61,7 +61,8 @@ class TrainrunForm {
 
   Value converted() {
     const Value* pipeline = is_graph(document_) ? &document_ : document_.find("pipeline");
-    if (pipeline->get_if<Value::Map>() == nullptr || pipeline->find("nodes") == nullptr) {
+    const Value* nodes = pipeline->get_if<Value::Map>() == nullptr ? nullptr : pipeline->find("nodes");
+    if (nodes == nullptr || nodes->get_if<Value::List>() == nullptr) {
       add_error(pipeline->line(), "pipeline",
                 "the graph of nodes must stand here, or be found in a file beside a document on disk");
       return document_;

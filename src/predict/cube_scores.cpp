@@ -28,11 +28,13 @@ struct AnswerPort {
 };
 
 // The port nearest to the end of the graph with this name, one number for each pixel.
-std::optional<AnswerPort> last_port(const NodeGraph& graph, const char* name) {
+std::optional<AnswerPort> last_port(const NodeGraph& graph, const char* name, Stage stage) {
   std::optional<AnswerPort> found;
-  for (const GraphNode& node : graph.nodes)
+  for (const GraphNode& node : graph.nodes) {
+    if (!node.runs_in(stage)) continue;
     for (const nodes::Port& port : node.outputs)
       if (port.name == name && port.shape.size() == 4 && port.shape.back() == 1) found = {node.name, name};
+  }
   return found;
 }
 
@@ -47,12 +49,12 @@ struct Answers {
   }
 };
 
-Answers answers_of(const NodeGraph& graph) {
-  Answers answers{last_port(graph, "logits"), last_port(graph, "decisions"), true};
+Answers answers_of(const NodeGraph& graph, Stage stage) {
+  Answers answers{last_port(graph, "logits", stage), last_port(graph, "decisions", stage), true};
   if (answers.scores) return answers;
   answers.are_logits = false;
   for (const char* name : {"scores", "best_scores"})
-    if (!answers.scores) answers.scores = last_port(graph, name);
+    if (!answers.scores) answers.scores = last_port(graph, name, stage);
   if (!answers.scores)
     refuse("the graph has no node that scores pixels, so there is nothing to tell of them");
   return answers;
@@ -110,7 +112,7 @@ class MetricInputs {
 
   void add(const GraphValues& values) {
     for (const GraphNode& node : graph_.nodes) {
-      if (!is_measuring(node)) continue;
+      if (!is_measuring(node) || !are_there(node, values)) continue;
       for (const auto& [input, link] : node.sources) {
         const Array& value = nodes::value_at(values.at(graph_.nodes[link.node].name), link.port);
         std::vector<Array>& all = inputs_[node.name][input];
@@ -118,6 +120,13 @@ class MetricInputs {
         all.push_back(value);
       }
     }
+  }
+
+  // What it reads from may run in other stages alone.
+  bool are_there(const GraphNode& node, const GraphValues& values) const {
+    return std::ranges::all_of(node.sources, [&](const auto& source) {
+      return values.contains(graph_.nodes[source.second.node].name);
+    });
   }
 
   void measure(const nodes::States& states, Evaluation& evaluation) const {
@@ -171,8 +180,9 @@ ConfusionMatrix confusion_of(const Values& inputs) {
 }
 
 bool has_metrics_of_marks(const NodeGraph& graph) {
-  return std::ranges::any_of(graph.nodes,
-                             [](const GraphNode& node) { return node.type->name == metrics_of_marks; });
+  return std::ranges::any_of(graph.nodes, [](const GraphNode& node) {
+    return node.type->name == metrics_of_marks && node.runs_in(Stage::test);
+  });
 }
 
 }  // namespace
@@ -181,7 +191,7 @@ void score_cubes(const Model& model, const Table& table,
                  const std::function<void(std::int64_t row, const CubeScores& scores)>& take) {
   const nodes::NodeNetwork network = nodes::node_network(model.network);
   const nodes::States states = network.states(model.parameters);
-  const Answers answers = answers_of(network.graph);
+  const Answers answers = answers_of(network.graph, Stage::inference);
   const NodeGraph graph =
       part_leading_to(network.graph, [&](const GraphNode& node) { return answers.come_from(node); });
   const Dataset data = model.preparation.apply(table, DType::float32, false);
@@ -195,7 +205,7 @@ Evaluation evaluate_cubes(const Model& model, const Table& table) {
     refuse("there are no cubes to evaluate on: hold some back (test_ratio), or leave the evaluation out");
   const nodes::NodeNetwork network = nodes::node_network(model.network);
   const nodes::States states = network.states(model.parameters);
-  const Answers answers = answers_of(network.graph);
+  const Answers answers = answers_of(network.graph, Stage::test);
   MetricInputs of_nodes(network.graph);
   const std::set<std::string> read = of_nodes.sources();
   const NodeGraph graph = part_leading_to(network.graph, [&](const GraphNode& node) {
