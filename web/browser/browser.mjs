@@ -1,6 +1,7 @@
 // The browser of the tests, and a page in it that is signed in.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
 import { chromium } from 'playwright-core';
 
@@ -56,6 +57,17 @@ export async function becomes(read, expected, patience = 30_000) {
       if (Date.now() > end) throw fault;
     }
   }
+}
+
+// Nothing that axe calls serious is on the page, once what moves on it has come to rest.
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+export async function accessible(page, where) {
+  await becomes(async () => {
+    await page.evaluate(axe); // a script of its own, which the policy of the page would forbid
+    const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+    const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+    return serious.map(({ id, nodes }) => `${where}: ${id}: ${nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)).join(' | ')}`);
+  }, []);
 }
 
 // Parts of the pages beside the canvas.

@@ -1,15 +1,13 @@
 // Documents go in and out as they are, and the page is fit for everybody.
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { becomes, openPage, signIn } from './browser.mjs';
+import { accessible, becomes, openPage, signIn } from './browser.mjs';
 import { contentOf, node, saveDocument, set, trainingDocument } from './canvas.mjs';
 import { withService } from './setup.mjs';
 
 const parts = withService();
 const example = (name) => readFileSync(new URL(`../../examples/${name}`, import.meta.url), 'utf8');
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 async function downloaded(page, button) {
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: button }).click()]);
@@ -194,33 +192,26 @@ for (const theme of ['light', 'dark'])
   test(`axe finds no serious fault in the ${theme} theme`, async () => {
     const saved = await saveDocument(parts.service, trainingDocument(3, 'axe'));
     const page = await openPage(parts.browser, parts.service, { theme, token: null });
-    const faults = async (where) => {
-      // The policy of the page forbids scripts that are not the service's own, and axe is none.
-      await page.evaluate(readFileSync(axe, 'utf8'));
-      const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
-      const serious = violations.filter((each) => each.impact === 'serious' || each.impact === 'critical');
-      assert.deepEqual(serious.map((each) => `${where}: ${each.id}: ${each.nodes.slice(0, 3).map((one) => one.html.slice(0, 160)).join(' | ')}`), []);
-    };
     await page.getByLabel('Token').waitFor();
-    await faults('signing in');
+    await accessible(page, 'signing in');
     await signIn(page, parts.service.token);
     await page.getByText('An empty canvas').waitFor();
-    await faults('the empty canvas');
+    await accessible(page, 'the empty canvas');
     await page.goto(`${parts.service.url}/documents/${saved.id}`);
     await page.getByRole('button', { name: 'Run all' }).click();
     await node(page, 'evaluate').locator('.pill.ok').waitFor();
     await node(page, 'train').click();
     await set(page, 'Target column', '');
     await page.locator('.inspector').getByText('missing, and there is no default').waitFor();
-    await faults('settings with an error');
+    await accessible(page, 'settings with an error');
     for (const card of ['load', 'evaluate']) {
       await node(page, card).click();
       await page.getByRole('tab', { name: 'Preview' }).click();
       await page.locator('.inspector table').first().waitFor();
-      await faults(`preview of ${card}`);
+      await accessible(page, `preview of ${card}`);
     }
     await page.getByRole('tab', { name: 'Documents' }).click();
     await page.locator('.shelf-link').first().waitFor();
-    await faults('documents');
+    await accessible(page, 'documents');
     await page.context().close();
   });
