@@ -111,7 +111,8 @@ def look_at(stoker, document, options, out):
     best = min(found, key=lambda way: found[way]["seconds"])
     chosen = told["recommended"]
     own = ways[0] if is_solved else (chosen["device"], chosen["engine"], chosen["placement"])
-    own = own if own in found else best
+    if own not in found:
+        raise NoAdvice(f"{own} was recommended, and is refused or takes far longer than others")
     predicted = {(each["device"], "" if is_solved else each["engine"], each["placement"]): each for each in told["ways"]}
     return {
         "document": document.stem, "advice_seconds": seconds, "best": best, "recommended": own,

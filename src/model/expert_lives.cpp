@@ -397,7 +397,7 @@ std::vector<StructureEvent> edit_lives(const StructureMoment& moment, NamedArray
 std::vector<StructureEvent> edit_lives_in_place(const StructureMoment& moment, StructureHandle& state,
                                                 json& memory) {
   auto* experts = dynamic_cast<ExpertState*>(&state);
-  if (experts == nullptr) fail("the engine has not the state of experts");
+  if (experts == nullptr) fail("the engine does not hold the state of experts");
   const ExpertShape shape = expert_shape(moment.network).value();
   return ExpertEdit(moment, shape, *experts, memory).run();
 }

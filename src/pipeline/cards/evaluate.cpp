@@ -38,12 +38,12 @@ constexpr std::size_t most_columns_to_shuffle = 2'000;
 // By the first metric, which people look at first.
 void add_importance(const Model& model, const Table& table, const EvaluateSettings& settings,
                     const Notes& notes, const StopSignal& stop, Evaluation& evaluation) {
-  const Metric* metric = evaluation.metrics.empty() ? nullptr : find_metric(evaluation.metrics.front().first);
-  if (metric == nullptr) return;
   if (model.preparation.cubes() != nullptr) {
     notes(Severity::info, "importance is left out: it is that of columns, and the model reads cubes");
     return;
   }
+  const Metric* metric = evaluation.metrics.empty() ? nullptr : find_metric(evaluation.metrics.front().first);
+  if (metric == nullptr) return;
   const std::size_t columns = model.preparation.columns().size();
   if (columns > most_columns_to_shuffle) {
     notes(Severity::warning, fmt::format("importance is left out: the model reads {} columns, and the "

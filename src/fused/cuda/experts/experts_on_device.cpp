@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <deque>
 #include <map>
 #include <string>
 
@@ -81,7 +82,7 @@ struct Sleeping::Memory {
     for (int i = 0; i + 1 < work.layout.layer_count; ++i) {
       const std::int64_t values = work.layout.layers[i].depth + 1;
       if (!is_compared_by_sums(values)) continue;
-      const std::vector<float> all = signs_of_sums(values);
+      const std::vector<float>& all = brought.emplace_back(signs_of_sums(values));
       signs[static_cast<std::size_t>(i)] = floats(std::ssize(all), device, stream);
       upload(signs[static_cast<std::size_t>(i)], 0, all.data(), all.size(), stream);
     }
@@ -105,6 +106,7 @@ struct Sleeping::Memory {
   Array features, inner, scores, hesitation, chosen, shares;  // of the rows that are remembered
   Array centres, pairs, cosines, adaptation, units, squares, likeness, reordered, orders, deviations;
   std::array<Array, most_layers> signs;
+  std::deque<std::vector<float>> brought;  // what is on its way there; not needed once somebody has waited
   // Of the host.
   Array staged_pairs, seen_numbers, seen_buffers, seen_chosen, seen_shares, seen_hesitation;
 };
@@ -146,7 +148,8 @@ Sleeping::Sleeping(const EngineRequest& request, const ExpertShape& shape, const
   router_.is_training = true;
   router_.inner = pointer<float>(memory.inner);
   router_.scores = pointer<float>(memory.scores);
-  stream_.wait();  // what was brought was the constructor's own
+  stream_.wait();
+  memory.brought.clear();
 }
 
 Sleeping::~Sleeping() = default;
