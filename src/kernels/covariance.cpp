@@ -41,7 +41,9 @@ bool is_finite(const Statistics& found) {
 }
 
 [[noreturn]] void refuse_bad_pixels() {
-  refuse("some pixels have values that are not finite numbers; mask such pixels or leave them out");
+  refuse(
+      "some pixels have values that are not finite numbers (NaN or infinite); bad_pixels: leave_out goes "
+      "without such pixels");
 }
 
 // Goes through one stretch of pixels, block by block.
@@ -105,7 +107,10 @@ class CovarianceStretch {
       const float* pixel = work_.values + row * work_.columns;
       if (looks_at_values && !is_finite_pixel(pixel, work_.columns)) {
         if (bad_ == BadPixels::refuse)
-          refuse("pixel {} has a value that is not a finite number; mask such pixels or leave them out", row);
+          refuse(
+              "pixel {} has a value that is not a finite number (NaN or infinite); bad_pixels: leave_out "
+              "goes without such pixels",
+              row);
         continue;
       }
       std::memcpy(to + rows++ * work_.columns, pixel, columns_ * sizeof(float));

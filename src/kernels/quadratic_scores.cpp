@@ -52,6 +52,7 @@ class QuadraticPart {
     kernels_.pack(block);
     kernels_.project(block, matrix_, outputs_);
     score(first, rows, block.filled());
+    if (!work_.with_gradients) return;
     block.channels = work_.columns + outputs_;
     kernels_.multiply_between(block, work_.columns);
     add_products();
@@ -59,7 +60,7 @@ class QuadraticPart {
 
   float* output(std::int64_t i) { return packed_.as<float>().data() + (work_.columns + i) * stride_; }
 
-  // Turns what was projected into its gradient, and adds up the loss.
+  // Adds up the loss, and turns what was projected into its gradient.
   void score(std::int64_t first, std::int64_t rows, std::int64_t filled) {
     float scores[rows_of_quadratic_block] = {};
     for (std::int64_t i = 0; i < outputs_; ++i) {
@@ -87,6 +88,7 @@ class QuadraticPart {
       if (work_.logits != nullptr) work_.logits[first + row] = logit;
     }
     found_.loss += static_cast<double>(loss);
+    if (!work_.with_gradients) return;
     found_.of_scale += of_scale;
     found_.of_bias -= work_.scale * of_logits;
     for (std::int64_t i = 0; i < outputs_; ++i) scale_output(i, changes, filled);

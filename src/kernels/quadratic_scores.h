@@ -24,10 +24,12 @@ struct QuadraticScores {
   double bias = 0;
   double pos_weight = 1;
   float* logits = nullptr;  // [rows], where they are wanted
+  bool with_gradients = true;
 };
 
 struct QuadraticLoss {
   double loss = 0;
+  // Gradients, 0 where nobody asked for them.
   std::vector<double> of_matrix;  // [columns + 1, outputs]
   double of_scale = 0;
   double of_bias = 0;

@@ -1,6 +1,7 @@
 #include "predict/cube_scores.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -82,12 +83,30 @@ CubeScores scores_in(const GraphValues& values, const Answers& answers) {
   return found;
 }
 
-// Values of many cubes, one behind the other.
+// Back to where the pixels were; those that were left out have no score, and are not marked.
+CubeScores spread(const CubeScores& found, const std::vector<std::int64_t>& places, const Shape& image,
+                  const Answers& answers) {
+  CubeScores whole;
+  whole.scores = Array(DType::float32, image);
+  const auto scores = whole.scores.as<float>();
+  std::ranges::fill(scores, std::numeric_limits<float>::quiet_NaN());
+  for (std::size_t i = 0; i < places.size(); ++i)
+    scores[static_cast<std::size_t>(places[i])] = found.scores.as<float>()[i];
+  if (!answers.marks && !answers.are_logits) return whole;
+  whole.marks = Array(DType::uint8, image);
+  const auto marks = whole.marks.as<std::uint8_t>();
+  std::ranges::fill(marks, std::uint8_t{0});
+  for (std::size_t i = 0; i < places.size(); ++i)
+    marks[static_cast<std::size_t>(places[i])] = found.marks.as<std::uint8_t>()[i];
+  return whole;
+}
+
+// Values of the pixels of many cubes, in one image of one line.
 Array joined(const std::vector<Array>& parts) {
-  Shape shape = parts.front().shape();
-  shape[0] = 0;
-  for (const Array& part : parts) shape[0] += part.dimension(0);
-  Array whole(parts.front().type(), shape);
+  const std::int64_t channels = parts.front().shape().size() < 4 ? 1 : parts.front().shape().back();
+  std::int64_t numbers = 0;
+  for (const Array& part : parts) numbers += part.size();
+  Array whole(parts.front().type(), {1, 1, numbers / channels, channels});
   auto* to = static_cast<std::byte*>(whole.data());
   for (const Array& part : parts) {
     std::copy_n(static_cast<const std::byte*>(part.data()), part.bytes(), to);
@@ -196,8 +215,14 @@ void score_cubes(const Model& model, const Table& table,
       part_leading_to(network.graph, [&](const GraphNode& node) { return answers.come_from(node); });
   const Dataset data = model.preparation.apply(table, DType::float32, false);
   const nodes::EnteringCubes cubes(network, data);
-  for (std::int64_t row = 0; row < table.rows(); ++row)
-    take(row, scores_in(run_forward(graph, states, cubes.one(row), Stage::inference), answers));
+  const Shape of_cube = data.find(cubes_in_dataset)->row_shape();
+  for (std::int64_t row = 0; row < table.rows(); ++row) {
+    const auto left = cubes.pixels_left(row);
+    CubeScores found;
+    if (!left || !left->empty())
+      found = scores_in(run_forward(graph, states, cubes.one(row), Stage::inference), answers);
+    take(row, left ? spread(found, *left, {of_cube[0], of_cube[1]}, answers) : found);
+  }
 }
 
 Evaluation evaluate_cubes(const Model& model, const Table& table) {
@@ -216,6 +241,7 @@ Evaluation evaluate_cubes(const Model& model, const Table& table) {
   std::vector<Array> scores, marks, targets;
   for (std::int64_t row = 0; row < table.rows(); ++row) {
     const Values entering = cubes.one(row);
+    if (nodes::value_at(entering, "cube").empty()) continue;  // all its pixels are left out
     const GraphValues values = run_forward(graph, states, entering, Stage::test);
     of_nodes.add(values);
     const CubeScores found = scores_in(values, answers);
@@ -223,6 +249,7 @@ Evaluation evaluate_cubes(const Model& model, const Table& table) {
     if (!found.marks.empty()) marks.push_back(found.marks);
     targets.push_back(nodes::value_at(entering, "mask"));
   }
+  if (targets.empty()) refuse("no pixel of the cubes to evaluate on has finite values");
   Evaluation evaluation;
   evaluation.task = model.preparation.task();
   evaluation.target = model.preparation.target_column();

@@ -109,6 +109,30 @@ TEST(FusedChain, IsNotTakenWhereMoreIsTrained) {
   EXPECT_TRUE(find_fused_chain(graph, states, [](std::string_view node) { return node == "logit"; }));
 }
 
+// A loss that counts in validation alone stands beside the pixels.
+TEST(FusedChain, HeedsTheStagesOfLosses) {
+  std::string text = spectral_stress;
+  const std::string loss = "type: OrthogonalityLoss";
+  const std::size_t place = text.find(loss);
+  ASSERT_NE(place, std::string::npos);
+  const NodeGraph graph = graph_of(text.insert(place, "stages: [val], "));
+  const States states = learn_states(graph, three_batches, {}).states;
+  const IsTrained is_trained = [](std::string_view node) { return node == "first" || node == "logit"; };
+  const Values entering = some_cubes(1);
+  std::map<Stage, double> totals;
+  for (const Stage stage : {Stage::train, Stage::val}) {
+    const auto chain = find_fused_chain(graph, states, is_trained, stage);
+    ASSERT_TRUE(chain.has_value());
+    const FusedStep found = run_fused_chain(graph, *chain, states, entering, is_trained, stage);
+    const GraphValues values = run_forward(graph, states, entering, stage);
+    totals[stage] = total_loss(graph, values);
+    EXPECT_NEAR(found.loss, totals[stage], 1e-5);
+    EXPECT_EQ(found.losses.size(), losses_among(graph, values).size());
+    EXPECT_EQ(found.gradients.empty(), stage == Stage::val);
+  }
+  EXPECT_NE(totals[Stage::train], totals[Stage::val]);
+}
+
 TEST(NodeGraph, RunsLossesAndMetricsInTheirStagesAlone) {
   const NodeGraph graph = graph_of(spectral_stress);
   const States states = learn_states(graph, three_batches, {}).states;

@@ -1,132 +1,20 @@
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <memory>
 
-#include "base/random.h"
-#include "data/cubes.h"
-#include "expect_error.h"
-#include "listeners.h"
+#include "graphs_of_cubes.h"
 #include "model/nodes/fused_chain.h"
 #include "model/nodes/node_network.h"
 #include "predict/cube_scores.h"
 #include "predict/evaluate.h"
-#include "tables.h"
 #include "train/engines.h"
-#include "train/fit.h"
 #include "train/fit_network.h"
 
 // Graphs of nodes over cubes, trained as any model: statistics, gradients, what is kept and what is refused.
-namespace stoker {
+namespace stoker::test {
 namespace {
 
-using test::RecordingListener;
 using testing::AllOf;
 using testing::HasSubstr;
-
-constexpr const char* detector = R"(
-nodes:
-- { name: data, type: CubeDataNode }
-- { name: scale, type: MinMaxNormalizer }
-- { name: pca, type: TrainablePCA, settings: { n_components: 3 } }
-- { name: rx, type: RXGlobal }
-- { name: logit, type: ScoreToLogit }
-- { name: decide, type: BinaryDecider }
-- { name: bce, type: AnomalyBCEWithLogits }
-- { name: straight, type: OrthogonalityLoss, settings: { weight: 0.1 } }
-- { name: metrics, type: AnomalyDetectionMetrics }
-connections:
-- { source: data.cube, target: scale.data }
-- { source: scale.normalized, target: pca.data }
-- { source: pca.projected, target: rx.data }
-- { source: rx.scores, target: logit.scores }
-- { source: logit.logits, target: decide.logits }
-- { source: logit.logits, target: bce.predictions }
-- { source: data.mask, target: bce.targets }
-- { source: pca.components, target: straight.components }
-- { source: decide.decisions, target: metrics.decisions }
-- { source: data.mask, target: metrics.targets }
-- { source: logit.logits, target: metrics.logits }
-unfrozen: [pca, logit]
-)";
-
-// Channels move together with the brightness; in a marked pixel one of them is off.
-Table some_cubes(std::int64_t count, std::int64_t channels = 6, bool has_masks = true) {
-  constexpr std::int64_t side = 8;
-  auto cubes = std::make_shared<Cubes>();
-  cubes->values = Array(DType::float32, {count, side, side, channels});
-  cubes->masks = Array(DType::uint8, {count, side, side});
-  const RandomKey key = random_key(7, Purpose::sample, 0);
-  std::uint32_t draw = 0;
-  for (std::int64_t pixel = 0; pixel < count * side * side; ++pixel) {
-    const bool is_marked = uniform(key, draw++) < 0.1;
-    const double bright = normal(key, draw++);
-    cubes->masks.as<std::uint8_t>()[static_cast<std::size_t>(pixel)] = is_marked ? 1 : 0;
-    for (std::int64_t i = 0; i < channels; ++i)
-      cubes->values.as<float>()[static_cast<std::size_t>(pixel * channels + i)] =
-          static_cast<float>(5 + bright * (1 + 0.2 * static_cast<double>(i)) + 0.3 * normal(key, draw++) +
-                             (is_marked && i == 2 ? 2 : 0));
-  }
-  for (std::int64_t i = 0; i < count; ++i) cubes->names.push_back("cube_" + std::to_string(i));
-  for (std::int64_t i = 0; i < channels; ++i) cubes->wavelengths.push_back(450 + 50 * static_cast<double>(i));
-  if (!has_masks) cubes->masks = Array();
-  find_facts(*cubes);
-  for (CubeFacts& facts : cubes->facts) facts.has_mask = has_masks;
-  return table_of_cubes(cubes);
-}
-
-ModelSpec spec_of_graph(const std::string& text) {
-  config::Diagnostics diagnostics("");
-  ModelSpec spec{"node_graph",
-                 checked_settings(family_named("node_graph"), config::parse_document(text, "graph.yaml"), "",
-                                  diagnostics),
-                 {}};
-  diagnostics.refuse_if_any();
-  spec.training.epochs = 4;
-  spec.training.batch_size = 4;
-  spec.training.learning_rate = 0.01;
-  spec.training.optimizer = Optimizer::adam;
-  return spec;
-}
-
-FitRequest request_for_cubes(const Table& table, ModelSpec spec) {
-  FitRequest request = test::request_for(table, std::move(spec));
-  request.preparation.target_column = "mask";
-  return request;
-}
-
-FitResult fitted_to_cubes(const Table& table, ModelSpec spec) {
-  RecordingListener listener;
-  return fit(request_for_cubes(table, std::move(spec)), listener, StopSignal{});
-}
-
-std::string refusal_of(const FitRequest& request) {
-  RecordingListener listener;
-  return test::error_of(ExitCode::wrong_request, [&] { fit(request, listener, StopSignal{}); });
-}
-
-std::string refusal_of_graph(const std::string& text) {
-  return test::error_of(ExitCode::wrong_request, [&] { spec_of_graph(text); });
-}
-
-std::string replaced(std::string text, const std::string& part, const std::string& other) {
-  const std::size_t place = text.find(part);
-  EXPECT_NE(place, std::string::npos) << part;
-  return text.replace(place, part.size(), other);
-}
-
-void expect_equal(const NamedArrays& one, const NamedArrays& other) {
-  ASSERT_EQ(one.size(), other.size());
-  for (const NamedArray& each : one) {
-    const Array& array = find_array(other, each.name);
-    ASSERT_EQ(array.shape(), each.array.shape()) << each.name;
-    EXPECT_EQ(std::memcmp(array.data(), each.array.data(), array.bytes()), 0) << each.name;
-  }
-}
-
-bool are_equal(const Array& one, const Array& other) {
-  return std::memcmp(one.data(), other.data(), one.bytes()) == 0;
-}
 
 TEST(NodeGraphTraining, LearnsStatisticsAndThenTheNodesThatAreUnfrozen) {
   const Table table = some_cubes(10);
@@ -230,7 +118,7 @@ TEST(NodeGraphTraining, GoesOnExactlyWhereItStopped) {
     // It stops after the first epoch.
     StopSignal stop;
     StoppingAtOnce interrupting(stop);
-    test::error_of(ExitCode::interrupted, [&] { fit(request, interrupting, stop); });
+    error_of(ExitCode::interrupted, [&] { fit(request, interrupting, stop); });
     request.resume = true;
     const FitResult resumed = fit(request, listener, StopSignal{});
     expect_equal(resumed.model.parameters, whole.model.parameters);
@@ -249,13 +137,13 @@ TEST(NodeGraphTraining, HasAllOfItselfInItsState) {
   const PreparedData data =
       prepare(table, nullptr, wanted.preparation, form_of(family_of(spec), spec.settings), no_notes());
   const EngineRequest request = engine_request(spec, data, Device::cpu(), wanted.config);
-  const EngineMaker& maker = choose_engine(engines(), EngineChoice::automatic, std::nullopt, request);
+  const EngineMaker& chosen = choose_engine(engines(), EngineChoice::automatic, std::nullopt, request);
   const std::vector<float> rates{0.01F, 0.02F, 0.03F, 0.02F, 0.01F, 0.02F, 0.01F, 0.005F};
-  const auto whole = maker.make(request);
+  const auto whole = chosen.make(request);
   const ChunkResult at_once = whole->run({0, rates});
-  const auto first = maker.make(request);
+  const auto first = chosen.make(request);
   first->run({0, {rates.begin(), rates.begin() + 3}});
-  const auto second = maker.make(request);
+  const auto second = chosen.make(request);
   second->restore(first->state());
   const ChunkResult rest = second->run({3, {rates.begin() + 3, rates.end()}});
   expect_equal(second->state(), whole->state());
@@ -392,7 +280,7 @@ TEST(NodeGraphTraining, RefusesWhatTheCubesDoNotAllow) {
   const Table unmarked = some_cubes(6, 6, false);
   EXPECT_THAT(refusal_of(request_for_cubes(unmarked, spec_of_graph(detector))), HasSubstr("come without"));
   const Model model = fitted_to_cubes(table, spec_of_graph(detector)).model;
-  EXPECT_THAT(test::error_of(ExitCode::wrong_request, [&] { evaluate(model, some_cubes(2, 5)); }),
+  EXPECT_THAT(error_of(ExitCode::wrong_request, [&] { evaluate(model, some_cubes(2, 5)); }),
               AllOf(HasSubstr("6 channels"), HasSubstr("5 channels")));
 }
 
@@ -413,4 +301,4 @@ TEST(NodeGraphTraining, RefusesASingularCovariance) {
 }
 
 }  // namespace
-}  // namespace stoker
+}  // namespace stoker::test

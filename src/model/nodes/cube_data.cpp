@@ -1,17 +1,10 @@
+#include "model/nodes/cube_data.h"
+
 #include "model/nodes/nodes.h"
 #include "model/nodes/wavelengths.h"
 
 namespace stoker::nodes {
 namespace {
-
-struct CubeDataSettings {
-  std::vector<std::int64_t> normal_class_ids{0};
-};
-
-config::Fields fields(CubeDataSettings& s) {
-  return {
-      config::field("normal_class_ids", s.normal_class_ids, "Classes of a mask whose pixels are not marked")};
-}
 
 // Where cubes enter the graph; what they are is told to whoever reads it. Its inputs are what enters.
 class CubeData final : public NodeWith<CubeDataSettings> {
@@ -27,6 +20,12 @@ class CubeData final : public NodeWith<CubeDataSettings> {
 };
 
 }  // namespace
+
+config::Fields fields(CubeDataSettings& s) {
+  return {
+      config::field("normal_class_ids", s.normal_class_ids, "Classes of a mask whose pixels are not marked")
+          .within(0, 255)};
+}
 
 NodeType cube_data() {
   return type_of<CubeData>("CubeDataNode", NodeKind::data,

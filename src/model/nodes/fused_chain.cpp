@@ -48,22 +48,24 @@ std::optional<Homogeneous> root_of(const NamedArrays& state) {
   return result;
 }
 
-bool can_be_trained_so(const NodeGraph& graph, const FusedChain& chain, const IsTrained& is_trained,
-                       const States& states) {
+bool can_run_so(const NodeGraph& graph, const FusedChain& chain, const IsTrained& is_trained,
+                const States& states, Stage stage) {
+  const bool is_training = stage == Stage::train;
   for (const std::size_t place : chain.affine) {
     const GraphNode& node = graph.nodes[place];
     const auto affine = node.node->affine(states.at(node.name));
-    if (!affine || !node.node->is_affine_in_training() || !node.runs_in(Stage::train)) return false;
-    if (is_trained(node.name) && !node.node->trainable().empty() &&
+    if (!affine || !node.runs_in(stage)) return false;
+    if (is_training && !node.node->is_affine_in_training()) return false;
+    if (is_training && is_trained(node.name) && !node.node->trainable().empty() &&
         !node.node->affine_gradient(states.at(node.name), *affine))
       return false;
   }
   const GraphNode& detector = graph.nodes[chain.detector];
-  if (is_trained(detector.name) || !detector.runs_in(Stage::train) ||
-      !graph.nodes[chain.logit].runs_in(Stage::train) || !root_of(states.at(detector.name)))
+  if ((is_training && is_trained(detector.name)) || !detector.runs_in(stage) ||
+      !graph.nodes[chain.logit].runs_in(stage) || !root_of(states.at(detector.name)))
     return false;
   return std::ranges::all_of(graph.nodes, [&](const GraphNode& node) {
-    return !node.node->is_loss() || !node.runs_in(Stage::train) || &node == &graph.nodes[chain.loss] ||
+    return !node.node->is_loss() || !node.runs_in(stage) || &node == &graph.nodes[chain.loss] ||
            is_beside_pixels(chain, node);
   });
 }
@@ -102,7 +104,7 @@ void add(const kernels::QuadraticLoss& more, kernels::QuadraticLoss& sum) {
 
 // Losses beside the pixels, from a batch without any.
 FusedStep beside_pixels(const NodeGraph& graph, const States& states, const Values& entering,
-                        const IsTrained& is_trained) {
+                        const IsTrained& is_trained, Stage stage) {
   Values none = entering;
   for (const char* port : {"cube", "mask"}) {
     const Array& value = value_at(entering, port);
@@ -110,18 +112,19 @@ FusedStep beside_pixels(const NodeGraph& graph, const States& states, const Valu
     shape[0] = 0;
     none[port] = Array(value.type(), std::move(shape));
   }
-  const GraphValues values = run_forward(graph, states, none, Stage::train);
-  return {total_loss(graph, values), run_backward(graph, states, values, is_trained),
-          losses_among(graph, values)};
+  const GraphValues values = run_forward(graph, states, none, stage);
+  FusedStep step{total_loss(graph, values), {}, losses_among(graph, values)};
+  if (stage == Stage::train) step.gradients = run_backward(graph, states, values, is_trained);
+  return step;
 }
 
 }  // namespace
 
 std::optional<FusedChain> find_fused_chain(const NodeGraph& graph, const States& states,
-                                           const IsTrained& is_trained) {
+                                           const IsTrained& is_trained, Stage stage) {
   for (std::size_t place = 0; place < graph.nodes.size(); ++place) {
     const GraphNode& loss = graph.nodes[place];
-    if (loss.type->name != "AnomalyBCEWithLogits" || !loss.runs_in(Stage::train)) continue;
+    if (loss.type->name != "AnomalyBCEWithLogits" || !loss.runs_in(stage)) continue;
     FusedChain chain;
     chain.loss = place;
     const auto logit = source_of_type(graph, loss, "predictions", "ScoreToLogit", "logits");
@@ -140,22 +143,21 @@ std::optional<FusedChain> find_fused_chain(const NodeGraph& graph, const States&
       link = node.sources.at(node.inputs[0].name);
       if (link.node == *data && link.port != "cube") return std::nullopt;
     }
-    if (!can_be_trained_so(graph, chain, is_trained, states)) return std::nullopt;
+    if (!can_run_so(graph, chain, is_trained, states, stage)) return std::nullopt;
     return chain;
   }
   return std::nullopt;
 }
 
 FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const States& states,
-                          std::span<const Values> parts, const IsTrained& is_trained) {
+                          std::span<const Values> parts, const IsTrained& is_trained, Stage stage) {
   std::vector<Values> entering;
-  for (const Values& part : parts)
-    entering.push_back(values_of_data(graph.nodes[chain.data], part, Stage::train));
+  for (const Values& part : parts) entering.push_back(values_of_data(graph.nodes[chain.data], part, stage));
   const Array& cube = value_at(entering.front(), "cube");
   const std::int64_t columns = channels_in(cube);
   std::int64_t rows = 0;
   for (const Values& part : entering) rows += pixels_in(value_at(part, "cube"));
-  FusedStep step = beside_pixels(graph, states, parts.front(), is_trained);
+  FusedStep step = beside_pixels(graph, states, parts.front(), is_trained, stage);
   if (rows == 0) return step;
   const auto state_of_node = [&](std::size_t place) -> const NamedArrays& {
     return states.at(graph.nodes[place].name);
@@ -185,6 +187,7 @@ FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const
   work.scale = number_in(find_array(state_of_node(chain.logit), "scale"));
   work.bias = number_in(find_array(state_of_node(chain.logit), "bias"));
   work.pos_weight = bce.pos_weight.value_or(1.0);
+  work.with_gradients = stage == Stage::train;
   std::vector<kernels::QuadraticLoss> losses(entering.size());
   share_among_cores(std::ssize(entering), [&](std::int64_t number) {
     const Values& part = entering[static_cast<std::size_t>(number)];
@@ -200,6 +203,7 @@ FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const
   const double factor = bce.weight / (bce.reduction == Reduction::mean ? static_cast<double>(rows) : 1);
   step.loss += factor * found.loss;
   step.losses[graph.nodes[chain.loss].name] = factor * found.loss;
+  if (stage != Stage::train) return step;
   if (is_trained(graph.nodes[chain.logit].name))
     add_state(step.gradients, graph.nodes[chain.logit].name,
               {{"scale", one_number(factor * found.of_scale)}, {"bias", one_number(factor * found.of_bias)}});

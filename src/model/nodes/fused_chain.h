@@ -4,9 +4,9 @@
 
 #include "model/nodes/node_graph.h"
 
-// Training of a chain of affine nodes with RX, a logit and cross-entropy behind it, in one pass over the
-// pixels of a batch: the chain and the root of RX's matrix are one matrix, whose gradient tells those of all
-// nodes.
+// A chain of affine nodes with RX, a logit and cross-entropy behind it, trained or measured in
+// one pass over the pixels of a batch: the chain and the root of RX's matrix are one matrix, whose gradient
+// tells those of all nodes.
 namespace stoker::nodes {
 
 // Places in the graph.
@@ -22,20 +22,22 @@ using IsTrained = std::function<bool(std::string_view node)>;
 
 // None where the graph is another, or asks for more: a detector that is trained, other losses over pixels.
 std::optional<FusedChain> find_fused_chain(const NodeGraph& graph, const States& states,
-                                           const IsTrained& is_trained);
+                                           const IsTrained& is_trained, Stage stage = Stage::train);
 
 struct FusedStep {
   double loss = 0;                                         // of all losses
   States gradients;                                        // as run_backward() gives them
   std::map<std::string, double, std::less<>> losses = {};  // of each loss, by its node
 };
-// What run_forward(), total_loss() and run_backward() give for a training batch, within rounding.
-// The batch may come in parts, each with some of its cubes.
+// What run_forward() and total_loss() give for a batch, and run_backward() in training, within rounding.
+// The batch may come in parts, each with some of its cubes. The chain must be of this stage.
 FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const States& states,
-                          std::span<const Values> parts, const IsTrained& is_trained);
+                          std::span<const Values> parts, const IsTrained& is_trained,
+                          Stage stage = Stage::train);
 inline FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const States& states,
-                                 const Values& entering, const IsTrained& is_trained) {
-  return run_fused_chain(graph, chain, states, std::span(&entering, 1), is_trained);
+                                 const Values& entering, const IsTrained& is_trained,
+                                 Stage stage = Stage::train) {
+  return run_fused_chain(graph, chain, states, std::span(&entering, 1), is_trained, stage);
 }
 
 }  // namespace stoker::nodes

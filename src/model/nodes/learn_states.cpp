@@ -157,7 +157,10 @@ class StateLearner {
   bool may_be_used(std::span<const float> pixel, std::int64_t number) const {
     if (std::ranges::all_of(pixel, [](float each) { return std::isfinite(each); })) return true;
     if (options_.bad_pixels == kernels::BadPixels::refuse)
-      refuse("pixel {} has a value that is not a finite number; mask such pixels or leave them out", number);
+      refuse(
+          "pixel {} has a value that is not a finite number (NaN or infinite); bad_pixels: leave_out goes "
+          "without such pixels",
+          number);
     return false;
   }
 

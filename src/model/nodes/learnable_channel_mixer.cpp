@@ -105,6 +105,7 @@ class LearnableChannelMixer final : public NodeWith<MixerSettings> {
     return state;
   }
 
+  bool looks_at_images() const override { return settings_.normalize_output; }
   Values forward(const Pass& pass) const override {
     const Array& data = value_at(pass.inputs, "data");
     std::vector<PixelMatrix> layers = layers_of(data, pass.state);

@@ -56,6 +56,7 @@ class MinMaxNormalizer final : public NodeWith<MinMaxSettings> {
     return affine_of_channels(factors, offset);
   }
 
+  bool looks_at_images() const override { return !settings_.use_running_stats; }
   Values forward(const Pass& pass) const override {
     const Array& data = value_at(pass.inputs, "data");
     Array result = with_channels(data, channels_in(data));

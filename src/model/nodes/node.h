@@ -117,6 +117,8 @@ class Node {
   virtual Values forward(const Pass& pass) const = 0;
   virtual Gradients backward(const PassBack& pass) const;  // refuses unless a node has one
 
+  // What it makes of a pixel depends on the other pixels of the image.
+  virtual bool looks_at_images() const { return false; }
   // Its output `loss` is part of what is trained.
   virtual bool is_loss() const { return false; }
   // Before an epoch, counted from 0: what changes with time.

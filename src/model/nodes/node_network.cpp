@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <iterator>
 
 #include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "base/random.h"
 #include "data/cube_rows.h"
+#include "model/nodes/cube_data.h"
 #include "model/nodes/pixels.h"
 
 namespace stoker::nodes {
@@ -78,14 +81,10 @@ void refuse_misfits(const config::Diagnostics& diagnostics) {
 
 std::vector<std::int64_t> normal_classes_of(const NodeGraph& graph) {
   std::vector<std::int64_t> classes;
-  for (const GraphNode& node : graph.nodes) {
-    if (node.type->kind != NodeKind::data) continue;
-    const config::Value* given = node.settings.find("normal_class_ids");
-    const auto* list = given == nullptr ? nullptr : given->get_if<config::Value::List>();
-    if (list == nullptr) continue;
-    for (const config::Value& each : *list)
-      if (const auto* number = each.get_if<std::int64_t>()) classes.push_back(*number);
-  }
+  for (const GraphNode& node : graph.nodes)
+    if (node.type->kind == NodeKind::data)
+      std::ranges::copy(settings_from<CubeDataSettings>(node.settings).normal_class_ids,
+                        std::back_inserter(classes));
   return classes;
 }
 
@@ -94,6 +93,35 @@ config::Value as_document(const NodeGraphSettings& settings) {
   document.set("nodes", config::Value(config::Value::List(settings.nodes)));
   document.set("connections", config::Value(config::Value::List(settings.connections)));
   return document;
+}
+
+// The pixels at these places alone.
+Array chosen_pixels(const Array& image, std::span<const std::int64_t> places) {
+  Shape shape = image.shape();
+  const std::int64_t of_pixel = shape.back() * static_cast<std::int64_t>(size_of(image.type()));
+  if (places.empty()) {
+    shape[0] = 0;
+    return Array(image.type(), std::move(shape));
+  }
+  Array chosen(image.type(), {1, 1, std::ssize(places), shape.back()});
+  auto* to = static_cast<std::byte*>(chosen.data());
+  const auto* from = static_cast<const std::byte*>(image.data());
+  for (const std::int64_t place : places) to = std::copy_n(from + place * of_pixel, of_pixel, to);
+  return chosen;
+}
+
+// The pixels of all, in one image of one line.
+Array in_one_image(std::span<const Values> parts, const std::string& port) {
+  std::int64_t pixels = 0;
+  for (const Values& part : parts) pixels += pixels_in(value_at(part, port));
+  const Array& first = value_at(parts.front(), port);
+  Array joined(first.type(), {pixels == 0 ? 0 : 1, 1, pixels, channels_in(first)});
+  auto* to = static_cast<std::byte*>(joined.data());
+  for (const Values& part : parts) {
+    const Array& value = value_at(part, port);
+    to = std::copy_n(static_cast<const std::byte*>(value.data()), value.bytes(), to);
+  }
+  return joined;
 }
 
 const DatasetArray& array_called(const Dataset& data, const char* name) {
@@ -118,7 +146,7 @@ config::Fields fields(NodeGraphSettings& s) {
               .needs_no("metric_nodes", "every metric node of the graph is computed"),
           config::field("bad_pixels", s.bad_pixels,
                         "Pixels with a value that is not a finite number: refuse the cubes, or leave such "
-                        "pixels out of the statistics"),
+                        "pixels out of the statistics, the losses and the metrics"),
           config::field("channel_wavelengths", s.wavelengths,
                         "Of the channels, in nm; empty: those of the cubes that are trained on")};
 }
@@ -215,14 +243,36 @@ void EnteringCubes::add_marks(std::int64_t row, std::span<std::uint8_t> marks) c
   const Array mask = cube_at(*masks_, row);
   std::array<std::uint8_t, 256> is_marked{};
   is_marked.fill(1);
-  if (network_.normal_classes.empty()) is_marked[0] = 0;
-  for (const std::int64_t each : network_.normal_classes)
-    if (each >= 0 && each < std::ssize(is_marked)) is_marked[static_cast<std::size_t>(each)] = 0;
+  for (const std::int64_t each : network_.normal_classes) is_marked[static_cast<std::size_t>(each)] = 0;
   const auto classes = mask.as<std::uint8_t>();
   for (std::size_t i = 0; i < classes.size(); ++i) marks[i] = is_marked[classes[i]];
 }
 
+std::optional<std::vector<std::int64_t>> EnteringCubes::pixels_left(std::int64_t row) const {
+  if (network_.bad_pixels == kernels::BadPixels::refuse) return std::nullopt;
+  const Array cube = cube_at(cubes_, row);
+  const auto channels = static_cast<std::size_t>(channels_in(cube));
+  std::vector<std::int64_t> left;
+  left.reserve(static_cast<std::size_t>(pixels_in(cube)));
+  for (std::int64_t pixel = 0; pixel < pixels_in(cube); ++pixel)
+    if (std::ranges::all_of(cube.as<float>().subspan(static_cast<std::size_t>(pixel) * channels, channels),
+                            [](float each) { return std::isfinite(each); }))
+      left.push_back(pixel);
+  if (std::ssize(left) == pixels_in(cube)) return std::nullopt;
+  return left;
+}
+
 Values EnteringCubes::one(std::int64_t row) const {
+  Values values = whole(row);
+  const auto left = pixels_left(row);
+  if (!left) return values;
+  for (const char* port : {"cube", "mask"})
+    if (const auto found = values.find(port); found != values.end())
+      found->second = chosen_pixels(found->second, *left);
+  return values;
+}
+
+Values EnteringCubes::whole(std::int64_t row) const {
   Values values{{"cube", cube_at(cubes_, row)}};
   if (masks_ != nullptr) {
     Array marks = with_channels(values["cube"], 1, DType::uint8);
@@ -234,6 +284,17 @@ Values EnteringCubes::one(std::int64_t row) const {
 }
 
 Values EnteringCubes::together(std::span<const std::int64_t> rows) const {
+  if (network_.bad_pixels == kernels::BadPixels::leave_out) {
+    std::vector<Values> parts(rows.size());
+    share_among_cores(std::ssize(rows), [&](std::int64_t i) {
+      const auto place = static_cast<std::size_t>(i);
+      parts[place] = one(rows[place]);
+    });
+    Values entering = parts.front();
+    for (const char* port : {"cube", "mask"})
+      if (entering.contains(port)) entering[port] = in_one_image(parts, port);
+    return entering;
+  }
   Shape shape = cubes_.row_shape();
   shape.insert(shape.begin(), std::ssize(rows));
   Array cubes(DType::float32, shape);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,7 +42,7 @@ struct NodeNetwork {
   NodeGraph graph;
   std::vector<NodeArray> arrays;
   std::vector<std::string> unfrozen;
-  std::vector<std::int64_t> normal_classes;  // of masks; none: 0 alone
+  std::vector<std::int64_t> normal_classes;  // of masks
   std::vector<double> wavelengths;
   kernels::BadPixels bad_pixels = kernels::BadPixels::refuse;
 
@@ -60,14 +61,19 @@ NodeNetwork node_network(const Network& network);
 NodeGraph part_leading_to(const NodeGraph& graph,
                           const std::function<bool(const GraphNode& node)>& is_wanted);
 
-// What enters a graph of the rows of a dataset. It looks at both, which must outlive it.
+// What enters a graph of the rows of a dataset. It looks at both, which must outlive it. Where bad pixels are
+// left out, those that are left of a cube come as an image of one line.
 class EnteringCubes {
  public:
   EnteringCubes(const NodeNetwork& network, const Dataset& data);
-  Values one(std::int64_t row) const;                         // the cube is not copied
-  Values together(std::span<const std::int64_t> rows) const;  // one behind the other
+  Values one(std::int64_t row) const;  // the cube is not copied, unless pixels are left out
+  // One behind the other; where bad pixels are left out, as a single image.
+  Values together(std::span<const std::int64_t> rows) const;
+  // Places of the pixels that are left of a cube; none where all are.
+  std::optional<std::vector<std::int64_t>> pixels_left(std::int64_t row) const;
 
  private:
+  Values whole(std::int64_t row) const;
   void add_marks(std::int64_t row, std::span<std::uint8_t> marks) const;
 
   const NodeNetwork& network_;

@@ -33,6 +33,7 @@ class QuantileBinaryDecider final : public NodeWith<QuantileSettings> {
     by_channel();
     return {{"decisions", DType::uint8, connected[0].shape, "1 from the quantile of the image on"}};
   }
+  bool looks_at_images() const override { return true; }
   Values forward(const Pass& pass) const override {
     const Array& logits = value_at(pass.inputs, "logits");
     const std::int64_t channels = channels_in(logits);

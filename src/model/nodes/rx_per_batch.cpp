@@ -26,6 +26,7 @@ class RxPerBatch final : public NodeWith<RxPerBatchSettings> {
         scores_behind(connected[0], "Squared Mahalanobis distance of each pixel from those of its image")};
   }
 
+  bool looks_at_images() const override { return true; }
   Values forward(const Pass& pass) const override {
     const Array& data = value_at(pass.inputs, "data");
     const std::int64_t channels = channels_in(data);

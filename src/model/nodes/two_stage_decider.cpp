@@ -42,6 +42,7 @@ class TwoStageBinaryDecider final : public NodeWith<TwoStageSettings> {
     return {{"decisions", DType::uint8, with_last(connected[0].shape, 1),
              "Marks, in images whose score reaches the threshold"}};
   }
+  bool looks_at_images() const override { return true; }
   Values forward(const Pass& pass) const override {
     const Array& logits = value_at(pass.inputs, "logits");
     const std::int64_t images = logits.dimension(0);

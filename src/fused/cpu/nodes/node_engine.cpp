@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "engine/request_check.h"
 #include "fused/cpu/layout.h"
@@ -26,6 +28,26 @@ Slices whole_batch(const EngineRequest& request) {
           .most_benches = 1};
 }
 
+nodes::NodeGraph part_with_losses(const nodes::NodeGraph& graph, nodes::Stage stage) {
+  return nodes::part_leading_to(
+      graph, [&](const nodes::GraphNode& node) { return node.node->is_loss() && node.runs_in(stage); });
+}
+
+// Where pixels are left out, a batch is one image of those that are left.
+std::string problem_of_images(const EngineRequest& request) {
+  if (request.batch_size == 1) return "";
+  const nodes::NodeNetwork network = nodes::node_network(request.network);
+  if (network.bad_pixels == kernels::BadPixels::refuse) return "";
+  for (const nodes::Stage stage : {nodes::Stage::train, nodes::Stage::val})
+    for (const nodes::GraphNode& node : part_with_losses(network.graph, stage).nodes)
+      if (node.node->looks_at_images())
+        return fmt::format(
+            "bad_pixels: leave_out makes one image of a batch, but {} looks at each image by itself; set "
+            "batch_size: 1",
+            node.name);
+  return "";
+}
+
 bool are_moments_of(const std::string& prefix) {
   return prefix == "first_moment." || prefix == "second_moment.";
 }
@@ -39,6 +61,7 @@ std::string node_refusal(const EngineRequest& request) {
   if (request.order.ranks != 1 || request.collective != nullptr) return "it trains in a single process";
   if (!request.unfrozen.empty()) return "which nodes are trained is a setting of the model";
   if (request.training.find(Role::weights) != nullptr) return "all cubes count the same";
+  if (const std::string problem = problem_of_images(request); !problem.empty()) return problem;
   return request_problem(request);
 }
 
@@ -71,10 +94,8 @@ NodeEngine::NodeEngine(const EngineRequest& request, NodeLayout layout, const Ke
 
 NodeEngine::Passage NodeEngine::passage(nodes::Stage stage) const {
   Passage made;
-  made.graph = nodes::part_leading_to(layout_.network.graph, [&](const nodes::GraphNode& node) {
-    return node.node->is_loss() && node.runs_in(stage);
-  });
-  made.chain = nodes::find_fused_chain(made.graph, states(), is_trained_);
+  made.graph = part_with_losses(layout_.network.graph, stage);
+  made.chain = nodes::find_fused_chain(made.graph, states(), is_trained_, stage);
   return made;
 }
 
@@ -149,8 +170,13 @@ nodes::FusedStep NodeEngine::pass(const Passage& way, const nodes::EnteringCubes
   if (way.graph.nodes.empty()) return {};
   if (way.chain) {
     std::vector<nodes::Values> parts;
-    for (const std::int64_t row : rows) parts.push_back(cubes.one(row));
-    return run_fused_chain(way.graph, *way.chain, all, parts, is_trained_);
+    for (const std::int64_t row : rows) {
+      nodes::Values part = cubes.one(row);
+      if (!parts.empty() && nodes::value_at(part, "cube").empty()) continue;  // all its pixels are left out
+      if (!parts.empty() && nodes::value_at(parts.back(), "cube").empty()) parts.pop_back();
+      parts.push_back(std::move(part));
+    }
+    return run_fused_chain(way.graph, *way.chain, all, parts, is_trained_, stage);
   }
   const nodes::GraphValues values = run_forward(way.graph, all, cubes.together(rows), stage);
   nodes::FusedStep step{total_loss(way.graph, values), {}, losses_among(way.graph, values)};
