@@ -54,9 +54,9 @@ std::string as_text(const ValidateOptions& options, const SweepDocument& sweep) 
 
 // A document with searched settings is one for stoker sweep.
 std::optional<SweepDocument> sweep_in(const ValidateOptions& options) {
-  config::Value value = config::load_document(options.document);
-  for (const std::string& assignment : options.assignments)
-    if (!is_seed_form(value)) config::set_path(value, assignment);
+  config::Diagnostics diagnostics(options.document);
+  config::Value value = in_todays_form(
+      load_with(options.assignments, options.document, card_types(), diagnostics), card_types(), diagnostics);
   if (take_space_out(value).empty()) return std::nullopt;
   return load_sweep(options.document, options.assignments);
 }

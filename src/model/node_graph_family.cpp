@@ -51,14 +51,12 @@ void check_node_graph(const config::Value& values, const std::string& path, cons
                       config::Diagnostics& diagnostics) {
   const auto settings = settings_as<NodeGraphSettings>(values);
   const config::Value& from = written != nullptr && written->find("nodes") != nullptr ? *written : values;
-  config::Diagnostics own("");  // where others were found, those of the graph are told beside them
-  config::Diagnostics& found = diagnostics.empty() ? diagnostics : own;
+  const std::size_t faults = diagnostics.found().size();
   nodes::CubeShape cubes;
   cubes.wavelengths = settings.wavelengths;
   if (!cubes.wavelengths.empty()) cubes.channels = std::ssize(cubes.wavelengths);
-  const NodeGraph graph = nodes::read_node_graph(from, cubes, path, found);
-  for (const config::Diagnostic& each : own.found()) diagnostics.add(each.line, each.path, each.message);
-  if (found.empty())
+  const NodeGraph graph = nodes::read_node_graph(from, cubes, path, diagnostics);
+  if (diagnostics.found().size() == faults)
     check_unfrozen(graph, settings, path.empty() ? "unfrozen" : path + ".unfrozen",
                    line_of_setting(written, "unfrozen"), diagnostics);
 }
@@ -71,13 +69,9 @@ InputForm form_of_cubes(const config::Value&) {
 
 std::int64_t count_losses(const config::Value& settings) {
   std::int64_t losses = 0;
-  for (const config::Value& node : settings_as<NodeGraphSettings>(settings).nodes) {
-    const config::Value* type = node.find("type");
-    if (type == nullptr) type = node.find("class_name");
-    const auto* name = type == nullptr ? nullptr : type->get_if<std::string>();
-    const nodes::NodeType* found = name == nullptr ? nullptr : nodes::find_node_type(*name);
-    if (found != nullptr && found->kind == nodes::NodeKind::loss) ++losses;
-  }
+  for (const config::Value& node : settings_as<NodeGraphSettings>(settings).nodes)
+    if (const nodes::NodeType* type = nodes::type_of_written(node))
+      losses += type->kind == nodes::NodeKind::loss ? 1 : 0;
   return losses;
 }
 

@@ -16,7 +16,6 @@
 #include "pipeline/seed_form.h"
 #include "pipeline/space.h"
 #include "pipeline/training_card.h"
-#include "pipeline/trainrun_form.h"
 #include "train/variants.h"
 
 namespace stoker {
@@ -264,21 +263,6 @@ Value card_value(const Card& card, const std::filesystem::path& folder) {
   return value;
 }
 
-// A setting of a card that is not there is a slip; a whole new card may be given as cards.NAME={...}.
-void refuse_unknown_card(const Value& document, const std::string& assignment) {
-  const std::string path = assignment.substr(0, assignment.find('='));
-  const std::vector<std::string> parts = split_text(path, '.');
-  const Value* cards = document.find("cards");
-  const auto* known = cards == nullptr ? nullptr : cards->get_if<Value::Map>();
-  if (known == nullptr || parts.size() < 3 || parts[0] != "cards" || cards->find(parts[1]) != nullptr) return;
-  std::vector<std::string> ids;
-  for (const Entry& entry : *known) ids.push_back(entry.key);
-  std::string hint = did_you_mean(parts[1], ids);
-  if (hint.empty()) hint = ".";
-  refuse("--set {}: there is no card {}{} The cards are {}", config::shown(path), in_quotes(parts[1]), hint,
-         join(ids, ", "));
-}
-
 }  // namespace
 
 std::string Document::to_yaml() const {
@@ -327,16 +311,12 @@ Document read_document(const Value& written, const std::string& file_name,
 
 Document load_pipeline(const std::filesystem::path& path, const std::vector<std::string>& assignments,
                        const CardTypes& types) {
-  Value value = config::load_document(path);
   Diagnostics diagnostics(path.string());
-  if (is_trainrun_form(value)) value = with_files_of_trainrun(std::move(value), path);
-  if (!assignments.empty()) value = in_todays_form(value, types, diagnostics);
-  diagnostics.refuse_if_any();
-  for (const std::string& assignment : assignments) {
-    refuse_unknown_card(value, assignment);
-    config::set_path(value, assignment);
-  }
-  return read_document(value, path.string(), path.parent_path(), types);
+  const Value value = load_with(assignments, path, types, diagnostics);
+  Document document = read_document(value, path.string(), path.parent_path(), types);
+  const std::vector<std::string> notes = diagnostics.notes();
+  document.notes.insert(document.notes.begin(), notes.begin(), notes.end());
+  return document;
 }
 
 }  // namespace stoker

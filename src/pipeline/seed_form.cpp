@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "config/quote.h"
 #include "pipeline/card.h"
@@ -183,6 +184,21 @@ class SeedForm {
   Value::Map layout_;
 };
 
+// A setting of a card that is not there is a slip; a whole new card may be given as cards.NAME={...}.
+void refuse_unknown_card(const Value& document, const std::string& assignment) {
+  const std::string path = assignment.substr(0, assignment.find('='));
+  const std::vector<std::string> parts = split_text(path, '.');
+  const Value* cards = document.find("cards");
+  const auto* known = cards == nullptr ? nullptr : cards->get_if<Value::Map>();
+  if (known == nullptr || parts.size() < 3 || parts[0] != "cards" || cards->find(parts[1]) != nullptr) return;
+  std::vector<std::string> ids;
+  for (const Entry& entry : *known) ids.push_back(entry.key);
+  std::string hint = did_you_mean(parts[1], ids);
+  if (hint.empty()) hint = ".";
+  refuse("--set {}: there is no card {}{} The cards are {}", config::shown(path), config::in_quotes(parts[1]),
+         hint, join(ids, ", "));
+}
+
 }  // namespace
 
 bool is_seed_form(const Value& document) {
@@ -196,6 +212,20 @@ Value from_seed_form(const Value& document, const CardTypes& types, Diagnostics&
 Value in_todays_form(const Value& document, const CardTypes& types, Diagnostics& diagnostics) {
   if (is_trainrun_form(document)) return from_trainrun_form(document, diagnostics);
   return is_seed_form(document) ? from_seed_form(document, types, diagnostics) : document;
+}
+
+Value load_with(const std::vector<std::string>& assignments, const std::filesystem::path& path,
+                const CardTypes& types, Diagnostics& diagnostics) {
+  Value value = config::load_document(path);
+  if (is_trainrun_form(value)) value = with_files_of_trainrun(std::move(value), path);
+  if (assignments.empty()) return value;
+  value = in_todays_form(value, types, diagnostics);
+  diagnostics.refuse_if_any();
+  for (const std::string& assignment : assignments) {
+    refuse_unknown_card(value, assignment);
+    config::set_path(value, assignment);
+  }
+  return value;
 }
 
 }  // namespace stoker

@@ -181,12 +181,9 @@ SweepDocument read_sweep(const Value& written, const std::string& file_name,
 }
 
 SweepDocument load_sweep(const std::filesystem::path& path, const std::vector<std::string>& assignments) {
-  Value value = config::load_document(path);
   Diagnostics diagnostics(path.string());
-  if (!assignments.empty() && is_seed_form(value)) value = from_seed_form(value, card_types(), diagnostics);
-  diagnostics.refuse_if_any();
-  for (const std::string& assignment : assignments) config::set_path(value, assignment);
-  return read_sweep(value, path.string(), path.parent_path());
+  return read_sweep(load_with(assignments, path, card_types(), diagnostics), path.string(),
+                    path.parent_path());
 }
 
 }  // namespace stoker

@@ -32,15 +32,6 @@ const std::string* text_under(const Value& map, std::string_view key) {
   return value == nullptr ? nullptr : value->get_if<std::string>();
 }
 
-std::vector<std::string> texts_of(const Value* value) {
-  std::vector<std::string> texts;
-  const auto* list = value == nullptr ? nullptr : value->get_if<Value::List>();
-  if (list == nullptr) return texts;
-  for (const Value& each : *list)
-    if (const auto* text = each.get_if<std::string>()) texts.push_back(*text);
-  return texts;
-}
-
 // What is missing in one map is taken from the other.
 void take_missing(const Value& from, Value& to) {
   const auto* map = from.get_if<Value::Map>();
@@ -64,7 +55,7 @@ class TrainrunForm {
     const Value* nodes = pipeline->get_if<Value::Map>() == nullptr ? nullptr : pipeline->find("nodes");
     if (nodes == nullptr || nodes->get_if<Value::List>() == nullptr) {
       add_error(pipeline->line(), "pipeline",
-                "the graph of nodes must stand here, or be found in a file beside a document on disk");
+                "must be a graph with a list of nodes, or the name of a file with one");
       return document_;
     }
     read_data();
@@ -77,6 +68,30 @@ class TrainrunForm {
  private:
   void add_error(int line, const std::string& path, std::string message) {
     diagnostics_.add(line, path, std::move(message));
+  }
+  // Entries of a map, or none; what is something else is wrong.
+  const Value::Map& entries_of(const Value* value, const std::string& path) {
+    static const Value::Map none;
+    if (value == nullptr || value->is_null()) return none;
+    if (const auto* map = value->get_if<Value::Map>()) return *map;
+    add_error(value->line(), path, "must be a map of settings, found " + value->describe());
+    return none;
+  }
+  std::vector<std::string> texts_at(const char* key) {
+    std::vector<std::string> texts;
+    const Value* value = document_.find(key);
+    if (value == nullptr || value->is_null()) return texts;
+    const auto* list = value->get_if<Value::List>();
+    if (list == nullptr) {
+      add_error(value->line(), key, "must be a list of names of nodes, found " + value->describe());
+      return texts;
+    }
+    for (const Value& each : *list)
+      if (const auto* text = each.get_if<std::string>())
+        texts.push_back(*text);
+      else
+        add_error(each.line(), key, "must name nodes, found " + each.describe());
+    return texts;
   }
   void note(const Value& value, const std::string& path, std::string message) {
     diagnostics_.note(value.line(), path, std::move(message));
@@ -96,7 +111,7 @@ class TrainrunForm {
       else if (entry.key == "batch_size")
         model_.set("batch_size", entry.value);
       else if (entry.key == "train_ids" || entry.key == "val_ids" || entry.key == "test_ids")
-        ids[entry.key == "train_ids" ? 0 : entry.key == "val_ids" ? 1 : 2] = count_of(entry.value);
+        ids[entry.key == "train_ids" ? 0 : entry.key == "val_ids" ? 1 : 2] = count_of(entry.value, path);
       else if (entry.key == "splits" || entry.key == "num_workers" || entry.key == "pin_memory")
         note(entry.value, path, "means nothing here: cubes are read once, and divided by data_split");
       else
@@ -105,9 +120,11 @@ class TrainrunForm {
     divide(*data, ids);
   }
 
-  static double count_of(const Value& value) {
-    const auto* list = value.get_if<Value::List>();
-    return list == nullptr ? 0 : static_cast<double>(list->size());
+  double count_of(const Value& value, const std::string& path) {
+    if (value.is_null()) return 0;
+    if (const auto* list = value.get_if<Value::List>()) return static_cast<double>(list->size());
+    add_error(value.line(), path, "must be a list of ids, found " + value.describe());
+    return 0;
   }
 
   // Ids are those of the measurements in one file.
@@ -122,13 +139,12 @@ class TrainrunForm {
     if (ids[1] > 0) model_.set("validation_ratio", Value(ids[1] / (ids[0] + ids[1]), data.line()));
     split_.set("train_ratio", Value(1 - ids[2] / all, data.line()));
     split_.set("test_ratio", Value(ids[2] / all, data.line()));
+    is_evaluated_ = ids[2] > 0;
+    if (!is_evaluated_) note(data, "data.test_ids", "no cubes are held back, so nothing is evaluated");
   }
 
   void read_training() {
-    const Value* training = document_.find("training");
-    const auto* map = training == nullptr ? nullptr : training->get_if<Value::Map>();
-    if (map == nullptr) return;
-    for (const Entry& entry : *map) {
+    for (const Entry& entry : entries_of(document_.find("training"), "training")) {
       const std::string path = "training." + entry.key;
       if (entry.key == "seed")
         set_seed(entry.value);
@@ -151,9 +167,7 @@ class TrainrunForm {
   }
 
   void read_trainer(const Value& trainer, const std::string& path) {
-    const auto* map = trainer.get_if<Value::Map>();
-    if (map == nullptr) return;
-    for (const Entry& entry : *map)
+    for (const Entry& entry : entries_of(&trainer, path))
       if (!read_trainer_setting(entry, path + "." + entry.key))
         note(entry.value, path + "." + entry.key, "means nothing here");
   }
@@ -165,6 +179,8 @@ class TrainrunForm {
       model_.set("epochs", value);
     } else if (entry.key == "accelerator") {
       const auto* text = value.get_if<std::string>();
+      if (text == nullptr)
+        add_error(value.line(), path, "must be cpu, gpu or auto, found " + value.describe());
       train_.set("device", Value(text != nullptr && *text == "cpu" ? "cpu" : "auto", value.line()));
     } else if (entry.key == "precision") {
       const auto* text = value.get_if<std::string>();
@@ -185,11 +201,13 @@ class TrainrunForm {
   // Lightning gathers so many batches; here it is a batch that is taken in parts.
   void read_accumulation(const Value& value, const std::string& path) {
     const auto* count = value.get_if<std::int64_t>();
+    if (count == nullptr) add_error(value.line(), path, "must be a whole number, found " + value.describe());
     if (count != nullptr && *count > 1)
       note(value, path, "set a batch_size that many times as large instead, which is the same step");
   }
 
   void read_callbacks(const Value& callbacks, const std::string& path) {
+    if (entries_of(&callbacks, path).empty()) return;
     const Value* stopping = callbacks.find("early_stopping");
     if (const auto* list = stopping == nullptr ? nullptr : stopping->get_if<Value::List>())
       stopping = list->empty() ? nullptr : &list->front();
@@ -206,9 +224,7 @@ class TrainrunForm {
   }
 
   void read_optimizer(const Value& optimizer, const std::string& path) {
-    const auto* map = optimizer.get_if<Value::Map>();
-    if (map == nullptr) return;
-    for (const Entry& entry : *map) {
+    for (const Entry& entry : entries_of(&optimizer, path)) {
       if (entry.key == "name")
         model_.set("optimizer", entry.value);
       else if (entry.key == "lr")
@@ -223,8 +239,10 @@ class TrainrunForm {
   }
 
   void read_scheduler(const Value& scheduler, const std::string& path) {
+    if (entries_of(&scheduler, path).empty()) return;
     const std::string* name = text_under(scheduler, "name");
-    if (name == nullptr) return;
+    if (name == nullptr)
+      return add_error(scheduler.line(), path, "which schedule it is must stand in its name, such as cosine");
     static constexpr std::array<std::pair<std::string_view, const char*>, 6> known{
         {{"reduce_on_plateau", "plateau"},
          {"cosine", "cosine"},
@@ -253,16 +271,13 @@ class TrainrunForm {
   }
 
   static bool is_loss(const Value& node) {
-    const std::string* type = text_under(node, "class_name");
-    if (type == nullptr) type = text_under(node, "type");
-    const nodes::NodeType* found = type == nullptr ? nullptr : nodes::find_node_type(*type);
-    return found != nullptr && found->kind == nodes::NodeKind::loss;
+    const nodes::NodeType* type = nodes::type_of_written(node);
+    return type != nullptr && type->kind == nodes::NodeKind::loss;
   }
 
   // Where losses are named, others do not count.
   void read_graph(const Value& graph) {
-    const Value* named = document_.find("loss_nodes");
-    const std::vector<std::string> losses = texts_of(named);
+    const std::vector<std::string> losses = texts_at("loss_nodes");
     std::set<std::string> left_out;
     Value::List kept;
     for (const Value& node : *graph.find("nodes")->get_if<Value::List>()) {
@@ -299,21 +314,22 @@ class TrainrunForm {
   void read_unfrozen() {
     const Value* given = document_.find("unfreeze_nodes");
     if (given == nullptr) return;
-    const std::vector<std::string> frozen = texts_of(document_.find("freeze_nodes"));
+    const std::vector<std::string> frozen = texts_at("freeze_nodes");
     Value::List unfrozen;
-    for (const std::string& name : texts_of(given))
+    for (const std::string& name : texts_at("unfreeze_nodes"))
       if (std::ranges::find(frozen, name) == frozen.end()) unfrozen.emplace_back(name, given->line());
     model_.set("unfrozen", Value(std::move(unfrozen), given->line()));
   }
 
   void tell_of_others() {
-    static constexpr std::array<std::string_view, 11> known{
-        "name",           "pipeline",     "data",       "training",    "loss_nodes", "metric_nodes",
-        "unfreeze_nodes", "freeze_nodes", "output_dir", "connections", "nodes"};
+    static constexpr std::array<std::string_view, 13> known{
+        "name",         "pipeline",       "data",         "training",   "loss_nodes",
+        "metric_nodes", "unfreeze_nodes", "freeze_nodes", "output_dir", "connections",
+        "nodes",        "metadata",       "defaults"};
     for (const Entry& entry : *document_.get_if<Value::Map>()) {
       if (entry.key == "output_dir")
         note(entry.value, entry.key, "means nothing here: stoker run --out DIR says where runs go");
-      else if (std::ranges::find(known, entry.key) == known.end() && entry.key != "metadata")
+      else if (std::ranges::find(known, entry.key) == known.end())
         note(entry.value, entry.key, "means nothing here");
     }
   }
@@ -344,11 +360,13 @@ class TrainrunForm {
         card("train",
              inputs({{"train_dataset", "split.train_dataset"}, {"model_spec", "model.model_spec"}}, line),
              train_, line));
-    cards.set(
-        "evaluate",
-        card("evaluate",
-             inputs({{"trained_model", "train.trained_model"}, {"test_dataset", "split.test_dataset"}}, line),
-             {}, line));
+    if (is_evaluated_)
+      cards.set(
+          "evaluate",
+          card("evaluate",
+               inputs({{"trained_model", "train.trained_model"}, {"test_dataset", "split.test_dataset"}},
+                      line),
+               {}, line));
     Value result(Value::Map{}, line);
     result.set("version", Value(1, line));
     if (const Value* name = document_.find("name")) result.set("name", *name);
@@ -359,7 +377,26 @@ class TrainrunForm {
   const Value& document_;
   Diagnostics& diagnostics_;
   Value load_, split_, model_, train_;
+  bool is_evaluated_ = true;  // some cubes are held back
 };
+
+// Lines of another file would be taken for those of the document.
+void forget_lines(Value& value) {
+  value.set_line(0);
+  if (auto* list = value.get_if<Value::List>())
+    for (Value& each : *list) forget_lines(each);
+  if (auto* map = value.get_if<Value::Map>())
+    for (Entry& entry : *map) {
+      entry.line = 0;
+      forget_lines(entry.value);
+    }
+}
+
+Value load_other_file(const std::filesystem::path& path) {
+  Value value = config::load_document(path);
+  forget_lines(value);
+  return value;
+}
 
 // "/data@data" of `defaults` is the file NAME.yaml in the folder data.
 void take_default(const Entry& entry, const std::filesystem::path& root, Value& document) {
@@ -369,7 +406,7 @@ void take_default(const Entry& entry, const std::filesystem::path& root, Value& 
   const std::string key = entry.key.substr(at + 1);
   const std::filesystem::path file = root / entry.key.substr(1, at - 1) / (*name + ".yaml");
   if (!std::filesystem::exists(file)) return;
-  const Value read = config::load_document(file);
+  const Value read = load_other_file(file);
   if (Value* own = document.find(key))
     take_missing(read, *own);
   else
@@ -386,7 +423,7 @@ bool is_trainrun_form(const Value& document) {
 Value with_files_of_trainrun(Value document, const std::filesystem::path& file) {
   const std::filesystem::path folder = file.parent_path();
   if (const std::string* graph = text_under(document, "pipeline"))
-    document.set("pipeline", config::load_document(folder / *graph));
+    document.set("pipeline", load_other_file(folder / *graph));
   const Value* defaults = document.find("defaults");
   const auto* list = defaults == nullptr ? nullptr : defaults->get_if<Value::List>();
   if (list == nullptr) return document;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "pipeline/seed_form.h"
+#include "pipeline/sweep_document.h"
 #include "pipeline/trainrun_form.h"
 #include "pipeline/watchers.h"
 
@@ -176,6 +177,63 @@ TEST(TrainrunForm, FindsItsOtherFiles) {
       EXPECT_EQ(*card.config.find("path")->get_if<std::string>(), "cubes");
     }
   }
+}
+
+std::string replaced_in_trainrun(const std::string& part, const std::string& other) {
+  std::string text = trainrun;
+  const std::size_t place = text.find(part);
+  EXPECT_NE(place, std::string::npos) << part;
+  return text.replace(place, part.size(), other);
+}
+
+TEST(TrainrunForm, SaysWhatIsWrittenInAnotherForm) {
+  const auto refusal = [](const std::string& text) {
+    try {
+      read_document(config::parse_document(text, "trainrun.yaml"), "trainrun.yaml", ".");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing was refused");
+  };
+  EXPECT_THAT(refusal("pipeline: { nodes: 5 }"), HasSubstr("pipeline: must be a graph with a list of nodes"));
+  EXPECT_THAT(refusal("pipeline: [1]"), HasSubstr("must be a graph"));
+  EXPECT_THAT(refusal(replaced_in_trainrun("[pca, logit]", "pca")),
+              HasSubstr("unfreeze_nodes: must be a list of names of nodes, found the text 'pca'"));
+  EXPECT_THAT(refusal(replaced_in_trainrun("loss_nodes: [bce]", "loss_nodes: [3]")),
+              HasSubstr("loss_nodes: must name nodes"));
+  EXPECT_THAT(refusal(replaced_in_trainrun("optimizer: { name: adamw, lr: 0.002, weight_decay: 0.01, betas: "
+                                           "[0.9, 0.999] }",
+                                           "optimizer: adamw")),
+              HasSubstr("training.optimizer: must be a map of settings"));
+  EXPECT_THAT(refusal(replaced_in_trainrun("val_ids: [6, 7]", "val_ids: 6")),
+              HasSubstr("data.val_ids: must be a list of ids, found the number 6"));
+  EXPECT_THAT(refusal(replaced_in_trainrun("name: reduce_on_plateau", "nom: reduce_on_plateau")),
+              HasSubstr("training.scheduler: which schedule it is must stand in its name"));
+}
+
+TEST(TrainrunForm, EvaluatesNothingWhereNoCubesAreHeldBack) {
+  config::Diagnostics diagnostics("");
+  const config::Value document = from_trainrun_form(
+      config::parse_document(replaced_in_trainrun("test_ids: [8, 9]", "test_ids: []"), "trainrun.yaml"),
+      diagnostics);
+  EXPECT_EQ(at(document, {"cards"}).find("evaluate"), nullptr);
+  EXPECT_THAT(diagnostics.notes(), Contains(HasSubstr("nothing is evaluated")));
+}
+
+TEST(TrainrunForm, TakesSettingsAndTellsItsNotesAllTheSame) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "run.yaml", trainrun);
+  const Document document = load_pipeline(folder.path() / "run.yaml", {"cards.model.config.epochs=9"});
+  EXPECT_EQ(*card_named(document, "model").config.find("epochs")->get_if<std::int64_t>(), 9);
+  EXPECT_THAT(document.notes, Contains(HasSubstr("straight is left out")));
+}
+
+TEST(TrainrunForm, CanBeSearched) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "run.yaml",
+             replaced_in_trainrun("max_epochs: 3", "max_epochs: { choice: [3, 5] }"));
+  const SweepDocument sweep = load_sweep(folder.path() / "run.yaml", {});
+  EXPECT_EQ(sweep.candidate_count(), 2);
 }
 
 TEST(TrainrunForm, SaysThatAGraphAloneHasNoData) {

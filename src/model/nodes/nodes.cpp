@@ -53,6 +53,13 @@ const NodeType* find_node_type(std::string_view name) {
   return found == node_types().end() ? nullptr : &*found;
 }
 
+const NodeType* type_of_written(const config::Value& node) {
+  const config::Value* type = node.find("type");
+  if (type == nullptr) type = node.find("class_name");
+  const auto* name = type == nullptr ? nullptr : type->get_if<std::string>();
+  return name == nullptr ? nullptr : find_node_type(*name);
+}
+
 bool is_left_to_the_report(std::string_view name) {
   constexpr std::array names{"TensorBoardMonitorNode", "AnomalyMask",         "ScoreHeatmapVisualizer",
                              "CubeRGBVisualizer",      "PCAVisualization",    "PipelineComparisonVisualizer",

@@ -9,6 +9,8 @@ namespace stoker::nodes {
 std::span<const NodeType> node_types();
 // By its name, or by cuvis.ai's name of a class with its module in front; null when there is none.
 const NodeType* find_node_type(std::string_view name);
+// Of a node as it is written, with `type` or `class_name`; null when that says none.
+const NodeType* type_of_written(const config::Value& node);
 // Of cuvis.ai, that draw or report: here a run does so by itself.
 bool is_left_to_the_report(std::string_view name);
 // The settings and ports of all types, as Markdown.

@@ -43,9 +43,10 @@ class GraphReader {
       : cubes_(cubes), path_(std::move(path)), diagnostics_(diagnostics) {}
 
   NodeGraph read(const config::Value& document) {
+    const std::size_t faults = diagnostics_.found().size();
     read_nodes(document);
     read_connections(document);
-    if (!diagnostics_.empty()) return {};
+    if (diagnostics_.found().size() > faults) return {};
     NodeGraph graph;
     while (place_next(graph)) {
     }
