@@ -140,10 +140,11 @@ std::vector<StructureEvent> begin_stage_of_experts(const StageMoment& moment, Na
   memory["next_sleep"] = life.sleep ? moment.steps + memory.at("sleep_interval").get<std::int64_t>() : -1;
   memory["last_sleep"] = moment.steps;
   memory["hesitation"] = nullptr;
-  if (moment.stage == 0 || !may_rest(shape, moment.replays) || !memory.value("may_rest", true)) return {};
+  if (moment.stage == 0) return {};
   ExpertArrays arrays(shape, parameters);
   arrays.clear_hesitation();
   arrays.clear_usage();
+  if (!may_rest(shape, moment.replays) || !memory.value("may_rest", true)) return {};
   KnowledgeGraph graph = graph_from_json(memory.at("graph"));
   const std::size_t before = graph.nodes.size();
   std::vector<StructureEvent> events;

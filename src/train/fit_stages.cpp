@@ -138,6 +138,7 @@ class StagedFit {
     notes_(Severity::info, told_of(rows));
     FitRequest request = request_;
     if (request.config.time_limit > 0) request.config.time_limit -= whole.seconds;
+    request.resume = request.resume && (stage_ == 0 || has_begun());
     StageListener listener(listener_, stage_, stages_.size(), request_.spec.training.epochs);
     const NamedArrays before = parameters_;
     TrainedNetwork trained = train_network({.request = request,
@@ -168,6 +169,11 @@ class StagedFit {
   std::filesystem::path folder_of_stage() const {
     if (request_.checkpoints.empty()) return {};
     return request_.checkpoints / fmt::format("stage-{}", stage_ + 1);
+  }
+
+  bool has_begun() const {
+    std::error_code error;
+    return !std::filesystem::is_empty(folder_of_stage(), error) && !error;
   }
 
   std::vector<std::string> trained_parameters(const std::vector<std::string>& frozen) const {

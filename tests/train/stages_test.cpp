@@ -144,14 +144,15 @@ TEST(Stages, WithReplayAreLearntByTheSameExperts) {
   EXPECT_GT(result.stages.at(1).accuracies.at(0), 0.8);
 }
 
-class InterruptsInTheSecondStage : public RecordingListener {
+class InterruptsInEpoch : public RecordingListener {
  public:
-  explicit InterruptsInTheSecondStage(StopSignal& stop) : stop_(stop) {}
+  InterruptsInEpoch(std::int64_t epoch, StopSignal& stop) : epoch_(epoch), stop_(stop) {}
   void epoch_finished(const EpochReport& report) override {
-    if (report.record.epoch == 14) stop_.interrupt();
+    if (report.record.epoch == epoch_) stop_.interrupt();
   }
 
  private:
+  std::int64_t epoch_;
   StopSignal& stop_;
 };
 
@@ -165,7 +166,7 @@ TEST(Stages, GoOnExactlyWhereTheyWereInterrupted) {
       request.checkpoints = folder.path();
       request.config.checkpoint_seconds = 0;
       StopSignal stop;
-      InterruptsInTheSecondStage interrupting(stop);
+      InterruptsInEpoch interrupting(14, stop);  // which is of the second stage
       // A chunk may hold the rest of the stage: then there is nothing to interrupt.
       try {
         fit(request, interrupting, stop);
@@ -182,6 +183,22 @@ TEST(Stages, GoOnExactlyWhereTheyWereInterrupted) {
       }
     }
   }
+}
+
+TEST(Stages, ThatHadNotBegunSayNothingOfCheckpoints) {
+  const Table table = four_clusters(800);
+  FitRequest request = staged(table, test::small_network(), 0);
+  const TemporaryFolder folder;
+  request.checkpoints = folder.path();
+  request.config.checkpoint_seconds = 0;
+  StopSignal stop;
+  InterruptsInEpoch interrupting(2, stop);
+  test::error_of(ExitCode::interrupted, [&] { fit(request, interrupting, stop); });
+  request.resume = true;
+  RecordingListener listener;
+  EXPECT_EQ(fit(request, listener, StopSignal{}).stages.size(), 2U);
+  EXPECT_THAT(listener.infos, testing::Contains(HasSubstr("resumed after step")));
+  EXPECT_THAT(listener.infos, testing::Not(testing::Contains(HasSubstr("no checkpoint"))));
 }
 
 TEST(Stages, KeepAModelOfEach) {
