@@ -234,9 +234,9 @@ std::int64_t covariance_stretch(const StatisticsWork& work) {
 }  // namespace
 
 std::int64_t covariance_stretch_cuda(const StatisticsWork& work) {
-  const std::int64_t piece = covariance_on_gpu::layout_for(work.columns).piece;
-  const std::int64_t rows = (work.rows + most_covariance_stretches - 1) / most_covariance_stretches;
-  return std::max<std::int64_t>(1, (rows + piece - 1) / piece) * piece;
+  // As many as an H200 has multiprocessors, so that all of them end at the same time.
+  constexpr std::int64_t blocks = 132, least_pixels = 1'024;
+  return std::max(least_pixels, (work.rows + blocks - 1) / blocks);
 }
 
 std::int64_t covariance_parts_cuda(const StatisticsWork& work) {
