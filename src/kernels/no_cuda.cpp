@@ -5,6 +5,7 @@
 #include "kernels/end_epoch.h"
 #include "kernels/losses.h"
 #include "kernels/noise.h"
+#include "kernels/quadratic_scores.h"
 #include "kernels/statistics.h"
 #include "kernels/weights.h"
 
@@ -41,6 +42,9 @@ LaunchError stretch_statistics_cuda(const StatisticsWork&, double*, Stream) {
   return missing;
 }
 LaunchError covariance_cuda(const StatisticsWork&, bool, double*, double*, Stream) {
+  return missing;
+}
+LaunchError quadratic_loss_cuda(const QuadraticScores&, const QuadraticCubes&, double*, double*, Stream) {
   return missing;
 }
 LaunchError lion_cuda(const Lion&, Stream) {

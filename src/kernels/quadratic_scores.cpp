@@ -6,6 +6,7 @@
 #include "device/array.h"
 #include "device/workers.h"
 #include "kernels/covariance.h"
+#include "kernels/quadratic_layout.h"
 
 namespace stoker::kernels {
 namespace {
@@ -155,6 +156,19 @@ QuadraticLoss quadratic_loss_with(const CovarianceKernels& kernels, const Quadra
             part.of_matrix[static_cast<std::size_t>(column * outputs + i)];
   }
   return all;
+}
+
+bool fits_quadratic_cuda(std::int64_t columns, std::int64_t outputs) {
+  constexpr std::int64_t most = 1'000;
+  if (columns > most || outputs > most) return false;
+  const quadratic_on_gpu::QuadraticLayout layout = quadratic_on_gpu::quadratic_layout_for(columns, outputs);
+  return layout.slots > 0 && layout.staged > 0;
+}
+
+std::int64_t quadratic_parts_cuda(const QuadraticScores& work, const QuadraticCubes& cubes) {
+  using namespace quadratic_on_gpu;
+  const std::int64_t blocks = (cubes.pixels_of_cube + pixels_of_block - 1) / pixels_of_block;
+  return blocks * cubes.count * quadratic_layout_for(work.columns, work.outputs).numbers();
 }
 
 QuadraticLoss quadratic_loss(const QuadraticScores& work) {

@@ -6,11 +6,13 @@
 #include "fused/cuda/device_memory.h"
 #include "fused/cuda/experts/expert_engine.h"
 #include "fused/cuda/group.h"
+#include "fused/cuda/nodes/node_engine.h"
 #include "fused/cuda/own_stream.h"
 #include "fused/cuda/sets/plan.h"
 #include "fused/cuda/sets/set_engine.h"
 #include "fused/refusal.h"
 #include "model/expert_shape.h"
+#include "model/nodes/node_network.h"
 
 namespace stoker::fused {
 namespace {
@@ -63,6 +65,7 @@ std::string cuda_refusal(const EngineRequest& request) {
   if (!request.device.is_cuda()) return "it needs a GPU";
   if (sets::reads_sets(request.network)) return sets::refusal(request);
   if (has_experts(request)) return experts::refusal(request);
+  if (nodes::is_node_network(request.network)) return cubes::refusal(request);
   if (request.training.rows() > std::numeric_limits<std::int32_t>::max())
     return "more than 2,147,483,647 rows";
   // Its automatic is fp16 operands.
@@ -79,7 +82,7 @@ std::string cuda_refusal(const EngineRequest& request) {
 }
 
 std::string slower_alone(const EngineRequest& request) {
-  if (!request.device.is_cuda() || sets::reads_sets(request.network) || has_experts(request)) return "";
+  if (!request.device.is_cuda() || !can_group(request)) return "";
   if (is_fast_in_fp32(request, gpu_of(request.device))) return "";
   const std::string_view why = request.precision == Precision::fp32 ? "fp32 operands were requested"
                                : has_large_feature(request)         ? large_feature
@@ -96,7 +99,8 @@ void compile_ahead(std::span<const EngineRequest> group, const StopSignal& stop)
 }
 
 bool can_group(const EngineRequest& request) {
-  return !sets::reads_sets(request.network) && !has_experts(request);
+  return !sets::reads_sets(request.network) && !has_experts(request) &&
+         !nodes::is_node_network(request.network);
 }
 
 std::int64_t copies_to_gpu() {
@@ -110,6 +114,7 @@ std::int64_t waits_for_gpu() {
 std::unique_ptr<Engine> make_cuda(const EngineRequest& request) {
   if (sets::reads_sets(request.network)) return sets::make_engine(request);
   if (has_experts(request)) return experts::make_engine(request);
+  if (nodes::is_node_network(request.network)) return cubes::make_engine(request);
   return std::make_unique<CudaEngine>(request);
 }
 

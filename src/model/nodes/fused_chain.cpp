@@ -102,9 +102,7 @@ void add(const kernels::QuadraticLoss& more, kernels::QuadraticLoss& sum) {
   for (std::size_t i = 0; i < more.of_matrix.size(); ++i) sum.of_matrix[i] += more.of_matrix[i];
 }
 
-// Losses beside the pixels, from a batch without any.
-FusedStep beside_pixels(const NodeGraph& graph, const States& states, const Values& entering,
-                        const IsTrained& is_trained, Stage stage) {
+Values without_cubes(const Values& entering) {
   Values none = entering;
   for (const char* port : {"cube", "mask"}) {
     const Array& value = value_at(entering, port);
@@ -112,6 +110,12 @@ FusedStep beside_pixels(const NodeGraph& graph, const States& states, const Valu
     shape[0] = 0;
     none[port] = Array(value.type(), std::move(shape));
   }
+  return none;
+}
+
+// Losses beside the pixels, from a batch without any.
+FusedStep beside_pixels(const NodeGraph& graph, const States& states, const Values& none,
+                        const IsTrained& is_trained, Stage stage) {
   const GraphValues values = run_forward(graph, states, none, stage);
   FusedStep step{total_loss(graph, values), {}, losses_among(graph, values)};
   if (stage == Stage::train) step.gradients = run_backward(graph, states, values, is_trained);
@@ -152,13 +156,35 @@ std::optional<FusedChain> find_fused_chain(const NodeGraph& graph, const States&
 FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const States& states,
                           std::span<const Values> parts, const IsTrained& is_trained, Stage stage) {
   std::vector<Values> entering;
-  for (const Values& part : parts) entering.push_back(values_of_data(graph.nodes[chain.data], part, stage));
-  const Array& cube = value_at(entering.front(), "cube");
-  const std::int64_t columns = channels_in(cube);
-  std::int64_t rows = 0;
-  for (const Values& part : entering) rows += pixels_in(value_at(part, "cube"));
-  FusedStep step = beside_pixels(graph, states, parts.front(), is_trained, stage);
-  if (rows == 0) return step;
+  PixelsOfBatch pixels;
+  for (const Values& part : parts) {
+    entering.push_back(values_of_data(graph.nodes[chain.data], part, stage));
+    pixels.rows += pixels_in(value_at(entering.back(), "cube"));
+  }
+  pixels.near = value_at(entering.front(), "cube").as<float>();
+  pixels.none = without_cubes(parts.front());
+  pixels.loss = [&](const kernels::QuadraticScores& work) {
+    std::vector<kernels::QuadraticLoss> losses(entering.size());
+    share_among_cores(std::ssize(entering), [&](std::int64_t number) {
+      const Values& part = entering[static_cast<std::size_t>(number)];
+      kernels::QuadraticScores own = work;
+      own.pixels = value_at(part, "cube").as<float>().data();
+      own.marks = value_at(part, "mask").as<std::uint8_t>().data();
+      own.rows = pixels_in(value_at(part, "cube"));
+      losses[static_cast<std::size_t>(number)] = kernels::quadratic_loss(own);
+    });
+    kernels::QuadraticLoss found;
+    for (const kernels::QuadraticLoss& each : losses) add(each, found);
+    return found;
+  };
+  return run_fused_chain(graph, chain, states, pixels, is_trained, stage);
+}
+
+FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const States& states,
+                          const PixelsOfBatch& pixels, const IsTrained& is_trained, Stage stage) {
+  const std::int64_t columns = channels_in(value_at(pixels.none, "cube"));
+  FusedStep step = beside_pixels(graph, states, pixels.none, is_trained, stage);
+  if (pixels.rows == 0) return step;
   const auto state_of_node = [&](std::size_t place) -> const NamedArrays& {
     return states.at(graph.nodes[place].name);
   };
@@ -172,35 +198,25 @@ FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const
   const Homogeneous root = root_of(state_of_node(chain.detector)).value();
   const Homogeneous whole = root * before.back();
 
-  // The first pixel is as good a shift as any.
   Homogeneous shifting = Homogeneous::Identity(columns + 1, columns + 1);
   for (std::int64_t i = 0; i < columns; ++i)
-    shifting(i, columns) = static_cast<double>(cube.as<float>()[static_cast<std::size_t>(i)]);
+    shifting(i, columns) = static_cast<double>(pixels.near[static_cast<std::size_t>(i)]);
   const PixelMatrix matrix = (whole * shifting).transpose().cast<float>();
 
   const auto bce = settings_from<BceSettings>(graph.nodes[chain.loss].settings);
   kernels::QuadraticScores work;
   work.columns = columns;
-  work.shift = cube.as<float>().data();
+  work.shift = pixels.near.data();
   work.matrix = matrix.data();
   work.outputs = matrix.cols();
   work.scale = number_in(find_array(state_of_node(chain.logit), "scale"));
   work.bias = number_in(find_array(state_of_node(chain.logit), "bias"));
   work.pos_weight = bce.pos_weight.value_or(1.0);
   work.with_gradients = stage == Stage::train;
-  std::vector<kernels::QuadraticLoss> losses(entering.size());
-  share_among_cores(std::ssize(entering), [&](std::int64_t number) {
-    const Values& part = entering[static_cast<std::size_t>(number)];
-    kernels::QuadraticScores own = work;
-    own.pixels = value_at(part, "cube").as<float>().data();
-    own.marks = value_at(part, "mask").as<std::uint8_t>().data();
-    own.rows = pixels_in(value_at(part, "cube"));
-    losses[static_cast<std::size_t>(number)] = kernels::quadratic_loss(own);
-  });
-  kernels::QuadraticLoss found;
-  for (const kernels::QuadraticLoss& each : losses) add(each, found);
+  const kernels::QuadraticLoss found = pixels.loss(work);
 
-  const double factor = bce.weight / (bce.reduction == Reduction::mean ? static_cast<double>(rows) : 1);
+  const double factor =
+      bce.weight / (bce.reduction == Reduction::mean ? static_cast<double>(pixels.rows) : 1);
   step.loss += factor * found.loss;
   step.losses[graph.nodes[chain.loss].name] = factor * found.loss;
   if (stage != Stage::train) return step;

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <span>
 
+#include "kernels/quadratic_scores.h"
 #include "model/nodes/node_graph.h"
 
 // A chain of affine nodes with RX, a logit and cross-entropy behind it, trained or measured in
@@ -29,8 +32,21 @@ struct FusedStep {
   States gradients;                                        // as run_backward() gives them
   std::map<std::string, double, std::less<>> losses = {};  // of each loss, by its node
 };
-// What run_forward() and total_loss() give for a batch, and run_backward() in training, within rounding.
-// The batch may come in parts, each with some of its cubes. The chain must be of this stage.
+
+// The pixels of a batch, wherever they lie.
+struct PixelsOfBatch {
+  std::int64_t rows = 0;
+  std::span<const float> near;  // a pixel that the others are measured from
+  Values none;                  // what enters the graph, without any cube
+  // Of the work with all that is not a pixel's: its pixels, marks and rows are not set.
+  std::function<kernels::QuadraticLoss(const kernels::QuadraticScores& work)> loss;
+};
+
+// What run_forward() and total_loss() give for a batch, and run_backward() in training, within rounding. The
+// chain must be of this stage.
+FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const States& states,
+                          const PixelsOfBatch& pixels, const IsTrained& is_trained, Stage stage);
+// The batch may come in parts, each with some of its cubes.
 FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const States& states,
                           std::span<const Values> parts, const IsTrained& is_trained,
                           Stage stage = Stage::train);

@@ -233,6 +233,11 @@ NodeGraph part_leading_to(const NodeGraph& graph,
   return part;
 }
 
+NodeGraph part_with_losses(const NodeGraph& graph, Stage stage) {
+  return part_leading_to(graph,
+                         [&](const GraphNode& node) { return node.node->is_loss() && node.runs_in(stage); });
+}
+
 EnteringCubes::EnteringCubes(const NodeNetwork& network, const Dataset& data)
     : network_(network), cubes_(array_called(data, cubes_in_dataset)), masks_(data.find(masks_in_dataset)) {
   if (!network.wavelengths.empty())

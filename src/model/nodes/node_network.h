@@ -60,6 +60,8 @@ NodeNetwork node_network(const Network& network);
 // The nodes that are wanted and those that lead to them.
 NodeGraph part_leading_to(const NodeGraph& graph,
                           const std::function<bool(const GraphNode& node)>& is_wanted);
+// Those that the losses of a stage need.
+NodeGraph part_with_losses(const NodeGraph& graph, Stage stage);
 
 // What enters a graph of the rows of a dataset. It looks at both, which must outlive it. Where bad pixels are
 // left out, those that are left of a cube come as an image of one line.

@@ -28,18 +28,13 @@ Slices whole_batch(const EngineRequest& request) {
           .most_benches = 1};
 }
 
-nodes::NodeGraph part_with_losses(const nodes::NodeGraph& graph, nodes::Stage stage) {
-  return nodes::part_leading_to(
-      graph, [&](const nodes::GraphNode& node) { return node.node->is_loss() && node.runs_in(stage); });
-}
-
 // Where pixels are left out, a batch is one image of those that are left.
 std::string problem_of_images(const EngineRequest& request) {
   if (request.batch_size == 1) return "";
   const nodes::NodeNetwork network = nodes::node_network(request.network);
   if (network.bad_pixels == kernels::BadPixels::refuse) return "";
   for (const nodes::Stage stage : {nodes::Stage::train, nodes::Stage::val})
-    for (const nodes::GraphNode& node : part_with_losses(network.graph, stage).nodes)
+    for (const nodes::GraphNode& node : nodes::part_with_losses(network.graph, stage).nodes)
       if (node.node->looks_at_images())
         return fmt::format(
             "bad_pixels: leave_out makes one image of a batch, but {} looks at each image by itself; set "
@@ -94,7 +89,7 @@ NodeEngine::NodeEngine(const EngineRequest& request, NodeLayout layout, const Ke
 
 NodeEngine::Passage NodeEngine::passage(nodes::Stage stage) const {
   Passage made;
-  made.graph = part_with_losses(layout_.network.graph, stage);
+  made.graph = nodes::part_with_losses(layout_.network.graph, stage);
   made.chain = nodes::find_fused_chain(made.graph, states(), is_trained_, stage);
   return made;
 }
@@ -163,21 +158,26 @@ void NodeEngine::begin_step(std::int64_t step) {
   keep(all);
 }
 
+nodes::FusedStep NodeEngine::run_chain(const Passage& way, const nodes::States& states,
+                                       std::span<const std::int64_t> rows, nodes::Stage stage) {
+  const nodes::EnteringCubes cubes(layout_.network, rows_of(stage));
+  std::vector<nodes::Values> parts;
+  for (const std::int64_t row : rows) {
+    nodes::Values part = cubes.one(row);
+    if (!parts.empty() && nodes::value_at(part, "cube").empty()) continue;  // all its pixels are left out
+    if (!parts.empty() && nodes::value_at(parts.back(), "cube").empty()) parts.pop_back();
+    parts.push_back(std::move(part));
+  }
+  return run_fused_chain(way.graph, *way.chain, states, parts, is_trained_, stage);
+}
+
 // Of some rows together. In training, what follows the pixels without a gradient is kept.
-nodes::FusedStep NodeEngine::pass(const Passage& way, const nodes::EnteringCubes& cubes,
-                                  std::span<const std::int64_t> rows, nodes::Stage stage) {
+nodes::FusedStep NodeEngine::pass(const Passage& way, std::span<const std::int64_t> rows,
+                                  nodes::Stage stage) {
   nodes::States all = states();
   if (way.graph.nodes.empty()) return {};
-  if (way.chain) {
-    std::vector<nodes::Values> parts;
-    for (const std::int64_t row : rows) {
-      nodes::Values part = cubes.one(row);
-      if (!parts.empty() && nodes::value_at(part, "cube").empty()) continue;  // all its pixels are left out
-      if (!parts.empty() && nodes::value_at(parts.back(), "cube").empty()) parts.pop_back();
-      parts.push_back(std::move(part));
-    }
-    return run_fused_chain(way.graph, *way.chain, all, parts, is_trained_, stage);
-  }
+  if (way.chain) return run_chain(way, all, rows, stage);
+  const nodes::EnteringCubes cubes(layout_.network, rows_of(stage));
   const nodes::GraphValues values = run_forward(way.graph, all, cubes.together(rows), stage);
   nodes::FusedStep step{total_loss(way.graph, values), {}, losses_among(way.graph, values)};
   if (stage != nodes::Stage::train) return step;
@@ -197,8 +197,7 @@ void NodeEngine::add_losses(const nodes::FusedStep& step, std::int64_t rows,
 }
 
 void NodeEngine::sum_gradients(std::int64_t rows) {
-  const nodes::EnteringCubes cubes(layout_.network, request_.training);
-  const nodes::FusedStep step = pass(training_, cubes, chosen_, nodes::Stage::train);
+  const nodes::FusedStep step = pass(training_, chosen_, nodes::Stage::train);
   row_sums_[0] += step.loss * static_cast<double>(rows);
   add_losses(step, rows, loss_sums_);
   const auto flat = gradients_.as<float>();
@@ -236,13 +235,11 @@ void NodeEngine::append_values(EpochRecord& record) {
 }
 
 void NodeEngine::validate() {
-  const nodes::EnteringCubes cubes(layout_.network, request_.validation);
   std::vector<std::int64_t> rows(static_cast<std::size_t>(request_.validation.rows()));
   std::iota(rows.begin(), rows.end(), 0);
   for (std::size_t first = 0; first < rows.size();) {
     const std::size_t count = std::min(static_cast<std::size_t>(request_.batch_size), rows.size() - first);
-    const nodes::FusedStep step =
-        pass(validation_, cubes, std::span(rows).subspan(first, count), nodes::Stage::val);
+    const nodes::FusedStep step = pass(validation_, std::span(rows).subspan(first, count), nodes::Stage::val);
     validation_sums_[0] += step.loss * static_cast<double>(count);
     add_losses(step, static_cast<std::int64_t>(count), validation_loss_sums_);
     first += count;

@@ -33,6 +33,18 @@ class NodeEngine : public FramedEngine {
   void restore(const NamedArrays& state) override;
   MemoryUse memory() const override;
 
+ protected:
+  // The nodes of a stage, and how they are trained in one go, if they can be.
+  struct Passage {
+    nodes::NodeGraph graph;
+    std::optional<nodes::FusedChain> chain;
+  };
+  // Of rows of the training or, in its stage, of the validation.
+  virtual nodes::FusedStep run_chain(const Passage& way, const nodes::States& states,
+                                     std::span<const std::int64_t> rows, nodes::Stage stage);
+  const stoker::nodes::NodeNetwork& node_network() const { return layout_.network; }
+  const nodes::IsTrained& is_trained() const { return is_trained_; }
+
  private:
   NodeEngine(const EngineRequest& request, NodeLayout layout, const Kernels& kernels);
 
@@ -47,16 +59,13 @@ class NodeEngine : public FramedEngine {
   void append_values(EpochRecord& record) override;
   void validate() override;
 
-  // The nodes of a stage, and how they are trained in one go, if they can be.
-  struct Passage {
-    nodes::NodeGraph graph;
-    std::optional<nodes::FusedChain> chain;
-  };
   Passage passage(nodes::Stage stage) const;
   nodes::States states() const;
   void keep(const nodes::States& states);
-  nodes::FusedStep pass(const Passage& way, const nodes::EnteringCubes& cubes,
-                        std::span<const std::int64_t> rows, nodes::Stage stage);
+  nodes::FusedStep pass(const Passage& way, std::span<const std::int64_t> rows, nodes::Stage stage);
+  const Dataset& rows_of(nodes::Stage stage) const {
+    return stage == nodes::Stage::train ? request_.training : request_.validation;
+  }
   void add_losses(const nodes::FusedStep& step, std::int64_t rows, std::vector<double>& sums) const;
 
   NodeLayout layout_;
