@@ -1,25 +1,13 @@
 #include <nlohmann/json.hpp>
 
 #include "pipeline/card.h"
+#include "serve/field_answers.h"
 #include "serve/service.h"
 
 namespace stoker::serve {
 namespace {
 
 using nlohmann::json;
-
-json schema_of(const config::Fields& fields) {
-  json schema = config::json_schema(fields);
-  schema.erase("$schema");
-  return schema;
-}
-
-// Maps of JSON are sorted by name; a form shows settings as they were declared, the important ones first.
-json order_of(const config::Fields& fields) {
-  json names = json::array();
-  for (const config::Field& field : fields) names.push_back(field.name);
-  return names;
-}
 
 // What the values of settings are names of, so that a form can offer them.
 json names_in(const CardType& type) {

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "serve/document_answers.h"
+#include "serve/node_answers.h"
 
 namespace stoker::serve {
 namespace {
@@ -249,6 +250,7 @@ Response restore_version(Service& service, Call& call) {
 Response validate(const Service& service, Call& call) {
   const CheckedDocument checked = check_text(service, read_request(call.body(), fields_to_validate).content);
   json view{{"columns", checked.columns}};
+  if (const Document* document = checked.document()) view["graphs"] = graphs_view(*document);
   add_check(checked, view);
   return json_response(view);
 }
@@ -301,8 +303,7 @@ std::vector<Route> document_routes(Service& service) {
        as_json,
        {{200,
          "All problems and warnings, with line and path, notes, and the columns of the tables that cards "
-         "read, "
-         "where they are known before any row is read"}}},
+         "read, where they are known before any row is read; of a graph of nodes its ports"}}},
       most_bytes_of_body);
   add({"GET",
        one,

@@ -111,6 +111,7 @@ std::vector<Route> prediction_routes(Service& service);
 std::vector<Route> system_routes(Service& service);
 std::vector<Route> device_routes(Service& service);
 std::vector<Route> card_routes();
+std::vector<Route> node_routes();
 std::vector<Route> project_routes(Service& service);
 std::vector<Route> document_routes(Service& service);
 std::vector<Route> document_run_routes(Service& service);
