@@ -187,8 +187,10 @@ CubesLook look_at(const Table& table) {
                  .lowest = std::numeric_limits<float>::max(),
                  .highest = std::numeric_limits<float>::lowest(),
                  .pixels_of_class = {},
-                 .classes = cubes.classes};
+                 .classes = cubes.classes,
+                 .sight = {}};
   std::array<std::int64_t, 256> counts{};
+  std::optional<std::int64_t> seen;
   for (std::int64_t row = 0; row < table.rows(); ++row) {
     const std::int64_t cube = cube_of(table, row);
     const CubeFacts& facts = cubes.facts.at(static_cast<std::size_t>(cube));
@@ -199,6 +201,7 @@ CubesLook look_at(const Table& table) {
     look.nan_pixels += facts.nan_pixels;
     look.infinite_pixels += facts.infinite_pixels;
     look.cubes_with_masks += facts.has_mask ? 1 : 0;
+    if (facts.masked_pixels > 0 && !seen) seen = cube;
     if (facts.masked_pixels > 0)
       for (const std::uint8_t each : part_of_cube<std::uint8_t>(cubes.masks, cube, cubes.pixels()))
         ++counts[each];
@@ -207,6 +210,7 @@ CubesLook look_at(const Table& table) {
   for (int number = 1; number < 256; ++number)
     if (counts[static_cast<std::size_t>(number)] > 0)
       look.pixels_of_class[number] = counts[static_cast<std::size_t>(number)];
+  if (table.rows() > 0) look.sight = sight_of(cubes, seen ? *seen : cube_of(table, 0));
   return look;
 }
 
@@ -255,7 +259,8 @@ nlohmann::json to_json(const CubesLook& look) {
           {"nan_pixels", look.nan_pixels},
           {"infinite_pixels", look.infinite_pixels},
           {"with_masks", look.cubes_with_masks},
-          {"classes", std::move(classes)}};
+          {"classes", std::move(classes)},
+          {"sight", look.cubes > 0 ? to_json(look.sight) : nlohmann::json(nullptr)}};
 }
 
 }  // namespace stoker

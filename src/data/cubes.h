@@ -10,6 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/notes.h"
+#include "data/cube_sight.h"
 #include "data/table.h"
 #include "device/array.h"
 
@@ -78,6 +79,7 @@ struct CubesLook {
   std::int64_t cubes_with_masks = 0;
   std::map<int, std::int64_t> pixels_of_class;  // of those but 0
   std::map<int, std::string> classes;
+  CubeSight sight;  // of the first cube with marked pixels, else of the first; empty without cubes
 
   // Each a word and what is to be said of it: "wavelengths", "430 to 920 nm".
   std::vector<std::pair<std::string, std::string>> lines() const;

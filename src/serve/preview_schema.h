@@ -4,21 +4,45 @@
 
 namespace stoker::serve::schema {
 
+// A small picture of one cube and its spectra (data/cube_sight.h).
+inline nlohmann::json cube_sight() {
+  const nlohmann::json bytes = list_of(whole(), "0 to 255, of the pixels row by row");
+  const nlohmann::json spectrum = object("", {{"class", whole("0: not marked")},
+                                              {"pixels", whole("That have it")},
+                                              {"mean", list_of(number_or_null(), "Of each channel")}});
+  nlohmann::json sight =
+      object("CubeSight", {{"cube", text("Its name")},
+                           {"side", whole("A pixel here stands for so many squared of the cube")},
+                           {"height", whole("Of the picture, 64 at most")},
+                           {"width", whole()},
+                           {"channels", list_of(whole(), "That are red, green and blue")},
+                           {"red", bytes},
+                           {"green", bytes},
+                           {"blue", bytes},
+                           {"mask", list_of(whole(), "The highest class in each pixel; empty without masks")},
+                           {"spectra", list_of(spectrum, "Of the classes, most pixels first, six at most")}});
+  sight["type"] = {"object", "null"};
+  sight["description"] = "Null where there is no cube";
+  return sight;
+}
+
 // Of rows that are hyperspectral cubes (data/cubes.h).
 inline nlohmann::json cubes_look() {
   const nlohmann::json marked =
       object("", {{"class", whole("1 to 255")}, {"name", text()}, {"pixels", whole("That have it")}});
-  return object("CubesLook", {{"count", whole("Cubes")},
-                              {"height", whole("Of a cube, in pixels")},
-                              {"width", whole()},
-                              {"channels", whole()},
-                              {"wavelengths", list_of(number(), "Of the channels in nm; none: not known")},
-                              {"lowest", number("Of the finite values")},
-                              {"highest", number()},
-                              {"nan_pixels", whole("Pixels with a value that is NaN")},
-                              {"infinite_pixels", whole()},
-                              {"with_masks", whole("Cubes that have a mask")},
-                              {"classes", list_of(marked)}});
+  return object("CubesLook",
+                {{"count", whole("Cubes")},
+                 {"height", whole("Of a cube, in pixels")},
+                 {"width", whole()},
+                 {"channels", whole()},
+                 {"wavelengths", list_of(number(), "Of the channels in nm; none: not known")},
+                 {"lowest", number("Of the finite values")},
+                 {"highest", number()},
+                 {"nan_pixels", whole("Pixels with a value that is NaN")},
+                 {"infinite_pixels", whole()},
+                 {"with_masks", whole("Cubes that have a mask")},
+                 {"classes", list_of(marked)}},
+                {{"sight", cube_sight()}});
 }
 
 // The first rows of a table, and of each column what all rows have in it (data/preview_json.h).

@@ -238,6 +238,45 @@ TEST(Cubes, FindTheRangeOfManyValues) {
   EXPECT_EQ(look.highest, 4);
 }
 
+// The second cube of three channels, which is the one with marks: red is the last channel.
+TEST(Cubes, AreSeenAsAPictureWithSpectra) {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  const TestFolder folder;
+  SourceConfig config = cubes_at(folder.write(
+      "a.npy", npy_file("<f4", "2, 1, 3, 3",
+                        bytes_laid<float>({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 10, 1, nan, 20, 2, 8, 30}))));
+  config.mask_path = folder.write("b.npy", mask_file("2, 1, 3", {0, 0, 0, 0, 0, 7})).string();
+  const CubeSight sight = look_at(read_cubes(config)).sight;
+  EXPECT_EQ(sight.name, "a_1");
+  EXPECT_EQ(sight.side, 1);
+  EXPECT_THAT(sight.channels, ElementsAre(2, 1, 0));
+  EXPECT_THAT(sight.colours[0], ElementsAre(0, 255, 255)) << "2 % of three pixels are above the second";
+  EXPECT_EQ(sight.colours[1][1], 0) << "no number is dark";
+  EXPECT_THAT(sight.mask, ElementsAre(0, 0, 7));
+  ASSERT_EQ(sight.spectra.size(), 2U);
+  EXPECT_EQ(sight.spectra[0].pixels, 2);
+  EXPECT_THAT(sight.spectra[0].mean, ElementsAre(0.5F, 4, 15)) << "of finite values";
+  EXPECT_EQ(sight.spectra[1].pixel_class, 7);
+  EXPECT_THAT(sight.spectra[1].mean, ElementsAre(2, 8, 30));
+}
+
+TEST(Cubes, AreSeenSmallWhereTheyAreLarge) {
+  std::vector<float> values(130 * 70, 1);
+  for (std::size_t x = 60; x < 70; ++x)
+    for (std::size_t y = 0; y < 130; ++y) values[y * 70 + x] = 5;
+  const TestFolder folder;
+  const auto path = folder.write("a.npy", npy_file("<f4", "1, 130, 70, 1", bytes_laid(values)));
+  const CubeSight sight = look_at(read_cubes(cubes_at(path))).sight;
+  EXPECT_EQ(sight.side, 3);
+  EXPECT_EQ(sight.height, 44);
+  EXPECT_EQ(sight.width, 24);
+  ASSERT_EQ(sight.colours[0].size(), 44U * 24);
+  EXPECT_EQ(sight.colours[0][19], 0);
+  EXPECT_EQ(sight.colours[0][20], 255);
+  EXPECT_EQ(sight.colours[0][23], 255) << "the last pixel stands for less of the cube";
+  EXPECT_THAT(sight.mask, IsEmpty());
+}
+
 TEST(Cubes, HaveTheWavelengthsThatAreSet) {
   const TestFolder folder;
   SourceConfig config = cubes_at(folder.write("a.npy", float_cube("1, 2, 3", 6)));

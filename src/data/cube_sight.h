@@ -1,0 +1,33 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace stoker {
+
+struct Cubes;
+
+// One cube as a person wants to see it first: three of its channels as a small picture, and spectra.
+struct CubeSight {
+  struct Spectrum {
+    int pixel_class = 0;  // of the mask; 0: nothing is marked
+    std::int64_t pixels = 0;
+    std::vector<float> mean;  // of the finite values of each channel; NaN where there are none
+  };
+  std::string name;
+  std::int64_t side = 1;  // a pixel of the picture stands for so many squared of the cube
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  std::array<std::int64_t, 3> channels{};            // red, green and blue
+  std::array<std::vector<std::uint8_t>, 3> colours;  // of the pixels, 0 to 255
+  std::vector<std::uint8_t> mask;                    // the highest class in each pixel; empty without masks
+  std::vector<Spectrum> spectra;                     // of the classes, most pixels first, at most six
+};
+CubeSight sight_of(const Cubes& cubes, std::int64_t cube);
+nlohmann::json to_json(const CubeSight& sight);
+
+}  // namespace stoker
