@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/datasets_command.h"
 #include "cli/terminal.h"
+#include "data/cubes.h"
 #include "data/file_format.h"
 #include "store/open_source.h"
 
@@ -151,6 +152,7 @@ ExitCode repair_dataset(const DatasetsCommand& command) {
   if (!checked.table)
     refuse("dataset {} cannot be read, so that there is nothing to keep of it: {}", command.id,
            checked.unreadable);
+  refuse_cubes(*checked.table, "a repaired dataset is a file of rows");
   const Table cleaned = without_faults(*checked.table, checked.faults);
   if (cleaned.rows() == 0) refuse("every row of dataset {} has a fault; no row is left to keep", command.id);
   if (file.has_parent_path()) make_folder(file.parent_path());

@@ -196,7 +196,9 @@ ExitCode generate_dataset(const DatasetsCommand& command) {
   if (command.rows > 0) sample.sample_rows = command.rows;
   sample.sample_seed = command.seed;
   const Table table = Source::open(sample, fs::current_path()).read();
-  refuse_cubes(table, "a dataset on record is made of columns");
+  refuse_cubes(table,
+               "rows of columns are written into a database; put cubes on record with: stoker datasets "
+               "add ID sample:NAME");
   const SourceConfig place = place_to_write(command);
   write_rows(table, place,
              fmt::format("stoker datasets generate {} --sample {} --rows {} --seed {}", command.id,

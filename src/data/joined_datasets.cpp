@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "data/arrow_result.h"
 #include "data/column_values.h"
+#include "data/cubes.h"
 #include "data/kept_columns.h"
 
 namespace stoker {
@@ -159,6 +160,8 @@ std::shared_ptr<arrow::ChunkedArray> in_joined_type(const std::shared_ptr<arrow:
 
 Table joined_rows(const std::vector<Table>& tables, const std::vector<std::string>& names) {
   if (tables.size() == 1) return tables.front();
+  for (std::size_t t = 0; t < tables.size(); ++t)
+    refuse_cubes(tables[t], fmt::format("{} is read together with others", names[t]));
   const arrow::FieldVector fields = joined_fields(tables, names);
   arrow::ChunkedArrayVector columns;
   std::int64_t rows = 0;

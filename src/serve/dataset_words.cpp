@@ -31,6 +31,7 @@ std::string sound_address(const std::string& address, const char* setting,
 std::string place_of_source(const SourceConfig& source, const ServiceConfig& config) {
   for (const SettingProblem& problem : problems_with(source))
     refuse("source.{}: {}", problem.setting, problem.problem);
+  if (!source.mask_path.empty()) AllowedPath{config.data}(source.mask_path);
   switch (source.source) {
     case SourceKind::sample:
       return fmt::format("sample:{}", config::name_of(source.sample_name));
@@ -46,6 +47,8 @@ std::string place_of_source(const SourceConfig& source, const ServiceConfig& con
       return sound_address(source.uri, "source.uri", {"postgres://", "postgresql://", "${"}, config);
     case SourceKind::datasets:
       refuse("a dataset is put on record by what it is read from, not by other datasets");
+    case SourceKind::cubes:
+      return "cubes:" + AllowedPath{config.data}(source.path).string();
     default:
       return AllowedPath{config.data}(source.path).string();
   }

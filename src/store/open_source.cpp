@@ -88,8 +88,6 @@ DatasetRecord record_of(const std::string& id, const SourceConfig& given, const 
                         RowsToRecord rows) {
   if (given.source == SourceKind::datasets)
     refuse("a dataset is put on record by what it is read from, not by other datasets");
-  if (given.source == SourceKind::cubes)
-    refuse("cubes are not put on record: name their path in data_load, with source: cubes");
   DatasetRecord record;
   record.id = id;
   record.source = given;
@@ -97,6 +95,8 @@ DatasetRecord record_of(const std::string& id, const SourceConfig& given, const 
     refuse("standard input is gone once it is read; put it into a file first");
   if (!given.path.empty())
     record.source.path = fs::weakly_canonical(fs::absolute(base / given.path)).string();
+  if (!given.mask_path.empty())
+    record.source.mask_path = fs::weakly_canonical(fs::absolute(base / given.mask_path)).string();
   if (!given.url.empty()) record.source.url = kept_url(given.url, id);
   refuse_unless_text(record.source);
   const Source source = Source::open(given, base);

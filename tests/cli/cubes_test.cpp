@@ -93,13 +93,34 @@ TEST(CubesOfADocument, AreRefusedWhereATableIsNeeded) {
   const Finished network = place.stoker({"train", "cubes:.", "--target", "masked_pixels"});
   EXPECT_EQ(network.code, 2) << network.errors;
   EXPECT_THAT(network.errors, HasSubstr("needs a table"));
-  const Finished added = place.stoker({"datasets", "add", "flights", "a.hdr"});
-  EXPECT_EQ(added.code, 2);
-  EXPECT_THAT(added.errors, HasSubstr("cubes are not put on record"));
   const Finished made = place.stoker(
       {"datasets", "generate", "s", "--sample", "spectral_stress", "--rows", "1", "--to", "s.sqlite"});
   EXPECT_EQ(made.code, 2);
-  EXPECT_THAT(made.errors, HasSubstr("needs a table"));
+  EXPECT_THAT(made.errors, HasSubstr("stoker datasets add ID sample:NAME"));
+}
+
+TEST(CubesOfADocument, ArePutOnRecordAndComeBackAsCubes) {
+  const Workplace place;
+  write_cubes(place);
+  ASSERT_EQ(place.stoker({"datasets", "add", "flights", "cubes:."}).code, 0);
+  const Finished seen = place.stoker({"preview", "dataset:flights", "--json"});
+  ASSERT_EQ(seen.code, 0) << seen.errors;
+  const json cubes = json::parse(seen.output)["cubes"];
+  EXPECT_EQ(cubes["count"], 3);
+  EXPECT_EQ(cubes["sight"]["width"], 3);
+  EXPECT_EQ(cubes["sight"]["mask"], json({0, 1, 0, 0, 2, 0}));
+  // What would leave the cubes behind is refused.
+  ASSERT_EQ(place.stoker({"datasets", "add", "again", "cubes:."}).code, 0);
+  place.write(
+      "both.yaml",
+      "version: 1\ncards: { load: { type: data_load, config: { source: datasets, dataset_ids: [flights, "
+      "again] } } }");
+  const Finished both = place.stoker({"run", "both.yaml"});
+  EXPECT_EQ(both.code, 2) << both.output;
+  EXPECT_THAT(both.errors, HasSubstr("dataset flights is read together with others"));
+  const Finished repaired = place.stoker({"datasets", "repair", "flights"});
+  EXPECT_EQ(repaired.code, 2) << repaired.output;
+  EXPECT_THAT(repaired.errors, HasSubstr("this needs a table with columns"));
 }
 
 TEST(CubesThatAreNone, EndWithExitCode2AndTheReason) {
