@@ -27,12 +27,14 @@ export interface CardInput {
   help: string;
   required: boolean;
   several: boolean;
+  shape?: readonly number[]; // of a node's port; -1: any
 }
 
 export interface CardOutput {
   name: string;
   type: PortType;
   help: string;
+  shape?: readonly number[];
 }
 
 export type NameKind = 'column' | 'condition' | 'dataset';
@@ -51,7 +53,33 @@ export interface CardType {
   first?: string[]; // settings that people look for first
   only_with?: Record<string, { setting: string; values: string[] }>; // settings that mean something only beside these
   more_settings: { title: string; settings: Schema; order?: string[] }[];
+  kind?: NodeKind; // of a type of node, which is seen as one of a card
+  hasTrainable?: boolean; // of a node: arrays that gradients may change
 }
+
+export type NodeKind = 'data' | 'statistical' | 'stateless' | 'decider' | 'loss' | 'metric';
+
+export interface NodePort {
+  name: string;
+  type: PortType; // of its numbers: float32, uint8
+  shape: number[];
+  help: string;
+  required: boolean;
+}
+
+export interface NodeType {
+  name: string;
+  kind: NodeKind;
+  help: string;
+  inputs: NodePort[];
+  outputs: NodePort[];
+  trains: boolean;
+  settings: Schema;
+  order: string[];
+}
+
+// By card and node: ports with the shapes that are known before there are cubes.
+export type GraphPorts = Record<string, Record<string, { inputs: NodePort[]; outputs: NodePort[] }>>;
 
 export type JobState = 'pending' | 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'paused';
 
@@ -121,6 +149,7 @@ export interface Checked {
   notes: string[];
   columns?: Record<string, string[]>; // by card, of the table that it reads, where they are known
   candidates?: number;
+  graphs?: GraphPorts;
 }
 
 export interface DocumentVersion {

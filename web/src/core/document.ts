@@ -41,7 +41,7 @@ export function positionOf(document: Tree, id: string): Point | null {
   return x !== undefined && y !== undefined && Number.isFinite(x) && Number.isFinite(y) ? [x, y] : null;
 }
 
-const splitEnd = (text: string): [string, string] => {
+export const splitEnd = (text: string): [string, string] => {
   const dot = text.lastIndexOf('.');
   return dot < 0 ? [text, ''] : [text.slice(0, dot), text.slice(dot + 1)];
 };

@@ -1,4 +1,4 @@
-import { Document, isAlias, isMap, isScalar, isSeq, parseDocument, visit, YAMLSeq, type Node, type ParsedNode } from 'yaml';
+import { Document, isAlias, isMap, isScalar, isSeq, parseDocument, visit, YAMLMap, YAMLSeq, type Node, type ParsedNode } from 'yaml';
 import { text } from '../text';
 import { emptyDocument, isTree, type Tree, type Value } from './document';
 
@@ -83,7 +83,7 @@ export function writeText(tree: Tree, origin: string, form: Form = formOf(origin
   try {
     const document = parseDocument(origin, { intAsBigInt: true, merge: true });
     patch(document, [], before, tree);
-    const written = yamlText(document);
+    const written = yamlText(document, !hasFlatLists(origin));
     return sameValue(safelyRead(written) ?? {}, tree) ? written : wholeYaml(tree);
   } catch {
     return wholeYaml(tree); // an alias whose anchor went
@@ -100,14 +100,20 @@ function safelyRead(content: string): Tree | null {
 }
 
 // As people write it: { a: 1 } with spaces inside, [1, 2] without, for which the library has one option for both.
-function yamlText(document: Document<Node, boolean>): string {
+function yamlText(document: Document<Node, boolean>, indentSeq = true): string {
   visit(document, {
     Seq: (_, seq) => {
       seq.toString = (context, ...rest) => YAMLSeq.prototype.toString.call(seq, context && { ...context, flowCollectionPadding: '' }, ...rest);
     },
+    Map: (_, map) => {
+      map.toString = (context, ...rest) => YAMLMap.prototype.toString.call(map, context && { ...context, flowCollectionPadding: ' ' }, ...rest);
+    },
   });
-  return document.toString({ lineWidth: 0 });
+  return document.toString({ lineWidth: 0, indentSeq });
 }
+
+// Whether the dashes of lists stand right under their key.
+const hasFlatLists = (content: string): boolean => /^( *)[^\s#-][^\n]*:[ ]*(#[^\n]*)?\n\1- /m.test(content);
 
 // Short lists, connections and places on one line, as people write them.
 function styled(document: Document<Node, boolean>, value: Value): Node {
@@ -117,7 +123,11 @@ function styled(document: Document<Node, boolean>, value: Value): Node {
       if (seq.items.every((item) => isScalar(item))) seq.flow = true;
     },
     Pair: (_, pair) => {
-      if (isScalar(pair.key) && pair.key.value === 'inputs' && isMap(pair.value)) pair.value.flow = true;
+      if (!isScalar(pair.key)) return;
+      if (pair.key.value === 'inputs' && isMap(pair.value)) pair.value.flow = true;
+      // A node or a connection of a graph is a line.
+      if ((pair.key.value === 'nodes' || pair.key.value === 'connections') && isSeq(pair.value))
+        for (const item of pair.value.items) if (isMap(item)) item.flow = true;
     },
   });
   return node;
@@ -131,7 +141,9 @@ function wholeYaml(tree: Tree): string {
 
 type Open = Document.Parsed<ParsedNode, boolean>;
 
-function patch(document: Open, path: string[], before: Value, after: Value) {
+type Path = (string | number)[];
+
+function patch(document: Open, path: Path, before: Value, after: Value) {
   if (sameValue(before, after)) return;
   const node = path.length === 0 ? document.contents : (document.getIn(path, true) as Node | undefined);
   const isOwn = isMap(node) && !node.items.some((pair) => isScalar(pair.key) && String(pair.key.value) === '<<');
@@ -144,6 +156,7 @@ function patch(document: Open, path: string[], before: Value, after: Value) {
     keepOrder(node, Object.keys(after));
     return;
   }
+  if (Array.isArray(before) && Array.isArray(after) && isSeq(node) && node.items.length === before.length) return patchList(document, path, before, after);
   if (isScalar(node) && !isAlias(node) && (typeof after !== 'object' || after === null)) {
     delete node.minFractionDigits;
     delete node.format;
@@ -155,7 +168,38 @@ function patch(document: Open, path: string[], before: Value, after: Value) {
   document.setIn(path, next);
 }
 
-function addedNode(document: Open, path: string[], key: string, value: Value): Node {
+// Which of the old entries a new one is: the same, or of the same name, or where nothing was added or removed in its place.
+function entriesBefore(before: readonly Value[], after: readonly Value[]): (number | null)[] {
+  const free = new Set(before.keys());
+  const take = (fits: (place: number) => boolean): number | null => {
+    const found = [...free].find(fits) ?? null;
+    if (found !== null) free.delete(found);
+    return found;
+  };
+  const found = after.map((each) => take((place) => sameValue(before[place], each)));
+  const nameOf = (value: Value | undefined) => (isTree(value) && typeof value.name === 'string' ? value.name : null);
+  after.forEach((each, at) => (found[at] ??= nameOf(each) === null ? null : take((place) => nameOf(before[place]) === nameOf(each))));
+  if (before.length === after.length) after.forEach((_, at) => (found[at] ??= take((place) => place === at)));
+  return found;
+}
+
+// Entries that stay keep their comments and their form; new ones are written as the others are.
+function patchList(document: Open, path: Path, before: Value[], after: Value[]) {
+  const list = document.getIn(path, true) as YAMLSeq<Node>;
+  const found = entriesBefore(before, after);
+  found.forEach((place, at) => place !== null && patch(document, [...path, place], before[place]!, after[at]!));
+  const isFlow = list.items.some((item) => isMap(item) && item.flow);
+  const old = [...list.items];
+  list.items = after.map((each, at) => {
+    const place = found[at] ?? null;
+    if (place !== null) return old[place]!;
+    const made = styled(document, each);
+    if (isMap(made) && isFlow) made.flow = true;
+    return made;
+  });
+}
+
+function addedNode(document: Open, path: Path, key: string, value: Value): Node {
   const node = styled(document, value);
   if (path.length === 2 && path[0] === 'cards' && key === 'inputs' && isMap(node)) node.flow = true;
   return node;

@@ -109,7 +109,7 @@ function fieldsOf(schema: Schema, order: readonly string[] | undefined, config: 
 // "Settings of `lstm`" is about the family lstm.
 const familyIn = (title: string) => /`([^`]+)`/.exec(title)?.[1] ?? '';
 
-function familyOf(type: CardType, config: Tree): string {
+export function familyOf(type: CardType, config: Tree): string {
   const families = new Set(type.more_settings.map((each) => familyIn(each.title)));
   for (const [name, schema] of Object.entries(type.settings.properties ?? {})) {
     if (!schema.enum?.some((choice) => families.has(String(choice)))) continue;
@@ -198,7 +198,7 @@ export function summaryOf(type: CardType | undefined, config: Tree): string {
   const said = order
     .filter((name) => config[name] !== null && isOwn({ usual: usual(name) }, config[name]))
     .map((name): [string, Value] => [name, config[name]!])
-    .filter(([, value]) => typeof value !== 'boolean' && !isTree(value) && !(Array.isArray(value) && value.length === 0))
+    .filter(([, value]) => typeof value !== 'boolean' && !isTree(value) && !(Array.isArray(value) && (value.length === 0 || value.some(isTree))))
     .map(([name, value]) => {
       const words = Array.isArray(value) ? value.join(' – ') : String(value);
       return /^[\d.]/.test(words) ? `${name.replaceAll('_', ' ')} ${words}` : words; // a number alone says little

@@ -16,6 +16,17 @@ describe('the places of cards', () => {
         expect(Math.abs(a[0] - b[0]) >= cardWidth || Math.abs(a[1] - b[1]) >= rowStep - 12).toBe(true);
   });
 
+  it('are divided where there are many columns, each part under the one before', () => {
+    const ids = ['a', 'b', 'c', 'd', 'e'];
+    const chain: Tree = { cards: Object.fromEntries(ids.map((id, at): [string, Tree] => [id, { type: 'x', ...(at > 0 ? { inputs: { i: `${ids[at - 1]}.o` } } : {}) }])) };
+    const beside: Tree = { cards: { ...(chain.cards as Tree), f: { type: 'x', inputs: { i: 'a.o' } } } };
+    const places = arranged(beside, 2);
+    expect(ids.map((id) => places[id]![0])).toEqual([0, 256, 0, 256, 0]);
+    expect(ids.map((id) => places[id]![1] / rowStep)).toEqual([0, 0, 2, 2, 3]);
+    expect(places.f).toEqual([256, rowStep]);
+    expect(ids.map((id) => arranged(chain, 4)[id]![0])).toEqual([0, 256, 512, 0, 256]);
+  });
+
   it('end also for a circle', () => {
     const circle: Tree = { cards: { a: { type: 'x', inputs: { i: 'b.o' } }, b: { type: 'x', inputs: { i: 'a.o' } } } };
     expect(Object.keys(arranged(circle))).toEqual(['a', 'b']);

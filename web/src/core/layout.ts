@@ -5,7 +5,9 @@ export const columnStep = cardWidth + 64;
 export const rowStep = 132;
 
 // Columns by the longest way from a card that needs nothing; in a column, cards stand near those that they read from.
-export function arranged(document: Tree): Record<string, Point> {
+// Where there are more columns than that, they are divided evenly, one part below the other, so that a long chain can
+// still be read.
+export function arranged(document: Tree, mostColumns = Infinity): Record<string, Point> {
   const ids = cardIds(document);
   const known = new Set(ids);
   const wires = connectionsOf(document).filter((each) => known.has(each.from) && each.from !== each.to);
@@ -33,7 +35,13 @@ export function arranged(document: Tree): Record<string, Point> {
       free = place + 1;
     }
   }
-  return Object.fromEntries(ids.map((id): [string, Point] => [id, [column.get(id)! * columnStep, row.get(id)! * rowStep]]));
+  const bands = Math.max(1, Math.ceil(columns.length / mostColumns));
+  const most = Math.ceil(columns.length / bands);
+  const bandOf = (id: string) => Math.floor(column.get(id)! / most);
+  const rowsOfBand: number[] = [];
+  for (const id of ids) rowsOfBand[bandOf(id)] = Math.max(rowsOfBand[bandOf(id)] ?? 0, row.get(id)! + 1);
+  const rowsAbove = (band: number) => rowsOfBand.slice(0, band).reduce((sum, rows) => sum + (rows ?? 0), 0);
+  return Object.fromEntries(ids.map((id): [string, Point] => [id, [(column.get(id)! - bandOf(id) * most) * columnStep, (rowsAbove(bandOf(id)) + row.get(id)!) * rowStep]]));
 }
 
 function columnsOf(ids: string[], wires: { from: string; to: string }[]): Map<string, number> {

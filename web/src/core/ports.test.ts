@@ -15,6 +15,22 @@ const types = new Map([
 ].map((each) => [each.name, each]));
 const document: Tree = { cards: { l: { type: 'load' }, s: { type: 'split', inputs: { dataset: 'l.dataset' } }, t: { type: 'split', inputs: { dataset: 's.train' } }, m: { type: 'model' } } };
 
+describe('a connection between nodes', () => {
+  const shaped = (name: string, kind: string, shape: number[]) => ({ ...port(name, kind), shape });
+  const nodes = new Map([
+    { ...type('data', [], []), outputs: [shaped('cube', 'float32', [-1, -1, -1, -1]), shaped('mask', 'uint8', [-1, -1, -1, 1]), shaped('waves', 'float32', [-1])] },
+    { ...type('logit', [], []), inputs: [shaped('scores', 'float32', [-1, -1, -1, 1])], outputs: [shaped('pair', 'float32', [-1, -1, -1, 2])] },
+  ].map((each) => [each.name, each]));
+  const graph: Tree = { cards: { d: { type: 'data' }, a: { type: 'logit' }, b: { type: 'logit' } } };
+  const why = (from: string, output: string) => whyNotConnect(nodes, graph, { from, output, to: 'b', input: 'scores' });
+  it('fits sizes that are equal or not known', () => expect(why('d', 'cube')).toBeNull());
+  it('says both shapes where they do not fit', () => {
+    expect(why('d', 'mask')).toBe('scores takes a float32 [any, any, any, 1]; mask gives a uint8 [any, any, any, 1].');
+    expect(why('d', 'waves')).toMatch(/gives a float32 \[any\]/);
+    expect(why('a', 'pair')).toMatch(/gives a float32 \[any, any, any, 2\]/);
+  });
+});
+
 describe('a connection', () => {
   it('fits ports of one type', () => expect(whyNotConnect(types, document, { from: 'l', output: 'dataset', to: 't', input: 'dataset' })).toBeNull());
   it('says why another type does not fit', () =>

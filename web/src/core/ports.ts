@@ -12,8 +12,19 @@ export const outputOf = (types: CardTypes, document: Tree, card: string, name: s
 
 // Outputs that some card can read; what is only looked at needs no port.
 export function readableOutputs(types: CardTypes, type: CardType): CardOutput[] {
-  const read = new Set([...types.values()].flatMap((each) => each.inputs.map((input) => input.type)));
-  return type.outputs.filter((output) => read.has(output.type));
+  const inputs = [...types.values()].flatMap((each) => each.inputs);
+  return type.outputs.filter((output) => inputs.some((input) => fits(output, input)));
+}
+
+// Of a node's port, as the service tells it in its own sentences; "any" is a size that is not known.
+export const describePort = (port: { type: string; shape?: readonly number[] }): string =>
+  port.shape ? `${port.type} [${port.shape.map((size) => (size < 0 ? 'any' : size)).join(', ')}]` : port.type;
+
+// Whether what comes out of one goes into the other, as far as it is known. The service has the last word.
+function fits(output: CardOutput, input: CardInput): boolean {
+  if (output.type !== input.type) return false;
+  if (!output.shape || !input.shape) return true;
+  return output.shape.length === input.shape.length && output.shape.every((size, at) => size < 0 || input.shape![at]! < 0 || size === input.shape![at]);
 }
 
 // A sentence for people; null: it can be connected.
@@ -22,7 +33,7 @@ export function whyNotConnect(types: CardTypes, document: Tree, wanted: Connecti
   const input = inputOf(types, document, wanted.to, wanted.input);
   if (!output || !input) return text.ports.unknown;
   if (wanted.from === wanted.to) return text.ports.itself;
-  if (output.type !== input.type) return text.ports.otherType(input.name, input.type, output.name, output.type);
+  if (!fits(output, input)) return text.ports.otherType(input.name, describePort(input), output.name, describePort(output));
   if (reachedFrom(document, wanted.to).has(wanted.from)) return text.ports.circle(wanted.from, wanted.to);
   return null;
 }
