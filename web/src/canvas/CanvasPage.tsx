@@ -13,6 +13,7 @@ import { Flow } from './Flow';
 import { HeadBar } from './HeadBar';
 import { Inspector } from './Inspector';
 import { onKey } from './keys';
+import { insideOf } from './level';
 import { Now } from './Now';
 import { Palette } from './Palette';
 import { findRun, forgetRun, useRun } from './run_store';
@@ -112,6 +113,7 @@ function useSizes() {
 
 export default function CanvasPage({ id = null }: { id?: string | null }) {
   const error = useDocument(id);
+  const inside = useCanvas(insideOf);
   useEffect(() => rememberCanvas(id === null ? '/' : `/documents/${id}`), [id]);
   useCare();
   useSizes();
@@ -121,7 +123,7 @@ export default function CanvasPage({ id = null }: { id?: string | null }) {
       <Palette />
       <div className="canvas-area" aria-label={text.canvas.area} role="region" title="">
         <p className="hidden">{text.canvas.areaHelp}</p>
-        <ReactFlowProvider><Flow /></ReactFlowProvider>
+        <ReactFlowProvider key={inside ?? ''}><Flow /></ReactFlowProvider>
         {error && <p className="notice lone-error">{error}</p>}
         <Conflict />
         <Said />

@@ -3,7 +3,7 @@ import { mayChange, useSession } from '../app/session';
 import { nameOf, renameDocument } from '../core/document';
 import { text } from '../text';
 import { Button } from '../ui/Button';
-import { check, edit, isChanged, say, useCanvas } from './canvas_store';
+import { check, editDocument, isChanged, say, useCanvas } from './canvas_store';
 import { isUnderWay, startRun, stopRun, useRun } from './run_store';
 import { save } from './saving';
 
@@ -20,7 +20,7 @@ export function HeadBar() {
   const may = mayChange(session);
   return (
     <HeadPlace>
-      <input className="input document-name" aria-label={text.head.name} value={nameOf(state.history.now)} onChange={(event) => edit((now) => renameDocument(now, event.target.value), 'name')} />
+      <input className="input document-name" aria-label={text.head.name} value={nameOf(state.history.now)} onChange={(event) => editDocument((now) => renameDocument(now, event.target.value), 'name')} />
       <span className="secondary standing" role="status">{standing}</span>
       <Button onClick={() => void look()}>{text.head.check}</Button>
       <Button disabled={!may || !changed || state.isSaving} onClick={() => void save()}>{text.head.save}</Button>

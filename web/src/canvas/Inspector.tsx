@@ -1,39 +1,35 @@
-import { useEffect, useState } from 'react';
-import { cardIds, renameCard, typeOf } from '../core/document';
+import { useState } from 'react';
+import { typeOf } from '../core/document';
 import { text } from '../text';
 import { Button } from '../ui/Button';
-import { Field } from '../ui/Field';
-import { edit, removeSelected, select, useCanvas } from './canvas_store';
+import { removeSelected, useCanvas } from './canvas_store';
 import { isEdited, problemsOf } from './face';
+import { insideOf } from './level';
 import { Needs } from './Needs';
+import { OneNode, WholeGraph } from './NodeInspector';
 import { Preview } from './Preview';
+import { Rename } from './Rename';
 import { isUnderWay, startRun, stopRun, useRun } from './run_store';
 import { SettingsForm } from './SettingsForm';
 import { Steps } from './Steps';
 
 type Tab = 'settings' | 'preview' | 'steps' | 'log';
 
-function Rename({ card }: { card: string }) {
-  const ids = useCanvas((state) => cardIds(state.history.now).join('\n'));
-  const [name, setName] = useState(card);
-  useEffect(() => setName(card), [card]);
-  const error = name === card ? '' : !/^[A-Za-z0-9_-]+$/.test(name) ? text.inspector.nameWrong : ids.split('\n').includes(name) ? text.inspector.nameTaken : '';
-  const finish = () => {
-    if (error || name === card) return setName(card);
-    edit((now) => renameCard(now, card, name));
-    select([name]);
-  };
-  return (
-    <Field label={text.inspector.rename} error={error}>
-      {(given) => <input {...given} className="input" value={name} onChange={(event) => setName(event.target.value)} onBlur={finish} onKeyDown={(event) => event.key === 'Enter' && finish()} />}
-    </Field>
-  );
-}
-
 function Log() {
   const log = useRun((state) => state.log);
   if (log.length === 0) return <p className="secondary gap">{text.inspector.noLog}</p>;
   return <pre className="log" tabIndex={0} aria-label={text.inspector.tabs.log}>{log.join('\n')}</pre>;
+}
+
+function Keys() {
+  return (
+    <>
+      <h2 className="form-title">{text.inspector.keys}</h2>
+      <dl className="keys">
+        {text.inspector.keyList.map(([keys, does]) => <div key={keys}><dt>{keys}</dt><dd>{does}</dd></div>)}
+      </dl>
+    </>
+  );
 }
 
 function NothingSelected() {
@@ -47,10 +43,6 @@ function NothingSelected() {
       {candidates > 0 && <p className="notice plain gap">{text.canvas.searches(candidates)}</p>}
       {problems.filter((each) => !each.path.startsWith('cards.')).map((each) => <p key={each.path + each.message} className="field-error">{each.path} {each.message}</p>)}
       {notes.map((note) => <p key={note} className="secondary gap">{note}</p>)}
-      <h2 className="form-title">{text.inspector.keys}</h2>
-      <dl className="keys">
-        {text.inspector.keyList.map(([keys, does]) => <div key={keys}><dt>{keys}</dt><dd>{does}</dd></div>)}
-      </dl>
     </>
   );
 }
@@ -103,13 +95,15 @@ export function Inspector() {
   const [tab, setTab] = useState<Tab>('settings');
   const selected = useCanvas((state) => state.selected);
   const only = selected.length === 1 ? selected[0]! : null;
+  const inside = useCanvas(insideOf);
   return (
-    <section key={only} className="inspector" aria-label={text.inspector.label}>
-      {only !== null && <OneCard card={only} tab={tab} setTab={setTab} />}
-      {selected.length === 0 && <NothingSelected />}
+    <section key={`${inside ?? ''}/${only ?? ''}`} className="inspector" aria-label={inside === null ? text.inspector.label : text.graph.label}>
+      {only !== null && (inside === null ? <OneCard card={only} tab={tab} setTab={setTab} /> : <OneNode card={inside} node={only} />)}
+      {selected.length === 0 && (inside === null ? <NothingSelected /> : <WholeGraph card={inside} />)}
+      {selected.length === 0 && <Keys />}
       {selected.length > 1 && (
         <>
-          <h1>{text.inspector.several(selected.length)}</h1>
+          <h1>{(inside === null ? text.inspector : text.graph).several(selected.length)}</h1>
           <Button kind="danger" className="gap" onClick={removeSelected}>{text.inspector.remove}</Button>
         </>
       )}

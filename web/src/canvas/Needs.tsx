@@ -1,19 +1,20 @@
 import { connect, connectionsTo, disconnect, typeOf, type Connection } from '../core/document';
-import { choicesFor } from '../core/ports';
+import { choicesFor, describePort } from '../core/ports';
 import { text } from '../text';
 import { Button } from '../ui/Button';
 import { edit, useCanvas } from './canvas_store';
 import { problemsOf } from './face';
 import { colourOfPort } from './groups';
+import { shownProblems, shownTree, shownTypes, shownWarnings } from './level';
 
 const source = (each: Connection) => `${each.from}.${each.output}`;
 
 // What the card reads, and from whom: the connections of the canvas, for the keyboard and for many cards.
 export function Needs({ card }: { card: string }) {
-  const document = useCanvas((state) => state.history.now);
-  const types = useCanvas((state) => state.types);
-  const problems = useCanvas((state) => state.problems);
-  const warnings = useCanvas((state) => state.warnings);
+  const document = useCanvas(shownTree);
+  const types = useCanvas(shownTypes);
+  const problems = useCanvas(shownProblems);
+  const warnings = useCanvas(shownWarnings);
   const type = types.get(typeOf(document, card));
   if (!type || type.inputs.length === 0) return null;
   const connected = connectionsTo(document, card);
@@ -34,8 +35,8 @@ export function Needs({ card }: { card: string }) {
         };
         return (
           <div key={input.name} className="need">
-            <label className="need-name" title={input.help}>
-              <i className="dot" style={{ background: `var(--${colourOfPort(input.type)})` }} />
+            <label className="need-name" title={input.shape ? `${input.help}, ${describePort(input)}` : input.help}>
+              <i className="dot" style={{ background: `var(--${colourOfPort(input)})` }} />
               <span>{input.name}</span>
               <select className="input" value={input.several ? '' : single ? source(single) : ''} aria-invalid={Boolean(error)} onChange={(event) => choose(event.target.value)}>
                 <option value="">{input.several && now.length > 0 ? text.inspector.addConnection : choices.length > 0 || single ? text.inspector.notConnected : text.inspector.nothingFits}</option>

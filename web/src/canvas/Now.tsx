@@ -54,7 +54,7 @@ function Figures() {
 // The curve of the selected card where it trains, else of the one that trained last.
 export function Now() {
   const curves = useRun((state) => state.curves);
-  const selected = useCanvas((state) => state.selected[0]);
+  const selected = useCanvas((state) => (state.inside === null ? state.selected[0] : undefined));
   const job = useRun((state) => state.job);
   const types = useCanvas((state) => state.types);
   const ran = useRun((state) => state.ran);

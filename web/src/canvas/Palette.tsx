@@ -1,11 +1,13 @@
-import { useRef, useState, type KeyboardEvent } from 'react';
+import { useEffect, useRef, useState, type KeyboardEvent } from 'react';
 import type { CardType } from '../api/types';
 import { addCard } from '../core/document';
 import { freePlace } from '../core/layout';
 import { text } from '../text';
+import { Breakable } from '../ui/Breakable';
 import { edit, select, useCanvas } from './canvas_store';
 import { DocumentsPanel } from './DocumentsPanel';
 import { cardsFound, colourOfGroup, type Group } from './groups';
+import { insideOf, shownTypes } from './level';
 
 export const cardTransfer = 'application/x-stoker-card';
 export const searchId = 'find-card';
@@ -41,13 +43,14 @@ function Item({ type, group }: { type: CardType; group: Group }) {
       onClick={() => focusCard(addFromPalette(type.name))}
     >
       <i className="dot" style={{ background: `var(--${colourOfGroup[group]})` }} />
-      {type.title}
+      <span><Breakable words={type.title} /></span>
     </button>
   );
 }
 
 function Cards() {
-  const types = useCanvas((state) => state.types);
+  const types = useCanvas(shownTypes);
+  const find = useCanvas((state) => (insideOf(state) === null ? text.canvas.find : text.graph.find));
   const [wanted, setWanted] = useState('');
   const list = useRef<HTMLDivElement>(null);
   const { groups: found, best } = cardsFound(types.values(), wanted);
@@ -75,7 +78,7 @@ function Cards() {
 
   return (
     <>
-      <input id={searchId} className="input" type="search" placeholder={text.canvas.find} aria-label={text.canvas.find} value={wanted} onChange={(event) => setWanted(event.target.value)} onKeyDown={inSearch} />
+      <input id={searchId} className="input" type="search" placeholder={find} aria-label={find} value={wanted} onChange={(event) => setWanted(event.target.value)} onKeyDown={inSearch} />
       <div ref={list} onKeyDown={inList}>
         {groups.length === 0 && types.size > 0 && <p className="secondary">{text.canvas.noCard}</p>}
         {groups.map((group) => (
@@ -91,11 +94,13 @@ function Cards() {
 
 export function Palette() {
   const [tab, setTab] = useState<'cards' | 'documents'>('cards');
+  const isInside = useCanvas((state) => insideOf(state) !== null);
+  useEffect(() => setTab('cards'), [isInside]);
   return (
     <aside className="palette" aria-label={text.canvas.palette}>
       <div className="tabs" role="tablist">
         {(['cards', 'documents'] as const).map((each) => (
-          <button key={each} type="button" role="tab" aria-selected={tab === each} className={tab === each ? 'on' : ''} onClick={() => setTab(each)}>{text.canvas[each]}</button>
+          <button key={each} type="button" role="tab" aria-selected={tab === each} className={tab === each ? 'on' : ''} onClick={() => setTab(each)}>{each === 'cards' && isInside ? text.graph.nodes : text.canvas[each]}</button>
         ))}
       </div>
       <div className="palette-body">{tab === 'cards' ? <Cards /> : <DocumentsPanel />}</div>

@@ -7,6 +7,8 @@ import { Combobox } from '../ui/Combobox';
 import { Field } from '../ui/Field';
 import { edit, useCanvas } from './canvas_store';
 import { isEdited, problemsOf } from './face';
+import { GraphOf } from './GraphOf';
+import { isGraph, shownProblems, shownTree, shownTypes } from './level';
 import { useOfferedNames } from './offered_names';
 import { useRun } from './run_store';
 
@@ -64,10 +66,14 @@ function useFailedSetting(card: string): { setting: string; message: string } | 
   return { setting: run.setting, message: run.message };
 }
 
+// Settings of a graph of nodes that are drawn, not typed.
+const inGraph = new Set(['nodes', 'connections']);
+
 export function SettingsForm({ card }: { card: string }) {
-  const type = useCanvas((state) => state.types.get(typeOf(state.history.now, card)));
-  const config = useCanvas((state) => configOf(state.history.now, card));
-  const problems = useCanvas((state) => state.problems);
+  const type = useCanvas((state) => shownTypes(state).get(typeOf(shownTree(state), card)));
+  const config = useCanvas((state) => configOf(shownTree(state), card));
+  const problems = useCanvas(shownProblems);
+  const hasGraph = useCanvas((state) => isGraph(state, shownTree(state), card));
   const failedSetting = useFailedSetting(card);
   const [showsAll, setShowsAll] = useState(false);
   const seen = useRef(new Set<string>());
@@ -75,7 +81,7 @@ export function SettingsForm({ card }: { card: string }) {
     setShowsAll(false);
     seen.current = new Set();
   }, [card]);
-  const groups = useMemo(() => (type ? formOf(type, config) : []), [type, config]);
+  const groups = useMemo(() => (type ? formOf(type, config).map((group) => (hasGraph ? { ...group, fields: group.fields.filter((field) => !inGraph.has(field.path[0]!)) } : group)) : []), [type, config, hasGraph]);
   const own = problemsOf(problems, card);
   const errorOf = (field: FormField) => {
     const path = `cards.${card}.config.${field.path.join('.')}`;
@@ -95,6 +101,7 @@ export function SettingsForm({ card }: { card: string }) {
   return (
     <div data-part="settings">
       {stray.map((each) => <p key={each.path + each.message} className="field-error">{each.path.split('.').slice(3).join('.')} {each.message}</p>)}
+      {hasGraph && <GraphOf card={card} />}
       {groups.map((group) => (
         <section key={group.title}>
           {group.title && <h2 className="form-title">{group.title}</h2>}

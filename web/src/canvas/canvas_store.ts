@@ -1,11 +1,13 @@
 import { create } from 'zustand';
 import { get, post, sentenceOf, type Problem } from '../api/client';
-import type { CardType, Checked } from '../api/types';
-import { cardIds, copyCards, emptyDocument, pasteCards, removeCards, type Connection, type Tree } from '../core/document';
+import type { CardType, Checked, GraphPorts, NodeType } from '../api/types';
+import { cardIds, copyCards, emptyDocument, pasteCards, removeCards, typeOf, type Connection, type Tree } from '../core/document';
 import { readText, writeText, type Form } from '../core/document_text';
 import { change, redo, startHistory, undo, type History } from '../core/history';
+import { withGraph } from '../core/node_graph';
 import type { CardTypes } from '../core/ports';
 import { text } from '../text';
+import { asCardType, insideOf, shownTree, shownTypes } from './level';
 
 export interface Message {
   words: string;
@@ -14,18 +16,22 @@ export interface Message {
 
 export interface CanvasState {
   types: CardTypes;
+  nodeTypes: CardTypes; // of nodes in a model that is a graph of them
+  graphFamily: string; // what the family of such models is called
   history: History;
   origin: string; // the text that was saved or opened last
   form: Form;
   id: string | null; // of the saved document
   project: string;
   version: number; // that origin is; 0: it was never saved
-  selected: readonly string[];
+  inside: string | null; // the card whose graph is to be seen in place of the document (level.ts)
+  selected: readonly string[]; // cards, or nodes of the graph
   selectedWire: Connection | null;
   problems: readonly Problem[];
   warnings: readonly Problem[]; // of what may run and is most likely not meant
   notes: readonly string[];
   columns: Readonly<Record<string, readonly string[]>>; // by card, of the table that it reads, as far as they are known
+  graphs: GraphPorts; // as the last check of a document without problems has told them
   candidates: number; // of a document with searched settings
   message: Message | null;
   isSaving: boolean;
@@ -33,19 +39,21 @@ export interface CanvasState {
   isLoaded: boolean;
 }
 
-const initial = (): Omit<CanvasState, 'types'> => ({
+const initial = (): Omit<CanvasState, 'types' | 'nodeTypes' | 'graphFamily'> => ({
   history: startHistory(emptyDocument),
   origin: '',
   form: 'yaml',
   id: null,
   project: '',
   version: 0,
+  inside: null,
   selected: [],
   selectedWire: null,
   problems: [],
   warnings: [],
   notes: [],
   columns: {},
+  graphs: {},
   candidates: 0,
   message: null,
   isSaving: false,
@@ -53,7 +61,7 @@ const initial = (): Omit<CanvasState, 'types'> => ({
   isLoaded: false,
 });
 
-export const useCanvas = create<CanvasState>(() => ({ types: new Map(), ...initial() }));
+export const useCanvas = create<CanvasState>(() => ({ types: new Map(), nodeTypes: new Map(), graphFamily: '', ...initial() }));
 
 export const tree = (): Tree => useCanvas.getState().history.now;
 export const currentText = (): string => {
@@ -74,25 +82,51 @@ export const say = (words: string, isBad = false) => useCanvas.setState({ messag
 
 export async function loadTypes() {
   if (useCanvas.getState().types.size > 0) return;
-  const { cards } = await get<{ cards: CardType[] }>('/api/cards');
-  useCanvas.setState({ types: new Map(cards.map((card) => [card.name, card])) });
+  const [{ cards }, { nodes, model_type }] = await Promise.all([
+    get<{ cards: CardType[] }>('/api/cards'),
+    get<{ nodes: NodeType[]; model_type: string }>('/api/nodes'),
+  ]);
+  useCanvas.setState({
+    types: new Map(cards.map((card) => [card.name, card])),
+    nodeTypes: new Map(nodes.map((node) => [node.name, asCardType(node)])),
+    graphFamily: model_type,
+  });
+}
+
+// After the document has changed, or another part of it is shown: what is gone is no longer selected.
+function withHistory(history: History): Partial<CanvasState> {
+  const state = { ...useCanvas.getState(), history };
+  const inside = insideOf(state);
+  const left = new Set(inside === state.inside ? cardIds(shownTree(state)) : []);
+  return { history, inside, selected: state.selected.filter((id) => left.has(id)) };
 }
 
 // Edits with the same name, one right after the other, are undone together.
-export function edit(make: (now: Tree) => Tree, name = '') {
-  const { history, selected } = useCanvas.getState();
+export function editDocument(make: (now: Tree) => Tree, name = '') {
+  const { history } = useCanvas.getState();
   const next = change(history, make(history.now), name);
-  if (next === history) return;
-  const left = new Set(cardIds(next.now));
-  useCanvas.setState({ history: next, selected: selected.filter((id) => left.has(id)), message: null });
+  if (next !== history) useCanvas.setState({ ...withHistory(next), message: null });
 }
 
-function step(by: (history: History) => History) {
-  const { history, selected } = useCanvas.getState();
-  const next = by(history);
-  const left = new Set(cardIds(next.now));
-  useCanvas.setState({ history: next, selected: selected.filter((id) => left.has(id)) });
+// What is on the canvas: the document, or the graph of a card in it.
+export function edit(make: (now: Tree) => Tree, name = '') {
+  const state = useCanvas.getState();
+  const inside = insideOf(state);
+  if (inside === null) return editDocument(make, name);
+  editDocument((now) => withGraph(now, inside, make(shownTree(state))), name && `${inside}/${name}`);
 }
+
+const step = (by: (history: History) => History) => useCanvas.setState(withHistory(by(useCanvas.getState().history)));
+export const shown = (): Tree => shownTree(useCanvas.getState());
+export const shownCardTypes = (): CardTypes => shownTypes(useCanvas.getState());
+
+// Into the graph of a card, or back to the document that it is in.
+export function goInside(card: string | null) {
+  const { inside } = useCanvas.getState();
+  if (card === inside) return;
+  useCanvas.setState({ inside: card, selected: card === null && inside !== null ? [inside] : [], selectedWire: null, message: null });
+}
+
 export const undoEdit = () => step(undo);
 export const redoEdit = () => step(redo);
 
@@ -107,17 +141,21 @@ const clipboardKey = 'stoker-copied';
 export function copySelected() {
   const { selected } = useCanvas.getState();
   if (selected.length === 0) return;
-  const copied = writeText(copyCards(tree(), selected), '', 'yaml');
+  const copied = writeText(copyCards(shown(), selected), '', 'yaml');
   sessionStorage.setItem(clipboardKey, copied);
   // Other programs and tabs get the text; where a page may not write there, this one has it all the same.
   void navigator.clipboard?.writeText(copied).catch(() => {});
   say(text.canvas.copied(selected.length));
 }
 
+const otherTypes = (): CardTypes => (shownCardTypes() === useCanvas.getState().types ? useCanvas.getState().nodeTypes : useCanvas.getState().types);
+
 export function paste(content = sessionStorage.getItem(clipboardKey) ?? '') {
   if (!content) return;
   try {
     const copied = readText(content).tree;
+    const stranger = cardIds(copied).map((id) => typeOf(copied, id)).find((type) => !shownCardTypes().has(type) && otherTypes().has(type));
+    if (stranger !== undefined) return say(text.canvas.notHere(stranger), true);
     let ids: string[] = [];
     edit((now) => {
       const pasted = pasteCards(now, copied, [40, 40]);
@@ -160,15 +198,15 @@ let checking = 0;
 export async function check(): Promise<Checked | null> {
   const now = ++checking;
   if (cardIds(tree()).length === 0) {
-    useCanvas.setState({ problems: [], warnings: [], notes: [], columns: {}, candidates: 0 });
+    useCanvas.setState({ problems: [], warnings: [], notes: [], columns: {}, graphs: {}, candidates: 0 });
     return null;
   }
   try {
     const checked = await post<Checked>('/api/documents/validate', { content: currentText() });
     // While something is wrong, columns are not known; those from before are still the ones to choose from.
     if (now === checking)
-      useCanvas.setState(({ columns }) => ({
-        problems: checked.problems, warnings: checked.warnings ?? [], notes: checked.notes, candidates: checked.candidates ?? 0, columns: { ...columns, ...checked.columns },
+      useCanvas.setState(({ columns, graphs }) => ({
+        problems: checked.problems, warnings: checked.warnings ?? [], notes: checked.notes, candidates: checked.candidates ?? 0, columns: { ...columns, ...checked.columns }, graphs: checked.graphs ?? graphs,
       }));
     return checked;
   } catch {

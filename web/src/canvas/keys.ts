@@ -1,6 +1,7 @@
 import { cardIds, disconnect, moveCards, type Point, type Tree } from '../core/document';
 import { placesOf } from '../core/layout';
-import { copySelected, edit, paste, redoEdit, removeSelected, select, tree, undoEdit, useCanvas } from './canvas_store';
+import { copySelected, edit, goInside, paste, redoEdit, removeSelected, select, shown, undoEdit, useCanvas } from './canvas_store';
+import { insideOf, isGraph } from './level';
 import { searchId } from './Palette';
 import { startRun } from './run_store';
 import { save } from './saving';
@@ -32,11 +33,11 @@ function onArrow(event: KeyboardEvent, by: Point) {
   event.preventDefault();
   const { selected } = useCanvas.getState();
   if (event.shiftKey && selected.length > 0) {
-    const places = placesOf(tree());
+    const places = placesOf(shown());
     edit((now) => moveCards(now, Object.fromEntries(selected.map((id): [string, Point] => [id, [places[id]![0] + 20 * by[0], places[id]![1] + 20 * by[1]]]))), `move ${selected.join()}`);
     return;
   }
-  const next = nextCard(tree(), selected.at(-1) ?? null, by);
+  const next = nextCard(shown(), selected.at(-1) ?? null, by);
   if (!next) return;
   select([next]);
   nodeElement(next)?.focus();
@@ -54,7 +55,7 @@ function onCommand(event: KeyboardEvent): boolean {
   else if (isTyping(event.target)) return false;
   else if (key === 'z' && !event.shiftKey) undoEdit();
   else if (key === 'y' || key === 'z') redoEdit();
-  else if (key === 'a' && isOnCanvas(event.target)) select(cardIds(tree()));
+  else if (key === 'a' && isOnCanvas(event.target)) select(cardIds(shown()));
   else if (key === 'c' && !window.getSelection()?.toString()) copySelected();
   else if (key === 'v') paste();
   else return false;
@@ -84,11 +85,22 @@ export function onKey(event: KeyboardEvent) {
   const arrow = arrows[event.key];
   if (arrow) return onArrow(event, arrow);
   const isButton = event.target instanceof HTMLElement && event.target.tagName === 'BUTTON';
-  if (event.key === 'Enter' && event.shiftKey && last) void startRun(last);
+  const state = useCanvas.getState();
+  const inside = insideOf(state);
+  if (event.key === 'Enter' && event.shiftKey && (inside ?? last)) void startRun(inside ?? last);
   else if (event.key === 'Enter' && last && !isButton) focusIn('[data-part="settings"]', event);
   else if (event.key.toLowerCase() === 'n' && last) focusIn('[data-part="needs"]', event);
   else if (event.key === 'Delete' || event.key === 'Backspace') removeSelectedThing();
+  else if (event.key.toLowerCase() === 'g' && last && inside === null && isGraph(state, shown(), last)) goInside(last);
+  else if (event.key === 'Escape' && inside !== null && selected.length === 0 && !state.selectedWire) leaveGraph();
   else if (event.key === 'Escape') select([]);
+}
+
+// Back to the card that the graph belongs to.
+export function leaveGraph() {
+  const { inside } = useCanvas.getState();
+  goInside(null);
+  if (inside) requestAnimationFrame(() => requestAnimationFrame(() => nodeElement(inside)?.focus()));
 }
 
 function focusIn(part: string, event: KeyboardEvent) {
@@ -99,9 +111,9 @@ function focusIn(part: string, event: KeyboardEvent) {
 function removeSelectedThing() {
   const { selectedWire, selected } = useCanvas.getState();
   if (selectedWire) return removeWire();
-  const next = selected.length === 1 ? (nextCard(tree(), selected[0]!, [-1, 0]) ?? nextCard(tree(), selected[0]!, [1, 0])) : null;
+  const next = selected.length === 1 ? (nextCard(shown(), selected[0]!, [-1, 0]) ?? nextCard(shown(), selected[0]!, [1, 0])) : null;
   removeSelected();
-  if (next && cardIds(tree()).includes(next)) {
+  if (next && cardIds(shown()).includes(next)) {
     select([next]);
     requestAnimationFrame(() => nodeElement(next)?.focus());
   }

@@ -4,7 +4,7 @@ import { navigate } from '../app/router';
 import { cardIds, nameOf, renameDocument, type Tree } from '../core/document';
 import { readText } from '../core/document_text';
 import { text } from '../text';
-import { check, currentText, edit, isChanged, open, say, tree, useCanvas } from './canvas_store';
+import { check, currentText, editDocument, isChanged, open, say, tree, useCanvas } from './canvas_store';
 import { dropDraft, findDraft, keepDraft } from './drafts';
 
 const draftName = () => useCanvas.getState().id ?? 'new';
@@ -83,7 +83,7 @@ export async function openNew() {
 export async function openVersion(id: string, version: number) {
   const { content } = await get<DocumentVersion>(`/api/documents/${id}/versions/${version}`);
   const { tree: old } = readText(content ?? '');
-  edit(() => old);
+  editDocument(() => old);
   say(text.documents.broughtBack(version));
 }
 
@@ -118,7 +118,7 @@ async function saveNow({ asCopy = false, over = 0 }): Promise<boolean> {
   useCanvas.setState({ isSaving: true });
   try {
     if (!id || asCopy) {
-      if (asCopy) edit((now) => renameDocument(now, text.documents.copyOf(nameOf(now))));
+      if (asCopy) editDocument((now) => renameDocument(now, text.documents.copyOf(nameOf(now))));
       const copy = asCopy ? currentText() : content;
       nowSaved(await saveNew(copy), copy);
     } else {
