@@ -4,6 +4,7 @@ import { Link } from '../app/router';
 import { typeOf } from '../core/document';
 import { text } from '../text';
 import { lossSeries } from '../ui/curve';
+import { CubesView } from '../ui/CubesView';
 import { Plot } from '../ui/Plot';
 import { useCanvas } from './canvas_store';
 import { isEdited } from './face';
@@ -47,6 +48,7 @@ function Table({ run, card, output, isReady }: { run: string; card: string; outp
     <section className="gap">
       <h2>{output}</h2>
       {error && <p className="field-error">{error}</p>}
+      {answer?.cubes && <CubesView cubes={answer.cubes} />}
       {answer && <TableView table={answer} label={`${card}.${output}`} />}
     </section>
   );

@@ -41,7 +41,7 @@ export interface Seen {
   missing: string; // cards that this one reads from and that are not done yet
   ran: Tree | null;
   progress: Progress | null; // of this card
-  table: { rows: number; columns: number } | undefined;
+  table: { rows: number; columns: number; cube?: string } | undefined;
   result: string | undefined;
   epochs: number | undefined; // that were trained
 }
@@ -62,6 +62,7 @@ function runningFace(face: CardFace, card: CardRun, progress: Progress | null): 
 }
 
 function doneLine({ table, result, epochs }: Seen): string {
+  if (table?.cube) return text.canvas.cubesBy(count(table.rows), table.cube);
   if (table) return text.canvas.rowsBy(count(table.rows), count(table.columns));
   return result ?? (epochs ? text.canvas.epochs(count(epochs)) : '');
 }

@@ -1,6 +1,7 @@
 import { create } from 'zustand';
 import { get } from '../api/client';
 import { loadMetrics, resultsOf, titleOf } from '../api/metrics';
+import type { CubesLook } from '../ui/cube_picture';
 import { figure } from '../ui/format';
 
 // Over all rows; a service of an earlier version tells none.
@@ -22,10 +23,11 @@ export interface TablePreview {
   distribution_rows?: number; // all of them where it is not told
   columns: { name: string; type: string; nulls: number; distribution?: ColumnDistribution | null }[];
   first_rows: (string | null)[][];
+  cubes?: CubesLook; // of rows that are hyperspectral cubes
 }
 
 interface Sizes {
-  sizes: Record<string, { rows: number; columns: number }>; // by card, of its first table
+  sizes: Record<string, { rows: number; columns: number; cube?: string }>; // by card, of its first table
   results: Record<string, string>; // by card, what an evaluation comes down to
 }
 // How large the tables of the run are, for the faces of the cards.
@@ -48,8 +50,9 @@ export function tableOf(run: string, card: string, output: string): Promise<Tabl
 
 export async function learnSize(run: string, card: string, output: string) {
   try {
-    const { rows, columns } = await tableOf(run, card, output);
-    useTables.setState(({ sizes }) => ({ sizes: { ...sizes, [card]: { rows, columns: columns.length } } }));
+    const { rows, columns, cubes } = await tableOf(run, card, output);
+    const cube = cubes ? { cube: `${cubes.height} × ${cubes.width} × ${cubes.channels}` } : {};
+    useTables.setState(({ sizes }) => ({ sizes: { ...sizes, [card]: { rows, columns: columns.length, ...cube } } }));
   } catch {
     // It is not there, as of a run whose request was wrong: the card says what it is set to.
   }

@@ -7,6 +7,7 @@ import { Button } from '../ui/Button';
 import { Field } from '../ui/Field';
 import { Meter } from '../ui/Meter';
 import { idFrom } from './column_facts';
+import { sampleRequest } from './datasets';
 
 export interface Dataset {
   id: string;
@@ -78,7 +79,8 @@ export function GenerateForm({ onDone, onCancel }: FormProps) {
     if (wrong.rows || wrong.seed) return;
     setBusy(true);
     try {
-      onDone(await post<Dataset>('/api/datasets/generate', { sample, seed: Number(seed), ...(id.trim() ? { id: id.trim() } : {}), ...(rows.trim() ? { rows: Number(rows) } : {}) }));
+      const { path, body } = sampleRequest(sample, Number(seed), rows.trim() ? Number(rows) : null, id.trim());
+      onDone(await post<Dataset>(path, body));
     } catch (failure) {
       setErrors({ rows: '', seed: '', whole: sentenceOf(failure) });
     }

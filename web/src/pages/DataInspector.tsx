@@ -6,6 +6,7 @@ import { data } from '../text/data';
 import { shared } from '../text/shared';
 import { Button } from '../ui/Button';
 import { Confirm } from '../ui/Confirm';
+import { CubesView } from '../ui/CubesView';
 import { Distribution } from '../ui/Distribution';
 import { Field } from '../ui/Field';
 import { count } from '../ui/format';
@@ -51,8 +52,9 @@ function ColumnFacts({ column, rows }: { column: PreviewColumn; rows: number }) 
 function Columns({ preview }: { preview: Answer<Preview> }) {
   if (preview.error) return <><p className="notice broken" role="alert">{preview.error}</p><p className="secondary">{data.toCheck}</p></>;
   if (!preview.value) return <p className="secondary">{data.reading}</p>;
-  const { rows, columns } = preview.value;
-  return <ul className="plain-list">{columns.map((column) => <ColumnFacts key={column.name} column={column} rows={rows} />)}</ul>;
+  const { rows, columns, cubes } = preview.value;
+  const list = <ul className="plain-list">{columns.map((column) => <ColumnFacts key={column.name} column={column} rows={rows} />)}</ul>;
+  return cubes ? <><CubesView cubes={cubes} /><h2 className="form-title">{data.columnsOfCubes}</h2>{list}</> : list;
 }
 
 function Check({ dataset, onMade }: { dataset: Dataset; onMade: (made: Dataset) => void }) {

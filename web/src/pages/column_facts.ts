@@ -1,3 +1,4 @@
+import type { CubesLook } from '../ui/cube_picture';
 import { count, figure } from '../ui/format';
 import { data } from '../text/data';
 
@@ -30,6 +31,7 @@ export interface Preview {
   rows: number;
   columns: PreviewColumn[];
   first_rows: (string | null)[][];
+  cubes?: CubesLook; // of rows that are hyperspectral cubes
 }
 
 export function missingWords(nulls: number, rows: number): string {
