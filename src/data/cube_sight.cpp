@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <span>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include "data/cubes.h"
 
 namespace stoker {
 namespace {
@@ -18,60 +15,42 @@ using nlohmann::json;
 constexpr std::int64_t longest_side = 64;  // of the picture
 constexpr std::size_t most_spectra = 6;
 
-std::int64_t channel_nearest(const std::vector<double>& wavelengths, double wanted) {
+std::int64_t channel_nearest(std::span<const double> wavelengths, double wanted) {
   const auto nearest =
       std::ranges::min_element(wavelengths, {}, [&](double each) { return std::abs(each - wanted); });
   return nearest - wavelengths.begin();
 }
 
 // As report/spectral_pictures.h chooses them.
-std::array<std::int64_t, 3> channels_to_show(const Cubes& cubes) {
-  if (!cubes.wavelengths.empty()) {
-    const auto [least, most] = std::ranges::minmax(cubes.wavelengths);
+std::array<std::int64_t, 3> channels_to_show(const SeenCube& cube) {
+  if (!cube.wavelengths.empty()) {
+    const auto [least, most] = std::ranges::minmax(cube.wavelengths);
     if (least <= 470 && most >= 630)
-      return {channel_nearest(cubes.wavelengths, 650), channel_nearest(cubes.wavelengths, 550),
-              channel_nearest(cubes.wavelengths, 450)};
+      return {channel_nearest(cube.wavelengths, 650), channel_nearest(cube.wavelengths, 550),
+              channel_nearest(cube.wavelengths, 450)};
   }
-  return {cubes.channels() - 1, cubes.channels() / 2, 0};
+  return {cube.channels - 1, cube.channels / 2, 0};
 }
 
-struct OneCube {
-  const Cubes& all;
-  std::span<const float> values;
-  std::span<const std::uint8_t> mask;  // empty without
-
-  float at(std::int64_t y, std::int64_t x, std::int64_t channel) const {
-    return values[static_cast<std::size_t>((y * all.width() + x) * all.channels() + channel)];
-  }
-  std::uint8_t marked(std::int64_t y, std::int64_t x) const {
-    return mask[static_cast<std::size_t>(y * all.width() + x)];
-  }
-};
-
-OneCube one_cube(const Cubes& cubes, std::int64_t cube) {
-  const auto pixels = static_cast<std::size_t>(cubes.pixels());
-  const std::size_t numbers = pixels * static_cast<std::size_t>(cubes.channels());
-  const auto place = static_cast<std::size_t>(cube);
-  OneCube one{cubes, cubes.values.as<float>().subspan(place * numbers, numbers), {}};
-  if (cubes.has_masks()) one.mask = cubes.masks.as<std::uint8_t>().subspan(place * pixels, pixels);
-  return one;
+float value_at(const SeenCube& cube, std::int64_t y, std::int64_t x, std::int64_t channel) {
+  return cube.values[static_cast<std::size_t>((y * cube.width + x) * cube.channels + channel)];
 }
 
 // Calls with each pixel of the cube that lies in one of the picture.
 template <class Take>
-void each_pixel_in(const CubeSight& sight, const Cubes& cubes, std::int64_t y, std::int64_t x, Take take) {
-  for (std::int64_t down = y * sight.side; down < std::min((y + 1) * sight.side, cubes.height()); ++down)
-    for (std::int64_t right = x * sight.side; right < std::min((x + 1) * sight.side, cubes.width()); ++right)
+void each_pixel_in(const CubeSight& sight, const SeenCube& cube, std::int64_t y, std::int64_t x, Take take) {
+  for (std::int64_t down = y * sight.side; down < std::min((y + 1) * sight.side, cube.height); ++down)
+    for (std::int64_t right = x * sight.side; right < std::min((x + 1) * sight.side, cube.width); ++right)
       take(down, right);
 }
 
-std::vector<float> means_of_channel(const CubeSight& sight, const OneCube& cube, std::int64_t channel) {
+std::vector<float> means_of_channel(const CubeSight& sight, const SeenCube& cube, std::int64_t channel) {
   std::vector<float> means;
   for (std::int64_t y = 0; y < sight.height; ++y)
     for (std::int64_t x = 0; x < sight.width; ++x) {
       double sum = 0, count = 0;
-      each_pixel_in(sight, cube.all, y, x, [&](std::int64_t down, std::int64_t right) {
-        const float value = cube.at(down, right, channel);
+      each_pixel_in(sight, cube, y, x, [&](std::int64_t down, std::int64_t right) {
+        const float value = value_at(cube, down, right, channel);
         if (!std::isfinite(value)) return;
         sum += static_cast<double>(value);
         count += 1;
@@ -103,8 +82,8 @@ std::vector<std::uint8_t> as_bytes(const std::vector<float>& values) {
   return bytes;
 }
 
-std::vector<CubeSight::Spectrum> spectra_of(const OneCube& cube) {
-  const auto channels = static_cast<std::size_t>(cube.all.channels());
+std::vector<CubeSight::Spectrum> spectra_of(const SeenCube& cube) {
+  const auto channels = static_cast<std::size_t>(cube.channels);
   struct Sums {
     std::int64_t pixels = 0;
     std::vector<double> sums, counts;
@@ -140,27 +119,26 @@ json short_number(float value) {
 
 }  // namespace
 
-CubeSight sight_of(const Cubes& cubes, std::int64_t cube) {
-  const OneCube one = one_cube(cubes, cube);
-  const std::int64_t longer = std::max(cubes.height(), cubes.width());
+CubeSight sight_of(const SeenCube& cube) {
+  const std::int64_t longer = std::max(cube.height, cube.width);
   CubeSight sight;
-  sight.name = cubes.names.at(static_cast<std::size_t>(cube));
+  sight.name = cube.name;
   sight.side = (longer + longest_side - 1) / longest_side;
-  sight.height = (cubes.height() + sight.side - 1) / sight.side;
-  sight.width = (cubes.width() + sight.side - 1) / sight.side;
-  sight.channels = channels_to_show(cubes);
+  sight.height = (cube.height + sight.side - 1) / sight.side;
+  sight.width = (cube.width + sight.side - 1) / sight.side;
+  sight.channels = channels_to_show(cube);
   for (std::size_t i = 0; i < 3; ++i)
-    sight.colours[i] = as_bytes(means_of_channel(sight, one, sight.channels[i]));
-  if (!one.mask.empty())
+    sight.colours[i] = as_bytes(means_of_channel(sight, cube, sight.channels[i]));
+  if (!cube.mask.empty())
     for (std::int64_t y = 0; y < sight.height; ++y)
       for (std::int64_t x = 0; x < sight.width; ++x) {
         std::uint8_t highest = 0;
-        each_pixel_in(sight, cubes, y, x, [&](std::int64_t down, std::int64_t right) {
-          highest = std::max(highest, one.marked(down, right));
+        each_pixel_in(sight, cube, y, x, [&](std::int64_t down, std::int64_t right) {
+          highest = std::max(highest, cube.mask[static_cast<std::size_t>(down * cube.width + right)]);
         });
         sight.mask.push_back(highest);
       }
-  sight.spectra = spectra_of(one);
+  sight.spectra = spectra_of(cube);
   return sight;
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,16 @@
 
 namespace stoker {
 
-struct Cubes;
+// The numbers of a cube, which lie elsewhere.
+struct SeenCube {
+  std::string name;
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  std::int64_t channels = 0;
+  std::span<const float> values;             // [height, width, channels]
+  std::span<const std::uint8_t> mask = {};   // [height, width]; may be empty
+  std::span<const double> wavelengths = {};  // in nm, of the channels; may be empty
+};
 
 // One cube as a person wants to see it first: three of its channels as a small picture, and spectra.
 struct CubeSight {
@@ -27,7 +37,7 @@ struct CubeSight {
   std::vector<std::uint8_t> mask;                    // the highest class in each pixel; empty without masks
   std::vector<Spectrum> spectra;                     // of the classes, most pixels first, at most six
 };
-CubeSight sight_of(const Cubes& cubes, std::int64_t cube);
+CubeSight sight_of(const SeenCube& cube);
 nlohmann::json to_json(const CubeSight& sight);
 
 }  // namespace stoker

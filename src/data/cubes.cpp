@@ -177,6 +177,18 @@ void refuse_cubes(const Table& table, const std::string& what) {
            counted(static_cast<std::uint64_t>(table.cubes->channels()), "channel"));
 }
 
+namespace {
+
+CubeSight sight_in(const Cubes& cubes, std::int64_t cube) {
+  SeenCube seen{cubes.names.at(static_cast<std::size_t>(cube)), cubes.height(), cubes.width(),
+                cubes.channels(), part_of_cube<float>(cubes.values, cube, cubes.pixels() * cubes.channels())};
+  if (cubes.has_masks()) seen.mask = part_of_cube<std::uint8_t>(cubes.masks, cube, cubes.pixels());
+  seen.wavelengths = cubes.wavelengths;
+  return sight_of(seen);
+}
+
+}  // namespace
+
 CubesLook look_at(const Table& table) {
   const Cubes& cubes = *table.cubes;
   CubesLook look{.cubes = table.rows(),
@@ -210,7 +222,7 @@ CubesLook look_at(const Table& table) {
   for (int number = 1; number < 256; ++number)
     if (counts[static_cast<std::size_t>(number)] > 0)
       look.pixels_of_class[number] = counts[static_cast<std::size_t>(number)];
-  if (table.rows() > 0) look.sight = sight_of(cubes, seen ? *seen : cube_of(table, 0));
+  if (table.rows() > 0) look.sight = sight_in(cubes, seen ? *seen : cube_of(table, 0));
   return look;
 }
 
