@@ -7,13 +7,15 @@ import { Service } from './service.mjs';
 const folder = process.argv[2] ?? 'pictures';
 mkdirSync(folder, { recursive: true });
 const sizes = { wide: { width: 1280, height: 720 }, tablet: { width: 820, height: 1180 } };
-const example = readFileSync(new URL('../../examples/boston_housing.yaml', import.meta.url), 'utf8');
+const exampleOf = (name) => readFileSync(new URL(`../../examples/${name}.yaml`, import.meta.url), 'utf8');
+const example = exampleOf('boston_housing');
 
 const service = await Service.start();
 const browser = await launchBrowser();
 try {
   const project = await service.ask('POST', '/api/projects', { name: 'houses' });
   const saved = await service.ask('POST', `/api/projects/${project.id}/documents`, { name: 'boston-housing', content: example });
+  const graph = await service.ask('POST', `/api/projects/${project.id}/documents`, { name: 'spectral-stress', content: exampleOf('spectral_stress') });
   for (const theme of ['light', 'dark'])
     for (const [name, size] of Object.entries(sizes)) {
       const shot = (what) => page.screenshot({ path: join(folder, `${what}-${name}-${theme}.png`) });
@@ -46,6 +48,12 @@ try {
       await page.getByRole('tab', { name: 'Documents' }).click();
       await page.waitForTimeout(300);
       await shot('documents');
+      await page.goto(`${service.url}/documents/${graph.id}`);
+      await page.locator('.react-flow__node[data-id=model]').click();
+      await page.getByRole('button', { name: 'Open the graph' }).click();
+      await page.locator('.react-flow__node[data-id=first_pca]').click();
+      await page.waitForTimeout(600);
+      await shot('graph');
       if (page.faults.length > 0) console.log(theme, name, page.faults);
       await page.context().close();
     }
