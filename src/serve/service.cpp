@@ -141,6 +141,7 @@ Service::Service(ServiceConfig config)
   routes_.add(device_routes(*this));
   routes_.add(card_routes());
   routes_.add(node_routes());
+  routes_.add(upgrade_routes());
   routes_.add(project_routes(*this));
   routes_.add(document_routes(*this));
   routes_.add(document_run_routes(*this));

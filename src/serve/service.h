@@ -112,6 +112,7 @@ std::vector<Route> system_routes(Service& service);
 std::vector<Route> device_routes(Service& service);
 std::vector<Route> card_routes();
 std::vector<Route> node_routes();
+std::vector<Route> upgrade_routes();
 std::vector<Route> project_routes(Service& service);
 std::vector<Route> document_routes(Service& service);
 std::vector<Route> document_run_routes(Service& service);

@@ -91,5 +91,33 @@ TEST_F(ServiceNodes, SayWhereInTheListsSomethingIsWrong) {
   EXPECT_THAT(found["message"].get<std::string>(), HasSubstr("but metrics.targets takes uint8"));
 }
 
+TEST_F(ServiceNodes, OfCuvisAreUpgradedToADocumentWithCards) {
+  const std::string graph = R"(metadata: { name: little }
+nodes:
+- { name: data, class_name: cuvis_ai.node.data.CubeDataNode }
+- { name: rx, class_name: cuvis_ai.anomaly.rx_detector.RXGlobal, hparams: { eps: 1.0e-6 } }
+- { name: monitor, class_name: cuvis_ai.node.monitor.TensorBoardMonitorNode }
+connections:
+- { source: data.outputs.cube, target: rx.inputs.data }
+)";
+  const auto upgraded = [](const std::string& content) {
+    return service_->post("/api/documents/upgrade", {{"content", content}});
+  };
+  const HttpAnswer answer = upgraded(graph);
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  const std::string content = answer.json()["content"];
+  EXPECT_THAT(content, HasSubstr("model_type: node_graph"));
+  EXPECT_THAT(answer.json()["notes"].dump(), HasSubstr("which cubes are trained on is not said"));
+  const HttpAnswer whole = upgraded(graph + "data: { path: uploads/cubes, num_workers: 4 }\n");
+  const json document = checked(whole.json()["content"]);
+  EXPECT_EQ(document["problems"], json::array()) << document;
+  EXPECT_THAT(whole.json()["notes"].dump(), HasSubstr("data.num_workers: means nothing here"));
+  EXPECT_EQ(document["graphs"]["model"].size(), 2U) << document;
+  const HttpAnswer elsewhere = upgraded("pipeline: graphs/rx.yaml\n");
+  EXPECT_EQ(elsewhere.status, 422);
+  EXPECT_THAT(elsewhere.body, HasSubstr("the graph of nodes must stand here"));
+  EXPECT_EQ(upgraded(example_text("boston_housing.yaml")).status, 422);
+}
+
 }  // namespace
 }  // namespace stoker::test

@@ -133,6 +133,22 @@ test('ports that do not fit are not connected, and both shapes are said', async 
   await closeSound(page);
 });
 
+test('a graph of cuvis.ai is opened as a document with cards, and saved as one', async () => {
+  const page = await openPage(parts.browser, parts.service);
+  await page.getByRole('tab', { name: 'Documents' }).click();
+  const graph = 'nodes:\n- { name: data, class_name: cuvis_ai.node.data.CubeDataNode }\n- { name: rx, class_name: cuvis_ai.anomaly.rx_detector.RXGlobal }\nconnections:\n- { source: data.outputs.cube, target: rx.inputs.data }\n';
+  await page.locator('input[type=file]').setInputFiles({ name: 'rx.yaml', mimeType: 'application/yaml', buffer: Buffer.from(graph) });
+  await page.getByText('This document was in an earlier form').waitFor();
+  await node(page, 'model').click();
+  await page.getByRole('button', { name: 'Open the graph' }).click();
+  await becomes(() => page.locator('.react-flow__edge').count(), 1);
+  await node(page, 'rx').click();
+  await becomes(() => inspector(page).locator('h1').textContent(), 'RXGlobal');
+  await save(page);
+  assert.match(await contentOf(parts.service, new URL(page.url()).pathname.split('/').at(-1)), /model_type: node_graph/);
+  await closeSound(page);
+});
+
 test('keys lead into the graph, through it and out of it', async () => {
   const saved = await saveDocument(parts.service, small(), 'keys');
   const page = await openPage(parts.browser, parts.service, { path: `/documents/${saved.id}` });
@@ -182,6 +198,28 @@ test('it runs from the graph, shows its cubes, and its run has metrics, pictures
   await run.getByRole('tab', { name: 'Pictures' }).click();
   await becomes(() => run.locator('img').first().evaluate((image) => image.complete && image.naturalWidth > 0), true);
   await accessible(page, 'run of a graph');
+  await closeSound(page);
+});
+
+test('a sample of cubes is put on record on the data page, and seen there as cubes', async () => {
+  const page = await openPage(parts.browser, parts.service, { path: '/data' });
+  await page.getByRole('button', { name: 'Make a sample…' }).click();
+  await page.getByLabel('Sample').selectOption('spectral_stress');
+  await page.getByLabel('Id').fill('fields');
+  await page.getByLabel('Rows').fill('3');
+  await page.getByRole('button', { name: 'Make it' }).click();
+  const side = page.locator('aside.side');
+  await side.getByText('128 × 128 pixels, 50 channels').waitFor();
+  await side.getByRole('img', { name: /in false colour/ }).waitFor();
+  await side.getByRole('img', { name: /Mean spectra/ }).locator('canvas').waitFor();
+  await accessible(page, 'dataset of cubes');
+  await page.setViewportSize({ width: 820, height: 1180 });
+  await becomes(() => side.evaluate((part) => part.scrollWidth <= part.clientWidth), true);
+  await side.getByRole('button', { name: 'Use it in the canvas' }).click();
+  await node(page, 'load').waitFor();
+  await page.getByRole('button', { name: 'Run all' }).click();
+  await pill(page, 'load', 'done').waitFor();
+  await becomes(() => node(page, 'load').locator('.card-line').textContent(), '3 cubes, 128 × 128 × 50');
   await closeSound(page);
 });
 

@@ -81,6 +81,7 @@ export const text = {
       sweep: 'A search for good settings',
       seed_training_step: 'For those who learn: the eight parts of one step',
       triangulation: 'Where a sender is, from what receivers hear',
+      spectral_stress: 'Anomalies in hyperspectral cubes, by a graph of nodes',
     } as Record<string, string>,
     waitsFor: (cards: string) => `waits for ${cards}`,
     waitsForTurn: 'waits for its turn',

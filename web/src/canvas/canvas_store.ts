@@ -179,17 +179,19 @@ export interface Opened {
   project?: string;
   version?: number;
   draft?: string; // what was typed on top of it
+  upgraded?: string; // the same in today's form, where it is in another one that only the service can read
 }
 
 // Throws where the text is no document; the one that is open stays.
-export function open({ content, id = null, project = '', version = 0, draft }: Opened) {
-  const read = readText(content);
+export function open({ content, id = null, project = '', version = 0, draft, upgraded }: Opened) {
+  const read = readText(upgraded ?? content);
+  const isUpgraded = read.isUpgraded || upgraded !== undefined;
   // An earlier form is written anew by the first save.
   const start = startHistory(read.tree);
   const history = draft === undefined ? start : change(start, readText(draft).tree);
   useCanvas.setState({
-    ...initial(), history, origin: read.isUpgraded && version === 0 ? '' : content, form: read.form, id, project, version, isLoaded: true,
-    message: read.isUpgraded ? { words: text.documents.upgraded, isBad: false } : null,
+    ...initial(), history, origin: isUpgraded && version === 0 ? '' : content, form: read.form, id, project, version, isLoaded: true,
+    message: isUpgraded ? { words: text.documents.upgraded, isBad: false } : null,
   });
 }
 

@@ -4,6 +4,7 @@ import blobs from '../../../examples/blobs.yaml?raw';
 import temporal from '../../../examples/temporal.yaml?raw';
 import sweep from '../../../examples/sweep.yaml?raw';
 import trainingStep from '../../../examples/seed_training_step.json?raw';
+import spectralStress from '../../../examples/spectral_stress.yaml?raw';
 import triangulation from '../../../examples/triangulation.yaml?raw';
 
 // The documents of examples/, as they stand.
@@ -14,5 +15,6 @@ export const examples = [
   { name: 'temporal', title: 'Temporal', content: temporal },
   { name: 'sweep', title: 'Sweep', content: sweep },
   { name: 'triangulation', title: 'Triangulation', content: triangulation },
+  { name: 'spectral_stress', title: 'Spectral stress', content: spectralStress },
   { name: 'seed_training_step', title: 'One training step', content: trainingStep },
 ];

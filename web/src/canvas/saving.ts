@@ -2,7 +2,7 @@ import { ApiError, askJson, get, patch, post, sentenceOf } from '../api/client';
 import type { DocumentVersion, Project, SavedDocument } from '../api/types';
 import { navigate } from '../app/router';
 import { cardIds, nameOf, renameDocument, type Tree } from '../core/document';
-import { readText } from '../core/document_text';
+import { isOfCuvis, readText } from '../core/document_text';
 import { text } from '../text';
 import { check, currentText, editDocument, isChanged, open, say, tree, useCanvas } from './canvas_store';
 import { dropDraft, findDraft, keepDraft } from './drafts';
@@ -35,12 +35,16 @@ async function ownProject(): Promise<string> {
   return (projects[0] ?? (await post<Project>('/api/projects', { name: text.documents.firstProject }))).id;
 }
 
+async function upgradeOf(content: string): Promise<{ upgraded?: string }> {
+  return isOfCuvis(content) ? { upgraded: (await post<{ content: string }>('/api/documents/upgrade', { content })).content } : {};
+}
+
 // The document of that id with what was typed on top of it in this browser.
 export async function openDocument(id: string) {
   const [saved, draft] = await Promise.all([get<SavedDocument>(`/api/documents/${id}`), findDraft(id)]);
   const content = saved.content ?? '';
-  if (!draft) return open({ content, id, project: saved.project, version: saved.version });
-  open({ content: draft.origin, id, project: saved.project, version: draft.version, draft: draft.content });
+  if (!draft) return open({ content, id, project: saved.project, version: saved.version, ...(await upgradeOf(content)) });
+  open({ content: draft.origin, id, project: saved.project, version: draft.version, draft: draft.content, ...(await upgradeOf(draft.origin)) });
   if (draft.version !== saved.version) useCanvas.setState({ newest: saved.version });
   else say(text.documents.restored);
 }
@@ -82,7 +86,7 @@ export async function openNew() {
 
 export async function openVersion(id: string, version: number) {
   const { content } = await get<DocumentVersion>(`/api/documents/${id}/versions/${version}`);
-  const { tree: old } = readText(content ?? '');
+  const { tree: old } = readText((await upgradeOf(content ?? '')).upgraded ?? content ?? '');
   editDocument(() => old);
   say(text.documents.broughtBack(version));
 }
@@ -150,7 +154,7 @@ export async function takeTheirs() {
   const mine = tree();
   const saved = await get<SavedDocument>(`/api/documents/${id}`);
   dropDraft(id);
-  open({ content: saved.content ?? '', id, project: saved.project, version: saved.version });
+  open({ content: saved.content ?? '', id, project: saved.project, version: saved.version, ...(await upgradeOf(saved.content ?? '')) });
   const { history } = useCanvas.getState();
   useCanvas.setState({ history: { ...history, past: [mine] } });
 }
@@ -182,7 +186,7 @@ export async function openFile(content: string) {
   keepWhatIsTyped();
   const unsaved = before.id === null ? unsavedOnThePage() : await unsavedInTheBrowser();
   try {
-    open({ content, project: before.project });
+    open({ content, project: before.project, ...(await upgradeOf(content)) });
     if (before.id === null) return offerUndo(unsaved);
     setAside = unsaved;
     keepWhatIsTyped();

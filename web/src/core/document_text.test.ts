@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { moveCards, removeCards, renameCard, setSetting, addCard, connect } from './document';
-import { readText, sameValue, writeText } from './document_text';
+import { isOfCuvis, readText, sameValue, writeText } from './document_text';
 
 const examples = new URL('../../../examples/', import.meta.url);
 const files = readdirSync(examples).filter((name) => /\.(yaml|json)$/.test(name));
@@ -65,5 +65,17 @@ describe('the text of a document', () => {
   it('says what is wrong with what is none', () => {
     expect(() => readText('a: [1')).toThrow(/This is not a document/);
     expect(() => readText('- 1')).toThrow(/must be a map/);
+  });
+});
+
+describe('a file of cuvis.ai', () => {
+  it('is known by its graph or its pipeline', () => {
+    expect(isOfCuvis('nodes:\n- { name: a, class_name: b.RXGlobal }\n')).toBe(true);
+    expect(isOfCuvis('nodes: [{ name: a, type: b }]\nconnections: []\n')).toBe(true);
+    expect(isOfCuvis('pipeline: { nodes: [] }\ntraining: {}\n')).toBe(true);
+  });
+  it('is no document of today or of an earlier canvas, nor what is none', () => {
+    for (const name of files) expect(isOfCuvis(content(name))).toBe(false);
+    for (const text of ['', 'a: [1', '[1, 2]', 'nodes: []\n']) expect(isOfCuvis(text)).toBe(false);
   });
 });

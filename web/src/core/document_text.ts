@@ -30,6 +30,15 @@ export function readText(content: string): ReadText {
   return { tree: value, form, isUpgraded: false };
 }
 
+// A graph of nodes or a train run of cuvis.ai, which the service makes a document of.
+export function isOfCuvis(content: string): boolean {
+  const parsed = parseDocument(content, { merge: true });
+  const value = parsed.errors.length > 0 ? null : (parsed.toJS({ maxAliasCount: 1000 }) as Value);
+  if (!isTree(value) || value.cards !== undefined || value.edges !== undefined) return false;
+  const first = Array.isArray(value.nodes) ? value.nodes[0] : undefined;
+  return value.pipeline !== undefined || (first !== undefined && (value.connections !== undefined || (isTree(first) && first.class_name !== undefined)));
+}
+
 // Whole numbers as numbers where that is exact.
 function plain(value: Value): Value {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value;

@@ -39,7 +39,7 @@ export function LossCurve({ curves, version, empty, height = 130 }: LossCurvePro
         )}
         {series.length > 0 && <label className="check"><input type="checkbox" checked={isLogarithmic} onChange={(event) => setLogarithmic(event.target.checked)} />{shared.logarithmic}</label>}
       </div>
-      {series.length > 0 ? <Plot label={shared.loss} series={series} height={height} logarithmic={isLogarithmic} /> : <p className="secondary" style={{ minHeight: height }}>{empty}</p>}
+      {series.length > 0 ? <Plot label={shared.loss} series={series} height={height} logarithmic={isLogarithmic} xWhole /> : <p className="secondary" style={{ minHeight: height }}>{empty}</p>}
     </section>
   );
 }
