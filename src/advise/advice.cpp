@@ -26,38 +26,20 @@ int preference(const Prediction& way) {
   return (way.was_run ? 4 : 0) + (way.is_usual ? 2 : 0) + (is_gpu(way.device) ? 0 : 1);
 }
 
+// Up to here others are as fast as this one.
+double bound_of_same(const Prediction& best) {
+  const double share = best.was_run ? same_share : same_share_of_steps;
+  return best.seconds_without_limit() + std::max(share * best.seconds_without_limit(), same_seconds);
+}
+
 const Prediction& best_of(const std::vector<Prediction>& ways) {
   const Prediction* best = &ways.front();
   for (const Prediction& each : ways)
-    if (each.seconds < best->seconds) best = &each;
-  const double share = best->was_run ? same_share : same_share_of_steps;
-  const double bound = best->seconds + std::max(share * best->seconds, same_seconds);
+    if (each.seconds_without_limit() < best->seconds_without_limit()) best = &each;
+  const double bound = bound_of_same(*best);
   for (const Prediction& each : ways)
-    if (each.seconds <= bound && preference(each) > preference(*best)) best = &each;
+    if (each.seconds_without_limit() <= bound && preference(each) > preference(*best)) best = &each;
   return *best;
-}
-
-bool fits(const std::string& written, const std::string& value) {
-  return written == "auto" || written == value || (written == "cuda" && value == "cuda:0");
-}
-
-// What `auto` takes on a device is what was run there first; of devices it takes the first GPU.
-std::optional<Prediction> way_as_written(const Advice& advice, const WrittenChoice& written) {
-  std::string device = written.device == "cuda" ? "cuda:0" : written.device;
-  if (device == "auto")
-    device = advice.found.devices.size() > 1 ? advice.found.devices[1].device.name() : "cpu";
-  std::string engine = written.engine;
-  for (const TriedRun& each : advice.found.runs) {
-    if (engine != "auto" || each.device != device || each.engine != "auto") continue;
-    for (const MeasuredTraining& training : each.run.trainings)
-      if (training.planned_steps > 0 || advice.is_solved) engine = training.engine;
-  }
-  for (const Prediction& each : advice.predictions.ways) {
-    const bool is_placed =
-        written.placement == "auto" ? each.is_usual : fits(written.placement, each.placement);
-    if (each.device == device && each.engine == engine && is_placed) return each;
-  }
-  return std::nullopt;
 }
 
 const std::vector<Work>* works_of(const Measurements& found) {
@@ -66,7 +48,7 @@ const std::vector<Work>* works_of(const Measurements& found) {
 
 std::optional<RuleOfThumb> rule_for(const Advice& advice) {
   const std::vector<Work>* works = works_of(advice.found);
-  if (works == nullptr || advice.is_solved) return std::nullopt;
+  if (works == nullptr || advice.is_solved || !advice.found.only_on_cpu.empty()) return std::nullopt;
   RuleOfThumb rule;
   for (const Work& work : *works) {
     if (work.is_solved || work.rows <= rule.rows) continue;
@@ -87,7 +69,8 @@ std::optional<RuleOfThumb> rule_for(const Advice& advice) {
 }  // namespace
 
 double Advice::times_as_written() const {
-  return as_written && best.seconds > 0 ? as_written->seconds / best.seconds : 1;
+  if (!as_written || best.seconds <= 0) return 1;
+  return as_written->seconds_without_limit() / best.seconds_without_limit();
 }
 
 Advice advice_from(Measurements found, const WrittenChoice& written) {
@@ -100,18 +83,17 @@ Advice advice_from(Measurements found, const WrittenChoice& written) {
                                [](const MeasuredTraining& training) { return training.planned_steps == 0; });
   });
   advice.best = best_of(advice.predictions.ways);
-  advice.as_written = way_as_written(advice, written);
+  advice.as_written = way_as_written(advice.found, advice.predictions, written);
   // Where the document does as well as it is, it stays as it is.
-  const double share = advice.best.was_run ? same_share : same_share_of_steps;
-  if (advice.as_written &&
-      advice.as_written->seconds <= advice.best.seconds + std::max(share * advice.best.seconds, same_seconds))
+  if (advice.as_written && advice.as_written->seconds_without_limit() <= bound_of_same(advice.best))
     advice.best = *advice.as_written;
   advice.batches = other_batches(advice.found, advice.best);
   advice.precisions = other_precisions(advice.found, advice.best);
   const std::vector<Work>* works = works_of(advice.found);
-  if (advice.found.devices.size() < 2 && works != nullptr && !advice.is_solved) {
-    advice.gpus = estimate_gpus(*works, advice.best.seconds, advice.best.training_seconds);
-    advice.needed = needed_gpu(*works, advice.best.training_seconds);
+  if (advice.found.devices.size() < 2 && works != nullptr && !advice.is_solved &&
+      advice.found.only_on_cpu.empty()) {
+    advice.gpus = estimate_gpus(*works, advice.best.seconds_without_limit(), advice.best.all_steps_seconds);
+    advice.needed = needed_gpu(*works, advice.best.all_steps_seconds);
   }
   advice.rule = rule_for(advice);
   return advice;

@@ -9,6 +9,7 @@
 #include "advise/known_gpus.h"
 #include "advise/measurements.h"
 #include "advise/prediction.h"
+#include "advise/written_choice.h"
 
 namespace stoker::advise {
 
@@ -33,14 +34,6 @@ struct Advice {
   bool is_solved = false;  // nothing in it has steps
 
   double times_as_written() const;  // how many times as long the document takes as it is; 1: as long
-};
-
-// What the settings of the document's training cards say, "auto" where they leave it open. Of several cards
-// the first.
-struct WrittenChoice {
-  std::string device = "auto";
-  std::string engine = "auto";
-  std::string placement = "auto";
 };
 
 Advice advice_from(Measurements found, const WrittenChoice& written);

@@ -13,6 +13,7 @@ json way_json(const Prediction& way) {
           {"placement", way.placement},
           {"predicted_seconds", way.seconds},
           {"predicted_training_seconds", way.training_seconds},
+          {"predicted_seconds_of_all_epochs", way.all_steps_seconds},
           {"predicted_peak_bytes", way.peak_bytes},
           {"predicted_device_bytes", way.device_bytes},
           {"basis", way.is_measured ? "whole run"
@@ -57,6 +58,13 @@ json impossible_json(const std::vector<Impossible>& all) {
   return list;
 }
 
+// The first that was opened; the others were measured behind it.
+double libtorch_seconds_of(const Measurements& found) {
+  for (const MeasuredSteps& each : found.steps)
+    if (each.libtorch_seconds > 0) return each.libtorch_seconds;
+  return 0;
+}
+
 json works_json(const Measurements& found) {
   json works = json::array();
   if (found.steps.empty()) return works;
@@ -78,7 +86,9 @@ json to_json(const Advice& advice) {
   json told = {{"devices", devices_json(advice.found)},
                {"measured_seconds", advice.found.seconds},
                {"machine_load", advice.found.load},
+               {"libtorch_seconds", libtorch_seconds_of(advice.found)},
                {"is_solved", advice.is_solved},
+               {"only_on_cpu", !advice.found.only_on_cpu.empty()},
                {"trainings", works_json(advice.found)},
                {"recommended", way_json(advice.best)},
                {"as_written", nullptr},

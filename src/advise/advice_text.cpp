@@ -41,6 +41,11 @@ void add_choice(const Advice& advice, std::vector<std::string>& all) {
   all.push_back(fmt::format("Recommended: {}. A run takes {}, {} of it for training, and {}.",
                             name_of_way(best), about(best.seconds, best.is_measured),
                             human_seconds(best.training_seconds), memory_text(best)));
+  if (best.is_limited())
+    all.push_back(fmt::format(
+        "Its time limit ends the training: all epochs would take {}. Ways are compared by that, since a "
+        "faster one gets further.",
+        human_seconds(best.all_steps_seconds)));
   if (best.is_measured)
     all.push_back("The training is over before it could be cut short: these are times of whole runs.");
   if (!advice.as_written) {
@@ -48,9 +53,14 @@ void add_choice(const Advice& advice, std::vector<std::string>& all) {
   } else if (advice.times_as_written() < 1.005) {
     all.push_back("That is what the document does as it is.");
   } else {
-    all.push_back(fmt::format(
-        "As it is ({}), it takes {}: {:.2f} times as long.", name_of_way(*advice.as_written),
-        about(advice.as_written->seconds, advice.as_written->is_measured), advice.times_as_written()));
+    const std::string way = name_of_way(*advice.as_written);
+    const std::string seconds = about(advice.as_written->seconds, advice.as_written->is_measured);
+    all.push_back(
+        advice.as_written->is_limited()
+            ? fmt::format("As it is ({}), it takes {}, and all epochs would take {:.2f} times as long.", way,
+                          seconds, advice.times_as_written())
+            : fmt::format("As it is ({}), it takes {}: {:.2f} times as long.", way, seconds,
+                          advice.times_as_written()));
   }
 }
 
@@ -61,9 +71,9 @@ void add_reasons(const Advice& advice, std::vector<std::string>& all) {
     const double around_best = best.seconds - best.training_seconds;
     const double around = way.seconds - way.training_seconds;
     std::string why;
-    if (way.training_seconds > 1.05 * best.training_seconds)
+    if (way.all_steps_seconds > 1.05 * best.all_steps_seconds)
       why = fmt::format(": its steps take {:.3g} times as long",
-                        way.training_seconds / std::max(best.training_seconds, 1e-9));
+                        way.all_steps_seconds / std::max(best.all_steps_seconds, 1e-9));
     else if (around > around_best + 0.1)
       why = fmt::format(": getting ready takes {} more", human_seconds(around - around_best));
     all.push_back(fmt::format("{} takes {}{}.", what, about(way.seconds, way.is_measured), why));
@@ -155,13 +165,16 @@ std::string paying_text(const Advice& advice) {
 }
 
 void add_gpus(const Advice& advice, std::vector<std::string>& all) {
+  if (!advice.found.only_on_cpu.empty())
+    all.push_back(
+        fmt::format("{} is trained on a CPU alone so far: no GPU was looked at.", advice.found.only_on_cpu));
   if (advice.gpus.empty()) return;
   constexpr double thousand_millions = 1000;  // of the 1e12 that products are counted in
   if (!advice.needed.is_possible)
     all.push_back(fmt::format(
         "There is no GPU here, and none would pay (an estimate): the steps take {} in all, and to get "
         "a GPU ready takes as long.",
-        human_seconds(advice.best.training_seconds)));
+        human_seconds(advice.best.all_steps_seconds)));
   else
     all.push_back(fmt::format(
         "There is no GPU here. One would pay (an estimate, nothing of it was measured) if it took a step "

@@ -2,11 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "advise/way.h"
 #include "base/error.h"
-#include "base/files.h"
+#include "base/new_file.h"
+#include "pipeline/card.h"
 #include "pipeline/document.h"
 #include "pipeline/seed_form.h"
-#include "pipeline/training_card.h"
 
 namespace stoker::advise {
 namespace {
@@ -23,6 +24,15 @@ config::Value* setting_of(config::Value& document, const std::string& card, cons
 bool is_in_another_folder(const fs::path& document, const fs::path& target) {
   return fs::weakly_canonical(fs::absolute(document)).parent_path() !=
          fs::weakly_canonical(fs::absolute(target)).parent_path();
+}
+
+// As documents are.
+bool is_utf8(const fs::path& path) {
+  try {
+    return !nlohmann::json(path.string()).dump().empty();
+  } catch (const nlohmann::json::type_error&) {
+    return false;
+  }
 }
 
 void make_paths_absolute(const Document& checked, config::Value& value) {
@@ -48,42 +58,30 @@ void refuse_target(const fs::path& document, const fs::path& target) {
   const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
   if (!fs::is_directory(folder, ignored))
     refuse("--apply {}: there is no folder {}", target.string(), folder.string());
+  if (is_in_another_folder(document, target) && !is_utf8(fs::absolute(document).parent_path()))
+    refuse(
+        "--apply {}: files are named there by the folder of the document, whose name is not UTF-8; name a "
+        "file "
+        "in the same folder",
+        target.string());
 }
 
-void write_advised(const fs::path& document, const std::vector<std::string>& assignments,
-                   const Prediction& way, const fs::path& target) {
-  const Document checked = load_pipeline(document, assignments);
-  config::Value value = config::load_document(document);
+void write_advised(const Question& question, const Prediction& way, const fs::path& target) {
+  const Document& checked = question.document;
+  config::Value value = config::load_document(question.file);
   if (is_seed_form(value)) {
-    config::Diagnostics diagnostics(document.string());
+    config::Diagnostics diagnostics(question.file.string());
     value = from_seed_form(value, *checked.types, diagnostics);
     diagnostics.refuse_if_any();
   }
-  for (const std::string& each : assignments) config::set_path(value, each);
-  for (const Card& card : checked.cards) {
-    if (!trains(card)) continue;
-    const std::string settings = "cards." + card.id + ".config.";
-    config::set_path(value, settings + "device=" + way.device);
-    const std::optional<ModelSpec> spec = spec_to_train(checked, card);
-    if (spec && spec->is_solved()) continue;
-    config::set_path(value, settings + "engine=" + way.engine);
-    config::set_path(value, settings + "placement=" + (way.is_usual ? std::string("auto") : way.placement));
-  }
-  if (is_in_another_folder(document, target)) make_paths_absolute(checked, value);
-  refuse_target(document, target);
+  for (const std::string& each : question.assignments) config::set_path(value, each);
+  const std::string placement = way.is_usual ? "auto" : way.placement;
+  for (const std::string& each : assignments_of_way(checked, {way.device, way.engine, placement}))
+    config::set_path(value, each);
+  if (is_in_another_folder(question.file, target)) make_paths_absolute(checked, value);
   const bool is_json = target.extension() == ".json";
-  write_file(target, is_json ? config::to_json(value).dump(2) + "\n" : config::to_yaml(value));
-}
-
-WrittenChoice written_choice(const fs::path& document, const std::vector<std::string>& assignments) {
-  const Document checked = load_pipeline(document, assignments);
-  for (const Card& card : checked.cards) {
-    if (!trains(card)) continue;
-    const FitConfig config = card.kind->training(card.config).fit;
-    return {config.device, std::string(config::name_of(config.engine)),
-            std::string(config::name_of(config.placement.placement))};
-  }
-  return {};
+  const std::string text = is_json ? config::to_json(value).dump(2) + "\n" : config::to_yaml(value);
+  if (!write_new_file(target, text)) refuse_target(question.file, target);
 }
 
 }  // namespace stoker::advise

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
-#include <vector>
 
 #include "advise/advice.h"
 
@@ -15,12 +13,7 @@ void refuse_target(const std::filesystem::path& document, const std::filesystem:
 // A copy of the document with the device, the engine and the placement of the way in every card that trains.
 // Everything else stays as it is, but for comments, which are not kept; where the copy lies in another
 // folder, paths in it become absolute. Batch size and precision are left alone, since they change the result.
-// Written whole or not at all.
-void write_advised(const std::filesystem::path& document, const std::vector<std::string>& assignments,
-                   const Prediction& way, const std::filesystem::path& target);
-
-// What the cards that train say of device, engine and placement.
-WrittenChoice written_choice(const std::filesystem::path& document,
-                             const std::vector<std::string>& assignments);
+// Written whole or not at all, and never over a file that is there by then.
+void write_advised(const Question& question, const Prediction& way, const std::filesystem::path& target);
 
 }  // namespace stoker::advise

@@ -10,11 +10,11 @@ namespace {
 // Tensor cores with dense operands of 16 bits and sums of 32, from the makers' data sheets; the GTX 1650 has
 // none, so its ordinary units count.
 constexpr std::array gpus{
-    KnownGpu{"GTX 1650", 1.5, 128, 1.67, 4, false},   KnownGpu{"RTX 3050", 9.1, 224, 1.78, 8, true},
-    KnownGpu{"RTX 3060", 12.7, 360, 1.78, 12, true},  KnownGpu{"RTX 4060", 15.1, 272, 2.46, 8, true},
-    KnownGpu{"RTX 4070 Ti", 40, 504, 2.61, 12, true}, KnownGpu{"RTX 4080", 48.7, 717, 2.51, 16, true},
-    KnownGpu{"T4", 32.5, 320, 1.59, 16, false},       KnownGpu{"A100", 156, 2039, 1.41, 80, true},
-    KnownGpu{"H100", 495, 3350, 1.98, 80, true},      KnownGpu{"H200", 495, 4800, 1.98, 141, true},
+    KnownGpu{"GTX 1650", 1.5, 128, 1.67, 4, 75},    KnownGpu{"RTX 3050", 9.1, 224, 1.78, 8, 86},
+    KnownGpu{"RTX 3060", 12.7, 360, 1.78, 12, 86},  KnownGpu{"RTX 4060", 15.1, 272, 2.46, 8, 89},
+    KnownGpu{"RTX 4070 Ti", 40, 504, 2.61, 12, 89}, KnownGpu{"RTX 4080", 48.7, 717, 2.51, 16, 89},
+    KnownGpu{"T4", 32.5, 320, 1.59, 16, 75},        KnownGpu{"A100", 156, 2039, 1.41, 80, 80},
+    KnownGpu{"H100", 495, 3350, 1.98, 80, 90},      KnownGpu{"H200", 495, 4800, 1.98, 141, 90},
 };
 
 // What was measured on an H200 (docs/performance.md): with kernels of our own 1.9 µs for the 1.1 million
@@ -40,8 +40,12 @@ double step_count_of(const Work& work) {
          static_cast<double>((work.rows + batch - 1) / batch);
 }
 
-bool needs_libtorch(const Work& work, const KnownGpu& gpu) {
-  return !work.has_gpu_kernels || !gpu.has_kernels;
+bool has_kernels(const Work& work, const KnownGpu& gpu) {
+  return work.kernels_from > 0 && gpu.capability >= work.kernels_from;
+}
+
+bool takes_libtorch(const Work& work, const KnownGpu& gpu) {
+  return work.needs_libtorch || !has_kernels(work, gpu);
 }
 
 double begin_seconds(std::span<const Work> works, bool with_libtorch) {
@@ -70,8 +74,8 @@ StepDemand demand_of(const Work& work) {
 double estimated_step_seconds(const Work& work, const KnownGpu& gpu) {
   const StepDemand demand = demand_of(work);
   const double amount = std::max(demand.multiply_adds / work_of_first, 1e-2);
-  const double on_h200 = needs_libtorch(work, gpu) ? graph_seconds * std::pow(amount, graph_power)
-                                                   : kernel_seconds * std::pow(amount, kernel_power);
+  const double on_h200 = has_kernels(work, gpu) ? kernel_seconds * std::pow(amount, kernel_power)
+                                                : graph_seconds * std::pow(amount, graph_power);
   return std::max({on_h200 * measured_clock / gpu.clock,
                    demand.multiply_adds / (share_of_products * gpu.products * 1e12),
                    demand.bytes / (share_of_bandwidth * gpu.bandwidth * 1e9)});
@@ -90,7 +94,7 @@ std::vector<GpuEstimate> estimate_gpus(std::span<const Work> works, double here_
       const double step = estimated_step_seconds(work, gpu);
       estimate.step_seconds = std::max(estimate.step_seconds, step);
       estimate.training_seconds += step_count_of(work) * step;
-      with_libtorch = with_libtorch || needs_libtorch(work, gpu);
+      with_libtorch = with_libtorch || takes_libtorch(work, gpu);
       bytes = std::max(
           bytes, static_cast<double>(work.training_bytes) + 4.0 * 5 * static_cast<double>(work.parameters));
     }
@@ -115,7 +119,7 @@ NeededGpu needed_gpu(std::span<const Work> works, double loop_seconds) {
     steps += own;
     demand.multiply_adds += own * each.multiply_adds;
     demand.bytes += own * each.bytes;
-    with_libtorch = with_libtorch || !work.has_gpu_kernels;
+    with_libtorch = with_libtorch || work.needs_libtorch || work.kernels_from == 0;
   }
   const double left = loop_seconds - begin_seconds(works, with_libtorch);
   if (steps == 0 || left <= 0) return needed;

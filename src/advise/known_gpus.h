@@ -17,7 +17,7 @@ struct KnownGpu {
   double bandwidth;  // of its memory, 1e9 bytes a second
   double clock;      // 1e9 a second, at its best
   double memory_gib;
-  bool has_kernels;  // it can run those of our own (sm_80 and newer)
+  int capability;  // of compute, 80 for 8.0
 };
 
 std::span<const KnownGpu> known_gpus();

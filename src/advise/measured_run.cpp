@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <map>
 #include <mutex>
 
-#include <nlohmann/json.hpp>
-
 #include "base/elapsed.h"
+#include "base/measure.h"
 #include "base/trace.h"
 #include "device/device.h"
 #include "pipeline/runner.h"
@@ -16,8 +14,6 @@
 
 namespace stoker::advise {
 namespace {
-
-constexpr const char* stopped_by_limit = "time_limit";
 
 // What a run tells while it goes on, with the time of each.
 class Timeline : public RunListener {
@@ -56,21 +52,16 @@ class Timeline : public RunListener {
     current_->planned_steps = total;
     current_->seen.push_back({seconds_since(current_->began), step, current_->epochs});
   }
-  void note(Severity severity, const std::string& message) override {
-    const std::lock_guard lock(mutex_);
-    if (severity == Severity::warning) warnings_.push_back(message);
-  }
+  void note(Severity, const std::string&) override {}
 
   const std::map<std::string, OfCard>& cards() const { return cards_; }
   const std::vector<MeasuredCard>& finished() const { return finished_; }
-  const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
   std::mutex mutex_;  // members of an ensemble tell from threads of their own
   std::map<std::string, OfCard> cards_;
   OfCard* current_ = nullptr;
   std::vector<MeasuredCard> finished_;
-  std::vector<std::string> warnings_;
 };
 
 double total_of(const Trace& trace, const std::string& name) {
@@ -82,23 +73,16 @@ double total_of(const Trace& trace, const std::string& name) {
 MeasuredTraining training_of(const RunRecord::Training& told, const Timeline& timeline) {
   MeasuredTraining training;
   training.card = told.card;
-  training.model = told.model_type;
   training.engine = told.engine;
-  training.device = told.device;
   training.placement = told.placement;
-  training.precision = told.steps_taken.precision;
   training.end = told.end;
   training.batch_size = told.steps_taken.batch_size;
-  training.rows = told.rows;
-  training.parameters = told.parameters;
   if (told.device != "cpu") training.device_bytes = told.steps_taken.peak_bytes;
   const auto found = timeline.cards().find(told.card);
   if (found == timeline.cards().end() || found->second.seen.empty()) return training;
   const Timeline::OfCard& card = found->second;
-  training.steps = card.seen.back().steps;
   training.planned_steps = card.planned_steps;
   training.planned_epochs = card.planned_epochs;
-  training.ready_seconds = card.seen.front().at;
   training.loop_seconds = card.seen.back().at - card.seen.front().at;
   training.pace = pace_of(card.seen);
   return training;
@@ -128,15 +112,8 @@ double clock_seconds() {
   return std::chrono::duration<double>(now().time_since_epoch()).count();
 }
 
-double processor_time() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 bool MeasuredRun::is_whole() const {
-  return std::ranges::none_of(trainings,
-                              [](const MeasuredTraining& each) { return each.end == stopped_by_limit; });
+  return std::ranges::none_of(trainings, &MeasuredTraining::was_cut);
 }
 
 MeasuredRun measure_run(const RunToMeasure& wanted, const StopSignal& stop) {
@@ -153,10 +130,9 @@ MeasuredRun measure_run(const RunToMeasure& wanted, const StopSignal& stop) {
   options.use_cache = wanted.use_cache;
   const RunSummary summary = run_pipeline(document, options, timeline, stop);
   run.ended = clock_seconds();
-  run.processor_seconds = processor_time();
+  run.processor_seconds = processor_seconds();
   run.peak_bytes = peak_memory_bytes();
   run.cards = timeline.finished();
-  run.warnings = timeline.warnings();
   for (const RunRecord::Training& each : summary.trainings)
     run.trainings.push_back(training_of(each, timeline));
   divide_time(tracing.trace(), run);

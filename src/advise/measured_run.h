@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "advise/step_pace.h"
 #include "base/stop.h"
 #include "pipeline/document.h"
@@ -31,22 +29,17 @@ struct MeasuredCard {
 
 struct MeasuredTraining {
   std::string card;
-  std::string model;
   std::string engine;
-  std::string device;
   std::string placement;
-  std::string precision;
-  std::string end;  // "finished": it was not stopped before its last step
-  std::int64_t batch_size = 0;
-  std::int64_t rows = 0;
-  std::int64_t parameters = 0;
-  std::int64_t steps = 0;          // taken
+  std::string end;                 // by the name of its TrainingEnd
+  std::int64_t batch_size = 0;     // of a step; the one that was chosen, where it is to be chosen
   std::int64_t planned_steps = 0;  // 0: it has none, as a linear model that is solved
   std::int64_t planned_epochs = 0;
-  double ready_seconds = 0;  // from the card's begin to the first step
-  double loop_seconds = 0;   // from there to the last step
+  double loop_seconds = 0;  // from before the first step to the last
   Pace pace;
   std::uint64_t device_bytes = 0;  // the most of a GPU's memory
+  double time_limit = 0;           // that the document gives it; 0: none
+  bool was_cut = false;            // by us, to measure it: it would have gone on
 };
 
 struct MeasuredRun {
@@ -60,22 +53,13 @@ struct MeasuredRun {
   std::uint64_t peak_bytes = 0;  // of the process
   std::vector<MeasuredCard> cards;
   std::vector<MeasuredTraining> trainings;
-  std::vector<std::string> warnings;
 
   double seconds() const { return ended - began; }
-  bool is_whole() const;  // no training was stopped by its time limit
+  bool is_whole() const;  // no training was cut
 };
 
 // By the same clock in every process.
 double clock_seconds();
-// Of the processor, since the process began, all threads together.
-double processor_time();
-
 MeasuredRun measure_run(const RunToMeasure& wanted, const StopSignal& stop);
-
-nlohmann::json to_json(const RunToMeasure& wanted);
-RunToMeasure run_to_measure(const nlohmann::json& json);
-nlohmann::json to_json(const MeasuredRun& run);
-MeasuredRun measured_run(const nlohmann::json& json);
 
 }  // namespace stoker::advise

@@ -1,23 +1,25 @@
 #include "advise/measured_steps.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "advise/measured_run.h"
 #include "base/elapsed.h"
 #include "base/error.h"
+#include "base/measure.h"
 #include "device/cpu_formats.h"
 #include "device/device.h"
 #include "engine/precision.h"
-#include "fused/cpu/fused_cpu_engine.h"
 #include "fused/cuda/sequence/sequence_kernels.h"
+#include "fused/refusal.h"
+#include "model/expert_shape.h"
 #include "model/family.h"
+#include "model/triangulation.h"
 #include "pipeline/outputs_on_demand.h"
 #include "pipeline/training_card.h"
+#include "torch/door.h"
 #include "train/choose_batch.h"
 #include "train/engines.h"
 #include "train/fit.h"
@@ -25,50 +27,22 @@
 #include "train/metric_stopping.h"
 #include "train/phases.h"
 #include "train/place_data.h"
-#include "train/recorded_figures.h"
 
 namespace stoker::advise {
 namespace {
 
-constexpr double line_seconds = 0.25;
-constexpr int least_stretches = 3;
-constexpr std::int64_t longest_stretch = 100'000;
+// Of each way: a slow step is taken five times with what comes before, quick ones fill windows.
+constexpr double window_seconds = 0.08;
+constexpr int windows_of_a_line = 3;
 
-double median_of(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
-struct StepTimes {
-  double seconds = 0;
-  double processor_seconds = 0;
-};
-
-// The middle one of several stretches: what else the machine does makes some of them slower.
-StepTimes times_of_a_step(Engine& engine) {
-  std::int64_t next = 0;
-  const auto take = [&](std::int64_t steps) {
-    const Moment began = now();
-    const double processor_began = processor_time();
-    engine.run({next, std::vector<float>(static_cast<std::size_t>(steps), 0.0F)});
-    next += steps;
-    const auto count = static_cast<double>(steps);
-    const double processor = (processor_time() - processor_began) / count;
-    return StepTimes{seconds_since(began) / count, processor};
-  };
-  take(1);
-  const auto wanted = static_cast<std::int64_t>(line_seconds / 5 / std::max(take(1).seconds, 1e-9));
-  const std::int64_t stretch = std::clamp<std::int64_t>(wanted, 1, longest_stretch);
-  if (stretch > 1) take(stretch / 2);
-  std::vector<double> seconds;
-  std::vector<double> processor;
-  for (const Moment began = now();
-       seconds_since(began) < line_seconds || seconds.size() < static_cast<std::size_t>(least_stretches);) {
-    const StepTimes taken = take(stretch);
-    seconds.push_back(taken.seconds);
-    processor.push_back(taken.processor_seconds);
-  }
-  return {median_of(std::move(seconds)), median_of(std::move(processor))};
+// The middle one of several windows: what else the machine does makes some of them slower.
+Measured times_of_a_step(Engine& engine, std::int64_t next) {
+  return stoker::measure(
+      [&](std::int64_t steps) {
+        engine.run({next, std::vector<float>(static_cast<std::size_t>(steps), 0.0F)});
+        next += steps;
+      },
+      window_seconds, windows_of_a_line);
 }
 
 // One training of a document, with its rows as the engines want them.
@@ -76,7 +50,6 @@ struct Prepared {
   Work work;
   FitConfig config;
   EngineRequest request;  // rows in the host's memory
-  double prepare_seconds = 0;
 };
 
 Work work_of(const Card& card, const ModelSpec& spec, const FitConfig& config) {
@@ -92,17 +65,33 @@ Work work_of(const Card& card, const ModelSpec& spec, const FitConfig& config) {
   return work;
 }
 
-// Engines that LibTorch has no part in, on a CPU without the GPU's stub saying that there is none.
-bool has_gpu_kernels(const EngineRequest& request) {
-  return fused::sequence::has_kernels_for(request.network) || fused_cpu::maker().refusal(request).empty();
+// What the fused engine on a GPU asks of one, by its kernels; whether it takes such a request at all is asked
+// as far as that can be told without a GPU.
+void tell_gpu_kernels(const EngineRequest& request, Work& work) {
+  constexpr int with_tensor_cores = 80;  // whose operands have 16 bits, or are rounded to tf32
+  constexpr int with_clusters = 90;      // and copies in bulk
+  const Precision precision = request.precision;
+  const bool takes_fp16 = precision == Precision::automatic || precision == Precision::fp16;
+  if (family_of(request.network).only_on_cpu) return;
+  if (fused::sequence::has_kernels_for(request.network)) {
+    work.kernels_from = with_clusters;
+    work.needs_libtorch = true;
+  } else if (triangulation_shape(request.network)) {
+    if (takes_fp16 && fused::refusal_of_any(request).empty()) work.kernels_from = with_clusters;
+  } else if (const std::optional<ExpertShape> experts = expert_shape(request.network)) {
+    if (precision != Precision::fp16 && fused::refusal_of_experts(request, *experts).empty())
+      work.kernels_from = with_tensor_cores;
+  } else if ((takes_fp16 || precision == Precision::fp32) && fused::refusal_of_both(request).empty()) {
+    work.kernels_from = with_tensor_cores;
+  }
 }
 
-Prepared prepared(const Document& document, const Card& card, OutputsOnDemand& outputs, Device device) {
+Prepared prepared(const Document& document, const Card& card, OutputsOnDemand& outputs, Device device,
+                  std::int64_t chosen_batch) {
   const cards::TrainSettings settings = card.kind->training(card.config);
   const auto spec = std::get<ModelSpec>(outputs.value_at(document, model_to_train(card)));
-  Prepared made{work_of(card, spec, settings.fit), settings.fit, {}, 0};
+  Prepared made{work_of(card, spec, settings.fit), settings.fit, {}};
   if (made.work.is_solved) return made;
-  const Moment began = now();
   const Table table = trainable_rows(std::get<Table>(outputs.value_at(document, rows_to_train_on(card))),
                                      spec, settings.preparation, no_notes());
   const FitRequest request{.training = table,
@@ -116,18 +105,27 @@ Prepared prepared(const Document& document, const Card& card, OutputsOnDemand& o
   made.request = engine_request(spec, data, device, settings.fit);
   made.request.patience = 0;  // nothing is learnt, so it would stop
   if (made.work.chooses_batch)
-    made.request.batch_size = batch_sizes_to_try(made.request.training.rows()).front();
-  made.prepare_seconds = seconds_since(began);
+    made.request.batch_size =
+        chosen_batch > 0 ? chosen_batch : batch_sizes_to_try(made.request.training.rows()).front();
   made.work.rows = made.request.training.rows();
   made.work.validation_rows = made.request.validation.rows();
   made.work.parameters = parameter_count(made.request.network);
   made.work.multiply_adds = multiply_adds(made.request.network);
   made.work.batch_size = made.request.batch_size;
   made.work.training_bytes = made.request.training.bytes();
-  EngineRequest on_cpu = made.request;
-  on_cpu.device = Device::cpu();
-  made.work.has_gpu_kernels = has_gpu_kernels(on_cpu);
+  tell_gpu_kernels(made.request, made.work);
   return made;
+}
+
+// Where LibTorch is missing, whoever needs it says so.
+double seconds_to_open_libtorch(const std::string& family) {
+  const Moment began = now();
+  try {
+    torch_door::engines("training " + family);
+  } catch (const Error&) {
+    return 0;
+  }
+  return seconds_since(began);
 }
 
 // One line. What is refused says why; memory that runs out is a refusal too.
@@ -154,10 +152,11 @@ StepLine measured_line(const Prepared& training, EngineChoice engine, PlacementC
     line.placement = config::name_of(placed);
     const EngineMaker& maker = choose_engine(engines(), engine, std::nullopt, most_demanding_phase(request));
     const std::unique_ptr<Engine> made = making(maker, std::nullopt)(request);
+    made->run({0, {0.0F}});  // in which much is made ready
     line.ready_seconds = seconds_since(began);
-    const StepTimes times = times_of_a_step(*made);
-    line.step_seconds = times.seconds;
-    line.processor_seconds = times.processor_seconds;
+    const Measured times = times_of_a_step(*made, 1);
+    line.step_seconds = times.seconds_per_unit;
+    line.processor_seconds = times.processor_seconds_per_unit;
     line.precision = config::name_of(made->precision());
   } catch (const Error& error) {
     if (error.code() != ExitCode::wrong_request && dynamic_cast<const OutOfMemory*>(&error) == nullptr) throw;
@@ -241,8 +240,18 @@ class Lines {
       found_.is_cut_short = true;
       return;
     }
+    const bool with_libtorch = needs_libtorch(config::name_of(engine), training_.request);
+    if (with_libtorch) open_libtorch();
     own_.push_back(measured_line(training_, engine, placement, batch, precision));
+    if (with_libtorch) own_.back().ready_seconds += found_.libtorch_seconds;
     found_.lines.push_back(own_.back());
+  }
+
+  // Once, before the first way that needs it: that one would pay for all others. Not earlier, since it may
+  // slow down those that do not.
+  void open_libtorch() {
+    if (found_.libtorch_seconds == 0)
+      found_.libtorch_seconds = seconds_to_open_libtorch(training_.work.family);
   }
 
   const Prepared& training_;
@@ -252,30 +261,25 @@ class Lines {
   std::vector<StepLine> own_;
 };
 
-Moment later_by(Moment from, double seconds) {
-  return from + std::chrono::duration_cast<Moment::duration>(std::chrono::duration<double>(seconds));
-}
-
-}  // namespace
-
-namespace {
-
 // For `auto` of the runs to come.
 void record_lines(const Prepared& training, const MeasuredSteps& found) {
   if (training.work.chooses_batch) return;
-  std::vector<StepFigures> figures;
-  for (const DeviceInfo& info : list_devices().devices) {
-    if (info.device != training.request.device) continue;
-    std::set<std::string> seen;  // the usual placement comes first
-    for (const StepLine& line : found.lines)
-      if (line.card == training.work.card && line.is_as_written && line.refusal.empty() &&
-          seen.insert(line.engine).second)
-        figures.push_back({found.device, info.model, line.engine, line.step_seconds, line.ready_seconds});
-  }
-  record_figures(figures_key(training.request), figures);
+  for (const DeviceInfo& info : list_devices().devices)
+    if (info.device == training.request.device)
+      record_figures(figures_key(training.request), figures_of(found, training.work.card, info.model));
 }
 
 }  // namespace
+
+std::vector<StepFigures> figures_of(const MeasuredSteps& steps, const std::string& card,
+                                    const std::string& model) {
+  std::vector<StepFigures> figures;
+  std::set<std::string> seen;  // the usual placement comes first
+  for (const StepLine& line : steps.lines)
+    if (line.card == card && line.is_as_written && line.refusal.empty() && seen.insert(line.engine).second)
+      figures.push_back({steps.device, model, line.engine, line.step_seconds, line.ready_seconds});
+  return figures;
+}
 
 MeasuredSteps measure_steps(const StepsToMeasure& wanted, const StopSignal& stop) {
   const Document document = load_pipeline(wanted.document, wanted.assignments);
@@ -288,10 +292,9 @@ MeasuredSteps measure_steps(const StepsToMeasure& wanted, const StopSignal& stop
   for (const Card& card : document.cards)
     if (trains(card)) training_cards.push_back(&card);
   for (const Card* card : training_cards) {
-    const Moment began = now();
-    const Prepared training = prepared(document, *card, outputs, device);
-    found.load_seconds += seconds_since(began) - training.prepare_seconds;
-    found.prepare_seconds += training.prepare_seconds;
+    const auto chosen = wanted.chosen_batches.find(card->id);
+    const Prepared training = prepared(document, *card, outputs, device,
+                                       chosen == wanted.chosen_batches.end() ? 0 : chosen->second);
     found.works.push_back(training.work);
     if (training.work.is_solved) continue;
     const double share = wanted.seconds / static_cast<double>(training_cards.size());

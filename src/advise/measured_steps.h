@@ -2,12 +2,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "base/stop.h"
+#include "train/recorded_figures.h"
 
 // Training steps of a document's own model on its own rows, in every way in which a device can take them:
 // engines, placements, and then batch sizes and precisions.
@@ -19,6 +19,8 @@ struct StepsToMeasure {
   std::filesystem::path cache;
   std::string device;
   double seconds = 3;  // that measuring may take, beside loading and preparing the rows
+  // By card, where a training chooses its batch: the one that it chose on this device.
+  std::map<std::string, std::int64_t> chosen_batches;
 };
 
 // What one training of the document is, whatever takes its steps.
@@ -30,13 +32,15 @@ struct Work {
   std::int64_t validation_rows = 0;
   std::int64_t parameters = 0;
   std::int64_t multiply_adds = 0;  // of a row on its way forward
-  std::int64_t batch_size = 0;     // of a step, as written; where it is to be chosen, the first that is tried
+  std::int64_t batch_size = 0;     // of a step, as written; where it is to be chosen, the one that was
   bool chooses_batch = false;
   std::int64_t epochs = 0;
   std::int64_t patience = 0;  // 0: every epoch is trained
   std::int64_t members = 1;   // networks that are trained
   std::uint64_t training_bytes = 0;
-  bool has_gpu_kernels = false;  // of our own, on a GPU that has what they need
+  // GPUs have kernels of our own for it from this compute capability on; 0: none has.
+  int kernels_from = 0;
+  bool needs_libtorch = false;  // those kernels too
 };
 
 // One way to take the steps of a training.
@@ -49,24 +53,23 @@ struct StepLine {
   bool is_as_written = false;    // batch size and precision
   double step_seconds = 0;       // with what an epoch's end takes, where epochs are short
   double processor_seconds = 0;  // of a step, all threads together
-  double ready_seconds = 0;      // until the first step was done: rows placed, engine made
-  std::string refusal;           // why it cannot be; "": it was measured
+  // Until the first step was done: LibTorch opened where it is needed, rows placed, engine made.
+  double ready_seconds = 0;
+  std::string refusal;  // why it cannot be; "": it was measured
 };
 
 struct MeasuredSteps {
   std::string device;
-  double load_seconds = 0;
-  double prepare_seconds = 0;
   std::vector<Work> works;
   std::vector<StepLine> lines;
-  bool is_cut_short = false;  // the time was over before everything was measured
+  double libtorch_seconds = 0;  // to open it, part of what ways that need it take to get ready
+  bool is_cut_short = false;    // the time was over before everything was measured
 };
 
 MeasuredSteps measure_steps(const StepsToMeasure& wanted, const StopSignal& stop);
 
-nlohmann::json to_json(const StepsToMeasure& wanted);
-StepsToMeasure steps_to_measure(const nlohmann::json& json);
-nlohmann::json to_json(const MeasuredSteps& steps);
-MeasuredSteps measured_steps(const nlohmann::json& json);
+// What `auto` is to know of a training's steps on a device of this model: the usual placement of each engine.
+std::vector<StepFigures> figures_of(const MeasuredSteps& steps, const std::string& card,
+                                    const std::string& model);
 
 }  // namespace stoker::advise

@@ -4,18 +4,24 @@
 #include <chrono>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <optional>
-#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
+#include "advise/measured_json.h"
+#include "advise/way.h"
 #include "base/child_program.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/measure.h"
 #include "base/text.h"
 #include "device/device.h"
+#include "model/family.h"
 #include "pipeline/training_card.h"
+#include "train/loop.h"
 
 namespace stoker::advise {
 namespace {
@@ -35,25 +41,27 @@ class OutOfTime : public Error {
   using Error::Error;
 };
 
-// The words of a process that could not even answer, such as one that the system ended.
-std::string last_words(const ChildOutcome& child) {
-  const std::vector<std::string> lines = split_text(child.errors, '\n');
-  for (auto line = lines.rbegin(); line != lines.rend(); ++line)
-    if (!line->empty()) return ": " + *line;
-  return "";
+std::string text_of(const json& question) {
+  try {
+    return question.dump();
+  } catch (const json::type_error&) {
+    refuse("a setting given with --set, or TMPDIR, is not UTF-8, which no document can have");
+  }
 }
 
-json asked(const json& question, const Laboratory& laboratory, double* end_of_process = nullptr) {
-  const ChildOutcome child =
-      run_child({laboratory.program.string(), "advise", question_flag, question.dump()},
-                std::filesystem::current_path(), {laboratory.until, &laboratory.stop}, [](pid_t) {});
+json asked(const std::filesystem::path& document, json question, const Laboratory& laboratory,
+           double* end_of_process = nullptr) {
+  question["asked_by"] = getpid();
+  const ChildOutcome child = run_child(
+      {laboratory.program.string(), "advise", question_flag, text_of(question), "--", document.string()},
+      std::filesystem::current_path(), {laboratory.until, &laboratory.stop}, [](pid_t) {});
   if (end_of_process != nullptr) *end_of_process = clock_seconds();
   if (laboratory.stop.reason() != StopReason::none)
     throw Error(ExitCode::interrupted, "interrupted; nothing was changed");
   if (!child.has_ended) throw OutOfTime(ExitCode::run_failed, "the time for measuring was over");
   json told = json::parse(child.output, nullptr, false);
   if (!told.is_object())
-    fail("a process that measures ended with code {} and without an answer{}", child.exit_code,
+    fail("a process that measures ended with code {} and without an answer {}", child.exit_code,
          last_words(child));
   if (told.contains("error"))
     throw Error(static_cast<ExitCode>(told.at("code").get<int>()), told.at("error").get<std::string>(),
@@ -61,9 +69,16 @@ json asked(const json& question, const Laboratory& laboratory, double* end_of_pr
   return told;
 }
 
-json answered(const json& question, const StopSignal& stop) {
-  if (question.at("kind") == "run") return to_json(measure_run(run_to_measure(question), stop));
-  return to_json(measure_steps(steps_to_measure(question), stop));
+json answered(const std::filesystem::path& document, const json& question, const StopSignal& stop) {
+  end_with_parent(question.at("asked_by").get<pid_t>());
+  if (question.contains("steps")) {
+    auto wanted = question.at("steps").get<StepsToMeasure>();
+    wanted.document = document;
+    return measure_steps(wanted, stop);
+  }
+  auto wanted = question.at("run").get<RunToMeasure>();
+  wanted.document = document;
+  return measure_run(wanted, stop);
 }
 
 // Everything that is measured of one document, in the order in which it tells most.
@@ -72,20 +87,21 @@ class Measuring {
   Measuring(const Question& question, std::function<void(const std::string&)> tell, const StopSignal& stop)
       : question_(question),
         tell_(std::move(tell)),
-        laboratory_{own_program(), later(question.seconds - kept_back), stop},
-        document_(load_pipeline(question.document, question.assignments)) {
-    for (const Card& card : document_.cards)
-      if (trains(card)) cards_.push_back(&card);
+        laboratory_{own_program(), later_by(now(), question.seconds - kept_back), stop} {
+    for (const Card& card : question.document.cards) {
+      if (!trains(card)) continue;
+      cards_.push_back(&card);
+      const std::optional<ModelSpec> spec = spec_to_train(question.document, card);
+      if (spec && family_of(*spec).only_on_cpu) found_.only_on_cpu = spec->family;
+    }
     if (cards_.empty())
       refuse("{}: nothing is trained in this document, so there is nothing to advise on",
-             question.document.string());
+             question.file.string());
   }
 
   Measurements all() {
     look_at_load();
-    DeviceList list = list_devices();
-    found_.no_cuda_because = list.no_cuda_because;
-    found_.devices = one_of_each(std::move(list.devices));
+    list_what_is_here();
     window_ = std::clamp((question_.seconds - 8) / (3.0 * static_cast<double>(found_.devices.size())),
                          least_window, longest_window);
     // The GPU first: it has what is more likely to be worth knowing.
@@ -99,10 +115,6 @@ class Measuring {
   }
 
  private:
-  static Moment later(double seconds) {
-    return now() + std::chrono::duration_cast<Moment::duration>(std::chrono::duration<double>(seconds));
-  }
-
   // Before anything of ours adds to it.
   void look_at_load() {
     double average = 0;
@@ -110,29 +122,30 @@ class Measuring {
     found_.cores = cpu_cores();
   }
 
-  // GPUs of one kind take the same time.
-  static std::vector<DeviceInfo> one_of_each(std::vector<DeviceInfo> devices) {
-    std::set<std::string> models;
-    std::erase_if(devices, [&](const DeviceInfo& each) {
-      return each.device.is_cuda() && !models.insert(each.model).second;
-    });
-    return devices;
+  // GPUs of one kind take the same time. None is looked for where none can be used: CUDA takes a while.
+  void list_what_is_here() {
+    if (!found_.only_on_cpu.empty()) {
+      DeviceInfo cpu;
+      cpu.model = cpu_model();
+      found_.devices = {cpu};
+      return;
+    }
+    std::map<std::string, std::string> by_model;
+    for (DeviceInfo& each : list_devices().devices) {
+      const auto [first, is_new] = by_model.emplace(each.model, each.device.name());
+      if (is_new || !each.device.is_cuda())
+        found_.devices.push_back(std::move(each));
+      else
+        found_.twins[each.device.name()] = first->second;
+    }
   }
 
   double seconds_left() const { return std::chrono::duration<double>(laboratory_.until - now()).count(); }
 
-  std::vector<std::string> assignments_for(const std::string& device, const std::string& engine,
-                                           double window) const {
+  std::vector<std::string> assignments_for(const Way& way, double window) const {
     std::vector<std::string> all = question_.assignments;
-    for (const Card* card : cards_) {
-      const std::string settings = "cards." + card->id + ".config.";
-      all.push_back(settings + "device=" + device);
-      all.push_back(settings + "engine=" + engine);
-      all.push_back(settings + "placement=auto");
-      const double limit = card->kind->training(card->config).fit.time_limit;
-      const double share = window / static_cast<double>(cards_.size());
-      if (limit == 0 || limit > share) all.push_back(fmt::format("{}time_limit={:.3f}", settings, share));
-    }
+    for (std::string& each : assignments_of_way(question_.document, way)) all.push_back(std::move(each));
+    for (std::string& each : assignments_of_cut(question_.document, window)) all.push_back(std::move(each));
     return all;
   }
 
@@ -158,10 +171,17 @@ class Measuring {
   void try_engine(const std::string& device, const std::string& engine, double window) {
     tell_(fmt::format("a short run on {}{}", device,
                       engine == "auto" ? "" : fmt::format(" with the engine {}", engine)));
-    TriedRun tried = try_run(
-        {question_.document, assignments_for(device, engine, window), folder_.path(), true}, laboratory_);
+    TriedRun tried =
+        try_run({question_.file, assignments_for({device, engine, "auto"}, window), folder_.path(), true},
+                laboratory_);
     tried.device = device;
     tried.engine = engine;
+    for (MeasuredTraining& each : tried.run.trainings) {
+      const Card& card = card_named(question_.document, each.card);
+      each.time_limit = card.kind->training(card.config).fit.time_limit;
+      each.was_cut = each.end == config::name_of(TrainingEnd::time_limit) &&
+                     is_to_be_cut(question_.document, card, window);
+    }
     found_.runs.push_back(std::move(tried));
   }
 
@@ -178,16 +198,20 @@ class Measuring {
     // What it takes to get there, and one line that is slower than it looked.
     const double left =
         seconds_left() - 2 * (run->start_seconds + run->run.load_seconds + run->run.statistics_seconds) - 1.5;
-    StepsToMeasure wanted{question_.document, question_.assignments, folder_.path() / ".cache", device,
-                          std::min(5.0, left / static_cast<double>(found_.devices.size()))};
+    StepsToMeasure wanted{question_.file,
+                          question_.assignments,
+                          folder_.path() / ".cache",
+                          device,
+                          std::min(5.0, left / static_cast<double>(found_.devices.size())),
+                          {}};
+    for (const MeasuredTraining& each : run->run.trainings)
+      wanted.chosen_batches[each.card] = each.batch_size;
     if (wanted.seconds <= 0.1) {
       found_.left_out.push_back(fmt::format("steps on {}: there was no time left", device));
       return;
     }
     try {
-      json question = to_json(wanted);
-      question["kind"] = "steps";
-      found_.steps.push_back(measured_steps(asked(question, laboratory_)));
+      found_.steps.push_back(asked(wanted.document, {{"steps", wanted}}, laboratory_).get<MeasuredSteps>());
       if (found_.steps.back().is_cut_short)
         found_.left_out.push_back(
             fmt::format("some ways to take steps on {}: there was no time left", device));
@@ -254,7 +278,6 @@ class Measuring {
   const Question& question_;
   std::function<void(const std::string&)> tell_;
   Laboratory laboratory_;
-  Document document_;
   std::vector<const Card*> cards_;
   TemporaryFolder folder_;
   Measurements found_;
@@ -263,10 +286,11 @@ class Measuring {
 
 }  // namespace
 
-std::string answer(const std::string& question, const StopSignal& stop) {
+std::string answer(const std::filesystem::path& document, const std::string& question,
+                   const StopSignal& stop) {
   json told;
   try {
-    told = throwing_errors([&] { return answered(json::parse(question), stop); });
+    told = throwing_errors([&] { return answered(document, json::parse(question), stop); });
   } catch (const Error& error) {
     told = {{"error", error.what()},
             {"code", static_cast<int>(error.code())},
@@ -276,12 +300,10 @@ std::string answer(const std::string& question, const StopSignal& stop) {
 }
 
 TriedRun try_run(const RunToMeasure& wanted, const Laboratory& laboratory) {
-  json question = to_json(wanted);
-  question["kind"] = "run";
   const double began = clock_seconds();
   double ended = 0;
   TriedRun tried;
-  tried.run = measured_run(asked(question, laboratory, &ended));
+  tried.run = asked(wanted.document, {{"run", wanted}}, laboratory, &ended).get<MeasuredRun>();
   tried.start_seconds = std::max(0.0, tried.run.began - began);
   tried.end_seconds = std::max(0.0, ended - tried.run.ended);
   return tried;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,8 @@ namespace stoker::advise {
 // What such a process is asked and answers. `stoker advise` and `stoker bench DOC` start them with this word
 // and the question behind it.
 constexpr const char* question_flag = "--measure";
-std::string answer(const std::string& question, const StopSignal& stop);
+std::string answer(const std::filesystem::path& document, const std::string& question,
+                   const StopSignal& stop);
 
 // A run that was measured, with what lies around it.
 struct TriedRun {
@@ -43,14 +45,17 @@ struct Laboratory {
 TriedRun try_run(const RunToMeasure& wanted, const Laboratory& laboratory);
 
 struct Question {
-  std::filesystem::path document;
+  std::filesystem::path file;
   std::vector<std::string> assignments;
-  double seconds = 20;  // for everything
+  const Document& document;  // what both say
+  double seconds = 20;       // for everything
 };
 
 struct Measurements {
   std::vector<DeviceInfo> devices;
-  std::string no_cuda_because;
+  // GPUs that were not looked at, because one of their kind was: its name by theirs.
+  std::map<std::string, std::string> twins;
+  std::string only_on_cpu;  // a family of the document that no engine trains on a GPU; "": there is none
   std::vector<MeasuredSteps> steps;  // of each device that was looked at
   std::vector<TriedRun> runs;
   std::vector<std::string> left_out;  // what was not measured and why, for people

@@ -49,18 +49,25 @@ const StepLine* line_of(const MeasuredSteps& steps, const std::string& card, con
   return nullptr;
 }
 
-// Everything around the steps, and the steps.
+// Everything around the steps, the steps, and those that time limits leave.
 struct Parts {
   double around = 0;
+  double all_steps = 0;
   double loop = 0;
 };
+
+double within_limit(double seconds, double limit) {
+  return limit > 0 ? std::min(seconds, limit) : seconds;
+}
 
 Parts parts_of(const Measurements& found, const TriedRun& tried) {
   Parts parts;
   parts.around = seconds_without_cache(found, tried);
   for (const MeasuredTraining& each : tried.run.trainings) {
     parts.around -= each.loop_seconds;
-    parts.loop += loop_seconds_of(each, known_work(found, each.card));
+    const double all_steps = loop_seconds_of(each, known_work(found, each.card));
+    parts.all_steps += all_steps;
+    parts.loop += within_limit(all_steps, each.time_limit);
   }
   return parts;
 }
@@ -82,6 +89,7 @@ Prediction of_run(const Measurements& found, const TriedRun& tried) {
   Prediction way{tried.device, engine_of(tried), placement_of(tried)};
   way.seconds = parts.around + parts.loop;
   way.training_seconds = parts.loop;
+  way.all_steps_seconds = parts.all_steps;
   way.peak_bytes = tried.run.peak_bytes;
   for (const MeasuredTraining& each : tried.run.trainings)
     way.device_bytes = std::max(way.device_bytes, each.device_bytes);
@@ -89,6 +97,17 @@ Prediction of_run(const Measurements& found, const TriedRun& tried) {
   way.is_usual = true;
   way.is_measured = tried.run.is_whole();
   return way;
+}
+
+// The trainings' limits together, 0 where one of them has none.
+double limit_of(const Measurements& found) {
+  double limit = 0;
+  for (const MeasuredTraining& each : found.runs.front().run.trainings) {
+    if (each.planned_steps == 0) continue;
+    if (each.time_limit == 0) return 0;
+    limit += each.time_limit;
+  }
+  return limit;
 }
 
 // How many times as long the steps take as in a way that was run, and how much longer it takes to begin. None
@@ -126,11 +145,12 @@ std::optional<Compared> compared(const MeasuredSteps& steps, const std::string& 
 }
 
 Prediction by_steps(const Prediction& base, const std::string& engine, const std::string& placement,
-                    const Compared& compared) {
+                    const Compared& compared, double limit) {
   Prediction way = base;
   way.engine = engine;
   way.placement = placement;
-  way.training_seconds = base.training_seconds * compared.times;
+  way.all_steps_seconds = base.all_steps_seconds * compared.times;
+  way.training_seconds = within_limit(way.all_steps_seconds, limit);
   way.seconds = std::max(
       0.0, base.seconds + way.training_seconds - base.training_seconds + std::max(0.0, compared.later));
   // Rows that are dealt out to shards lie there twice for a moment.
@@ -160,7 +180,7 @@ const Prediction* base_for(const std::vector<Prediction>& ways, const std::strin
   return any;
 }
 
-void add_by_steps(const MeasuredSteps& steps, Predictions& predictions) {
+void add_by_steps(const MeasuredSteps& steps, double limit, Predictions& predictions) {
   for (const StepLine& line : steps.lines) {
     if (!line.is_as_written) continue;
     if (!line.refusal.empty()) {
@@ -172,7 +192,7 @@ void add_by_steps(const MeasuredSteps& steps, Predictions& predictions) {
     if (base == nullptr) continue;
     const Prediction from = *base;
     if (const auto found = compared(steps, line.engine, line.placement, from))
-      predictions.ways.push_back(by_steps(from, line.engine, line.placement, *found));
+      predictions.ways.push_back(by_steps(from, line.engine, line.placement, *found, limit));
   }
 }
 
@@ -195,7 +215,8 @@ std::vector<Change> changes_of(const Measurements& found, const Prediction& way,
     if (!of_batch && each.precision == base->precision) continue;
     const double times = each.step_seconds * static_cast<double>(steps_with(each.batch_size)) /
                          (base->step_seconds * static_cast<double>(steps_with(base->batch_size)));
-    changes.push_back({each.batch_size, each.precision, way.seconds + way.training_seconds * (times - 1),
+    const double training = within_limit(way.all_steps_seconds * times, limit_of(found));
+    changes.push_back({each.batch_size, each.precision, way.seconds - way.training_seconds + training,
                        each.step_seconds, steps_with(each.batch_size)});
   }
   std::ranges::sort(changes, {}, &Change::seconds);
@@ -205,7 +226,7 @@ std::vector<Change> changes_of(const Measurements& found, const Prediction& way,
 }  // namespace
 
 double loop_seconds_of(const MeasuredTraining& training, const Work* work) {
-  if (training.planned_steps == 0 || training.end != "time_limit") return training.loop_seconds;
+  if (training.planned_steps == 0 || !training.was_cut) return training.loop_seconds;
   const auto epochs = static_cast<double>(training.planned_epochs);
   double seconds = training.pace.step_seconds * static_cast<double>(training.planned_steps);
   if (training.pace.has_seen_an_epoch) return seconds + training.pace.epoch_seconds * epochs;
@@ -217,8 +238,9 @@ double loop_seconds_of(const MeasuredTraining& training, const Work* work) {
 Predictions predictions_of(const Measurements& found) {
   Predictions predictions;
   for (const TriedRun& each : found.runs) predictions.ways.push_back(of_run(found, each));
-  for (const MeasuredSteps& each : found.steps) add_by_steps(each, predictions);
-  std::ranges::stable_sort(predictions.ways, {}, &Prediction::seconds);
+  if (found.runs.empty()) return predictions;
+  for (const MeasuredSteps& each : found.steps) add_by_steps(each, limit_of(found), predictions);
+  std::ranges::stable_sort(predictions.ways, {}, &Prediction::seconds_without_limit);
   return predictions;
 }
 

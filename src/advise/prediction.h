@@ -14,12 +14,17 @@ struct Prediction {
   std::string engine;
   std::string placement;
   double seconds = 0;              // from the start of the process to its end
-  double training_seconds = 0;     // of them, from the first step to the last
+  double training_seconds = 0;     // of them, from the first step to the last, or to its time limit
+  double all_steps_seconds = 0;    // what all steps would take; more where a time limit ends them before
   std::uint64_t peak_bytes = 0;    // of the process
   std::uint64_t device_bytes = 0;  // of a GPU's memory; 0: none, or not known
   bool was_run = false;  // for a short while; false: from its steps alone, and from another run on the device
   bool is_usual = false;     // the placement that `auto` takes there
   bool is_measured = false;  // to its end: there is nothing to predict
+
+  bool is_limited() const { return training_seconds < all_steps_seconds; }
+  // By which ways are compared: of those that a time limit ends, the faster one gets further.
+  double seconds_without_limit() const { return seconds - training_seconds + all_steps_seconds; }
 };
 
 struct Impossible {
@@ -49,8 +54,8 @@ Predictions predictions_of(const Measurements& found);
 std::vector<Change> other_batches(const Measurements& found, const Prediction& way);
 std::vector<Change> other_precisions(const Measurements& found, const Prediction& way);
 
-// How long the steps of a training will take in all that was seen for a while. `work` is null where it is not
-// known.
+// How long the steps of a training take in all that was seen for a while, whatever its time limit. `work` is
+// null where it is not known.
 double loop_seconds_of(const MeasuredTraining& training, const Work* work);
 
 }  // namespace stoker::advise

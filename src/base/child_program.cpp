@@ -10,10 +10,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
 extern char** environ;
 
@@ -63,7 +65,7 @@ pid_t spawn(std::vector<std::string>& words, const std::string& folder, const On
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   pid_t child = 0;
-  const int problem = posix_spawn(&child, arguments[0], &actions, &attributes, arguments.data(), environ);
+  const int problem = posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (problem != 0) fail("no process could be started: {}", std::strerror(problem));
@@ -117,6 +119,18 @@ ChildOutcome run_child(std::vector<std::string> words, const std::filesystem::pa
   }
   outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return outcome;
+}
+
+std::string last_words(const ChildOutcome& child) {
+  std::string last;
+  for (const std::string& line : split_text(child.errors, '\n'))
+    if (!line.empty()) last = line;
+  return last;
+}
+
+void end_with_parent(pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(128 + SIGKILL);
 }
 
 std::filesystem::path own_program() {

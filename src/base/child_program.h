@@ -27,10 +27,18 @@ struct ChildLimits {
   const StopSignal* stop = nullptr;  // looked at while it runs; null: nobody stops it
 };
 
-// Waits for it. It is the first of a session of its own, with nothing to read; `words` begins with its path.
+// Waits for it. It is the first of a session of its own, with nothing to read; `words` begins with its path,
+// or with a name that is looked for in PATH.
 // `started` is told its number before anything is waited for.
 ChildOutcome run_child(std::vector<std::string> words, const std::filesystem::path& folder,
                        const ChildLimits& limits, const std::function<void(pid_t)>& started);
+
+// The last line that it said of errors; "" where it said nothing.
+std::string last_words(const ChildOutcome& child);
+
+// For a program that was started by run_child(): it is killed when the thread that waits for it is gone, or
+// now, where `parent` is gone already.
+void end_with_parent(pid_t parent);
 
 // Of this program.
 std::filesystem::path own_program();

@@ -138,6 +138,19 @@ void write_file(const fs::path& path, std::string_view content) {
   file.commit();
 }
 
+bool write_new_file(const fs::path& path, std::string_view content) {
+  const Claim claim(Claim::Kind::file, half_made_name(path), 0644, path);
+  write_all(claim.descriptor(), content.data(), content.size(), path);
+  sync_path(claim.path());
+  // A second name, which unlike rename(2) never takes the place of another file; the first one goes.
+  if (::link(claim.path().c_str(), path.c_str()) != 0) {
+    if (errno == EEXIST) return false;
+    refuse_write(path, errno);
+  }
+  sync_path(folder_of(path));
+  return true;
+}
+
 AtomicFolder::AtomicFolder(fs::path path)
     : path_(with_parents(std::move(path))), claim_(Claim::Kind::folder, half_made_name(path_), 0777, path_) {}
 

@@ -73,22 +73,21 @@ ExitCode give_advice(const AdviseOptions& options) {
   StopSignal stop;
   const InterruptGuard guard(stop);
   if (!options.question.empty()) {
-    print_data(advise::answer(options.question, stop));
+    print_data(advise::answer(options.document, options.question, stop));
     return ExitCode::done;
   }
   if (options.document.empty()) refuse("which document? stoker advise DOC");
   if (!options.apply.empty()) advise::refuse_target(options.document, options.apply);
-  const advise::Question question{options.document, options.assignments, options.seconds};
+  const Document document = load_pipeline(options.document, options.assignments);
+  const advise::Question question{options.document, options.assignments, document, options.seconds};
   advise::Measurements found = advise::measure(
       question,
       [&](const std::string& what) {
         if (!options.quiet) tell("measuring " + what);
       },
       stop);
-  const advise::Advice advice =
-      advise::advice_from(std::move(found), advise::written_choice(options.document, options.assignments));
-  if (!options.apply.empty())
-    advise::write_advised(options.document, options.assignments, advice.best, options.apply);
+  const advise::Advice advice = advise::advice_from(std::move(found), advise::written_choice(document));
+  if (!options.apply.empty()) advise::write_advised(question, advice.best, options.apply);
   if (options.json) {
     nlohmann::json told = advise::to_json(advice);
     told["document"] = options.document;

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/measure.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "cli/bench.h"
-#include "cli/measure.h"
 #include "cli/terminal.h"
 #include "data/database_rows.h"
 #include "data/kept_columns.h"

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <functional>
 #include <map>
 
@@ -9,14 +8,15 @@
 #include <nlohmann/json.hpp>
 
 #include "advise/measurements.h"
+#include "advise/way.h"
 #include "base/child_program.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/measure.h"
 #include "base/text.h"
 #include "cli/bench.h"
 #include "cli/commands_flag.h"
 #include "cli/interrupt.h"
-#include "cli/measure.h"
 #include "cli/terminal.h"
 #include "device/device.h"
 #include "pipeline/training_card.h"
@@ -77,8 +77,8 @@ std::vector<std::string> devices_to_bench(const DocumentBenchOptions& options) {
 std::vector<std::string> assignments_on(const DocumentBenchOptions& options, const Document& document,
                                         const std::string& device) {
   std::vector<std::string> all = options.assignments;
-  for (const Card& card : document.cards)
-    if (trains(card)) all.push_back(fmt::format("cards.{}.config.device={}", card.id, device));
+  for (std::string& each : advise::assignments_of_way(document, {device, "", ""}))
+    all.push_back(std::move(each));
   return all;
 }
 
@@ -157,7 +157,7 @@ ExitCode bench_document(const DocumentBenchOptions& options, const std::vector<s
   const std::vector<std::string> devices = devices_to_bench(options);
   std::map<std::string, std::vector<TriedRun>> runs;
   const TemporaryFolder folder;
-  const advise::Laboratory laboratory{own_program(), now() + std::chrono::hours(24 * 7), stop};
+  const advise::Laboratory laboratory{own_program(), later_by(now(), 7 * 86'400.0), stop};
   for (int number = 0; number < options.runs; ++number)
     for (const std::string& device : devices)
       runs[device].push_back(advise::try_run(

@@ -1,10 +1,10 @@
 #include <array>
 #include <vector>
 
+#include "base/measure.h"
 #include "base/notes.h"
 #include "base/random.h"
 #include "cli/bench.h"
-#include "cli/measure.h"
 #include "device/device.h"
 #include "model/linear.h"
 

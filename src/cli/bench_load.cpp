@@ -6,10 +6,10 @@
 
 #include "base/elapsed.h"
 #include "base/files.h"
+#include "base/measure.h"
 #include "base/text.h"
 #include "cli/bench.h"
 #include "cli/bench_sources.h"
-#include "cli/measure.h"
 #include "cli/own_process.h"
 #include "cli/terminal.h"
 #include "data/preparation.h"

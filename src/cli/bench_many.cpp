@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/measure.h"
 #include "cli/bench.h"
-#include "cli/measure.h"
 #include "cli/terminal.h"
 #include "device/device.h"
 #include "device/workers.h"

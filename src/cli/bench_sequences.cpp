@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "base/measure.h"
 #include "base/random.h"
 #include "cli/bench.h"
-#include "cli/measure.h"
 #include "cli/terminal.h"
 #include "data/dataset.h"
 #include "device/device.h"

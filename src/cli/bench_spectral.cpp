@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "base/measure.h"
 #include "base/notes.h"
 #include "base/random.h"
 #include "cli/bench.h"
-#include "cli/measure.h"
 #include "cli/terminal.h"
 #include "device/array.h"
 #include "device/device.h"

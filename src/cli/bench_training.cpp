@@ -5,8 +5,8 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/measure.h"
 #include "cli/bench.h"
-#include "cli/measure.h"
 #include "device/device.h"
 #include "model/family.h"
 #include "torch/door.h"

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "base/child_program.h"
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/commands_flag.h"
@@ -106,7 +107,7 @@ ExitCode serve_until_ended(ServeCommand command) {
   const EndOfService end;
   serve::ServiceConfig config;
   config.data = data;
-  config.program = fs::read_symlink("/proc/self/exe");
+  config.program = own_program();
   config.processor_slots = command.workers > 0 ? command.workers : std::max(1, cpu_cores() / 2);
   config.grace = std::chrono::seconds(command.grace);
   config.hang_after = std::chrono::seconds(command.hang_after);

@@ -197,16 +197,18 @@ SplitState split(NamedArrays state) {
 
 // In a folder that nobody sees yet and that is synced as a whole: a sync of each file would take twice as
 // long.
-void write_checkpoint(const fs::path& folder, const Checkpoint& checkpoint, const Identity& identity) {
+void write_checkpoint(const fs::path& folder, const Checkpoint& checkpoint, const Identity& identity,
+                      const std::string& device) {
   const WithoutSync until_all_are_there;
   const SplitState arrays = split(checkpoint.state);
   write_safetensors(folder / "model.safetensors", arrays.parameters);
   write_safetensors(folder / "optimizer.safetensors", arrays.rest);
-  const json state{{"format", "stoker checkpoint"},
-                   {"version", format_version},
-                   {"engine", checkpoint.engine},
-                   {"training", identity_json(identity)},
-                   {"progress", checkpoint.progress.to_json()}};
+  json state{{"format", "stoker checkpoint"},
+             {"version", format_version},
+             {"engine", checkpoint.engine},
+             {"training", identity_json(identity)},
+             {"progress", checkpoint.progress.to_json()}};
+  if (!device.empty()) state["device"] = device;
   write_file(folder / "state.json", state.dump(1) + "\n");
   if (checkpoint.score) write_file(folder / score_file, score_json(*checkpoint.score).dump(1) + "\n");
   write_file(folder / "DONE", done_text(folder));
@@ -249,6 +251,22 @@ std::optional<Checkpoint> Checkpoints::newest() {
   return std::nullopt;
 }
 
+// A damaged one, which is passed over when it is to be gone on from, says nothing here either.
+std::string device_of_newest(const fs::path& folder) {
+  if (folder.empty()) return "";
+  for (const Found& found : whole_checkpoints(folder)) {
+    const json state = [&] {
+      try {
+        return json::parse(read_file(found.folder / "state.json", most_state_bytes), nullptr, false);
+      } catch (const Error&) {
+        return json();
+      }
+    }();
+    if (state.is_object()) return state.value("device", json()).is_string() ? state["device"] : "";
+  }
+  return "";
+}
+
 void Checkpoints::clear() {
   if (!kept()) return;
   for (const Found& found : whole_checkpoints(folder_)) remove_checkpoint(found.folder);
@@ -281,7 +299,7 @@ void Checkpoints::write(const Checkpoint& checkpoint) {
   make_folder(folder_);
   remove_partial(folder_);
   AtomicFolder target(folder_ / folder_name(step));
-  write_checkpoint(target.folder(), checkpoint, identity_);
+  write_checkpoint(target.folder(), checkpoint, identity_, device_);
   target.commit();
   saved_step_ = step;
   remove_old(step);

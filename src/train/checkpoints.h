@@ -47,7 +47,7 @@ std::string told_of_failed_write(const Error& error);
 // The checkpoints of one training:
 //   step-000012500/model.safetensors      the parameters
 //   step-000012500/optimizer.safetensors  the rest of the engine's state
-//   step-000012500/state.json             progress, engine, identity
+//   step-000012500/state.json             progress, engine, device, identity
 //   step-000012500/score.json             of one at the end of an epoch, where the best are kept: how good
 //   step-000012500/DONE                   SHA-256 of the others; without it the checkpoint does not exist
 // Each is written under a temporary name, synced and renamed. The newest are kept, and the best.
@@ -56,6 +56,8 @@ class Checkpoints {
   // With an empty folder name nothing is kept.
   Checkpoints(std::filesystem::path folder, Identity identity, Notes notes, CheckpointsToKeep keep = {});
 
+  // Those to come say that they were made there.
+  void name_device(Device device) { device_ = device.name(); }
   bool kept() const { return !folder_.empty(); }
   // The training goes back: steps that were saved come again, and are saved again.
   void go_back() { saved_step_.reset(); }
@@ -80,7 +82,11 @@ class Checkpoints {
   Identity identity_;
   Notes notes_;
   CheckpointsToKeep keep_;
+  std::string device_;
   std::optional<std::int64_t> saved_step_;
 };
+
+// Where the newest in a folder was made, by name; "" where there is none, or it does not say so.
+std::string device_of_newest(const std::filesystem::path& folder);
 
 }  // namespace stoker

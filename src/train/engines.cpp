@@ -95,6 +95,10 @@ std::span<const EngineMaker> engines() {
   return makers;
 }
 
+bool needs_libtorch(std::string_view engine, const EngineRequest& request) {
+  return engine != fused_name || is_sequence_on_gpu(request);
+}
+
 const EngineMaker& choose_engine(std::span<const EngineMaker> makers, EngineChoice choice,
                                  const std::optional<std::string>& resumed, const EngineRequest& request,
                                  bool is_alone) {

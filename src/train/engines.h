@@ -22,6 +22,9 @@ const EngineMaker& choose_engine(std::span<const EngineMaker> makers, EngineChoi
                                  const std::optional<std::string>& resumed, const EngineRequest& request,
                                  bool is_alone = true);
 
+// Whether that engine takes LibTorch to run such a request.
+bool needs_libtorch(std::string_view engine, const EngineRequest& request);
+
 // An engine that was chosen, for any phase of a training.
 using MakeEngine = std::function<std::unique_ptr<Engine>(const EngineRequest& request)>;
 

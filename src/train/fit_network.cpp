@@ -212,14 +212,25 @@ EngineRequest request_without_data(const ModelSpec& spec, const Preparation& pre
   return request;
 }
 
-EngineRequest engine_request(const ModelSpec& spec, const PreparedData& data, Device device,
-                             const FitConfig& config) {
+namespace {
+
+// With what depends on how many rows there are.
+EngineRequest request_without_rows(const ModelSpec& spec, const PreparedData& data, Device device,
+                                   const FitConfig& config) {
   EngineRequest request = request_without_data(spec, data.preparation, device);
   request.precision = config.precision;
   request.is_deterministic = config.deterministic;
   request.batch_size = std::min(request.batch_size, data.training.rows());
   if (request.batch_size != automatic_batch)
     request.accumulation_steps = std::min(request.accumulation_steps, request.batch_size);
+  return request;
+}
+
+}  // namespace
+
+EngineRequest engine_request(const ModelSpec& spec, const PreparedData& data, Device device,
+                             const FitConfig& config) {
+  EngineRequest request = request_without_rows(spec, data, device, config);
   request.training = data.training;
   request.validation = data.validation;
   refuse_without_room(request.network, device);
@@ -252,20 +263,22 @@ void refuse_best_of_none(const CheckpointsToKeep& keep, const EngineRequest& req
         keep.best);
 }
 
-// What `auto` found, unless figures of this machine say that the network is faster elsewhere. A training that
-// goes on does so where a run of the same settings begins.
+// What `auto` found, unless figures of this machine say that the network is faster elsewhere. An engine that
+// is asked for by name is the only one whose figures count: another device may have others alone.
 Device device_for(const FitRequest& request, const PreparedData& data, Device automatic, const Notes& notes) {
   const TrainingSettings& training = request.spec.training;
-  if (request.config.device != "auto" || !automatic.is_cuda() || training.batch_size == automatic_batch)
-    return automatic;
-  EngineRequest wanted = request_without_data(request.spec, data.preparation, automatic);
-  wanted.precision = request.config.precision;
-  wanted.is_deterministic = request.config.deterministic;
-  wanted.batch_size = std::min(wanted.batch_size, data.training.rows());
-  wanted.accumulation_steps = std::min(wanted.accumulation_steps, wanted.batch_size);
+  if (request.config.device != "auto" || !automatic.is_cuda()) return automatic;
+  if (const std::optional<Device> before = device_to_go_on_with(request, automatic)) return *before;
+  if (training.batch_size == automatic_batch) return automatic;
+  const EngineRequest wanted = request_without_rows(request.spec, data, automatic, request.config);
+  std::vector<StepFigures> figures = recorded_figures(figures_key(wanted), true);
+  if (request.config.engine != EngineChoice::automatic)
+    std::erase_if(figures, [&](const StepFigures& each) {
+      return each.engine != config::name_of(request.config.engine);
+    });
   const std::int64_t steps =
       training.epochs * ((data.training.rows() + wanted.batch_size - 1) / wanted.batch_size);
-  return device_by_figures(automatic, recorded_figures(figures_key(wanted), true), steps, notes);
+  return device_by_figures(automatic, figures, steps, notes);
 }
 
 // The validation rows, where something is chosen by them and they are not too many to predict at once.
@@ -302,6 +315,12 @@ Device device_of_family(const Family& family, const std::string& wanted, const N
 }
 
 }  // namespace
+
+std::optional<Device> device_to_go_on_with(const FitRequest& request, Device automatic) {
+  const std::string before = request.resume ? device_of_newest(request.checkpoints) : "";
+  if (before.empty()) return std::nullopt;
+  return before == Device::cpu().name() ? Device::cpu() : automatic;
+}
 
 FitResult fit_network(const FitRequest& request, TrainingListener& listener, const Notes& notes,
                       const StopSignal& stop) {

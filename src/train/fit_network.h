@@ -44,6 +44,9 @@ DividedRows divide_rows(const FitRequest& request, const TrainingSettings& confi
 // Fitted on the training rows, applied to both.
 PreparedData prepare(const Table& training, const Table* validation, const PreparationConfig& config,
                      const InputForm& form, const Notes& notes);
+// Where `automatic` is what device auto finds here: a training that goes on stays on the CPU if it began
+// there, and on a GPU if it began on one. None: it does not go on, or its checkpoint does not say where.
+std::optional<Device> device_to_go_on_with(const FitRequest& request, Device automatic);
 // All that does not take the rows themselves.
 EngineRequest request_without_data(const ModelSpec& spec, const Preparation& preparation, Device device);
 EngineRequest engine_request(const ModelSpec& spec, const PreparedData& data, Device device,

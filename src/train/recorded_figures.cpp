@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "base/user_cache.h"
 #include "device/device.h"
 
 namespace stoker {
@@ -20,13 +20,13 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 // Raised when the file has another form, or engines another speed.
-constexpr int figures_version = 1;
+constexpr int figures_version = 2;
 constexpr std::size_t most_figures_bytes = 1 << 20;
 // What is faster by less may be so by chance.
 constexpr double clearly = 0.9;
 
 std::optional<fs::path> figures_file(const std::string& key) {
-  const std::optional<fs::path> folder = figures_folder();
+  const std::optional<fs::path> folder = user_cache("figures");
   return folder ? std::optional(*folder / (key + ".json")) : std::nullopt;
 }
 
@@ -90,14 +90,6 @@ std::string figures_key(const EngineRequest& request) {
   return sha256_of_text(told.dump());
 }
 
-std::optional<fs::path> figures_folder() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0')
-    return fs::path(cache) / "stoker" / "figures";
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0')
-    return fs::path(home) / ".cache" / "stoker" / "figures";
-  return std::nullopt;
-}
-
 void record_figures(const std::string& key, std::span<const StepFigures> figures) {
   const std::optional<fs::path> file = figures_file(key);
   if (!file || figures.empty()) return;
@@ -149,9 +141,8 @@ Device device_by_figures(Device automatic, std::span<const StepFigures> figures,
   return Device::cpu();
 }
 
-std::optional<std::string> engine_by_figures(Device device, std::string_view automatic,
-                                             std::span<const StepFigures> figures, std::int64_t steps,
-                                             const Notes& notes) {
+std::optional<FasterEngine> engine_by_figures(Device device, std::string_view automatic,
+                                              std::span<const StepFigures> figures, std::int64_t steps) {
   const StepFigures* best = fastest_on(device.name(), figures, steps);
   const auto own = std::ranges::find_if(figures, [&](const StepFigures& each) {
     return each.device == device.name() && each.engine == automatic;
@@ -159,11 +150,11 @@ std::optional<std::string> engine_by_figures(Device device, std::string_view aut
   if (best == nullptr || own == figures.end() ||
       seconds_for(*best, steps) >= clearly * seconds_for(*own, steps))
     return std::nullopt;
-  notes(Severity::info,
-        fmt::format("engine {}: stoker advise measured that it takes {} for this training, and {} {}",
-                    best->engine, human_seconds(seconds_for(*best, steps)), automatic,
-                    human_seconds(seconds_for(*own, steps))));
-  return best->engine;
+  return FasterEngine{
+      best->engine,
+      fmt::format("engine {}: stoker advise measured that it takes {} for this training, and {} {}",
+                  best->engine, human_seconds(seconds_for(*best, steps)), automatic,
+                  human_seconds(seconds_for(*own, steps)))};
 }
 
 }  // namespace stoker

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,9 +23,6 @@ struct StepFigures {
 // Of everything that decides how long a step takes, the device and the engine apart.
 std::string figures_key(const EngineRequest& request);
 
-// $XDG_CACHE_HOME/stoker/figures, or that of the home folder; none where there is neither.
-std::optional<std::filesystem::path> figures_folder();
-
 // In place of earlier ones of the same devices. A cache that cannot be written is none: nothing is kept then.
 void record_figures(const std::string& key, std::span<const StepFigures> figures);
 // None where nothing is on record, or what is there is damaged, of another version or of a device that is not
@@ -37,10 +33,13 @@ std::vector<StepFigures> recorded_figures(const std::string& key, bool with_gpus
 // more than a tenth. Says so in a note.
 Device device_by_figures(Device automatic, std::span<const StepFigures> figures, std::int64_t steps,
                          const Notes& notes);
-// The engine that was faster on the device than `automatic`, by more than a tenth; none: `automatic` is
-// right, or nothing is known of it.
-std::optional<std::string> engine_by_figures(Device device, std::string_view automatic,
-                                             std::span<const StepFigures> figures, std::int64_t steps,
-                                             const Notes& notes);
+// The engine that was faster on the device than `automatic`, by more than a tenth, and a sentence that says
+// so, for whoever takes it; none: `automatic` is right, or nothing is known of it.
+struct FasterEngine {
+  std::string name;
+  std::string told;
+};
+std::optional<FasterEngine> engine_by_figures(Device device, std::string_view automatic,
+                                              std::span<const StepFigures> figures, std::int64_t steps);
 
 }  // namespace stoker

@@ -66,10 +66,13 @@ const EngineMaker& engine_for(const NetworkToTrain& work, const std::optional<st
   const std::vector<StepFigures> figures =
       recorded_figures(figures_key(work.wanted), work.wanted.device.is_cuda());
   const std::int64_t steps = work.request.spec.training.epochs * work.wanted.steps_per_epoch();
-  const std::optional<std::string> faster =
-      engine_by_figures(work.wanted.device, maker.name, figures, steps, notes);
-  for (const EngineMaker& each : engines())
-    if (faster && each.name == *faster && each.refusal(demanding).empty()) return each;
+  const std::optional<FasterEngine> faster =
+      engine_by_figures(work.wanted.device, maker.name, figures, steps);
+  for (const EngineMaker& each : engines()) {
+    if (!faster || each.name != faster->name || !each.refusal(demanding).empty()) continue;
+    notes(Severity::info, faster->told);
+    return each;
+  }
   return maker;
 }
 
@@ -80,6 +83,7 @@ TrainedNetwork train_network(NetworkToTrain work, TrainingListener& listener, co
   const FitRequest& request = work.request;
   EngineRequest& wanted = work.wanted;
   Checkpoints checkpoints(work.checkpoints, identity_of(wanted), notes, request.config.keep);
+  checkpoints.name_device(wanted.device);
   std::optional<Checkpoint> checkpoint = resumed_from(request, checkpoints, notes);
   const bool chooses_batch = request.spec.training.batch_size == automatic_batch;
   const std::optional<std::string> resumed = checkpoint ? std::optional(checkpoint->engine) : std::nullopt;

@@ -22,7 +22,7 @@ Work w1(std::int64_t batch) {
   work.batch_size = batch;
   work.epochs = 50;
   work.training_bytes = 40'000 * 14 * 4;
-  work.has_gpu_kernels = true;
+  work.kernels_from = 80;
   return work;
 }
 
@@ -40,7 +40,7 @@ TEST(KnownGpus, EstimatesStepsThatWereMeasuredOnAnH200) {
   lstm.multiply_adds = static_cast<std::int64_t>(17e9 / 2 / 3 / 256);
   lstm.parameters = 625'726;
   expect_within_twice(estimated_step_seconds(lstm, h200), 255e-6);
-  lstm.has_gpu_kernels = false;  // as the engine graph has them
+  lstm.kernels_from = 0;  // as the engine graph has them
   expect_within_twice(estimated_step_seconds(lstm, h200), 1140e-6);
 }
 
@@ -53,6 +53,24 @@ TEST(KnownGpus, AreNoFasterThanTheirMemoryAndTheirProducts) {
   heavy.multiply_adds = 100'000'000;
   EXPECT_GE(estimated_step_seconds(heavy, named("T4")), 3 * 4096 * 1e8 / 32.5e12);
   EXPECT_GT(estimated_step_seconds(heavy, named("T4")), estimated_step_seconds(heavy, named("H100")));
+}
+
+// Kernels of sequences are for 9.0 and later, and stand in a frame of LibTorch's even there.
+TEST(KnownGpus, HaveKernelsOfOurOwnFromACapabilityOn) {
+  Work sequence = w1(256);
+  sequence.kernels_from = 90;
+  sequence.needs_libtorch = true;
+  Work without = sequence;
+  without.kernels_from = 0;
+  EXPECT_EQ(estimated_step_seconds(sequence, named("A100")), estimated_step_seconds(without, named("A100")));
+  EXPECT_LT(estimated_step_seconds(sequence, named("H100")), estimated_step_seconds(without, named("H100")));
+  const auto seconds_on_h100 = [](const Work& work) {
+    const std::vector<GpuEstimate> all = estimate_gpus(std::vector{work}, 10, 5);
+    return std::ranges::find_if(all, [](const GpuEstimate& each) { return each.name == "H100"; })->seconds;
+  };
+  Work alone = sequence;
+  alone.needs_libtorch = false;
+  EXPECT_GT(seconds_on_h100(sequence), seconds_on_h100(alone));
 }
 
 TEST(KnownGpus, PayOnlyWhereTheStepsTakeLongerThanGettingReady) {

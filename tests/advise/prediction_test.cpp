@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "advise/advice.h"
+#include "advise/measured_json.h"
 
 namespace stoker::advise {
 namespace {
@@ -22,7 +23,7 @@ Work small_work() {
   work.batch_size = 10;
   work.epochs = 20;
   work.training_bytes = 4 * mib;
-  work.has_gpu_kernels = true;
+  work.kernels_from = 80;
   return work;
 }
 
@@ -40,11 +41,10 @@ TriedRun short_run(const std::string& device, const std::string& engine) {
   MeasuredTraining training;
   training.card = "train";
   training.engine = engine;
-  training.device = device;
   training.placement = device == "cpu" ? "host" : "vram";
   training.end = "time_limit";
+  training.was_cut = true;
   training.batch_size = 10;
-  training.steps = 500;
   training.planned_steps = 2000;
   training.planned_epochs = 20;
   training.loop_seconds = 0.5;
@@ -129,7 +129,7 @@ TEST(Prediction, CountsWhatTheCacheSavedAgain) {
 
 TEST(Prediction, TakesAFinishedTrainingAsItWas) {
   Measurements found = measured_on_cpu();
-  found.runs[0].run.trainings[0].end = "finished";
+  found.runs[0].run.trainings[0].was_cut = false;
   const Predictions predictions = predictions_of(found);
   EXPECT_NEAR(way_with(predictions, "fused", "host").seconds, 2.5, 1e-12);
   EXPECT_TRUE(way_with(predictions, "fused", "host").is_measured);
@@ -183,14 +183,40 @@ TEST(Advice, PrefersTheCpuWhereAGpuDoesNotPayAndSaysThatTheRuleIsWrong) {
   EXPECT_TRUE(advice.gpus.empty());
 }
 
+// 2 s of steps, of which the document allows 1.5; another engine takes 6 s for them, and gets less far.
+TEST(Prediction, EndsATrainingAtItsTimeLimit) {
+  Measurements found = measured_on_cpu();
+  found.runs[0].run.trainings[0].time_limit = 1.5;
+  const Predictions predictions = predictions_of(found);
+  const Prediction& fused = way_with(predictions, "fused", "host");
+  EXPECT_NEAR(fused.training_seconds, 1.5, 1e-12);
+  EXPECT_NEAR(fused.seconds, 2 + 1.5, 1e-12);
+  EXPECT_NEAR(fused.all_steps_seconds, 2, 1e-12);
+  const Prediction& eager = way_with(predictions, "eager", "host");
+  EXPECT_NEAR(eager.seconds, 2 + 1.5, 1e-12);
+  EXPECT_NEAR(eager.all_steps_seconds, 6, 1e-12);
+  const Advice advice = advice_from(found, {.engine = "eager"});
+  EXPECT_EQ(advice.best.engine, "fused");
+  EXPECT_NEAR(advice.times_as_written(), 2, 1e-12);
+  EXPECT_NE(sentences_of(advice).at(1).find("time limit"), std::string::npos);
+}
+
+TEST(Advice, HasNoGpusForWhatIsTrainedOnACpuAlone) {
+  Measurements found = measured_on_cpu();
+  EXPECT_FALSE(advice_from(found, {}).gpus.empty());
+  found.only_on_cpu = "node_graph";
+  const Advice advice = advice_from(found, {});
+  EXPECT_TRUE(advice.gpus.empty());
+  EXPECT_FALSE(advice.rule);
+  EXPECT_TRUE(to_json(advice).at("only_on_cpu").get<bool>());
+}
+
 TEST(Measurements, ComeBackAsTheyWereFromAnotherProcess) {
-  const TriedRun tried = short_run("cpu", "fused");
-  const nlohmann::json told = to_json(tried.run);
-  EXPECT_EQ(to_json(measured_run(told)), told);
-  const MeasuredSteps steps = measured_on_cpu().steps.front();
-  EXPECT_EQ(to_json(measured_steps(to_json(steps))), to_json(steps));
-  const RunToMeasure wanted{"a.yaml", {"cards.model.config.epochs=2"}, "out", false};
-  EXPECT_EQ(to_json(run_to_measure(to_json(wanted))), to_json(wanted));
+  const nlohmann::json run = short_run("cpu", "fused").run;
+  EXPECT_EQ(nlohmann::json(run.get<MeasuredRun>()), run);
+  EXPECT_EQ(run.at("trainings").at(0).at("pace").at("step_seconds"), 0.001);
+  const nlohmann::json steps = measured_on_cpu().steps.front();
+  EXPECT_EQ(nlohmann::json(steps.get<MeasuredSteps>()), steps);
 }
 
 }  // namespace

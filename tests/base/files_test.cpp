@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/new_file.h"
 
 namespace stoker {
 namespace {
@@ -29,6 +30,29 @@ TEST(AtomicFile, ExistsOnlyOnceItIsComplete) {
   file.commit();
   EXPECT_EQ(read_file(folder.path() / "a.txt", 100), "one two");
   EXPECT_EQ(entries_in(folder.path()), 1U);
+}
+
+TEST(NewFile, NeverTakesThePlaceOfAnother) {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path() / "a.txt";
+  EXPECT_TRUE(write_new_file(file, "first"));
+  EXPECT_FALSE(write_new_file(file, "second"));
+  EXPECT_EQ(read_file(file, 100), "first");
+  fs::create_symlink("nowhere", folder.path() / "link");
+  EXPECT_FALSE(write_new_file(folder.path() / "link", "through a link"));
+  EXPECT_EQ(entries_in(folder.path()), 2U);
+}
+
+TEST(NewFile, IsWrittenByOneOfManyWhoTry) {
+  const TemporaryFolder folder;
+  std::vector<std::future<bool>> writers;
+  for (int i = 0; i < 8; ++i)
+    writers.push_back(std::async(std::launch::async, [&folder, i] {
+      return write_new_file(folder.path() / "a.txt", std::to_string(i));
+    }));
+  int written = 0;
+  for (std::future<bool>& each : writers) written += each.get() ? 1 : 0;
+  EXPECT_EQ(written, 1);
 }
 
 TEST(AtomicFile, DroppedLeavesTheOldContentAndNothingElse) {

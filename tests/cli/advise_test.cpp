@@ -1,7 +1,12 @@
 // stoker advise and stoker bench DOC, as people use them. No test asserts a time, so measuring may take as
 // long as a busy machine needs.
+#include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,12 +23,36 @@ using testing::HasSubstr;
 // What is measured is not kept for the tests and people behind this one.
 struct OwnCache {
   explicit OwnCache(const Workplace& place) {
+    if (const char* cache = std::getenv("XDG_CACHE_HOME")) before = cache;
     ::setenv("XDG_CACHE_HOME", (place.folder() / "cache").c_str(), 1);
   }
   OwnCache(const OwnCache&) = delete;
   OwnCache& operator=(const OwnCache&) = delete;
-  ~OwnCache() { ::unsetenv("XDG_CACHE_HOME"); }
+  ~OwnCache() {
+    before.empty() ? ::unsetenv("XDG_CACHE_HOME") : ::setenv("XDG_CACHE_HOME", before.c_str(), 1);
+  }
+
+  std::string before;
 };
+
+// The processes that measure for whoever works in the folder.
+std::vector<std::string> measuring_in(const std::filesystem::path& folder) {
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    if (std::filesystem::read_symlink(entry.path() / "cwd", ignored) != std::filesystem::canonical(folder))
+      continue;
+    std::ifstream file(entry.path() / "cmdline");
+    const std::string words{std::istreambuf_iterator<char>(file), {}};
+    if (words.find("--measure") != std::string::npos) found.push_back(entry.path().filename().string());
+  }
+  return found;
+}
+
+void wait_until(const std::function<bool()>& is_so) {
+  for (int i = 0; i < 6000 && !is_so(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(is_so());
+}
 
 // As an engineer would write it, with a comment.
 std::string commented(const std::string& document) {
@@ -83,6 +112,13 @@ TEST(Advise, LeavesFiguresThatAutoHeeds) {
   ASSERT_EQ(kept.size(), 1U);
   const std::filesystem::path file = place.folder() / "cache" / "stoker" / "figures" / kept.front();
   json figures = json::parse(place.read(file));
+  // Opening LibTorch is part of getting ready for whoever needs it, not for the first who asked alone.
+  const double opening = json::parse(advised.output).at("libtorch_seconds").get<double>();
+  EXPECT_GT(opening, 0);
+  for (const json& each : figures.at("figures"))
+    if (each.at("engine") == "eager") {
+      EXPECT_GT(each.at("ready_seconds").get<double>(), opening);
+    }
   for (json& each : figures.at("figures"))
     if (each.at("device") == "cpu") {
       each["step_seconds"] = each.at("engine") == "eager" ? 1e-6 : 1.0;
@@ -109,6 +145,56 @@ TEST(Advise, MeasuresATrainingWholeThatIsTooShortToCut) {
   const json told = json::parse(finished.output);
   EXPECT_EQ(told.at("as_written").at("basis"), "whole run");
   expect_finite_predictions(told.at("recommended"));
+}
+
+// Both say the same as device and placement, and contradict what is tried and recommended.
+TEST(Advise, TakesDocumentsThatSayItInOtherWords) {
+  const Workplace place;
+  const OwnCache cache(place);
+  place.write("houses.csv", small_table(60));
+  place.write("pipeline.yaml", network_document(2));
+  const std::vector<std::string> words{"--set", "cards.train.config.gpu_mode=cpu", "--set",
+                                       "cards.train.config.preload_to_gpu=true"};
+  std::vector<std::string> advise{"advise", "pipeline.yaml", "--seconds", "600",
+                                  "--json", "--apply",       "o.yaml"};
+  advise.insert(advise.end(), words.begin(), words.end());
+  const Finished finished = place.stoker(advise);
+  ASSERT_EQ(finished.code, 0) << finished.errors;
+  EXPECT_EQ(json::parse(finished.output).at("as_written").at("device"), "cpu");
+  EXPECT_EQ(place.stoker({"validate", "o.yaml"}).code, 0);
+  std::vector<std::string> bench{"bench", "pipeline.yaml", "--device", "cpu", "--runs", "1"};
+  bench.insert(bench.end(), words.begin(), words.end());
+  const Finished benched = place.stoker(bench);
+  EXPECT_EQ(benched.code, 0) << benched.errors;
+}
+
+TEST(Advise, EndsWhatMeasuresForItWhenItIsKilled) {
+  const Workplace place;
+  const OwnCache cache(place);
+  place.write("houses.csv", small_table(400));
+  place.write("pipeline.yaml", network_document(1'000'000));
+  Program advise({STOKER_PROGRAM, "advise", "pipeline.yaml", "--seconds", "600"}, place.folder());
+  wait_until([&] { return !measuring_in(place.folder()).empty(); });
+  advise.send(SIGKILL);
+  advise.wait();
+  wait_until([&] { return measuring_in(place.folder()).empty(); });
+}
+
+TEST(Advise, RefusesACopyThatCouldNotNameItsFiles) {
+  const Workplace place;
+  const std::string folder = "hous\xff";
+  std::filesystem::create_directory(place.folder() / folder);
+  place.write(folder + "/houses.csv", small_table(60));
+  place.write(folder + "/pipeline.yaml", network_document(2));
+  const Finished refused = place.stoker({"advise", folder + "/pipeline.yaml", "--apply", "elsewhere.yaml"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("in the same folder"));
+  EXPECT_THAT(refused.errors, testing::Not(HasSubstr("measuring")));
+  const OwnCache cache(place);
+  const Finished beside = place.stoker({"advise", folder + "/pipeline.yaml", "--seconds", "600", "--json",
+                                        "--apply", folder + "/faster.yaml"});
+  EXPECT_EQ(beside.code, 0) << beside.errors;
+  EXPECT_EQ(place.stoker({"validate", folder + "/faster.yaml"}).code, 0);
 }
 
 TEST(Advise, SaysThatALinearModelLeavesNothingToChoose) {

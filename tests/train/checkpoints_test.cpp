@@ -12,6 +12,7 @@
 #include "fused/reshaped.h"
 #include "listeners.h"
 #include "scripted_engine.h"
+#include "train/fit_network.h"
 
 namespace stoker {
 namespace {
@@ -289,6 +290,27 @@ TEST(TrainingIdentity, ChangesWithAnySingleValueOfManyRows) {
       EXPECT_NE(identity_of(changed), base) << "row " << row << " of array " << part;
     }
   }
+}
+
+// Recorded figures may say by now that another device is faster: a training stays where it began.
+TEST_F(CheckpointsTest, SayWhereATrainingGoesOn) {
+  const Table nothing;
+  const ModelSpec spec;
+  FitRequest request{.training = nothing, .spec = spec, .preparation = {}, .config = {}, .checkpoints = {}};
+  request.checkpoints = folder_.path() / "checkpoints";
+  request.resume = true;
+  EXPECT_FALSE(device_to_go_on_with(request, Device::cuda(0)));  // there is none yet
+  Checkpoints checkpoints = opened();
+  save(checkpoints, 10);
+  EXPECT_FALSE(device_to_go_on_with(request, Device::cuda(0)));  // of a version that did not say
+  checkpoints.name_device(Device::cpu());
+  save(checkpoints, 20);
+  EXPECT_EQ(device_to_go_on_with(request, Device::cuda(0)), Device::cpu());
+  checkpoints.name_device(Device::cuda(1));
+  save(checkpoints, 30);
+  EXPECT_EQ(device_to_go_on_with(request, Device::cuda(0)), Device::cuda(0));
+  request.resume = false;
+  EXPECT_FALSE(device_to_go_on_with(request, Device::cuda(0)));
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "fused/cuda/kept_code.h"
 
-#include <cstdlib>
 #include <optional>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/user_cache.h"
 #include "fused/cuda/gpu.h"
 #include "fused/cuda/nvrtc.h"
 #include "fused/cuda/sources.h"
@@ -23,16 +23,8 @@ std::string architecture_of(Device device) {
 }
 
 // Compiled kernels outlive the program here. No home, no cache: then they are compiled each time.
-std::optional<fs::path> cache_folder() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0')
-    return fs::path(cache) / "stoker" / "kernels";
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0')
-    return fs::path(home) / ".cache" / "stoker" / "kernels";
-  return std::nullopt;
-}
-
 std::optional<fs::path> kept_at(const std::string& source, const std::string& architecture) {
-  const std::optional<fs::path> folder = cache_folder();
+  const std::optional<fs::path> folder = user_cache("kernels");
   if (!folder) return std::nullopt;
   Sha256 hash;
   hash.add(source);

@@ -36,8 +36,9 @@ std::unique_ptr<EngineGroup> make_cuda_group(std::span<const EngineRequest>) {
 
 namespace sequence {
 
-bool has_kernels_for(const Network&) {
-  return false;
+// Those that sequence_kernels.cpp lists.
+bool has_kernels_for(const Network& network) {
+  return network.family == "lstm" || network.family == "transformer";
 }
 
 std::string refusal(const Network&, Device) {

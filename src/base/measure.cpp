@@ -1,18 +1,21 @@
-#include "cli/measure.h"
+#include "base/measure.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <vector>
 
-#include "base/elapsed.h"
-
-namespace stoker::cli {
+namespace stoker {
 
 double processor_seconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+Moment later_by(Moment from, double seconds) {
+  return from + std::chrono::duration_cast<Moment::duration>(std::chrono::duration<double>(seconds));
 }
 
 MedianAndSpread median_and_spread(std::vector<double> times) {
@@ -22,8 +25,6 @@ MedianAndSpread median_and_spread(std::vector<double> times) {
 }
 
 namespace {
-
-constexpr int windows = 7;
 
 struct Taken {
   double seconds;
@@ -50,12 +51,12 @@ std::int64_t units_for(const std::function<void(std::int64_t)>& work, double sec
 
 }  // namespace
 
-Measured measure(const std::function<void(std::int64_t units)>& work, double window_seconds) {
+Measured measure(const std::function<void(std::int64_t units)>& work, double window_seconds, int windows) {
   work(1);
   std::int64_t units = units_for(work, window_seconds);
   std::vector<double> times;
   std::vector<double> processor_times;
-  while (times.size() < windows) {
+  while (times.size() < static_cast<std::size_t>(windows)) {
     const Taken taken = time_of(work, units);
     if (taken.seconds < window_seconds) {  // faster than the warm-up was: too short a window does not count
       units = units + units / 4 + 1;
@@ -71,4 +72,4 @@ Measured measure(const std::function<void(std::int64_t units)>& work, double win
   return {clock.median, clock.spread, processor.median, processor.spread};
 }
 
-}  // namespace stoker::cli
+}  // namespace stoker

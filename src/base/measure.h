@@ -4,7 +4,9 @@
 #include <functional>
 #include <vector>
 
-namespace stoker::cli {
+#include "base/elapsed.h"
+
+namespace stoker {
 
 // How long one unit of work (a training step, a fit) takes: the median over windows of many units, with the
 // distance between the fastest and the slowest window as a share of it.
@@ -17,9 +19,9 @@ struct Measured {
   double processor_spread = 0;
 };
 
-// Warms up, finds how many units fill a window, then measures at least 5 windows of at least
-// `window_seconds`. `work(units)` does that many units and comes back when they are done.
-Measured measure(const std::function<void(std::int64_t units)>& work, double window_seconds);
+// Warms up, finds how many units fill a window, then measures so many windows of at least `window_seconds`.
+// `work(units)` does that many units and comes back when they are done.
+Measured measure(const std::function<void(std::int64_t units)>& work, double window_seconds, int windows = 7);
 
 // Of the processor, since the process began, all threads together.
 double processor_seconds();
@@ -30,4 +32,6 @@ struct MedianAndSpread {
 };
 MedianAndSpread median_and_spread(std::vector<double> times);
 
-}  // namespace stoker::cli
+Moment later_by(Moment from, double seconds);
+
+}  // namespace stoker
