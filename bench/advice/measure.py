@@ -6,8 +6,9 @@
 Every document is advised on, then run in every way that there is here: devices × engines × placements, batch size
 and precision as written, without the cache. The ways take turns, so that what else the machine does meets all of
 them. A way that takes more than --times as long as the best in its first run is not run again, and one that takes
-three times as long as the best before it, and 10 s, is ended: neither is the best. One line per document, then how many documents hold the bars. --lines appends what was
-found as JSON, one line per document, and leaves out documents that are there already.
+three times as long as the best before it, and 10 s, is ended: neither is the best. One line per document, then how
+many documents hold the bars. --lines appends what was found as JSON, one line per document, and leaves out documents
+that are there already: what was killed goes on with the document that it was at.
 """
 import argparse
 import json
@@ -154,6 +155,15 @@ def summary(lines, without_advice):
             f"advice took {max(line['advice_seconds'] for line in lines):.1f} s at most")
 
 
+def lines_in(path):
+    """Those that are whole. Half of one, from a process that was killed, is taken out of the file."""
+    text = path.read_text()
+    whole = text[:text.rfind("\n") + 1]
+    if whole != text:
+        path.write_text(whole)
+    return [json.loads(line) for line in whole.splitlines()]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("stoker")
@@ -167,7 +177,7 @@ def main():
     kept = []
     without_advice = 0
     if options.lines and pathlib.Path(options.lines).exists():
-        kept = [json.loads(line) for line in pathlib.Path(options.lines).read_text().splitlines()]
+        kept = lines_in(pathlib.Path(options.lines))
     with tempfile.TemporaryDirectory() as temporary:
         work = pathlib.Path(options.work or temporary)
         work.mkdir(parents=True, exist_ok=True)

@@ -121,9 +121,7 @@ MeasuredRun measure_run(const RunToMeasure& wanted, const StopSignal& stop) {
   run.began = clock_seconds();
   const Document document = load_pipeline(wanted.document, wanted.assignments);
   const Tracing tracing;
-  // A step that is looked at in parts takes longer: none is.
-  while (Trace::current()->takes_step()) {
-  }
+  Trace::current()->take_no_steps();
   Timeline timeline;
   RunOptions options;
   options.out = wanted.out;

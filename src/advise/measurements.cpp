@@ -107,7 +107,7 @@ class Measuring {
     // The GPU first: it has what is more likely to be worth knowing.
     for (auto info = found_.devices.rbegin(); info != found_.devices.rend(); ++info)
       run_on(info->device.name());
-    if (found_.runs.empty()) fail("{}", join(found_.left_out, "; "));
+    if (found_.runs.empty()) fail("{}{}", join(found_.left_out, "; "), told_of_whole_runs());
     for (const DeviceInfo& info : found_.devices) measure_steps_on(info.device.name());
     for (const DeviceInfo& info : found_.devices) run_other_engines(info.device.name());
     found_.seconds = question_.seconds - kept_back - seconds_left();
@@ -115,6 +115,15 @@ class Measuring {
   }
 
  private:
+  // Why it may have taken so long.
+  std::string told_of_whole_runs() const {
+    const bool is_cut = std::ranges::all_of(
+        cards_, [&](const Card* card) { return is_to_be_cut(question_.document, *card, window_); });
+    return is_cut ? ""
+                  : ". A model that is solved, one that walks forward and one with a short time_limit are "
+                    "measured whole: give more time with --seconds";
+  }
+
   // Before anything of ours adds to it.
   void look_at_load() {
     double average = 0;

@@ -41,8 +41,9 @@ std::vector<std::string> assignments_of_way(const Document& document, const Way&
 }
 
 bool is_to_be_cut(const Document& document, const Card& card, double seconds) {
-  const double limit = card.kind->training(card.config).fit.time_limit;
-  return !is_solved(document, card) && (limit == 0 || limit > share_of(document, seconds));
+  const FitConfig config = card.kind->training(card.config).fit;
+  if (is_solved(document, card) || config.walk_forward.is_wanted()) return false;
+  return config.time_limit == 0 || config.time_limit > share_of(document, seconds);
 }
 
 std::vector<std::string> assignments_of_cut(const Document& document, double seconds) {

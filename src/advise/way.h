@@ -20,7 +20,8 @@ struct Way {
 std::vector<std::string> assignments_of_way(const Document& document, const Way& way);
 
 // Whether a training is cut that is only to be measured for so many seconds. One that is solved has no steps
-// to go by and would come to no model at all, so it is never; nor is one that its own time limit ends before.
+// to go by and would come to no model at all, and of one that walks forward only some folds would be known:
+// neither ever is. Nor is one that its own time limit ends before.
 bool is_to_be_cut(const Document& document, const Card& card, double seconds);
 // For all that are; they share the seconds.
 std::vector<std::string> assignments_of_cut(const Document& document, double seconds);

@@ -8,11 +8,13 @@
 
 #include "advise/advice.h"
 #include "advise/advised_document.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/commands_flag.h"
 #include "cli/interrupt.h"
 #include "cli/terminal.h"
+#include "pipeline/space.h"
 
 namespace stoker::cli {
 namespace {
@@ -69,6 +71,19 @@ Pieces as_text(const advise::Advice& advice) {
   return text;
 }
 
+// A sweep is many trainings, each of which may be best in another way.
+void refuse_sweep(const AdviseOptions& options) {
+  config::Value value = config::load_document(options.document);
+  for (const std::string& each : options.assignments) config::set_path(value, each);
+  std::vector<std::string> searched;
+  for (const auto& [path, line] : take_space_out(value)) searched.push_back(path);
+  if (searched.empty()) return;
+  refuse(
+      "{} searches {}: advice is on one training. Give each a single value, for example with --set {}=VALUE, "
+      "and take what is recommended for the sweep",
+      options.document, join(searched, ", "), searched.front());
+}
+
 ExitCode give_advice(const AdviseOptions& options) {
   StopSignal stop;
   const InterruptGuard guard(stop);
@@ -78,6 +93,7 @@ ExitCode give_advice(const AdviseOptions& options) {
   }
   if (options.document.empty()) refuse("which document? stoker advise DOC");
   if (!options.apply.empty()) advise::refuse_target(options.document, options.apply);
+  refuse_sweep(options);
   const Document document = load_pipeline(options.document, options.assignments);
   const advise::Question question{options.document, options.assignments, document, options.seconds};
   advise::Measurements found = advise::measure(

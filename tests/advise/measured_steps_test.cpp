@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "advise/own_cache.h"
 #include "base/files.h"
 
 namespace stoker::advise {
@@ -29,6 +30,7 @@ cards:
 
  private:
   TemporaryFolder folder_;
+  test::OwnCache cache_{folder_.path()};
 };
 
 TEST_F(MeasuredStepsOfADocument, SayWhichGpusHaveKernelsOfOurOwnForIt) {

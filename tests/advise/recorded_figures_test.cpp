@@ -1,11 +1,10 @@
 // What was measured on this machine decides for `auto`, as long as it is whole and of the same devices.
 #include "train/recorded_figures.h"
 
-#include <cstdlib>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "advise/own_cache.h"
 #include "base/files.h"
 #include "base/user_cache.h"
 #include "device/device.h"
@@ -20,19 +19,11 @@ using testing::IsEmpty;
 // A cache folder of its own.
 class RecordedFigures : public testing::Test {
  protected:
-  RecordedFigures() {
-    if (const char* before = std::getenv("XDG_CACHE_HOME")) before_ = before;
-    ::setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
-  }
-  ~RecordedFigures() override {
-    before_.empty() ? ::unsetenv("XDG_CACHE_HOME") : ::setenv("XDG_CACHE_HOME", before_.c_str(), 1);
-  }
-
   std::filesystem::path file() const { return *user_cache("figures") / "key.json"; }
 
  private:
   TemporaryFolder folder_;
-  std::string before_;
+  test::OwnCache cache_{folder_.path()};
 };
 
 StepFigures on_cpu(const std::string& engine, double step_seconds) {

@@ -51,13 +51,15 @@ TEST(WayToRun, OfASolvedModelHasADeviceAlone) {
               ElementsAre("cards.train.config.device=cpu"));
 }
 
-TEST(CutToMeasure, LeavesSolvedModelsAndShorterLimitsAlone) {
+TEST(CutToMeasure, LeavesAloneWhatTellsNothingInParts) {
   EXPECT_THAT(assignments_of_cut(document_with("neural_network", ""), 2),
               ElementsAre("cards.train.config.time_limit=2.000"));
   EXPECT_THAT(assignments_of_cut(document_with("neural_network", ", time_limit: 9"), 2),
               ElementsAre("cards.train.config.time_limit=2.000"));
   EXPECT_THAT(assignments_of_cut(document_with("neural_network", ", time_limit: 1"), 2), IsEmpty());
   EXPECT_THAT(assignments_of_cut(document_with("lasso_cv", ""), 2), IsEmpty());
+  EXPECT_THAT(assignments_of_cut(document_with("neural_network", ", walk_forward: { folds: 3 }"), 2),
+              IsEmpty());
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
-#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <thread>
@@ -12,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "advise/own_cache.h"
 #include "cli/program.h"
 
 namespace stoker::test {
@@ -19,21 +19,6 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-
-// What is measured is not kept for the tests and people behind this one.
-struct OwnCache {
-  explicit OwnCache(const Workplace& place) {
-    if (const char* cache = std::getenv("XDG_CACHE_HOME")) before = cache;
-    ::setenv("XDG_CACHE_HOME", (place.folder() / "cache").c_str(), 1);
-  }
-  OwnCache(const OwnCache&) = delete;
-  OwnCache& operator=(const OwnCache&) = delete;
-  ~OwnCache() {
-    before.empty() ? ::unsetenv("XDG_CACHE_HOME") : ::setenv("XDG_CACHE_HOME", before.c_str(), 1);
-  }
-
-  std::string before;
-};
 
 // The processes that measure for whoever works in the folder.
 std::vector<std::string> measuring_in(const std::filesystem::path& folder) {
@@ -71,7 +56,7 @@ void expect_finite_predictions(const json& way) {
 
 TEST(Advise, PredictsEveryWayAndLeavesTheDocumentAsItIs) {
   const Workplace place;
-  const OwnCache cache(place);
+  const OwnCache cache(place.folder() / "cache");
   place.write("houses.csv", small_table(400));
   const std::string document = commented(network_document(1'000'000));
   place.write("pipeline.yaml", document);
@@ -103,7 +88,7 @@ TEST(Advise, PredictsEveryWayAndLeavesTheDocumentAsItIs) {
 // Engine auto takes what is on record for the very network as the faster one, and says so.
 TEST(Advise, LeavesFiguresThatAutoHeeds) {
   const Workplace place;
-  const OwnCache cache(place);
+  const OwnCache cache(place.folder() / "cache");
   place.write("houses.csv", small_table(400));
   place.write("pipeline.yaml", network_document(3));
   const Finished advised = place.stoker({"advise", "pipeline.yaml", "--seconds", "600", "--json", "--quiet"});
@@ -135,7 +120,7 @@ TEST(Advise, LeavesFiguresThatAutoHeeds) {
 
 TEST(Advise, MeasuresATrainingWholeThatIsTooShortToCut) {
   const Workplace place;
-  const OwnCache cache(place);
+  const OwnCache cache(place.folder() / "cache");
   place.write("houses.csv", small_table(60));
   place.write("pipeline.yaml", network_document(2));
   const Finished finished =
@@ -150,7 +135,7 @@ TEST(Advise, MeasuresATrainingWholeThatIsTooShortToCut) {
 // Both say the same as device and placement, and contradict what is tried and recommended.
 TEST(Advise, TakesDocumentsThatSayItInOtherWords) {
   const Workplace place;
-  const OwnCache cache(place);
+  const OwnCache cache(place.folder() / "cache");
   place.write("houses.csv", small_table(60));
   place.write("pipeline.yaml", network_document(2));
   const std::vector<std::string> words{"--set", "cards.train.config.gpu_mode=cpu", "--set",
@@ -170,7 +155,7 @@ TEST(Advise, TakesDocumentsThatSayItInOtherWords) {
 
 TEST(Advise, EndsWhatMeasuresForItWhenItIsKilled) {
   const Workplace place;
-  const OwnCache cache(place);
+  const OwnCache cache(place.folder() / "cache");
   place.write("houses.csv", small_table(400));
   place.write("pipeline.yaml", network_document(1'000'000));
   Program advise({STOKER_PROGRAM, "advise", "pipeline.yaml", "--seconds", "600"}, place.folder());
@@ -190,7 +175,7 @@ TEST(Advise, RefusesACopyThatCouldNotNameItsFiles) {
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.errors, HasSubstr("in the same folder"));
   EXPECT_THAT(refused.errors, testing::Not(HasSubstr("measuring")));
-  const OwnCache cache(place);
+  const OwnCache cache(place.folder() / "cache");
   const Finished beside = place.stoker({"advise", folder + "/pipeline.yaml", "--seconds", "600", "--json",
                                         "--apply", folder + "/faster.yaml"});
   EXPECT_EQ(beside.code, 0) << beside.errors;
@@ -222,6 +207,20 @@ TEST(Advise, RefusesBadDocumentsBeforeItMeasures) {
   const Finished nothing = place.stoker({"advise", "loading.yaml"});
   EXPECT_EQ(nothing.code, 2);
   EXPECT_THAT(nothing.errors, HasSubstr("nothing is trained"));
+}
+
+TEST(Advise, RefusesASweepAndSaysWhatToGiveIt) {
+  const Workplace place;
+  place.write("houses.csv", small_table(60));
+  std::string document = network_document(2);
+  const std::size_t place_of_batch = document.find("batch_size: 16");
+  ASSERT_NE(place_of_batch, std::string::npos);
+  document.replace(place_of_batch, 14, "batch_size: { choice: [8, 16] }");
+  place.write("sweep.yaml", document);
+  const Finished finished = place.stoker({"advise", "sweep.yaml"});
+  EXPECT_EQ(finished.code, 2);
+  EXPECT_THAT(finished.errors, HasSubstr("--set cards.model.config.batch_size=VALUE"));
+  EXPECT_THAT(finished.errors, testing::Not(HasSubstr("measuring")));
 }
 
 TEST(Advise, RefusesDataThatIsNotThere) {
