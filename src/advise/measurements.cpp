@@ -61,8 +61,8 @@ json asked(const std::filesystem::path& document, json question, const Laborator
   if (!child.has_ended) throw OutOfTime(ExitCode::run_failed, "the time for measuring was over");
   json told = json::parse(child.output, nullptr, false);
   if (!told.is_object())
-    fail("a process that measures ended with code {} and without an answer {}", child.exit_code,
-         last_words(child));
+    fail("a process that measures ended with code {} and without an answer; it said: {}", child.exit_code,
+         last_words(child).empty() ? "nothing" : last_words(child));
   if (told.contains("error"))
     throw Error(static_cast<ExitCode>(told.at("code").get<int>()), told.at("error").get<std::string>(),
                 told.at("is_of_machine").get<bool>() ? Cause::machine : Cause::request);

@@ -46,8 +46,6 @@ class Trace {
 
   // Whether one more step is to be looked at in parts, which slows it down.
   bool takes_step();
-  // From now on none is, for who wants to know how long they take.
-  void take_no_steps() { steps_ = most_steps; }
   // What people should know when they read it, once each.
   void note(const std::string& text);
 

@@ -159,10 +159,6 @@ Loss loss_of(Task task, LossChoice choice) {
                                           : Loss::mse;
 }
 
-}  // namespace
-
-namespace {
-
 std::uint64_t free_bytes_of(Device device) {
   if (!device.is_cuda()) return free_host_memory();
   for (const DeviceInfo& info : list_devices().devices)

@@ -9,13 +9,6 @@
 namespace stoker {
 namespace {
 
-TEST(Trace, TakesNoStepApartForWhoTimesThem) {
-  const Tracing tracing;
-  EXPECT_TRUE(Trace::current()->takes_step());
-  Trace::current()->take_no_steps();
-  EXPECT_FALSE(Trace::current()->takes_step());
-}
-
 TEST(Trace, OfNobodyCostsNothingAndKeepsNothing) {
   { const Traced span(TraceKind::training, "steps"); }
   EXPECT_EQ(Trace::current(), nullptr);
