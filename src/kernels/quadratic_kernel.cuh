@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "kernels/quadratic_layout.h"
-#include "kernels/quadratic_scores.h"
+#include "kernels/quadratic_work.h"
 
 // A block has some pixels of one cube: it projects them, scores them, and multiplies them with the changes of
 // what they were projected to; a thread has a tile of 10 × 10 numbers of that gradient, in registers.

@@ -1,6 +1,7 @@
 #include <cuda_runtime.h>
 
 #include "kernels/quadratic_kernel.cuh"
+#include "kernels/quadratic_scores.h"
 
 namespace stoker::kernels {
 namespace {
