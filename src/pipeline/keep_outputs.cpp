@@ -27,7 +27,10 @@ void keep_output(const Card& card, const Output& output, const PortValue& value,
       return;
     case Keep::evaluation:
       summary.evaluations.emplace_back(card.id, Evaluation::from_json(*std::get<Report>(value)));
-      return folder.keep_evaluation(card.id, summary.evaluations.back().second, trained_by(card));
+      folder.keep_evaluation(card.id, summary.evaluations.back().second, trained_by(card));
+      if (const auto cubes = std::get<Report>(value)->find("cubes"); cubes != std::get<Report>(value)->end())
+        folder.keep_cubes(card.id, *cubes);
+      return;
     case Keep::predictions:
       return folder.keep_predictions(card.id, std::get<Table>(value));
     case Keep::report:

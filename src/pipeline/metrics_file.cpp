@@ -1,6 +1,9 @@
 #include "pipeline/metrics_file.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -94,6 +97,32 @@ void MetricsFile::rewrite() {
   file_.reset();
   write_file(path_, text);
   file_.emplace(path_);
+}
+
+std::string values_csv(const std::vector<EpochReport>& epochs) {
+  std::vector<std::string> names;
+  for (const EpochReport& epoch : epochs)
+    for (const NamedValue& each : epoch.record.values)
+      if (std::ranges::find(names, each.name) == names.end()) names.push_back(each.name);
+  if (names.empty()) return "";
+  std::string text = "epoch";
+  for (std::string name : names) {
+    std::ranges::replace_if(
+        name, [](char c) { return c == ',' || c == '\n' || c == '\r'; }, '_');
+    text += "," + name;
+  }
+  text += "\n";
+  for (const EpochReport& epoch : epochs) {
+    text += std::to_string(epoch_number(epoch));
+    for (const std::string& name : names) {
+      const auto found = std::ranges::find(epoch.record.values, name, &NamedValue::name);
+      text += found == epoch.record.values.end() || !std::isfinite(found->value)
+                  ? std::string(",")
+                  : fmt::format(",{}", found->value);
+    }
+    text += "\n";
+  }
+  return text;
 }
 
 }  // namespace stoker

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/csv_cell.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/unfinished_line.h"
@@ -13,6 +14,7 @@
 #include "device/device.h"
 #include "pipeline/training_card.h"
 #include "pipeline/training_report.h"
+#include "report/cube_record.h"
 #include "torch/door.h"
 
 namespace stoker {
@@ -94,14 +96,6 @@ std::string first_with_model(const Document& document) {
     if (keeps_model(card) && !is_part_of_another(document, card)) return card.id;
   }
   return "";
-}
-
-// As RFC 4180 has it: names may contain anything.
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
 }
 
 std::string coefficients_csv(const std::vector<RunRecord::Coefficient>& coefficients) {
@@ -315,6 +309,10 @@ RunRecord::Training RunFolder::keep_training(const std::string& card, const json
     write_file(
         card == first_with_model_ ? paths_.coefficients() : paths_.folder / ("coefficients-" + card + ".csv"),
         coefficients_csv(coefficients));
+  if (const std::string values = values_csv(epochs); !values.empty()) {
+    make_folder(paths_.folder / "values");
+    write_file(paths_.folder / "values" / (card + ".csv"), values);
+  }
   if (const auto experts = report.find("experts"); experts != report.end()) {
     make_folder(paths_.experts());
     write_file(paths_.experts() / (card + ".json"),
@@ -331,6 +329,13 @@ void RunFolder::keep_evaluation(const std::string& card, const Evaluation& evalu
   write_file(paths_.evaluations() / (card + ".json"),
              evaluation.to_json().dump(2, ' ', false, json::error_handler_t::replace));
   record_.results.push_back({card, evaluation.rows, evaluation.metrics, training});
+}
+
+void RunFolder::keep_cubes(const std::string& card, const json& cubes) {
+  fail_if_gone();
+  make_folder(cubes_folder(paths_));
+  write_file(cubes_folder(paths_) / (card + ".json"),
+             cubes.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 void RunFolder::keep_result(const RunRecord::Result& result) {
@@ -397,8 +402,9 @@ void RunFolder::remove_leftovers(std::initializer_list<std::string_view> own_fil
   for (const fs::path& own : {paths_.document(), paths_.events(), paths_.metrics(), paths_.coefficients(),
                               paths_.report(), paths_.profile()})
     fs::remove(own, ignored);
-  for (const fs::path& own : {paths_.checkpoints(), paths_.model(), paths_.evaluations(), paths_.experts(),
-                              paths_.plots(), paths_.tensorboard(), paths_.folder / "previews"})
+  for (const fs::path& own :
+       {paths_.checkpoints(), paths_.model(), paths_.evaluations(), paths_.experts(), cubes_folder(paths_),
+        paths_.plots(), paths_.tensorboard(), paths_.folder / "previews"})
     fs::remove_all(own, ignored);
   fs::remove(paths_.folder, ignored);  // stays if anything else is in it
 }

@@ -53,6 +53,8 @@ class RunFolder {
   RunRecord::Training keep_training(const std::string& card, const nlohmann::json& report, bool trained_here);
   // `training` is the card whose model was evaluated.
   void keep_evaluation(const std::string& card, const Evaluation& evaluation, const std::string& training);
+  // What is shown of the cubes that it was evaluated on, see report/cube_record.h.
+  void keep_cubes(const std::string& card, const nlohmann::json& cubes);
   void keep_result(const RunRecord::Result& result);
   void keep_predictions(const std::string& card, const Table& predictions);
 

@@ -1,8 +1,10 @@
 #include "predict/cube_scores.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,7 +12,9 @@
 
 #include "base/error.h"
 #include "data/cubes.h"
+#include "model/family.h"
 #include "model/nodes/node_network.h"
+#include "predict/cubes_to_measure.h"
 
 namespace stoker {
 namespace {
@@ -22,6 +26,7 @@ using nodes::Stage;
 using nodes::Values;
 
 constexpr const char* metrics_of_marks = "AnomalyDetectionMetrics";
+constexpr std::size_t most_curve_points = 1'000;
 
 struct AnswerPort {
   std::string node;
@@ -50,12 +55,18 @@ struct Answers {
   }
 };
 
-Answers answers_of(const NodeGraph& graph, Stage stage) {
+// Without scores where no node of it scores pixels.
+Answers find_scores(const NodeGraph& graph, Stage stage) {
   Answers answers{last_port(graph, "logits", stage), last_port(graph, "decisions", stage), true};
   if (answers.scores) return answers;
   answers.are_logits = false;
   for (const char* name : {"scores", "best_scores"})
     if (!answers.scores) answers.scores = last_port(graph, name, stage);
+  return answers;
+}
+
+Answers answers_of(const NodeGraph& graph, Stage stage) {
+  Answers answers = find_scores(graph, stage);
   if (!answers.scores)
     refuse("the graph has no node that scores pixels, so there is nothing to tell of them");
   return answers;
@@ -83,22 +94,30 @@ CubeScores scores_in(const GraphValues& values, const Answers& answers) {
   return found;
 }
 
-// Back to where the pixels were; those that were left out have no score, and are not marked.
-CubeScores spread(const CubeScores& found, const std::vector<std::int64_t>& places, const Shape& image,
-                  const Answers& answers) {
-  CubeScores whole;
-  whole.scores = Array(DType::float32, image);
-  const auto scores = whole.scores.as<float>();
-  std::ranges::fill(scores, std::numeric_limits<float>::quiet_NaN());
+// Numbers of the pixels that were left, back where they were; the others have this one.
+template <class Number>
+Array spread(const Array& found, const std::vector<std::int64_t>& places, const Shape& image, Number other) {
+  Array whole(found.type(), image);
+  const auto to = whole.as<Number>();
+  std::ranges::fill(to, other);
   for (std::size_t i = 0; i < places.size(); ++i)
-    scores[static_cast<std::size_t>(places[i])] = found.scores.as<float>()[i];
-  if (!answers.marks && !answers.are_logits) return whole;
-  whole.marks = Array(DType::uint8, image);
-  const auto marks = whole.marks.as<std::uint8_t>();
-  std::ranges::fill(marks, std::uint8_t{0});
-  for (std::size_t i = 0; i < places.size(); ++i)
-    marks[static_cast<std::size_t>(places[i])] = found.marks.as<std::uint8_t>()[i];
+    to[static_cast<std::size_t>(places[i])] = found.as<Number>()[i];
   return whole;
+}
+
+// Pixels that were left out have no score, and are not marked.
+CubeScores spread(const CubeScores& found, const std::vector<std::int64_t>& places, const Shape& image) {
+  CubeScores whole{spread(found.scores, places, image, std::numeric_limits<float>::quiet_NaN()), {}};
+  if (found.marks.shape().size() == 2)
+    whole.marks = spread<std::uint8_t>(found.marks, places, image, 0);
+  return whole;
+}
+
+// Of a cube without any pixel that is left.
+CubeScores no_scores(const Answers& answers) {
+  CubeScores none{Array(DType::float32, {0, 0}), {}};
+  if (answers.marks || answers.are_logits) none.marks = Array(DType::uint8, {0, 0});
+  return none;
 }
 
 // Values of the pixels of many cubes, in one image of one line.
@@ -118,7 +137,7 @@ Array joined(const std::vector<Array>& parts) {
 // What the metric nodes read, of all cubes.
 class MetricInputs {
  public:
-  explicit MetricInputs(const NodeGraph& graph) : graph_(graph) {}
+  MetricInputs(const NodeGraph& graph, Stage stage) : graph_(graph), stage_(stage) {}
 
   // The nodes that metrics read from.
   std::set<std::string> sources() const {
@@ -154,7 +173,7 @@ class MetricInputs {
       if (found == inputs_.end()) continue;
       Values inputs;
       for (const auto& [input, parts] : found->second) inputs[input] = joined_or_only(parts);
-      add_numbers(node.name, node.node->forward({inputs, states.at(node.name), Stage::test}), evaluation);
+      add_numbers(node.name, node.node->forward({inputs, states.at(node.name), stage_}), evaluation);
     }
   }
 
@@ -167,14 +186,15 @@ class MetricInputs {
   }
 
  private:
-  static bool is_measuring(const GraphNode& node) {
-    return node.type->kind == nodes::NodeKind::metric && node.runs_in(Stage::test);
+  bool is_measuring(const GraphNode& node) const {
+    return node.type->kind == nodes::NodeKind::metric && node.runs_in(stage_);
   }
   static Array joined_or_only(const std::vector<Array>& parts) {
     return parts.size() == 1 ? parts.front() : joined(parts);
   }
 
   const NodeGraph& graph_;
+  Stage stage_;
   std::map<std::string, std::map<std::string, std::vector<Array>>> inputs_;
 };
 
@@ -198,13 +218,122 @@ ConfusionMatrix confusion_of(const Values& inputs) {
   return matrix;
 }
 
-bool has_metrics_of_marks(const NodeGraph& graph) {
-  return std::ranges::any_of(graph.nodes, [](const GraphNode& node) {
-    return node.type->name == metrics_of_marks && node.runs_in(Stage::test);
+bool has_metrics_of_marks(const NodeGraph& graph, Stage stage) {
+  return std::ranges::any_of(graph.nodes, [&](const GraphNode& node) {
+    return node.type->name == metrics_of_marks && node.runs_in(stage);
   });
 }
 
+// Cube by cube, and then over the pixels of all of them. It looks at the network and the states.
+class CubeMeasure {
+ public:
+  CubeMeasure(const nodes::NodeNetwork& network, const nodes::States& states, Stage stage)
+      : states_(states),
+        stage_(stage),
+        answers_(answers_of(network.graph, stage)),
+        of_nodes_(network.graph, stage),
+        has_metrics_(has_metrics_of_marks(network.graph, stage)) {
+    const std::set<std::string> read = of_nodes_.sources();
+    graph_ = part_leading_to(network.graph, [&](const GraphNode& node) {
+      return read.contains(node.name) || answers_.come_from(node);
+    });
+  }
+
+  void add(const nodes::EnteringCubes& cubes, std::int64_t row) {
+    const Values entering = cubes.one(row);
+    const auto left = cubes.pixels_left(row);
+    CubeScores found = no_scores(answers_);
+    Array actual(DType::uint8, {0, 0});
+    if (!left || !left->empty()) {
+      const GraphValues values = run_forward(graph_, states_, entering, stage_);
+      of_nodes_.add(values);
+      found = scores_in(values, answers_);
+      actual = nodes::value_at(entering, "mask").seen_as(0, found.scores.shape());
+      counted_.push_back({found.scores, found.marks, actual});
+    }
+    if (!left) return cubes_.push_back(counted_.back());
+    const CubeScores whole = spread(found, *left, cubes.image());
+    cubes_.push_back(
+        {whole.scores, whole.marks, spread<std::uint8_t>(actual, *left, cubes.image(), 0)});
+  }
+
+  void tell(Evaluation& evaluation) {
+    if (counted_.empty()) refuse("no pixel of the cubes to measure on has finite values");
+    of_nodes_.measure(states_, evaluation);
+    scores_ = all_of(&MeasuredCube::scores);
+    targets_ = all_of(&MeasuredCube::actual);
+    Values inputs{{"logits", scores_}, {"targets", targets_}};
+    if (!counted_.front().marks.empty()) inputs["decisions"] = all_of(&MeasuredCube::marks);
+    if (inputs.contains("decisions")) evaluation.charts.emplace_back(confusion_of(inputs));
+    if (!has_metrics_) add_metrics_of_marks(std::move(inputs), evaluation);
+  }
+
+  const std::vector<MeasuredCube>& measured() const { return cubes_; }
+  const Array& scores() const { return scores_; }  // of all, once they were told
+  const Array& targets() const { return targets_; }
+
+ private:
+  Array all_of(Array MeasuredCube::*part) const {
+    std::vector<Array> parts;
+    for (const MeasuredCube& each : counted_) parts.push_back(each.*part);
+    return joined(parts);
+  }
+
+  const nodes::States& states_;
+  Stage stage_;
+  Answers answers_;
+  MetricInputs of_nodes_;
+  bool has_metrics_;
+  NodeGraph graph_;
+  std::vector<MeasuredCube> cubes_;    // whole
+  std::vector<MeasuredCube> counted_;  // those that have pixels which are not left out, without the others
+  Array scores_;
+  Array targets_;
+};
+
 }  // namespace
+
+bool reads_cubes(std::string_view model_type) {
+  const Family* family = find_family(model_type);
+  return family != nullptr && form_of(*family, config::Value(config::Value::Map{})).reads_cubes;
+}
+
+bool can_measure_cubes(const Network& network, const Dataset& data) {
+  if (!nodes::is_node_network(network) || data.rows() == 0) return false;
+  const nodes::NodeNetwork graph = nodes::node_network(network);
+  return data.find(masks_in_dataset) != nullptr && find_scores(graph.graph, Stage::val).scores.has_value();
+}
+
+CubesToMeasure::CubesToMeasure(const Network& network, Dataset data, std::int64_t most)
+    : network_(nodes::node_network(network)), data_(std::move(data)) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(data_.rows()));
+  std::iota(all.begin(), all.end(), 0);
+  if (most >= data_.rows()) {
+    rows_ = std::move(all);
+    return;
+  }
+  const nodes::EnteringCubes cubes(network_, data_);
+  std::vector<std::int64_t> marked;
+  std::ranges::copy_if(all, std::back_inserter(marked), [&](std::int64_t row) {
+    const Values entering = cubes.one(row);
+    return std::ranges::any_of(nodes::value_at(entering, "mask").as<std::uint8_t>(),
+                               [](std::uint8_t each) { return each != 0; });
+  });
+  const std::vector<std::int64_t>& from = marked.empty() ? all : marked;
+  const std::int64_t count = std::min(most, std::ssize(from));
+  for (std::int64_t i = 0; i < count; ++i)
+    rows_.push_back(from[static_cast<std::size_t>(i * std::ssize(from) / count)]);
+}
+
+std::vector<std::pair<std::string, double>> CubesToMeasure::measure(const NamedArrays& parameters) const {
+  const nodes::States states = network_.states(parameters);
+  const nodes::EnteringCubes cubes(network_, data_);
+  CubeMeasure measure(network_, states, Stage::val);
+  for (const std::int64_t row : rows_) measure.add(cubes, row);
+  Evaluation evaluation;
+  measure.tell(evaluation);
+  return evaluation.metrics;
+}
 
 void score_cubes(const Model& model, const Table& table,
                  const std::function<void(std::int64_t row, const CubeScores& scores)>& take) {
@@ -215,50 +344,38 @@ void score_cubes(const Model& model, const Table& table,
       part_leading_to(network.graph, [&](const GraphNode& node) { return answers.come_from(node); });
   const Dataset data = model.preparation.apply(table, DType::float32, false);
   const nodes::EnteringCubes cubes(network, data);
-  const Shape of_cube = data.find(cubes_in_dataset)->row_shape();
   for (std::int64_t row = 0; row < table.rows(); ++row) {
     const auto left = cubes.pixels_left(row);
-    CubeScores found;
+    CubeScores found = no_scores(answers);
     if (!left || !left->empty())
       found = scores_in(run_forward(graph, states, cubes.one(row), Stage::inference), answers);
-    take(row, left ? spread(found, *left, {of_cube[0], of_cube[1]}, answers) : found);
+    take(row, left ? spread(found, *left, cubes.image()) : found);
   }
 }
 
-Evaluation evaluate_cubes(const Model& model, const Table& table) {
+Evaluation evaluate_cubes(const Model& model, const Table& table, CubeFindings* findings) {
   if (table.rows() == 0)
     refuse("there are no cubes to evaluate on: hold some back (test_ratio), or leave the evaluation out");
   const nodes::NodeNetwork network = nodes::node_network(model.network);
   const nodes::States states = network.states(model.parameters);
-  const Answers answers = answers_of(network.graph, Stage::test);
-  MetricInputs of_nodes(network.graph);
-  const std::set<std::string> read = of_nodes.sources();
-  const NodeGraph graph = part_leading_to(network.graph, [&](const GraphNode& node) {
-    return read.contains(node.name) || answers.come_from(node);
-  });
   const Dataset data = lay_cubes(table, *model.preparation.cubes(), true);
   const nodes::EnteringCubes cubes(network, data);
-  std::vector<Array> scores, marks, targets;
-  for (std::int64_t row = 0; row < table.rows(); ++row) {
-    const Values entering = cubes.one(row);
-    if (nodes::value_at(entering, "cube").empty()) continue;  // all its pixels are left out
-    const GraphValues values = run_forward(graph, states, entering, Stage::test);
-    of_nodes.add(values);
-    const CubeScores found = scores_in(values, answers);
-    scores.push_back(found.scores);
-    if (!found.marks.empty()) marks.push_back(found.marks);
-    targets.push_back(nodes::value_at(entering, "mask"));
-  }
-  if (targets.empty()) refuse("no pixel of the cubes to evaluate on has finite values");
+  CubeMeasure measure(network, states, Stage::test);
+  for (std::int64_t row = 0; row < table.rows(); ++row) measure.add(cubes, row);
   Evaluation evaluation;
   evaluation.task = model.preparation.task();
   evaluation.target = model.preparation.target_column();
   evaluation.rows = table.rows();
-  of_nodes.measure(states, evaluation);
-  Values inputs{{"logits", joined(scores)}, {"targets", joined(targets)}};
-  if (!marks.empty()) inputs["decisions"] = joined(marks);
-  if (!marks.empty()) evaluation.charts.emplace_back(confusion_of(inputs));
-  if (!has_metrics_of_marks(network.graph)) add_metrics_of_marks(std::move(inputs), evaluation);
+  measure.tell(evaluation);
+  if (findings == nullptr) return evaluation;
+  findings->cubes = table.rows();
+  findings->shown = cubes_to_show(table, measure.measured());
+  findings->spectra = spectra_of(table, findings->shown);
+  findings->spectra.chosen = bands_chosen_by(network, states);
+  findings->components = components_of(network, states);
+  findings->curve =
+      thinned(precision_recall(measure.scores().as<float>(), measure.targets().as<std::uint8_t>()),
+              most_curve_points);
   return evaluation;
 }
 

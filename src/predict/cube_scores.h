@@ -2,14 +2,19 @@
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 
 #include "data/table.h"
 #include "device/array.h"
 #include "model/model.h"
+#include "predict/cube_findings.h"
 #include "predict/evaluation.h"
 
 // What a model says of the pixels of cubes, and how good that is.
 namespace stoker {
+
+// Whether models of that type read cubes; of a type that is not known, no.
+bool reads_cubes(std::string_view model_type);
 
 struct CubeScores {
   Array scores;  // float32 [height, width], the higher the more a pixel stands out
@@ -21,7 +26,8 @@ void score_cubes(const Model& model, const Table& table,
                  const std::function<void(std::int64_t row, const CubeScores& scores)>& take);
 
 // Over the pixels of all cubes together: what the metric nodes of the graph say; without one, precision,
-// recall, F1, IoU and average precision of what stands out. Refuses cubes without masks.
-Evaluation evaluate_cubes(const Model& model, const Table& table);
+// recall, F1, IoU and average precision of what stands out. Refuses cubes without masks. Also what is to be
+// shown of them, where somebody asks for it.
+Evaluation evaluate_cubes(const Model& model, const Table& table, CubeFindings* findings = nullptr);
 
 }  // namespace stoker

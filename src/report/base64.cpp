@@ -1,6 +1,6 @@
 #include "report/base64.h"
 
-#include <algorithm>
+#include <array>
 
 namespace stoker {
 namespace {
@@ -30,6 +30,25 @@ bool is_base64_of(std::string_view text, std::size_t bytes) {
   const std::string_view letters = text.substr(0, text.size() - padding);
   return text.substr(letters.size()).find_first_not_of('=') == std::string_view::npos &&
          letters.find_first_not_of(base64_letters) == std::string_view::npos;
+}
+
+std::string bytes_of_base64(std::string_view text) {
+  std::array<unsigned, 256> value_of{};
+  for (unsigned i = 0; i < base64_letters.size(); ++i)
+    value_of[static_cast<unsigned char>(base64_letters[i])] = i;
+  std::string bytes;
+  bytes.reserve(text.size() / 4 * 3);
+  unsigned bits = 0;
+  int held = 0;
+  for (const char letter : text) {
+    if (letter == '=') break;
+    bits = bits << 6U | value_of[static_cast<unsigned char>(letter)];
+    held += 6;
+    if (held < 8) continue;
+    held -= 8;
+    bytes += static_cast<char>(bits >> static_cast<unsigned>(held) & 255U);
+  }
+  return bytes;
 }
 
 }  // namespace stoker

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "config/bounded_json.h"
 #include "config/value.h"
 
 namespace stoker {
@@ -20,6 +21,9 @@ constexpr std::size_t largest_document = 4U << 20;
 constexpr std::size_t largest_evaluation = 96U << 20;  // a confusion matrix of some 3,000 classes
 constexpr std::size_t largest_experts = 64U << 20;
 constexpr std::size_t most_experts = 100;
+constexpr std::size_t largest_cubes = 24U << 20;
+constexpr std::size_t most_cube_records = 100;
+constexpr std::size_t most_views_of_page = 3;  // of up to 2.7 MB each
 constexpr std::size_t most_evaluations = 1'000;
 
 Evaluation read_evaluation(const fs::path& file) {
@@ -69,6 +73,30 @@ void read_all_experts(const fs::path& folder, std::vector<CardExperts>& experts)
   std::ranges::sort(experts, {}, &CardExperts::card);
 }
 
+CubeRecord read_cube_record(const fs::path& file) {
+  const auto parsed = [&] {
+    try {
+      return config::parse_bounded_json(read_file(file, largest_cubes), {});
+    } catch (const nlohmann::json::parse_error&) {
+      refuse("{} is damaged: it is not JSON", file.string());
+    }
+  };
+  const nlohmann::json json = parsed();
+  return cube_record_from(RecordPart(json, [&] { return file.string(); }));
+}
+
+void read_all_cubes(const fs::path& folder, std::vector<CardCubes>& cubes) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) return;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() != ".json" || !fs::is_regular_file(entry.symlink_status())) continue;
+    if (cubes.size() == most_cube_records)
+      refuse("{} holds the cubes of more than {} cards", folder.string(), most_cube_records);
+    cubes.push_back({entry.path().stem().string(), read_cube_record(entry.path())});
+  }
+  std::ranges::sort(cubes, {}, &CardCubes::card);
+}
+
 void put_in_order(std::vector<CardEvaluation>& evaluations, const RunRecord& record) {
   const auto place = [&](const std::string& card) {
     const auto found = std::find_if(record.results.begin(), record.results.end(),
@@ -106,9 +134,18 @@ RunContents read_contents(const RunPaths& paths) {
   mark_best_epochs(contents.curves, contents.record);
   read_evaluations(paths.evaluations(), contents);
   read_all_experts(paths.experts(), contents.experts);
-  contents.cubes = read_cube_views(paths.folder / "cubes");
+  read_all_cubes(cubes_folder(paths), contents.cubes);
+  contents.values = read_epoch_values(paths.folder / "values");
   put_in_order(contents.evaluations, contents.record);
   return contents;
+}
+
+std::vector<const CubeView*> views_of_page(const RunContents& contents) {
+  std::vector<const CubeView*> views;
+  for (const CardCubes& each : contents.cubes)
+    for (const CubeView& view : each.record.shown)
+      if (views.size() < most_views_of_page) views.push_back(&view);
+  return views;
 }
 
 std::vector<DrawnRow> drawable_rows(const Evaluation& evaluation) {

@@ -4,8 +4,9 @@
 #include <vector>
 
 #include "predict/evaluation.h"
-#include "report/cube_view.h"
+#include "report/cube_record.h"
 #include "report/curves.h"
+#include "report/epoch_values.h"
 #include "store/experts_record.h"
 #include "store/runs.h"
 
@@ -21,6 +22,11 @@ struct CardExperts {
   ExpertsRecord experts;
 };
 
+struct CardCubes {
+  std::string card;  // that evaluated a model on them
+  CubeRecord record;
+};
+
 // Everything that pictures and report are made from, read from a run folder and checked.
 struct RunContents {
   std::string id;  // the folder's name
@@ -29,11 +35,15 @@ struct RunContents {
   std::vector<LossCurve> curves;
   std::vector<CardEvaluation> evaluations;  // in the order of the record's results
   std::vector<CardExperts> experts;         // by card
-  std::vector<CubeView> cubes;              // to look at
+  std::vector<CardCubes> cubes;             // by card
+  std::vector<EpochValues> values;          // by card
   std::vector<std::string> left_out;        // what is too large to be shown, in words
 };
 
 RunContents read_contents(const RunPaths& paths);
+
+// The cubes that a page can hold, one card's behind the other's.
+std::vector<const CubeView*> views_of_page(const RunContents& contents);
 
 struct DrawnRow {
   double actual;

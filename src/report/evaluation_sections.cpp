@@ -6,6 +6,7 @@
 #include "base/human_number.h"
 #include "base/text.h"
 #include "predict/metrics.h"
+#include "report/plotted_lines.h"
 #include "report/sections.h"
 
 namespace stoker {
@@ -191,6 +192,16 @@ std::string course_figures(const RunContents& contents, std::size_t curve) {
   return figures.empty() ? "" : "<div class=\"plots\">\n" + figures + "</div>\n";
 }
 
+std::string value_figures(const RunContents& contents) {
+  std::string figures;
+  std::size_t index = 0;
+  for (const EpochValues& each : contents.values)
+    for (const PlottedLines& lines : lines_of(each))
+      figures += figure("lines", index++,
+                        html_escaped(lines.caption) + behind(each.card, contents.values.size() > 1), "");
+  return figures.empty() ? "" : "<div class=\"plots\">\n" + figures + "</div>\n";
+}
+
 std::string loss_section(const RunContents& contents) {
   std::string figures;
   for (std::size_t i = 0; i < contents.curves.size(); ++i) {
@@ -205,6 +216,7 @@ std::string loss_section(const RunContents& contents) {
     figures += figure("loss", i, caption, log_switch);
     figures += course_figures(contents, i);
   }
+  figures += value_figures(contents);
   if (figures.empty()) return "";
   return fmt::format(
       "<section>\n<h2>Training progress</h2>\n{}<p class=\"hint\">Drag to zoom, double-click to see "

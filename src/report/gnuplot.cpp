@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <set>
 #include <thread>
 
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "device/workers.h"
 
 namespace stoker {
 namespace {
@@ -179,13 +181,20 @@ void draw(const fs::path& gnuplot, const GnuplotPicture& picture, const fs::path
   write_file(file, read_file(folder.path() / "picture", largest_picture));
 }
 
-void Drawer::draw(const GnuplotPicture& picture, const std::string& name) {
-  try {
-    stoker::draw(gnuplot_, picture, folder_ / name);
-  } catch (const std::exception& error) {
-    if (said_.insert(error.what()).second)
-      notes_(Severity::warning, fmt::format("a picture is missing: {}", error.what()));
-  }
+void Drawer::finish() {
+  std::vector<std::string> problems(pictures_.size());
+  share_among_cores(std::ssize(pictures_), [&](std::int64_t i) {
+    const auto& [name, picture] = pictures_[static_cast<std::size_t>(i)];
+    try {
+      stoker::draw(gnuplot_, picture, folder_ / name);
+    } catch (const std::exception& error) {
+      problems[static_cast<std::size_t>(i)] = error.what();
+    }
+  });
+  pictures_.clear();
+  std::set<std::string> said{""};
+  for (const std::string& each : problems)
+    if (said.insert(each).second) notes_(Severity::warning, fmt::format("a picture is missing: {}", each));
 }
 
 }  // namespace stoker

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,19 +36,23 @@ std::size_t bytes_of_character(std::string_view text);  // of the first
 void draw(const std::filesystem::path& gnuplot, const GnuplotPicture& picture,
           const std::filesystem::path& file);
 
-// Draws the pictures of one folder. One that cannot be drawn or written costs a warning, not the run; several
-// for the same reason cost one.
+// Draws the pictures of one folder, as many at a time as there are cores. One that cannot be drawn or written
+// costs a warning, not the run; several for the same reason cost one.
 class Drawer {
  public:
   Drawer(std::filesystem::path gnuplot, std::filesystem::path folder, Notes notes)
       : gnuplot_(std::move(gnuplot)), folder_(std::move(folder)), notes_(std::move(notes)) {}
-  void draw(const GnuplotPicture& picture, const std::string& name);
+  void draw(GnuplotPicture picture, std::string name) {
+    pictures_.emplace_back(std::move(name), std::move(picture));
+  }
+  // Nothing is drawn before.
+  void finish();
 
  private:
   std::filesystem::path gnuplot_;
   std::filesystem::path folder_;
   Notes notes_;
-  std::set<std::string> said_;
+  std::vector<std::pair<std::string, GnuplotPicture>> pictures_;
 };
 
 }  // namespace stoker

@@ -10,6 +10,7 @@
 #include "predict/metrics.h"
 #include "report/expert_drawing.h"
 #include "report/histogram.h"
+#include "report/plotted_lines.h"
 #include "report/sections.h"
 
 namespace stoker {
@@ -89,6 +90,16 @@ json steps_data(const Evaluation& evaluation, std::string_view metric) {
   return data;
 }
 
+json lines_data(const PlottedLines& lines) {
+  json drawn = json::array();
+  for (const PlottedLines::Line& each : lines.lines)
+    drawn.push_back({{"label", each.label},
+                     {"values", rounded(each.values)},
+                     {"deviation", each.deviation.empty() ? json() : rounded(each.deviation)}});
+  return {{"x", rounded(lines.x)},     {"x_label", lines.x_label},      {"y_label", lines.y_label},
+          {"lines", std::move(drawn)}, {"marks", rounded(lines.marks)}, {"is_share", lines.is_share}};
+}
+
 json tenths(double value) {
   return std::round(value * 10) / 10;
 }
@@ -150,17 +161,10 @@ std::string for_script(const std::string& text) {
 
 std::string page_data(const RunContents& contents) {
   json data{{"curves", json::array()}, {"scatters", json::array()}, {"histograms", json::array()},
-            {"steps", json::array()},  {"experts", json::array()},  {"cubes", json::array()}};
-  for (const CubeView& each : contents.cubes)
-    data["cubes"].push_back({{"side", each.side},
-                             {"height", each.height},
-                             {"width", each.width},
-                             {"channels", each.channels},
-                             {"wavelengths", each.wavelengths},
-                             {"least", each.least},
-                             {"most", each.most},
-                             {"values", each.values},
-                             {"mask", each.mask}});
+            {"steps", json::array()},  {"experts", json::array()},  {"cubes", json::array()},
+            {"lines", json::array()}};
+  for (const CubeView* each : views_of_page(contents)) data["cubes"].push_back(to_json(*each));
+  for (const PlottedLines& lines : lines_of_page(contents)) data["lines"].push_back(lines_data(lines));
   for (const CardExperts& each : contents.experts)
     if (!each.experts.moments.empty()) data["experts"].push_back(experts_data(each.experts));
   for (const LossCurve& curve : contents.curves) data["curves"].push_back(curve_data(curve));

@@ -4,19 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "device/workers.h"
+
 namespace stoker {
-namespace {
-
-// Calls use(pixel, block) for every pixel.
-template <class Use>
-void each_pixel(const SpectralPixels& cube, const PixelBlocks& blocks, const Use& use) {
-  for (std::int64_t y = 0; y < cube.height; ++y)
-    for (std::int64_t x = 0; x < cube.width; ++x)
-      use(static_cast<std::size_t>(y * cube.width + x),
-          static_cast<std::size_t>(y / blocks.side * blocks.width + x / blocks.side));
-}
-
-}  // namespace
 
 PixelBlocks blocks_for(std::int64_t height, std::int64_t width, std::int64_t most_pixels) {
   PixelBlocks blocks{1, height, width};
@@ -28,30 +18,43 @@ PixelBlocks blocks_for(std::int64_t height, std::int64_t width, std::int64_t mos
   return blocks;
 }
 
-std::vector<float> means_of_blocks(const SpectralPixels& cube, std::int64_t channel,
+// One pass over the pixels, a line of blocks to a core at a time.
+std::vector<float> means_of_blocks(const SpectralPixels& cube, std::span<const std::int64_t> channels,
                                    const PixelBlocks& blocks) {
-  const auto size = static_cast<std::size_t>(blocks.height * blocks.width);
-  std::vector<double> sums(size), counts(size);
-  each_pixel(cube, blocks, [&](std::size_t pixel, std::size_t block) {
-    const float value =
-        cube.values[pixel * static_cast<std::size_t>(cube.channels) + static_cast<std::size_t>(channel)];
-    if (!std::isfinite(value)) return;
-    sums[block] += static_cast<double>(value);
-    counts[block] += 1;
+  const std::size_t count = channels.size();
+  const std::size_t of_line = static_cast<std::size_t>(blocks.width) * count;
+  std::vector<float> means(static_cast<std::size_t>(blocks.height) * of_line);
+  share_among_cores(blocks.height, [&](std::int64_t line) {
+    std::vector<double> sums(of_line), finite(of_line);
+    const std::int64_t end = std::min(cube.height, (line + 1) * blocks.side);
+    for (std::int64_t y = line * blocks.side; y < end; ++y)
+      for (std::int64_t x = 0; x < cube.width; ++x) {
+        const float* pixel = cube.values.data() + (y * cube.width + x) * cube.channels;
+        const std::size_t block = static_cast<std::size_t>(x / blocks.side) * count;
+        for (std::size_t i = 0; i < count; ++i) {
+          const float value = pixel[channels[i]];
+          if (!std::isfinite(value)) continue;
+          sums[block + i] += static_cast<double>(value);
+          finite[block + i] += 1;
+        }
+      }
+    float* to = means.data() + static_cast<std::size_t>(line) * of_line;
+    for (std::size_t i = 0; i < of_line; ++i)
+      to[i] =
+          finite[i] > 0 ? static_cast<float>(sums[i] / finite[i]) : std::numeric_limits<float>::quiet_NaN();
   });
-  std::vector<float> means(size, std::numeric_limits<float>::quiet_NaN());
-  for (std::size_t i = 0; i < size; ++i)
-    if (counts[i] > 0) means[i] = static_cast<float>(sums[i] / counts[i]);
   return means;
 }
 
-std::vector<std::uint8_t> marks_of_blocks(const SpectralPixels& cube, const PixelBlocks& blocks) {
-  if (cube.mask.empty()) return {};
-  std::vector<std::uint8_t> marks(static_cast<std::size_t>(blocks.height * blocks.width));
-  each_pixel(cube, blocks, [&](std::size_t pixel, std::size_t block) {
-    if (cube.mask[pixel] != 0) marks[block] = 1;
-  });
-  return marks;
+std::vector<std::uint8_t> marks_of_blocks(std::span<const std::uint8_t> marks, std::int64_t height,
+                                          std::int64_t width, const PixelBlocks& blocks) {
+  if (marks.empty()) return {};
+  std::vector<std::uint8_t> of_blocks(static_cast<std::size_t>(blocks.height * blocks.width));
+  for (std::int64_t y = 0; y < height; ++y)
+    for (std::int64_t x = 0; x < width; ++x)
+      if (marks[static_cast<std::size_t>(y * width + x)] != 0)
+        of_blocks[static_cast<std::size_t>(y / blocks.side * blocks.width + x / blocks.side)] = 1;
+  return of_blocks;
 }
 
 }  // namespace stoker

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "report/spectral_pictures.h"
+#include "report/spectral_pixels.h"
 
 // Images made smaller, so that what is drawn or written stays bounded.
 namespace stoker {
@@ -17,10 +17,12 @@ struct PixelBlocks {
 // As large as may be, with at most so many pixels.
 PixelBlocks blocks_for(std::int64_t height, std::int64_t width, std::int64_t most_pixels);
 
-// The mean of the finite values of one channel in each block; NaN where there is none.
-std::vector<float> means_of_blocks(const SpectralPixels& cube, std::int64_t channel,
+// The mean of the finite values of some channels in each block, [blocks, those channels]; NaN where there is
+// none.
+std::vector<float> means_of_blocks(const SpectralPixels& cube, std::span<const std::int64_t> channels,
                                    const PixelBlocks& blocks);
-// 1 where a pixel of the block is marked; empty without a mask.
-std::vector<std::uint8_t> marks_of_blocks(const SpectralPixels& cube, const PixelBlocks& blocks);
+// 1 where a pixel of the block is marked; empty without marks.
+std::vector<std::uint8_t> marks_of_blocks(std::span<const std::uint8_t> marks, std::int64_t height,
+                                          std::int64_t width, const PixelBlocks& blocks);
 
 }  // namespace stoker

@@ -7,6 +7,7 @@
 #include "report/expert_pictures.h"
 #include "report/pictures.h"
 #include "report/report.h"
+#include "report/spectral_pictures.h"
 
 namespace stoker {
 
@@ -69,12 +70,28 @@ void draw_experts(Drawer& drawer, const CardExperts& each, const RunContents& co
                 file_name(fmt::format("knowledge_graph_epoch_{}", moment->epoch), each.card, several));
 }
 
+// cube_1.png, cube_2.png, …, spectra.png, components.png and precision_recall.png.
+void draw_cubes(Drawer& drawer, const CardCubes& each, const std::string& run, bool several) {
+  const CubeRecord& record = each.record;
+  for (std::size_t i = 0; i < record.shown.size(); ++i)
+    drawer.draw(cube_picture(record.shown[i]), file_name(fmt::format("cube_{}", i + 1), each.card, several));
+  if (!record.spectra.means.empty())
+    drawer.draw(spectra_picture(record.spectra, run), file_name("spectra", each.card, several));
+  if (!record.components.empty())
+    drawer.draw(components_picture(record.components, run), file_name("components", each.card, several));
+  if (!record.curve.recall.empty())
+    drawer.draw(precision_recall_picture(record.curve, run),
+                file_name("precision_recall", each.card, several));
+}
+
 }  // namespace
 
 void draw_plots(const RunPaths& paths, const Notes& notes) {
   const RunContents contents = read_contents(paths);
   for (const std::string& reason : contents.left_out) notes(Severity::info, reason);
-  if (contents.curves.empty() && contents.evaluations.empty() && contents.experts.empty()) return;
+  if (contents.curves.empty() && contents.evaluations.empty() && contents.experts.empty() &&
+      contents.cubes.empty())
+    return;
   const fs::path gnuplot = find_gnuplot();
   if (gnuplot.empty()) {
     notes(Severity::info,
@@ -92,6 +109,9 @@ void draw_plots(const RunPaths& paths, const Notes& notes) {
   for (const CardExperts& each : contents.experts) draw_experts(drawer, each, contents, notes);
   for (const CardEvaluation& each : contents.evaluations)
     draw_evaluation(drawer, each, contents.record.name, contents.evaluations.size() > 1);
+  for (const CardCubes& each : contents.cubes)
+    draw_cubes(drawer, each, contents.record.name, contents.cubes.size() > 1);
+  drawer.finish();
 }
 
 }  // namespace stoker

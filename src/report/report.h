@@ -9,10 +9,10 @@
 namespace stoker {
 
 // Pictures and report of a run, made from what the run folder holds (run.json, metrics.csv, evaluations/,
-// pipeline.yaml), so that they can be made again at any time.
+// cubes/, pipeline.yaml), so that they can be made again at any time.
 
 // plots/*.png with gnuplot: loss curve, predicted against actual, residuals, confusion matrix, what became of
-// experts; whichever there is data for.
+// experts, what was found in cubes; whichever there is data for.
 // Without gnuplot on the path: a note, and nothing is drawn. A picture that cannot be drawn or written costs
 // a warning.
 void draw_plots(const RunPaths& paths, const Notes& notes);

@@ -5,6 +5,7 @@
 
 #include "base/human_number.h"
 #include "base/text.h"
+#include "predict/cube_scores.h"
 #include "predict/metrics.h"
 #include "report/sections.h"
 #include "train/verdict.h"
@@ -167,11 +168,13 @@ std::string time_bar(double seconds, double longest) {
 std::string what_was_learnt(const RunRecord& record) {
   if (record.trainings.empty() || record.trainings.front().target.empty()) return "";
   const RunRecord::Training& training = record.trainings.front();
-  std::string text =
-      fmt::format("{} ({}) from {}", html_escaped(training.target), html_escaped(training.task),
-                  counted(static_cast<std::uint64_t>(training.features), "column"));
+  const bool are_cubes = reads_cubes(training.model_type);
+  std::string text = fmt::format(
+      "{} ({}) from {}", html_escaped(training.target), html_escaped(training.task),
+      are_cubes ? "the pixels" : counted(static_cast<std::uint64_t>(training.features), "column"));
   if (!record.sources.empty()) text += " of " + html_escaped(join(record.sources, ", "));
-  text += fmt::format(": {} to train on", counted(static_cast<std::uint64_t>(training.rows), "row"));
+  text += fmt::format(": {} to train on",
+                      counted(static_cast<std::uint64_t>(training.rows), are_cubes ? "cube" : "row"));
   if (!record.results.empty())
     text += fmt::format(", {} to test with", count_text(record.results.front().rows));
   return "<p class=\"what\">" + text + "</p>\n";

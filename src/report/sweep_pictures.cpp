@@ -111,6 +111,7 @@ void draw_sweep_plots(const std::filesystem::path& folder, const Notes& notes) {
     drawer.draw(score_picture(contents, contents.settings[i]),
                 "score-" + setting_in_name(contents.settings[i].name) + ".png");
   if (!contents.curves.empty()) drawer.draw(curves_picture(contents), "curves.png");
+  drawer.finish();
 }
 
 }  // namespace stoker

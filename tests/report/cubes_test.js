@@ -1,7 +1,8 @@
 // What the page's script makes of a cube.
 "use strict";
 const assert = require("node:assert");
-const { unpackedCube, spectrumAt, stretchOfBand, pixelsOfBand, wordsOfBand, curveOf } = require(process.argv[2]);
+const { unpackedCube, spectrumAt, stretchOfBand, pixelsOfBand, pixelsOfColours, pixelsOfScores, heatOf, wordsOfBand,
+        curveOf } = require(process.argv[2]);
 
 // 2 pixels high, 3 wide, 2 channels; the last pixel has no value in the second.
 const bytes = [1, 255, 128, 1, 255, 128, 1, 1, 64, 64, 255, 0];
@@ -34,3 +35,13 @@ assert.ok(curve.pieces[0][0].startsWith("70.0,") && curve.pieces[0][1].startsWit
 assert.deepStrictEqual(curveOf(cube, [3, null]).pieces.map((piece) => piece.length), [1]);
 assert.strictEqual(curveOf(cube, [null, null]), null);
 assert.ok(!curveOf({ ...cube, wavelengths: [500, 500], least: [1, 1], most: [1, 1] }, [1, 1]).pieces[0][0].includes("NaN"));
+
+// Three pixels in a line: the first is marked and found, the second found alone.
+const base64 = (numbers) => Buffer.from(numbers).toString("base64");
+const image = { height: 1, width: 3, colours: base64([1, 2, 3, 4, 5, 6, 7, 8, 9]), scores: base64([1, 255, 0]),
+                actual: base64([1, 0, 0]), found: base64([1, 1, 0]) };
+assert.deepStrictEqual([...pixelsOfColours(image)], [250, 204, 21, 255, 34, 211, 238, 255, 7, 8, 9, 255]);
+assert.deepStrictEqual([...pixelsOfColours({ ...image, actual: "", found: "" }).slice(0, 4)], [1, 2, 3, 255]);
+assert.deepStrictEqual([...pixelsOfScores(image)], [255, 255, 255, 255, 253, 231, 37, 255, 0, 0, 0, 0]);
+assert.deepStrictEqual(heatOf(1), [68, 1, 84]);
+assert.deepStrictEqual(heatOf(128), [33, 145, 140]);

@@ -73,6 +73,7 @@ class EnteringCubes {
   Values together(std::span<const std::int64_t> rows) const;
   // Places of the pixels that are left of a cube; none where all are.
   std::optional<std::vector<std::int64_t>> pixels_left(std::int64_t row) const;
+  Shape image() const { return {cubes_.row_shape()[0], cubes_.row_shape()[1]}; }  // height and width of each
 
  private:
   Values whole(std::int64_t row) const;

@@ -8,9 +8,11 @@
 #include "data/target_column.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
+#include "predict/cube_scores.h"
 #include "predict/importance.h"
 #include "predict/intervals.h"
 #include "predict/updated_intervals.h"
+#include "report/cube_record.h"
 
 namespace stoker::cards {
 namespace {
@@ -102,10 +104,15 @@ PortValues evaluate_model(const CardContext& context) {
   const auto settings = settings_of<EvaluateSettings>(context.config);
   const Model& model = input_model(context, "trained_model");
   const Table& table = input<Table>(context, "test_dataset");
-  Evaluation evaluation = judge(model, table, notes);
+  const bool reads_cubes = model.preparation.cubes() != nullptr;
+  CubeFindings findings;
+  Evaluation evaluation = reads_cubes ? evaluate_cubes(model, table, &findings) : judge(model, table, notes);
   if (settings.importance) add_importance(model, table, settings, notes, context.stop, evaluation);
   add_coverage(model, table, evaluation);
-  return {{"eval_report", std::make_shared<const nlohmann::json>(evaluation.to_json())},
+  nlohmann::json report = evaluation.to_json();
+  // For the run folder, which keeps them beside the evaluation.
+  if (reads_cubes) report["cubes"] = to_json(cube_record(findings, table));
+  return {{"eval_report", std::make_shared<const nlohmann::json>(std::move(report))},
           {"eval_chart", std::make_shared<const nlohmann::json>(chart_of(evaluation))}};
 }
 
@@ -114,7 +121,7 @@ PortValues evaluate_model(const CardContext& context) {
 CardType evaluate() {
   return {
       .name = "evaluate",
-      .version = 9,
+      .version = 10,
       .title = "Evaluate",
       .help =
           "Measures a trained model on rows that it has not seen: R2 and errors in real units, or accuracy, "

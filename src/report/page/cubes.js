@@ -42,22 +42,56 @@ function stretchOfBand(cube, band) {
   return [edge(bytes), edge(bytes.slice().reverse())];
 }
 
+// Paints the pixels along the edge of what is marked.
+function paintEdge(pixels, marks, width, height, colour) {
+  const isMarked = (x, y) => x >= 0 && y >= 0 && x < width && y < height && marks[y * width + x] !== 0;
+  for (let y = 0; y < height; ++y)
+    for (let x = 0; x < width; ++x)
+      if (isMarked(x, y) &&
+          !(isMarked(x - 1, y) && isMarked(x + 1, y) && isMarked(x, y - 1) && isMarked(x, y + 1)))
+        pixels.set([...colour, 255], (y * width + x) * 4);
+}
+
+// Red, green, blue and opacity of each pixel in false colours; what was found lies below what is marked.
+function pixelsOfColours(image) {
+  const bytes = bytesOf(image.colours);
+  const pixels = new Uint8ClampedArray(image.width * image.height * 4);
+  for (let i = 0; i < image.width * image.height; ++i)
+    pixels.set([bytes[3 * i], bytes[3 * i + 1], bytes[3 * i + 2], 255], 4 * i);
+  if (image.found !== "") paintEdge(pixels, bytesOf(image.found), image.width, image.height, [34, 211, 238]);
+  if (image.actual !== "") paintEdge(pixels, bytesOf(image.actual), image.width, image.height, [250, 204, 21]);
+  return pixels;
+}
+
+// Viridis, which keeps its order in grey and for eyes that tell fewer colours apart.
+const heat = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
+
+// A score from 1 to 255 as a colour.
+function heatOf(byte) {
+  const at = ((byte - 1) / 254) * (heat.length - 1);
+  const below = Math.min(heat.length - 2, Math.floor(at));
+  return heat[below].map((from, i) => Math.round(from + (at - below) * (heat[below + 1][i] - from)));
+}
+
+function pixelsOfScores(image) {
+  const bytes = bytesOf(image.scores);
+  const pixels = new Uint8ClampedArray(bytes.length * 4);
+  bytes.forEach((byte, i) => { if (byte > 0) pixels.set([...heatOf(byte), 255], 4 * i); });
+  if (image.actual !== "") paintEdge(pixels, bytesOf(image.actual), image.width, image.height, [255, 255, 255]);
+  return pixels;
+}
+
 // Red, green, blue and opacity of each pixel; what is marked has an orange edge.
 function pixelsOfBand(cube, band, showsMarks) {
   const [low, high] = stretchOfBand(cube, band);
   const count = cube.channels.length;
   const colours = new Uint8ClampedArray(cube.width * cube.height * 4);
-  const isMarked = (x, y) =>
-    x >= 0 && y >= 0 && x < cube.width && y < cube.height && cube.marks[y * cube.width + x] !== 0;
-  for (let y = 0; y < cube.height; ++y)
-    for (let x = 0; x < cube.width; ++x) {
-      const pixel = y * cube.width + x;
-      const byte = cube.bytes[pixel * count + band];
-      const grey = Math.round((255 * (byte - low)) / Math.max(1, high - low));
-      const isEdge = showsMarks && cube.marks !== null && isMarked(x, y) &&
-        !(isMarked(x - 1, y) && isMarked(x + 1, y) && isMarked(x, y - 1) && isMarked(x, y + 1));
-      colours.set(isEdge ? [234, 88, 12, 255] : [grey, grey, grey, byte === 0 ? 0 : 255], pixel * 4);
-    }
+  for (let pixel = 0; pixel < cube.width * cube.height; ++pixel) {
+    const byte = cube.bytes[pixel * count + band];
+    const grey = Math.round((255 * (byte - low)) / Math.max(1, high - low));
+    colours.set([grey, grey, grey, byte === 0 ? 0 : 255], pixel * 4);
+  }
+  if (showsMarks && cube.marks !== null) paintEdge(colours, cube.marks, cube.width, cube.height, [234, 88, 12]);
   return colours;
 }
 
@@ -84,7 +118,8 @@ function curveOf(cube, spectrum) {
 }
 
 if (typeof module !== "undefined")
-  module.exports = { unpackedCube, spectrumAt, stretchOfBand, pixelsOfBand, wordsOfBand, curveOf };
+  module.exports = { unpackedCube, spectrumAt, stretchOfBand, pixelsOfBand, pixelsOfColours, pixelsOfScores, heatOf,
+                     wordsOfBand, curveOf };
 
 if (typeof document !== "undefined") {
   (() => {
@@ -102,7 +137,13 @@ if (typeof document !== "undefined") {
       const cube = unpackedCube(data.cubes[Number(figure.dataset.cube)]);
       const slider = figure.querySelector("input[type=range]");
       const marks = figure.querySelector("input[type=checkbox]");
-      const canvas = figure.querySelector("canvas");
+      const paint = (kind, pixels, width, height) =>
+        figure.querySelector(`canvas[data-image=${kind}]`).getContext("2d")
+          .putImageData(new ImageData(pixels, width, height), 0, 0);
+      const { image } = cube;
+      paint("colours", pixelsOfColours(image), image.width, image.height);
+      paint("scores", pixelsOfScores(image), image.width, image.height);
+      const canvas = figure.querySelector("canvas[data-image=band]");
       const chart = figure.querySelector("svg");
       let [pointedX, pointedY] = [Math.floor(cube.width / 2), Math.floor(cube.height / 2)];
       const showSpectrum = () => {
@@ -126,8 +167,7 @@ if (typeof document !== "undefined") {
       };
       const show = () => {
         const band = Number(slider.value);
-        const colours = pixelsOfBand(cube, band, marks !== null && marks.checked);
-        canvas.getContext("2d").putImageData(new ImageData(colours, cube.width, cube.height), 0, 0);
+        paint("band", pixelsOfBand(cube, band, marks !== null && marks.checked), cube.width, cube.height);
         figure.querySelector("output").textContent = wordsOfBand(cube, band);
         slider.setAttribute("aria-valuetext", wordsOfBand(cube, band));
         showSpectrum();

@@ -251,6 +251,38 @@
     }, values, holder);
   }
 
+  // Curves of cubes over wavelengths or recall, some with a band around them.
+  function linesPlot(holder, plotted) {
+    const value = (plot, number) => shown(number);
+    const colours = (plotted.x_label === "Epoch" ? ["--training", "--validation"] : ["--mark", "--aside"]).map(colour);
+    const strokeOf = (index) => colours[index] ?? `hsl(${(215 + index * 47) % 360} 65% 50%)`;
+    const series = [{ label: plotted.x_label, value }];
+    const values = [plotted.x];
+    const bands = [];
+    plotted.lines.forEach((line, index) => {
+      series.push({ label: line.label, stroke: strokeOf(index), width: 2,
+                    points: { show: plotted.x_label === "Epoch" && plotted.x.length <= 30, size: 6 }, value });
+      values.push(line.values);
+      if (line.deviation === null) return;
+      for (const sign of [1, -1]) {
+        // Without a place in the legend, which its name would take.
+        series.push({ label: "", stroke: "transparent", width: 0, points: { show: false }, class: "edge", value: () => "" });
+        values.push(line.values.map((mean, i) => (mean === null ? null : mean + sign * line.deviation[i])));
+      }
+      bands.push({ series: [values.length - 2, values.length - 1], fill: colour(index === 0 ? "--points" : "--band") });
+    });
+    return new uPlot({
+      ...base(holder),
+      scales: { x: { time: false, ...(plotted.is_share ? { range: [0, 1] } : {}) },
+                y: plotted.is_share ? { range: [0, 1.02] } : {} },
+      axes: [axis(plotted.x_label, plotted.x_label === "Epoch" ? { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 1e4] } : {}),
+             upright(plotted.y_label)],
+      series,
+      bands,
+      hooks: { draw: plotted.marks.map((x) => mark(x, "--quiet")) },
+    }, values, holder);
+  }
+
   const kinds = {
     score: (holder, index) => scorePlot(holder, data.scores[index]),
     candidates: (holder, index, settings) => candidatesPlot(holder, data.candidates, settings),
@@ -259,6 +291,7 @@
     predicted: (holder, index) => predictedPlot(holder, data.scatters[index]),
     residuals: (holder, index) => residualsPlot(holder, data.histograms[index]),
     steps: (holder, index) => stepsPlot(holder, data.steps[index]),
+    lines: (holder, index) => linesPlot(holder, data.lines[index]),
   };
 
   // One figure: its holder, its switches, and the plot that is made anew when colours or switches change.
