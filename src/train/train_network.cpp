@@ -7,6 +7,7 @@
 #include "train/choose_batch.h"
 #include "train/chosen_batches.h"
 #include "train/engines.h"
+#include "train/measured_epochs.h"
 #include "train/phases.h"
 #include "train/place_data.h"
 #include "train/recorded_figures.h"
@@ -103,8 +104,8 @@ TrainedNetwork train_network(NetworkToTrain work, TrainingListener& listener, co
   else if (chooses_batch)
     settle_batch(checkpoint, making(maker, std::nullopt), notes, plan, wanted);
   WatchedTraining watched(wanted.device, listener);
-  trained.outcome = train_in_phases(wanted, making(maker, std::move(work.stopping)), plan,
-                                    std::move(checkpoint), checkpoints, watched, stop);
+  const MakeEngine make = measuring_epochs(making(maker, std::move(work.stopping)), wanted, notes);
+  trained.outcome = train_in_phases(wanted, make, plan, std::move(checkpoint), checkpoints, watched, stop);
   const Progress& progress = trained.outcome.progress;
   const TimeShares shares = time_shares(progress.computing_share(), progress.waiting_share());
   if (waited_for_data(shares)) notes(Severity::warning, verdict_on(shares, wanted.device.is_cuda()));

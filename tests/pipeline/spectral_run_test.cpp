@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -10,6 +11,7 @@
 #include "pipeline/sweep_document.h"
 #include "pipeline/trainrun_form.h"
 #include "pipeline/watchers.h"
+#include "report/gnuplot.h"
 
 // Graphs of nodes over cubes, from a document to its run folder.
 namespace stoker {
@@ -93,6 +95,61 @@ TEST(SpectralRun, TrainsAndMeasuresTheExample) {
   EXPECT_GT(evaluation.metric("average_precision").value(), 0.1);  // marked pixels are one in 200
   EXPECT_TRUE(std::filesystem::exists(run.watcher.run_folder / "report.html"));
   EXPECT_TRUE(std::filesystem::exists(run.watcher.run_folder / "model" / "model.safetensors"));
+}
+
+nlohmann::json cubes_of(const std::filesystem::path& run) {
+  return nlohmann::json::parse(read_file(run / "cubes" / "evaluate.json", 1U << 26));
+}
+
+// Pictures under names that stay, and what the report shows; the second time from the cache.
+TEST(SpectralRun, ShowsWhatWasFoundInItsCubes) {
+  const TemporaryFolder folder;
+  const Document document = load_pipeline(
+      examples_folder / "spectral_stress.yaml",
+      {"cards.load.config.sample_rows=10", "cards.model.config.epochs=1", "cards.model.config.batch_size=4"});
+  nlohmann::json first;
+  for (const bool is_again : {false, true}) {
+    const std::filesystem::path run = run_watched(document, options_in(folder.path())).watcher.run_folder;
+    const nlohmann::json cubes = cubes_of(run);
+    EXPECT_TRUE(!is_again || cubes == first);
+    first = cubes;
+    for (const char* name : {"cube_1", "cube_2", "spectra", "components", "precision_recall", "confusion"})
+      EXPECT_TRUE(find_gnuplot().empty() ||
+                  std::filesystem::exists(run / "plots" / (std::string(name) + ".png")))
+          << name;
+    const std::string page = read_file(run / "report.html", 1U << 26);
+    EXPECT_LT(page.size(), 10'000'000U);
+    EXPECT_THAT(page, AllOf(HasSubstr("2 of the 2 cubes"), HasSubstr("the most marked pixels"),
+                            HasSubstr("Principal components of second_pca"), HasSubstr("spectral_stress_")));
+  }
+  EXPECT_EQ(first["cubes"], 2);
+  const nlohmann::json components = first["components"];
+  ASSERT_EQ(components.size(), 2U);
+  // The second PCA as well, by the channels of the cubes: its axes are made of those of the first.
+  for (const nlohmann::json& each : components) {
+    EXPECT_EQ(each["wavelengths"].size(), 50U) << each["node"];
+    EXPECT_EQ(each["weights"].size(), 8U) << each["node"];
+    for (const nlohmann::json& axis : each["weights"]) EXPECT_EQ(axis.size(), 50U);
+  }
+  EXPECT_EQ(first["spectra"]["means"].size(), 2U);
+}
+
+TEST(SpectralRun, ShowsTheBandsThatASelectorChose) {
+  const TemporaryFolder folder;
+  const Document document = load_pipeline(examples_folder / "channel_selection.yaml",
+                                          {"cards.load.config.sample_rows=10", "cards.model.config.epochs=2",
+                                           "cards.model.config.validation_ratio=0.25"});
+  const std::filesystem::path run = run_watched(document, options_in(folder.path())).watcher.run_folder;
+  const nlohmann::json chosen = cubes_of(run)["spectra"]["chosen"];
+  ASSERT_EQ(chosen.size(), 1U);
+  EXPECT_EQ(chosen[0]["node"], "select");
+  EXPECT_EQ(chosen[0]["channels"].size(), 10U);
+  EXPECT_THAT(read_file(run / "report.html", 1U << 26), HasSubstr("dashed: chosen by select, "));
+  // What is held back is measured after every epoch.
+  EXPECT_THAT(read_file(run / "events.jsonl", 1U << 24), HasSubstr("\"validation_average_precision\":0."));
+  EXPECT_THAT(read_file(run / "values" / "train.csv", 1U << 20),
+              AllOf(HasSubstr("validation_bce"), HasSubstr("validation_average_precision")));
+  EXPECT_THAT(read_file(run / "report.html", 1U << 26), HasSubstr("Metrics of what is held back, by epoch"));
 }
 
 TEST(SpectralRun, TellsWhatIsWrongWithAGraphBeforeAnythingRuns) {

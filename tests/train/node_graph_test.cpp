@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "graphs_of_cubes.h"
 #include "model/nodes/fused_chain.h"
 #include "model/nodes/node_network.h"
@@ -8,6 +9,7 @@
 #include "predict/evaluate.h"
 #include "train/engines.h"
 #include "train/fit_network.h"
+#include "train/validation.h"
 
 // Graphs of nodes over cubes, trained as any model: statistics, gradients, what is kept and what is refused.
 namespace stoker::test {
@@ -47,12 +49,43 @@ TEST(NodeGraphTraining, ReportsEachLossAndTheirSum) {
   const FitResult result = fitted_to_cubes(some_cubes(10), spec);
   for (const EpochReport& epoch : result.epochs) {
     double trained = 0, validated = 0;
-    for (const NamedValue& each : epoch.record.values)
+    int losses = 0;
+    for (const NamedValue& each : epoch.record.values) {
+      if (!each.name.ends_with("_bce") && !each.name.ends_with("_straight")) continue;
       (each.name.starts_with("train_") ? trained : validated) += each.value;
-    EXPECT_EQ(epoch.record.values.size(), 4U);
+      ++losses;
+    }
+    EXPECT_EQ(losses, 4);
     EXPECT_NEAR(trained, epoch.record.train_loss, 1e-9);
     EXPECT_NEAR(validated, epoch.record.validation_loss.value(), 1e-9);
   }
+}
+
+// Of the cubes that are held back, as they are measured once it is over.
+TEST(NodeGraphTraining, MeasuresEveryEpoch) {
+  const Table table = some_cubes(10);
+  ModelSpec spec = spec_of_graph(detector);
+  spec.training.validation_ratio = 0.1;
+  const FitResult result = fitted_to_cubes(table, spec);
+  const SplitRows rows = set_validation_rows_aside(10, {}, 0.1, spec.training.seed);
+  ASSERT_EQ(rows.second.size(), 1U);
+  const Evaluation measured = evaluate_cubes(result.model, take_rows(table, rows.second));
+  for (const EpochReport& epoch : result.epochs)
+    for (const char* name : {"average_precision", "precision", "recall", "f1_score", "iou"}) {
+      const auto told =
+          std::ranges::find(epoch.record.values, "validation_" + std::string(name), &NamedValue::name);
+      ASSERT_NE(told, epoch.record.values.end()) << name;
+      if (epoch.record.epoch != result.best_epoch) continue;
+      EXPECT_EQ(told->value, measured.metric(name)) << name;
+    }
+  std::string without;
+  for (const std::string& line : split_text(detector, '\n'))
+    if (line.find("bce") == std::string::npos && line.find("metrics") == std::string::npos)
+      without += line + "\n";
+  spec = spec_of_graph(replaced(without, ", logit", ""));
+  spec.training.validation_ratio = 0.1;
+  const FitResult unmasked = fitted_to_cubes(some_cubes(10, 6, false), spec);
+  EXPECT_EQ(unmasked.epochs.size(), 4U) << "without masks there is nothing to measure";
 }
 
 // RX of a channel that others do not explain finds what is off; what is learnt makes it no worse.
