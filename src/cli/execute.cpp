@@ -20,6 +20,7 @@
 #include "cli/terminal.h"
 #include "cli/walk_forward_view.h"
 #include "model/family.h"
+#include "predict/cube_scores.h"
 #include "store/runs.h"
 
 namespace stoker::cli {
@@ -144,9 +145,7 @@ Pieces as_text(const RunSummary& summary) {
     rows.push_back({"pictures", fmt::format("{}/*.png ({})", paths.plots().string(), pictures)});
   if (exists(summary.report)) rows.push_back({"report", summary.report.string()});
   rows.push_back({"time", fmt::format("{} in all", human_seconds(summary.seconds))});
-  if (exists(paths.model())) {
-    rows.push_back({"predict", fmt::format("stoker predict {} NEW_DATA.csv", summary.folder.string())});
-  }
+  if (exists(paths.model())) rows.push_back({"predict", way_to_predict(summary, summary.folder)});
   if (summary.profile) {
     for (Piece& piece : profile_text(*summary.profile)) text.push_back(std::move(piece));
     rows.push_back({"profile", fmt::format("{} (open it in ui.perfetto.dev)", paths.profile().string())});
@@ -158,6 +157,14 @@ Pieces as_text(const RunSummary& summary) {
 }
 
 }  // namespace
+
+std::string way_to_predict(const RunSummary& summary, const std::filesystem::path& model) {
+  const bool are_cubes = std::ranges::any_of(summary.trainings, [](const RunRecord::Training& training) {
+    return reads_cubes(training.model_type);
+  });
+  return fmt::format("stoker predict {} {}", model.string(),
+                     are_cubes ? "cubes:PATH --out DIR" : "NEW_DATA.csv");
+}
 
 std::uint64_t cache_limit() {
   const char* text = std::getenv("STOKER_CACHE_GIB");

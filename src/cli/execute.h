@@ -17,6 +17,9 @@ struct ShowOptions {
 // everything is. The commands run and train end here.
 ExitCode execute(const Document& document, const RunOptions& options, const ShowOptions& show);
 
+// The command that predicts with the model of a run, as a hint: of a table, or of cubes.
+std::string way_to_predict(const RunSummary& summary, const std::filesystem::path& model);
+
 // What the cache may hold when a run is over: 4 GiB, or what the environment says (STOKER_CACHE_GIB). It is
 // shared by all runs of a folder.
 std::uint64_t cache_limit();

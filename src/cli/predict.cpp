@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/csv_cell.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -137,6 +138,7 @@ Intervals intervals_of(const PredictCommand& command, const Model& model, const 
 // What is said of each cube in a line.
 struct ScoredCube {
   std::string name;
+  std::string file;  // how the names of its files begin
   std::optional<std::int64_t> marked;
   float highest = 0;
 };
@@ -144,16 +146,18 @@ struct ScoredCube {
 std::string text_of(const std::vector<ScoredCube>& cubes) {
   std::string text = "cube,marked_pixels,highest_score\n";
   for (const ScoredCube& each : cubes)
-    text += fmt::format("{},{},{:.6g}\n", each.name, each.marked ? fmt::format("{}", *each.marked) : "",
-                        each.highest);
+    text += fmt::format("{},{},{:.6g}\n", csv_cell(each.name),
+                        each.marked ? fmt::format("{}", *each.marked) : "", each.highest);
   return text;
 }
 
-nlohmann::json json_of(const std::vector<ScoredCube>& cubes) {
+nlohmann::json json_of(const std::vector<ScoredCube>& cubes, bool are_written) {
   nlohmann::json list = nlohmann::json::array();
   for (const ScoredCube& each : cubes) {
     list.push_back({{"cube", each.name}, {"highest_score", each.highest}});
     if (each.marked) list.back()["marked_pixels"] = *each.marked;
+    if (are_written) list.back()["scores"] = each.file + "_scores.npy";
+    if (are_written && each.marked) list.back()["marks"] = each.file + "_marks.npy";
   }
   return list;
 }
@@ -186,23 +190,24 @@ ExitCode predict_cubes(const PredictCommand& command, const Model& model) {
   refuse_flags_of_rows(command);
   const Table table = read_tables(command, model).front();
   refuse_other_cubes(table, *model.preparation.cubes());
-  if (!command.output.empty()) std::filesystem::create_directories(command.output);
+  if (!command.output.empty()) make_folder(command.output);
   std::vector<ScoredCube> cubes;
   std::set<std::string> names;
   score_cubes(model, table, [&](std::int64_t row, const CubeScores& found) {
     const std::string& name = table.cubes->names.at(static_cast<std::size_t>(cube_of(table, row)));
-    ScoredCube cube{name_for_file(name, names), std::nullopt, std::ranges::max(found.scores.as<float>())};
+    ScoredCube cube{name, name_for_file(name, names), std::nullopt,
+                    std::ranges::max(found.scores.as<float>())};
     if (!found.marks.empty())
       cube.marked = found.marks.size() - std::ranges::count(found.marks.as<std::uint8_t>(), 0);
     if (!command.output.empty()) {
       const std::filesystem::path folder = command.output;
-      write_npy(found.scores, folder / (cube.name + "_scores.npy"));
-      if (cube.marked) write_npy(found.marks, folder / (cube.name + "_marks.npy"));
+      write_npy(found.scores, folder / (cube.file + "_scores.npy"));
+      if (cube.marked) write_npy(found.marks, folder / (cube.file + "_marks.npy"));
     }
     cubes.push_back(std::move(cube));
   });
   if (command.json)
-    print_json({{"cubes", json_of(cubes)}, {"output", command.output}});
+    print_json({{"cubes", json_of(cubes, !command.output.empty())}, {"output", command.output}});
   else if (command.output.empty())
     print(text_of(cubes));
   else
@@ -285,7 +290,7 @@ Action declare_predict(CLI::App& app) {
   app.add_option("MODEL", command->model, "Model folder, run folder, id of a run, or latest")->required();
   app.add_option("DATA", command->data,
                  "File, - (standard input), URL, name of a variable that holds the address of a database, or "
-                 "sample:NAME, with the columns that the model needs")
+                 "sample:NAME, with the columns that the model needs; cubes:PATH for a model of cubes")
       ->required();
   app.add_option(
       "--output,--out", command->output,
@@ -314,7 +319,7 @@ Action declare_predict(CLI::App& app) {
   add_reading_flags(app, command->reading);
   app.footer(
       "Rows keep their order. A model of windows takes a series, sorts it by time and predicts what comes "
-      "after\nits end, one row for each group.\n"
+      "after\nits end, one row for each group. A model of cubes scores every pixel.\n"
       "Examples:\n"
       "  stoker predict latest new_houses.csv\n"
       "  stoker predict runs/2026-11-15_10-20-30_houses/model new.parquet --output prices.csv "

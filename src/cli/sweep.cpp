@@ -136,8 +136,7 @@ std::string as_text(const SweepDocument& sweep, const SweepSummary& summary) {
   if (!model.empty()) lines.push_back({"run", summary.run.folder.string()});
   if (has_final) lines.push_back({"all rows", summary.final_run.string()});
   lines.push_back({"time", human_seconds(summary.seconds) + " in all"});
-  if (!model.empty())
-    lines.push_back({"predict", fmt::format("stoker predict {} NEW_DATA.csv", model.string())});
+  if (!model.empty()) lines.push_back({"predict", way_to_predict(summary.run, model)});
   return text + aligned(lines);
 }
 

@@ -15,6 +15,7 @@ namespace {
 using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* document_of_cubes = R"(version: 1
 name: cubes
@@ -53,6 +54,7 @@ TEST(NodeGraphOfTheCommandLine, WritesScoresAndMarksOfNewCubes) {
   place.write("cubes.yaml", document_of_cubes);
   const Finished trained = place.stoker({"run", "cubes.yaml"});
   ASSERT_EQ(trained.code, 0) << trained.errors;
+  EXPECT_THAT(trained.output, AllOf(HasSubstr("cubes:PATH --out DIR\n"), Not(HasSubstr("NEW_DATA"))));
   const std::vector<std::string> predict{"predict", "latest", "sample:spectral_stress", "--sample-rows", "2"};
   const auto with = [&](std::vector<std::string> flags) {
     flags.insert(flags.begin(), predict.begin(), predict.end());
@@ -73,6 +75,7 @@ TEST(NodeGraphOfTheCommandLine, WritesScoresAndMarksOfNewCubes) {
       marked += marks[i];
     }
     EXPECT_EQ(told["cubes"][cube]["marked_pixels"], marked);
+    EXPECT_EQ(told["cubes"][cube]["scores"], "spectral_stress_" + std::to_string(cube) + "_scores.npy");
     EXPECT_FLOAT_EQ(told["cubes"][cube]["highest_score"], *std::max_element(scores.begin(), scores.end()));
   }
   const Finished printed = with({});
