@@ -25,7 +25,18 @@ async function save(page) {
   await page.getByText('saved', { exact: true }).waitFor();
 }
 
+// In the theme of the page and in the other one.
+async function accessibleInBoth(page, where) {
+  await accessible(page, where);
+  await page.getByRole('button', { name: /(Dark|Light) theme/ }).click();
+  await accessible(page, `${where}, the other theme`);
+}
+
 const inspector = (page) => page.locator('.inspector');
+async function pick(page, name) {
+  await node(page, name).click();
+  await inspector(page).locator('b', { hasText: new RegExp(`^${name}$`) }).waitFor();
+}
 // What an input of the selected node reads from.
 const need = (page, input) => inspector(page).locator('.need', { has: page.locator('.need-name > span', { hasText: new RegExp(`^${input}$`) }) }).locator('select');
 const problems = (page) => inspector(page).locator('.field-error').allTextContents();
@@ -48,7 +59,7 @@ for (const [name, nodes, connections] of [['spectral_stress', 10, 12], ['channel
 
 test('a node shows what it takes and gives, with the shapes that follow from its settings', async () => {
   const { page } = await openGraph(small());
-  await node(page, 'second_pca').click();
+  await pick(page, 'second_pca');
   await becomes(() => inspector(page).locator('h1').textContent(), 'TrainablePCA');
   await becomes(() => inspector(page).locator('.gives').first().textContent(), 'projectedfloat32 [any, any, any, 10]');
   await becomes(() => need(page, 'data').inputValue(), 'first_pca.projected');
@@ -61,7 +72,7 @@ test('a node shows what it takes and gives, with the shapes that follow from its
 test('what is wrong with a node stands under its setting or its port, in the words of the document', async () => {
   const { page } = await openGraph(small().replace('n_components: 20', 'n_component: 20'));
   await becomes(() => node(page, 'first_pca').locator('.card-foot').textContent(), '2 problems');
-  await node(page, 'first_pca').click();
+  await pick(page, 'first_pca');
   await becomes(async () => (await problems(page)).join(' '), /did you mean n_components\?/);
   await set(page, 'N components', '0');
   await becomes(async () => (await problems(page)).join(' '), /must be 1 or more|at least 1|from 1/);
@@ -82,21 +93,21 @@ test('nodes are added, set, connected, trained, renamed and removed, and every o
     return page.locator('.react-flow__edge').count();
   }, 13);
   // By the lists, which offer what fits alone.
-  await node(page, 'logit').click();
+  await pick(page, 'logit');
   const scores = need(page, 'scores');
   await becomes(async () => (await scores.locator('option').allTextContents()).includes('LADGlobal.scores'), true);
   assert.ok(!(await scores.locator('option').allTextContents()).includes('data.mask'), 'marks are no scores');
   await scores.selectOption('LADGlobal.scores');
   // A setting, a name, what is trained, and what is no longer needed.
-  await node(page, 'decide').click();
+  await pick(page, 'decide');
   await set(page, 'Threshold', '0.25');
-  await node(page, 'LADGlobal').click();
+  await pick(page, 'LADGlobal');
   await inspector(page).getByLabel('Name of this node').fill('lad');
   await inspector(page).getByLabel('Name of this node').press('Enter');
   await node(page, 'lad').waitFor();
-  await node(page, 'first_pca').click();
+  await pick(page, 'first_pca');
   await set(page, 'Trained by gradients', 'false');
-  await node(page, 'second_pca').click();
+  await pick(page, 'second_pca');
   await page.keyboard.press('Delete');
   await becomes(() => page.locator('.react-flow__node').count(), 10);
   await save(page);
@@ -161,10 +172,17 @@ test('keys lead into the graph, through it and out of it', async () => {
   await becomes(() => inspector(page).locator('h1').textContent(), 'CubeDataNode');
   await page.keyboard.press('ArrowRight');
   await becomes(() => inspector(page).locator('h1').textContent(), 'MinMaxNormalizer');
+  // A copy of a node goes into the graph, and not among the cards.
+  await page.keyboard.press('Control+c');
+  await page.keyboard.press('Control+v');
+  await node(page, 'scale_2').waitFor();
   await page.keyboard.press('Escape');
   await becomes(() => inspector(page).locator('h1').textContent(), 'Graph of nodes');
   await page.keyboard.press('Escape');
   await becomes(() => inspector(page).locator('h1').textContent(), 'Define a neural network');
+  await page.keyboard.press('Control+v');
+  await page.getByText('MinMaxNormalizer does not go here').waitFor();
+  await becomes(() => page.locator('.react-flow__node').count(), 5);
   await closeSound(page);
 });
 
@@ -186,7 +204,7 @@ test('it runs from the graph, shows its cubes, and its run has metrics, pictures
     return [colours.size > 100, colours.has('250,204,21')];
   }), [true, true]);
   await inspector(page).getByRole('img', { name: /Mean spectra/ }).locator('canvas').waitFor();
-  await accessible(page, 'preview of cubes');
+  await accessibleInBoth(page, 'preview of cubes');
   await node(page, 'evaluate').click();
   await inspector(page).getByText('average precision').first().waitFor();
   await inspector(page).getByRole('link', { name: 'Open the run' }).click();
@@ -197,7 +215,7 @@ test('it runs from the graph, shows its cubes, and its run has metrics, pictures
   await becomes(() => page.evaluate(async (address) => (await (await fetch(address)).text()).includes('spectral-stress'), report), true);
   await run.getByRole('tab', { name: 'Pictures' }).click();
   await becomes(() => run.locator('img').first().evaluate((image) => image.complete && image.naturalWidth > 0), true);
-  await accessible(page, 'run of a graph');
+  await accessibleInBoth(page, 'run of a graph');
   await closeSound(page);
 });
 
@@ -212,7 +230,7 @@ test('a sample of cubes is put on record on the data page, and seen there as cub
   await side.getByText('128 × 128 pixels, 50 channels').waitFor();
   await side.getByRole('img', { name: /in false colour/ }).waitFor();
   await side.getByRole('img', { name: /Mean spectra/ }).locator('canvas').waitFor();
-  await accessible(page, 'dataset of cubes');
+  await accessibleInBoth(page, 'dataset of cubes');
   await page.setViewportSize({ width: 820, height: 1180 });
   await becomes(() => side.evaluate((part) => part.scrollWidth <= part.clientWidth), true);
   await side.getByRole('button', { name: 'Use it in the canvas' }).click();
@@ -227,7 +245,7 @@ for (const theme of ['light', 'dark'])
   for (const size of [{ width: 1280, height: 720 }, { width: 820, height: 1180 }])
     test(`the graph is fit for everybody in the ${theme} theme and fits ${size.width} pixels`, async () => {
       const { page } = await openGraph(example('deep_svdd'), { theme, size });
-      await node(page, 'project').click();
+      await pick(page, 'project');
       await inspector(page).getByLabel('Rep dim').waitFor();
       await accessible(page, `graph, ${theme}, ${size.width}`);
       await becomes(() => page.evaluate(() => [document.documentElement, ...document.querySelectorAll('.palette-body, .inspector')].map((part) => part.scrollWidth <= part.clientWidth)), [true, true, true]);
