@@ -1,4 +1,8 @@
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
 #include "config/diagnostics.h"
+#include "config/value.h"
 #include "pipeline/trainrun_form.h"
 #include "serve/body.h"
 #include "serve/document_answers.h"

@@ -1,5 +1,8 @@
 // Graphs of nodes: what the service tells of their types, and of the nodes of a document.
 #include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
