@@ -21,15 +21,16 @@ using nlohmann::json;
 using testing::HasSubstr;
 
 // The processes that measure for whoever works in the folder.
-std::vector<std::string> measuring_in(const std::filesystem::path& folder) {
-  std::vector<std::string> found;
+std::vector<pid_t> measuring_in(const std::filesystem::path& folder) {
+  std::vector<pid_t> found;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
     if (std::filesystem::read_symlink(entry.path() / "cwd", ignored) != std::filesystem::canonical(folder))
       continue;
     std::ifstream file(entry.path() / "cmdline");
     const std::string words{std::istreambuf_iterator<char>(file), {}};
-    if (words.find("--measure") != std::string::npos) found.push_back(entry.path().filename().string());
+    if (words.find("--measure") != std::string::npos)
+      found.push_back(static_cast<pid_t>(std::stol(entry.path().filename().string())));
   }
   return found;
 }
@@ -153,24 +154,12 @@ TEST(Advise, TakesDocumentsThatSayItInOtherWords) {
   EXPECT_EQ(benched.code, 0) << benched.errors;
 }
 
-TEST(Advise, EndsWhatMeasuresForItWhenItIsKilled) {
-  const Workplace place;
-  const OwnCache cache(place.folder() / "cache");
-  place.write("houses.csv", small_table(400));
-  place.write("pipeline.yaml", network_document(1'000'000));
-  Program advise({STOKER_PROGRAM, "advise", "pipeline.yaml", "--seconds", "600"}, place.folder());
-  wait_until([&] { return !measuring_in(place.folder()).empty(); });
-  advise.send(SIGKILL);
-  advise.wait();
-  wait_until([&] { return measuring_in(place.folder()).empty(); });
-}
-
 TEST(Advise, RefusesACopyThatCouldNotNameItsFiles) {
   const Workplace place;
   const std::string folder = "hous\xff";
   std::filesystem::create_directory(place.folder() / folder);
   place.write(folder + "/houses.csv", small_table(60));
-  place.write(folder + "/pipeline.yaml", network_document(2));
+  place.write(folder + "/pipeline.yaml", ridge_document());
   const Finished refused = place.stoker({"advise", folder + "/pipeline.yaml", "--apply", "elsewhere.yaml"});
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.errors, HasSubstr("in the same folder"));
@@ -266,6 +255,19 @@ TEST(BenchOfADocument, SplitsItsTimeIntoParts) {
   // Of one run, the parts are all of it: nothing is counted twice or left out but reading the document.
   EXPECT_NEAR(sum / line.at("seconds").get<double>(), 1, 1e-6);
   EXPECT_FALSE(std::filesystem::exists(place.folder() / "runs"));
+}
+
+// The run that is measured would go on for minutes.
+TEST(BenchOfADocument, EndsWhatMeasuresForItWhenItIsKilled) {
+  const Workplace place;
+  place.write("houses.csv", small_table(400));
+  place.write("pipeline.yaml", network_document(1'000'000));
+  Program bench({STOKER_PROGRAM, "bench", "pipeline.yaml", "--device", "cpu", "--runs", "1"}, place.folder());
+  wait_until([&] { return !measuring_in(place.folder()).empty(); });
+  bench.send(SIGKILL);
+  bench.wait();
+  wait_until([&] { return measuring_in(place.folder()).empty(); });
+  for (const pid_t each : measuring_in(place.folder())) kill(each, SIGKILL);
 }
 
 TEST(BenchOfADocument, RefusesWhatIsNotThere) {
