@@ -108,8 +108,7 @@ Array spread(const Array& found, const std::vector<std::int64_t>& places, const 
 // Pixels that were left out have no score, and are not marked.
 CubeScores spread(const CubeScores& found, const std::vector<std::int64_t>& places, const Shape& image) {
   CubeScores whole{spread(found.scores, places, image, std::numeric_limits<float>::quiet_NaN()), {}};
-  if (found.marks.shape().size() == 2)
-    whole.marks = spread<std::uint8_t>(found.marks, places, image, 0);
+  if (found.marks.shape().size() == 2) whole.marks = spread<std::uint8_t>(found.marks, places, image, 0);
   return whole;
 }
 
@@ -253,8 +252,7 @@ class CubeMeasure {
     }
     if (!left) return cubes_.push_back(counted_.back());
     const CubeScores whole = spread(found, *left, cubes.image());
-    cubes_.push_back(
-        {whole.scores, whole.marks, spread<std::uint8_t>(actual, *left, cubes.image(), 0)});
+    cubes_.push_back({whole.scores, whole.marks, spread<std::uint8_t>(actual, *left, cubes.image(), 0)});
   }
 
   void tell(Evaluation& evaluation) {
