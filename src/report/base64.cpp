@@ -1,12 +1,25 @@
 #include "report/base64.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 
 namespace stoker {
 namespace {
 
 constexpr std::string_view base64_letters =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+constexpr std::uint8_t no_letter = 64;
+
+// A cube has millions of letters, so that each is looked up and not searched for.
+constexpr std::array<std::uint8_t, 256> values_of_letters = [] {
+  std::array<std::uint8_t, 256> values{};
+  values.fill(no_letter);
+  for (std::size_t i = 0; i < base64_letters.size(); ++i)
+    values[static_cast<unsigned char>(base64_letters[i])] = static_cast<std::uint8_t>(i);
+  return values;
+}();
 
 }  // namespace
 
@@ -29,20 +42,19 @@ bool is_base64_of(std::string_view text, std::size_t bytes) {
   const std::size_t padding = (3 - bytes % 3) % 3;
   const std::string_view letters = text.substr(0, text.size() - padding);
   return text.substr(letters.size()).find_first_not_of('=') == std::string_view::npos &&
-         letters.find_first_not_of(base64_letters) == std::string_view::npos;
+         std::ranges::all_of(letters, [](char each) {
+           return values_of_letters[static_cast<unsigned char>(each)] != no_letter;
+         });
 }
 
 std::string bytes_of_base64(std::string_view text) {
-  std::array<unsigned, 256> value_of{};
-  for (unsigned i = 0; i < base64_letters.size(); ++i)
-    value_of[static_cast<unsigned char>(base64_letters[i])] = i;
   std::string bytes;
   bytes.reserve(text.size() / 4 * 3);
   unsigned bits = 0;
   int held = 0;
   for (const char letter : text) {
     if (letter == '=') break;
-    bits = bits << 6U | value_of[static_cast<unsigned char>(letter)];
+    bits = bits << 6U | values_of_letters[static_cast<unsigned char>(letter)];
     held += 6;
     if (held < 8) continue;
     held -= 8;

@@ -145,7 +145,13 @@ json experts_data(const ExpertsRecord& record) {
 std::string for_script(const std::string& text) {
   std::string safe;
   safe.reserve(text.size());
+  constexpr std::string_view unsafe = "<>&\xe2";  // with which the two separators begin
   for (std::size_t i = 0; i < text.size(); ++i) {
+    // Most of a page with cubes is one long word after the other.
+    const std::size_t end = std::min(text.find_first_of(unsafe, i), text.size());
+    safe.append(text, i, end - i);
+    i = end;
+    if (i == text.size()) break;
     const std::string_view rest = std::string_view(text).substr(i, 3);
     if (rest == "\u2028" || rest == "\u2029") {
       safe += rest == "\u2028" ? "\\u2028" : "\\u2029";
