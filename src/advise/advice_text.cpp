@@ -116,7 +116,10 @@ void add_changes(const Advice& advice, std::vector<std::string>& all) {
                     batch.batch_size, about(batch.seconds, false), human_seconds(now_seconds),
                     counted(static_cast<std::uint64_t>(batch.steps_per_epoch), "step")));
   } else if (!advice.batches.empty()) {
-    all.push_back("No other batch size that was tried makes a run more than a tenth shorter.");
+    std::vector<std::string> tried;
+    for (const Change& each : advice.batches) tried.push_back(std::to_string(each.batch_size));
+    all.push_back(fmt::format(
+        "No other batch size that was tried ({}) makes a run more than a tenth shorter.", join(tried, ", ")));
   }
   if (!advice.precisions.empty() && advice.precisions.front().seconds < worth_a_word * now_seconds)
     all.push_back(

@@ -68,13 +68,11 @@ void refuse_target(const fs::path& document, const fs::path& target) {
 
 void write_advised(const Question& question, const Prediction& way, const fs::path& target) {
   const Document& checked = question.document;
-  config::Value value = config::load_document(question.file);
-  if (is_seed_form(value)) {
-    config::Diagnostics diagnostics(question.file.string());
-    value = from_seed_form(value, *checked.types, diagnostics);
-    diagnostics.refuse_if_any();
-  }
-  for (const std::string& each : question.assignments) config::set_path(value, each);
+  config::Diagnostics diagnostics(question.file.string());
+  config::Value value =
+      in_todays_form(load_with(question.assignments, question.file, *checked.types, diagnostics),
+                     *checked.types, diagnostics);
+  diagnostics.refuse_if_any();
   const std::string placement = way.is_usual ? "auto" : way.placement;
   for (const std::string& each : assignments_of_way(checked, {way.device, way.engine, placement}))
     config::set_path(value, each);

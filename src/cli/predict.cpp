@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -185,6 +188,14 @@ void refuse_flags_of_rows(const PredictCommand& command) {
            command.output);
 }
 
+// Of the pixels that have a score; NaN where none has.
+float highest_of(std::span<const float> scores) {
+  float highest = std::numeric_limits<float>::quiet_NaN();
+  for (const float each : scores)
+    if (std::isnan(highest) || each > highest) highest = each;
+  return highest;
+}
+
 // Files NAME_scores.npy and, where pixels are marked, NAME_marks.npy of each cube.
 ExitCode predict_cubes(const PredictCommand& command, const Model& model) {
   refuse_flags_of_rows(command);
@@ -195,8 +206,7 @@ ExitCode predict_cubes(const PredictCommand& command, const Model& model) {
   std::set<std::string> names;
   score_cubes(model, table, [&](std::int64_t row, const CubeScores& found) {
     const std::string& name = table.cubes->names.at(static_cast<std::size_t>(cube_of(table, row)));
-    ScoredCube cube{name, name_for_file(name, names), std::nullopt,
-                    std::ranges::max(found.scores.as<float>())};
+    ScoredCube cube{name, name_for_file(name, names), std::nullopt, highest_of(found.scores.as<float>())};
     if (!found.marks.empty())
       cube.marked = found.marks.size() - std::ranges::count(found.marks.as<std::uint8_t>(), 0);
     if (!command.output.empty()) {

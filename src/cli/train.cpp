@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -163,11 +164,15 @@ config::Value load_card(const std::string& data, const config::Value& reading) {
 
 // All rows to train on leave none to test with.
 bool trains_on_all(const TrainCommand& command) {
-  const config::Value* ratio = command.split.find("train_ratio");
-  if (ratio == nullptr || command.split.find("test_ratio") != nullptr) return false;
-  const auto* share = ratio->get_if<double>();
-  const auto* whole = ratio->get_if<std::int64_t>();
-  return (share != nullptr && *share == 1) || (whole != nullptr && *whole == 1);
+  const auto share = [&](const char* name) -> std::optional<double> {
+    const config::Value* ratio = command.split.find(name);
+    if (ratio == nullptr) return std::nullopt;
+    if (const auto* whole = ratio->get_if<std::int64_t>()) return static_cast<double>(*whole);
+    const auto* part = ratio->get_if<double>();
+    return part == nullptr ? std::nullopt : std::optional(*part);
+  };
+  return share("train_ratio").value_or(1) == 1 && share("test_ratio").value_or(0) == 0 &&
+         (share("train_ratio") || share("test_ratio"));
 }
 
 // What the rows to learn from come out of.

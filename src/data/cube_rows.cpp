@@ -81,7 +81,10 @@ Dataset lay_cubes(const Table& table, const CubesRead& form, bool with_masks) {
   laid.arrays.push_back(laid_lines(cubes_in_dataset, Role::features, cubes.values,
                                    {lines, cubes.width(), cubes.channels()}, cubes.height(), table));
   if (!with_masks) return laid;
-  if (!cubes.has_masks()) refuse("these cubes come without masks, which are needed here; set mask_path");
+  if (!cubes.has_masks())
+    refuse(
+        "these cubes come without masks, which are needed here; set mask_path, or leave the card out that "
+        "needs them");
   laid.arrays.push_back(laid_lines(masks_in_dataset, Role::mask, cubes.masks, {lines, cubes.width(), 1},
                                    cubes.height(), table));
   return laid;

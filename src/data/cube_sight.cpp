@@ -23,17 +23,6 @@ std::int64_t channel_nearest(std::span<const double> wavelengths, double wanted)
   return nearest - wavelengths.begin();
 }
 
-// As report/spectral_pictures.h chooses them.
-std::array<std::int64_t, 3> channels_to_show(const SeenCube& cube) {
-  if (!cube.wavelengths.empty()) {
-    const auto [least, most] = std::ranges::minmax(cube.wavelengths);
-    if (least <= 470 && most >= 630)
-      return {channel_nearest(cube.wavelengths, 650), channel_nearest(cube.wavelengths, 550),
-              channel_nearest(cube.wavelengths, 450)};
-  }
-  return {cube.channels - 1, cube.channels / 2, 0};
-}
-
 float value_at(const SeenCube& cube, std::int64_t y, std::int64_t x, std::int64_t channel) {
   return cube.values[static_cast<std::size_t>((y * cube.width + x) * cube.channels + channel)];
 }
@@ -121,6 +110,17 @@ json short_number(float value) {
 
 }  // namespace
 
+std::array<std::int64_t, 3> false_colour_channels(std::span<const double> wavelengths,
+                                                  std::int64_t channels) {
+  if (!wavelengths.empty()) {
+    const auto [least, most] = std::ranges::minmax(wavelengths);
+    if (least <= 470 && most >= 630)
+      return {channel_nearest(wavelengths, 650), channel_nearest(wavelengths, 550),
+              channel_nearest(wavelengths, 450)};
+  }
+  return {channels - 1, channels / 2, 0};
+}
+
 CubeSight sight_of(const SeenCube& cube) {
   const std::int64_t longer = std::max(cube.height, cube.width);
   CubeSight sight;
@@ -128,7 +128,7 @@ CubeSight sight_of(const SeenCube& cube) {
   sight.side = (longer + longest_side - 1) / longest_side;
   sight.height = (cube.height + sight.side - 1) / sight.side;
   sight.width = (cube.width + sight.side - 1) / sight.side;
-  sight.channels = channels_to_show(cube);
+  sight.channels = false_colour_channels(cube.wavelengths, cube.channels);
   for (std::size_t i = 0; i < 3; ++i)
     sight.colours[i] = as_bytes(means_of_channel(sight, cube, sight.channels[i]));
   if (!cube.mask.empty())

@@ -21,6 +21,10 @@ struct SeenCube {
   std::span<const double> wavelengths = {};  // in nm, of the channels; may be empty
 };
 
+// Red, green and blue near 650, 550 and 450 nm; where the channels do not reach that far, the last, the
+// middle and the first.
+std::array<std::int64_t, 3> false_colour_channels(std::span<const double> wavelengths, std::int64_t channels);
+
 // One cube as a person wants to see it first: three of its channels as a small picture, and spectra.
 struct CubeSight {
   struct Spectrum {

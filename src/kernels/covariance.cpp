@@ -201,7 +201,7 @@ Statistics covariance_of_gpu(const StatisticsWork& work, BadPixels bad, const Pl
                "covariance");
   const Array on_host = one.to_host();
   const Statistics found = stretch_from<Statistics>(with_products, on_host.as<double>().data());
-  if (found.rows > 0 && bad == BadPixels::refuse && std::isnan(found.mean[0])) refuse_bad_pixels();
+  if (bad == BadPixels::refuse && std::isnan(found.mean[0])) refuse_bad_pixels();
   if (found.rows > 0 && !is_finite(found)) refuse_too_large();
   return found;
 }

@@ -115,8 +115,8 @@ __device__ inline void see_those_that_count(const Worker& worker, const Statisti
 #pragma unroll
   for (int k = 0; k < ahead; ++k) {
     const int row = k * worker.lines + worker.line;
-    if (worker.fetches() && row < rows && !isfinite(fetched[k]) && worker.states[row] == counts)
-      worker.states[row] = is_bad;
+    const bool is_there = worker.fetches() && row < rows && !isfinite(fetched[k]);
+    if (is_there && (work.mask == nullptr || work.mask[first + row] != 0.0F)) worker.states[row] = is_bad;
   }
   __syncthreads();
   const float shift = worker.shift[worker.channel];

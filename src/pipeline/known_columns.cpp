@@ -9,8 +9,11 @@
 #include "base/text.h"
 #include "config/quote.h"
 #include "data/column_values.h"
+#include "data/cube_rows.h"
 #include "data/filter.h"
 #include "pipeline/card.h"
+#include "pipeline/training_card.h"
+#include "predict/cube_scores.h"
 
 namespace stoker {
 namespace {
@@ -43,6 +46,7 @@ class NamesOfDocument {
   // Cards come after those that they read from.
   KnownNames all() {
     for (const Card& card : document_.cards) {
+      if (learns_from_masks(card)) check_target_of_masks(card);
       if (card.kind->columns_of_source != nullptr) {
         learn_source(card);
       } else if (const Connection* connection = only_table_of(card)) {
@@ -54,6 +58,22 @@ class NamesOfDocument {
   }
 
  private:
+  bool learns_from_masks(const Card& card) const {
+    if (!trains(card)) return false;
+    const std::optional<ModelSpec> spec = spec_to_train(document_, card);
+    return spec && reads_cubes(spec->family);
+  }
+
+  // Masks lie beside the rows, and are no column of them.
+  void check_target_of_masks(const Card& card) {
+    for (const std::string& name : texts_in(card.config.find("target_column")))
+      if (name != mask_target)
+        known_.no_columns.push_back(
+            problem_at(card, "target_column",
+                       fmt::format("a model that reads cubes learns from their masks: set {}, not {}",
+                                   config::in_quotes(mask_target), config::in_quotes(name))));
+  }
+
   // None where the card reads no table or several: then it may make new columns of them.
   static const Connection* only_table_of(const Card& card) {
     const Connection* only = nullptr;
@@ -81,8 +101,10 @@ class NamesOfDocument {
 
   void learn_table(const Card& card, const ColumnNames& columns) {
     known_.columns[card.id] = columns;
-    for (const std::string& setting : card.kind->column_settings)
+    for (const std::string& setting : card.kind->column_settings) {
+      if (setting == "target_column" && learns_from_masks(card)) continue;
       for (const std::string& name : texts_in(card.config.find(setting))) check(card, setting, name, columns);
+    }
     for (const std::string& setting : card.kind->condition_settings)
       for (const std::string& condition : texts_in(card.config.find(setting)))
         check(card, setting, condition_from(condition).column, columns);

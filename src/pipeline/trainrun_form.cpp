@@ -55,7 +55,7 @@ class TrainrunForm {
     const Value* nodes = pipeline->get_if<Value::Map>() == nullptr ? nullptr : pipeline->find("nodes");
     if (nodes == nullptr || nodes->get_if<Value::List>() == nullptr) {
       add_error(pipeline->line(), "pipeline",
-                "must be a graph with a list of nodes, or the name of a file with one");
+                "must be a graph with a list of nodes; a file with one is read for documents on disk alone");
       return document_;
     }
     read_data();
@@ -130,7 +130,9 @@ class TrainrunForm {
   // Ids are those of the measurements in one file.
   void divide(const Value& data, const std::array<double, 3>& ids) {
     const double all = ids[0] + ids[1] + ids[2];
-    if (ids[0] == 0 || all == ids[0]) return;
+    if (all == 0) return;
+    if (ids[0] == 0)
+      return note(data, "data", "train_ids are not named, so four of five cubes are trained on");
     note(data, "data",
          fmt::format(
              "of the cubes as many are drawn to validate and to test with as ids are named ({:g}, {:g} "

@@ -149,6 +149,14 @@ constexpr std::array all_metrics{
     Metric{"matthews_correlation", "Matthews correlation", higher, Needs::classes, matthews_correlation},
 };
 
+constexpr std::array all_pixel_metrics{
+    PixelMetric{"average_precision", "Average precision"},
+    PixelMetric{"precision", "Precision"},
+    PixelMetric{"recall", "Recall"},
+    PixelMetric{"f1_score", "F1"},
+    PixelMetric{"iou", "IoU"},
+};
+
 }  // namespace
 
 std::span<const Metric> metrics() {
@@ -161,9 +169,14 @@ const Metric* find_metric(std::string_view name) {
   return found == all_metrics.end() ? nullptr : &*found;
 }
 
+std::span<const PixelMetric> pixel_metrics() {
+  return all_pixel_metrics;
+}
+
 std::string_view title_of(std::string_view metric) {
-  const Metric* found = find_metric(metric);
-  return found == nullptr ? metric : found->title;
+  if (const Metric* found = find_metric(metric)) return found->title;
+  const auto of_pixels = std::ranges::find(all_pixel_metrics, metric, &PixelMetric::name);
+  return of_pixels == all_pixel_metrics.end() ? metric : of_pixels->title;
 }
 
 std::vector<std::string> names_of_metrics(Task task) {

@@ -39,6 +39,14 @@ struct Metric {
 
 // In the order in which people want them.
 std::span<const Metric> metrics();
+
+// Of pixels that stand out in cubes, which nodes compute: the higher the better, all of them.
+struct PixelMetric {
+  std::string_view name;
+  std::string_view title;
+};
+std::span<const PixelMetric> pixel_metrics();
+
 const Metric* find_metric(std::string_view name);    // null when there is none
 std::string_view title_of(std::string_view metric);  // the name itself where there is no such metric
 std::vector<std::string> names_of_metrics(Task task);

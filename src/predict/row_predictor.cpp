@@ -6,6 +6,7 @@ namespace stoker {
 
 std::string RowPredictor::problem_with(const Model& model) {
   for (const Model& member : members_of(model)) {
+    if (member.preparation.cubes() != nullptr) return "it scores the pixels of cubes";
     if (member.preparation.windows() != nullptr) return "it predicts windows of a series";
     if (!CellPreparation::can_prepare(member.preparation)) return "it reads sets";
     if (family_of(member.network).outputs == nullptr)

@@ -51,10 +51,10 @@ Spectra spectra_from(const RecordPart& part) {
     ChosenBands chosen{each.text("node"), {}};
     each.each("channels", [&](const json& channel, const auto& place) {
       if (!channel.is_number_unsigned()) refuse("{}: expected a channel", place());
-      chosen.channels.push_back(channel.get<std::int64_t>());
-      const bool is_there =
-          !spectra.means.empty() && chosen.channels.back() < std::ssize(spectra.means.front().mean);
-      if (!is_there) refuse("{}: there is no channel {}", place(), chosen.channels.back());
+      const auto number = channel.get<std::uint64_t>();
+      if (spectra.means.empty() || number >= spectra.means.front().mean.size())
+        refuse("{}: there is no channel {}", place(), number);
+      chosen.channels.push_back(static_cast<std::int64_t>(number));
     });
     spectra.chosen.push_back(std::move(chosen));
   });

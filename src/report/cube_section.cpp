@@ -46,8 +46,9 @@ std::string cube_figure(const CubeView& view, std::size_t index) {
 // Why there are these and no others.
 std::string words_of_choice(const CubeRecord& record, std::size_t here) {
   std::string words = fmt::format(
-      "{} of the {} that the model was measured on. To show more would make this page too large; those where "
-      "most is marked and most is wrong, and the first, tell most.",
+      "{} of the {} that the model was measured on: where most is marked, where most is wrong, and the "
+      "first, "
+      "which may be the same.",
       here, counted(static_cast<std::uint64_t>(record.cubes), "cube"));
   if (here < record.shown.size())
     words += fmt::format(" {} more are among the pictures of the run (plots/).", record.shown.size() - here);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/quantile.h"
+#include "data/cube_sight.h"
 #include "report/base64.h"
 #include "report/pixel_blocks.h"
 
@@ -86,7 +87,7 @@ CubeImage image_of(const SpectralPixels& cube, std::span<const float> scores,
   image.side = blocks.side;
   image.height = blocks.height;
   image.width = blocks.width;
-  image.channels = false_colour_channels(cube);
+  image.channels = false_colour_channels(cube.wavelengths, cube.channels);
   if (!cube.wavelengths.empty())
     for (const std::int64_t each : image.channels)
       image.wavelengths.push_back(cube.wavelengths[static_cast<std::size_t>(each)]);
@@ -95,11 +96,6 @@ CubeImage image_of(const SpectralPixels& cube, std::span<const float> scores,
   image.actual = base64_of_bytes(marks_of_blocks(cube.mask, cube.height, cube.width, blocks));
   image.found = base64_of_bytes(marks_of_blocks(found, cube.height, cube.width, blocks));
   return image;
-}
-
-std::int64_t nearest_to(std::span<const double> wavelengths, double wanted) {
-  return std::ranges::min_element(wavelengths, {}, [&](double each) { return std::abs(each - wanted); }) -
-         wavelengths.begin();
 }
 
 std::vector<double> numbers_in_list(const RecordPart& part, const char* key, std::size_t count) {
@@ -116,6 +112,8 @@ std::vector<std::int64_t> channels_in_list(const RecordPart& part) {
   std::vector<std::int64_t> channels;
   part.each("channels", [&](const json& each, const auto& place) {
     if (!each.is_number_unsigned()) refuse("{}: expected a channel, found {}", place(), each.type_name());
+    if (each.get<std::uint64_t>() > most_viewed_numbers)
+      refuse("{}: there is no channel {}", place(), each.get<std::uint64_t>());
     channels.push_back(each.get<std::int64_t>());
   });
   return channels;
@@ -159,16 +157,6 @@ CubeImage cube_image_from(const RecordPart& part) {
 }
 
 }  // namespace
-
-std::array<std::int64_t, 3> false_colour_channels(const SpectralPixels& cube) {
-  if (!cube.wavelengths.empty()) {
-    const auto [least, most] = std::ranges::minmax(cube.wavelengths);
-    if (least <= 470 && most >= 630)
-      return {nearest_to(cube.wavelengths, 650), nearest_to(cube.wavelengths, 550),
-              nearest_to(cube.wavelengths, 450)};
-  }
-  return {cube.channels - 1, cube.channels / 2, 0};
-}
 
 CubeView view_of(const SpectralPixels& cube, std::span<const float> scores,
                  std::span<const std::uint8_t> found, std::string name) {

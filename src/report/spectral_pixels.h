@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 
@@ -15,9 +14,5 @@ struct SpectralPixels {
   std::span<const std::uint8_t> mask = {};   // [height, width], 0: not marked; may be empty
   std::span<const double> wavelengths = {};  // in nm, one for each channel; may be empty
 };
-
-// Red, green and blue: the channels nearest to 650, 550 and 450 nm where the wavelengths reach so far, else
-// the last, the middle and the first.
-std::array<std::int64_t, 3> false_colour_channels(const SpectralPixels& cube);
 
 }  // namespace stoker

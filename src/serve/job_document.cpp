@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "data/cube_rows.h"
 #include "model/family.h"
 #include "pipeline/document.h"
+#include "predict/cube_scores.h"
 
 namespace stoker::serve {
 namespace {
@@ -201,7 +203,7 @@ class JobDocument {
     if (settings_.target_column.empty() && are_receptions(columns_)) return "position";
     const std::string& target = settings_.target_column;
     if (!target.empty()) {
-      check_column("target_column", target);
+      if (target != mask_target || !reads_cubes(family_->name)) check_column("target_column", target);
       return target;
     }
     diagnostics_.add(0, "config.target_column", "name the column that is to be predicted");

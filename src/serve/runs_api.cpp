@@ -117,6 +117,9 @@ Response list_metrics() {
                     {"title", metric.title},
                     {"higher_is_better", metric.higher_is_better},
                     {"of_classes", !metric.is_for(Task::regression)}});
+  for (const PixelMetric& metric : pixel_metrics())
+    list.push_back(
+        {{"name", metric.name}, {"title", metric.title}, {"higher_is_better", true}, {"of_classes", true}});
   return json_response({{"metrics", std::move(list)}});
 }
 

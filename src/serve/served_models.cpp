@@ -78,6 +78,7 @@ std::shared_ptr<const ServedModel> ServedModels::load(const std::string& id) {
   served->record = *record;
   auto model = std::make_shared<const Model>(load_model(record->folder));
   served->why_not = RowPredictor::problem_with(*model);
+  served->reads_cubes = model->preparation.cubes() != nullptr;
   if (served->why_not.empty()) served->predictor = std::make_shared<const RowPredictor>(std::move(model));
   const std::lock_guard lock(mutex_);
   keep(id, served);
@@ -98,7 +99,11 @@ void ServedModels::keep(const std::string& id, const std::shared_ptr<const Serve
 }
 
 void ServedModels::deploy(const DeploymentRecord& deployment) {
-  load(deployment.model);
+  if (load(deployment.model)->reads_cubes)
+    refuse(
+        "model '{}' scores the pixels of cubes, which requests cannot bring; use stoker predict MODEL "
+        "cubes:PATH --out DIR",
+        printable(deployment.model));
   if (!models_.deploy(deployment))
     throw NotFound(fmt::format("there is no model '{}'", printable(deployment.model)));
   const std::lock_guard lock(mutex_);

@@ -123,6 +123,39 @@ TEST(CubesOfADocument, ArePutOnRecordAndComeBackAsCubes) {
   EXPECT_THAT(repaired.errors, HasSubstr("this needs a table with columns"));
 }
 
+constexpr const char* graph_of_record = R"(version: 1
+cards:
+  load: { type: data_load, config: { source: datasets, dataset_ids: [flights] } }
+  model:
+    type: model_define_gpu
+    config:
+      model_type: node_graph
+      nodes: [{ name: data, type: CubeDataNode }, { name: rx, type: RXGlobal }]
+      connections: [{ source: data.cube, target: rx.data }]
+  train:
+    type: train
+    inputs: { train_dataset: load.dataset, model_spec: model.model_spec }
+    config: { target_column: TARGET }
+)";
+
+TEST(CubesOfADocument, HaveTheirMasksAsTheTargetAndNoColumn) {
+  const Workplace place;
+  write_cubes(place);
+  ASSERT_EQ(place.stoker({"datasets", "add", "flights", "cubes:."}).code, 0);
+  const auto validated = [&](const std::string& target) {
+    std::string text = graph_of_record;
+    place.write("graph.yaml", text.replace(text.find("TARGET"), 6, target));
+    return place.stoker({"validate", "graph.yaml"});
+  };
+  const Finished sound = validated("mask");
+  EXPECT_EQ(sound.code, 0) << sound.errors;
+  for (const char* target : {"masks", "masked_pixels", "cube"}) {
+    const Finished refused = validated(target);
+    EXPECT_EQ(refused.code, 2) << target;
+    EXPECT_THAT(refused.errors, HasSubstr("learns from their masks: set 'mask'")) << target;
+  }
+}
+
 TEST(CubesThatAreNone, EndWithExitCode2AndTheReason) {
   const Workplace place;
   write_cubes(place);

@@ -220,10 +220,15 @@ TEST_F(Run, SaysWhenThePenaltyThatWasChosenIsAtAnEndOfThoseTried) {
 }
 
 TEST_F(Run, TrainOnAllRowsTestsNothing) {
-  const Finished trained =
-      place_.stoker({"train", "houses.csv", "--target", "y", "--model", "ridge", "--train-ratio", "1"});
-  ASSERT_EQ(trained.code, 0) << trained.errors;
-  EXPECT_THAT(trained.output, HasSubstr("y on 120 rows that it was trained on"));
+  using Flags = std::vector<std::string>;
+  for (const Flags& flags : {Flags{"--train-ratio", "1"}, Flags{"--test-ratio", "0"},
+                             Flags{"--train-ratio", "1", "--test-ratio", "0"}}) {
+    Flags words{"train", "houses.csv", "--target", "y", "--model", "ridge"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    const Finished trained = place_.stoker(words);
+    ASSERT_EQ(trained.code, 0) << trained.errors;
+    EXPECT_THAT(trained.output, HasSubstr("y on 120 rows that it was trained on"));
+  }
 }
 
 TEST_F(Run, TrainKeepsTheSharesOfClasses) {

@@ -133,6 +133,15 @@ TEST(FusedChain, HeedsTheStagesOfLosses) {
   EXPECT_NE(totals[Stage::train], totals[Stage::val]);
 }
 
+// What is trained may have no root any more by the time it is validated.
+TEST(FusedChain, IsOfADetectorThatIsNotTrainedInAnyStage) {
+  const NodeGraph graph = graph_of(spectral_stress);
+  const States states = learn_states(graph, three_batches, {}).states;
+  const IsTrained is_trained = [](std::string_view node) { return node == "rx"; };
+  for (const Stage stage : {Stage::train, Stage::val})
+    EXPECT_FALSE(find_fused_chain(graph, states, is_trained, stage).has_value());
+}
+
 TEST(NodeGraph, RunsLossesAndMetricsInTheirStagesAlone) {
   const NodeGraph graph = graph_of(spectral_stress);
   const States states = learn_states(graph, three_batches, {}).states;

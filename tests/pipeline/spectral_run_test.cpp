@@ -277,6 +277,21 @@ TEST(TrainrunForm, EvaluatesNothingWhereNoCubesAreHeldBack) {
   EXPECT_THAT(diagnostics.notes(), Contains(HasSubstr("nothing is evaluated")));
 }
 
+TEST(TrainrunForm, SaysWhatBecomesOfIdsThatAreNamedInPart) {
+  const auto converted = [](const std::string& text) {
+    config::Diagnostics diagnostics("");
+    const config::Value document =
+        from_trainrun_form(config::parse_document(text, "trainrun.yaml"), diagnostics);
+    return std::pair(document, diagnostics.notes());
+  };
+  std::string alone = replaced_in_trainrun("  val_ids: [6, 7]\n  test_ids: [8, 9]\n", "");
+  const auto [all, notes] = converted(alone);
+  EXPECT_EQ(at(all, {"cards"}).find("evaluate"), nullptr);
+  EXPECT_EQ(*at(all, {"cards", "split", "config", "train_ratio"}).get_if<double>(), 1);
+  EXPECT_THAT(converted(replaced_in_trainrun("  train_ids: [0, 1, 2, 3, 4, 5]\n", "")).second,
+              Contains(HasSubstr("train_ids are not named")));
+}
+
 TEST(TrainrunForm, TakesSettingsAndTellsItsNotesAllTheSame) {
   const TemporaryFolder folder;
   write_file(folder.path() / "run.yaml", trainrun);

@@ -104,6 +104,7 @@ TEST(Metrics, HaveNamesThatTellThemApart) {
     EXPECT_TRUE(names.insert(metric.name).second) << metric.name;
     EXPECT_EQ(title_of(metric.name), metric.title);
   }
+  for (const PixelMetric& metric : pixel_metrics()) EXPECT_EQ(title_of(metric.name), metric.title);
   EXPECT_EQ(title_of("of_another_version"), "of_another_version");
 }
 

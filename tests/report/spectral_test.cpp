@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "data/cube_sight.h"
 #include "report/base64.h"
 #include "report/cube_record.h"
 #include "report/cube_view.h"
@@ -94,14 +95,15 @@ std::size_t lines_of(const std::string& text) {
 
 TEST(SpectralPictures, ShowRedGreenAndBlueByTheirWavelengths) {
   const SmallCube cube;
-  EXPECT_THAT(false_colour_channels(cube.pixels()), ElementsAre(2, 1, 0));
+  EXPECT_THAT(false_colour_channels(cube.pixels().wavelengths, cube.pixels().channels), ElementsAre(2, 1, 0));
   SpectralPixels infrared = cube.pixels();
   const std::vector<double> far{1000, 1100, 1200};
   infrared.wavelengths = far;
-  EXPECT_THAT(false_colour_channels(infrared), ElementsAre(2, 1, 0)) << "the last, the middle and the first";
+  EXPECT_THAT(false_colour_channels(infrared.wavelengths, infrared.channels), ElementsAre(2, 1, 0))
+      << "the last, the middle and the first";
   std::vector<double> seven{400, 450, 500, 550, 600, 650, 700};
   SpectralPixels more{1, 1, 7, {}, {}, seven};
-  EXPECT_THAT(false_colour_channels(more), ElementsAre(5, 3, 1));
+  EXPECT_THAT(false_colour_channels(more.wavelengths, more.channels), ElementsAre(5, 3, 1));
 }
 
 TEST(SpectralPictures, OutlineWhatIsMarkedAndWhatWasFound) {

@@ -98,24 +98,29 @@ TEST(BadPixels, ThatAreLeftOutHaveNoScoreAndNoMark) {
   }
 }
 
-// One cube has nothing else, and comes first.
-TEST(BadPixels, MayBeAllOfACube) {
-  const Table table = some_cubes(4);
+Table with_a_bad_first_cube(std::int64_t count) {
+  const Table table = some_cubes(count);
   Cubes spoilt = *table.cubes;
   spoilt.values = spoilt.values.clone();
-  const std::size_t of_cube = spoilt.values.as<float>().size() / 4;
-  std::ranges::fill(spoilt.values.as<float>().first(of_cube), std::numeric_limits<float>::quiet_NaN());
-  const Table bad = table_of_cubes(std::make_shared<Cubes>(std::move(spoilt)));
-  for (const char* unfrozen : {"[pca, logit]", "[pca, rx, logit]"}) {
-    const FitResult found =
-        fitted_to_cubes(bad, spec_of_graph(replaced(leaving_out, "[pca, logit]", unfrozen)));
-    EXPECT_TRUE(std::isfinite(found.epochs.back().record.train_loss)) << unfrozen;
-    EXPECT_TRUE(evaluate(found.model, bad).metric("average_precision")) << unfrozen;
-    std::vector<CubeScores> scores;
-    score_cubes(found.model, bad, [&](std::int64_t, const CubeScores& each) { scores.push_back(each); });
-    EXPECT_TRUE(std::isnan(scores.at(0).scores.as<float>()[0])) << unfrozen;
-    EXPECT_FALSE(std::isnan(scores.at(1).scores.as<float>()[0])) << unfrozen;
-  }
+  const auto values = spoilt.values.as<float>();
+  std::ranges::fill(values.first(values.size() / static_cast<std::size_t>(count)),
+                    std::numeric_limits<float>::quiet_NaN());
+  return table_of_cubes(std::make_shared<Cubes>(std::move(spoilt)));
+}
+
+// There is nothing to learn from it; a model may meet one all the same.
+TEST(BadPixels, MayBeAllOfACubeThatIsNotTrainedOn) {
+  const Table bad = with_a_bad_first_cube(4);
+  EXPECT_THAT(refusal_of(request_for_cubes(bad, spec_of_graph(leaving_out))),
+              AllOf(HasSubstr("1 of the 4 cubes to train on has no pixel"), HasSubstr("nan_pixels")));
+  const Model model = fitted_to_cubes(some_cubes(4), spec_of_graph(leaving_out)).model;
+  EXPECT_TRUE(evaluate(model, bad).metric("average_precision"));
+  std::vector<CubeScores> scores;
+  score_cubes(model, bad, [&](std::int64_t, const CubeScores& each) { scores.push_back(each); });
+  EXPECT_TRUE(std::isnan(scores.at(0).scores.as<float>()[0]));
+  EXPECT_FALSE(std::isnan(scores.at(1).scores.as<float>()[0]));
+  EXPECT_THAT(error_of(ExitCode::wrong_request, [&] { evaluate(model, with_a_bad_first_cube(1)); }),
+              HasSubstr("no pixel of the cubes to measure on has finite values"));
 }
 
 TEST(BadPixels, AreNotLeftOutWhereANodeLooksAtEachImage) {

@@ -141,7 +141,7 @@ export const text = {
     tabs: { settings: 'Settings', preview: 'Preview', steps: 'Steps', log: 'Log' },
     rename: 'Name of this card',
     nameTaken: 'another card has this name',
-    nameWrong: 'letters, digits, - and _ only',
+    nameWrong: 'letters, digits, - and _, and not digits alone',
     required: 'required',
     usual: (value: string) => value,
     noDefault: 'not set',

@@ -61,8 +61,8 @@ bool can_run_so(const NodeGraph& graph, const FusedChain& chain, const IsTrained
       return false;
   }
   const GraphNode& detector = graph.nodes[chain.detector];
-  if ((is_training && is_trained(detector.name)) || !detector.runs_in(stage) ||
-      !graph.nodes[chain.logit].runs_in(stage) || !root_of(states.at(detector.name)))
+  if (is_trained(detector.name) || !detector.runs_in(stage) || !graph.nodes[chain.logit].runs_in(stage) ||
+      !root_of(states.at(detector.name)))
     return false;
   return std::ranges::all_of(graph.nodes, [&](const GraphNode& node) {
     return !node.node->is_loss() || !node.runs_in(stage) || &node == &graph.nodes[chain.loss] ||
@@ -193,10 +193,12 @@ FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const
   std::vector<Homogeneous> matrices;
   for (const std::size_t place : chain.affine)
     matrices.push_back(homogeneous(graph.nodes[place].node->affine(state_of_node(place)).value()));
-  std::vector<Homogeneous> before{Homogeneous::Identity(columns + 1, columns + 1)};
-  for (const Homogeneous& matrix : matrices) before.push_back(Homogeneous(matrix * before.back()));
+  // Of many channels the first is large, and nothing stands before it.
+  std::vector<Homogeneous> before(1);
+  for (const Homogeneous& matrix : matrices)
+    before.push_back(before.size() == 1 ? matrix : Homogeneous(matrix * before.back()));
   const Homogeneous root = root_of(state_of_node(chain.detector)).value();
-  const Homogeneous whole = root * before.back();
+  const Homogeneous whole = matrices.empty() ? root : Homogeneous(root * before.back());
 
   Homogeneous shifting = Homogeneous::Identity(columns + 1, columns + 1);
   for (std::int64_t i = 0; i < columns; ++i)
@@ -229,9 +231,11 @@ FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const
   Homogeneous behind = root;
   for (std::size_t i = matrices.size(); i-- > 0;) {
     const GraphNode& node = graph.nodes[chain.affine[i]];
-    const Homogeneous changes = behind.transpose() * of_whole * before[i].transpose();
-    behind = Homogeneous(behind * matrices[i]);
+    const Homogeneous behind_it = behind;
+    if (i > 0) behind = Homogeneous(behind * matrices[i]);
     if (!is_trained(node.name) || node.node->trainable().empty()) continue;
+    Homogeneous changes = behind_it.transpose() * of_whole;
+    if (i > 0) changes = Homogeneous(changes * before[i].transpose());
     Affine affine{matrices[i].cols() - 1, matrices[i].rows() - 1, {}, {}};
     for (std::int64_t output = 0; output < affine.outputs; ++output) {
       for (std::int64_t input = 0; input < affine.inputs; ++input)

@@ -30,6 +30,11 @@ std::vector<std::string> names_of(const Ports& ports) {
   return names;
 }
 
+std::string meant_or_known(const std::string& name, const std::vector<std::string>& known) {
+  const std::string meant = did_you_mean(name, known);
+  return meant.empty() && !known.empty() ? "; it has " + join(known, ", ") : meant;
+}
+
 // What a document says, before nodes are put in order.
 struct Connection {
   Place source, target;
@@ -51,7 +56,8 @@ class GraphReader {
     while (place_next(graph)) {
     }
     for (const auto& [name, node] : waiting_)
-      add_error(lines_[name], "nodes." + name, "its connections form a cycle, so it waits for itself");
+      if (waits_for_itself(name))
+        add_error(lines_[name], "nodes." + name, "its connections form a cycle, so it waits for itself");
     return graph;
   }
 
@@ -73,6 +79,10 @@ class GraphReader {
       add_error(document.line(), "nodes", "a list of nodes is needed, each with a name and a type");
       return;
     }
+    constexpr std::size_t most_nodes = 500;
+    if (list->size() > most_nodes)
+      return add_error(document.line(), "nodes",
+                       fmt::format("a graph has at most {} nodes, found {}", most_nodes, list->size()));
     for (std::size_t i = 0; i < list->size(); ++i) read_node((*list)[i], fmt::format("nodes.{}", i));
   }
 
@@ -97,6 +107,7 @@ class GraphReader {
       std::vector<std::string> known;
       for (const NodeType& each : node_types()) known.emplace_back(each.name);
       const std::string own = type_name->substr(type_name->rfind('.') + 1);
+      left_out_.insert(node.name);  // its connections are not to blame
       return add_error(type->line(), inner,
                        fmt::format("there is no type of node '{}'{}", own, did_you_mean(own, known)));
     }
@@ -191,13 +202,28 @@ class GraphReader {
     if (find_port(inputs, connection.target.port) == nullptr)
       return add_error(connection.line, connection.path,
                        fmt::format("{} has no input '{}'{}", target.name, connection.target.port,
-                                   did_you_mean(connection.target.port, names)));
+                                   meant_or_known(connection.target.port, names)));
     for (const Connection& other : connections_)
       if (other.target.node == connection.target.node && other.target.port == connection.target.port)
         return add_error(connection.line, connection.path,
                          fmt::format("{}.{} has a connection already, from {}.{}", target.name,
                                      connection.target.port, other.source.node, other.source.port));
     connections_.push_back(connection);
+  }
+
+  // Others wait for one that does.
+  bool waits_for_itself(const std::string& name) const {
+    std::set<std::string> reached;
+    std::vector<std::string> next{name};
+    while (!next.empty()) {
+      const std::string from = next.back();
+      next.pop_back();
+      for (const Connection& each : connections_) {
+        if (each.source.node != from || !reached.insert(each.target.node).second) continue;
+        next.push_back(each.target.node);
+      }
+    }
+    return reached.contains(name);
   }
 
   // The next node all of whose sources are placed.
@@ -243,7 +269,7 @@ class GraphReader {
     if (given == nullptr) {
       add_error(connection.line, connection.path,
                 fmt::format("{} has no output '{}'{}", source.name, connection.source.port,
-                            did_you_mean(connection.source.port, names_of(source.outputs))));
+                            meant_or_known(connection.source.port, names_of(source.outputs))));
       return false;
     }
     if (!fits(input, given->type, given->shape)) {

@@ -11,7 +11,7 @@ export function Rename({ card }: { card: string }) {
   const isInside = useCanvas((state) => insideOf(state) !== null);
   const [name, setName] = useState(card);
   useEffect(() => setName(card), [card]);
-  const error = name === card ? '' : !/^[A-Za-z0-9_-]+$/.test(name) ? text.inspector.nameWrong : ids.split('\n').includes(name) ? (isInside ? text.graph.nameTaken : text.inspector.nameTaken) : '';
+  const error = name === card ? '' : !/^(?!\d+$)[A-Za-z0-9_-]+$/.test(name) ? text.inspector.nameWrong : ids.split('\n').includes(name) ? (isInside ? text.graph.nameTaken : text.inspector.nameTaken) : '';
   const finish = () => {
     if (error || name === card) return setName(card);
     edit((now) => renameCard(now, card, name));

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "engine/request_check.h"
 #include "fused/cpu/layout.h"
 
@@ -41,6 +42,20 @@ std::string problem_of_images(const EngineRequest& request) {
             "batch_size: 1",
             node.name);
   return "";
+}
+
+// A batch of them would have no loss.
+void refuse_cubes_without_pixels(const nodes::NodeNetwork& network, const Dataset& data, const char* what) {
+  if (network.bad_pixels == kernels::BadPixels::refuse || data.rows() == 0) return;
+  const nodes::EnteringCubes cubes(network, data);
+  std::int64_t without = 0;
+  for (std::int64_t row = 0; row < data.rows(); ++row)
+    if (const auto left = cubes.pixels_left(row); left && left->empty()) ++without;
+  if (without > 0)
+    refuse(
+        "{} of the {} to {} {} no pixel with finite values; filter such cubes out by the column nan_pixels",
+        without, counted(static_cast<std::uint64_t>(data.rows()), "cube"), what,
+        without == 1 ? "has" : "have");
 }
 
 bool are_moments_of(const std::string& prefix) {
@@ -81,6 +96,8 @@ NodeEngine::NodeEngine(const EngineRequest& request, NodeLayout layout, const Ke
       gradients_(zeros(layout_.size)),
       loss_sums_(request.losses.size()),
       validation_loss_sums_(request.losses.size()) {
+  refuse_cubes_without_pixels(layout_.network, request.training, "train on");
+  refuse_cubes_without_pixels(layout_.network, request.validation, "validate with");
   make_buffers();
   validation_sums_.resize(1);
   training_ = passage(nodes::Stage::train);
@@ -162,12 +179,7 @@ nodes::FusedStep NodeEngine::run_chain(const Passage& way, const nodes::States& 
                                        std::span<const std::int64_t> rows, nodes::Stage stage) {
   const nodes::EnteringCubes cubes(layout_.network, rows_of(stage));
   std::vector<nodes::Values> parts;
-  for (const std::int64_t row : rows) {
-    nodes::Values part = cubes.one(row);
-    if (!parts.empty() && nodes::value_at(part, "cube").empty()) continue;  // all its pixels are left out
-    if (!parts.empty() && nodes::value_at(parts.back(), "cube").empty()) parts.pop_back();
-    parts.push_back(std::move(part));
-  }
+  for (const std::int64_t row : rows) parts.push_back(cubes.one(row));
   return run_fused_chain(way.graph, *way.chain, states, parts, is_trained_, stage);
 }
 
