@@ -134,18 +134,9 @@ test('nodes are added, set, connected, trained, renamed and removed, and every o
   await closeSound(page);
 });
 
-test('ports that do not fit are not connected, and both shapes are said', async () => {
-  const { page } = await openGraph(small());
-  await becomes(async () => {
-    await wire(page, 'data', 'mask', 'rx', 'data');
-    return page.locator('.said').textContent();
-  }, /data takes a float32 \[any, any, any, any\]; mask gives a uint8/);
-  assert.equal(await page.locator('.react-flow__edge').count(), 12);
-  await closeSound(page);
-});
-
 test('a graph of cuvis.ai is opened as a document with cards, and saved as one', async () => {
   const page = await openPage(parts.browser, parts.service);
+  await page.getByText('An empty canvas').waitFor(); // which comes a moment after the page around it
   await page.getByRole('tab', { name: 'Documents' }).click();
   const graph = 'nodes:\n- { name: data, class_name: cuvis_ai.node.data.CubeDataNode }\n- { name: rx, class_name: cuvis_ai.anomaly.rx_detector.RXGlobal }\nconnections:\n- { source: data.outputs.cube, target: rx.inputs.data }\n';
   await page.locator('input[type=file]').setInputFiles({ name: 'rx.yaml', mimeType: 'application/yaml', buffer: Buffer.from(graph) });
