@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "predict/cubes_to_measure.h"
 

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include <arrow/array.h>
 #include <arrow/table.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
