@@ -61,10 +61,9 @@ std::string bus_place(int device) {
   return place.data();
 }
 
-std::byte* allocate(std::size_t bytes, int device) {
-  check(cudaSetDevice(device), "choosing a GPU");
-  void* pointer = nullptr;
-  const cudaError_t status = cudaMalloc(&pointer, bytes == 0 ? 1 : bytes);
+namespace {
+
+std::byte* allocated(cudaError_t status, void* pointer, std::size_t bytes) {
   if (status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     throw OutOfMemory(fmt::format("the GPU does not have enough memory for {}", human_bytes(bytes)));
@@ -73,9 +72,41 @@ std::byte* allocate(std::size_t bytes, int device) {
   return static_cast<std::byte*>(pointer);
 }
 
+bool has_pools(int device) {
+  int has = 0;
+  return cudaDeviceGetAttribute(&has, cudaDevAttrMemoryPoolsSupported, device) == cudaSuccess && has != 0;
+}
+
+}  // namespace
+
+std::byte* allocate(std::size_t bytes, int device) {
+  check(cudaSetDevice(device), "choosing a GPU");
+  void* pointer = nullptr;
+  const cudaError_t status = cudaMalloc(&pointer, bytes == 0 ? 1 : bytes);
+  return allocated(status, pointer, bytes);
+}
+
 void release(std::byte* pointer, int device) noexcept {
   cudaSetDevice(device);
   cudaFree(pointer);
+}
+
+std::byte* allocate_for_now(std::size_t bytes, int device, cudaStream_t stream) {
+  if (!has_pools(device)) return allocate(bytes, device);
+  check(cudaSetDevice(device), "choosing a GPU");
+  cudaMemPool_t pool = nullptr;
+  std::uint64_t kept_bytes = std::uint64_t{32} << 20U;
+  check(cudaDeviceGetDefaultMemPool(&pool, device), "finding a pool of memory");
+  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept_bytes), "keeping memory");
+  void* pointer = nullptr;
+  const cudaError_t status = cudaMallocAsync(&pointer, bytes == 0 ? 1 : bytes, stream);
+  return allocated(status, pointer, bytes);
+}
+
+void release_for_now(std::byte* pointer, int device, cudaStream_t stream) noexcept {
+  if (!has_pools(device)) return release(pointer, device);
+  cudaSetDevice(device);
+  cudaFreeAsync(pointer, stream);
 }
 
 std::byte* allocate_pinned(std::size_t bytes) {

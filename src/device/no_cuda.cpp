@@ -22,6 +22,10 @@ std::byte* allocate(std::size_t, int) {
   fail("{}", missing);
 }
 void release(std::byte*, int) noexcept {}
+std::byte* allocate_for_now(std::size_t, int, CUstream_st*) {
+  fail("{}", missing);
+}
+void release_for_now(std::byte*, int, CUstream_st*) noexcept {}
 std::byte* allocate_pinned(std::size_t) {
   fail("{}", missing);
 }

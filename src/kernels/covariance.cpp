@@ -180,6 +180,20 @@ class CovarianceStretch {
   Statistics found_;
 };
 
+class PassingRoom {
+ public:
+  PassingRoom(std::size_t bytes, const Place& place)
+      : place_(place), bytes_(cuda::allocate_for_now(bytes, place.device.index, place.stream)) {}
+  PassingRoom(const PassingRoom&) = delete;
+  PassingRoom& operator=(const PassingRoom&) = delete;
+  ~PassingRoom() { cuda::release_for_now(bytes_, place_.device.index, place_.stream); }
+  double* data() const { return reinterpret_cast<double*>(bytes_); }
+
+ private:
+  Place place_;
+  std::byte* bytes_;
+};
+
 Statistics covariance_of_gpu(const StatisticsWork& work, BadPixels bad, const Place& place) {
   StatisticsWork with_products = work;
   with_products.with_products = true;
@@ -193,14 +207,15 @@ Statistics covariance_of_gpu(const StatisticsWork& work, BadPixels bad, const Pl
       cuda::copy(to, from, bytes, place.device.index);
     });
   }
-  const std::int64_t size = numbers_per_stretch(with_products);
-  Array parts(DType::float64, {covariance_parts_cuda(work), size}, Memory::device, place.device);
-  Array one(DType::float64, {size}, Memory::device, place.device);
-  check_launch(covariance_cuda(with_products, bad == BadPixels::refuse, static_cast<double*>(parts.data()),
-                               static_cast<double*>(one.data()), place.stream),
+  const auto size = static_cast<std::size_t>(numbers_per_stretch(with_products));
+  const auto room = static_cast<std::size_t>(covariance_room_cuda(with_products));
+  const PassingRoom numbers((size + room) * sizeof(double), place);
+  check_launch(covariance_cuda(with_products, bad == BadPixels::refuse, numbers.data() + size, numbers.data(),
+                               place.stream),
                "covariance");
-  const Array on_host = one.to_host();
-  const Statistics found = stretch_from<Statistics>(with_products, on_host.as<double>().data());
+  std::vector<double> on_host(size);
+  cuda::copy(on_host.data(), numbers.data(), size * sizeof(double), place.device.index);
+  const Statistics found = stretch_from<Statistics>(with_products, on_host.data());
   if (bad == BadPixels::refuse && std::isnan(found.mean[0])) refuse_bad_pixels();
   if (found.rows > 0 && !is_finite(found)) refuse_too_large();
   return found;
@@ -239,10 +254,12 @@ std::int64_t covariance_stretch_cuda(const StatisticsWork& work) {
   return std::max(least_pixels, (work.rows + blocks - 1) / blocks);
 }
 
-std::int64_t covariance_parts_cuda(const StatisticsWork& work) {
+std::int64_t covariance_room_cuda(const StatisticsWork& work) {
+  constexpr std::int64_t together = covariance_merged_together;
   const std::int64_t stretch = covariance_stretch_cuda(work);
   const std::int64_t stretches = (work.rows + stretch - 1) / stretch;
-  return stretches + (stretches + 31) / 32;
+  return (stretches + (stretches + together - 1) / together) * numbers_per_stretch(work) +
+         stretches * covariance_on_gpu::floats_aside / 2;
 }
 
 Statistics covariance_with(const CovarianceKernels& kernels, const StatisticsWork& work, BadPixels bad) {

@@ -3,13 +3,15 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/copy_ahead.cuh"
 #include "kernels/covariance_layout.h"
 #include "kernels/statistics_work.h"
+#include "kernels/tile_sums.cuh"
 
 // Fp32 units are enough: half of the products of 50 channels take about 0.15 ms of an H200 for 160 cubes of
 // 128 × 128, which reading them takes as well. A block has a stretch of pixels, a thread a tile of 10 × 10
 // products over some of the stretch's pixels, in registers. While the pixels of one buffer are multiplied,
-// those of the next are fetched.
+// those of the next are prepared and those of the one after are on their way.
 namespace stoker::kernels::covariance_on_gpu {
 
 enum State : unsigned char { counts, is_masked, is_bad };
@@ -23,141 +25,218 @@ struct ChannelSeen {
   bool is_bad_there = false;
 };
 
+template <int Chunk>
+struct alignas(4 * Chunk) Neighbours {
+  float values[Chunk];
+};
+
+// The same of the pixels of one buffer, which may all count.
+template <int Chunk>
+struct FreshlySeen {
+  float least[Chunk], most[Chunk], sum[Chunk];
+  int rows = 0;
+
+  __device__ FreshlySeen() {
+#pragma unroll
+    for (int i = 0; i < Chunk; ++i) {
+      least[i] = INFINITY;
+      most[i] = -INFINITY;
+      sum[i] = 0;
+    }
+  }
+  // And shifts it.
+  __device__ void see(Neighbours<Chunk>& pixel, const float (&shift)[Chunk]) {
+#pragma unroll
+    for (int i = 0; i < Chunk; ++i) {
+      least[i] = fminf(least[i], pixel.values[i]);
+      most[i] = fmaxf(most[i], pixel.values[i]);
+      pixel.values[i] -= shift[i];
+      sum[i] += pixel.values[i];
+    }
+    ++rows;
+  }
+};
+
 // Where a thread works, and the block's memory.
 struct Worker {
   int thread, slot, left, right;  // its tile of products, of two groups of channels
-  int channel, line, lines;       // its channel, which so many threads share
-  double *sums, *apart;           // [columns] each
-  double* totals;                 // [tiles, tile, tile], where they are in shared memory
-  float* shift;                   // [columns]
-  float* buffers;                 // two of [staged, stride]
-  int* are_bad;                   // three: whether a buffer has a pixel that may not count
+  int channel, line;              // the first of its channels, and of its pixels in a buffer
+  bool copies;                    // one that does not has no pixels
+  double* sums;                   // [columns] of shifted values
+  float* shift;                   // [stride]
+  float* buffer;                  // all of them, [staged, stride] each
+  int* are_bad;                   // of each buffer: whether it has a pixel that may not count
   unsigned char* states;          // [staged]
-
-  __device__ bool fetches() const { return line < lines; }
 };
 
-__device__ inline Worker worker_of(int thread, const CovarianceLayout& layout, double* shared) {
+__device__ inline Worker worker_of(int thread, const CovarianceLayout& layout, int chunk, double* shared) {
   Worker worker{};
   worker.thread = thread;
   worker.slot = thread / layout.tiles;
   worker.right = thread % layout.tiles;
   while (worker.right >= layout.groups - worker.left) worker.right -= layout.groups - worker.left++;
   worker.right += worker.left;
-  worker.channel = thread % layout.columns;
-  worker.line = thread / layout.columns;
-  worker.lines = layout.fetched;
+  worker.channel = thread % layout.chunks * chunk;
+  worker.line = thread / layout.chunks;
+  worker.copies = worker.line < layout.lines;
+  if (!worker.copies) worker.line = layout.staged;
   worker.sums = shared;
-  worker.apart = shared + layout.columns;
-  worker.totals = worker.apart + layout.columns;
-  worker.buffers =
-      reinterpret_cast<float*>(worker.totals + (layout.totals_are_shared ? layout.tiles * tile * tile : 0));
-  worker.shift = worker.buffers + floats_of_buffers(layout);
+  worker.buffer = reinterpret_cast<float*>(worker.sums + layout.columns);
+  worker.shift = worker.buffer + floats_of_buffers(layout);
   worker.are_bad = reinterpret_cast<int*>(worker.shift + layout.stride);
-  worker.states = reinterpret_cast<unsigned char*>(worker.are_bad + 3);
+  worker.states = reinterpret_cast<unsigned char*>(worker.are_bad + buffers);
   return worker;
 }
 
-// A thread's share of the pixels from `first` on; neighbours have neighbouring values.
-__device__ inline void fetch_pixels(const Worker& worker, const StatisticsWork& work,
-                                    const CovarianceLayout& layout, std::int64_t first, int rows,
-                                    float (&fetched)[ahead]) {
-  const float* from = work.values + first * layout.columns + worker.thread;
-  const int step = layout.fetched * layout.columns;
-#pragma unroll
-  for (int k = 0; k < ahead; ++k)
-    if (worker.fetches() && k * worker.lines + worker.line < rows) fetched[k] = from[k * step];
-}
-
-// Lays what was fetched, shifted; zeros behind the last pixel.
-__device__ inline void stage_pixels(const Worker& worker, const StatisticsWork& work,
-                                    const CovarianceLayout& layout, int rows, const float (&fetched)[ahead],
-                                    float* buffer, int* is_bad_there) {
-  const float shift = worker.shift[worker.channel];
-  bool is_any_bad = work.mask != nullptr;
-#pragma unroll
-  for (int k = 0; k < ahead; ++k) {
-    const int row = k * worker.lines + worker.line;
-    if (!worker.fetches() || row >= layout.staged) continue;
-    buffer[row * layout.stride + worker.channel] = row < rows ? fetched[k] - shift : 0.0F;
-    is_any_bad = is_any_bad || (row < rows && !isfinite(fetched[k]));
+// Begins to copy a thread's share of the pixels from `first` on.
+template <int Chunk>
+__device__ inline void copy_pixels(const Worker& worker, const StatisticsWork& work,
+                                   const CovarianceLayout& layout, std::int64_t first, int rows,
+                                   float* buffer) {
+  const float* from = work.values + (first + worker.line) * layout.columns + worker.channel;
+  float* to = buffer + worker.line * layout.stride + worker.channel;
+  const int step = layout.lines * layout.columns;
+  const int step_there = layout.lines * layout.stride;
+#pragma unroll 4
+  for (int row = worker.line; row < rows; row += layout.lines) {
+    copy_ahead<Chunk>(to, from);
+    from += step;
+    to += step_there;
   }
-  if (is_any_bad) *is_bad_there = 1;
+  end_group_of_copies();
 }
 
-__device__ inline void see(float value, float shift, ChannelSeen& seen, float& sum) {
-  seen.least = fminf(seen.least, value);
-  seen.most = fmaxf(seen.most, value);
-  sum += value - shift;
-  ++seen.rows;
+// Shifts what the thread has copied, and looks at it; zeros behind the last pixel.
+template <int Chunk>
+__device__ inline FreshlySeen<Chunk> prepare_pixels(const Worker& worker, const StatisticsWork& work,
+                                                    const CovarianceLayout& layout, int rows, float* buffer,
+                                                    int* is_bad_there) {
+  FreshlySeen<Chunk> fresh;
+  float shift[Chunk];
+#pragma unroll
+  for (int i = 0; i < Chunk; ++i) shift[i] = worker.shift[worker.channel + i];
+  auto* at = reinterpret_cast<Neighbours<Chunk>*>(buffer + worker.line * layout.stride + worker.channel);
+  const int step = layout.lines * layout.stride / Chunk;
+  int row = worker.line;
+  constexpr int together = 8;  // so that one is not waited for alone
+  for (; row + (together - 1) * layout.lines < rows; row += together * layout.lines, at += together * step) {
+    Neighbours<Chunk> pixels[together];
+#pragma unroll
+    for (int k = 0; k < together; ++k) pixels[k] = at[k * step];
+#pragma unroll
+    for (int k = 0; k < together; ++k) {
+      fresh.see(pixels[k], shift);
+      at[k * step] = pixels[k];
+    }
+  }
+  for (; row < rows; row += layout.lines, at += step) {
+    Neighbours<Chunk> pixel = *at;
+    fresh.see(pixel, shift);
+    *at = pixel;
+  }
+  for (; row < layout.staged; row += layout.lines, at += step) *at = {};
+  float all = 0;
+#pragma unroll
+  for (int i = 0; i < Chunk; ++i) all += fresh.sum[i];
+  if (work.mask != nullptr || !isfinite(all)) *is_bad_there = 1;
+  return fresh;
 }
 
 // Of pixels that all count.
-__device__ inline void see_all(const Worker& worker, int rows, const float (&fetched)[ahead],
-                               ChannelSeen& seen) {
-  const float shift = worker.shift[worker.channel];
-  float sum = 0;
+template <int Chunk>
+__device__ inline void see_all(const FreshlySeen<Chunk>& fresh, ChannelSeen (&seen)[Chunk]) {
 #pragma unroll
-  for (int k = 0; k < ahead; ++k)
-    if (worker.fetches() && k * worker.lines + worker.line < rows) see(fetched[k], shift, seen, sum);
-  seen.sum += static_cast<double>(sum);
+  for (int i = 0; i < Chunk; ++i) {
+    seen[i].least = fminf(seen[i].least, fresh.least[i]);
+    seen[i].most = fmaxf(seen[i].most, fresh.most[i]);
+    seen[i].sum += static_cast<double>(fresh.sum[i]);
+    seen[i].rows += fresh.rows;
+  }
 }
 
-// Of pixels some of which do not count: these become zeros. A pixel is bad that has a value which is not
-// finite.
+// Of pixels some of which may not count: those become zeros. A pixel is bad that has a value which is not
+// finite. What was shifted has lost digits, so the values are read once more.
+template <int Chunk>
 __device__ inline void see_those_that_count(const Worker& worker, const StatisticsWork& work,
                                             const CovarianceLayout& layout, std::int64_t first, int rows,
-                                            const float (&fetched)[ahead], float* buffer, ChannelSeen& seen) {
+                                            float* buffer, ChannelSeen (&seen)[Chunk]) {
   for (int row = worker.thread; row < layout.staged; row += threads)
     worker.states[row] =
         row >= rows || (work.mask != nullptr && work.mask[first + row] == 0.0F) ? is_masked : counts;
   __syncthreads();
-#pragma unroll
-  for (int k = 0; k < ahead; ++k) {
-    const int row = k * worker.lines + worker.line;
-    const bool is_there = worker.fetches() && row < rows && !isfinite(fetched[k]);
-    if (is_there && (work.mask == nullptr || work.mask[first + row] != 0.0F)) worker.states[row] = is_bad;
+  for (int row = worker.line; row < rows; row += layout.lines) {
+    if (work.mask != nullptr && work.mask[first + row] == 0.0F) continue;
+    const float* values = work.values + (first + row) * layout.columns + worker.channel;
+    for (int i = 0; i < Chunk; ++i)
+      if (!isfinite(values[i])) worker.states[row] = is_bad;
   }
   __syncthreads();
-  const float shift = worker.shift[worker.channel];
-  float sum = 0;
+  float sums[Chunk] = {};
+  for (int row = worker.line; row < rows; row += layout.lines) {
+    const State state = static_cast<State>(worker.states[row]);
+    const float* values = work.values + (first + row) * layout.columns + worker.channel;
 #pragma unroll
-  for (int k = 0; k < ahead; ++k) {
-    const int row = k * worker.lines + worker.line;
-    if (!worker.fetches() || row >= rows) continue;
-    if (worker.states[row] == counts)
-      see(fetched[k], shift, seen, sum);
-    else
-      buffer[row * layout.stride + worker.channel] = 0;
-    seen.is_bad_there = seen.is_bad_there || worker.states[row] == is_bad;
+    for (int i = 0; i < Chunk; ++i) {
+      if (state == counts) {
+        seen[i].least = fminf(seen[i].least, values[i]);
+        seen[i].most = fmaxf(seen[i].most, values[i]);
+        sums[i] += values[i] - worker.shift[worker.channel + i];
+        ++seen[i].rows;
+      } else {
+        buffer[row * layout.stride + worker.channel + i] = 0;
+      }
+      seen[i].is_bad_there = seen[i].is_bad_there || state == is_bad;
+    }
   }
-  seen.sum += static_cast<double>(sum);
+#pragma unroll
+  for (int i = 0; i < Chunk; ++i) seen[i].sum += static_cast<double>(sums[i]);
   __syncthreads();
 }
 
-__device__ inline void add_products(const CovarianceLayout& layout, const float* pixels, int slot, int left,
-                                    int right, float (&sums)[tile][tile]) {
-  for (int row = slot; row < layout.staged; row += layout.slots) {
-    const float2* a = reinterpret_cast<const float2*>(pixels + row * layout.stride + left * tile);
-    const float2* b = reinterpret_cast<const float2*>(pixels + row * layout.stride + right * tile);
-    float2 of_left[tile / 2], of_right[tile / 2];
+// Ten channels of a pixel on either side.
+struct Factors {
+  float2 left[tile / 2], right[tile / 2];
+
+  __device__ Factors(const float* of_left, const float* of_right) {
 #pragma unroll
     for (int i = 0; i < tile / 2; ++i) {
-      of_left[i] = a[i];
-      of_right[i] = b[i];
+      left[i] = reinterpret_cast<const float2*>(of_left)[i];
+      right[i] = reinterpret_cast<const float2*>(of_right)[i];
     }
-#pragma unroll
-    for (int i = 0; i < tile; ++i)
-#pragma unroll
-      for (int j = 0; j < tile; ++j)
-        sums[i][j] += (i % 2 == 0 ? of_left[i / 2].x : of_left[i / 2].y) *
-                      (j % 2 == 0 ? of_right[j / 2].x : of_right[j / 2].y);
   }
+};
+
+__device__ inline void add_products(const Factors& factors, float (&sums)[tile][tile]) {
+#pragma unroll
+  for (int i = 0; i < tile; ++i)
+#pragma unroll
+    for (int j = 0; j < tile; ++j)
+      sums[i][j] += (i % 2 == 0 ? factors.left[i / 2].x : factors.left[i / 2].y) *
+                    (j % 2 == 0 ? factors.right[j / 2].x : factors.right[j / 2].y);
+}
+
+// Over a thread's share of the staged pixels; the next is fetched while one is multiplied.
+__device__ inline void multiply_pixels(const Worker& worker, const CovarianceLayout& layout,
+                                       const float* buffer, float (&sums)[tile][tile]) {
+  const float* left = buffer + worker.slot * layout.stride + worker.left * tile;
+  const float* right = buffer + worker.slot * layout.stride + worker.right * tile;
+  const int step = layout.slots * layout.stride;
+  Factors factors(left, right);
+#pragma unroll 2
+  for (int i = layout.staged / layout.slots - 1; i > 0; --i) {
+    left += step;
+    right += step;
+    const Factors next(left, right);
+    add_products(factors, sums);
+    factors = next;
+  }
+  add_products(factors, sums);
 }
 
 // The first value of a channel that could count, where those that were looked at could not.
-__device__ inline float any_value(const StatisticsWork& work, std::int64_t first, int rows, int channel) {
-  for (int row = 0; row < rows; ++row) {
+__device__ inline float any_value(const StatisticsWork& work, std::int64_t first, std::int64_t rows,
+                                  int channel) {
+  for (std::int64_t row = 0; row < rows; ++row) {
     const float value = work.values[(first + row) * work.columns + channel];
     if (isfinite(value) && (work.mask == nullptr || work.mask[first + row] != 0.0F)) return value;
   }
@@ -166,21 +245,21 @@ __device__ inline float any_value(const StatisticsWork& work, std::int64_t first
 
 // About the mean of each channel: that of some pixels, from everywhere among them.
 __device__ inline void choose_shift(const Worker& worker, const StatisticsWork& work,
-                                    const CovarianceLayout& layout, std::int64_t first, int rows) {
+                                    const CovarianceLayout& layout, std::int64_t first, std::int64_t rows) {
   const int room = floats_of_buffers(layout) / layout.columns;
   int count = room < pixels_for_shift ? room : pixels_for_shift;
-  count = rows < count ? rows : count;
+  count = rows < count ? static_cast<int>(rows) : count;
   for (int i = worker.thread; i < count * layout.columns; i += threads) {
     const int number = i / layout.columns;
-    const std::int64_t pixel = first + static_cast<std::int64_t>(number) * rows / count;
+    const std::int64_t pixel = first + number * rows / count;
     const bool is_left_out = work.mask != nullptr && work.mask[pixel] == 0.0F;
-    worker.buffers[i] = is_left_out ? NAN : work.values[pixel * layout.columns + i - number * layout.columns];
+    worker.buffer[i] = is_left_out ? NAN : work.values[pixel * layout.columns + i - number * layout.columns];
   }
   __syncthreads();
   for (int channel = worker.thread; channel < layout.columns; channel += threads) {
     float sum = 0, seen = 0, origin = 0;
     for (int i = 0; i < count; ++i) {
-      const float value = worker.buffers[i * layout.columns + channel];
+      const float value = worker.buffer[i * layout.columns + channel];
       if (!isfinite(value)) continue;
       if (seen == 0) origin = value;
       sum += value - origin;
@@ -192,170 +271,139 @@ __device__ inline void choose_shift(const Worker& worker, const StatisticsWork& 
   __syncthreads();
 }
 
-// What a piece adds to the products that its stretch has so far.
-struct Added {
-  const double* sums;   // [columns] of its shifted values
-  const double* apart;  // [columns] its means are from those of the pixels before
-  double rows;          // that count
-  double rows_before;
-};
-
-// The products of all threads, a row of each tile at a time through shared memory, added up in the order of
-// the slots.
-__device__ inline void add_to_totals(const Worker& worker, const CovarianceLayout& layout,
-                                     const float (&products)[tile][tile], const Added& added,
-                                     double* of_part) {
-  float* const room = worker.buffers;
-  const double shared = added.rows * added.rows_before / (added.rows + added.rows_before);
-  for (int i = 0; i < tile; ++i) {
-    __syncthreads();
+// Adds a thread's products to its own of the pixels before, in global memory, and begins with zeros again:
+// fp32 sums of many more would lose digits.
+__device__ inline void put_aside(int thread, bool is_first, float (&products)[tile][tile], float* aside) {
 #pragma unroll
-    for (int k = 0; k < tile; ++k)
-      if (k == i)
+  for (int i = 0; i < tile; ++i)
 #pragma unroll
-        for (int j = 0; j < tile; ++j) room[j * threads + worker.thread] = products[k][j];
-    __syncthreads();
-    for (int each = worker.thread; each < layout.tiles * tile; each += threads) {
-      const int number = each / tile;
-      const int j = each - number * tile;
-      int left = 0, right = number;
-      while (right >= layout.groups - left) right -= layout.groups - left++;
-      const int row = left * tile + i;
-      const int column = (left + right) * tile + j;
-      if (column < row || column >= layout.columns) continue;
-      double* const to = layout.totals_are_shared ? worker.totals + (number * tile + i) * tile + j
-                                                  : of_part + row * layout.columns + column;
-      double sum = 0;
-      for (int slot = 0; slot < layout.slots; ++slot)
-        sum += static_cast<double>(room[j * threads + slot * layout.tiles + number]);
-      sum +=
-          added.apart[row] * added.apart[column] * shared - added.sums[row] * added.sums[column] / added.rows;
-      *to = added.rows_before > 0 ? *to + sum : sum;
+    for (int j = 0; j < tile; ++j) {
+      float* const own = aside + (i * tile + j) * threads + thread;
+      *own = is_first ? products[i][j] : *own + products[i][j];
+      products[i][j] = 0;
     }
-  }
 }
 
-// The totals go to the part's products, both halves of them.
-__device__ inline void write_products(const Worker& worker, const CovarianceLayout& layout, double* of_part) {
-  for (int each = worker.thread; each < layout.tiles * tile * tile; each += threads) {
-    const int number = each / (tile * tile);
-    int left = 0, right = number;
-    while (right >= layout.groups - left) right -= layout.groups - left++;
-    const int row = left * tile + each / tile % tile;
-    const int column = (left + right) * tile + each % tile;
-    if (column < row || column >= layout.columns) continue;
-    const double total =
-        layout.totals_are_shared ? worker.totals[each] : of_part[row * layout.columns + column];
-    of_part[row * layout.columns + column] = total;
-    of_part[column * layout.columns + row] = total;
-  }
+// The products of all threads together become those of the part, both halves of them.
+__device__ inline void write_products(const Worker& worker, const CovarianceLayout& layout,
+                                      const float (&products)[tile][tile], double rows, double* part) {
+  const int columns = layout.columns;
+  add_up_tiles<threads>(worker.thread, layout.tiles, layout.slots, products, worker.buffer,
+                        [&](int number, int i, int j, double sum) {
+                          int left = 0, right = number;
+                          while (right >= layout.groups - left) right -= layout.groups - left++;
+                          const int row = left * tile + i;
+                          const int column = (left + right) * tile + j;
+                          if (column < row || column >= columns) return;
+                          sum -= worker.sums[row] * worker.sums[column] / rows;
+                          part[(5 + row) * columns + column] = sum;
+                          part[(5 + column) * columns + row] = sum;
+                          if (row == column) part[4 * columns + row] = sum;
+                        });
 }
 
-// Products and what is seen of the channels, of the pixels of one piece. Two buffers take turns, with one
-// wait for each; the three marks of bad ones do as well, so that one may be cleared while another is read.
-__device__ inline void go_through_piece(const StatisticsWork& work, const CovarianceLayout& layout,
-                                        const Worker& worker, std::int64_t first, int rows,
-                                        float (&products)[tile][tile], ChannelSeen& seen) {
-  const auto rows_from = [&](int done) { return rows - done < layout.staged ? rows - done : layout.staged; };
-  const int size = layout.staged * layout.stride;
-  float fetched[ahead];
-  fetch_pixels(worker, work, layout, first, rows_from(0), fetched);
-  stage_pixels(worker, work, layout, rows_from(0), fetched, worker.buffers, worker.are_bad);
+// Products and what is seen of the channels, of a stretch. A thread prepares what it has copied itself, so
+// one wait for the others is enough for each buffer. The marks of bad pixels take turns as the buffers do, so
+// that one may be cleared while another is read.
+template <int Chunk>
+__device__ inline void go_through(const StatisticsWork& work, const CovarianceLayout& layout,
+                                  const Worker& worker, std::int64_t first, std::int64_t rows,
+                                  float (&products)[tile][tile], ChannelSeen (&seen)[Chunk], float* aside) {
+  const int staged = layout.staged;
+  const int size = staged * layout.stride;
+  const auto rows_from = [&](std::int64_t done) {
+    return static_cast<int>(rows - done < staged ? (rows > done ? rows - done : 0) : staged);
+  };
+  copy_pixels<Chunk>(worker, work, layout, first, rows_from(0), worker.buffer);
+  copy_pixels<Chunk>(worker, work, layout, first + staged, rows_from(staged), worker.buffer + size);
+  wait_for_copies<1>();
+  FreshlySeen<Chunk> fresh =
+      prepare_pixels<Chunk>(worker, work, layout, rows_from(0), worker.buffer, worker.are_bad);
   __syncthreads();
-  int turn = 0, mark = 0;
-  for (int done = 0; done < rows; done += layout.staged) {
-    float* const buffer = worker.buffers + turn * size;
-    if (worker.are_bad[mark] == 0)
-      see_all(worker, rows_from(done), fetched, seen);
+  const int each_time = staged / layout.slots;
+  int turn = 0, added = 0;
+  bool is_any_aside = false;
+  for (std::int64_t done = 0; done < rows; done += staged) {
+    const int next = turn == buffers - 1 ? 0 : turn + 1;
+    const int last = next == buffers - 1 ? 0 : next + 1;
+    float* const buffer = worker.buffer + turn * size;
+    if (worker.are_bad[turn] == 0)
+      see_all(fresh, seen);
     else
-      see_those_that_count(worker, work, layout, first + done, rows_from(done), fetched, buffer, seen);
-    const int next = done + layout.staged;
-    const int next_mark = mark == 2 ? 0 : mark + 1;
-    if (next < rows) fetch_pixels(worker, work, layout, first + next, rows_from(next), fetched);
-    if (worker.thread == 0) worker.are_bad[next_mark == 2 ? 0 : next_mark + 1] = 0;
-    if (worker.slot < layout.slots)
-      add_products(layout, buffer, worker.slot, worker.left, worker.right, products);
-    turn = 1 - turn;
-    if (next < rows)
-      stage_pixels(worker, work, layout, rows_from(next), fetched, worker.buffers + turn * size,
-                   worker.are_bad + next_mark);
-    mark = next_mark;
+      see_those_that_count<Chunk>(worker, work, layout, first + done, rows_from(done), buffer, seen);
+    copy_pixels<Chunk>(worker, work, layout, first + done + 2 * staged, rows_from(done + 2 * staged),
+                       worker.buffer + last * size);
+    if (worker.thread == 0) worker.are_bad[last] = 0;
+    if (added + each_time > most_pixels_added) {
+      put_aside(worker.thread, !is_any_aside, products, aside);
+      is_any_aside = true;
+      added = 0;
+    }
+    added += each_time;
+    if (worker.slot < layout.slots) multiply_pixels(worker, layout, buffer, products);
+    wait_for_copies<1>();
+    fresh = prepare_pixels<Chunk>(worker, work, layout, rows_from(done + staged), worker.buffer + next * size,
+                                  worker.are_bad + next);
+    turn = next;
     __syncthreads();
   }
+  if (!is_any_aside) return;
+#pragma unroll
+  for (int i = 0; i < tile; ++i)
+#pragma unroll
+    for (int j = 0; j < tile; ++j) products[i][j] += aside[(i * tile + j) * threads + worker.thread];
 }
 
-// What the threads of a channel have seen, in their order, goes to the first of them and from there to the
-// part; answers the pixels that count.
-__device__ inline double merge_seen(const CovarianceLayout& layout, const Worker& worker, ChannelSeen& seen,
-                                    bool refuses_bad, double rows_before, double* part) {
+// What the threads of a channel have seen, in their order, goes to the part; answers the pixels that count.
+template <int Chunk>
+__device__ inline double merge_seen(const CovarianceLayout& layout, const Worker& worker,
+                                    const ChannelSeen (&seen)[Chunk], bool refuses_bad, double* part) {
   const int columns = layout.columns;
-  auto* const seens = reinterpret_cast<ChannelSeen*>(worker.buffers);
-  if (worker.line < worker.lines) seens[worker.thread] = seen;
+  auto* const seens = reinterpret_cast<ChannelSeen*>(worker.buffer);
+  for (int i = 0; i < Chunk; ++i)
+    if (worker.copies) seens[worker.line * columns + worker.channel + i] = seen[i];
   __syncthreads();
   double rows = 0;
-  for (int i = 0; i < worker.lines; ++i) rows += seens[i * columns].rows;
-  if (worker.line == 0) {
-    for (int i = 1; i < worker.lines; ++i) {
-      const ChannelSeen& other = seens[i * columns + worker.channel];
-      seen.least = fminf(seen.least, other.least);
-      seen.most = fmaxf(seen.most, other.most);
-      seen.sum += other.sum;
-      seen.is_bad_there = seen.is_bad_there || other.is_bad_there;
+  for (int line = 0; line < layout.lines; ++line) rows += seens[line * columns].rows;
+  for (int channel = worker.thread; channel < columns; channel += threads) {
+    ChannelSeen all = seens[channel];
+    for (int line = 1; line < layout.lines; ++line) {
+      const ChannelSeen& other = seens[line * columns + channel];
+      all.least = fminf(all.least, other.least);
+      all.most = fmaxf(all.most, other.most);
+      all.sum += other.sum;
+      all.is_bad_there = all.is_bad_there || other.is_bad_there;
     }
-    double* own = part + worker.channel;
-    const double mean = static_cast<double>(worker.shift[worker.channel]) + (rows > 0 ? seen.sum / rows : 0);
-    const double apart = rows > 0 ? mean - own[3 * columns] : 0;
-    worker.sums[worker.channel] = seen.sum;
-    worker.apart[worker.channel] = apart;
-    own[0] = rows_before + rows;
-    own[columns] = fmin(own[columns], static_cast<double>(seen.least));
-    own[2 * columns] = fmax(own[2 * columns], static_cast<double>(seen.most));
-    if (rows > 0) own[3 * columns] += apart * (rows / (rows_before + rows));
-    if (refuses_bad && seen.is_bad_there) own[3 * columns] = static_cast<double>(NAN);
+    worker.sums[channel] = all.sum;
+    double* own = part + channel;
+    own[0] = rows;
+    own[columns] = static_cast<double>(all.least);
+    own[2 * columns] = static_cast<double>(all.most);
+    own[3 * columns] = rows > 0 ? static_cast<double>(worker.shift[channel]) + all.sum / rows : 0;
+    if (refuses_bad && all.is_bad_there) own[3 * columns] = static_cast<double>(NAN);
   }
   __syncthreads();
   return rows;
 }
 
-// One block's stretch, piece by piece; `shared` has shared_bytes_of().
+// One block's stretch; `shared` has shared_bytes_of(), `aside` room for the products of its threads.
+template <int Chunk>
 __device__ inline void covariance_of_stretch(int block, int thread, const StatisticsWork& work,
-                                             bool refuses_bad, std::int64_t stretch, std::int64_t size,
-                                             double* parts, double* shared) {
-  const CovarianceLayout layout = layout_for(work.columns);
-  const int columns = layout.columns;
-  const Worker worker = worker_of(thread, layout, shared);
-  double* const part = parts + block * size;
+                                             const CovarianceLayout& layout, bool refuses_bad,
+                                             std::int64_t stretch, double* part, float* aside,
+                                             double* shared) {
+  const Worker worker = worker_of(thread, layout, Chunk, shared);
   const std::int64_t first = block * stretch;
   const std::int64_t rows = work.rows - first < stretch ? work.rows - first : stretch;
-  const int piece = piece_of(layout, rows);
-  for (std::int64_t i = thread; i < size; i += threads)
-    part[i] =
-        i < columns || i >= 3 * columns ? 0.0 : static_cast<double>(i < 2 * columns ? INFINITY : -INFINITY);
-  if (layout.totals_are_shared)
-    for (int i = thread; i < layout.tiles * tile * tile; i += threads) worker.totals[i] = 0;
-  double counted = 0;
-  for (std::int64_t done = 0; done < rows; done += piece) {
-    const int now = static_cast<int>(rows - done < piece ? rows - done : piece);
-    __syncthreads();
-    if (counted == 0)
-      choose_shift(worker, work, layout, first + done, now);
-    else if (thread < columns && isfinite(part[3 * columns + thread]))
-      worker.shift[thread] = static_cast<float>(part[3 * columns + thread]);
-    for (int i = thread; i < floats_of_buffers(layout); i += threads) worker.buffers[i] = 0;
-    if (thread < 3) worker.are_bad[thread] = 0;
-    __syncthreads();
-    float products[tile][tile] = {};
-    ChannelSeen seen;
-    go_through_piece(work, layout, worker, first + done, now, products, seen);
-    const double more = merge_seen(layout, worker, seen, refuses_bad, counted, part);
-    if (more > 0)
-      add_to_totals(worker, layout, products, {worker.sums, worker.apart, more, counted}, part + 5 * columns);
-    counted += more;
-  }
+  choose_shift(worker, work, layout, first, rows);
+  for (int i = thread; i < floats_of_buffers(layout); i += threads) worker.buffer[i] = 0;
+  if (thread < buffers) worker.are_bad[thread] = 0;
   __syncthreads();
-  write_products(worker, layout, part + 5 * columns);
-  __syncthreads();
-  for (int i = thread; i < columns; i += threads) part[4 * columns + i] = part[(5 + i) * columns + i];
+  float products[tile][tile] = {};
+  ChannelSeen seen[Chunk];
+  go_through<Chunk>(work, layout, worker, first, rows, products, seen, aside);
+  const double counted = merge_seen<Chunk>(layout, worker, seen, refuses_bad, part);
+  write_products(worker, layout, products, counted > 0 ? counted : 1, part);
 }
 
 // As Statistics::merge, `together` parts at a time and in order; a thread has one product, and those of the
@@ -367,20 +415,20 @@ __device__ inline void merge_pair(int pair, int group, const double* parts, int 
   const int first = group * together;
   const int last = first + together < count ? first + together : count;
   double rows = 0, mean_i = 0, mean_j = 0, product = 0, least = INFINITY, most = -INFINITY;
+#pragma unroll 4
   for (int at = first; at < last; ++at) {
     const double* part = parts + at * size;
-    const double more = part[0];
-    if (isnan(part[3 * columns + i])) mean_i = part[3 * columns + i];
-    if (more == 0) continue;
-    const double total = rows + more;
-    const double apart_i = part[3 * columns + i] - mean_i;
+    const double more = part[0], mean_there = part[3 * columns + i];
+    const double apart_i = mean_there - mean_i;
     const double apart_j = part[3 * columns + j] - mean_j;
-    product += part[5 * columns + pair] + apart_i * apart_j * (rows * more / total);
-    mean_i += apart_i * (more / total);
-    mean_j += apart_j * (more / total);
+    const double product_there = part[5 * columns + pair];
     least = fmin(least, part[columns + i]);
     most = fmax(most, part[2 * columns + i]);
-    rows = total;
+    const double share = more > 0 ? more / (rows + more) : 0;
+    product += more > 0 ? product_there + apart_i * apart_j * (rows * share) : 0;
+    mean_i = isnan(mean_there) ? mean_there : mean_i + apart_i * share;
+    mean_j += apart_j * share;
+    rows += more;
   }
   double* to = merged + group * size;
   to[5 * columns + pair] = product;

@@ -5,6 +5,7 @@
 
 #include "kernels/quadratic_layout.h"
 #include "kernels/quadratic_work.h"
+#include "kernels/tile_sums.cuh"
 
 // A block has some pixels of one cube: it projects them, scores them, and multiplies them with the changes of
 // what they were projected to; a thread has a tile of 10 × 10 numbers of that gradient, in registers.
@@ -92,30 +93,16 @@ __device__ inline void add_gradients(const QuadraticLayout& layout, const float*
   }
 }
 
-// The gradients of all threads, a row of each tile at a time through shared memory, added up in the order of
-// the slots.
+// Those of all threads together.
 __device__ inline void write_gradients(int thread, const QuadraticLayout& layout,
                                        const float (&gradients)[tile][tile], float* room, double* part) {
-  for (int i = 0; i < tile; ++i) {
-    __syncthreads();
-#pragma unroll
-    for (int k = 0; k < tile; ++k)
-      if (k == i)
-#pragma unroll
-        for (int j = 0; j < tile; ++j) room[j * threads + thread] = gradients[k][j];
-    __syncthreads();
-    for (int each = thread; each < layout.tiles * tile; each += threads) {
-      const int number = each / tile;
-      const int j = each - number * tile;
-      const int column = number / layout.output_groups * tile + i;
-      const int output = number % layout.output_groups * tile + j;
-      if (column >= layout.columns || output >= layout.outputs) continue;
-      double sum = 0;
-      for (int slot = 0; slot < layout.slots; ++slot)
-        sum += static_cast<double>(room[j * threads + slot * layout.tiles + number]);
-      part[column * layout.outputs + output] = sum;
-    }
-  }
+  add_up_tiles<threads>(thread, layout.tiles, layout.slots, gradients, room,
+                        [&](int number, int i, int j, double sum) {
+                          const int column = number / layout.output_groups * tile + i;
+                          const int output = number % layout.output_groups * tile + j;
+                          if (column < layout.columns && output < layout.outputs)
+                            part[column * layout.outputs + output] = sum;
+                        });
 }
 
 __device__ inline void write_sums(int thread, const QuadraticScores& work, const Sums& sums, double* room,

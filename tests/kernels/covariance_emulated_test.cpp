@@ -27,21 +27,26 @@ kernels::Statistics emulated_covariance(const kernels::StatisticsWork& work, boo
   const std::int64_t stretch = stretch_to_use > 0 ? stretch_to_use : kernels::covariance_stretch_cuda(work);
   const int count = static_cast<int>((work.rows + stretch - 1) / stretch);
   const auto columns = static_cast<int>(work.columns);
-  std::vector<double> parts(static_cast<std::size_t>(kernels::covariance_parts_cuda(work) * size), NAN);
+  constexpr int together = kernels::covariance_merged_together;
+  const int groups = (count + together - 1) / together;
+  std::vector<double> parts(static_cast<std::size_t>((count + groups) * size), NAN);
+  std::vector<float> aside(gpu::floats_aside);
   std::vector<double> found(static_cast<std::size_t>(size), NAN);
-  const auto bytes = static_cast<std::size_t>(gpu::shared_bytes_of(gpu::layout_for(work.columns)));
+  const int chunk = gpu::chunk_of(work);
+  const gpu::CovarianceLayout layout = gpu::layout_for(work.columns, chunk, gpu::least_shared_bytes);
+  const auto bytes = static_cast<std::size_t>(gpu::shared_bytes_of(layout));
+  const auto of_stretch = chunk == 2 ? gpu::covariance_of_stretch<2> : gpu::covariance_of_stretch<1>;
   for (int block = 0; block < count; ++block) {
     emulated::Cluster cluster(1, gpu::threads, bytes + 8);
     cluster.run([&] {
-      gpu::covariance_of_stretch(block, cluster.thread(), work, refuses_bad, stretch, size, parts.data(),
-                                 reinterpret_cast<double*>(cluster.memory(0)));
+      of_stretch(block, cluster.thread(), work, layout, refuses_bad, stretch, parts.data() + block * size,
+                 aside.data(), reinterpret_cast<double*>(cluster.memory(0)));
     });
   }
-  const int groups = (count + 31) / 32;
   double* const between = parts.data() + count * size;
   for (int pair = 0; pair < columns * columns; ++pair)
     for (int group = 0; group < groups; ++group)
-      gpu::merge_pair(pair, group, parts.data(), count, 32, columns, size, between);
+      gpu::merge_pair(pair, group, parts.data(), count, together, columns, size, between);
   for (int pair = 0; pair < columns * columns; ++pair)
     gpu::merge_pair(pair, 0, between, groups, groups, columns, size, found.data());
   return kernels::stretch_from<kernels::Statistics>(work, found.data());
