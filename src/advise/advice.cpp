@@ -48,7 +48,9 @@ const std::vector<Work>* works_of(const Measurements& found) {
 
 std::optional<RuleOfThumb> rule_for(const Advice& advice) {
   const std::vector<Work>* works = works_of(advice.found);
-  if (works == nullptr || advice.is_solved || !advice.found.only_on_cpu.empty()) return std::nullopt;
+  const bool has_gpu = advice.found.devices.size() > 1;
+  if (works == nullptr || advice.is_solved || (!has_gpu && !advice.found.not_estimated.empty()))
+    return std::nullopt;
   RuleOfThumb rule;
   for (const Work& work : *works) {
     if (work.is_solved || work.rows <= rule.rows) continue;
@@ -56,7 +58,7 @@ std::optional<RuleOfThumb> rule_for(const Advice& advice) {
     rule.batch_size = work.batch_size;
   }
   rule.says_gpu = rule.rows >= rule_rows && rule.batch_size >= rule_batch;
-  if (advice.found.devices.size() > 1) {
+  if (has_gpu) {
     rule.disagrees = rule.says_gpu != is_gpu(advice.best.device);
   } else {
     const bool any_pays =
@@ -91,7 +93,7 @@ Advice advice_from(Measurements found, const WrittenChoice& written) {
   advice.precisions = other_precisions(advice.found, advice.best);
   const std::vector<Work>* works = works_of(advice.found);
   if (advice.found.devices.size() < 2 && works != nullptr && !advice.is_solved &&
-      advice.found.only_on_cpu.empty()) {
+      advice.found.not_estimated.empty()) {
     advice.gpus = estimate_gpus(*works, advice.best.seconds_without_limit(), advice.best.all_steps_seconds);
     advice.needed = needed_gpu(*works, advice.best.all_steps_seconds);
   }

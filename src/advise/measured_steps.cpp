@@ -72,7 +72,7 @@ void tell_gpu_kernels(const EngineRequest& request, Work& work) {
   constexpr int with_clusters = 90;      // and copies in bulk
   const Precision precision = request.precision;
   const bool takes_fp16 = precision == Precision::automatic || precision == Precision::fp16;
-  if (family_of(request.network).only_on_cpu) return;
+  if (!family_of(request.network).is_estimated_on_gpu) return;
   if (fused::sequence::has_kernels_for(request.network)) {
     work.kernels_from = with_clusters;
     work.needs_libtorch = true;

@@ -92,7 +92,7 @@ class Measuring {
       if (!trains(card)) continue;
       cards_.push_back(&card);
       const std::optional<ModelSpec> spec = spec_to_train(question.document, card);
-      if (spec && family_of(*spec).only_on_cpu) found_.only_on_cpu = spec->family;
+      if (spec && !family_of(*spec).is_estimated_on_gpu) found_.not_estimated = spec->family;
     }
     if (cards_.empty())
       refuse("{}: nothing is trained in this document, so there is nothing to advise on",
@@ -131,14 +131,8 @@ class Measuring {
     found_.cores = cpu_cores();
   }
 
-  // GPUs of one kind take the same time. None is looked for where none can be used: CUDA takes a while.
+  // GPUs of one kind take the same time.
   void list_what_is_here() {
-    if (!found_.only_on_cpu.empty()) {
-      DeviceInfo cpu;
-      cpu.model = cpu_model();
-      found_.devices = {cpu};
-      return;
-    }
     std::map<std::string, std::string> by_model;
     for (DeviceInfo& each : list_devices().devices) {
       const auto [first, is_new] = by_model.emplace(each.model, each.device.name());

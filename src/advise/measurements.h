@@ -55,7 +55,7 @@ struct Measurements {
   std::vector<DeviceInfo> devices;
   // GPUs that were not looked at, because one of their kind was: its name by theirs.
   std::map<std::string, std::string> twins;
-  std::string only_on_cpu;  // a family of the document that no engine trains on a GPU; "": there is none
+  std::string not_estimated;  // a family of which nothing tells what a GPU would take; "": there is none
   std::vector<MeasuredSteps> steps;  // of each device that was looked at
   std::vector<TriedRun> runs;
   std::vector<std::string> left_out;  // what was not measured and why, for people

@@ -94,8 +94,9 @@ Array cube_at(const DatasetArray& cubes, std::int64_t row) {
   Shape shape = cubes.row_shape();
   const std::int64_t of_line = shape[1] * shape[2];
   shape.insert(shape.begin(), 1);
-  return cubes.array.seen_as(cubes.starts.as<std::int64_t>()[static_cast<std::size_t>(row)] * of_line,
-                             std::move(shape));
+  const Array starts = cubes.starts.to_host();
+  const std::int64_t first = starts.as<std::int64_t>()[static_cast<std::size_t>(row)];
+  return cubes.array.seen_as(first * of_line, std::move(shape)).to_host();
 }
 
 }  // namespace stoker

@@ -69,7 +69,7 @@ Minimum newton(const LogisticObjective& objective, const LogisticConfig& config,
 
 // The quasi-Newton direction from the last steps and how they changed the gradient (Nocedal & Wright,
 // algorithm 7.4).
-class Memory {
+class LastSteps {
  public:
   Vector direction(const Vector& gradient) const {
     Vector q = gradient;
@@ -139,7 +139,7 @@ Minimum quasi_newton(const LogisticObjective& objective, const LogisticConfig& c
                      const StopSignal& stop) {
   Minimum minimum{Vector::Zero(objective.size())};
   const double small = config.tolerance * objective.total_weight();
-  Memory memory;
+  LastSteps memory;
   Vector gradient;
   double value = objective.value_and_gradient(minimum.theta, gradient);
   for (; minimum.iterations < config.max_iterations; ++minimum.iterations) {

@@ -1,10 +1,13 @@
 #include "model/node_graph_family.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "base/trace.h"
+#include "data/cube_rows.h"
+#include "kernels/place.h"
 #include "model/nodes/node_network.h"
 
 namespace stoker {
@@ -99,6 +102,32 @@ std::vector<Phase> phases_of_nodes(const Network&) {
   return {GradientPhase{}};
 }
 
+// On the GPU whose memory the cubes lie in, those that are neighbours there together; none where they lie
+// elsewhere. Bad pixels are for a pass over the cubes to tell of, which knows which they are of.
+std::optional<kernels::Statistics> statistics_on_gpu(const NodeNetwork& network, const Dataset& training) {
+  const DatasetArray& cubes = *training.find(cubes_in_dataset);
+  if (cubes.array.memory() != Memory::device) return std::nullopt;
+  const Shape shape = cubes.row_shape();
+  const Array starts = cubes.starts.to_host();
+  const auto lines = starts.as<std::int64_t>();
+  kernels::Statistics all;
+  for (std::size_t row = 0; row < lines.size();) {
+    std::size_t end = row + 1;
+    while (end < lines.size() && lines[end] == lines[end - 1] + shape[0]) ++end;
+    const kernels::StatisticsWork work{
+        static_cast<const float*>(cubes.array.data()) + lines[row] * shape[1] * shape[2], nullptr,
+        static_cast<std::int64_t>(end - row) * shape[0] * shape[1], shape[2], true};
+    try {
+      all.merge(kernels::covariance(work, network.bad_pixels, {cubes.array.device(), nullptr}));
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::wrong_request) throw;
+      return std::nullopt;
+    }
+    row = end;
+  }
+  return all;
+}
+
 // The statistics: what every node begins with.
 void learn_nodes(const Network& network, const Dataset& training, std::uint64_t seed,
                  NamedArrays& parameters) {
@@ -108,6 +137,7 @@ void learn_nodes(const Network& network, const Dataset& training, std::uint64_t 
   nodes::LearningOptions options;
   options.bad_pixels = own.bad_pixels;
   options.seed = seed;
+  options.of_all_pixels = [&] { return statistics_on_gpu(own, training); };
   const nodes::Learned learned = nodes::learn_states(
       own.graph,
       [&](const std::function<void(const nodes::Values&)>& take) {
@@ -144,7 +174,8 @@ Family node_graph() {
           .learn_buffers = learn_nodes,
           .multiply_adds = multiply_adds_of_nodes,
           .outputs_behind = count_losses,
-          .only_on_cpu = true};
+          .learns_where_rows_lie = true,
+          .is_estimated_on_gpu = false};
 }
 
 }  // namespace stoker

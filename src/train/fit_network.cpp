@@ -16,9 +16,12 @@
 #include "predict/predictions.h"
 #include "train/calibrate_deviations.h"
 #include "train/choose_decision.h"
+#include "train/engines.h"
 #include "train/groups.h"
 #include "train/last_checkpoints.h"
 #include "train/metric_stopping.h"
+#include "train/phases.h"
+#include "train/place_data.h"
 #include "train/recorded_figures.h"
 #include "train/train_network.h"
 #include "train/validation.h"
@@ -302,12 +305,23 @@ void keep_validation_errors(const Table& table, const Dataset& validation, std::
   model.held_back = {std::move(rows), model.preparation.real_targets(held_back), std::move(predicted)};
 }
 
-Device device_of_family(const Family& family, const std::string& wanted, const Notes& notes) {
-  if (!family.only_on_cpu || wanted == "cpu") return choose_device(wanted, notes);
-  if (wanted != "auto")
-    refuse("{} is trained on a CPU alone so far, and device is {}; set it to cpu or auto", family.name,
-           wanted);
-  return Device::cpu();
+// Where a family learns from rows in a GPU's memory, they are brought there first. A graph of nodes that the
+// GPU's engine does not train is trained on the CPU, unless the GPU was asked for.
+EngineRequest request_for_device(const FitRequest& request, const PreparedData& data, Device device,
+                                 const Notes& notes) {
+  if (!device.is_cuda() || !family_of(request.spec).learns_where_rows_lie)
+    return engine_request(request.spec, data, device, request.config);
+  PreparedData there = data;
+  bring_to_gpu(request.config.placement, device, there.training, there.validation);
+  EngineRequest wanted = engine_request(request.spec, there, device, request.config);
+  const std::string refusal = engines().front().refusal(most_demanding_phase(wanted));
+  if (refusal.empty() || request.config.device != "auto") return wanted;
+  notes(Severity::info,
+        fmt::format("it is trained on the CPU, although {} is there: {}", device.name(), refusal));
+  wanted.device = Device::cpu();
+  wanted.training = data.training;
+  wanted.validation = data.validation;
+  return wanted;
 }
 
 }  // namespace
@@ -322,15 +336,15 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
                       const StopSignal& stop) {
   const TrainingSettings& training = request.spec.training;
   refuse_contradictions_of_one(training);
-  const Device automatic = device_of_family(family_of(request.spec), request.config.device, notes);
+  const Device automatic = choose_device(request.config.device, notes);
   std::vector<std::int64_t> held_back;
   PreparedData data = prepare_with_validation(request, training, held_back, notes);
   const Device device = device_for(request, data, automatic, notes);
   const DecisionConfig& decision = request.config.decision;
   refuse_decision_of_task(decision, choice_of(data.preparation.task()), data.preparation.target_column());
-  EngineRequest wanted = engine_request(request.spec, data, device, request.config);
+  EngineRequest wanted = request_for_device(request, data, device, notes);
   tell_of_batches(training, wanted, notes);
-  if (wanted.precision == Precision::bf16 && !device.is_cuda() && !cpu_multiplies_bf16())
+  if (wanted.precision == Precision::bf16 && !wanted.device.is_cuda() && !cpu_multiplies_bf16())
     notes(
         Severity::warning,
         "precision is bf16, but this processor has no instructions for it: every product takes many times as "

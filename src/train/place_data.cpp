@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/trace.h"
@@ -74,13 +75,41 @@ PlacementPlan planned(const EngineRequest& request, const PlacementWishes& wishe
   return plan_placement(wishes.config, facts);
 }
 
-Dataset copied_to(const Dataset& dataset, Memory memory, Device device) {
-  Dataset copy = dataset;
-  for (DatasetArray& each : copy.arrays) {
-    each.array = each.array.to(memory, device);
-    if (each.has_windows()) each.starts = each.starts.to(memory, device);
+// What several datasets have in common is copied once, as the lines of cubes that are split.
+class CopiesElsewhere {
+ public:
+  Dataset of(const Dataset& dataset, Memory memory, Device device) {
+    Dataset copy = dataset;
+    for (DatasetArray& each : copy.arrays) {
+      each.array = of(each.array, memory, device);
+      if (each.has_windows()) each.starts = each.starts.to(memory, device);
+    }
+    return copy;
   }
-  return copy;
+
+ private:
+  struct Copy {
+    Array from;  // held, so that no other can have its place
+    Array to;
+  };
+  Array of(const Array& array, Memory memory, Device device) {
+    for (const Copy& each : copies_)
+      if (each.from.data() == array.data() && each.from.shape() == array.shape() &&
+          each.from.type() == array.type() && each.to.memory() == memory)
+        return each.to;
+    copies_.push_back({array, array.to(memory, device)});
+    return copies_.back().to;
+  }
+
+  std::vector<Copy> copies_;
+};
+
+// What lies in a GPU's memory already has its room there.
+std::uint64_t bytes_there(const Dataset& dataset, Device device) {
+  std::uint64_t bytes = 0;
+  for (const DatasetArray& each : dataset.arrays)
+    if (each.array.memory() == Memory::device && each.array.device() == device) bytes += each.array.bytes();
+  return bytes;
 }
 
 bool lie_in_file(const Dataset& dataset) {
@@ -110,6 +139,7 @@ struct PlacedRows {
 PlacedRows placed(const EngineRequest& request, PlacementPlan& plan, PlacementFacts& facts,
                   const Notes& notes) {
   PlacedRows rows;
+  CopiesElsewhere copies;
   try {
     if (plan.slots > 0) rows.slots = room_for_slots(request.training, plan, request.device);
   } catch (const OutOfMemory&) {
@@ -117,18 +147,18 @@ PlacedRows placed(const EngineRequest& request, PlacementPlan& plan, PlacementFa
     throw;
   }
   const Memory on_host = plan.training == Memory::pinned ? Memory::pinned : Memory::host;
-  rows.training = copied_to(plan.rows_per_shard > 0
+  rows.training = copies.of(plan.rows_per_shard > 0
                                 ? deal_rows(request.training, request.seed, plan.rows_per_shard, on_host)
                                 : request.training,
                             plan.training, request.device);
   try {
-    rows.validation = copied_to(request.validation, plan.validation, request.device);
+    rows.validation = copies.of(request.validation, plan.validation, request.device);
   } catch (const OutOfMemory& error) {
     if (plan.validation != Memory::device) throw;
     notes(Severity::warning,
           fmt::format("{}: the validation rows stay pinned in the host's memory", error.what()));
     plan.validation = Memory::pinned;
-    rows.validation = copied_to(request.validation, plan.validation, request.device);
+    rows.validation = copies.of(request.validation, plan.validation, request.device);
   }
   return rows;
 }
@@ -166,6 +196,8 @@ PlacementChoice place_data(EngineRequest& request, const PlacementWishes& wishes
   facts.rows_lie_in_file = lie_in_file(request.training);
   facts.host_bytes = memory_for_all_rows();
   if (facts.device.is_cuda()) look_at_memory(facts);
+  facts.free_bytes +=
+      bytes_there(request.training, request.device) + bytes_there(request.validation, request.device);
   PlacementPlan plan = planned(request, wishes, facts);
   PlacedRows rows = placed_where_it_fits(request, wishes, facts, plan, notes);
   facts.rows_lie_in_file = lie_in_file(rows.training);
@@ -183,6 +215,23 @@ PlacementChoice place_data(EngineRequest& request, const PlacementWishes& wishes
       notes(Severity::warning, fmt::format("{} ({})", text, plan.fallback));
   }
   return plan.placement;
+}
+
+void bring_to_gpu(const PlacementConfig& config, Device device, Dataset& training, Dataset& validation) {
+  const PlacementChoice wanted = config.placement;
+  if (wanted != PlacementChoice::automatic && wanted != PlacementChoice::vram) return;
+  PlacementFacts facts;
+  facts.device = device;
+  look_at_memory(facts);
+  if (training.bytes() + validation.bytes() > facts.free_bytes / 2) return;  // place_data looks closer
+  const Traced traced(TraceKind::training, "placing the data");
+  try {
+    CopiesElsewhere copies;
+    Dataset there = copies.of(training, Memory::device, device);
+    validation = copies.of(validation, Memory::device, device);
+    training = std::move(there);
+  } catch (const OutOfMemory&) {  // NOLINT(bugprone-empty-catch): place_data goes a level down, and says so
+  }
 }
 
 NoWindow asking_engines(EngineChoice choice, const std::optional<std::string>& resumed) {

@@ -32,6 +32,10 @@ NoWindow asking_engines(EngineChoice choice, const std::optional<std::string>& r
 // where the training rows are.
 PlacementChoice place_data(EngineRequest& request, const PlacementWishes& wishes, const Notes& notes);
 
+// Before anything is learnt from them: rows that a GPU has room for and that are not asked for elsewhere.
+// Both have an array in common where they had one.
+void bring_to_gpu(const PlacementConfig& config, Device device, Dataset& training, Dataset& validation);
+
 // Of a member of an ensemble; a window has to be asked for by name, and its shards become part of the
 // identity. `listener` is told for all members; null: another one was.
 std::string place_member(const FitConfig& config, TrainingListener* listener, EngineRequest& request,

@@ -201,14 +201,14 @@ TEST(Prediction, EndsATrainingAtItsTimeLimit) {
   EXPECT_NE(sentences_of(advice).at(1).find("time limit"), std::string::npos);
 }
 
-TEST(Advice, HasNoGpusForWhatIsTrainedOnACpuAlone) {
+TEST(Advice, HasNoGpusForWhatIsNotEstimated) {
   Measurements found = measured_on_cpu();
   EXPECT_FALSE(advice_from(found, {}).gpus.empty());
-  found.only_on_cpu = "node_graph";
+  found.not_estimated = "node_graph";
   const Advice advice = advice_from(found, {});
   EXPECT_TRUE(advice.gpus.empty());
   EXPECT_FALSE(advice.rule);
-  EXPECT_TRUE(to_json(advice).at("only_on_cpu").get<bool>());
+  EXPECT_FALSE(to_json(advice).at("gpu_is_estimated").get<bool>());
 }
 
 TEST(Measurements, ComeBackAsTheyWereFromAnotherProcess) {

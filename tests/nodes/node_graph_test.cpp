@@ -1,5 +1,6 @@
 #include "model/nodes/node_graph.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -20,6 +21,32 @@ TEST(NodeGraph, LearnsAChainOfAffineNodesInOnePassAndAnotherForWhatFollowsScores
   const Learned learned = learn_states(graph, three_batches, {});
   EXPECT_EQ(learned.passes, 2) << "one for the chain up to rx, one for logit behind it";
   EXPECT_EQ(find_array(learned.states.at("second"), "components").shape(), (Shape{2, 4}));
+}
+
+// As a GPU does for cubes that lie in its memory.
+TEST(NodeGraph, LearnsFromWhatSomebodyElseFoundOfAllPixels) {
+  const NodeGraph graph = graph_of(spectral_stress);
+  kernels::Statistics of_all;
+  std::int64_t passes = 0;
+  const CubeBatches counted = [&](const std::function<void(const Values&)>& take) {
+    ++passes;
+    three_batches(take);
+  };
+  three_batches([&](const Values& entering) {
+    const Array& cube = value_at(entering, "cube");
+    of_all.merge(kernels::covariance({cube.as<float>().data(), nullptr, 128, cube.shape().back(), true},
+                                     kernels::BadPixels::refuse, {Device::cpu(), nullptr}));
+  });
+  LearningOptions options;
+  options.of_all_pixels = [&] { return of_all; };
+  const Learned learned = learn_states(graph, counted, options);
+  EXPECT_EQ(passes, 1) << "for logit, which lies behind scores";
+  const States expected = learn_states(graph, three_batches, {}).states;
+  for (const auto& [node, state] : expected)
+    for (const NamedArray& each : state)
+      EXPECT_TRUE(std::ranges::equal(find_array(learned.states.at(node), each.name).as<float>(),
+                                     each.array.as<float>()))
+          << node << '.' << each.name;
 }
 
 // By going over the pixels once more for each node.

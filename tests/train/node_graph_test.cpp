@@ -186,52 +186,6 @@ TEST(NodeGraphTraining, HasAllOfItselfInItsState) {
   EXPECT_EQ(rest.finished_epochs[0].values[0].value, at_once.finished_epochs[0].values[0].value);
 }
 
-Dataset on_gpu(const Dataset& data, Device gpu) {
-  Dataset copy = data;
-  for (DatasetArray& each : copy.arrays) {
-    each.array = each.array.to(Memory::device, gpu);
-    each.starts = each.starts.to(Memory::device, gpu);
-  }
-  return copy;
-}
-
-TEST(NodeGraphTraining, LearnsOnAGpuWhatItLearnsOnTheCpu) {
-  const std::vector<DeviceInfo> devices = list_devices().devices;
-  const auto gpu =
-      std::ranges::find_if(devices, [](const DeviceInfo& each) { return each.device.is_cuda(); });
-  if (gpu == devices.end()) GTEST_SKIP() << "no GPU here";
-  const Table table = some_cubes(8), held_back = some_cubes(3);
-  ModelSpec spec = spec_of_graph(detector);
-  spec.training.batch_size = 3;
-  const FitRequest wanted = request_for_cubes(table, spec);
-  const PreparedData data =
-      prepare(table, &held_back, wanted.preparation, form_of(family_of(spec), spec.settings), no_notes());
-  const EngineRequest request = engine_request(spec, data, Device::cpu(), wanted.config);
-  EngineRequest there = request;
-  there.device = gpu->device;
-  there.training = on_gpu(request.training, gpu->device);
-  there.validation = on_gpu(request.validation, gpu->device);
-  const auto engine_for = [](const EngineRequest& each) {
-    return choose_engine(engines(), EngineChoice::fused, std::nullopt, each).make(each);
-  };
-  const auto plain = engine_for(request), engine = engine_for(there);
-  const Chunk chunk{0, {0.01F, 0.02F, 0.01F, 0.01F, 0.02F, 0.01F}};
-  const ChunkResult expected = plain->run(chunk), found = engine->run(chunk);
-  ASSERT_EQ(found.finished_epochs.size(), 2U);
-  for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_NEAR(found.finished_epochs[i].train_loss, expected.finished_epochs[i].train_loss, 1e-5);
-    EXPECT_NEAR(found.finished_epochs[i].validation_loss.value(),
-                expected.finished_epochs[i].validation_loss.value(), 1e-5);
-  }
-  for (const NamedArray& each : plain->parameters()) {
-    const Array other = find_array(engine->parameters(), each.name);
-    for (std::size_t i = 0; i < each.array.as<float>().size(); ++i)
-      EXPECT_NEAR(other.as<float>()[i], each.array.as<float>()[i],
-                  1e-4 * (1 + std::abs(other.as<float>()[i])))
-          << each.name << ' ' << i;
-  }
-}
-
 TEST(NodeGraphTraining, KeepsItsModelInAFolder) {
   const Table table = some_cubes(6);
   const Model model = fitted_to_cubes(table, spec_of_graph(detector)).model;
@@ -353,9 +307,6 @@ TEST(NodeGraphTraining, RefusesWhatTheCubesDoNotAllow) {
   FitRequest other_target = request_for_cubes(table, spec_of_graph(detector));
   other_target.preparation.target_column = "masked_pixels";
   EXPECT_THAT(refusal_of(other_target), HasSubstr("target_column: mask"));
-  FitRequest on_gpu = request_for_cubes(table, spec_of_graph(detector));
-  on_gpu.config.device = "cuda";
-  EXPECT_THAT(refusal_of(on_gpu), HasSubstr("on a CPU alone"));
   const Table unmarked = some_cubes(6, 6, false);
   EXPECT_THAT(refusal_of(request_for_cubes(unmarked, spec_of_graph(detector))), HasSubstr("come without"));
   const Model model = fitted_to_cubes(table, spec_of_graph(detector)).model;

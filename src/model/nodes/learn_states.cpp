@@ -90,9 +90,11 @@ class StateLearner {
       (is_labelled ? wanted_labelled : wanted).insert(place_of(graph_.nodes[i]));
     }
     if (wanted.empty() && wanted_labelled.empty()) fail("nodes wait for each other's statistics");
+    ++learned_.passes;
+    find_at_once(wanted);
+    if (wanted.empty() && wanted_labelled.empty()) return;
     for (const PortPlace& place : wanted) found_[place] = {};
     for (const PortPlace& place : wanted_labelled) labelled_[place] = {};
-    ++learned_.passes;
     std::int64_t first = 0;
     batches_([&](const Values& entering) {
       const GraphValues values = run_to(wanted, wanted_labelled, entering);
@@ -101,6 +103,17 @@ class StateLearner {
         add_labelled(value_of(values, place), marks_in(values), first, labelled_[place], steps_[place]);
       first += pixels_in(value_at(entering, "cube"));
     });
+  }
+
+  // What is asked of the cubes as they enter, if somebody else knows it.
+  void find_at_once(std::set<PortPlace>& wanted) {
+    if (!options_.of_all_pixels) return;
+    for (auto place = wanted.begin(); place != wanted.end();) {
+      const bool enters = graph_.nodes[place->first].type->kind == NodeKind::data && place->second == "cube";
+      const auto found = enters ? options_.of_all_pixels() : std::nullopt;
+      if (found) found_[*place] = *found;
+      place = found ? wanted.erase(place) : std::next(place);
+    }
   }
 
   bool can_run_before(const GraphNode& node) const {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,9 @@ struct LearningOptions {
   kernels::BadPixels bad_pixels = kernels::BadPixels::refuse;
   std::uint64_t seed = 42;
   std::int64_t most_labelled = 200'000;  // pixels that a supervised selector looks at, evenly spread
+  // Of all pixels that enter, where something finds them faster than a pass over the batches; it may answer
+  // none.
+  std::function<std::optional<kernels::Statistics>()> of_all_pixels = {};
 };
 
 struct Learned {

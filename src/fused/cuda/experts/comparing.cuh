@@ -280,6 +280,7 @@ struct UnitMatching {
         who = finder;
       }
     }
+    __syncwarp();  // all lanes have read whom it liked before
     if (own_lane() == 0) *liked = static_cast<std::int16_t>(who);
   }
 

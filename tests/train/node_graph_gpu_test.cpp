@@ -1,0 +1,113 @@
+#include <cmath>
+#include <optional>
+
+#include "graphs_of_cubes.h"
+#include "train/engines.h"
+#include "train/fit_network.h"
+
+// Graphs of nodes over cubes, on a GPU.
+namespace stoker::test {
+namespace {
+
+using testing::HasSubstr;
+
+Dataset on_gpu(const Dataset& data, Device gpu) {
+  Dataset copy = data;
+  for (DatasetArray& each : copy.arrays) {
+    each.array = each.array.to(Memory::device, gpu);
+    each.starts = each.starts.to(Memory::device, gpu);
+  }
+  return copy;
+}
+
+std::optional<Device> any_gpu() {
+  for (const DeviceInfo& each : list_devices().devices)
+    if (each.device.is_cuda()) return each.device;
+  return std::nullopt;
+}
+
+// Statistics, steps, validation and the metrics of every epoch. One of four is left out of the training, so
+// that not all of its cubes are neighbours.
+TEST(NodeGraphTraining, LearnsOnAGpuWhereADocumentAsksForIt) {
+  if (!any_gpu()) GTEST_SKIP() << "no GPU here";
+  const Table table = some_cubes(24);
+  ModelSpec spec = spec_of_graph(detector);
+  spec.training.validation_ratio = 0.25;
+  spec.training.epochs = 4;
+  std::vector<FitResult> results;
+  for (const char* device : {"cpu", "cuda"}) {
+    FitRequest request = request_for_cubes(table, spec);
+    request.config.device = device;
+    RecordingListener listener;
+    results.push_back(fit(request, listener, StopSignal{}));
+  }
+  EXPECT_EQ(results[1].device, "cuda:0");
+  EXPECT_EQ(results[1].placement, "vram");
+  ASSERT_EQ(results[0].epochs.size(), results[1].epochs.size());
+  for (std::size_t i = 0; i < results[0].epochs.size(); ++i) {
+    const EpochRecord &here = results[0].epochs[i].record, &there = results[1].epochs[i].record;
+    EXPECT_NEAR(there.train_loss, here.train_loss, 1e-4);
+    EXPECT_NEAR(there.validation_loss.value(), here.validation_loss.value(), 1e-4);
+    ASSERT_EQ(there.values.size(), here.values.size());
+    for (std::size_t k = 0; k < here.values.size(); ++k) {
+      EXPECT_EQ(there.values[k].name, here.values[k].name);
+      EXPECT_NEAR(there.values[k].value, here.values[k].value, 0.01) << here.values[k].name;
+    }
+  }
+  for (const NamedArray& each : results[0].model.parameters) {
+    const Array other = find_array(results[1].model.parameters, each.name);
+    for (std::size_t i = 0; i < each.array.as<float>().size(); ++i)
+      EXPECT_NEAR(other.as<float>()[i], each.array.as<float>()[i],
+                  1e-3 * (1 + std::abs(other.as<float>()[i])))
+          << each.name << ' ' << i;
+  }
+}
+
+TEST(NodeGraphTraining, IsTrainedOnTheCpuWhereAGpuHasNoKernelsForIt) {
+  if (!any_gpu()) GTEST_SKIP() << "no GPU here";
+  const std::string no_chain = replaced(detector, "[pca, logit]", "[pca, rx, logit]");
+  FitRequest request = request_for_cubes(some_cubes(8), spec_of_graph(no_chain));
+  request.config.device = "auto";
+  RecordingListener listener;
+  EXPECT_EQ(fit(request, listener, StopSignal{}).device, "cpu");
+  request.config.device = "cuda";
+  EXPECT_THAT(refusal_of(request), HasSubstr("chains of affine nodes"));
+}
+
+TEST(NodeGraphTraining, LearnsOnAGpuWhatItLearnsOnTheCpu) {
+  const std::optional<Device> gpu = any_gpu();
+  if (!gpu) GTEST_SKIP() << "no GPU here";
+  const Table table = some_cubes(8), held_back = some_cubes(3);
+  ModelSpec spec = spec_of_graph(detector);
+  spec.training.batch_size = 3;
+  const FitRequest wanted = request_for_cubes(table, spec);
+  const PreparedData data =
+      prepare(table, &held_back, wanted.preparation, form_of(family_of(spec), spec.settings), no_notes());
+  const EngineRequest request = engine_request(spec, data, Device::cpu(), wanted.config);
+  EngineRequest there = request;
+  there.device = *gpu;
+  there.training = on_gpu(request.training, *gpu);
+  there.validation = on_gpu(request.validation, *gpu);
+  const auto engine_for = [](const EngineRequest& each) {
+    return choose_engine(engines(), EngineChoice::fused, std::nullopt, each).make(each);
+  };
+  const auto plain = engine_for(request), engine = engine_for(there);
+  const Chunk chunk{0, {0.01F, 0.02F, 0.01F, 0.01F, 0.02F, 0.01F}};
+  const ChunkResult expected = plain->run(chunk), found = engine->run(chunk);
+  ASSERT_EQ(found.finished_epochs.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_NEAR(found.finished_epochs[i].train_loss, expected.finished_epochs[i].train_loss, 1e-5);
+    EXPECT_NEAR(found.finished_epochs[i].validation_loss.value(),
+                expected.finished_epochs[i].validation_loss.value(), 1e-5);
+  }
+  for (const NamedArray& each : plain->parameters()) {
+    const Array other = find_array(engine->parameters(), each.name);
+    for (std::size_t i = 0; i < each.array.as<float>().size(); ++i)
+      EXPECT_NEAR(other.as<float>()[i], each.array.as<float>()[i],
+                  1e-4 * (1 + std::abs(other.as<float>()[i])))
+          << each.name << ' ' << i;
+  }
+}
+
+}  // namespace
+}  // namespace stoker::test
