@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 namespace stoker::advise {
 namespace {
@@ -10,29 +9,21 @@ namespace {
 // Tensor cores with dense operands of 16 bits and sums of 32, from the makers' data sheets; the GTX 1650 has
 // none, so its ordinary units count.
 constexpr std::array gpus{
-    KnownGpu{"GTX 1650", 1.5, 128, 1.67, 4, 75},    KnownGpu{"RTX 3050", 9.1, 224, 1.78, 8, 86},
-    KnownGpu{"RTX 3060", 12.7, 360, 1.78, 12, 86},  KnownGpu{"RTX 4060", 15.1, 272, 2.46, 8, 89},
-    KnownGpu{"RTX 4070 Ti", 40, 504, 2.61, 12, 89}, KnownGpu{"RTX 4080", 48.7, 717, 2.51, 16, 89},
-    KnownGpu{"T4", 32.5, 320, 1.59, 16, 75},        KnownGpu{"A100", 156, 2039, 1.41, 80, 80},
-    KnownGpu{"H100", 495, 3350, 1.98, 80, 90},      KnownGpu{"H200", 495, 4800, 1.98, 141, 90},
+    KnownGpu{"GTX 1650", 1.5, 128, 1.67, 4, 75},
+    KnownGpu{"RTX 3050", 9.1, 224, 1.78, 8, 86},
+    KnownGpu{"RTX 3060", 12.7, 360, 1.78, 12, 86},
+    KnownGpu{"RTX 4060", 15.1, 272, 2.46, 8, 89},
+    KnownGpu{"RTX 4070 Ti", 40, 504, 2.61, 12, 89},
+    KnownGpu{"RTX 4080", 48.7, 717, 2.51, 16, 89},
+    KnownGpu{"T4", 32.5, 320, 1.59, 16, 75},
+    KnownGpu{"A100", 156, 2039, 1.41, 80, 80},
+    KnownGpu{"H100", 495, 3350, 1.98, 80, 90},
+    KnownGpu{"H200", rates_of_h200.products, rates_of_h200.bandwidth, rates_of_h200.clock, 141, 90},
 };
 
-// What was measured on an H200 (docs/performance.md): with kernels of our own 1.9 µs for the 1.1 million
-// multiply-adds of w1 at batch 32 up to 255 µs for the 8.5 thousand million of w2, by the graph engine 89 µs
-// and 1,140 µs. Between them time grows with a power of the work: more of it fills more of the chip.
-constexpr double measured_clock = 1.98;
-constexpr double work_of_first = 1.1e6;
-constexpr double kernel_seconds = 1.9e-6;
-constexpr double kernel_power = 0.53;
-constexpr double graph_seconds = 89e-6;
-constexpr double graph_power = 0.25;
-// Of what the maker says that there is, what such steps get.
-constexpr double share_of_products = 0.3;
-constexpr double share_of_bandwidth = 0.7;
-// CUDA takes so long to begin, and LibTorch with it; rows come over the bus at this rate.
+// CUDA takes so long to begin, and LibTorch with it.
 constexpr double cuda_seconds = 0.4;
 constexpr double libtorch_seconds = 0.5;
-constexpr double bus_bytes = 12e9;
 
 double step_count_of(const Work& work) {
   const std::int64_t batch = std::max<std::int64_t>(work.batch_size, 1);
@@ -51,7 +42,7 @@ bool takes_libtorch(const Work& work, const KnownGpu& gpu) {
 double begin_seconds(std::span<const Work> works, bool with_libtorch) {
   double bytes = 0;
   for (const Work& each : works) bytes += static_cast<double>(each.training_bytes);
-  return cuda_seconds + (with_libtorch ? libtorch_seconds : 0) + bytes / bus_bytes;
+  return cuda_seconds + (with_libtorch ? libtorch_seconds : 0) + bytes / bus_bytes_a_second;
 }
 
 }  // namespace
@@ -61,24 +52,14 @@ std::span<const KnownGpu> known_gpus() {
 }
 
 StepDemand demand_of(const Work& work) {
-  constexpr double passes = 3;  // forward, and two products on the way back
-  constexpr double touches =
-      7 * 4.0;  // bytes of a weight: it, its gradient and two moments, read and written
-  const auto batch = static_cast<double>(work.batch_size);
   const double rows = static_cast<double>(std::max<std::int64_t>(work.rows, 1));
-  return {passes * batch * static_cast<double>(work.multiply_adds),
-          touches * static_cast<double>(work.parameters) +
-              batch * static_cast<double>(work.training_bytes) / rows};
+  return demand_of_step(work.batch_size, work.multiply_adds, work.parameters,
+                        static_cast<double>(work.training_bytes) / rows);
 }
 
 double estimated_step_seconds(const Work& work, const KnownGpu& gpu) {
-  const StepDemand demand = demand_of(work);
-  const double amount = std::max(demand.multiply_adds / work_of_first, 1e-2);
-  const double on_h200 = has_kernels(work, gpu) ? kernel_seconds * std::pow(amount, kernel_power)
-                                                : graph_seconds * std::pow(amount, graph_power);
-  return std::max({on_h200 * measured_clock / gpu.clock,
-                   demand.multiply_adds / (share_of_products * gpu.products * 1e12),
-                   demand.bytes / (share_of_bandwidth * gpu.bandwidth * 1e9)});
+  return estimated_gpu_step(demand_of(work), {gpu.products, gpu.bandwidth, gpu.clock},
+                            has_kernels(work, gpu));
 }
 
 std::vector<GpuEstimate> estimate_gpus(std::span<const Work> works, double here_seconds,

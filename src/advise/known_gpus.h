@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "advise/measured_steps.h"
+#include "train/step_estimate.h"
 
 // What a GPU that is not here would take, from the arithmetic and the bytes of a step. Estimates: nothing of
 // it was measured on the GPU that it is about.
@@ -39,11 +40,6 @@ struct NeededGpu {
   double bandwidth = 0;  // 1e9 bytes a second
 };
 
-// Multiply-adds and bytes that a training step takes.
-struct StepDemand {
-  double multiply_adds = 0;
-  double bytes = 0;
-};
 StepDemand demand_of(const Work& work);
 
 double estimated_step_seconds(const Work& work, const KnownGpu& gpu);

@@ -24,9 +24,9 @@
 #include "train/engines.h"
 #include "train/fit.h"
 #include "train/fit_network.h"
-#include "train/metric_stopping.h"
 #include "train/phases.h"
 #include "train/place_data.h"
+#include "train/ready_engine.h"
 
 namespace stoker::advise {
 namespace {
@@ -103,7 +103,6 @@ Prepared prepared(const Document& document, const Card& card, OutputsOnDemand& o
   const PreparedData data = prepare(rows.training, rows.validation ? &*rows.validation : nullptr,
                                     rows.preparation, form_of(family_of(spec), spec.settings), no_notes());
   made.request = engine_request(spec, data, device, settings.fit);
-  made.request.patience = 0;  // nothing is learnt, so it would stop
   if (made.work.chooses_batch)
     made.request.batch_size =
         chosen_batch > 0 ? chosen_batch : batch_sizes_to_try(made.request.training.rows()).front();
@@ -146,18 +145,17 @@ StepLine measured_line(const Prepared& training, EngineChoice engine, PlacementC
   wanted.placement = placement;
   wanted.preload_to_gpu.reset();
   try {
-    const Moment began = now();
-    const PlacementChoice placed =
-        place_data(request, {wanted, asking_engines(engine, std::nullopt)}, no_notes());
-    line.placement = config::name_of(placed);
-    const EngineMaker& maker = choose_engine(engines(), engine, std::nullopt, most_demanding_phase(request));
-    const std::unique_ptr<Engine> made = making(maker, std::nullopt)(request);
-    made->run({0, {0.0F}});  // in which much is made ready
-    line.ready_seconds = seconds_since(began);
-    const Measured times = times_of_a_step(*made, 1);
+    const ReadyEngine ready =
+        ready_engine(request, {wanted, asking_engines(engine, std::nullopt)},
+                     [&](const EngineRequest& placed, PlacementChoice taken) -> const EngineMaker& {
+                       line.placement = config::name_of(taken);  // which is told of a refusal too
+                       return choose_engine(engines(), engine, std::nullopt, most_demanding_phase(placed));
+                     });
+    line.ready_seconds = ready.seconds;
+    const Measured times = times_of_a_step(*ready.engine, 1);
     line.step_seconds = times.seconds_per_unit;
     line.processor_seconds = times.processor_seconds_per_unit;
-    line.precision = config::name_of(made->precision());
+    line.precision = config::name_of(ready.engine->precision());
   } catch (const Error& error) {
     if (error.code() != ExitCode::wrong_request && dynamic_cast<const OutOfMemory*>(&error) == nullptr) throw;
     line.refusal = error.what();
