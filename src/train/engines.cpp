@@ -99,6 +99,12 @@ bool needs_libtorch(std::string_view engine, const EngineRequest& request) {
   return engine != fused_name || is_sequence_on_gpu(request);
 }
 
+const EngineMaker* taken_without_libtorch(const EngineRequest& request) {
+  const EngineMaker& fused = named(engines(), fused_name);
+  if (needs_libtorch(fused_name, request) || !fused.refusal(request).empty()) return nullptr;
+  return fused.slower_alone(request).empty() ? &fused : nullptr;
+}
+
 const EngineMaker& choose_engine(std::span<const EngineMaker> makers, EngineChoice choice,
                                  const std::optional<std::string>& resumed, const EngineRequest& request,
                                  bool is_alone) {

@@ -25,6 +25,10 @@ const EngineMaker& choose_engine(std::span<const EngineMaker> makers, EngineChoi
 // Whether that engine takes LibTorch to run such a request.
 bool needs_libtorch(std::string_view engine, const EngineRequest& request);
 
+// The engine that `auto` takes for one training of such a request, where that is one which takes no LibTorch;
+// null: it is not, or cannot be told without opening LibTorch, which is never done here. Rows must be placed.
+const EngineMaker* taken_without_libtorch(const EngineRequest& request);
+
 // An engine that was chosen, for any phase of a training.
 using MakeEngine = std::function<std::unique_ptr<Engine>(const EngineRequest& request)>;
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "base/error.h"
@@ -11,18 +10,16 @@
 #include "data/target_column.h"
 #include "data/time_order.h"
 #include "device/cpu_formats.h"
-#include "device/host_memory.h"
-#include "model/restructuring.h"
 #include "predict/predictions.h"
 #include "train/calibrate_deviations.h"
 #include "train/choose_decision.h"
+#include "train/device_of_training.h"
 #include "train/engines.h"
 #include "train/groups.h"
 #include "train/last_checkpoints.h"
 #include "train/metric_stopping.h"
 #include "train/phases.h"
 #include "train/place_data.h"
-#include "train/recorded_figures.h"
 #include "train/train_network.h"
 #include "train/validation.h"
 #include "train/weigh_rows.h"
@@ -145,100 +142,6 @@ PreparedData prepare_with_validation(const FitRequest& request, const TrainingSe
                  form_of(family_of(request.spec), request.spec.settings), notes);
 }
 
-Loss loss_of(Task task, LossChoice choice) {
-  if (task != Task::regression && choice != LossChoice::automatic)
-    refuse("loss {} is for quantities, but the target contains classes: leave loss at auto",
-           config::name_of(choice));
-  switch (task) {
-    case Task::binary:
-      return Loss::binary_cross_entropy;
-    case Task::multiclass:
-      return Loss::cross_entropy;
-    case Task::regression:
-      break;
-  }
-  return choice == LossChoice::huber      ? Loss::huber
-         : choice == LossChoice::quantile ? Loss::quantile
-                                          : Loss::mse;
-}
-
-std::uint64_t free_bytes_of(Device device) {
-  if (!device.is_cuda()) return free_host_memory();
-  for (const DeviceInfo& info : list_devices().devices)
-    if (info.device == device) return info.free_bytes;
-  return std::numeric_limits<std::uint64_t>::max();
-}
-
-// Before anything is allocated for it.
-void refuse_without_room(const Network& network, Device device) {
-  const Restructuring* changes = family_of(network).restructuring;
-  if (changes == nullptr) return;
-  const std::string problem = changes->room_problem(network, free_bytes_of(device));
-  if (!problem.empty()) refuse("{}", problem);
-}
-
-}  // namespace
-
-EngineRequest request_without_data(const ModelSpec& spec, const Preparation& preparation, Device device) {
-  const TrainingSettings& config = spec.training;
-  EngineRequest request;
-  request.network = network_for(family_of(spec), spec.settings, preparation);
-  LossTerm of_task;
-  of_task.kind = loss_of(preparation.task(), config.loss);
-  of_task.huber_delta = config.huber_delta;
-  of_task.quantile = config.quantile;
-  if (config.label_smoothing > 0 && preparation.task() == Task::regression)
-    refuse("label_smoothing is {}, but the target is a quantity: it is for classes; set it to 0",
-           config.label_smoothing);
-  of_task.label_smoothing = config.label_smoothing;
-  const Family& family = family_of(spec);
-  request.losses = family.losses == nullptr ? std::vector{of_task} : family.losses(request.network, of_task);
-  request.optimizer.kind = config.optimizer;
-  request.optimizer.momentum = config.optimizer == Optimizer::sgd ? config.momentum : 0;
-  if (config.optimizer == Optimizer::lion) request.optimizer.beta2 = 0.99;  // as its paper has it
-  request.optimizer.weight_decay = config.weight_decay;
-  request.optimizer.max_grad_norm = config.max_grad_norm;
-  request.batch_size = config.batch_size;
-  request.accumulation_steps = config.accumulation_steps;
-  request.weight_average = config.weight_average;
-  request.checkpoint_activations = config.checkpoint_activations;
-  request.seed = config.seed;
-  // By another metric it is not for the engine to stop.
-  const bool by_loss = config.early_stopping_metric == validation_loss_metric;
-  request.patience = by_loss ? config.early_stopping_patience : 0;
-  request.min_delta = config.early_stopping_min_delta;
-  request.device = device;
-  return request;
-}
-
-namespace {
-
-// With what depends on how many rows there are.
-EngineRequest request_without_rows(const ModelSpec& spec, const PreparedData& data, Device device,
-                                   const FitConfig& config) {
-  EngineRequest request = request_without_data(spec, data.preparation, device);
-  request.precision = config.precision;
-  request.is_deterministic = config.deterministic;
-  request.batch_size = std::min(request.batch_size, data.training.rows());
-  if (request.batch_size != automatic_batch)
-    request.accumulation_steps = std::min(request.accumulation_steps, request.batch_size);
-  return request;
-}
-
-}  // namespace
-
-EngineRequest engine_request(const ModelSpec& spec, const PreparedData& data, Device device,
-                             const FitConfig& config) {
-  EngineRequest request = request_without_rows(spec, data, device, config);
-  request.training = data.training;
-  request.validation = data.validation;
-  refuse_without_room(request.network, device);
-  request.initial_parameters = initial_parameters(request.network, request.seed, &request.training);
-  return request;
-}
-
-namespace {
-
 // What settings mean where they do not mean quite what they say.
 void tell_of_batches(const TrainingSettings& config, const EngineRequest& request, const Notes& notes) {
   if (config.batch_size > request.training.rows())
@@ -260,24 +163,6 @@ void refuse_best_of_none(const CheckpointsToKeep& keep, const EngineRequest& req
         "keep_best is {}, but no epoch is judged: there are no validation rows; set validation_ratio, for "
         "example to 0.2, or leave keep_best at 0",
         keep.best);
-}
-
-// What `auto` found, unless figures of this machine say that the network is faster elsewhere. An engine that
-// is asked for by name is the only one whose figures count: another device may have others alone.
-Device device_for(const FitRequest& request, const PreparedData& data, Device automatic, const Notes& notes) {
-  const TrainingSettings& training = request.spec.training;
-  if (request.config.device != "auto" || !automatic.is_cuda()) return automatic;
-  if (const std::optional<Device> before = device_to_go_on_with(request, automatic)) return *before;
-  if (training.batch_size == automatic_batch) return automatic;
-  const EngineRequest wanted = request_without_rows(request.spec, data, automatic, request.config);
-  std::vector<StepFigures> figures = recorded_figures(figures_key(wanted), true);
-  if (request.config.engine != EngineChoice::automatic)
-    std::erase_if(figures, [&](const StepFigures& each) {
-      return each.engine != config::name_of(request.config.engine);
-    });
-  const std::int64_t steps =
-      training.epochs * ((data.training.rows() + wanted.batch_size - 1) / wanted.batch_size);
-  return device_by_figures(automatic, figures, steps, notes);
 }
 
 // The validation rows, where something is chosen by them and they are not too many to predict at once.
@@ -326,12 +211,6 @@ EngineRequest request_for_device(const FitRequest& request, const PreparedData& 
 
 }  // namespace
 
-std::optional<Device> device_to_go_on_with(const FitRequest& request, Device automatic) {
-  const std::string before = request.resume ? device_of_newest(request.checkpoints) : "";
-  if (before.empty()) return std::nullopt;
-  return before == Device::cpu().name() ? Device::cpu() : automatic;
-}
-
 FitResult fit_network(const FitRequest& request, TrainingListener& listener, const Notes& notes,
                       const StopSignal& stop) {
   const TrainingSettings& training = request.spec.training;
@@ -339,7 +218,7 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   const Device automatic = choose_device(request.config.device, notes);
   std::vector<std::int64_t> held_back;
   PreparedData data = prepare_with_validation(request, training, held_back, notes);
-  const Device device = device_for(request, data, automatic, notes);
+  const Device device = device_of_training(request, data, automatic, notes);
   const DecisionConfig& decision = request.config.decision;
   refuse_decision_of_task(decision, choice_of(data.preparation.task()), data.preparation.target_column());
   EngineRequest wanted = request_for_device(request, data, device, notes);

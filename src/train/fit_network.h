@@ -10,16 +10,11 @@
 #include "train/checkpoints.h"
 #include "train/fit_request.h"
 #include "train/loop.h"
+#include "train/network_request.h"
 
 namespace stoker {
 
 // The steps of fit_network(), for whoever trains many networks on the same rows.
-
-struct PreparedData {
-  Preparation preparation;
-  Dataset training;
-  Dataset validation;  // no arrays when there is none
-};
 
 // As a setting that leaves nothing to guess.
 TaskChoice choice_of(Task task);
@@ -44,14 +39,6 @@ DividedRows divide_rows(const FitRequest& request, const TrainingSettings& confi
 // Fitted on the training rows, applied to both.
 PreparedData prepare(const Table& training, const Table* validation, const PreparationConfig& config,
                      const InputForm& form, const Notes& notes);
-// Where `automatic` is what device auto finds here: a training that goes on stays on the CPU if it began
-// there, and on a GPU if it began on one. None: it does not go on, or its checkpoint does not say where.
-std::optional<Device> device_to_go_on_with(const FitRequest& request, Device automatic);
-// All that does not take the rows themselves.
-EngineRequest request_without_data(const ModelSpec& spec, const Preparation& preparation, Device device);
-EngineRequest engine_request(const ModelSpec& spec, const PreparedData& data, Device device,
-                             const FitConfig& config = {});
-
 // fit() of a family that is trained by gradients; opens the torch door.
 FitResult fit_network(const FitRequest& request, TrainingListener& listener, const Notes& notes,
                       const StopSignal& stop);

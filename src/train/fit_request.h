@@ -135,7 +135,10 @@ struct FitConfig {
 
 inline config::Fields fields(FitConfig& c) {
   config::Fields all{
-      config::field("device", c.device, "auto, cpu, cuda or cuda:N; auto uses a GPU if there is one")
+      config::field(
+          "device", c.device,
+          "auto, cpu, cuda or cuda:N; auto uses a GPU if there is one, unless steps that were measured on "
+          "this machine say that the CPU is faster")
           .changes_conditions()
           .needs_no("num_workers", no_loading)
           .needs_no("persistent_workers", no_loading)
@@ -207,6 +210,9 @@ struct FitRequest {
   bool resume = false;                // go on from the newest whole checkpoint there, if any
   int threads = 0;  // of the CPU, for the members of an ensemble, one each; 0: as many as there are cores
   LastCheckpoints* last_checkpoints = nullptr;  // of several trainings; null: this one waits for its own
+  // What was measured of such a network on this machine; false: one of several trainings, which are to be
+  // alike.
+  bool heeds_figures = true;
   ChosenBatches* batches = nullptr;  // of several trainings that are to have the same; null: its own
 };
 

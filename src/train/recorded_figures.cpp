@@ -127,6 +127,11 @@ std::vector<StepFigures> recorded_figures(const std::string& key, bool with_gpus
   return figures;
 }
 
+std::optional<double> known_seconds(Device device, std::span<const StepFigures> figures, std::int64_t steps) {
+  const StepFigures* best = fastest_on(device.name(), figures, steps);
+  return best == nullptr ? std::nullopt : std::optional(seconds_for(*best, steps));
+}
+
 Device device_by_figures(Device automatic, std::span<const StepFigures> figures, std::int64_t steps,
                          const Notes& notes) {
   const StepFigures* gpu = automatic.is_cuda() ? fastest_on(automatic.name(), figures, steps) : nullptr;
@@ -135,7 +140,7 @@ Device device_by_figures(Device automatic, std::span<const StepFigures> figures,
     return automatic;
   notes(Severity::info,
         fmt::format(
-            "training on the CPU, although there is {}: stoker advise measured that this training takes "
+            "training on the CPU, although there is {}: as measured on this machine, this training takes "
             "{} here and {} there",
             gpu->model, human_seconds(seconds_for(*cpu, steps)), human_seconds(seconds_for(*gpu, steps))));
   return Device::cpu();
@@ -152,7 +157,7 @@ std::optional<FasterEngine> engine_by_figures(Device device, std::string_view au
     return std::nullopt;
   return FasterEngine{
       best->engine,
-      fmt::format("engine {}: stoker advise measured that it takes {} for this training, and {} {}",
+      fmt::format("engine {}: as measured on this machine, it takes {} for this training, and {} {}",
                   best->engine, human_seconds(seconds_for(*best, steps)), automatic,
                   human_seconds(seconds_for(*own, steps)))};
 }

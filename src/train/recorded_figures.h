@@ -8,8 +8,9 @@
 #include "base/notes.h"
 #include "engine/engine.h"
 
-// What the steps of a network took on this machine when `stoker advise` measured them: `device: auto` and
-// `engine: auto` then know which way is faster. Kept in the user's cache folder, a file for each network.
+// What the steps of a network took on this machine when `stoker advise` or `auto` measured them: `device:
+// auto` and `engine: auto` then know which way is faster. Kept in the user's cache folder, a file for each
+// network.
 namespace stoker {
 
 struct StepFigures {
@@ -28,6 +29,10 @@ void record_figures(const std::string& key, std::span<const StepFigures> figures
 // None where nothing is on record, or what is there is damaged, of another version or of a device that is not
 // here. GPUs are looked for only where `with_gpus` says so, because CUDA takes a while to begin.
 std::vector<StepFigures> recorded_figures(const std::string& key, bool with_gpus);
+
+// That so many steps take on the device, with what comes before the first, by the fastest engine that is
+// known; none: nothing is known of it.
+std::optional<double> known_seconds(Device device, std::span<const StepFigures> figures, std::int64_t steps);
 
 // Where `auto` has a GPU: the CPU, where figures of both say that so many steps take longer on the GPU, by
 // more than a tenth. Says so in a note.

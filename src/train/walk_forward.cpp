@@ -187,6 +187,7 @@ class WalkForward {
                    .resume = request_.resume,
                    .threads = 1,
                    .last_checkpoints = &last_checkpoints_,
+                   .heeds_figures = false,
                    .batches = &batches_};
     own.config.walk_forward = {};
     own.config.time_limit = 0;  // that of the whole is in the signal

@@ -98,7 +98,7 @@ TEST(EngineByFigures, IsTheFasterOneOfThoseThatAreKnown) {
   const auto faster = engine_by_figures(Device::cpu(), "fused", figures, 10'000);
   ASSERT_TRUE(faster);
   EXPECT_EQ(faster->name, "eager");
-  EXPECT_THAT(faster->told, HasSubstr("stoker advise measured"));
+  EXPECT_THAT(faster->told, HasSubstr("engine eager: as measured on this machine"));
   EXPECT_FALSE(engine_by_figures(Device::cpu(), "fused", figures, 100));
   EXPECT_FALSE(engine_by_figures(Device::cpu(), "eager", figures, 10'000));
   EXPECT_FALSE(engine_by_figures(Device::cpu(), "graph", figures, 10'000));

@@ -114,7 +114,7 @@ TEST(Advise, LeavesFiguresThatAutoHeeds) {
   const std::vector<std::string> words{"run", "pipeline.yaml", "--json", "--no-cache", "--device", "cpu"};
   const json eager = json::parse(place.stoker(words).output);
   EXPECT_EQ(eager.at("trainings").at(0).at("engine"), "eager");
-  EXPECT_THAT(eager.at("notes").dump(), HasSubstr("stoker advise measured"));
+  EXPECT_THAT(eager.at("notes").dump(), HasSubstr("engine eager: as measured on this machine"));
   place.write(file.string(), "damaged");
   EXPECT_EQ(json::parse(place.stoker(words).output).at("trainings").at(0).at("engine"), "fused");
 }

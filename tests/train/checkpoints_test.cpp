@@ -12,6 +12,7 @@
 #include "fused/reshaped.h"
 #include "listeners.h"
 #include "scripted_engine.h"
+#include "train/device_of_training.h"
 #include "train/fit_network.h"
 
 namespace stoker {

@@ -1,0 +1,108 @@
+#include "train/device_of_training.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/elapsed.h"
+#include "base/trace.h"
+#include "device/device.h"
+#include "train/checkpoints.h"
+#include "train/choose_batch.h"
+#include "train/measured_figures.h"
+#include "train/recorded_figures.h"
+#include "train/step_estimate.h"
+
+namespace stoker {
+namespace {
+
+// Until an engine's first step is done, beside the rows that it copies.
+constexpr double gpu_ready_seconds = 0.05;
+
+// An engine that is asked for by name is the only one whose figures count: another device may have others
+// alone.
+std::vector<StepFigures> figures_that_count(const EngineRequest& wanted, EngineChoice engine) {
+  std::vector<StepFigures> figures = recorded_figures(figures_key(wanted), true);
+  if (engine != EngineChoice::automatic)
+    std::erase_if(figures, [&](const StepFigures& each) { return each.engine != config::name_of(engine); });
+  return figures;
+}
+
+bool reads_a_file(const Dataset& dataset) {
+  return std::ranges::any_of(dataset.arrays,
+                             [](const DatasetArray& each) { return each.array.lies_in_file(); });
+}
+
+// Rows that lie where they usually do, with much room to spare, are placed as quickly as is predicted.
+bool lie_as_usual(const PlacementConfig& placement, const PreparedData& data, const DeviceInfo& gpu) {
+  return placement.placement == PlacementChoice::automatic && !placement.preload_to_gpu &&
+         !reads_a_file(data.training) && data.training.bytes() + data.validation.bytes() < gpu.free_bytes / 4;
+}
+
+OpenDevice open_device(const FitRequest& request, const PreparedData& data, const DeviceInfo& gpu,
+                       EngineRequest wanted) {
+  wanted.training = data.training;
+  const StepDemand demand = demand_of_step(wanted);
+  OpenDevice open;
+  open.gpu = gpu.device;
+  open.gpu_model = gpu.model;
+  open.steps = request.spec.training.epochs * wanted.steps_per_epoch();
+  open.time_limit = request.config.time_limit;
+  // As fast as any: on another one the training takes longer, and less is measured than could be.
+  open.on_gpu = {estimated_gpu_step(demand, rates_of_h200, true),
+                 gpu_ready_seconds + static_cast<double>(data.training.bytes()) / bus_bytes_a_second};
+  open.on_cpu.step_seconds = estimated_cpu_step(demand);
+  return open;
+}
+
+Trial tried_on(const FitRequest& request, const PreparedData& data, const DeviceInfo& gpu, Device device,
+               double seconds) {
+  const Traced traced(TraceKind::training, "measuring for device auto");
+  const auto make_request = [&] { return engine_request(request.spec, data, device, request.config); };
+  return measured_figures(make_request, device == gpu.device ? gpu.model : cpu_model(), seconds);
+}
+
+}  // namespace
+
+std::optional<Device> device_to_go_on_with(const FitRequest& request, Device automatic) {
+  const std::string before = request.resume ? device_of_newest(request.checkpoints) : "";
+  if (before.empty()) return std::nullopt;
+  return before == Device::cpu().name() ? Device::cpu() : automatic;
+}
+
+bool may_measure_devices(const FitRequest& request, const PreparedData& data, const DeviceInfo& gpu) {
+  const FitConfig& config = request.config;
+  return request.heeds_figures && !request.resume && config.device == "auto" &&
+         config.engine == EngineChoice::automatic && request.spec.training.batch_size != automatic_batch &&
+         lie_as_usual(config.placement, data, gpu);
+}
+
+Device device_of_training(const FitRequest& request, const PreparedData& data, const DeviceInfo& gpu,
+                          const Trials& trials, const Notes& notes) {
+  const EngineRequest wanted = request_without_rows(request.spec, data, gpu.device, request.config);
+  std::vector<StepFigures> figures = figures_that_count(wanted, request.config.engine);
+  const OpenDevice open = open_device(request, data, gpu, wanted);
+  const DeviceChoice choice = may_measure_devices(request, data, gpu)
+                                  ? choose_open_device(open, std::move(figures), trials)
+                                  : choose_known_device(open, figures);
+  record_figures(figures_key(wanted), choice.measured);
+  if (!choice.told.empty()) notes(Severity::info, choice.told);
+  return choice.device;
+}
+
+Device device_of_training(const FitRequest& request, const PreparedData& data, Device automatic,
+                          const Notes& notes) {
+  if (request.config.device != "auto" || !automatic.is_cuda()) return automatic;
+  if (const std::optional<Device> before = device_to_go_on_with(request, automatic)) return *before;
+  if (!request.heeds_figures || request.spec.training.batch_size == automatic_batch) return automatic;
+  const std::vector<DeviceInfo> devices = list_devices().devices;
+  for (const DeviceInfo& info : devices) {
+    if (info.device != automatic) continue;
+    const Trials trials{
+        [&](Device device, double seconds) { return tried_on(request, data, info, device, seconds); },
+        [began = now()] { return seconds_since(began); }};
+    return device_of_training(request, data, info, trials, notes);
+  }
+  return automatic;
+}
+
+}  // namespace stoker

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+
+#include "base/notes.h"
+#include "train/auto_device.h"
+#include "train/network_request.h"
+
+namespace stoker {
+
+// Where `automatic` is what device auto finds here: a training that goes on stays on the CPU if it began
+// there, and on a GPU if it began on one. None: it does not go on, or its checkpoint does not say where.
+std::optional<Device> device_to_go_on_with(const FitRequest& request, Device automatic);
+
+// The device of a training of one network, where its setting comes to `automatic`. What `auto` found, unless
+// figures of this machine say that the network is faster elsewhere; where there are none and both device and
+// engine are left open, steps may be measured for that, and are recorded.
+Device device_of_training(const FitRequest& request, const PreparedData& data, Device automatic,
+                          const Notes& notes);
+
+// The parts of it, of a training that may go to this GPU. Steps are measured only where both device and
+// engine are `auto`, the training begins, is the only one, and its rows lie as usual, with room to spare.
+bool may_measure_devices(const FitRequest& request, const PreparedData& data, const DeviceInfo& gpu);
+Device device_of_training(const FitRequest& request, const PreparedData& data, const DeviceInfo& gpu,
+                          const Trials& trials, const Notes& notes);
+
+}  // namespace stoker
