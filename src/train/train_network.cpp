@@ -62,7 +62,8 @@ const EngineMaker& engine_for(const NetworkToTrain& work, const std::optional<st
   const EngineMaker& maker = choose_engine(engines(), choice, resumed, demanding);
   const bool is_open = choice == EngineChoice::automatic && !resumed &&
                        work.request.spec.training.batch_size != automatic_batch &&
-                       work.wanted.window_slots == 0;
+                       work.wanted.window_slots == 0 && work.request.heeds_figures &&
+                       !work.request.config.stages.is_wanted();
   if (!is_open) return maker;
   const std::vector<StepFigures> figures =
       recorded_figures(figures_key(work.wanted), work.wanted.device.is_cuda());

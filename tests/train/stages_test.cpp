@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "base/random.h"
+#include "eager_on_record.h"
 #include "expect_error.h"
 #include "listeners.h"
 #include "tables.h"
@@ -71,6 +72,16 @@ TEST(Stages, ThatMissOrRepeatAClassAreRefused) {
   const std::vector<std::string> classes{"a", "b", "c"};
   const auto numbers = classes_of_stages({{{"c"}, {"b", "a"}}}, classes);
   EXPECT_EQ(numbers, (std::vector<std::vector<std::int64_t>>{{2}, {1, 0}}));
+}
+
+TEST(Stages, HeedNoFiguresOnRecord) {
+  const Table table = four_clusters(400);
+  FitRequest request = staged(table, test::small_network(), 0);
+  request.spec.training.epochs = 1;
+  const test::EagerOnRecord figures(request);
+  EXPECT_EQ(fit_in_stages(request).engine, "fused");
+  request.config.stages = {};
+  EXPECT_EQ(fit_in_stages(request).engine, "eager");
 }
 
 TEST(Stages, HaveSomeRowsOfEarlierOnesAgain) {

@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "data/time_order.h"
 #include "data/windows.h"
+#include "eager_on_record.h"
 #include "expect_error.h"
 #include "listeners.h"
 #include "predict/evaluate.h"
@@ -101,6 +102,18 @@ TEST(WalkForward, ExpandsOrRolls) {
   for (std::size_t i = 1; i < expanding.size(); ++i) EXPECT_GT(expanding[i], expanding[i - 1]);
   for (const std::size_t each : sizes(PastWindow::rolling))
     EXPECT_NEAR(static_cast<double>(each), static_cast<double>(table.rows()) / 3, 4);
+}
+
+// Folds have more and more rows, and what pays for some may not for others: all of them take what comes
+// first.
+TEST(WalkForward, HeedsNoFiguresOnRecord) {
+  const Table table = windows_of(240);
+  ModelSpec spec = test::small_network();
+  spec.training.epochs = 1;
+  const FitRequest alone = walking(table, {}, spec);
+  const test::EagerOnRecord figures(alone);
+  EXPECT_EQ(walked(alone).engine, "eager");
+  EXPECT_EQ(walked(walking(table, {.folds = 2}, spec)).engine, "fused");
 }
 
 TEST(WalkForward, KeepsRowsOfOneMomentInOneBlock) {
