@@ -190,22 +190,24 @@ void keep_validation_errors(const Table& table, const Dataset& validation, std::
   model.held_back = {std::move(rows), model.preparation.real_targets(held_back), std::move(predicted)};
 }
 
-// Where a family learns from rows in a GPU's memory, they are brought there first. A graph of nodes that the
-// GPU's engine does not train is trained on the CPU, unless the GPU was asked for.
+// Where a family learns from rows in a GPU's memory, they are brought there first, and `ahead` has the
+// copies; the request has the rows of the host still. A graph of nodes that the GPU's engine does not train
+// is trained on the CPU, unless the GPU was asked for.
 EngineRequest request_for_device(const FitRequest& request, const PreparedData& data, Device device,
-                                 const Notes& notes) {
+                                 RowCopies& ahead, const Notes& notes) {
   if (!device.is_cuda() || !family_of(request.spec).learns_where_rows_lie)
     return engine_request(request.spec, data, device, request.config);
   PreparedData there = data;
-  bring_to_gpu(request.config.placement, device, there.training, there.validation);
+  ahead = rows_on_gpu(request.config.placement, device, there.training, there.validation);
   EngineRequest wanted = engine_request(request.spec, there, device, request.config);
   const std::string refusal = engines().front().refusal(most_demanding_phase(wanted));
+  wanted.training = data.training;
+  wanted.validation = data.validation;
   if (refusal.empty() || request.config.device != "auto") return wanted;
   notes(Severity::info,
         fmt::format("it is trained on the CPU, although {} is there: {}", device.name(), refusal));
   wanted.device = Device::cpu();
-  wanted.training = data.training;
-  wanted.validation = data.validation;
+  ahead = {};
   return wanted;
 }
 
@@ -221,7 +223,8 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   const Device device = device_of_training(request, data, automatic, notes);
   const DecisionConfig& decision = request.config.decision;
   refuse_decision_of_task(decision, choice_of(data.preparation.task()), data.preparation.target_column());
-  EngineRequest wanted = request_for_device(request, data, device, notes);
+  RowCopies ahead;
+  EngineRequest wanted = request_for_device(request, data, device, ahead, notes);
   tell_of_batches(training, wanted, notes);
   if (wanted.precision == Precision::bf16 && !wanted.device.is_cuda() && !cpu_multiplies_bf16())
     notes(
@@ -235,8 +238,14 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   data.training = {};  // the placed copy is the one that is used
   LastCheckpoints own_last;
   TrainedNetwork trained =
-      train_network({request, std::move(wanted), request.checkpoints, std::move(stopping),
-                     request.last_checkpoints == nullptr ? &own_last : request.last_checkpoints},
+      train_network({request,
+                     std::move(wanted),
+                     request.checkpoints,
+                     std::move(stopping),
+                     request.last_checkpoints == nullptr ? &own_last : request.last_checkpoints,
+                     true,
+                     {},
+                     std::move(ahead)},
                     listener, notes, stop);
   if (trained.outcome.end == TrainingEnd::time_limit)
     notes(Severity::warning,

@@ -75,43 +75,6 @@ PlacementPlan planned(const EngineRequest& request, const PlacementWishes& wishe
   return plan_placement(wishes.config, facts);
 }
 
-// What several datasets have in common is copied once, as the lines of cubes that are split.
-class CopiesElsewhere {
- public:
-  Dataset of(const Dataset& dataset, Memory memory, Device device) {
-    Dataset copy = dataset;
-    for (DatasetArray& each : copy.arrays) {
-      each.array = of(each.array, memory, device);
-      if (each.has_windows()) each.starts = each.starts.to(memory, device);
-    }
-    return copy;
-  }
-
- private:
-  struct Copy {
-    Array from;  // held, so that no other can have its place
-    Array to;
-  };
-  Array of(const Array& array, Memory memory, Device device) {
-    for (const Copy& each : copies_)
-      if (each.from.data() == array.data() && each.from.shape() == array.shape() &&
-          each.from.type() == array.type() && each.to.memory() == memory)
-        return each.to;
-    copies_.push_back({array, array.to(memory, device)});
-    return copies_.back().to;
-  }
-
-  std::vector<Copy> copies_;
-};
-
-// What lies in a GPU's memory already has its room there.
-std::uint64_t bytes_there(const Dataset& dataset, Device device) {
-  std::uint64_t bytes = 0;
-  for (const DatasetArray& each : dataset.arrays)
-    if (each.array.memory() == Memory::device && each.array.device() == device) bytes += each.array.bytes();
-  return bytes;
-}
-
 bool lie_in_file(const Dataset& dataset) {
   return std::ranges::any_of(dataset.arrays,
                              [](const DatasetArray& each) { return each.array.lies_in_file(); });
@@ -136,10 +99,9 @@ struct PlacedRows {
 };
 
 // Validation rows do not keep training rows from where they are faster.
-PlacedRows placed(const EngineRequest& request, PlacementPlan& plan, PlacementFacts& facts,
+PlacedRows placed(const EngineRequest& request, PlacementPlan& plan, PlacementFacts& facts, RowCopies copies,
                   const Notes& notes) {
   PlacedRows rows;
-  CopiesElsewhere copies;
   try {
     if (plan.slots > 0) rows.slots = room_for_slots(request.training, plan, request.device);
   } catch (const OutOfMemory&) {
@@ -164,10 +126,11 @@ PlacedRows placed(const EngineRequest& request, PlacementPlan& plan, PlacementFa
 }
 
 PlacedRows placed_where_it_fits(const EngineRequest& request, const PlacementWishes& wishes,
-                                PlacementFacts& facts, PlacementPlan& plan, const Notes& notes) {
+                                PlacementFacts& facts, PlacementPlan& plan, RowCopies ahead,
+                                const Notes& notes) {
   for (;;) {
     try {
-      return placed(request, plan, facts, notes);
+      return placed(request, plan, facts, std::exchange(ahead, {}), notes);
     } catch (const OutOfMemory& error) {
       if (!request.device.is_cuda()) throw;
       look_at_memory(facts);
@@ -183,7 +146,8 @@ PlacedRows placed_where_it_fits(const EngineRequest& request, const PlacementWis
 
 }  // namespace
 
-PlacementChoice place_data(EngineRequest& request, const PlacementWishes& wishes, const Notes& notes) {
+PlacementChoice place_data(EngineRequest& request, const PlacementWishes& wishes, const Notes& notes,
+                           RowCopies ahead) {
   const Traced traced(TraceKind::training, "placing the data");
   PlacementFacts facts;
   facts.training_rows = request.training.rows();
@@ -196,10 +160,9 @@ PlacementChoice place_data(EngineRequest& request, const PlacementWishes& wishes
   facts.rows_lie_in_file = lie_in_file(request.training);
   facts.host_bytes = memory_for_all_rows();
   if (facts.device.is_cuda()) look_at_memory(facts);
-  facts.free_bytes +=
-      bytes_there(request.training, request.device) + bytes_there(request.validation, request.device);
+  facts.free_bytes += ahead.bytes_on(request.device);
   PlacementPlan plan = planned(request, wishes, facts);
-  PlacedRows rows = placed_where_it_fits(request, wishes, facts, plan, notes);
+  PlacedRows rows = placed_where_it_fits(request, wishes, facts, plan, std::move(ahead), notes);
   facts.rows_lie_in_file = lie_in_file(rows.training);
   request.training = std::move(rows.training);
   request.validation = std::move(rows.validation);
@@ -217,21 +180,23 @@ PlacementChoice place_data(EngineRequest& request, const PlacementWishes& wishes
   return plan.placement;
 }
 
-void bring_to_gpu(const PlacementConfig& config, Device device, Dataset& training, Dataset& validation) {
+RowCopies rows_on_gpu(const PlacementConfig& config, Device device, Dataset& training, Dataset& validation) {
   const PlacementChoice wanted = config.placement;
-  if (wanted != PlacementChoice::automatic && wanted != PlacementChoice::vram) return;
+  if (wanted != PlacementChoice::automatic && wanted != PlacementChoice::vram) return {};
   PlacementFacts facts;
   facts.device = device;
   look_at_memory(facts);
-  if (training.bytes() + validation.bytes() > facts.free_bytes / 2) return;  // place_data looks closer
+  if (training.bytes() + validation.bytes() > facts.free_bytes / 2) return {};  // place_data looks closer
   const Traced traced(TraceKind::training, "placing the data");
+  RowCopies copies;
   try {
-    CopiesElsewhere copies;
     Dataset there = copies.of(training, Memory::device, device);
     validation = copies.of(validation, Memory::device, device);
     training = std::move(there);
-  } catch (const OutOfMemory&) {  // NOLINT(bugprone-empty-catch): place_data goes a level down, and says so
+  } catch (const OutOfMemory&) {
+    return {};  // place_data goes a level down, and says so
   }
+  return copies;
 }
 
 NoWindow asking_engines(EngineChoice choice, const std::optional<std::string>& resumed) {

@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "train/checkpoints.h"
 #include "train/fit_request.h"
+#include "train/row_copies.h"
 
 namespace stoker {
 
@@ -29,12 +30,13 @@ NoWindow asking_engines(EngineChoice choice, const std::optional<std::string>& r
 // Lays the rows of a request where its device reads them, as they fit, and says so in one line. What does not
 // fit goes one level down, also where memory turns out to be less than it looked. Rows that are shuffled by
 // shards are mixed once before, so that a shard is like the whole whatever the order of the file. Returns
-// where the training rows are.
-PlacementChoice place_data(EngineRequest& request, const PlacementWishes& wishes, const Notes& notes);
+// where the training rows are. `ahead` has what was copied before.
+PlacementChoice place_data(EngineRequest& request, const PlacementWishes& wishes, const Notes& notes,
+                           RowCopies ahead = {});
 
 // Before anything is learnt from them: rows that a GPU has room for and that are not asked for elsewhere.
-// Both have an array in common where they had one.
-void bring_to_gpu(const PlacementConfig& config, Device device, Dataset& training, Dataset& validation);
+// Answers the copies, for place_data; none where the rows stay as they are.
+RowCopies rows_on_gpu(const PlacementConfig& config, Device device, Dataset& training, Dataset& validation);
 
 // Of a member of an ensemble; a window has to be asked for by name, and its shards become part of the
 // identity. `listener` is told for all members; null: another one was.

@@ -95,7 +95,7 @@ TrainedNetwork train_network(NetworkToTrain work, TrainingListener& listener, co
       place_data(wanted,
                  {request.config.placement, asking_engines(request.config.engine, resumed),
                   checkpoint ? std::optional(checkpoint->progress.rows_per_shard) : std::nullopt},
-                 notes);
+                 notes, std::move(work.ahead));
   if (chooses_batch) wanted.batch_size = batch_sizes_to_try(wanted.training.rows()).front();
   const EngineMaker& maker = engine_for(work, resumed, notes);
   TrainingPlan plan = plan_of(work);

@@ -13,6 +13,7 @@
 #include "train/last_checkpoints.h"
 #include "train/loop.h"
 #include "train/metric_stopping.h"
+#include "train/row_copies.h"
 
 namespace stoker {
 
@@ -26,6 +27,7 @@ struct NetworkToTrain {
   LastCheckpoints* last_checkpoints = nullptr;  // must live until what they write is written
   bool keeps_best = true;                       // by the validation loss; else the last weights count
   std::string structure = {};                   // as TrainingPlan::structure
+  RowCopies ahead = {};                         // of rows that something was learnt from on a GPU
 };
 
 struct TrainedNetwork {
