@@ -187,9 +187,6 @@ struct EngineMaker {
   std::string (*slower_alone)(const EngineRequest& request) = nullptr;
   // Whether models of such a request can form a group. Null: all that it runs.
   bool (*can_group)(const EngineRequest& request) = nullptr;
-  // Why a person must ask for it by name, or "": it could run the request, but `auto` does not take it. Null:
-  // it always may.
-  std::string (*only_by_name)(const EngineRequest& request) = nullptr;
 
   bool groups(const EngineRequest& request) const {
     return request.device.is_cuda() && make_group != nullptr && (can_group == nullptr || can_group(request));

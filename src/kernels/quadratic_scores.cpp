@@ -130,12 +130,21 @@ class QuadraticPart {
 
 }  // namespace
 
-QuadraticLoss quadratic_loss_with(const CovarianceKernels& kernels, const QuadraticScores& work) {
-  // Outputs that are always 0 fill up the last ten.
-  const std::int64_t outputs = (work.outputs + 9) / 10 * 10;
+std::int64_t whole_tens(std::int64_t outputs) {
+  return (outputs + 9) / 10 * 10;
+}
+
+std::vector<float> filled_up(const QuadraticScores& work) {
+  const std::int64_t outputs = whole_tens(work.outputs);
   std::vector<float> matrix(static_cast<std::size_t>((work.columns + 1) * outputs));
   for (std::int64_t column = 0; column <= work.columns; ++column)
     std::copy_n(work.matrix + column * work.outputs, work.outputs, matrix.begin() + column * outputs);
+  return matrix;
+}
+
+QuadraticLoss quadratic_loss_with(const CovarianceKernels& kernels, const QuadraticScores& work) {
+  const std::int64_t outputs = whole_tens(work.outputs);
+  const std::vector<float> matrix = filled_up(work);
   std::vector<QuadraticLoss> parts(
       static_cast<std::size_t>((work.rows + rows_of_quadratic_part - 1) / rows_of_quadratic_part));
   share_among_cores(static_cast<std::int64_t>(parts.size()), [&](std::int64_t part) {

@@ -24,10 +24,14 @@ struct QuadraticLoss {
 QuadraticLoss quadratic_loss(const QuadraticScores& work);
 QuadraticLoss quadratic_loss_with(const CovarianceKernels& kernels, const QuadraticScores& work);
 
+// The matrix with outputs that are always 0, so that there are whole tens of them.
+std::int64_t whole_tens(std::int64_t outputs);
+std::vector<float> filled_up(const QuadraticScores& work);
+
 // Whether the kernel has room for so many numbers, and how much `parts` must have.
 bool fits_quadratic_cuda(std::int64_t columns, std::int64_t outputs);
 std::int64_t quadratic_parts_cuda(const QuadraticScores& work, const QuadraticCubes& cubes);
-// The matrix has its outputs filled up to whole tens with zeros. `found` has [columns + 1, outputs] of the
+// The matrix is filled up. `found` has [columns + 1, outputs] of the
 // matrix's gradient, the loss, of_scale and of_bias behind it; everything lies on the device.
 LaunchError quadratic_loss_cuda(const QuadraticScores& work, const QuadraticCubes& cubes, double* parts,
                                 double* found, Stream stream);

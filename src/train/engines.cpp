@@ -33,8 +33,7 @@ const EngineMaker& first_able(std::span<const EngineMaker> makers, const EngineR
   std::vector<std::string> refusals;
   const EngineMaker* slower = nullptr;
   for (const EngineMaker& maker : makers) {
-    std::string refusal = maker.refusal(request);
-    if (refusal.empty() && maker.only_by_name != nullptr) refusal = maker.only_by_name(request);
+    const std::string refusal = maker.refusal(request);
     if (!refusal.empty()) {
       refusals.push_back(fmt::format("{}: {}", maker.name, refusal));
     } else if (is_alone && maker.slower_alone != nullptr && !maker.slower_alone(request).empty()) {

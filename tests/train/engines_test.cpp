@@ -86,22 +86,6 @@ TEST(EngineChoice, AutoPassesOverOneThatIsSlowerAlone) {
   EXPECT_EQ(name(one, fp32), "slow");          // the other cannot
 }
 
-TEST(EngineChoice, AutoPassesOverOneThatIsThereByNameAlone) {
-  EngineMaker known = makers[1], unknown = makers[1];
-  known.name = "graph";
-  unknown.name = "fused";
-  unknown.only_by_name = [](const EngineRequest&) { return std::string("nobody has measured it"); };
-  const std::array both{unknown, known}, one{unknown, makers[0]};
-  const EngineRequest request = on(Device::cpu());
-  for (const bool is_alone : {true, false})
-    EXPECT_EQ(choose_engine(both, EngineChoice::automatic, std::nullopt, request, is_alone).name, "graph");
-  EXPECT_EQ(choose_engine(both, EngineChoice::fused, std::nullopt, request).name, "fused");
-  EXPECT_EQ(choose_engine(both, EngineChoice::automatic, "fused", request).name, "fused");
-  EXPECT_THAT(test::error_of(ExitCode::wrong_request,
-                             [&] { choose_engine(one, EngineChoice::automatic, std::nullopt, request); }),
-              HasSubstr("fused: nobody has measured it"));
-}
-
 TEST(EngineChoice, TriesTheFusedEngineFirst) {
   std::vector<std::string_view> names;
   for (const EngineMaker& maker : engines()) names.push_back(maker.name);

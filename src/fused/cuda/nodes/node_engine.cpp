@@ -128,7 +128,7 @@ class NodeEngineOnGpu final : public fused_cpu::NodeEngine {
  private:
   kernels::QuadraticLoss loss_of(kernels::QuadraticScores work, const CubesOnGpu& cubes,
                                  std::span<const std::int64_t> rows) {
-    const std::vector<float> matrix = filled_up(work);
+    const std::vector<float> matrix = kernels::filled_up(work);
     const std::vector<std::int64_t> first_pixels = cubes.first_pixels_of(rows);
     kernels::QuadraticCubes chosen = cubes.all();
     chosen.count = std::ssize(rows);
@@ -147,15 +147,6 @@ class NodeEngineOnGpu final : public fused_cpu::NodeEngine {
             .of_matrix = {found.begin(), found.end() - 3},
             .of_scale = found[numbers - 2],
             .of_bias = found[numbers - 1]};
-  }
-
-  // Outputs that are always 0 fill up the last ten.
-  static std::vector<float> filled_up(const kernels::QuadraticScores& work) {
-    const std::int64_t outputs = (work.outputs + 9) / 10 * 10;
-    std::vector<float> matrix(static_cast<std::size_t>((work.columns + 1) * outputs));
-    for (std::int64_t column = 0; column <= work.columns; ++column)
-      std::copy_n(work.matrix + column * work.outputs, work.outputs, matrix.begin() + column * outputs);
-    return matrix;
   }
 
   template <class T>
