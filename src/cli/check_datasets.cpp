@@ -51,6 +51,7 @@ nlohmann::json as_json(const CheckedDataset& checked) {
         {{"column", each.column}, {"kind", each.kind}, {"rows", each.rows}, {"first_row", each.first_row}});
   shown["missing"] = nlohmann::json::object();
   for (const auto& [name, count] : checked.faults.missing) shown["missing"][name] = count;
+  if (checked.cubes) shown["cubes"] = to_json(*checked.cubes);
   return shown;
 }
 
@@ -69,6 +70,11 @@ std::string told_unread(const UnreadRows& unread, const std::string& what) {
   return unread.cut.empty() ? text : text + unread.cut + "\n";
 }
 
+void show_cube_faults(const CubeFaults& faults) {
+  if (!faults.odd.empty()) print(faults.of_odd() + "\n");
+  if (!faults.dead.empty()) print(fmt::format("note: {}\n", faults.of_dead()));
+}
+
 void show_checked(const CheckedDataset& checked) {
   const DatasetRecord& record = checked.record;
   if (!checked.unreadable.empty())
@@ -85,6 +91,7 @@ void show_checked(const CheckedDataset& checked) {
     lines.push_back({each.kind, each.column.empty() ? "(whole rows)" : each.column,
                      fmt::format("{}", each.rows), fmt::format("{}", each.first_row)});
   if (lines.size() > 1) print(aligned(lines));
+  if (checked.cubes) show_cube_faults(*checked.cubes);
   for (const auto& [name, count] : checked.faults.missing)
     print(
         fmt::format("note: {} missing in column '{}': a training fills them in, but refuses them in its "

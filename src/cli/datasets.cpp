@@ -258,8 +258,8 @@ Action declare_datasets(CLI::App& app) {
   generate->add_option("--table", given.table, "Name of the new table; the id if not given");
   generate->add_option("--called", given.called, help_of_called);
   CLI::App* validate = part("validate",
-                            "Look for NaN, infinite and out-of-range values, duplicate rows, rows that "
-                            "are cut short and rows that cannot be read",
+                            "Look for NaN, infinite and out-of-range values, in the pixels of cubes too, for "
+                            "duplicate rows, rows that are cut short and rows that cannot be read",
                             validate_dataset);
   add_id(*validate, given);
   add_ranges(*validate, given);

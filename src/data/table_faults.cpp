@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 
@@ -19,6 +21,7 @@
 #include "base/text.h"
 #include "data/arrow_result.h"
 #include "data/column_values.h"
+#include "data/cubes.h"
 #include "data/date_form.h"
 #include "data/kept_columns.h"
 
@@ -79,6 +82,7 @@ class FaultFinder {
       const auto range = ranges.find(name);
       look_at(name, table_.columns->column(c), range == ranges.end() ? ValueRange{} : range->second);
     }
+    if (table_.cubes) look_at_cubes();
     find_duplicates();
     for (std::size_t row = 0; row < is_faulty_.size(); ++row)
       if (is_faulty_[row] != 0) faults_.rows.push_back(static_cast<std::int64_t>(row));
@@ -120,6 +124,18 @@ class FaultFinder {
       add_hash(row, quick_hash(std::as_bytes(row_numbers), lacking));
     }
     tell(name, found);
+  }
+
+  // As they were counted when the cubes were read.
+  void look_at_cubes() {
+    std::vector<std::uint8_t> found(is_faulty_.size());
+    for (std::size_t row = 0; row < found.size(); ++row) {
+      const auto cube = static_cast<std::size_t>(cube_of(table_, static_cast<std::int64_t>(row)));
+      const CubeFacts& facts = table_.cubes->facts.at(cube);
+      if (facts.nan_pixels > 0) found[row] |= is_nan;
+      if (facts.infinite_pixels > 0) found[row] |= is_infinite;
+    }
+    tell("(pixels)", found);
   }
 
   static std::vector<bool> missing_values(const arrow::ChunkedArray& values) {
@@ -172,8 +188,16 @@ class FaultFinder {
     const auto options = arrow::EqualOptions::Defaults().nans_equal(true);
     for (const auto& column : table_.columns->columns())
       if (!column->Slice(one, 1)->Equals(*column->Slice(other, 1), options)) return false;
-    return true;
+    return !table_.cubes ||
+           std::ranges::equal(values_of_cube(one), values_of_cube(other), {}, &bits_of, &bits_of);
   }
+
+  std::span<const float> values_of_cube(std::int64_t row) const {
+    const auto size = static_cast<std::size_t>(table_.cubes->pixels() * table_.cubes->channels());
+    return table_.cubes->values.as<float>().subspan(static_cast<std::size_t>(cube_of(table_, row)) * size,
+                                                    size);
+  }
+  static std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
 
   const Table& table_;
   TableFaults faults_;

@@ -15,7 +15,7 @@ using ValueRanges = std::map<std::string, std::string>;
 
 // One kind of fault in one column, or in whole rows.
 struct TableFault {
-  std::string column;  // "" of whole rows
+  std::string column;  // "" of whole rows; "(pixels)" of the values of cubes
   std::string kind;    // "nan", "infinite", "out of range", "cut short", "duplicate"
   std::int64_t rows = 0;
   std::int64_t first_row = 0;  // counted from 1
@@ -28,8 +28,8 @@ struct TableFaults {
 };
 
 // Numbers that are NaN, infinite or out of range (of `ranges`, and of what 32-bit numbers hold); rows that
-// stand there before; arrays of which nothing is there while other rows have theirs. Refuses a range for a
-// column that is not there, or holds neither numbers nor dates.
+// stand there before; arrays of which nothing is there while other rows have theirs; cubes with values that
+// are NaN or infinite. Refuses a range for a column that is not there, or holds neither numbers nor dates.
 TableFaults find_faults(const Table& table, const ValueRanges& ranges);
 
 // The rows without any fault.

@@ -159,6 +159,7 @@ CheckedDataset check_dataset(const DatasetRecord& record, const ValueRanges& ran
   }
   if (!checked.table && source) checked.table = read_what_can_be(*source, checked.unread);
   if (checked.table) checked.faults = find_faults(*checked.table, ranges);
+  if (checked.table && checked.table->cubes) checked.cubes = find_cube_faults(*checked.table);
   return checked;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "data/cube_faults.h"
 #include "data/source.h"
 #include "data/table_faults.h"
 #include "store/dataset_store.h"
@@ -33,6 +34,7 @@ struct CheckedDataset {
   UnreadRows unread;
   bool has_changed = false;  // since it was put on record
   TableFaults faults;
+  std::optional<CubeFaults> cubes;  // where the rows are cubes
 
   bool is_sound() const { return unreadable.empty() && !has_changed && faults.found.empty(); }
 };

@@ -14,7 +14,9 @@ namespace {
 
 using nlohmann::json;
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // An ENVI file of 2 x 3 pixels and two bands, with a mask beside it.
 void write_cube(const Workplace& place, const std::string& name, const std::string& numbers,
@@ -121,6 +123,33 @@ TEST(CubesOfADocument, ArePutOnRecordAndComeBackAsCubes) {
   const Finished repaired = place.stoker({"datasets", "repair", "flights"});
   EXPECT_EQ(repaired.code, 2) << repaired.output;
   EXPECT_THAT(repaired.errors, HasSubstr("this needs a table with columns"));
+}
+
+TEST(CubesOnRecord, AreValidatedByTheirValues) {
+  const Workplace place;
+  write_cubes(place);
+  ASSERT_EQ(place.stoker({"datasets", "add", "sound", "cubes:."}).code, 0);
+  const Finished sound = place.stoker({"datasets", "validate", "sound"});
+  EXPECT_EQ(sound.code, 0) << sound.errors;
+  EXPECT_THAT(sound.output, Not(AnyOf(HasSubstr("finite"), HasSubstr("channel"))));
+
+  // Two pixels of b are gone, and its second channel has one value.
+  write_cube(place, "b", "mxnxoxpxqxqx", "\0\0\0\0\0\0");
+  place.write("b.hdr", place.read("b.hdr") + "data ignore value = 113\n");  // 'q'
+  ASSERT_EQ(place.stoker({"datasets", "add", "flights", "cubes:."}).code, 0);
+  const Finished text = place.stoker({"datasets", "validate", "flights"});
+  EXPECT_EQ(text.code, 2) << text.errors;
+  EXPECT_THAT(text.output,
+              AllOf(HasSubstr("1 of 3 cubes has pixels with values that are not finite numbers: b (2 pixels NaN)"),
+                    HasSubstr("note: a channel has one and the same value in all pixels of 1 of 3 cubes: 2 (900 "
+                              "nm)"),
+                    HasSubstr("1 of 3 rows has faults")));
+  const json found = json::parse(place.stoker({"datasets", "validate", "flights", "--json"}).output);
+  EXPECT_EQ(found["faults"],
+            json({{{"column", "(pixels)"}, {"kind", "nan"}, {"rows", 1}, {"first_row", 2}}}));
+  EXPECT_EQ(found["cubes"]["not_finite"],
+            json({{{"cube", "b"}, {"nan_pixels", 2}, {"infinite_pixels", 0}}}));
+  EXPECT_EQ(found["cubes"]["dead_channels"], json({{{"channel", 2}, {"wavelength", 900}, {"cubes", 1}}}));
 }
 
 constexpr const char* graph_of_record = R"(version: 1

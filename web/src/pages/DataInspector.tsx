@@ -27,6 +27,7 @@ interface Validation {
   rows: number;
   rows_with_faults: number;
   faults: { column: string; kind: string; first_row: number; rows: number }[];
+  cubes?: { told: string[] };
 }
 
 function ColumnFacts({ column, rows }: { column: PreviewColumn; rows: number }) {
@@ -99,7 +100,8 @@ function Check({ dataset, onMade }: { dataset: Dataset; onMade: (made: Dataset) 
           <tbody>{found.faults.map((fault) => <tr key={`${fault.column} ${fault.kind}`}><th scope="row" className="broken">{fault.column}</th><td className="left">{fault.kind}</td><td className="num">{count(fault.rows)}</td><td className="num">{count(fault.first_row)}</td></tr>)}</tbody>
         </table>
       )}
-      {found && !found.is_sound && (
+      {found?.cubes?.told.map((each) => <p key={each} className="notice broken">{each}</p>)}
+      {found && !found.is_sound && !found.cubes && (
         <div className="stack">
           <Field label={data.repairAs}>{(given) => <input {...given} className="input" value={copy} onChange={(event) => setCopy(event.target.value)} />}</Field>
           <div><Button disabled={isBusy || copy.trim() === ''} onClick={() => void repair()}>{data.repair}</Button></div>
