@@ -26,6 +26,7 @@ struct InputForm {
   bool embeds_categories = false;  // reads numbers of categories, of which it learns what they stand for
   bool reads_windows = false;      // of a series: the rows of a window one behind the other
   bool reads_cubes = false;        // hyperspectral ones, which go with the rows
+  bool takes_odd_pixels = false;   // of cubes: those with a value that is no finite number
   // Above 0: reads sets, and has room for so many members; a column of arrays holds a set in each row.
   std::int64_t members_of_set = 0;
   bool one_target_scale =

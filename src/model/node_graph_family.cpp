@@ -64,9 +64,12 @@ void check_node_graph(const config::Value& values, const std::string& path, cons
                    line_of_setting(written, "unfrozen"), diagnostics);
 }
 
-InputForm form_of_cubes(const config::Value&) {
+InputForm form_of_cubes(const config::Value& settings) {
   InputForm form(Scaling::none);
   form.reads_cubes = true;
+  const config::Value* bad = settings.find("bad_pixels");
+  const auto* chosen = bad == nullptr ? nullptr : bad->get_if<std::string>();
+  form.takes_odd_pixels = chosen != nullptr && *chosen == config::name_of(kernels::BadPixels::leave_out);
   return form;
 }
 

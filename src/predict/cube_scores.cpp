@@ -10,7 +10,12 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
+#include "base/text.h"
+#include "data/column_values.h"
+#include "data/cube_faults.h"
 #include "data/cubes.h"
 #include "model/family.h"
 #include "model/nodes/node_network.h"
@@ -289,6 +294,20 @@ class CubeMeasure {
   Array targets_;
 };
 
+// Nodes that find something wrong with what they are given do not know which cube it is.
+template <class Score>
+CubeScores telling_the_cube(const Table& table, std::int64_t row, const Score& score) {
+  try {
+    return score();
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& error) {
+    const std::string& name = table.cubes->names.at(static_cast<std::size_t>(cube_of(table, row)));
+    throw Error(error.code(), fmt::format("cube {}: {}", printable(shortened(name)), error.what()),
+                error.cause());
+  }
+}
+
 }  // namespace
 
 bool reads_cubes(std::string_view model_type) {
@@ -346,7 +365,9 @@ void score_cubes(const Model& model, const Table& table,
     const auto left = cubes.pixels_left(row);
     CubeScores found = no_scores(answers);
     if (!left || !left->empty())
-      found = scores_in(run_forward(graph, states, cubes.one(row), Stage::inference), answers);
+      found = telling_the_cube(table, row, [&] {
+        return scores_in(run_forward(graph, states, cubes.one(row), Stage::inference), answers);
+      });
     take(row, left ? spread(found, *left, cubes.image()) : found);
   }
 }
@@ -357,6 +378,7 @@ Evaluation evaluate_cubes(const Model& model, const Table& table, CubeFindings* 
   const nodes::NodeNetwork network = nodes::node_network(model.network);
   const nodes::States states = network.states(model.parameters);
   const Dataset data = lay_cubes(table, *model.preparation.cubes(), true);
+  if (network.bad_pixels == kernels::BadPixels::refuse) refuse_odd_cubes(table, " to evaluate on");
   const nodes::EnteringCubes cubes(network, data);
   CubeMeasure measure(network, states, Stage::test);
   for (std::int64_t row = 0; row < table.rows(); ++row) measure.add(cubes, row);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/trace.h"
+#include "data/cube_faults.h"
 #include "data/feature_columns.h"
 #include "data/target_column.h"
 #include "data/time_order.h"
@@ -100,6 +101,10 @@ PreparedData prepare(const Table& training, const Table* validation, const Prepa
   if (training.rows() < 2 && !form.reads_cubes)  // a cube has many pixels
     refuse("a network needs at least 2 rows to train on, but the table has {}", training.rows());
   PreparedData data{Preparation::fit(training, config, form, notes), {}, {}};
+  if (form.reads_cubes && !form.takes_odd_pixels) {
+    refuse_odd_cubes(training, " to train on");
+    if (validation != nullptr) refuse_odd_cubes(*validation, " to validate with");
+  }
   const std::vector<double> class_weights =
       class_weights_on(training, data.preparation, config.class_weights);
   data.training = complete_for_engines(data.preparation.apply_to_training(training, DType::float32),

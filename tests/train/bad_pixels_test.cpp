@@ -46,14 +46,32 @@ Table with_bad_first_line(std::int64_t count) {
       spoilt.values
           .as<float>()[static_cast<std::size_t>((cube * side * side + pixel) * channels + pixel % channels)] =
           pixel % 2 == 0 ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity();
+  find_facts(spoilt);
+  return table_of_cubes(std::make_shared<Cubes>(std::move(spoilt)));
+}
+
+Table with_a_bad_first_cube(std::int64_t count) {
+  const Table table = some_cubes(count);
+  Cubes spoilt = *table.cubes;
+  spoilt.values = spoilt.values.clone();
+  const auto values = spoilt.values.as<float>();
+  std::ranges::fill(values.first(values.size() / static_cast<std::size_t>(count)),
+                    std::numeric_limits<float>::quiet_NaN());
+  find_facts(spoilt);
   return table_of_cubes(std::make_shared<Cubes>(std::move(spoilt)));
 }
 
 const std::string leaving_out = std::string(detector) + "bad_pixels: leave_out\n";
 
-TEST(BadPixels, AreRefusedUnlessTheyAreToBeLeftOut) {
+TEST(BadPixels, AreRefusedWithTheirCubesUnlessTheyAreToBeLeftOut) {
   EXPECT_THAT(refusal_of(request_for_cubes(with_bad_first_line(4), spec_of_graph(detector))),
-              AllOf(HasSubstr("not"), HasSubstr("finite"), HasSubstr("bad_pixels: leave_out")));
+              AllOf(HasSubstr("4 of 4 cubes to train on have pixels with values that are not finite numbers: "
+                              "cube_0 (4 pixels NaN, 4 pixels infinite), cube_1"),
+                    HasSubstr("bad_pixels: leave_out")));
+  const Model model = fitted_to_cubes(some_cubes(4), spec_of_graph(detector)).model;
+  EXPECT_THAT(error_of(ExitCode::wrong_request, [&] { evaluate(model, with_a_bad_first_cube(3)); }),
+              AllOf(HasSubstr("1 of 3 cubes to evaluate on has pixels"), HasSubstr("cube_0 (64 pixels NaN)"),
+                    HasSubstr("nan_pixels = 0")));
 }
 
 // Of statistics, gradients and metrics, by the fused chain and by a graph that is none.
@@ -96,16 +114,6 @@ TEST(BadPixels, ThatAreLeftOutHaveNoScoreAndNoMark) {
       }
     }
   }
-}
-
-Table with_a_bad_first_cube(std::int64_t count) {
-  const Table table = some_cubes(count);
-  Cubes spoilt = *table.cubes;
-  spoilt.values = spoilt.values.clone();
-  const auto values = spoilt.values.as<float>();
-  std::ranges::fill(values.first(values.size() / static_cast<std::size_t>(count)),
-                    std::numeric_limits<float>::quiet_NaN());
-  return table_of_cubes(std::make_shared<Cubes>(std::move(spoilt)));
 }
 
 // There is nothing to learn from it; a model may meet one all the same.
