@@ -101,7 +101,8 @@ Pieces evaluation_text(const std::string& card, const Evaluation& evaluation,
   const auto count = static_cast<std::uint64_t>(evaluation.rows);
   Pieces text{
       {printable(fmt::format("{}: {} on {}", card, evaluation.target, counted(count, "row"))), Colour::bold},
-      {"\n" + aligned(metric_lines(evaluation, training), "  ")}};
+      {"\n" + (evaluation.metrics.empty() ? "  nothing was measured\n"
+                                          : aligned(metric_lines(evaluation, training), "  "))}};
   if (!evaluation.by_step.empty()) text.push_back({"\n" + aligned(step_lines(evaluation), "  ")});
   const auto* scores = evaluation.chart<ClassScores>();
   if (scores != nullptr && scores->classes.size() <= most_class_lines)

@@ -61,14 +61,15 @@ std::optional<SweepDocument> sweep_in(const ValidateOptions& options) {
   return load_sweep(options.document, options.assignments);
 }
 
-// Names of datasets and columns, as far as records tell them.
+// Names of datasets and columns, as far as records tell them, and of cubes their files.
 void check_names(const ValidateOptions& options, Document& document) {
-  const KnownNames known = known_names(document);
+  const KnownNames known = known_names(document, nullptr, FilesOfSources::looked_at);
   config::Diagnostics diagnostics(options.document);
   for (const config::Diagnostic& each : known.no_columns) diagnostics.add(each.line, each.path, each.message);
   diagnostics.refuse_if_any();
-  for (const config::Diagnostic& each : known.no_sources)
-    document.notes.push_back(fmt::format("{}: {}", each.path, each.message));
+  for (const auto* found : {&known.no_sources, &known.no_masks})
+    for (const config::Diagnostic& each : *found)
+      document.notes.push_back(fmt::format("{}: {}", each.path, each.message));
 }
 
 ExitCode validate(const ValidateOptions& options) {

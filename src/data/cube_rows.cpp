@@ -82,9 +82,7 @@ Dataset lay_cubes(const Table& table, const CubesRead& form, bool with_masks) {
                                    {lines, cubes.width(), cubes.channels()}, cubes.height(), table));
   if (!with_masks) return laid;
   if (!cubes.has_masks())
-    refuse(
-        "these cubes come without masks, which are needed here; set mask_path, or leave the card out that "
-        "needs them");
+    refuse("these cubes come without masks, which are needed here. {}", how_to_give_masks);
   laid.arrays.push_back(laid_lines(masks_in_dataset, Role::mask, cubes.masks, {lines, cubes.width(), 1},
                                    cubes.height(), table));
   return laid;

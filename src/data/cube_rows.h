@@ -23,6 +23,9 @@ struct CubesRead {
 constexpr const char* mask_target = "mask";
 constexpr const char* cubes_in_dataset = "cube";
 constexpr const char* masks_in_dataset = "mask";
+// For who misses them.
+constexpr const char* how_to_give_masks =
+    "To have masks, set mask_path of data_load, or put NAME_mask.npy beside each cube NAME";
 
 // Refuses settings that are for columns.
 CubesRead learn_cubes(const Table& training, const PreparationConfig& config);

@@ -156,7 +156,7 @@ Table table_of_cubes(std::shared_ptr<const Cubes> cubes) {
     columns.push_back(column_of_cubes<arrow::Int64Builder>(count, value));
   };
   if (cubes->has_masks())
-    add_numbers("masked_pixels", [&](std::size_t i) {
+    add_numbers(column_of_marks, [&](std::size_t i) {
       const CubeFacts& facts = cubes->facts[i];
       return facts.has_mask ? std::optional(facts.masked_pixels) : std::nullopt;
     });

@@ -57,6 +57,7 @@ Array room_for_cubes(DType type, const Shape& shape, const std::string& shown);
 void find_facts(Cubes& cubes);
 
 // The table that cubes go with: their names, masked_pixels where there are masks, nan_pixels.
+constexpr const char* column_of_marks = "masked_pixels";
 Table table_of_cubes(std::shared_ptr<const Cubes> cubes);
 
 // Which of the cubes a row of such a table is.

@@ -98,9 +98,10 @@ struct CardType {
   std::optional<Table> (*first_rows)(const Outside& outside) = nullptr;
   // For a card that reads a table from outside: what people call what it reads, without anything secret.
   std::string (*source_name)(const config::Value& config) = nullptr;
-  // For such a card: its columns, where they are known without reading it. Refuses a source that is known not
-  // to be there.
-  std::optional<std::vector<std::string>> (*columns_of_source)(const config::Value& config) = nullptr;
+  // For such a card: its columns, where they are known without reading its rows. Refuses a source that is
+  // known not to be there. Without a folder of the document, files are not looked at.
+  std::optional<std::vector<std::string>> (*columns_of_source)(
+      const config::Value& config, const std::filesystem::path* document_folder) = nullptr;
   // For a card that passes rows on: what they carry from there on, such as the column of their groups.
   void (*mark_rows)(const config::Value& config, Table& rows) = nullptr;
   // For a card that passes on some of its rows: its settings with which they are all to be trained on.

@@ -63,6 +63,7 @@ void check_names(const Value& written, CheckedDocument& checked) {
   checked.warnings = tests_on_training_rows(document->cards);
   KnownNames known = known_names(*document, &written);
   checked.columns = std::move(known.columns);
+  checked.warnings.insert(checked.warnings.end(), known.no_masks.begin(), known.no_masks.end());
   for (const auto* found : {&known.no_sources, &known.no_columns})
     checked.problems.insert(checked.problems.end(), found->begin(), found->end());
 }

@@ -10,6 +10,7 @@
 #include "config/quote.h"
 #include "data/column_values.h"
 #include "data/cube_rows.h"
+#include "data/cubes.h"
 #include "data/filter.h"
 #include "pipeline/card.h"
 #include "pipeline/training_card.h"
@@ -41,7 +42,8 @@ bool is_among(const std::string& name, const ColumnNames& columns) {
 
 class NamesOfDocument {
  public:
-  NamesOfDocument(const Document& document, const Value* written) : document_(document), written_(written) {}
+  NamesOfDocument(const Document& document, const Value* written, FilesOfSources files)
+      : document_(document), written_(written), files_(files) {}
 
   // Cards come after those that they read from.
   KnownNames all() {
@@ -74,6 +76,30 @@ class NamesOfDocument {
                                    config::in_quotes(mask_target), config::in_quotes(name))));
   }
 
+  // What a training and an evaluation of cubes want of masks.
+  void check_masks(const Card& card, const ColumnNames& columns) {
+    if (std::ranges::find(columns, column_of_marks) != columns.end()) return;
+    if (learns_from_masks(card)) {
+      const std::string problem = problem_without_masks(spec_to_train(document_, card)->settings);
+      if (!problem.empty()) known_.no_columns.push_back(problem_at(card, "", problem));
+    } else if (measures_cubes(card)) {
+      known_.no_masks.push_back(problem_at(
+          card, "",
+          fmt::format(
+              "the cubes that come here have no masks, so that nothing can be measured against marks; "
+              "scores, spectra and components are drawn. {}",
+              how_to_give_masks)));
+    }
+  }
+
+  bool measures_cubes(const Card& card) const {
+    const Input* model = input_of_type(*card.kind, PortType::model);
+    if (model == nullptr || input_of_rows(*card.kind, Rows::tested_on) == nullptr) return false;
+    return std::ranges::any_of(connections_to(card, model->name), [&](const Connection& connection) {
+      return learns_from_masks(card_named(document_, connection.card));
+    });
+  }
+
   // None where the card reads no table or several: then it may make new columns of them.
   static const Connection* only_table_of(const Card& card) {
     const Connection* only = nullptr;
@@ -88,7 +114,8 @@ class NamesOfDocument {
 
   void learn_source(const Card& card) {
     try {
-      std::optional<ColumnNames> columns = card.kind->columns_of_source(card.config);
+      std::optional<ColumnNames> columns = card.kind->columns_of_source(
+          card.config, files_ == FilesOfSources::looked_at ? &document_.folder : nullptr);
       if (!columns) return;
       known_.columns[card.id] = *columns;
       put_out_[card.id] = std::move(*columns);
@@ -101,6 +128,7 @@ class NamesOfDocument {
 
   void learn_table(const Card& card, const ColumnNames& columns) {
     known_.columns[card.id] = columns;
+    check_masks(card, columns);
     for (const std::string& setting : card.kind->column_settings) {
       if (setting == "target_column" && learns_from_masks(card)) continue;
       for (const std::string& name : texts_in(card.config.find(setting))) check(card, setting, name, columns);
@@ -137,14 +165,15 @@ class NamesOfDocument {
 
   const Document& document_;
   const Value* written_;
+  FilesOfSources files_;
   KnownNames known_;
   std::map<std::string, ColumnNames> put_out_;  // by card, of all tables that it puts out
 };
 
 }  // namespace
 
-KnownNames known_names(const Document& document, const Value* written) {
-  return NamesOfDocument(document, written).all();
+KnownNames known_names(const Document& document, const Value* written, FilesOfSources files) {
+  return NamesOfDocument(document, written, files).all();
 }
 
 }  // namespace stoker

@@ -20,9 +20,14 @@ struct KnownNames {
   std::vector<config::Diagnostic> no_columns;
   // Datasets that are not on record here. They may be where the document is run.
   std::vector<config::Diagnostic> no_sources;
+  // Evaluations over cubes without masks, in which nothing can be measured.
+  std::vector<config::Diagnostic> no_masks;
 };
 
-// `written` is the document as it was read, for the lines of its settings; null: those of the cards.
-KnownNames known_names(const Document& document, const config::Value* written = nullptr);
+// `written` is the document as it was read, for the lines of its settings; null: those of the cards. Whether
+// files are looked at, as far as they are here: a service does not for everybody who asks.
+enum class FilesOfSources { left_alone, looked_at };
+KnownNames known_names(const Document& document, const config::Value* written = nullptr,
+                       FilesOfSources files = FilesOfSources::left_alone);
 
 }  // namespace stoker

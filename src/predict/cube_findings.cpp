@@ -34,13 +34,13 @@ Mistakes mistakes_in(const MeasuredCube& cube) {
   return found;
 }
 
-// The highest score outside of what is marked; that of nothing is the lowest there is.
+// The highest score outside of what is marked, if anything is; that of nothing is the lowest there is.
 float highest_elsewhere(const MeasuredCube& cube) {
   float highest = -INFINITY;
   const auto actual = cube.actual.as<std::uint8_t>();
   const auto scores = cube.scores.as<float>();
   for (std::size_t i = 0; i < scores.size(); ++i)
-    if (actual[i] == 0 && scores[i] > highest) highest = scores[i];
+    if ((actual.empty() || actual[i] == 0) && scores[i] > highest) highest = scores[i];
   return highest;
 }
 
@@ -90,10 +90,19 @@ std::vector<CubeToShow> cubes_to_show(const Table& table, const std::vector<Meas
     shown.push_back({row, table.cubes->names.at(static_cast<std::size_t>(cube_of(table, row))),
                      std::move(reason), measured[place]});
   };
-  const std::size_t fullest =
-      place_of_most(measured, [](const MeasuredCube& cube) { return count_of_marked(cube.actual); });
-  if (const std::int64_t marked = count_of_marked(measured[fullest].actual); marked > 0)
-    show(fullest, fmt::format("the most marked pixels: {}", human_count(static_cast<std::uint64_t>(marked))));
+  const auto show_fullest = [&](Array MeasuredCube::*marks, const char* what) {
+    const std::size_t fullest =
+        place_of_most(measured, [&](const MeasuredCube& cube) { return count_of_marked(cube.*marks); });
+    if (const std::int64_t marked = count_of_marked(measured[fullest].*marks); marked > 0)
+      show(fullest, fmt::format("the most {}: {}", what, human_count(static_cast<std::uint64_t>(marked))));
+  };
+  if (measured.front().actual.empty()) {
+    if (!measured.front().marks.empty()) show_fullest(&MeasuredCube::marks, "pixels found");
+    show(place_of_most(measured, highest_elsewhere), "the highest score");
+    show(0, "the first of them");
+    return shown;
+  }
+  show_fullest(&MeasuredCube::actual, "marked pixels");
   if (!measured.front().marks.empty()) {
     const std::size_t worst =
         place_of_most(measured, [](const MeasuredCube& cube) { return mistakes_in(cube).all(); });
@@ -115,13 +124,14 @@ Spectra spectra_of(const Table& table, const std::vector<CubeToShow>& shown) {
   const auto pixels = static_cast<std::size_t>(cubes.pixels());
   const std::int64_t numbers = std::ssize(shown) * cubes.pixels() * cubes.channels();
   const auto step = static_cast<std::size_t>(1 + numbers / most_numbers_of_spectra);
-  SpectrumSums marked("marked", channels), others("not marked", channels);
+  const bool has_masks = table.cubes->has_masks();
+  SpectrumSums marked("marked", channels), others(has_masks ? "not marked" : "all", channels);
   for (const CubeToShow& each : shown) {
     const auto actual = each.measured.actual.as<std::uint8_t>();
     const auto values = cubes.values.as<float>().subspan(
         static_cast<std::size_t>(cube_of(table, each.row)) * pixels * channels, pixels * channels);
     for (std::size_t i = 0; i < pixels; ++i)
-      if (actual[i] != 0)
+      if (!actual.empty() && actual[i] != 0)
         marked.add(values.subspan(i * channels, channels));
       else if (i % step == 0)
         others.add(values.subspan(i * channels, channels));

@@ -16,7 +16,7 @@ namespace stoker {
 struct MeasuredCube {
   Array scores;  // float32 [height, width]
   Array marks;   // uint8, the same; empty where nothing decides
-  Array actual;  // uint8, the same
+  Array actual;  // uint8, the same; empty where there are no masks
 };
 
 struct CubeToShow {
@@ -62,7 +62,8 @@ struct CubeFindings {
   PrecisionRecall curve;  // of all pixels
 };
 
-// At most three: where most is marked, where most is wrong, and the first.
+// At most three: where most is marked, where most is wrong, and the first; without masks where most was
+// found, or the highest score, and the first.
 std::vector<CubeToShow> cubes_to_show(const Table& table, const std::vector<MeasuredCube>& measured);
 Spectra spectra_of(const Table& table, const std::vector<CubeToShow>& shown);
 

@@ -164,10 +164,11 @@ class MetricInputs {
     }
   }
 
-  // What it reads from may run in other stages alone.
+  // What it reads from may run in other stages alone, or be masks that the cubes do not have.
   bool are_there(const GraphNode& node, const GraphValues& values) const {
     return std::ranges::all_of(node.sources, [&](const auto& source) {
-      return values.contains(graph_.nodes[source.second.node].name);
+      const auto found = values.find(graph_.nodes[source.second.node].name);
+      return found != values.end() && nodes::value_if(found->second, source.second.port) != nullptr;
     });
   }
 
@@ -228,7 +229,8 @@ bool has_metrics_of_marks(const NodeGraph& graph, Stage stage) {
   });
 }
 
-// Cube by cube, and then over the pixels of all of them. It looks at the network and the states.
+// Cube by cube, and then over the pixels of all of them; of cubes without masks there is nothing to say but
+// what nodes measure without. It looks at the network and the states.
 class CubeMeasure {
  public:
   CubeMeasure(const nodes::NodeNetwork& network, const nodes::States& states, Stage stage)
@@ -246,23 +248,27 @@ class CubeMeasure {
   void add(const nodes::EnteringCubes& cubes, std::int64_t row) {
     const Values entering = cubes.one(row);
     const auto left = cubes.pixels_left(row);
+    const Array* mask = nodes::value_if(entering, "mask");
+    has_masks_ = has_masks_ || mask != nullptr;
     CubeScores found = no_scores(answers_);
     Array actual(DType::uint8, {0, 0});
     if (!left || !left->empty()) {
       const GraphValues values = run_forward(graph_, states_, entering, stage_);
       of_nodes_.add(values);
       found = scores_in(values, answers_);
-      actual = nodes::value_at(entering, "mask").seen_as(0, found.scores.shape());
+      if (mask != nullptr) actual = mask->seen_as(0, found.scores.shape());
       counted_.push_back({found.scores, found.marks, actual});
     }
     if (!left) return cubes_.push_back(counted_.back());
     const CubeScores whole = spread(found, *left, cubes.image());
-    cubes_.push_back({whole.scores, whole.marks, spread<std::uint8_t>(actual, *left, cubes.image(), 0)});
+    if (mask != nullptr) actual = spread<std::uint8_t>(actual, *left, cubes.image(), 0);
+    cubes_.push_back({whole.scores, whole.marks, actual});
   }
 
   void tell(Evaluation& evaluation) {
     if (counted_.empty()) refuse("no pixel of the cubes to measure on has finite values");
     of_nodes_.measure(states_, evaluation);
+    if (!has_masks_) return;
     scores_ = all_of(&MeasuredCube::scores);
     targets_ = all_of(&MeasuredCube::actual);
     Values inputs{{"logits", scores_}, {"targets", targets_}};
@@ -272,6 +278,7 @@ class CubeMeasure {
   }
 
   const std::vector<MeasuredCube>& measured() const { return cubes_; }
+  bool has_masks() const { return has_masks_; }
   const Array& scores() const { return scores_; }  // of all, once they were told
   const Array& targets() const { return targets_; }
 
@@ -287,6 +294,7 @@ class CubeMeasure {
   Answers answers_;
   MetricInputs of_nodes_;
   bool has_metrics_;
+  bool has_masks_ = false;
   NodeGraph graph_;
   std::vector<MeasuredCube> cubes_;    // whole
   std::vector<MeasuredCube> counted_;  // those that have pixels which are not left out, without the others
@@ -313,6 +321,12 @@ CubeScores telling_the_cube(const Table& table, std::int64_t row, const Score& s
 bool reads_cubes(std::string_view model_type) {
   const Family* family = find_family(model_type);
   return family != nullptr && form_of(*family, config::Value(config::Value::Map{})).reads_cubes;
+}
+
+std::string problem_without_masks(const config::Value& settings) {
+  config::Diagnostics diagnostics("");
+  const NodeGraph graph = nodes::read_node_graph(settings, nodes::CubeShape{}, "", diagnostics);
+  return diagnostics.empty() ? nodes::problem_without_masks(graph) : "";
 }
 
 bool can_measure_cubes(const Network& network, const Dataset& data) {
@@ -377,7 +391,8 @@ Evaluation evaluate_cubes(const Model& model, const Table& table, CubeFindings* 
     refuse("there are no cubes to evaluate on: hold some back (test_ratio), or leave the evaluation out");
   const nodes::NodeNetwork network = nodes::node_network(model.network);
   const nodes::States states = network.states(model.parameters);
-  const Dataset data = lay_cubes(table, *model.preparation.cubes(), true);
+  const Dataset data =
+      lay_cubes(table, *model.preparation.cubes(), table.cubes != nullptr && table.cubes->has_masks());
   if (network.bad_pixels == kernels::BadPixels::refuse) refuse_odd_cubes(table, " to evaluate on");
   const nodes::EnteringCubes cubes(network, data);
   CubeMeasure measure(network, states, Stage::test);
@@ -393,7 +408,8 @@ Evaluation evaluate_cubes(const Model& model, const Table& table, CubeFindings* 
   findings->spectra = spectra_of(table, findings->shown);
   findings->spectra.chosen = bands_chosen_by(network, states);
   findings->components = components_of(network, states);
-  findings->curve =
+  if (measure.has_masks())
+    findings->curve =
       thinned(precision_recall(measure.scores().as<float>(), measure.targets().as<std::uint8_t>()),
               most_curve_points);
   return evaluation;

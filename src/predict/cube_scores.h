@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 
+#include "config/value.h"
 #include "data/table.h"
 #include "device/array.h"
 #include "model/model.h"
@@ -16,6 +18,10 @@ namespace stoker {
 // Whether models of that type read cubes; of a type that is not known, no.
 bool reads_cubes(std::string_view model_type);
 
+// Of the settings of a model of such a type: what is wrong with cubes that come without masks; "" where it
+// needs none.
+std::string problem_without_masks(const config::Value& settings);
+
 struct CubeScores {
   Array scores;  // float32 [height, width], the higher the more a pixel stands out
   Array marks;   // uint8 [height, width]; empty where the graph decides nothing and its scores are no logits
@@ -26,8 +32,8 @@ void score_cubes(const Model& model, const Table& table,
                  const std::function<void(std::int64_t row, const CubeScores& scores)>& take);
 
 // Over the pixels of all cubes together: what the metric nodes of the graph say; without one, precision,
-// recall, F1, IoU and average precision of what stands out. Refuses cubes without masks. Also what is to be
-// shown of them, where somebody asks for it.
+// recall, F1, IoU and average precision of what stands out. Of cubes without masks, what nodes measure
+// without them. Also what is to be shown of them, where somebody asks for it.
 Evaluation evaluate_cubes(const Model& model, const Table& table, CubeFindings* findings = nullptr);
 
 }  // namespace stoker

@@ -8,6 +8,12 @@
 namespace stoker {
 namespace {
 
+std::string words_of_edges(const CubeImage& image) {
+  if (image.actual.empty()) return image.found.empty() ? "" : "; what was found has a cyan edge";
+  return image.found.empty() ? "; what is marked has a yellow edge"
+                             : "; what is marked has a yellow edge, what was found a cyan one";
+}
+
 // What the page's script fills in, by the number of the cube.
 std::string images_of(const CubeView& view) {
   const CubeImage& image = view.image;
@@ -17,11 +23,10 @@ std::string images_of(const CubeView& view) {
         kind, image.width, image.height, label);
   };
   return fmt::format(
-      "<div class=\"cube\">\n{}{}</div>\n<p class=\"hint\">Left: {} as red, green and blue; what is marked "
-      "has a yellow edge{}. Right: scores, dark at {:.4g} and bright at {:.4g}, which 0.5 % exceed.</p>\n",
+      "<div class=\"cube\">\n{}{}</div>\n<p class=\"hint\">Left: {} as red, green and blue{}. Right: "
+      "scores, dark at {:.4g} and bright at {:.4g}, which 0.5 % exceed.</p>\n",
       canvas("colours", "The cube in false colours"), canvas("scores", "Scores of the pixels"),
-      words_of_colours(view), image.found.empty() ? "" : ", what was found a cyan one", image.lowest,
-      image.highest);
+      words_of_colours(view), words_of_edges(image), image.lowest, image.highest);
 }
 
 std::string cube_figure(const CubeView& view, std::size_t index) {
@@ -45,11 +50,12 @@ std::string cube_figure(const CubeView& view, std::size_t index) {
 
 // Why there are these and no others.
 std::string words_of_choice(const CubeRecord& record, std::size_t here) {
+  const bool has_masks = !record.shown.empty() && !record.shown.front().mask.empty();
   std::string words = fmt::format(
-      "{} of the {} that the model was measured on: where most is marked, where most is wrong, and the "
-      "first, "
-      "which may be the same.",
-      here, counted(static_cast<std::uint64_t>(record.cubes), "cube"));
+      "{} of the {} that the model was {}, and the first, which may be the same.", here,
+      counted(static_cast<std::uint64_t>(record.cubes), "cube"),
+      has_masks ? "measured on: where most is marked, where most is wrong"
+                : "run over, which have no masks to measure it by: where most was found, the highest score");
   if (here < record.shown.size())
     words += fmt::format(" {} more are among the pictures of the run (plots/).", record.shown.size() - here);
   return fmt::format("<p class=\"hint\">{}</p>\n", words);

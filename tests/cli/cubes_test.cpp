@@ -2,7 +2,9 @@
 // the cache, and where they are refused.
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -182,6 +184,88 @@ TEST(CubesOfADocument, HaveTheirMasksAsTheTargetAndNoColumn) {
     const Finished refused = validated(target);
     EXPECT_EQ(refused.code, 2) << target;
     EXPECT_THAT(refused.errors, HasSubstr("learns from their masks: set 'mask'")) << target;
+  }
+}
+
+// Four of 2 x 3 pixels with two bands, and no masks.
+void write_unmarked_cubes(const Workplace& place) {
+  const std::string numbers = "acbgdfeahbic";
+  std::filesystem::create_directory(place.folder() / "fields");
+  for (std::size_t i = 0; i < 4; ++i) {
+    const std::string name = fmt::format("field_{}", i);
+    place.write("fields/" + name + ".hdr",
+                "ENVI\nsamples = 3\nlines = 2\nbands = 2\ndata type = 1\ninterleave = bip\n");
+    place.write("fields/" + name + ".img", numbers.substr(i) + numbers.substr(0, i));
+  }
+}
+
+constexpr const char* unmarked_graph = R"(version: 1
+name: unmarked
+cards:
+  load: { type: data_load, config: { source: cubes, path: fields } }
+  split: { type: data_split, inputs: { dataset: load.dataset }, config: { train_ratio: 0.5, test_ratio: 0.5 } }
+  model:
+    type: model_define_gpu
+    config:
+      model_type: node_graph
+      nodes: [{ name: data, type: CubeDataNode }, { name: rx, type: RXGlobal }NODES]
+      connections: [{ source: data.cube, target: rx.data }CONNECTIONS]
+  train:
+    type: train
+    inputs: { train_dataset: split.train_dataset, model_spec: model.model_spec }
+    config: { target_column: mask }
+  evaluate:
+    type: evaluate
+    inputs: { trained_model: train.trained_model, test_dataset: split.test_dataset }
+)";
+
+std::string with_nodes(std::string text, const std::string& nodes, const std::string& connections) {
+  text.replace(text.find("NODES"), 5, nodes);
+  return text.replace(text.find("CONNECTIONS"), 11, connections);
+}
+
+TEST(CubesWithoutMasks, AreScoredAndDrawnWhereNothingCanBeMeasured) {
+  const Workplace place;
+  write_unmarked_cubes(place);
+  place.write("graph.yaml", with_nodes(unmarked_graph, "", ""));
+  const Finished valid = place.stoker({"validate", "graph.yaml"});
+  EXPECT_EQ(valid.code, 0) << valid.errors;
+  EXPECT_THAT(valid.output,
+              AllOf(HasSubstr("cards.evaluate.config: the cubes that come here have no masks"),
+                    HasSubstr("set mask_path")));
+  const Finished run = place.stoker({"run", "graph.yaml", "--out", "out"});
+  EXPECT_EQ(run.code, 0) << run.errors;
+  EXPECT_THAT(run.errors, HasSubstr("the cubes to evaluate on come without masks"));
+  EXPECT_THAT(run.output, HasSubstr("nothing was measured"));
+  json found;
+  for (const std::string& file : files_below(place.folder() / "out"))
+    if (file.ends_with("cubes/evaluate.json"))
+      found = json::parse(place.read(std::filesystem::path("out") / file));
+  ASSERT_FALSE(found.is_null());
+  EXPECT_EQ(found["cubes"], 2);
+  const json shown = found["shown"];
+  ASSERT_FALSE(shown.empty());
+  EXPECT_EQ(shown[0]["reason"], "the highest score");
+  EXPECT_EQ(shown[0]["mask"], "");
+  EXPECT_EQ(found["spectra"]["means"].size(), 1U);
+  EXPECT_EQ(found["spectra"]["means"][0]["of"], "all");
+  EXPECT_TRUE(found["precision_recall"]["recall"].empty());
+}
+
+TEST(CubesWithoutMasks, AreRefusedBeforeTheTrainingWhereAGraphReadsMasks) {
+  const Workplace place;
+  write_unmarked_cubes(place);
+  place.write("graph.yaml",
+              with_nodes(unmarked_graph,
+                         ", { name: logit, type: ScoreToLogit }, { name: bce, type: AnomalyBCEWithLogits }",
+                         ", { source: rx.scores, target: logit.scores }, { source: logit.logits, target: "
+                         "bce.predictions }, { source: data.mask, target: bce.targets }"));
+  for (const char* command : {"validate", "run"}) {
+    const Finished refused = place.stoker({command, "graph.yaml"});
+    EXPECT_EQ(refused.code, 2) << command;
+    EXPECT_THAT(refused.errors, AllOf(HasSubstr("bce.targets reads masks, but the cubes come without"),
+                                      HasSubstr("set mask_path"), Not(HasSubstr("epoch"))))
+        << command;
   }
 }
 

@@ -64,11 +64,13 @@ bool is_among(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-void refuse_without(const NodeGraph& graph, std::string_view port, const char* what) {
+// "bce.targets": the first input that reads this of the cubes; "" where none does.
+std::string reader_of(const NodeGraph& graph, std::string_view port) {
   for (const GraphNode& node : graph.nodes)
     for (const auto& [input, link] : node.sources)
       if (graph.nodes[link.node].type->kind == NodeKind::data && link.port == port)
-        refuse("{}.{} reads {}, but the cubes come without", node.name, input, what);
+        return node.name + "." + input;
+  return "";
 }
 
 void refuse_misfits(const config::Diagnostics& diagnostics) {
@@ -178,6 +180,15 @@ NamedArrays NodeNetwork::parameters(const States& states) const {
   return all;
 }
 
+std::string problem_without_masks(const NodeGraph& graph) {
+  const std::string reader = reader_of(graph, "mask");
+  if (reader.empty()) return "";
+  return fmt::format(
+      "{} reads masks, but the cubes come without. {}; a graph without nodes that read masks "
+      "is trained without",
+      reader, how_to_give_masks);
+}
+
 bool is_node_network(const Network& network) {
   return network.family == node_graph_family;
 }
@@ -198,9 +209,12 @@ NodeNetwork node_network(const Network& network) {
   made.graph =
       read_node_graph(as_document(settings), {-1, -1, cube->shape[2], made.wavelengths}, "", diagnostics);
   refuse_misfits(diagnostics);
-  if (made.wavelengths.empty()) refuse_without(made.graph, "wavelengths", "the wavelengths");
+  if (const std::string reader = reader_of(made.graph, "wavelengths");
+      made.wavelengths.empty() && !reader.empty())
+    refuse("{} reads the wavelengths, but the cubes come without; set wavelengths of data_load", reader);
   if (std::ranges::find(network.inputs, masks_in_dataset, &ArraySpec::name) == network.inputs.end())
-    refuse_without(made.graph, "mask", "masks");
+    if (const std::string problem = problem_without_masks(made.graph); !problem.empty())
+      refuse("{}", problem);
   made.normal_classes = normal_classes_of(made.graph);
   for (const GraphNode& node : made.graph.nodes) {
     const std::vector<std::string> trainable = node.node->trainable();

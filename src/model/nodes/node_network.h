@@ -53,6 +53,9 @@ struct NodeNetwork {
   NamedArrays parameters(const States& states) const;
 };
 
+// What is wrong with cubes that come to the graph without masks; "" where no node reads them.
+std::string problem_without_masks(const NodeGraph& graph);
+
 bool is_node_network(const Network& network);
 // Refuses what the cubes of the network do not fit, all of it at once.
 NodeNetwork node_network(const Network& network);

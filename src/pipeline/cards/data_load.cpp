@@ -1,6 +1,10 @@
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "data/cube_rows.h"
+#include "data/cubes.h"
+#include "data/found_cubes.h"
 #include "data/samples.h"
 #include "data/source.h"
 #include "pipeline/cards/card_settings.h"
@@ -48,9 +52,32 @@ std::optional<Table> first_rows(const Outside& outside) {
   return static_cast<const Source*>(outside.opened.get())->first_rows();
 }
 
-// Of a dataset its record tells, of a sample a few rows; of a file nobody knows before it is opened.
-std::optional<std::vector<std::string>> columns_of_source(const config::Value& config) {
+// As table_of_cubes() makes them. None where they cannot be found here: they may be where the document is
+// run.
+std::optional<std::vector<std::string>> columns_of_cubes(const SourceConfig& settings,
+                                                         const std::filesystem::path& folder) {
+  try {
+    const FoundCubes found = find_cubes(settings, folder);
+    std::vector<std::string> names{"cube"};
+    if (std::ranges::any_of(found.cubes, [](const FoundCube& each) { return each.read_mask != nullptr; }))
+      names.emplace_back(column_of_marks);
+    names.emplace_back("nan_pixels");
+    names.emplace_back(mask_target);
+    return names;
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error&) {
+    return std::nullopt;  // which the run tells
+  }
+}
+
+// Of a dataset its record tells, of a sample a few rows, of cubes their files; of another file nobody knows
+// before it is opened.
+std::optional<std::vector<std::string>> columns_of_source(const config::Value& config,
+                                                          const std::filesystem::path* document_folder) {
   const auto settings = settings_of<SourceConfig>(config);
+  if (settings.source == SourceKind::cubes && document_folder != nullptr)
+    return columns_of_cubes(settings, *document_folder);
   if (settings.source == SourceKind::sample) {
     constexpr std::int64_t few = 2;
     const Table rows = make_sample(settings.sample_name, few, settings.sample_seed);

@@ -107,6 +107,8 @@ PortValues evaluate_model(const CardContext& context) {
   const bool reads_cubes = model.preparation.cubes() != nullptr;
   CubeFindings findings;
   Evaluation evaluation = reads_cubes ? evaluate_cubes(model, table, &findings) : judge(model, table, notes);
+  if (reads_cubes && !table.cubes->has_masks())
+    notes(Severity::info, "nothing is measured against marks: the cubes to evaluate on come without masks");
   if (settings.importance) add_importance(model, table, settings, notes, context.stop, evaluation);
   add_coverage(model, table, evaluation);
   nlohmann::json report = evaluation.to_json();

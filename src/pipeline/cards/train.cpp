@@ -1,6 +1,9 @@
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/trace.h"
+#include "data/cube_faults.h"
+#include "data/cube_rows.h"
 #include "data/cubes.h"
 #include "data/target_column.h"
 #include "pipeline/cards/card_settings.h"
@@ -70,6 +73,19 @@ config::Value check_training(const config::Value& config, const std::string& pat
   return config::write(settings);
 }
 
+// What the evaluation would find out when all the training is done.
+void look_at_cubes_to_evaluate(const Table& test, const ModelSpec& spec, const Notes& notes) {
+  if (test.rows() == 0)
+    refuse("there are no cubes to evaluate on: hold some back (test_ratio), or leave the evaluation out");
+  if (spec.is_solved() || !test.cubes) return;  // which others refuse
+  if (!form_of(family_of(spec), spec.settings).takes_odd_pixels) refuse_odd_cubes(test, " to evaluate on");
+  if (!test.cubes->has_masks())
+    notes(Severity::warning,
+          fmt::format("the cubes to evaluate on come without masks: their scores, spectra and components are "
+                      "drawn, but nothing is measured against marks. {}",
+                      how_to_give_masks));
+}
+
 PortValues train_model(const CardContext& context) {
   const auto settings = settings_of<TrainSettings>(context.config);
   const Notes notes = [&context](Severity severity, const std::string& message) {
@@ -87,6 +103,7 @@ PortValues train_model(const CardContext& context) {
                            .resume = context.resume};
   for (const Table& test : context.tables_to_evaluate) {
     refuse_unusable_targets(test, training, settings.preparation);
+    if (training.cubes) look_at_cubes_to_evaluate(test, spec, notes);
   }
   const FitResult result = fit(request, context.listener, context.stop);
   context.work_returned();
