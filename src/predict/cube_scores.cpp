@@ -316,6 +316,12 @@ CubeScores telling_the_cube(const Table& table, std::int64_t row, const Score& s
   }
 }
 
+bool has_marked_pixel(const nodes::EnteringCubes& cubes, std::int64_t row) {
+  const Values entering = cubes.one(row);
+  return std::ranges::any_of(nodes::value_at(entering, "mask").as<std::uint8_t>(),
+                             [](std::uint8_t each) { return each != 0; });
+}
+
 }  // namespace
 
 bool reads_cubes(std::string_view model_type) {
@@ -335,6 +341,17 @@ bool can_measure_cubes(const Network& network, const Dataset& data) {
   return data.find(masks_in_dataset) != nullptr && find_scores(graph.graph, Stage::val).scores.has_value();
 }
 
+bool lacks_marks_to_validate(const Network& network, const Dataset& data) {
+  if (!nodes::is_node_network(network) || data.rows() == 0 || data.find(masks_in_dataset) == nullptr)
+    return false;
+  const nodes::NodeNetwork graph = nodes::node_network(network);
+  if (nodes::problem_without_masks(nodes::part_with_losses(graph.graph, Stage::val)).empty()) return false;
+  const nodes::EnteringCubes cubes(graph, data);
+  for (std::int64_t row = 0; row < data.rows(); ++row)
+    if (has_marked_pixel(cubes, row)) return false;
+  return true;
+}
+
 CubesToMeasure::CubesToMeasure(const Network& network, Dataset data, std::int64_t most)
     : network_(nodes::node_network(network)), data_(std::move(data)) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(data_.rows()));
@@ -345,11 +362,8 @@ CubesToMeasure::CubesToMeasure(const Network& network, Dataset data, std::int64_
   }
   const nodes::EnteringCubes cubes(network_, data_);
   std::vector<std::int64_t> marked;
-  std::ranges::copy_if(all, std::back_inserter(marked), [&](std::int64_t row) {
-    const Values entering = cubes.one(row);
-    return std::ranges::any_of(nodes::value_at(entering, "mask").as<std::uint8_t>(),
-                               [](std::uint8_t each) { return each != 0; });
-  });
+  std::ranges::copy_if(all, std::back_inserter(marked),
+                       [&](std::int64_t row) { return has_marked_pixel(cubes, row); });
   const std::vector<std::int64_t>& from = marked.empty() ? all : marked;
   const std::int64_t count = std::min(most, std::ssize(from));
   for (std::int64_t i = 0; i < count; ++i)
@@ -410,8 +424,8 @@ Evaluation evaluate_cubes(const Model& model, const Table& table, CubeFindings* 
   findings->components = components_of(network, states);
   if (measure.has_masks())
     findings->curve =
-      thinned(precision_recall(measure.scores().as<float>(), measure.targets().as<std::uint8_t>()),
-              most_curve_points);
+        thinned(precision_recall(measure.scores().as<float>(), measure.targets().as<std::uint8_t>()),
+                most_curve_points);
   return evaluation;
 }
 

@@ -13,6 +13,10 @@ namespace stoker {
 // Whether a network is a graph of nodes that scores pixels when it is validated, and the cubes have masks.
 bool can_measure_cubes(const Network& network, const Dataset& data);
 
+// Whether a graph of nodes has losses in validation that read masks, all of which say that nothing is marked
+// in these cubes: what falls then is what it finds anywhere.
+bool lacks_marks_to_validate(const Network& network, const Dataset& data);
+
 // Cubes that are prepared already: what a training validates on, measured again and again while it goes on.
 class CubesToMeasure {
  public:

@@ -68,8 +68,16 @@ class MeasuredEngine : public Engine {
 }  // namespace
 
 MakeEngine measuring_epochs(MakeEngine make, const EngineRequest& request, const Notes& notes) {
-  if (!can_measure_cubes(request.network, request.validation)) return make;
   const std::int64_t held_back = request.validation.rows();
+  if (lacks_marks_to_validate(request.network, request.validation))
+    notes(Severity::warning,
+          fmt::format("nothing is marked in {} held back to watch the training: the best epoch is the one "
+                      "that finds least there, whatever it misses elsewhere. Hold back more cubes "
+                      "(validation_ratio), or others (seed)",
+                      held_back == 1 ? "the cube that is"
+                                     : fmt::format("the {} that are",
+                                                   counted(static_cast<std::uint64_t>(held_back), "cube"))));
+  if (!can_measure_cubes(request.network, request.validation)) return make;
   const std::int64_t most = std::max<std::int64_t>(1, request.training.rows() / trained_for_each_measured);
   const std::int64_t measured = std::min(held_back, most);
   if (measured < held_back)

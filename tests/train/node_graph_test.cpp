@@ -16,7 +16,9 @@ namespace stoker::test {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 TEST(NodeGraphTraining, LearnsStatisticsAndThenTheNodesThatAreUnfrozen) {
   const Table table = some_cubes(10);
@@ -312,6 +314,30 @@ TEST(NodeGraphTraining, RefusesWhatTheCubesDoNotAllow) {
   const Model model = fitted_to_cubes(table, spec_of_graph(detector)).model;
   EXPECT_THAT(error_of(ExitCode::wrong_request, [&] { evaluate(model, some_cubes(2, 5)); }),
               AllOf(HasSubstr("6 channels"), HasSubstr("5 channels")));
+}
+
+// Its loss is then lowest where nothing is found.
+TEST(NodeGraphTraining, WarnsOfValidationCubesInWhichNothingIsMarked) {
+  const auto warnings_of = [](const Table& table, const std::string& graph) {
+    ModelSpec spec = spec_of_graph(graph);
+    spec.training.validation_ratio = 0.25;
+    RecordingListener listener;
+    fit(request_for_cubes(table, std::move(spec)), listener, StopSignal{});
+    return listener.warnings;
+  };
+  EXPECT_THAT(warnings_of(some_cubes(8), detector), IsEmpty());
+  Cubes unmarked = *some_cubes(8).cubes;
+  unmarked.masks = Array(DType::uint8, unmarked.masks.shape());
+  std::ranges::fill(unmarked.masks.as<std::uint8_t>(), std::uint8_t{0});
+  const Table table = table_of_cubes(std::make_shared<Cubes>(std::move(unmarked)));
+  EXPECT_THAT(warnings_of(table, detector),
+              ElementsAre(HasSubstr("nothing is marked in the 2 cubes that are held back")));
+  const std::string by_axes =
+      replaced(replaced(detector, "- { name: bce, type: AnomalyBCEWithLogits }\n", ""),
+               "- { source: logit.logits, target: bce.predictions }\n"
+               "- { source: data.mask, target: bce.targets }\n",
+               "");
+  EXPECT_THAT(warnings_of(table, replaced(by_axes, "unfrozen: [pca, logit]", "unfrozen: [pca]")), IsEmpty());
 }
 
 // The third component is the same as the second, so that their covariance has no inverse.
