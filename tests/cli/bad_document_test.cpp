@@ -49,6 +49,14 @@ TEST_F(BadDocument, ReportsRatiosOverOne) {
   expect_refused(ridge_document(), {"split", "ratio"},
                  {"cards.split.config.train_ratio=0.9", "cards.split.config.test_ratio=0.3"});
   expect_refused(ridge_document(), {"train_ratio", "at most 1"}, {"cards.split.config.train_ratio=1.5"});
+  // Of which there is no sum to tell.
+  place_.write("pipeline.yaml", ridge_document());
+  const Finished alone =
+      place_.stoker({"validate", "pipeline.yaml", "--json", "--set", "cards.split.config.train_ratio=1.75",
+                     "--set", "cards.split.config.test_ratio=0.25"});
+  const nlohmann::json errors = nlohmann::json::parse(alone.output)["errors"];
+  ASSERT_EQ(errors.size(), 1U) << errors.dump(1);
+  EXPECT_THAT(errors[0].get<std::string>(), HasSubstr("at most 1"));
 }
 
 TEST_F(BadDocument, ReportsHiddenLayersThatAreEmptyZeroOrNegative) {

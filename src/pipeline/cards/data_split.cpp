@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -12,8 +14,13 @@ namespace {
 
 config::Value check_split(const config::Value& config, const std::string& path,
                           config::Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.found().size();
   const auto settings = config::read<SplitConfig>(config, path, diagnostics);
-  if (std::string problem = problem_of_ratios(settings); !problem.empty()) {
+  // A ratio that is refused by itself is not among the settings, and there is nothing to add up.
+  const bool are_ratios = std::none_of(
+      diagnostics.found().begin() + static_cast<std::ptrdiff_t>(before), diagnostics.found().end(),
+      [](const config::Diagnostic& each) { return each.path.ends_with("_ratio"); });
+  if (std::string problem = problem_of_ratios(settings); are_ratios && !problem.empty()) {
     const std::string setting = config.find("test_ratio") != nullptr ? "test_ratio" : "train_ratio";
     diagnostics.add(line_of(config, setting), path + "." + setting, std::move(problem));
   }
